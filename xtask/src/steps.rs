@@ -1,0 +1,177 @@
+//! Chores as data: the commands that `test` and `lint` run, in order.
+
+use crate::Outcome;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// One command.
+pub(crate) struct Step {
+    /// What it is for, in a few words.
+    name: &'static str,
+    program: &'static str,
+    arguments: &'static [&'static str],
+    environment: Vec<(&'static str, String)>,
+}
+
+fn cargo(name: &'static str, arguments: &'static [&'static str]) -> Step {
+    Step {
+        name,
+        program: "cargo",
+        arguments,
+        environment: Vec::new(),
+    }
+}
+
+impl Step {
+    fn with(mut self, variable: &'static str, value: impl Into<String>) -> Self {
+        self.environment.push((variable, value.into()));
+        self
+    }
+
+    fn command_line(&self) -> String {
+        let environment = self
+            .environment
+            .iter()
+            .map(|(name, value)| format!("{name}={value:?} "));
+        let words = [self.program]
+            .into_iter()
+            .chain(self.arguments.iter().copied());
+        environment.collect::<String>() + &words.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Builds everything, then tests it. The loom models have a target directory of their own, because
+/// their flags would make cargo build everything twice in turns.
+pub(crate) fn test(target: &Path) -> Vec<Step> {
+    let loom = target.join("loom");
+    vec![
+        cargo(
+            "build",
+            &["build", "--workspace", "--all-targets", "--locked"],
+        ),
+        cargo(
+            "tests and doc tests",
+            &["test", "--workspace", "--locked", "--no-fail-fast"],
+        ),
+        cargo(
+            "loom models of the shared-memory exchange",
+            &[
+                "test",
+                "--package",
+                "dyno-adapter-floor",
+                "--lib",
+                "--release",
+                "--locked",
+            ],
+        )
+        .with("RUSTFLAGS", "--cfg loom")
+        .with("CARGO_TARGET_DIR", loom.to_string_lossy()),
+    ]
+}
+
+/// What needs no test to be wrong.
+pub(crate) fn lint() -> Vec<Step> {
+    vec![
+        cargo("formatting", &["fmt", "--all", "--check"]),
+        cargo(
+            "clippy",
+            &[
+                "clippy",
+                "--workspace",
+                "--all-targets",
+                "--locked",
+                "--",
+                "-D",
+                "warnings",
+            ],
+        ),
+        // Tests may unwrap; what ships may not.
+        cargo(
+            "clippy of what ships",
+            &[
+                "clippy",
+                "--workspace",
+                "--lib",
+                "--bins",
+                "--locked",
+                "--",
+                "-D",
+                "warnings",
+                "-D",
+                "clippy::unwrap_used",
+            ],
+        ),
+        cargo(
+            "documentation",
+            &["doc", "--workspace", "--no-deps", "--locked"],
+        )
+        .with("RUSTDOCFLAGS", "-D warnings"),
+    ]
+}
+
+/// `cargo deny`, which also knows of advisories.
+pub(crate) fn deny() -> Vec<Step> {
+    vec![cargo("cargo deny", &["--locked", "deny", "check"])]
+}
+
+/// Runs the steps in order, up to the first that fails.
+pub(crate) fn run(steps: &[Step]) -> Outcome {
+    for step in steps {
+        println!("── {}: {}", step.name, step.command_line());
+        let status = Command::new(step.program)
+            .args(step.arguments)
+            .envs(step.environment.iter().map(|(name, value)| (name, value)))
+            .status()
+            .map_err(|e| format!("cannot start {}: {e}", step.program))?;
+        if !status.success() {
+            return Err(format!(
+                "{} failed ({status}): {}",
+                step.name,
+                step.command_line()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a command can be started and succeeds; its output is thrown away.
+pub(crate) fn succeeds(program: &str, arguments: &[&str]) -> bool {
+    Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_printed_line_can_be_pasted_into_a_shell() {
+        let step = cargo("models", &["test", "--lib"]).with("RUSTFLAGS", "--cfg loom");
+        assert_eq!(
+            step.command_line(),
+            r#"RUSTFLAGS="--cfg loom" cargo test --lib"#
+        );
+    }
+
+    #[test]
+    fn the_first_failure_ends_a_chore_and_is_named() {
+        let step = |name, program| Step {
+            name,
+            program,
+            arguments: &[],
+            environment: Vec::new(),
+        };
+        let steps = [
+            step("good", "true"),
+            step("bad", "false"),
+            step("never", "/nonexistent"),
+        ];
+        let error = run(&steps).unwrap_err();
+        assert!(error.starts_with("bad failed"), "{error}");
+    }
+}

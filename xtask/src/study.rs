@@ -1,0 +1,117 @@
+//! Studies of Dyno's own statements: how often they are right, on the machine at hand. Each prints the
+//! figures that the documents quote. They take minutes to half an hour; nothing else should run meanwhile.
+
+mod again;
+mod judgement;
+mod noise;
+
+use crate::Outcome;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+pub(crate) const USAGE: &str = "\
+usage: cargo xtask study WHICH
+
+  aa [PAIRS]          compare identical things PAIRS times (100): how often is a difference reported?
+  power [TRIES] [PAIRS]  plant +5 % on p50 and +20 % on p99 TRIES times (50), each of PAIRS pairs of
+                      trials (10): how often are they found?
+  noise [BURSTS]      bursts of foreign load at known times (40): which trials are flagged?
+  again OLD NEW       two run directories of one suite: share of new p50 within the old intervals";
+
+/// Runs the study that `arguments` name.
+pub(crate) fn run(arguments: &[String]) -> Outcome {
+    let number = |at: usize, default: u32| match arguments.get(at) {
+        None => Ok(default),
+        Some(text) => text
+            .parse()
+            .map_err(|_| format!("write a number instead of {text:?}\n\n{USAGE}")),
+    };
+    match arguments.first().map(String::as_str) {
+        Some("aa") => judgement::aa(number(1, 100)?),
+        Some("power") => judgement::power(number(1, 50)?, number(2, 10)?),
+        Some("noise") => noise::study(number(1, 40)?),
+        Some("again") => match &arguments[1..] {
+            [old, new] => again::study(Path::new(old), Path::new(new)),
+            _ => Err(USAGE.to_owned()),
+        },
+        _ => Err(USAGE.to_owned()),
+    }
+}
+
+/// A scratch directory with files for `dyno`, removed at the end.
+struct Place {
+    dir: PathBuf,
+}
+
+impl Place {
+    fn new(name: &str) -> Result<Place, String> {
+        let dir = std::env::temp_dir().join(format!("dyno-study-{name}-{}", std::process::id()));
+        for part in ["suites", "stacks"] {
+            std::fs::create_dir_all(dir.join(part))
+                .map_err(|e| format!("cannot create {}: {e}", dir.display()))?;
+        }
+        Ok(Place { dir })
+    }
+
+    fn file(&self, name: &str, text: &str) -> Result<(), String> {
+        let path = self.dir.join(name);
+        std::fs::write(&path, text).map_err(|e| format!("cannot write {}: {e}", path.display()))
+    }
+
+    /// Runs `dyno` of the release build in this place and returns what it printed.
+    fn dyno(&self, arguments: &[&str]) -> Result<String, String> {
+        let program = crate::metadata::load()?
+            .target_directory
+            .join("release/dyno");
+        let output = Command::new(&program)
+            .args(arguments)
+            .current_dir(&self.dir)
+            .env("DYNO_FILES", &self.dir)
+            .output()
+            .map_err(|e| {
+                format!(
+                    "cannot start {}: {e}; run `cargo build --release` first",
+                    program.display()
+                )
+            })?;
+        if !output.status.success() {
+            return Err(format!(
+                "dyno {} ended with {}: {}",
+                arguments.join(" "),
+                output.status,
+                String::from_utf8_lossy(&output.stderr)
+            ));
+        }
+        String::from_utf8(output.stdout).map_err(|e| e.to_string())
+    }
+
+    /// The same, its output read as JSON.
+    fn json(&self, arguments: &[&str]) -> Result<Value, String> {
+        serde_json::from_str(&self.dyno(arguments)?)
+            .map_err(|e| format!("dyno {}: {e}", arguments.join(" ")))
+    }
+
+    /// Removes one run.
+    fn forget(&self, run: &str) -> Result<(), String> {
+        std::fs::remove_dir_all(self.dir.join(run)).map_err(|e| format!("cannot remove {run}: {e}"))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // Left behind in the temporary directory at worst.
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// `17 of 20 (85 %)`.
+fn share(part: usize, all: usize) -> String {
+    let percent = 100.0 * part as f64 / all.max(1) as f64;
+    format!("{part} of {all} ({percent:.1} %)")
+}
+
+/// The array at a key of a document; empty where there is none.
+fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value[key].as_array().map_or(&[], Vec::as_slice)
+}
