@@ -1,0 +1,34 @@
+//! The timing core: clocks, pacing, message stamps, sequence checks, recorders, process cost, and
+//! what the host is and does on its own.
+//!
+//! What runs between the stamp of a message and its record ([`Clock::now`], [`write()`], [`read`],
+//! [`SequenceTracker::observe`], [`Clock::arrival`], [`Recorder::record`]) does not allocate,
+//! lock, log, format or make a system call; everything it needs is preallocated and prefaulted.
+//! Everything else here computes data for others to print.
+
+pub mod clock;
+pub mod cost;
+pub mod environment;
+pub mod host;
+pub mod noise;
+pub mod pacing;
+pub mod probe;
+pub mod rawlog;
+pub mod record;
+pub mod sequence;
+pub mod stamp;
+
+mod procfile;
+
+pub use clock::{Clock, ClockChoice, ClockError, calibrate, tsc_refusal};
+pub use cost::{Usage, usage_of, usage_of_self};
+pub use dyno_model::protocol::ClockSpec;
+pub use dyno_model::record::ClockFacts;
+pub use environment::environment;
+pub use host::{HostError, allowed_cpus, lock_memory, pin, set_fifo};
+pub use noise::{LoadReading, bare_machine, disturbances, gaps, line_round_trip, read_load};
+pub use pacing::{Pacer, Schedule, TOLERANCE};
+pub use rawlog::RawLog;
+pub use record::{RecordError, Recorder, merge};
+pub use sequence::{Seen, SequenceTracker};
+pub use stamp::{Damage, HEADER_BYTES, Header, Kind, TAG_BYTES, Tag, read, write};

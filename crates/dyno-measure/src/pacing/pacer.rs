@@ -1,0 +1,316 @@
+//! Waits for due times: sleeps until shortly before, then spins.
+
+use crate::clock::{Clock, monotonic};
+use dyno_model::unit::Nanos;
+use rustix::thread::{ClockId, clock_nanosleep_absolute, set_current_timer_slack};
+use rustix::time::Timespec;
+use std::num::NonZeroU64;
+
+/// A message sent later than its due time by more than this was sent late. Well above the few
+/// hundred nanoseconds by which a spinning sender misses, well below any wait for the scheduler.
+pub const TOLERANCE: Nanos = Nanos::from_micros(10);
+
+/// How long before the due time the sleep ends and the spinning starts, at first.
+const FIRST_MARGIN: Nanos = Nanos::from_micros(100);
+/// The margin follows what wake-ups need, within these bounds.
+const LEAST_MARGIN: Nanos = Nanos::from_micros(30);
+const MOST_MARGIN: Nanos = Nanos::from_micros(200);
+/// Readings further apart than this, of a loop that takes some tens of nanoseconds: the thread was not
+/// running in between.
+const PREEMPTED: Nanos = Nanos::from_micros(10);
+/// The longest time without asking whether to go on.
+const ASK_EVERY: Nanos = Nanos::from_millis(50);
+
+/// Waits for the due times of one sender, on the thread that sends.
+#[derive(Debug)]
+pub struct Pacer {
+    time: System,
+    state: State,
+}
+
+impl Pacer {
+    /// A pacer on `clock`, the clock of the schedule.
+    pub fn new(clock: Clock) -> Self {
+        let time = System {
+            clock,
+            slack_set: false,
+        };
+        let state = State {
+            margin: FIRST_MARGIN,
+            burned: Nanos::ZERO,
+            asked: clock.now(),
+        };
+        Pacer { time, state }
+    }
+
+    /// Waits until `due` and returns the time, which is `due` or later; at once where `due` has
+    /// passed. `go_on` is asked at least every 50 ms, also over successive calls that need not wait;
+    /// `None` where it says no. Signals do not end the wait, but lead to `go_on` being asked.
+    #[inline]
+    pub fn wait_until(&mut self, due: Nanos, go_on: &dyn Fn() -> bool) -> Option<Nanos> {
+        self.state.wait_until(&mut self.time, due, go_on)
+    }
+
+    /// Processor time spent spinning until due times so far. Times in which the thread was preempted
+    /// while it spun are left out.
+    pub fn burned(&self) -> Nanos {
+        self.state.burned
+    }
+}
+
+/// What the pacer needs of a clock; the tests have one of their own.
+trait Time {
+    fn now(&self) -> Nanos;
+    /// Sleeps until about `wake`, or until a signal comes.
+    fn sleep_until(&mut self, wake: Nanos);
+    fn spin(&self) {
+        std::hint::spin_loop();
+    }
+}
+
+#[derive(Debug)]
+struct System {
+    clock: Clock,
+    slack_set: bool,
+}
+
+impl Time for System {
+    #[inline(always)]
+    fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+
+    fn sleep_until(&mut self, wake: Nanos) {
+        if !self.slack_set {
+            // The default slack lets the kernel delay a wake-up by 50 µs. Where it cannot be set
+            // the margin grows to cover it.
+            let _ = set_current_timer_slack(NonZeroU64::new(1));
+            self.slack_set = true;
+        }
+        // The kernel's clock first: a preemption between the two readings then ends the sleep too
+        // early, which the caller's loop mends, and never too late.
+        let kernel = monotonic();
+        let remaining = wake.saturating_sub(self.clock.now());
+        let target = kernel.saturating_add(remaining).0;
+        let request = Timespec {
+            tv_sec: (target / 1_000_000_000) as i64,
+            tv_nsec: (target % 1_000_000_000) as i64,
+        };
+        // An error is EINTR, or a kernel without the call; the caller looks at the clock anyway.
+        let _ = clock_nanosleep_absolute(ClockId::Monotonic, &request);
+    }
+}
+
+#[derive(Debug)]
+struct State {
+    margin: Nanos,
+    burned: Nanos,
+    asked: Nanos,
+}
+
+impl State {
+    #[inline]
+    fn wait_until<T: Time>(
+        &mut self,
+        time: &mut T,
+        due: Nanos,
+        go_on: &dyn Fn() -> bool,
+    ) -> Option<Nanos> {
+        let mut now = time.now();
+        if now.saturating_sub(self.asked) >= ASK_EVERY {
+            self.asked = now;
+            if !go_on() {
+                return None;
+            }
+        }
+        if now >= due {
+            return Some(now);
+        }
+        while due.saturating_sub(now) > self.margin {
+            now = self.sleep(time, now, due);
+            self.asked = now;
+            if !go_on() {
+                return None;
+            }
+        }
+        let mut burned = 0;
+        while now < due {
+            time.spin();
+            let next = time.now();
+            let step = next.saturating_sub(now);
+            if step < PREEMPTED {
+                burned += step.0;
+            }
+            now = next;
+        }
+        self.burned = self.burned.saturating_add(Nanos(burned));
+        Some(now)
+    }
+
+    /// Sleeps towards `due`, at most [`ASK_EVERY`], and learns from the wake-up.
+    fn sleep<T: Time>(&mut self, time: &mut T, now: Nanos, due: Nanos) -> Nanos {
+        let wake = due
+            .saturating_sub(self.margin)
+            .min(now.saturating_add(ASK_EVERY));
+        time.sleep_until(wake);
+        let woken = time.now();
+        let overshoot = woken.saturating_sub(wake).0;
+        // Doubled by a wake-up that used up more than half of it, shrunk by 1/64 by one that did not: it
+        // stays above what nearly all wake-ups need and follows when that becomes less. A wake-up that
+        // no margin covers says nothing: others had the CPU, and spinning longer would not help.
+        let margin = self.margin.0;
+        let margin = if overshoot > MOST_MARGIN.0 {
+            margin
+        } else if overshoot > margin / 2 {
+            margin * 2
+        } else {
+            margin - margin / 64
+        };
+        self.margin = Nanos(margin).clamp(LEAST_MARGIN, MOST_MARGIN);
+        woken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    /// Advances by 100 ns per reading, and sleeps `oversleep` too long.
+    struct Fake {
+        now: Cell<u64>,
+        oversleep: u64,
+        slept: u64,
+    }
+
+    impl Fake {
+        fn at(now: u64) -> Self {
+            Fake {
+                now: Cell::new(now),
+                oversleep: 5_000,
+                slept: 0,
+            }
+        }
+    }
+
+    impl Time for Fake {
+        fn now(&self) -> Nanos {
+            self.now.set(self.now.get() + 100);
+            Nanos(self.now.get())
+        }
+        fn sleep_until(&mut self, wake: Nanos) {
+            let end = (wake.0 + self.oversleep).max(self.now.get());
+            self.slept += end - self.now.get();
+            self.now.set(end);
+        }
+    }
+
+    fn state() -> State {
+        State {
+            margin: FIRST_MARGIN,
+            burned: Nanos::ZERO,
+            asked: Nanos::ZERO,
+        }
+    }
+
+    #[test]
+    fn a_wait_ends_at_the_due_time_and_most_of_it_is_slept() {
+        let (mut t, mut s) = (Fake::at(0), state());
+        let due = Nanos::from_millis(20);
+        let now = s.wait_until(&mut t, due, &|| true).unwrap();
+        assert!(now >= due && now.0 < due.0 + 200, "{now:?}");
+        assert!(t.slept > 19_800_000, "{}", t.slept);
+    }
+
+    #[test]
+    fn burned_is_the_time_spent_spinning() {
+        let (mut t, mut s) = (Fake::at(0), state());
+        let now = s.wait_until(&mut t, Nanos(50_000), &|| true).unwrap();
+        assert_eq!(t.slept, 0);
+        // All but the reading that found it not yet due.
+        assert_eq!(s.burned.0, now.0 - 100);
+    }
+
+    #[test]
+    fn time_in_which_others_ran_is_not_burned() {
+        struct Preempted(Fake);
+        impl Time for Preempted {
+            fn now(&self) -> Nanos {
+                self.0.now()
+            }
+            fn sleep_until(&mut self, wake: Nanos) {
+                self.0.sleep_until(wake);
+            }
+            fn spin(&self) {
+                if self.0.now.get() == 20_000 {
+                    self.0.now.set(4_000_000);
+                }
+            }
+        }
+        let (mut t, mut s) = (Preempted(Fake::at(0)), state());
+        let now = s.wait_until(&mut t, Nanos(50_000), &|| true);
+        assert_eq!(now, Some(Nanos(4_000_100)));
+        assert_eq!(s.burned, Nanos(19_900));
+    }
+
+    #[test]
+    fn a_late_message_is_sent_at_once_and_not_skipped() {
+        let (mut t, mut s) = (Fake::at(1_000_000), state());
+        assert_eq!(
+            s.wait_until(&mut t, Nanos(10), &|| true),
+            Some(Nanos(1_000_100))
+        );
+        assert_eq!(s.burned, Nanos::ZERO);
+    }
+
+    #[test]
+    fn a_long_wait_asks_every_50_ms_whether_to_go_on() {
+        let (mut t, mut s) = (Fake::at(0), state());
+        let asked = Cell::new(0);
+        s.wait_until(&mut t, Nanos::from_secs(1), &|| {
+            asked.set(asked.get() + 1);
+            true
+        });
+        assert!((19..=21).contains(&asked.get()), "{}", asked.get());
+        let (mut t, mut s) = (Fake::at(0), state());
+        assert_eq!(s.wait_until(&mut t, Nanos::from_secs(1), &|| false), None);
+        assert!(t.slept < 51_000_000);
+    }
+
+    #[test]
+    fn a_sender_that_is_always_late_is_asked_too() {
+        let (mut t, mut s) = (Fake::at(0), state());
+        let mut sent = 0;
+        while s.wait_until(&mut t, Nanos::ZERO, &|| false).is_some() {
+            sent += 1;
+            assert!(sent < 1_000_000);
+        }
+        assert!(t.now.get() >= ASK_EVERY.0);
+    }
+
+    #[test]
+    fn the_margin_follows_the_wake_ups() {
+        let (mut t, mut s) = (Fake::at(0), state());
+        t.oversleep = 3_000_000;
+        s.wait_until(&mut t, Nanos::from_millis(5), &|| true);
+        assert_eq!(s.margin, FIRST_MARGIN);
+        t.oversleep = 150_000;
+        for i in 1..10 {
+            s.wait_until(&mut t, Nanos::from_millis(10 * i), &|| true);
+        }
+        assert_eq!(s.margin, MOST_MARGIN);
+        t.oversleep = 1_000;
+        for i in 10..1_000 {
+            s.wait_until(&mut t, Nanos::from_millis(10 * i), &|| true);
+        }
+        assert_eq!(s.margin, LEAST_MARGIN);
+    }
+
+    #[test]
+    fn the_system_clock_is_waited_for() {
+        let clock = Clock::new(dyno_model::protocol::ClockSpec::Monotonic);
+        let mut pacer = Pacer::new(clock);
+        let due = clock.now().saturating_add(Nanos::from_millis(3));
+        assert!(pacer.wait_until(due, &|| true).unwrap() >= due);
+    }
+}

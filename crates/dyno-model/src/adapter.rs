@@ -1,0 +1,108 @@
+//! What an adapter says of itself: version, capabilities, options.
+
+use crate::factor::{Placement, Wait};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A value of a stack's option, as written in its TOML file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum OptionValue {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number with a fraction.
+    Float(f64),
+    /// Text.
+    Text(String),
+}
+
+impl fmt::Display for OptionValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OptionValue::Bool(v) => write!(f, "{v}"),
+            OptionValue::Int(v) => write!(f, "{v}"),
+            OptionValue::Float(v) => write!(f, "{v}"),
+            OptionValue::Text(v) => write!(f, "{v:?}"),
+        }
+    }
+}
+
+/// A stack's options by name.
+pub type Options = BTreeMap<String, OptionValue>;
+
+/// The type of an option.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "type", content = "values")]
+pub enum OptionKind {
+    /// `true` or `false`.
+    Bool,
+    /// A whole number, zero or more.
+    Int,
+    /// A number.
+    Float,
+    /// Any text.
+    Text,
+    /// One of these texts.
+    OneOf(Vec<String>),
+}
+
+/// One option that an adapter understands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OptionSpec {
+    /// Its key in the stack file.
+    pub name: String,
+    /// Its type.
+    #[serde(flatten)]
+    pub kind: OptionKind,
+    /// What holds when it is left out; `None` where the library's own default does.
+    pub default: Option<OptionValue>,
+    /// One line: what it does, with its unit.
+    pub doc: String,
+}
+
+/// What an adapter can do. The planner refuses what it cannot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capabilities {
+    /// The payload is written in place into memory that the library lends: no copy on send.
+    pub loan: bool,
+    /// The wait strategies that its receivers support.
+    pub waits: Vec<Wait>,
+    /// It can be used so that no message is lost while both sides live.
+    pub reliable: bool,
+    /// It can be used so that a slow receiver loses messages instead of holding up the sender.
+    pub best_effort: bool,
+    /// It has a request-response exchange of its own.
+    pub request_response: bool,
+    /// Where the two sides may live.
+    pub placements: Vec<Placement>,
+    /// The largest message in bytes, fragments put together; `None`: no limit of its own.
+    pub max_message: Option<u64>,
+    /// Messages above this many bytes are cut into fragments by the adapter, because the
+    /// mechanism cannot carry them whole.
+    pub fragments_above: Option<u64>,
+    /// The most receivers of one channel.
+    pub max_receivers: Option<u16>,
+    /// The sender's own node gives the message back and no second participant takes part: only
+    /// for measuring Dyno itself (`null`).
+    pub loopback: bool,
+}
+
+/// An adapter as `dyno list adapters` shows it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AdapterDescription {
+    /// The name that stack files use.
+    pub name: String,
+    /// The version that the *loaded* library (or the kernel, or Dyno) reports.
+    pub version: String,
+    /// One or two sentences: the mechanism, and what the adapter adds to it (fragments, framing).
+    pub summary: String,
+    /// What it can do.
+    pub capabilities: Capabilities,
+    /// The options that it understands.
+    pub options: Vec<OptionSpec>,
+    /// Why it cannot be used on this machine, and the command that would change that.
+    pub unavailable: Option<String>,
+}

@@ -1,0 +1,262 @@
+//! The factors of an experiment: what may vary between two cells of a suite.
+
+use crate::unit::{Nanos, RateHz, UnitError};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// How a receiver waits for a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wait {
+    /// The role's own thread polls without pause and never sleeps.
+    Spin,
+    /// The role's own thread sleeps until the mechanism wakes it.
+    Block,
+    /// The library calls us from a thread of its own.
+    Callback,
+}
+
+/// How much of the payload the roles touch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Access {
+    /// Only the header of at most 32 bytes is written and read.
+    Stamp,
+    /// Every byte is written by the source and verified by the sink, within the latency.
+    All,
+}
+
+/// Where the two sides of an exchange live, relative to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// Threads of one process.
+    Thread,
+    /// Processes of one host.
+    Process,
+    /// Processes of different hosts.
+    Host,
+}
+
+macro_rules! kebab_text {
+    ($ty:ident, $what:literal, { $($variant:ident => $text:literal),+ $(,)? }) => {
+        impl $ty {
+            /// Every value, in the order in which tables show them.
+            pub const ALL: &'static [$ty] = &[$($ty::$variant),+];
+            /// The text form used in files, flags and tables.
+            pub const fn as_str(self) -> &'static str {
+                match self { $($ty::$variant => $text),+ }
+            }
+        }
+        impl fmt::Display for $ty {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.pad(self.as_str()) }
+        }
+        impl FromStr for $ty {
+            type Err = UnitError;
+            fn from_str(text: &str) -> Result<Self, UnitError> {
+                match text {
+                    $($text => Ok($ty::$variant),)+
+                    _ => Err(UnitError {
+                        what: $what,
+                        found: text.to_owned(),
+                        reason: "there is none of that name".into(),
+                        example: concat!($("`", $text, "` "),+),
+                    }),
+                }
+            }
+        }
+    };
+}
+kebab_text!(Wait, "wait strategy", { Spin => "spin", Block => "block", Callback => "callback" });
+kebab_text!(Access, "payload access", { Stamp => "stamp", All => "all" });
+kebab_text!(Placement, "placement", { Thread => "thread", Process => "process", Host => "host" });
+
+/// How many senders face how many receivers, written `1-1`, `3-1`, `2-2`.
+///
+/// Each sender has one channel of its own and every receiver receives from all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Topology {
+    /// Participants that start an exchange: sources or initiators.
+    pub senders: u16,
+    /// Participants that answer or receive: sinks or echoes.
+    pub receivers: u16,
+}
+
+impl Topology {
+    /// One sender, one receiver.
+    pub const ONE_TO_ONE: Topology = Topology {
+        senders: 1,
+        receivers: 1,
+    };
+    /// The most participants on one side.
+    pub const MAX_SIDE: u16 = 64;
+}
+
+impl fmt::Display for Topology {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.senders, self.receivers)
+    }
+}
+
+impl FromStr for Topology {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let err = |reason: &str| UnitError {
+            what: "topology",
+            found: text.to_owned(),
+            reason: reason.into(),
+            example: "\"1-1\", \"3-1\" or \"2-2\" (senders-receivers)",
+        };
+        let (s, r) = text
+            .split_once('-')
+            .ok_or_else(|| err("the dash is missing"))?;
+        let side = |t: &str| {
+            t.trim()
+                .parse::<u16>()
+                .map_err(|_| err("a side is not a number"))
+        };
+        let (senders, receivers) = (side(s)?, side(r)?);
+        if senders == 0 || receivers == 0 {
+            return Err(err("each side has at least one participant"));
+        }
+        if senders > Self::MAX_SIDE || receivers > Self::MAX_SIDE {
+            return Err(err("a side has at most 64 participants"));
+        }
+        Ok(Topology { senders, receivers })
+    }
+}
+
+impl TryFrom<String> for Topology {
+    type Error = UnitError;
+    fn try_from(text: String) -> Result<Self, UnitError> {
+        text.parse()
+    }
+}
+
+impl From<Topology> for String {
+    fn from(t: Topology) -> String {
+        t.to_string()
+    }
+}
+
+/// When the messages of a stream are due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrivals {
+    /// Equal gaps.
+    Fixed,
+    /// Exponentially distributed gaps with the same mean (a Poisson process), seeded.
+    Poisson,
+}
+kebab_text!(Arrivals, "arrival process", { Fixed => "fixed", Poisson => "poisson" });
+
+/// The shape of an exchange, without its numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkloadKind {
+    /// Closed loop: send, wait for the reply of every echo, repeat.
+    PingPong,
+    /// Open loop on a schedule of due times.
+    Stream,
+    /// As fast as the stack accepts.
+    Flood,
+    /// Groups of messages back to back, the groups on a schedule.
+    Burst,
+}
+kebab_text!(WorkloadKind, "workload", {
+    PingPong => "ping-pong", Stream => "stream", Flood => "flood", Burst => "burst",
+});
+
+/// The shape of an exchange with its numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Workload {
+    /// Closed loop; one sample is the time from the send to the reply of the last echo.
+    PingPong {
+        /// The least time from one ping to the next; zero means back to back.
+        gap: Nanos,
+        /// A reply that takes longer is lost and counts as infinitely late.
+        timeout: Nanos,
+    },
+    /// Open loop; response time counts from the due time.
+    Stream {
+        /// Messages per second of each sender.
+        rate: RateHz,
+        /// The arrival process.
+        arrivals: Arrivals,
+    },
+    /// Sends as fast as the stack accepts; measures delivered throughput.
+    Flood,
+    /// `messages` back to back every `period`; all messages of a group are due at once.
+    Burst {
+        /// Messages in one group.
+        messages: u32,
+        /// From the start of one group to the start of the next.
+        period: Nanos,
+    },
+}
+
+impl Workload {
+    /// The shape alone.
+    pub const fn kind(&self) -> WorkloadKind {
+        match self {
+            Workload::PingPong { .. } => WorkloadKind::PingPong,
+            Workload::Stream { .. } => WorkloadKind::Stream,
+            Workload::Flood => WorkloadKind::Flood,
+            Workload::Burst { .. } => WorkloadKind::Burst,
+        }
+    }
+    /// Whether receivers only receive, so that latency is one way.
+    pub const fn is_one_way(&self) -> bool {
+        !matches!(self, Workload::PingPong { .. })
+    }
+}
+
+impl fmt::Display for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Workload::PingPong {
+                gap: Nanos::ZERO, ..
+            } => write!(f, "ping-pong"),
+            Workload::PingPong { gap, .. } => write!(f, "ping-pong every {gap}"),
+            Workload::Stream {
+                rate,
+                arrivals: Arrivals::Fixed,
+            } => write!(f, "stream {rate}"),
+            Workload::Stream {
+                rate,
+                arrivals: Arrivals::Poisson,
+            } => {
+                write!(f, "stream {rate} poisson")
+            }
+            Workload::Flood => write!(f, "flood"),
+            Workload::Burst { messages, period } => write!(f, "burst {messages} every {period}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn topologies_round_trip_and_refuse_empty_sides() {
+        for t in ["1-1", "3-1", "1-3", "2-2"] {
+            assert_eq!(t.parse::<Topology>().unwrap().to_string(), t);
+        }
+        for t in ["0-1", "1-0", "1", "a-b", "1-99"] {
+            assert!(t.parse::<Topology>().is_err(), "{t}");
+        }
+    }
+
+    #[test]
+    fn factor_texts_round_trip() {
+        for w in Wait::ALL {
+            assert_eq!(w.as_str().parse::<Wait>().as_ref(), Ok(w));
+        }
+        let e = "poll".parse::<Wait>().unwrap_err().to_string();
+        assert!(e.contains("spin") && e.contains("callback"), "{e}");
+    }
+}

@@ -1,0 +1,23 @@
+//! Dyno's vocabulary as types: units, factors, plan, agent messages, records and events.
+//!
+//! Every other crate speaks in these types; this crate does no I/O and knows no library that is
+//! measured. What is serialised here is either the agent protocol ([`protocol`]) or the run
+//! directory ([`record`]); both are versioned.
+
+pub mod adapter;
+pub mod event;
+pub mod factor;
+pub mod noise;
+pub mod plan;
+pub mod protocol;
+pub mod record;
+pub mod unit;
+
+pub use adapter::{AdapterDescription, Capabilities, OptionKind, OptionSpec, OptionValue, Options};
+pub use factor::{Access, Arrivals, Placement, Topology, Wait, Workload, WorkloadKind};
+pub use noise::{BareMachine, CpuGaps, HostLoad, HostNoise, Place};
+pub use plan::{
+    Against, Experiment, ExperimentId, Extent, Plan, Precision, Stack, Testbed, TrialId,
+};
+pub use record::{Counts, Distribution, Metric, Outcome, RunManifest, TrialRecord};
+pub use unit::{Nanos, PayloadSize, RateHz, UnitError};

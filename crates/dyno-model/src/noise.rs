@@ -1,0 +1,103 @@
+//! What the machine itself did to a trial: gaps before it, foreign load during it, and where its
+//! participants ran.
+
+use crate::record::HdrText;
+use crate::unit::Nanos;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What one CPU lost while a thread on it did nothing but read the clock (a spin-gap probe). A gap is
+/// the time between two readings that is too long for the loop itself: an interrupt, another thread,
+/// the hypervisor.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CpuGaps {
+    /// The CPU.
+    pub cpu: u32,
+    /// How long it was watched.
+    pub watched: Nanos,
+    /// Number of gaps.
+    pub count: u64,
+    /// The longest of them; zero without any.
+    pub longest: Nanos,
+    /// All of them together.
+    pub lost: Nanos,
+    /// Their lengths in nanoseconds.
+    pub lengths: HdrText,
+}
+
+/// What the kernel's counters say of an interval.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct HostLoad {
+    /// Length of the interval.
+    pub wall: Nanos,
+    /// The CPUs that the counters are of: those that the trial uses.
+    pub cpus: Vec<u32>,
+    /// Time that the hypervisor gave to others, all `cpus` together, in the kernel's ticks.
+    pub stolen: Nanos,
+    /// Busy time of `cpus` that was not the trial's own: other processes and interrupts. Counted in
+    /// the kernel's ticks, so of short intervals it is a rough figure.
+    pub foreign: Nanos,
+    /// Processes that are neither the trial's agents nor its runner, with the processor time that
+    /// they used anywhere on the machine, the hungriest first, at most three.
+    pub hungriest: Vec<(String, Nanos)>,
+    /// Interrupts on `cpus`.
+    pub interrupts: u64,
+    /// Context switches of the whole machine.
+    pub context_switches: u64,
+    /// Frequency in kHz by CPU, at the start and at the end; empty where the kernel shows none.
+    pub frequency_khz: BTreeMap<u32, (u64, u64)>,
+    /// Times that a CPU was slowed for heat; `None` where the kernel does not count.
+    pub throttled: Option<u64>,
+}
+
+impl HostLoad {
+    /// Foreign busy time as a share of what `cpus` could give, 0 to 1.
+    pub fn foreign_share(&self) -> f64 {
+        self.share(self.foreign)
+    }
+    /// Stolen time as a share of what `cpus` could give, 0 to 1.
+    pub fn stolen_share(&self) -> f64 {
+        self.share(self.stolen)
+    }
+    fn share(&self, part: Nanos) -> f64 {
+        let all = self.wall.as_secs_f64() * self.cpus.len() as f64;
+        if all > 0.0 {
+            part.as_secs_f64() / all
+        } else {
+            0.0
+        }
+    }
+}
+
+/// What the machine does when nothing of a run is on it: the yardstick for disturbed trials.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct BareMachine {
+    /// Gaps by CPU.
+    pub gaps: Vec<CpuGaps>,
+    /// Counters of the same interval, the probe's own time taken out.
+    pub load: HostLoad,
+}
+
+/// The host's part in one trial.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct HostNoise {
+    /// Spin-gap probe of the CPUs used, just before the trial.
+    pub gaps: Vec<CpuGaps>,
+    /// One round trip of a bare cache line between the CPU of the first sender and that of the first
+    /// receiver just before the trial, in nanoseconds (median); `None` where the trial is not pinned
+    /// or both share a CPU. It shows when a hypervisor moves virtual CPUs.
+    pub line_ns: Option<f64>,
+    /// Counters from the start of the window to its end; `None` where the trial failed before.
+    pub window: Option<HostLoad>,
+}
+
+/// A participant was on this CPU from an instant on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The participant.
+    pub participant: u16,
+    /// Since when, counted from the start of the window.
+    pub since: Nanos,
+    /// The CPU.
+    pub cpu: u32,
+}

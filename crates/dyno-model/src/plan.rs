@@ -1,0 +1,272 @@
+//! What a run will do, fully resolved: nothing is left to decide after planning.
+
+use crate::adapter::Options;
+use crate::factor::{Access, Placement, Topology, Wait, Workload};
+use crate::record::Metric;
+use crate::unit::{Nanos, PayloadSize};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+/// The number of an experiment within its run, counted from zero in the suite's order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ExperimentId(pub u32);
+
+/// One trial: the experiment and the number of the trial within it, both from zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TrialId {
+    /// The experiment it replicates.
+    pub experiment: ExperimentId,
+    /// Its number within the experiment.
+    pub number: u32,
+}
+
+impl fmt::Display for TrialId {
+    /// `e0012-t003`: also the stem of the trial's file.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "e{:04}-t{:03}", self.experiment.0, self.number)
+    }
+}
+
+/// A named, ready configuration of an adapter.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stack {
+    /// Its name, the stem of its file.
+    pub name: String,
+    /// The adapter it configures.
+    pub adapter: String,
+    /// One line on what it is.
+    pub description: String,
+    /// The waits that a suite's `wait = "natural"` stands for.
+    pub waits: Vec<Wait>,
+    /// The adapter's options.
+    pub options: Options,
+    /// A yardstick: it can stand as × floor for experiments with its wait strategies.
+    #[serde(default)]
+    pub floor: bool,
+    /// Its adapter has the `loopback` capability: one participant plays both sides.
+    #[serde(default)]
+    pub loopback: bool,
+}
+
+/// How a host is reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Reach {
+    /// The machine that the runner is on.
+    Local,
+}
+
+/// One host of a testbed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Host {
+    /// Its name within the testbed.
+    pub name: String,
+    /// How agents are started on it.
+    pub reach: Reach,
+    /// The address at which participants on other hosts reach it.
+    pub address: String,
+}
+
+/// Where a run takes place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Testbed {
+    /// Its name, the stem of its file.
+    pub name: String,
+    /// One line on what it is.
+    pub description: String,
+    /// At least one host.
+    pub hosts: Vec<Host>,
+}
+
+/// How long the measured part of a trial is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Extent {
+    /// This much time.
+    Duration(Nanos),
+    /// This many messages of each sender (round trips for `ping-pong`).
+    Messages(u64),
+}
+
+/// How the threads of participants are scheduled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduling {
+    /// The default policy of the kernel.
+    #[default]
+    Other,
+    /// SCHED_FIFO with this priority, 1 to 99.
+    Fifo(u8),
+}
+
+/// One cell of suite × stack × testbed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Experiment {
+    /// Its number within the run.
+    pub id: ExperimentId,
+    /// Its name in the suite; many cells of a matrix share it.
+    pub name: String,
+    /// The stack by name; see [`Plan::stacks`].
+    pub stack: String,
+    /// The shape of the exchange.
+    pub workload: Workload,
+    /// The size of each message.
+    pub payload: PayloadSize,
+    /// How receivers wait.
+    pub wait: Wait,
+    /// How much of the payload is touched.
+    pub access: Access,
+    /// Where the two sides live.
+    pub placement: Placement,
+    /// How many of each side.
+    pub topology: Topology,
+    /// Time (or messages) before the window; exchanged alike but not recorded.
+    pub warmup: Extent,
+    /// After `warmup` the window begins as soon as the series is steady, and at the latest after
+    /// this much warm-up. `None`: after `warmup`, steady or not.
+    #[serde(default)]
+    pub settle: Option<Nanos>,
+    /// The measured part.
+    pub window: Extent,
+    /// How long sinks wait for what is still under way after the last send.
+    pub drain: Nanos,
+    /// The longest that any step of the trial (open, match, the window itself beyond its nominal
+    /// length, collect) may take.
+    pub deadline: Nanos,
+    /// The CPU of each participant, senders first then receivers; empty: not pinned.
+    pub cpus: Vec<u32>,
+    /// Scheduling class of the participants' threads.
+    pub scheduling: Scheduling,
+    /// Whether participants lock their memory.
+    pub mlock: bool,
+    /// Number of trials.
+    pub trials: u32,
+    /// At most this many raw samples are kept per participant and trial; 0: none.
+    pub raw_samples: u32,
+    /// The floor's experiment with the same factors; `None` for the floor itself.
+    pub floor: Option<ExperimentId>,
+    /// It was added for the floor's sake and is not part of the suite.
+    #[serde(default)]
+    pub added: bool,
+    /// The experiment of the same factors that this one is compared with; trials of the same number
+    /// of both belong together. See [`Plan::against`].
+    #[serde(default)]
+    pub base: Option<ExperimentId>,
+}
+
+impl Experiment {
+    /// Participants on both sides.
+    pub const fn participants(&self) -> usize {
+        self.topology.senders as usize + self.topology.receivers as usize
+    }
+}
+
+/// A cell that the suite asks for and that cannot be measured, with the reason.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// The experiment's name in the suite.
+    pub experiment: String,
+    /// The stack by name.
+    pub stack: String,
+    /// The factors of the cell, as tables print them.
+    pub factors: String,
+    /// What the stack cannot do.
+    pub reason: String,
+}
+
+/// Which table `dyno show` prints first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TableKind {
+    /// One row per experiment.
+    #[default]
+    Stacks,
+    /// iceperf's table: one table per stack, a row per payload size, RTT/2 in µs.
+    Iceperf,
+}
+
+/// What the runs of `dyno run --against` compare with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Against {
+    /// The same once more: what this host makes of no difference at all.
+    Same,
+    /// Another stack.
+    Stack {
+        /// Its name.
+        name: String,
+    },
+    /// The same stacks in another build of Dyno.
+    Build {
+        /// Its program.
+        program: PathBuf,
+        /// What it says of itself.
+        version: String,
+    },
+}
+
+/// When a run has enough trials.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Precision {
+    /// The interval's ends are to be within this share of the value: 0.05 for ±5 %. With
+    /// [`Plan::against`] the interval is that of the ratio.
+    pub within: f64,
+    /// The metric; `None`: the headline of each experiment.
+    pub metric: Option<Metric>,
+    /// The quantile, 0 to 1.
+    pub quantile: f64,
+    /// The most trials of one experiment, disturbed ones not counted.
+    pub max_trials: u32,
+    /// No trial begins later than this after the run's start.
+    pub max_time: Option<Nanos>,
+}
+
+/// Everything that a run does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The suite's name.
+    pub suite: String,
+    /// One line on what the suite answers.
+    pub title: String,
+    /// The table that shows it best.
+    pub table: TableKind,
+    /// The seed of every random choice: trial order, Poisson gaps.
+    pub seed: u64,
+    /// Where it runs.
+    pub testbed: Testbed,
+    /// The stacks by name.
+    pub stacks: BTreeMap<String, Stack>,
+    /// The cells; `experiments[i].id == i`.
+    pub experiments: Vec<Experiment>,
+    /// The cells that were left out.
+    pub refused: Vec<Refusal>,
+    /// Remarks to show before the run, such as more spinning roles than CPUs.
+    pub warnings: Vec<String>,
+    /// What the experiments with a [`Experiment::base`] are compared with.
+    #[serde(default)]
+    pub against: Option<Against>,
+    /// Trials beyond [`Experiment::trials`] follow until this is reached.
+    #[serde(default)]
+    pub precision: Option<Precision>,
+    /// A trial that the host disturbed is repeated, at most so many of each experiment.
+    #[serde(default)]
+    pub repeats: u32,
+}
+
+impl Plan {
+    /// The experiment of that number.
+    pub fn experiment(&self, id: ExperimentId) -> Option<&Experiment> {
+        self.experiments.get(id.0 as usize)
+    }
+    /// Whether the experiment is the base of another one.
+    pub fn is_base(&self, id: ExperimentId) -> bool {
+        self.experiments.iter().any(|e| e.base == Some(id))
+    }
+    /// Number of trials of all experiments, without those that precision or repeats may add.
+    pub fn trial_count(&self) -> usize {
+        self.experiments.iter().map(|e| e.trials as usize).sum()
+    }
+}

@@ -1,0 +1,315 @@
+//! What the runner and its agents say to each other: one JSON value per line over stdio.
+//!
+//! The runner sends [`Command`]s, the agent answers with [`Report`]s. The order of a trial:
+//!
+//! | runner | agent |
+//! |---|---|
+//! | | `hello` |
+//! | `prepare` | `ready` (adapter loaded, pinned, scheduled, memory locked) |
+//! | `go` | `matched` (endpoints exist and see each other) |
+//! | `link` | `linked` (a probe message arrived over every channel it receives from) |
+//! | `start` | `steady` (recording roles: the warm-up may end) |
+//! | `window` | `done` (active roles: everything offered) |
+//! | `drain` | `drained` (passive roles: all arrived, or the drain deadline passed) |
+//! | `collect` | `result`, then the agent exits |
+//!
+//! At any time an agent may report `failed` and exit; `stop` makes it end without a result.
+
+use crate::adapter::Options;
+use crate::noise::Place;
+use crate::plan::{Experiment, TrialId};
+use crate::record::{Distribution, FlowCounts, Metric, ProcessCost, RawSample};
+use crate::unit::Nanos;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The version of this protocol. Runner and agent must agree exactly.
+pub const VERSION: u32 = 2;
+
+/// How raw clock readings become nanoseconds on the run's clock. Calibrated once by the runner
+/// and handed to all participants, so that they convert alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "source")]
+pub enum ClockSpec {
+    /// The invariant time stamp counter: `ns = ns0 + ((ticks - ticks0) * mult) >> 32`.
+    Tsc {
+        /// Counter value at the origin.
+        ticks0: u64,
+        /// CLOCK_MONOTONIC at the origin, in nanoseconds.
+        ns0: u64,
+        /// Nanoseconds per tick, as a 32.32 fixed-point number.
+        mult: u64,
+    },
+    /// `clock_gettime(CLOCK_MONOTONIC)`.
+    Monotonic,
+}
+
+/// What a participant does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Sends on a schedule, or as fast as it can.
+    Source,
+    /// Receives and checks.
+    Sink,
+    /// Sends a ping and waits for the pongs.
+    Initiator,
+    /// Answers each ping with a pong.
+    Echo,
+    /// Both sides in one thread, for adapters with the `loopback` capability.
+    Loopback,
+}
+
+impl Role {
+    /// Whether the role decides when the trial's window is over.
+    pub const fn is_active(self) -> bool {
+        matches!(self, Role::Source | Role::Initiator | Role::Loopback)
+    }
+    /// The text form.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Role::Source => "source",
+            Role::Sink => "sink",
+            Role::Initiator => "initiator",
+            Role::Echo => "echo",
+            Role::Loopback => "loopback",
+        }
+    }
+}
+
+/// One receiver of a channel: who it is and where sockets may listen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Endpoint {
+    /// The participant that receives.
+    pub participant: u16,
+    /// The IP address of its host.
+    pub address: String,
+    /// A port that no other endpoint of the trial has.
+    pub port: u16,
+}
+
+/// One named, typed path for messages: one writer, one or several readers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChannelSpec {
+    /// Its number within the trial, also in each message's tag.
+    pub id: u16,
+    /// Unique on the machine: starts with the trial's session name. `[A-Za-z0-9._-]` only.
+    pub name: String,
+    /// The largest message in bytes.
+    pub max_payload: usize,
+    /// The participant that sends.
+    pub writer: u16,
+    /// The IP address of the writer's host.
+    pub writer_address: String,
+    /// The participants that receive.
+    pub readers: Vec<Endpoint>,
+}
+
+/// One participant that an agent plays.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Participant {
+    /// Its number within the trial: senders first, then receivers.
+    pub index: u16,
+    /// What it does.
+    pub role: Role,
+    /// The CPU that its threads are pinned to.
+    pub cpu: Option<u32>,
+}
+
+/// Everything that an agent must know for one trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Assignment {
+    /// Which trial.
+    pub trial: TrialId,
+    /// Unique on the machine; every name that the trial creates starts with it.
+    pub session: String,
+    /// A directory of the trial's own, for sockets, pipes and markers of what must be removed.
+    pub scratch: PathBuf,
+    /// The clock of the run.
+    pub clock: ClockSpec,
+    /// The adapter by name.
+    pub adapter: String,
+    /// Its options.
+    pub options: Options,
+    /// The cell that the trial replicates.
+    pub experiment: Experiment,
+    /// The seed of this trial's random choices.
+    pub seed: u64,
+    /// The participants that this agent plays.
+    pub participants: Vec<Participant>,
+    /// All channels of the trial.
+    pub channels: Vec<ChannelSpec>,
+}
+
+/// Runner to agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "command")]
+pub enum Command {
+    /// Load, pin, lock; create nothing yet.
+    Prepare(Box<Assignment>),
+    /// Create nodes, senders and receivers once the run's clock passes `at`.
+    Go {
+        /// The instant, on the run's clock.
+        at: Nanos,
+    },
+    /// All participants are matched: exchange probes until every receiver has seen one.
+    Link,
+    /// Begin the warm-up at `at`.
+    Start {
+        /// The instant, on the run's clock.
+        at: Nanos,
+    },
+    /// The window begins with the first message that is due at or after `at`. Not sent where the
+    /// warm-up is a number of messages: the window follows it without a pause.
+    Window {
+        /// The instant, on the run's clock.
+        at: Nanos,
+    },
+    /// All active roles are done.
+    Drain {
+        /// What was sent over every channel.
+        sent: Vec<Sent>,
+    },
+    /// Tear down and report the result.
+    Collect,
+    /// A step takes too long: report where each participant is.
+    Explain,
+    /// End at once.
+    Stop,
+}
+
+/// What one participant offered on its channel, told when it is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sent {
+    /// The channel.
+    pub channel: u16,
+    /// Measured messages that were due.
+    pub offered: u64,
+    /// Those that the stack accepted.
+    pub sent: u64,
+}
+
+/// What was really applied to a participant's threads, and what could not be.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Applied {
+    /// Plain sentences, such as "SCHED_FIFO not granted: …".
+    pub warnings: Vec<String>,
+}
+
+/// What an agent measured in one trial.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct AgentResult {
+    /// Latency distributions of the window, merged over this agent's participants.
+    pub distributions: BTreeMap<Metric, Distribution>,
+    /// Counts by channel and receiver.
+    pub flows: Vec<FlowCounts>,
+    /// What this agent's senders offered.
+    pub sources: Vec<SourceCounts>,
+    /// The cost of this agent's process between the start of the window and its end.
+    pub cost: Option<ProcessCost>,
+    /// Raw samples, at most as many as the experiment asks for.
+    pub raw: Vec<RawSample>,
+    /// What the reader of the result should know, such as a window that was cut short.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+    /// From go until endpoints existed, the slowest participant's.
+    pub open: Nanos,
+    /// From endpoints existing until matched, the slowest participant's.
+    pub matching: Nanos,
+    /// Where participants that are not pinned ran.
+    #[serde(default)]
+    pub places: Vec<Place>,
+}
+
+/// What one sender did in the window.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct SourceCounts {
+    /// The channel.
+    pub channel: u16,
+    /// Messages that were due.
+    pub offered: u64,
+    /// Those that the stack accepted.
+    pub sent: u64,
+    /// Those that the stack refused.
+    pub refused: u64,
+    /// Messages sent later than their due time by more than the pacing tolerance.
+    pub late: u64,
+    /// Time inside sends that had to wait for room.
+    pub blocked: Nanos,
+    /// Time that Dyno itself burned waiting for due times (a part of the process's CPU time).
+    pub pacing: Nanos,
+    /// The first due time, on the run's clock.
+    pub first: Nanos,
+    /// The end of the last send, on the run's clock.
+    pub last: Nanos,
+}
+
+/// Agent to runner.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "report")]
+pub enum Report {
+    /// The first line of every agent.
+    Hello {
+        /// Must equal [`VERSION`].
+        protocol: u32,
+        /// Its process id.
+        pid: u32,
+    },
+    /// Ready to go.
+    Ready(Applied),
+    /// All endpoints exist and see their peers.
+    Matched,
+    /// A probe message arrived over every channel that this agent receives from.
+    Linked,
+    /// The warm-up has lasted as long as it must, and what this agent records is steady, or the
+    /// longest warm-up is over. Agents that record nothing of the warm-up send it as well.
+    Steady {
+        /// Whether every series of it is steady.
+        steady: bool,
+    },
+    /// The active roles of this agent have offered everything.
+    Done {
+        /// By channel.
+        sent: Vec<Sent>,
+    },
+    /// The passive roles of this agent have received everything, or waited long enough.
+    Drained,
+    /// The measurement.
+    Result(Box<AgentResult>),
+    /// The answer to `explain`: one sentence for each thread that does not return from a call
+    /// into its adapter; empty if all of them move.
+    Stuck {
+        /// Such as "participant 1 (sink) does not return from `take`".
+        calls: Vec<String>,
+    },
+    /// The trial cannot go on.
+    Failed {
+        /// The step that failed, such as `open` or `send`.
+        step: String,
+        /// What happened, where, and what to do.
+        message: String,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_single_lines_with_a_discriminator() {
+        let line = serde_json::to_string(&Command::Go { at: Nanos(5) }).unwrap();
+        assert_eq!(line, r#"{"command":"go","at":5}"#);
+        let back: Command = serde_json::from_str(&line).unwrap();
+        assert_eq!(back, Command::Go { at: Nanos(5) });
+        let drain = Command::Drain {
+            sent: vec![Sent {
+                channel: 3,
+                offered: 8,
+                sent: 7,
+            }],
+        };
+        let line = serde_json::to_string(&drain).unwrap();
+        assert_eq!(serde_json::from_str::<Command>(&line).unwrap(), drain);
+    }
+}

@@ -1,0 +1,403 @@
+//! What the run directory holds: manifest, environment and one record per trial.
+//!
+//! Writers write [`FORMAT`]; readers accept that and every older format, and refuse newer ones.
+
+use crate::adapter::AdapterDescription;
+use crate::noise::{BareMachine, HostNoise, Place};
+use crate::plan::{ExperimentId, Plan, TrialId};
+use crate::unit::Nanos;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The version of the run directory's files.
+pub const FORMAT: u32 = 2;
+
+/// A latency metric; its distribution is in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Metric {
+    /// `ping-pong`: send to the reply of the last echo.
+    #[serde(rename = "rtt_ns")]
+    Rtt,
+    /// One way: arrival minus due time. The headline of open loops.
+    #[serde(rename = "response_ns")]
+    Response,
+    /// One way: arrival minus real send time.
+    #[serde(rename = "service_ns")]
+    Service,
+    /// Real send time minus due time: how late the source was.
+    #[serde(rename = "lateness_ns")]
+    Lateness,
+}
+
+impl Metric {
+    /// Every metric, in the order of tables.
+    pub const ALL: &'static [Metric] = &[
+        Metric::Rtt,
+        Metric::Response,
+        Metric::Service,
+        Metric::Lateness,
+    ];
+    /// The name in files and in JSON, with its unit.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Metric::Rtt => "rtt_ns",
+            Metric::Response => "response_ns",
+            Metric::Service => "service_ns",
+            Metric::Lateness => "lateness_ns",
+        }
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// An HdrHistogram, V2 encoding with DEFLATE, base64 (the text of an HdrHistogram log line).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct HdrText(pub String);
+
+/// The distribution of one metric in one trial.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Distribution {
+    /// Finite samples: all blocks together.
+    pub total: HdrText,
+    /// The window cut into equal blocks of time, in order: for time series and for resampling.
+    /// Blocks without a sample stand as empty histograms.
+    pub blocks: Vec<HdrText>,
+    /// Finite samples.
+    pub n: u64,
+    /// Messages that never arrived: infinitely late, in every quantile.
+    pub infinite: u64,
+    /// Samples above the histogram's upper bound, recorded as that bound.
+    pub saturated: u64,
+    /// The exact sum of the finite samples, for the mean.
+    pub sum: f64,
+    /// The smallest finite sample; 0 where there is none.
+    pub min: u64,
+    /// The largest finite sample; 0 where there is none.
+    pub max: u64,
+}
+
+/// What arrived at one receiver over one channel in the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FlowCounts {
+    /// The channel.
+    pub channel: u16,
+    /// The receiving participant.
+    pub receiver: u16,
+    /// Distinct intact messages.
+    pub received: u64,
+    /// Bytes of those messages.
+    pub bytes: u64,
+    /// Further copies of a message that had arrived.
+    pub duplicated: u64,
+    /// Messages that arrived after one with a higher sequence number (RFC 4737, type P).
+    pub reordered: u64,
+    /// Messages whose content was not what was sent.
+    pub corrupted: u64,
+    /// Messages shorter than what was sent.
+    pub truncated: u64,
+    /// Arrival of the first message, on the run's clock; 0 where there is none.
+    pub first: Nanos,
+    /// Arrival of the last message.
+    pub last: Nanos,
+}
+
+/// The counts of a trial. A message counts once for each receiver that should get it; in
+/// `ping-pong` a message is a round trip.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Counts {
+    /// Due in the window.
+    pub offered: u64,
+    /// Accepted by the stack.
+    pub sent: u64,
+    /// Arrived intact, each counted once.
+    pub received: u64,
+    /// Offered and never arrived intact, for whatever reason: `offered - received`.
+    pub lost: u64,
+    /// Further copies of a message that had arrived.
+    pub duplicated: u64,
+    /// Arrived after a later one.
+    pub reordered: u64,
+    /// Arrived with other content than was sent.
+    pub corrupted: u64,
+    /// Arrived shorter than sent.
+    pub truncated: u64,
+    /// Refused by the stack when sent.
+    pub refused: u64,
+    /// Sent later than due by more than the pacing tolerance.
+    pub late: u64,
+}
+
+/// Messages and bytes per wall second.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Throughput {
+    /// Due messages per second, all senders together.
+    pub offered_hz: f64,
+    /// Accepted messages per second, all senders together.
+    pub sent_hz: f64,
+    /// Intact messages per second, all receivers together.
+    pub delivered_hz: f64,
+    /// Intact payload bytes per second, all receivers together.
+    pub delivered_bytes_per_s: f64,
+    /// Share of the senders' time spent in sends that had to wait for room, 0 to 1.
+    pub blocked_share: f64,
+}
+
+/// What one process used between the start of the window and its end.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ProcessCost {
+    /// Its roles, or the daemon's name, such as `source` or `daemon iox-roudi`.
+    pub label: String,
+    /// Time in user mode.
+    pub user: Nanos,
+    /// Time in the kernel.
+    pub system: Nanos,
+    /// The part of `user` that Dyno itself burned waiting for due times.
+    pub pacing: Nanos,
+    /// Length of the interval.
+    pub wall: Nanos,
+    /// Context switches of its own will: it waited.
+    pub voluntary_switches: u64,
+    /// Context switches forced on it.
+    pub involuntary_switches: u64,
+    /// Page faults served without I/O.
+    pub minor_faults: u64,
+    /// Page faults that needed I/O.
+    pub major_faults: u64,
+    /// The highest resident set size of the process's life, in bytes.
+    pub peak_rss_bytes: u64,
+    /// Proportional set size at the end of the window, in bytes.
+    pub pss_bytes: u64,
+}
+
+/// The cost of a trial: all processes of the stack, daemons included.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Cost {
+    /// Process by process.
+    pub processes: Vec<ProcessCost>,
+    /// User and system time of all of them without Dyno's own pacing.
+    pub cpu: Nanos,
+    /// `cpu` per message that arrived, in nanoseconds; `None` where none arrived.
+    pub cpu_ns_per_message: Option<f64>,
+    /// Context switches per message that arrived.
+    pub switches_per_message: Option<f64>,
+    /// Sum of the proportional set sizes, in bytes.
+    pub pss_bytes: u64,
+    /// Sum of the peak resident set sizes, in bytes.
+    pub peak_rss_bytes: u64,
+}
+
+/// One raw sample, in arrival order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RawSample {
+    /// The channel.
+    pub channel: u16,
+    /// The receiving participant.
+    pub receiver: u16,
+    /// The sequence number within the window.
+    pub sequence: u64,
+    /// Due time on the run's clock.
+    pub intended: Nanos,
+    /// Real send time on the run's clock.
+    pub sent: Nanos,
+    /// Arrival on the run's clock.
+    pub arrival: Nanos,
+}
+
+/// Why a trial failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureKind {
+    /// An agent reported an error of its adapter or of the machine.
+    Error,
+    /// A step did not end within its deadline.
+    Hang,
+    /// An agent ended by a signal or with an unexpected exit code.
+    Crash,
+    /// Counts of the participants contradict each other.
+    Inconsistent,
+    /// The user interrupted the run.
+    Interrupted,
+}
+
+impl fmt::Display for FailureKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            FailureKind::Error => "error",
+            FailureKind::Hang => "hang",
+            FailureKind::Crash => "crash",
+            FailureKind::Inconsistent => "inconsistent",
+            FailureKind::Interrupted => "interrupted",
+        })
+    }
+}
+
+/// How a trial ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "outcome")]
+pub enum Outcome {
+    /// It has a measurement.
+    Completed,
+    /// It has none, and is never averaged in.
+    Failed {
+        /// What kind of failure.
+        kind: FailureKind,
+        /// The step of the trial, such as `open` or `window`.
+        step: String,
+        /// What happened and to whom.
+        message: String,
+        /// The last lines of the agents' standard error.
+        stderr: Vec<String>,
+    },
+}
+
+/// One trial as stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialRecord {
+    /// [`FORMAT`] of the writer.
+    pub format: u32,
+    /// Which trial.
+    #[serde(flatten)]
+    pub id: TrialId,
+    /// Its place in the run's random order, from zero.
+    pub position: u32,
+    /// When it started, in milliseconds since the Unix epoch.
+    pub started_unix_ms: u64,
+    /// How long it took in all.
+    pub wall: Nanos,
+    /// How it ended.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// Latencies by metric.
+    #[serde(default)]
+    pub distributions: BTreeMap<Metric, Distribution>,
+    /// The counts.
+    #[serde(default)]
+    pub counts: Counts,
+    /// Counts by channel and receiver.
+    #[serde(default)]
+    pub flows: Vec<FlowCounts>,
+    /// Rates.
+    #[serde(default)]
+    pub throughput: Throughput,
+    /// Cost of all processes.
+    #[serde(default)]
+    pub cost: Cost,
+    /// From go until endpoints existed, the slowest participant's.
+    #[serde(default)]
+    pub open: Nanos,
+    /// From endpoints existing until matched, the slowest participant's.
+    #[serde(default)]
+    pub matching: Nanos,
+    /// Raw samples, bounded by the experiment.
+    #[serde(default)]
+    pub raw: Vec<RawSample>,
+    /// What could not be applied, such as scheduling classes.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+    /// How long the warm-up was, from the start to the window.
+    #[serde(default)]
+    pub warmup: Nanos,
+    /// The warm-up ended at its limit with the series still moving.
+    #[serde(default)]
+    pub unsteady: bool,
+    /// What the machine itself did.
+    #[serde(default)]
+    pub noise: HostNoise,
+    /// Why the trial does not count: what the host did to it beyond what the bare machine does, in
+    /// plain sentences. Empty: it counts.
+    #[serde(default)]
+    pub disturbed: Vec<String>,
+    /// Where participants that are not pinned ran, in order of time.
+    #[serde(default)]
+    pub places: Vec<Place>,
+}
+
+/// The machine and the build that a run was measured with.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Environment {
+    /// Version of Dyno.
+    pub dyno_version: String,
+    /// `release` or `debug`.
+    pub build_profile: String,
+    /// Host name.
+    pub host: String,
+    /// Model name of the CPU.
+    pub cpu_model: String,
+    /// CPUs that this process may use.
+    pub cpus: Vec<u32>,
+    /// Memory of the machine in bytes.
+    pub memory_bytes: u64,
+    /// Release and version of the kernel.
+    pub kernel: String,
+    /// Its command line.
+    pub kernel_cmdline: String,
+    /// Frequency governor by CPU; empty where the kernel shows none.
+    pub governors: BTreeMap<u32, String>,
+    /// CPU vulnerabilities and their mitigations, as the kernel words them.
+    pub mitigations: BTreeMap<String, String>,
+    /// The kernel's clock source.
+    pub clock_source: String,
+    /// The clock that stamps were taken with, and its measured cost and resolution.
+    pub clock: ClockFacts,
+    /// The hypervisor, where one shows itself.
+    pub hypervisor: Option<String>,
+    /// Resource limits and kernel settings that bear on measurements, by name, as text.
+    pub limits: BTreeMap<String, String>,
+}
+
+/// Measured properties of the clock.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ClockFacts {
+    /// `tsc` or `monotonic`.
+    pub source: String,
+    /// Cost of one reading in nanoseconds (median).
+    pub cost_ns: f64,
+    /// The smallest step between two different readings in nanoseconds.
+    pub resolution_ns: f64,
+    /// Ticks per second, for the TSC.
+    pub frequency_hz: Option<f64>,
+}
+
+/// The head of a run directory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunManifest {
+    /// [`FORMAT`] of the writer.
+    pub format: u32,
+    /// Unique name of the run: suite and start time.
+    pub id: String,
+    /// When it started, in milliseconds since the Unix epoch.
+    pub started_unix_ms: u64,
+    /// The command line that started it.
+    pub command: Vec<String>,
+    /// The full plan.
+    pub plan: Plan,
+    /// The machine.
+    pub environment: Environment,
+    /// The adapters used, with the versions that they report.
+    pub adapters: Vec<AdapterDescription>,
+    /// What the machine did just before the first trial; `None` in runs of format 1.
+    #[serde(default)]
+    pub bare: Option<BareMachine>,
+}
+
+/// A run as read back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// Its head.
+    pub manifest: RunManifest,
+    /// Its trials, ordered by experiment and number.
+    pub trials: Vec<TrialRecord>,
+}
+
+impl Run {
+    /// The trials of one experiment, disturbed and failed ones included.
+    pub fn trials_of(&self, id: ExperimentId) -> impl Iterator<Item = &TrialRecord> {
+        self.trials.iter().filter(move |t| t.id.experiment == id)
+    }
+}

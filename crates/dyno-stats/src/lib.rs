@@ -1,0 +1,63 @@
+//! Pure statistics over trials: data in, data out; no I/O, no clock, no hidden randomness.
+//!
+//! The **trial is the unit of replication** (Kalibera & Jones, "Rigorous Benchmarking in Reasonable
+//! Time", ISMM 2013). Samples of one trial share its process layout, its CPU frequency and its luck,
+//! so pooling them as if they were independent gives intervals that are far too narrow. Hence:
+//!
+//! - [`quantiles`]: the estimate pools the samples of all trials, lost messages included as
+//!   infinitely late; the interval resamples trials, and blocks of time within them, and is widened
+//!   by a t-interval over the trials' own quantiles, because three to five trials are too few for a
+//!   bootstrap alone. A quantile that the samples cannot bear is refused with the number they lack.
+//! - [`quantile_ratio`]: how many times the floor; both sides are resampled independently.
+//! - [`extent`]: counts and bounds, the other columns of a table.
+//! - [`fit_line`]: the scaling factor S of time over payload size.
+//! - [`stability()`]: whether a repeat of the run would show the same; [`within()`]: how precise an
+//!   estimate is, for whoever decides to go on.
+//! - [`ratio`], [`verdict`], [`simultaneous`]: two sides compared, and what to say of it.
+//! - [`SteadyTest`], [`change_points`]: the end of a warm-up, and the changes in a history.
+//! - [`drift()`], [`modes()`], [`separation()`]: what moves or jumps inside the windows, and what goes
+//!   with it.
+//! - [`HostGaps`], [`explained`]: the part of a tail that is the machine's own.
+//!
+//! All functions are deterministic: equal data and equal [`Bootstrap::seed`] give equal results.
+//!
+//! # How well the intervals cover
+//!
+//! `tests/coverage.rs` draws trials from known sources, each trial with a factor of its own, and
+//! counts how often the 95 % interval holds the true quantile of all trials that could have been:
+//! in at least 94 % of 1,000 replicates for p50, p90, p99 and p99.9, with 3, 5 and 10 trials. The
+//! method was chosen by that simulation; its table, and the limit of the method, stand at the top of
+//! that file. `tests/false_alarms.rs` counts how often two equal sides are called different, also
+//! where the runs stopped on precision.
+
+mod bootstrap;
+mod change;
+mod compare;
+mod drift;
+mod fit;
+mod host;
+mod modes;
+mod pool;
+mod population;
+mod precision;
+mod quantile;
+mod rank;
+mod samples;
+mod separation;
+mod small;
+mod stability;
+mod value;
+
+pub use bootstrap::Bootstrap;
+pub use change::{ChangeOptions, ChangePoint, SteadyTest, change_points};
+pub use compare::{Pairing, Ratio, Verdict, ratio, simultaneous, verdict};
+pub use drift::{Drift, drift};
+pub use fit::{Fit, fit_line};
+pub use host::{HostGaps, explained};
+pub use modes::{Modes, modes};
+pub use precision::within;
+pub use quantile::{Quantile, needed, quantile, quantile_ratio, quantiles, trial_quantiles};
+pub use samples::{Extent, SampleError, TrialSamples, extent};
+pub use separation::{Separation, separation};
+pub use stability::{Instability, Stability, TOLERANCE, stability};
+pub use value::{Estimate, Latency};

@@ -1,0 +1,332 @@
+//! The samples of one trial as sorted (value, count) pairs per block of its window.
+
+use base64::Engine as _;
+use dyno_model::record::{Distribution, HdrText};
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+
+/// Why a stored distribution cannot be analysed.
+#[derive(Debug, thiserror::Error)]
+pub enum SampleError {
+    /// The text of a histogram does not decode.
+    #[error(
+        "the histogram of {place} is damaged: {reason}; delete the trial's file and measure it again with --resume"
+    )]
+    Histogram {
+        /// `the whole window` or `block 3`.
+        place: String,
+        /// What the decoder said.
+        reason: String,
+    },
+    /// The histograms hold another number of samples than the record states.
+    #[error(
+        "the histograms hold {found} samples but the record states {stated}; delete the trial's file and measure it again with --resume"
+    )]
+    Count {
+        /// Samples in the histograms.
+        found: u64,
+        /// [`Distribution::n`].
+        stated: u64,
+    },
+}
+
+/// One distinct value and how often it occurred.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Cell {
+    pub(crate) value: f64,
+    pub(crate) count: u64,
+}
+
+/// One stretch of a trial's window: the unit of resampling within the trial.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Block {
+    /// Ascending by value, each value once.
+    pub(crate) cells: Vec<Cell>,
+    /// Finite samples.
+    pub(crate) n: u64,
+    /// Lost messages.
+    pub(crate) infinite: u64,
+}
+
+impl Block {
+    fn from_cells(cells: Vec<Cell>) -> Self {
+        let n = cells.iter().map(|c| c.count).sum();
+        Block {
+            cells,
+            n,
+            infinite: 0,
+        }
+    }
+}
+
+/// The samples of one metric in one trial: its window cut into blocks, and the messages that were
+/// lost.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TrialSamples {
+    pub(crate) blocks: Vec<Block>,
+}
+
+impl TrialSamples {
+    /// From a stored distribution, in its unit. Without blocks the whole window is one block.
+    ///
+    /// Values are the middles of the histogram's buckets, except that the smallest and the largest
+    /// are exact.
+    pub fn from_distribution(stored: &Distribution) -> Result<Self, SampleError> {
+        let histograms = if stored.blocks.is_empty() {
+            vec![decode(&stored.total, || "the whole window".into())?]
+        } else {
+            stored
+                .blocks
+                .iter()
+                .enumerate()
+                .map(|(i, text)| decode(text, || format!("block {i}")))
+                .collect::<Result<_, _>>()?
+        };
+        let mut trial = Self::from_histograms(&histograms, stored.infinite);
+        let found = trial.finite();
+        if found != stored.n {
+            return Err(SampleError::Count {
+                found,
+                stated: stored.n,
+            });
+        }
+        let (min, max) = (stored.min as f64, stored.max as f64);
+        for (block, histogram) in trial.blocks.iter_mut().zip(&histograms) {
+            if let Some(cell) = block.cells.first_mut()
+                && histogram.equivalent(cell.value as u64, stored.min)
+            {
+                cell.value = cell.value.max(min);
+            }
+            if let Some(cell) = block.cells.last_mut()
+                && histogram.equivalent(cell.value as u64, stored.max)
+            {
+                cell.value = cell.value.min(max);
+            }
+        }
+        Ok(trial)
+    }
+
+    /// From one histogram per block, in order of time, and the number of lost messages.
+    pub fn from_histograms(blocks: &[Histogram<u64>], infinite: u64) -> Self {
+        let blocks = blocks
+            .iter()
+            .map(|h| {
+                let cells = h.iter_recorded().map(|step| Cell {
+                    value: h.median_equivalent(step.value_iterated_to()) as f64,
+                    count: step.count_at_value(),
+                });
+                Block::from_cells(cells.collect())
+            })
+            .collect();
+        TrialSamples { blocks }.with_infinite(infinite)
+    }
+
+    /// From exact values (finite, not NaN) per block, in order of time, and the number of lost
+    /// messages.
+    pub fn from_values(blocks: &[Vec<f64>], infinite: u64) -> Self {
+        let blocks = blocks
+            .iter()
+            .map(|values| {
+                let mut sorted = values.clone();
+                sorted.sort_unstable_by(f64::total_cmp);
+                let cells = sorted.chunk_by(|a, b| a == b).map(|run| Cell {
+                    value: run[0],
+                    count: run.len() as u64,
+                });
+                Block::from_cells(cells.collect())
+            })
+            .collect();
+        TrialSamples { blocks }.with_infinite(infinite)
+    }
+
+    /// Finite samples.
+    pub fn finite(&self) -> u64 {
+        self.blocks.iter().map(|b| b.n).sum()
+    }
+
+    /// Lost messages.
+    pub fn infinite(&self) -> u64 {
+        self.blocks.iter().map(|b| b.infinite).sum()
+    }
+
+    /// Finite samples and lost messages together.
+    pub fn n(&self) -> u64 {
+        self.finite() + self.infinite()
+    }
+
+    /// Gives each block its part of the trial's lost messages. The record does not say when they
+    /// were lost; but a loss leaves its block short of samples, so they are shared out in proportion
+    /// to how far each block falls short of the fullest, and evenly where none does.
+    fn with_infinite(mut self, infinite: u64) -> Self {
+        if infinite == 0 {
+            return self;
+        }
+        if self.blocks.is_empty() {
+            self.blocks.push(Block::default());
+        }
+        let fullest = self.blocks.iter().map(|b| b.n).max().unwrap_or(0);
+        let mut weights: Vec<u64> = self.blocks.iter().map(|b| fullest - b.n).collect();
+        if weights.iter().all(|w| *w == 0) {
+            weights.fill(1);
+        }
+        let total: u128 = weights.iter().map(|w| u128::from(*w)).sum();
+        let (mut weight_so_far, mut given) = (0u128, 0u64);
+        for (block, weight) in self.blocks.iter_mut().zip(weights) {
+            weight_so_far += u128::from(weight);
+            // At most `infinite`, because the weight so far is at most the total.
+            let due = (u128::from(infinite) * weight_so_far / total) as u64;
+            block.infinite = due - given;
+            given = due;
+        }
+        self
+    }
+}
+
+/// Counts and bounds over all trials.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Extent {
+    /// Finite samples and lost messages.
+    pub n: u64,
+    /// Lost messages among them.
+    pub infinite: u64,
+    /// The smallest sample, in the metric's unit; `None` where no message arrived.
+    pub min: Option<f64>,
+    /// The largest *finite* sample, in the metric's unit.
+    pub max: Option<f64>,
+}
+
+/// Counts and bounds over all samples of all trials.
+pub fn extent(trials: &[TrialSamples]) -> Extent {
+    let blocks = || trials.iter().flat_map(|t| &t.blocks);
+    Extent {
+        n: trials.iter().map(TrialSamples::n).sum(),
+        infinite: trials.iter().map(TrialSamples::infinite).sum(),
+        min: blocks()
+            .filter_map(|b| b.cells.first())
+            .map(|c| c.value)
+            .min_by(f64::total_cmp),
+        max: blocks()
+            .filter_map(|b| b.cells.last())
+            .map(|c| c.value)
+            .max_by(f64::total_cmp),
+    }
+}
+
+/// Reads base64 of HdrHistogram's V2 encoding, compressed or not; an empty text is an empty histogram.
+pub(crate) fn decode(
+    text: &HdrText,
+    place: impl Fn() -> String,
+) -> Result<Histogram<u64>, SampleError> {
+    let damaged = |reason: String| SampleError::Histogram {
+        place: place(),
+        reason,
+    };
+    if text.0.is_empty() {
+        return Histogram::new(3).map_err(|e| damaged(e.to_string()));
+    }
+    let bytes = base64::engine::general_purpose::STANDARD
+        .decode(&text.0)
+        .map_err(|e| damaged(e.to_string()))?;
+    Deserializer::new()
+        .deserialize(&mut bytes.as_slice())
+        .map_err(|e| damaged(e.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+
+    fn text(values: &[u64]) -> HdrText {
+        let mut h = Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3).unwrap();
+        for v in values {
+            h.record(*v).unwrap();
+        }
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new()
+            .serialize(&h, &mut bytes)
+            .unwrap();
+        HdrText(base64::engine::general_purpose::STANDARD.encode(bytes))
+    }
+
+    #[test]
+    fn a_stored_distribution_keeps_its_blocks_and_its_exact_ends() {
+        let stored = Distribution {
+            total: text(&[10_001, 20_001, 50_003]),
+            blocks: vec![text(&[10_001, 20_001]), text(&[]), text(&[50_003])],
+            n: 3,
+            infinite: 2,
+            sum: 80_005.0,
+            min: 10_001,
+            max: 50_003,
+            ..Distribution::default()
+        };
+        let trial = TrialSamples::from_distribution(&stored).unwrap();
+        assert_eq!(trial.blocks.len(), 3);
+        let all = extent(std::slice::from_ref(&trial));
+        assert_eq!((all.n, all.infinite), (5, 2));
+        assert!((all.max.unwrap() - 50_003.0).abs() <= 50.0);
+        assert!(all.max.unwrap() <= 50_003.0 && all.min.unwrap() >= 10_001.0);
+    }
+
+    #[test]
+    fn a_histogram_of_format_1_is_still_decoded() {
+        // 12,300 twice, 12,306 and 25,000, as in the golden run directory.
+        let text = "HISTFAAAACh4nJNpmSzMwMDAzgABzFCaEch0M9ixgMH+A0Sg0YOFaa0AEwB02gXg";
+        let stored = Distribution {
+            total: HdrText(text.into()),
+            n: 4,
+            sum: 61_906.0,
+            min: 12_300,
+            max: 25_000,
+            ..Distribution::default()
+        };
+        let trial = TrialSamples::from_distribution(&stored).unwrap();
+        let all = extent(std::slice::from_ref(&trial));
+        assert_eq!(
+            (all.n, all.min, all.max),
+            (4, Some(12_300.0), Some(25_000.0))
+        );
+        assert_eq!(trial.blocks[0].cells.len(), 3);
+    }
+
+    #[test]
+    fn lost_messages_go_to_the_blocks_that_fall_short() {
+        let blocks = [vec![1.0; 10], vec![1.0; 4], vec![1.0; 10]];
+        let trial = TrialSamples::from_values(&blocks, 6);
+        let shares: Vec<u64> = trial.blocks.iter().map(|b| b.infinite).collect();
+        assert_eq!(shares, [0, 6, 0]);
+        let even = TrialSamples::from_values(&[vec![1.0; 5], vec![1.0; 5]], 4);
+        assert!(even.blocks.iter().all(|b| b.infinite == 2));
+        assert_eq!(TrialSamples::from_values(&[], 3).n(), 3);
+    }
+
+    #[test]
+    fn damaged_and_contradicting_records_are_refused_with_a_way_out() {
+        let garbage = Distribution {
+            total: HdrText("not base64!".into()),
+            n: 1,
+            ..Distribution::default()
+        };
+        let e = TrialSamples::from_distribution(&garbage).unwrap_err();
+        assert!(e.to_string().contains("--resume"), "{e}");
+        let cut = Distribution {
+            total: HdrText(text(&[5, 6]).0[..12].to_owned()),
+            n: 2,
+            ..Distribution::default()
+        };
+        assert!(TrialSamples::from_distribution(&cut).is_err());
+        let fewer = Distribution {
+            total: text(&[5, 6]),
+            n: 3,
+            ..Distribution::default()
+        };
+        assert!(matches!(
+            TrialSamples::from_distribution(&fewer),
+            Err(SampleError::Count {
+                found: 2,
+                stated: 3
+            })
+        ));
+    }
+}

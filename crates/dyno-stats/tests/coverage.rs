@@ -1,0 +1,304 @@
+//! How often the 95 % interval of a quantile holds the true one.
+//!
+//! Each replicate draws trials from a known source. Every trial has a factor of its own, as real
+//! trials have; within the trial, samples come in blocks. The true quantile is that of the whole
+//! population: all trials that could have been, computed numerically.
+//!
+//! Shares of 1,000 replicates (standard error 0.007), the lowest over normal, log-normal, bimodal,
+//! heavy-tailed and autocorrelated sources; trials of 20 blocks with 200 samples each:
+//!
+//! | trials | factor between trials | p50 | p90 | p99 | p99.9 |
+//! |---|---|---|---|---|---|
+//! | 3 | log-normal, 3 % | 0.950 | 0.954 | 0.969 | 0.977 |
+//! | 5 | log-normal, 3 % | 0.948 | 0.953 | 0.967 | 0.975 |
+//! | 10 | log-normal, 3 % | 0.944 | 0.950 | 0.964 | 0.972 |
+//! | 5 | log-normal, 20 % | 0.948 | 0.955 | 0.965 | 0.968 |
+//! | 10 | log-normal, 20 % | 0.944 | 0.965 | 0.964 | 0.959 |
+//! | 1 | none | 0.961 | 0.965 | 0.979 | 0.977, see below |
+//!
+//! **One trial.** Where the samples of a single trial come in clusters, they are worth fewer than the
+//! independent ones that it takes to enclose a far quantile, and the interval has no upper end: of 4,000
+//! samples of the autocorrelated source nearly always for p99.9, by chance in one of twenty of the others.
+//! Without that rule the interval held the true p99.9 of that source in 0.87 of 200 replicates.
+//!
+//! The union of bootstrap and Student's interval alone, without what `population.rs` adds, held the
+//! true p99 in 0.789 (bimodal, 5 trials, 3 %) and 0.308 (normal, 5 trials, 20 %) of 1,000 replicates
+//! with 100 samples per block.
+//!
+//! **The limit.** The method takes the factor between trials for log-normal. Where it is
+//! exponential instead (most trials near the best, a few far slower, mean +10 %), 10 trials hold the
+//! truth in 0.912 (p50), 0.853 (p90), 0.675 (p99) and 0.546 (p99.9): rare slow trials that were not
+//! seen cannot be inferred from those that were. More trials, not more samples, help.
+//!
+//! With optimisation 1,000 replicates run per case and at least 93 % must hold. Without, 16 run, and
+//! the count must not be one that a coverage of 93 % gives less than once in a thousand times.
+
+use dyno_stats::{Bootstrap, TrialSamples, quantiles};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal};
+
+const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
+const NONE: Between = Between::LogNormal(0.0);
+const PER_BLOCK: usize = 200;
+const BLOCKS: usize = 20;
+
+/// Replicates per case; `DYNO_COVERAGE_REPLICATES` asks for another number.
+fn replicates() -> u32 {
+    let asked = std::env::var("DYNO_COVERAGE_REPLICATES").ok();
+    asked
+        .and_then(|v| v.parse().ok())
+        .unwrap_or(if cfg!(debug_assertions) { 16 } else { 1_000 })
+}
+
+/// The least number of `made` intervals that must hold the truth.
+fn least(made: u32) -> u32 {
+    if cfg!(debug_assertions) {
+        let held = Binomial::new(0.93, u64::from(made)).unwrap();
+        held.inverse_cdf(1e-3) as u32
+    } else {
+        (0.93 * f64::from(made)).ceil() as u32
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Source {
+    /// Normal, 10 % standard deviation.
+    Normal,
+    /// Log-normal, σ = 0.5.
+    LogNormal,
+    /// 70 % around 10 µs, 30 % around 50 µs.
+    Bimodal,
+    /// Pareto with index 1.5: infinite variance.
+    HeavyTailed,
+    /// Log-normal with σ = 0.3 whose logarithm is AR(1) with φ = 0.9.
+    Autocorrelated,
+}
+
+const SOURCES: [Source; 5] = [
+    Source::Normal,
+    Source::LogNormal,
+    Source::Bimodal,
+    Source::HeavyTailed,
+    Source::Autocorrelated,
+];
+
+/// How trials differ: the factor that a trial puts on all its samples.
+#[derive(Debug, Clone, Copy)]
+enum Between {
+    /// Log-normal with this σ: what the method assumes.
+    LogNormal(f64),
+    /// `1 + s·e` with exponential `e`: most trials near the best, some much slower. Not what the
+    /// method assumes.
+    Skewed(f64),
+}
+
+impl Between {
+    /// The factor at share `u` of its distribution.
+    fn factor(self, u: f64) -> f64 {
+        match self {
+            Between::LogNormal(sigma) => (sigma * Normal::standard().inverse_cdf(u)).exp(),
+            Between::Skewed(scale) => 1.0 - scale * (1.0 - u).ln(),
+        }
+    }
+}
+
+fn gauss(rng: &mut impl Rng) -> f64 {
+    // Box & Muller 1958.
+    let u: f64 = 1.0 - rng.random::<f64>();
+    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * rng.random::<f64>()).cos()
+}
+
+impl Source {
+    fn trial(self, between: Between, rng: &mut ChaCha8Rng) -> TrialSamples {
+        let factor = between.factor(rng.random_range(1e-12..1.0));
+        let mut state = gauss(rng);
+        let blocks: Vec<Vec<f64>> = (0..BLOCKS)
+            .map(|_| {
+                (0..PER_BLOCK)
+                    .map(|_| {
+                        let z = gauss(rng);
+                        factor
+                            * match self {
+                                Source::Normal => 10_000.0 + 1_000.0 * z,
+                                Source::LogNormal => 10_000.0 * (0.5 * z).exp(),
+                                Source::Bimodal if rng.random::<f64>() < 0.7 => {
+                                    10_000.0 + 500.0 * z
+                                }
+                                Source::Bimodal => 50_000.0 + 2_000.0 * z,
+                                Source::HeavyTailed => {
+                                    10_000.0 * (1.0 - rng.random::<f64>()).powf(-1.0 / 1.5)
+                                }
+                                Source::Autocorrelated => {
+                                    state = 0.9 * state + 0.19f64.sqrt() * z;
+                                    10_000.0 * (0.3 * state).exp()
+                                }
+                            }
+                    })
+                    .collect()
+            })
+            .collect();
+        TrialSamples::from_values(&blocks, 0)
+    }
+
+    /// Distribution function of one sample of a trial whose factor is 1.
+    fn cdf(self, x: f64) -> f64 {
+        let normal = |mean: f64, sd: f64| Normal::new(mean, sd).unwrap().cdf(x);
+        let log_normal = |sd: f64| Normal::new(0.0, sd).unwrap().cdf((x / 10_000.0).ln());
+        match self {
+            Source::Normal => normal(10_000.0, 1_000.0),
+            Source::LogNormal => log_normal(0.5),
+            Source::Bimodal => 0.7 * normal(10_000.0, 500.0) + 0.3 * normal(50_000.0, 2_000.0),
+            Source::HeavyTailed if x < 10_000.0 => 0.0,
+            Source::HeavyTailed => 1.0 - (x / 10_000.0).powf(-1.5),
+            Source::Autocorrelated => log_normal(0.3),
+        }
+    }
+
+    /// The quantile of the population over all trials.
+    fn truth(self, between: Between, q: f64) -> f64 {
+        let factors: Vec<f64> = (0..4_000)
+            .map(|i| between.factor((f64::from(i) + 0.5) / 4_000.0))
+            .collect();
+        let population =
+            |x: f64| factors.iter().map(|f| self.cdf(x / f)).sum::<f64>() / factors.len() as f64;
+        let (mut lo, mut hi) = (1_000.0, 1e8);
+        for _ in 0..60 {
+            let middle: f64 = f64::midpoint(lo, hi);
+            if population(middle) < q {
+                lo = middle;
+            } else {
+                hi = middle;
+            }
+        }
+        lo
+    }
+}
+
+/// How the replicates of one quantile went.
+#[derive(Clone, Copy, Default)]
+struct Held {
+    /// Intervals that were made; the other replicates were refused.
+    made: u32,
+    /// Those among them that hold the truth.
+    held: u32,
+    /// Those among them that have no upper end.
+    open: u32,
+}
+
+impl Held {
+    fn share(self) -> f64 {
+        f64::from(self.held) / f64::from(self.made)
+    }
+}
+
+/// Counts over all replicates, by quantile.
+fn coverage(source: Source, trials: usize, between: Between, seed: u64) -> [Held; 4] {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let truth = QUANTILES.map(|q| source.truth(between, q));
+    let mut counts = [Held::default(); 4];
+    for seed in 0..replicates() {
+        let data: Vec<_> = (0..trials)
+            .map(|_| source.trial(between, &mut rng))
+            .collect();
+        let how = Bootstrap {
+            resamples: 200,
+            seed: u64::from(seed),
+            ..Bootstrap::default()
+        };
+        for (i, estimate) in quantiles(&data, &QUANTILES, &how).iter().enumerate() {
+            let Some(e) = estimate.estimate() else {
+                continue;
+            };
+            let hi = e.hi.finite();
+            let lo = e.lo.finite().unwrap();
+            counts[i].open += u32::from(hi.is_none());
+            let hi = hi.unwrap_or(f64::INFINITY);
+            counts[i].made += 1;
+            counts[i].held += u32::from(lo <= truth[i] && truth[i] <= hi);
+        }
+    }
+    counts
+}
+
+/// The counts of every source and quantile, with the line that names them.
+fn study(trials: usize, between: Between) -> Vec<(String, [Held; 4])> {
+    let case = |(i, source): (usize, Source)| {
+        let counts = coverage(source, trials, between, 0xc0 + i as u64);
+        let shares = counts.map(Held::share);
+        let open = counts.map(|c| c.open);
+        let mut line = format!("{source:?}, {trials} trials, {between:?}: {shares:.3?}");
+        if open.iter().any(|n| *n > 0) {
+            line += &format!(", without upper end {open:?}");
+        }
+        println!("{line}");
+        (line, counts)
+    };
+    SOURCES.into_iter().enumerate().map(case).collect()
+}
+
+/// All cases cover, none is refused, and with several trials every interval has an upper end.
+fn must_cover(trials: usize, between: Between) {
+    let bad =
+        |c: &Held| c.held < least(c.made) || c.made < replicates() || (trials > 1 && c.open > 0);
+    let short: Vec<String> = study(trials, between)
+        .into_iter()
+        .filter(|(_, counts)| counts.iter().any(bad))
+        .map(|(line, _)| line)
+        .collect();
+    assert!(short.is_empty(), "too few:\n{}", short.join("\n"));
+}
+
+#[test]
+fn five_trials_with_little_between_them() {
+    must_cover(5, Between::LogNormal(0.03));
+}
+
+#[test]
+fn ten_trials_with_little_between_them() {
+    must_cover(10, Between::LogNormal(0.03));
+}
+
+#[test]
+fn five_trials_with_much_between_them() {
+    must_cover(5, Between::LogNormal(0.20));
+}
+
+#[test]
+fn ten_trials_with_much_between_them() {
+    must_cover(10, Between::LogNormal(0.20));
+}
+
+#[test]
+fn one_trial_when_there_is_nothing_between_trials() {
+    must_cover(1, NONE);
+}
+
+#[test]
+fn three_trials() {
+    must_cover(3, Between::LogNormal(0.03));
+}
+
+/// The stated limit of the method. If this fails because coverage has become better, the tables at
+/// the top of this file and the crate's documentation promise too little.
+#[test]
+fn rare_slow_trials_are_not_covered_by_the_few_that_were_seen() {
+    let worst = study(10, Between::Skewed(0.1))
+        .into_iter()
+        .flat_map(|(_, counts)| counts.map(Held::share))
+        .fold(1.0, f64::min);
+    assert!((0.2..0.93).contains(&worst), "{worst}");
+}
+
+/// A single trial whose samples come in clusters cannot bound its p99.9: it must say so, and only then.
+#[test]
+fn clusters_leave_the_interval_open_and_independent_samples_do_not() {
+    let open: Vec<u32> = SOURCES
+        .into_iter()
+        .map(|source| coverage(source, 1, NONE, 0xd0)[3].open)
+        .collect();
+    let (clustered, independent) = open.split_last().unwrap();
+    println!("p99.9 of one trial without an upper end: {open:?}");
+    assert!(*clustered > replicates() / 2);
+    assert!(independent.iter().all(|r| *r < replicates() / 3));
+}
