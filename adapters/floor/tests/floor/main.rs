@@ -1,0 +1,5 @@
+//! The adapter `floor` beyond the conformance suite.
+
+mod exchange;
+mod support;
+mod trouble;

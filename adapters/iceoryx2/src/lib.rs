@@ -1,0 +1,141 @@
+//! iceoryx2: publish-subscribe through shared memory, written and read in place.
+//!
+//! One channel is one publish-subscribe service of byte slices with one publisher. A message is
+//! written into memory that the library lends and read where it was written; nothing is copied.
+//! Readers that [block](Wait::Block) sleep on an event service beside it, which the sender
+//! notifies after each message as long as listeners are attached; readers that
+//! [spin](Wait::Spin) attach none and cost the sender nothing.
+//!
+//! Each trial has a configuration of its own: its files lie in the scratch directory and its
+//! shared memory is named after the session, so that no two trials and no other user of iceoryx2
+//! on the machine ever see each other. The module `isolation` says what exists where.
+
+mod isolation;
+mod peer;
+mod receiver;
+mod sender;
+mod service;
+
+use dyno_adapter::{
+    Adapter, AdapterDescription, Capabilities, ChannelSpec, Error, Node, NodeContext, OptionKind,
+    OptionSpec, OptionValue, Placement, Receiver, Result, Sender, Wait,
+};
+use iceoryx2::prelude::{
+    LogLevel, NodeBuilder, NodeName, SignalHandlingMode, ipc, set_log_level_from_env_or,
+};
+use iceoryx2_bb_elementary::package_version::PackageVersion;
+use isolation::Isolation;
+use service::Quality;
+use std::sync::Arc;
+
+/// The adapter `iceoryx2`.
+pub fn adapter() -> Box<dyn Adapter> {
+    Box::new(Iceoryx2)
+}
+
+struct Iceoryx2;
+
+impl Adapter for Iceoryx2 {
+    fn describe(&self) -> AdapterDescription {
+        AdapterDescription {
+            name: "iceoryx2".into(),
+            version: PackageVersion::get().to_string(),
+            summary: "Publish-subscribe of byte slices in shared memory, written and read in \
+                      place. Blocking readers sleep on an iceoryx2 event that the sender notifies \
+                      after each message."
+                .into(),
+            capabilities: Capabilities {
+                loan: true,
+                waits: vec![Wait::Spin, Wait::Block],
+                reliable: true,
+                best_effort: true,
+                request_response: true,
+                placements: vec![Placement::Thread, Placement::Process],
+                max_message: None,
+                fragments_above: None,
+                max_receivers: None,
+                loopback: false,
+            },
+            options: vec![
+                OptionSpec {
+                    name: "buffer".into(),
+                    kind: OptionKind::Int,
+                    default: Some(OptionValue::Int(service::DEFAULT_BUFFER)),
+                    doc: "messages that a reader's buffer holds; fewer where they would take \
+                          more than 64 MiB"
+                        .into(),
+                },
+                OptionSpec {
+                    name: "history".into(),
+                    kind: OptionKind::Int,
+                    default: Some(OptionValue::Int(0)),
+                    doc: "old messages that a reader gets when it joins".into(),
+                },
+                OptionSpec {
+                    name: "safe_overflow".into(),
+                    kind: OptionKind::Bool,
+                    default: Some(OptionValue::Bool(false)),
+                    doc: "true: a full buffer loses its oldest message (best effort); false: the \
+                          sender waits for room (reliable)"
+                        .into(),
+                },
+            ],
+            unavailable: None,
+        }
+    }
+
+    fn open(&self, context: &NodeContext) -> Result<Box<dyn Node>> {
+        // The library logs to stderr; stdout stays free for the caller.
+        set_log_level_from_env_or(LogLevel::Warn);
+        let quality = Quality::from_options(context)?;
+        let isolation = Arc::new(Isolation::new(context)?);
+        let name = NodeName::new(&format!("participant-{}", context.participant))
+            .map_err(|e| Error::library("NodeName::new", e))?;
+        let node = NodeBuilder::new()
+            .name(&name)
+            .config(isolation.config())
+            .signal_handling_mode(SignalHandlingMode::Disabled)
+            .create::<ipc::Service>()
+            .map_err(|e| {
+                Error::library(
+                    format!("NodeBuilder::create in {}", isolation.root().display()),
+                    format!("{e}; is there room in /dev/shm and in the scratch directory?"),
+                )
+            })?;
+        isolation.claim()?;
+        Ok(Box::new(Iceoryx2Node {
+            node,
+            quality,
+            isolation,
+        }))
+    }
+}
+
+/// One participant: one iceoryx2 node.
+struct Iceoryx2Node {
+    node: iceoryx2::node::Node<ipc::Service>,
+    quality: Quality,
+    // Last: what the node still removes when it is dropped is found through it.
+    isolation: Arc<Isolation>,
+}
+
+impl Node for Iceoryx2Node {
+    fn sender(&mut self, channel: &ChannelSpec) -> Result<Box<dyn Sender>> {
+        Ok(Box::new(sender::Iceoryx2Sender::new(
+            &self.node,
+            &self.quality,
+            channel,
+            Arc::clone(&self.isolation),
+        )?))
+    }
+
+    fn receiver(&mut self, channel: &ChannelSpec, wait: Wait) -> Result<Box<dyn Receiver>> {
+        Ok(Box::new(receiver::Iceoryx2Receiver::new(
+            &self.node,
+            &self.quality,
+            channel,
+            wait,
+            Arc::clone(&self.isolation),
+        )?))
+    }
+}

@@ -1,0 +1,150 @@
+//! The iceoryx2 services behind a channel. Both ends must describe them alike, so everything
+//! here follows from the channel and the stack's options alone.
+
+use dyno_adapter::{ChannelSpec, Error, NodeContext, Result};
+use iceoryx2::node::Node;
+use iceoryx2::prelude::{EventId, ServiceName, ipc};
+use iceoryx2::service::port_factory::{event, publish_subscribe};
+
+/// Messages in a reader's buffer where the stack does not say.
+pub(crate) const DEFAULT_BUFFER: i64 = 64;
+/// Most bytes of payload memory per publisher, as long as that leaves a buffer of one message.
+const MEMORY: usize = 64 << 20;
+/// Messages that the publisher lends at a time.
+pub(crate) const LOANS: usize = 1;
+/// Messages that a reader holds at a time.
+const BORROWS: usize = 1;
+
+/// Messages are byte slices without a header of ours.
+pub(crate) type Messages = publish_subscribe::PortFactory<ipc::Service, [u8], ()>;
+/// What wakes readers that block.
+pub(crate) type Wakeups = event::PortFactory<ipc::Service>;
+
+/// The quality of service that the stack's options ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Quality {
+    buffer: usize,
+    history: usize,
+    /// A full buffer loses its oldest message instead of holding up the sender.
+    pub(crate) overflow: bool,
+}
+
+impl Quality {
+    /// Reads the options.
+    pub(crate) fn from_options(context: &NodeContext) -> Result<Self> {
+        let count = |name: &str, default: i64, least: i64| {
+            let value = context.int(name, default)?;
+            usize::try_from(value)
+                .ok()
+                .filter(|_| value >= least)
+                .ok_or_else(|| Error::Option {
+                    name: name.into(),
+                    message: format!("write {least} or more instead of {value}"),
+                })
+        };
+        let buffer = count("buffer", DEFAULT_BUFFER, 1)?;
+        let history = count("history", 0, 0)?;
+        if history > buffer {
+            return Err(Error::Option {
+                name: "history".into(),
+                message: format!("a buffer of {buffer} cannot hold {history}; raise `buffer`"),
+            });
+        }
+        Ok(Quality {
+            buffer,
+            history,
+            overflow: context.bool("safe_overflow", false)?,
+        })
+    }
+
+    /// The buffer and history that a channel gets: as asked for, less where the messages that a
+    /// publisher must preallocate would take more than [`MEMORY`].
+    fn on(&self, channel: &ChannelSpec) -> (usize, usize) {
+        let readers = channel.readers.len().max(1);
+        let messages = MEMORY / channel.max_payload.max(1);
+        let room = messages.saturating_sub(LOANS + self.history) / readers;
+        let buffer = self.buffer.min(room.saturating_sub(BORROWS)).max(1);
+        (buffer, self.history.min(buffer))
+    }
+}
+
+/// Opens the channel's publish-subscribe service, or creates it.
+pub(crate) fn messages(
+    node: &Node<ipc::Service>,
+    quality: &Quality,
+    channel: &ChannelSpec,
+) -> Result<Messages> {
+    let (buffer, history) = quality.on(channel);
+    let readers = channel.readers.len().max(1);
+    node.service_builder(&service_name(&channel.name)?)
+        .publish_subscribe::<[u8]>()
+        .max_publishers(1)
+        .max_subscribers(readers)
+        .max_nodes(1 + readers)
+        .subscriber_max_buffer_size(buffer)
+        .subscriber_max_borrowed_samples(BORROWS)
+        .history_size(history)
+        .enable_safe_overflow(quality.overflow)
+        .open_or_create()
+        .map_err(|e| Error::library(format!("open_or_create of service {}", channel.name), e))
+}
+
+/// Opens the event service that wakes the channel's blocking readers, or creates it.
+pub(crate) fn wakeups(node: &Node<ipc::Service>, channel: &ChannelSpec) -> Result<Wakeups> {
+    let name = format!("{}.wakeup", channel.name);
+    let readers = channel.readers.len().max(1);
+    node.service_builder(&service_name(&name)?)
+        .event()
+        .max_notifiers(1)
+        .max_listeners(readers)
+        .max_nodes(1 + readers)
+        .event_id_max_value(0)
+        // Wakes readers that wait for the sender to appear.
+        .notifier_created_event(EventId::new(0))
+        .open_or_create()
+        .map_err(|e| Error::library(format!("open_or_create of service {name}"), e))
+}
+
+fn service_name(name: &str) -> Result<ServiceName> {
+    ServiceName::new(name).map_err(|e| Error::library(format!("ServiceName::new({name})"), e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyno_adapter::Endpoint;
+
+    fn channel(max_payload: usize, readers: u16) -> ChannelSpec {
+        ChannelSpec {
+            id: 0,
+            name: "c".into(),
+            max_payload,
+            writer: 0,
+            writer_address: "127.0.0.1".into(),
+            readers: (1..=readers)
+                .map(|participant| Endpoint {
+                    participant,
+                    address: "127.0.0.1".into(),
+                    port: participant,
+                })
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn buffers_shrink_so_that_big_payloads_stay_within_the_memory_limit() {
+        let asked = Quality {
+            buffer: 64,
+            history: 0,
+            overflow: false,
+        };
+        assert_eq!(asked.on(&channel(64, 1)), (64, 0));
+        assert_eq!(asked.on(&channel(64, 16)), (64, 0));
+        for (payload, readers) in [(4_000_000, 1), (4_000_000, 3), (1 << 20, 2)] {
+            let (buffer, _) = asked.on(&channel(payload, readers));
+            let held = (buffer + BORROWS) * usize::from(readers) + LOANS;
+            assert!(buffer > 1 && held * payload <= MEMORY, "{payload} {buffer}");
+        }
+        assert_eq!(asked.on(&channel(1 << 30, 4)), (1, 0));
+    }
+}

@@ -1,0 +1,5 @@
+//! The adapter driven as the agent drives it.
+
+mod common;
+mod exchange;
+mod processes;

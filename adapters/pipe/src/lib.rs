@@ -1,0 +1,101 @@
+//! Adapter `pipe`: a pipe for each reader of a channel.
+//!
+//! It is the anonymous pipe of `pipe(2)`, handed over through a socket in the scratch directory. A
+//! named pipe (FIFO) would be simpler to find, but costs more for each message, because the kernel
+//! keeps the times of its file up to date.
+//!
+//! A message is one frame: one `write` and, where it fits the pipe, one `read`, as in
+//! `perf bench sched pipe`. A blocking `read` of a pipe knows no time limit and a `poll` before it
+//! would be a second system call for each message; therefore [`Receiver::take`] on an empty pipe
+//! returns when a signal interrupts it, and not before.
+//!
+//! `SIGPIPE` is ignored from the first [`Adapter::open`] on, in the whole process (Rust's runtime
+//! does the same), so that a reader that is gone is an error and not the end of the process.
+//!
+//! [`Receiver::take`]: dyno_adapter::Receiver::take
+
+mod ends;
+
+use dyno_adapter::{
+    Adapter, AdapterDescription, Capabilities, ChannelSpec, Endpoint, Node, NodeContext, Placement,
+    Receiver, Result, Sender, Wait,
+};
+use dyno_wire::fd::{int_option, kernel_release, positive};
+use dyno_wire::link::own_endpoint;
+use dyno_wire::stream::{StreamReceiver, StreamSender};
+use ends::{PipeAccept, PipeDial};
+use std::path::PathBuf;
+
+/// The adapter.
+pub fn adapter() -> Box<dyn Adapter> {
+    Box::new(Pipe)
+}
+
+struct Pipe;
+
+impl Adapter for Pipe {
+    fn describe(&self) -> AdapterDescription {
+        AdapterDescription {
+            name: "pipe".into(),
+            version: kernel_release(),
+            summary: "Pipes of the kernel, one for each reader; a message is one frame with \
+                      a 4-byte length, and is written once for each reader."
+                .into(),
+            capabilities: Capabilities {
+                loan: false,
+                waits: vec![Wait::Block, Wait::Spin],
+                reliable: true,
+                best_effort: false,
+                request_response: false,
+                placements: vec![Placement::Thread, Placement::Process],
+                max_message: None,
+                fragments_above: None,
+                max_receivers: None,
+                loopback: false,
+            },
+            options: vec![int_option(
+                "pipe_size",
+                None,
+                "capacity (F_SETPIPE_SZ) in bytes; the kernel rounds it up to a power of two of \
+                 pages; default: the kernel's, mostly 65536",
+            )],
+            unavailable: None,
+        }
+    }
+
+    fn open(&self, context: &NodeContext) -> Result<Box<dyn Node>> {
+        ends::ignore_sigpipe();
+        let pipe_size = positive(context, "pipe_size")?;
+        Ok(Box::new(PipeNode {
+            context: context.clone(),
+            pipe_size,
+        }))
+    }
+}
+
+struct PipeNode {
+    context: NodeContext,
+    pipe_size: Option<usize>,
+}
+
+impl PipeNode {
+    fn path(&self, channel: &ChannelSpec, reader: &Endpoint) -> PathBuf {
+        self.context
+            .scratch
+            .join(format!("{}.{}.pipe", channel.name, reader.participant))
+    }
+}
+
+impl Node for PipeNode {
+    fn sender(&mut self, channel: &ChannelSpec) -> Result<Box<dyn Sender>> {
+        let dial = |reader| PipeDial::new(self.path(channel, reader), self.pipe_size);
+        let dials = channel.readers.iter().map(dial).collect::<Result<_>>()?;
+        Ok(Box::new(StreamSender::new(channel, dials)))
+    }
+
+    fn receiver(&mut self, channel: &ChannelSpec, wait: Wait) -> Result<Box<dyn Receiver>> {
+        let path = self.path(channel, own_endpoint(&self.context, channel)?);
+        let accept = PipeAccept::bind(path, wait)?;
+        Ok(Box::new(StreamReceiver::new(channel, accept, wait)))
+    }
+}

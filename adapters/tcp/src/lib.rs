@@ -1,0 +1,106 @@
+//! Adapter `tcp`: a TCP connection from the sender to each reader, which listens on the address
+//! and port of its endpoint.
+//!
+//! A message is one frame: one `send`, and one `recv` for as much as has come. Nagle's algorithm
+//! is off unless option `nodelay = false` asks for it.
+
+mod connect;
+
+use connect::TcpDial;
+use dyno_adapter::{
+    Adapter, AdapterDescription, Capabilities, ChannelSpec, Endpoint, Error, Node, NodeContext,
+    OptionKind, OptionSpec, OptionValue, Placement, Receiver, Result, Sender, Wait,
+};
+use dyno_wire::fd::{Buffers, Listener, kernel_release};
+use dyno_wire::link::own_endpoint;
+use dyno_wire::stream::{StreamReceiver, StreamSender};
+use std::net::SocketAddr;
+
+/// The adapter.
+pub fn adapter() -> Box<dyn Adapter> {
+    Box::new(Tcp)
+}
+
+struct Tcp;
+
+impl Adapter for Tcp {
+    fn describe(&self) -> AdapterDescription {
+        AdapterDescription {
+            name: "tcp".into(),
+            version: kernel_release(),
+            summary: "TCP of the kernel, one connection to each reader; a message is one frame \
+                      with a 4-byte length, and is sent once for each reader."
+                .into(),
+            capabilities: Capabilities {
+                loan: false,
+                waits: vec![Wait::Block, Wait::Spin],
+                reliable: true,
+                best_effort: false,
+                request_response: false,
+                placements: vec![Placement::Thread, Placement::Process, Placement::Host],
+                max_message: None,
+                fragments_above: None,
+                max_receivers: None,
+                loopback: false,
+            },
+            options: vec![
+                OptionSpec {
+                    name: "nodelay".into(),
+                    kind: OptionKind::Bool,
+                    default: Some(OptionValue::Bool(true)),
+                    doc: "send small messages at once (TCP_NODELAY) instead of gathering them"
+                        .into(),
+                },
+                Buffers::send_option(),
+                Buffers::receive_option(),
+            ],
+            unavailable: None,
+        }
+    }
+
+    fn open(&self, context: &NodeContext) -> Result<Box<dyn Node>> {
+        let settings = Settings {
+            nodelay: context.bool("nodelay", true)?,
+            buffers: Buffers::from_options(context)?,
+        };
+        Ok(Box::new(TcpNode {
+            context: context.clone(),
+            settings,
+        }))
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Settings {
+    nodelay: bool,
+    buffers: Buffers,
+}
+
+struct TcpNode {
+    context: NodeContext,
+    settings: Settings,
+}
+
+fn address(endpoint: &Endpoint) -> Result<SocketAddr> {
+    let ip = endpoint.address.parse().map_err(|_| {
+        Error::Unsupported(format!(
+            "{:?} as an address; write an IP address",
+            endpoint.address
+        ))
+    })?;
+    Ok(SocketAddr::new(ip, endpoint.port))
+}
+
+impl Node for TcpNode {
+    fn sender(&mut self, channel: &ChannelSpec) -> Result<Box<dyn Sender>> {
+        let dial = |reader| Ok(TcpDial::new(address(reader)?, self.settings));
+        let dials = channel.readers.iter().map(dial).collect::<Result<_>>()?;
+        Ok(Box::new(StreamSender::new(channel, dials)))
+    }
+
+    fn receiver(&mut self, channel: &ChannelSpec, wait: Wait) -> Result<Box<dyn Receiver>> {
+        let address = address(own_endpoint(&self.context, channel)?)?;
+        let listener = Listener::new(connect::bound(address, self.settings)?, wait, None)?;
+        Ok(Box::new(StreamReceiver::new(channel, listener, wait)))
+    }
+}

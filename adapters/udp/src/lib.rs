@@ -1,0 +1,120 @@
+//! Adapter `udp`: a UDP socket for each reader of a channel, bound to the address and port of its
+//! endpoint, and a connected one for it on the sender's side.
+//!
+//! UDP does not wait for a receiver: what its receive buffer has no room for is lost, and a message
+//! in fragments is lost with any of them. The kernel counts more than the payload against that
+//! buffer (in Linux 6.18 a datagram of 64 bytes costs 832, the largest one 66,700), and makes it
+//! twice the size that option `rcvbuf` asks for. Its default of 212,992 bytes holds three of the
+//! largest datagrams: messages of megabytes need a larger one.
+//!
+//! Sender and receiver find each other by an empty datagram, which the sender repeats for as long
+//! as the reader's host answers that nobody listens there, and which receivers discard.
+
+mod socket;
+
+use dyno_adapter::{
+    Adapter, AdapterDescription, Capabilities, ChannelSpec, Endpoint, Error, Node, NodeContext,
+    Placement, Receiver, Result, Sender, Wait,
+};
+use dyno_wire::datagram::{self, DatagramReceiver, DatagramSender};
+use dyno_wire::fd::{Buffers, int_option, kernel_release, positive};
+use dyno_wire::link::own_endpoint;
+use socket::{UdpAccept, UdpDial};
+use std::net::SocketAddr;
+
+/// Bytes of the largest datagram over IPv4: 65,535 less the headers of IP (RFC 791) and UDP
+/// (RFC 768). The loopback interface carries it in one packet.
+const LARGEST: usize = 65_507;
+
+/// The adapter.
+pub fn adapter() -> Box<dyn Adapter> {
+    Box::new(Udp)
+}
+
+struct Udp;
+
+impl Adapter for Udp {
+    fn describe(&self) -> AdapterDescription {
+        AdapterDescription {
+            name: "udp".into(),
+            version: kernel_release(),
+            summary: "UDP of the kernel, one socket for each reader, and a message is sent once \
+                      for each; best effort: what a receive buffer cannot hold is lost. A message \
+                      is one datagram; if the channel's largest is above 65,507 bytes (option \
+                      fragment), messages are cut into fragments with a 12-byte header."
+                .into(),
+            capabilities: Capabilities {
+                loan: false,
+                waits: vec![Wait::Block, Wait::Spin],
+                reliable: false,
+                best_effort: true,
+                request_response: false,
+                placements: vec![Placement::Thread, Placement::Process, Placement::Host],
+                max_message: None,
+                fragments_above: Some(LARGEST as u64),
+                max_receivers: None,
+                loopback: false,
+            },
+            options: vec![
+                int_option(
+                    "fragment",
+                    Some(LARGEST),
+                    "largest datagram in bytes, at most 65507, its 12-byte header included",
+                ),
+                Buffers::send_option(),
+                Buffers::receive_option(),
+            ],
+            unavailable: None,
+        }
+    }
+
+    fn open(&self, context: &NodeContext) -> Result<Box<dyn Node>> {
+        let fragment = positive(context, "fragment")?.unwrap_or(LARGEST);
+        if fragment > LARGEST {
+            return Err(Error::Option {
+                name: "fragment".into(),
+                message: format!("write at most {LARGEST} instead of {fragment}"),
+            });
+        }
+        let buffers = Buffers::from_options(context)?;
+        Ok(Box::new(UdpNode {
+            context: context.clone(),
+            fragment,
+            buffers,
+        }))
+    }
+}
+
+struct UdpNode {
+    context: NodeContext,
+    fragment: usize,
+    buffers: Buffers,
+}
+
+fn address(endpoint: &Endpoint) -> Result<SocketAddr> {
+    let ip = endpoint.address.parse().map_err(|_| {
+        Error::Unsupported(format!(
+            "{:?} as an address; write an IP address",
+            endpoint.address
+        ))
+    })?;
+    Ok(SocketAddr::new(ip, endpoint.port))
+}
+
+impl Node for UdpNode {
+    fn sender(&mut self, channel: &ChannelSpec) -> Result<Box<dyn Sender>> {
+        let layout = datagram::layout(channel, self.fragment)?;
+        let dial = |reader| UdpDial::new(address(reader)?, self.buffers);
+        let dials = channel.readers.iter().map(dial).collect::<Result<_>>()?;
+        Ok(Box::new(DatagramSender::new(channel, layout, dials)))
+    }
+
+    fn receiver(&mut self, channel: &ChannelSpec, wait: Wait) -> Result<Box<dyn Receiver>> {
+        let layout = datagram::layout(channel, self.fragment)?;
+        let address = address(own_endpoint(&self.context, channel)?)?;
+        let accept = UdpAccept::bind(address, self.buffers, wait)?;
+        Ok(Box::new(DatagramReceiver::new(
+            channel, layout, accept, wait,
+        )))
+    }
+}

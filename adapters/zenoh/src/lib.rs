@@ -1,0 +1,117 @@
+//! zenoh: publish-subscribe between peers over TCP, UDP, or with shared memory.
+//!
+//! Participants are zenoh peers that find each other by address alone: scouting by multicast and
+//! gossip are off, a reader listens at its endpoint of the channel, and the writer connects to it.
+//! A participant has one session, as a user of zenoh would; since zenoh takes all its endpoints
+//! when a session opens, the session opens with the first call on an end of a channel, not with
+//! the node. What is made before that call shares the session; see the module `group`.
+//!
+//! zenoh runs its links on threads of its own, which all sessions of a process share; they
+//! inherit the affinity of the thread that makes that first call.
+
+mod group;
+mod presence;
+mod receiver;
+mod sender;
+mod settings;
+mod shm;
+
+use dyno_adapter::{
+    Adapter, AdapterDescription, Capabilities, ChannelSpec, Node, NodeContext, OnMessage,
+    Placement, Receiver, Result, Sender, Subscription, Wait,
+};
+use group::Group;
+use settings::Settings;
+use std::sync::Arc;
+
+/// The adapter `zenoh`.
+pub fn adapter() -> Box<dyn Adapter> {
+    Box::new(Zenoh)
+}
+
+struct Zenoh;
+
+impl Adapter for Zenoh {
+    fn describe(&self) -> AdapterDescription {
+        AdapterDescription {
+            name: "zenoh".into(),
+            version: version(zenoh::GIT_VERSION).into(),
+            summary: "Publish-subscribe between zenoh peers, connected by address. zenoh itself \
+                      cuts messages above 64 KiB into fragments; the adapter puts those of a \
+                      message together again into one piece of memory, which costs a copy."
+                .into(),
+            capabilities: Capabilities {
+                loan: true,
+                waits: vec![Wait::Spin, Wait::Block, Wait::Callback],
+                reliable: true,
+                best_effort: true,
+                request_response: true,
+                placements: vec![Placement::Thread, Placement::Process, Placement::Host],
+                max_message: Some(settings::LARGEST),
+                fragments_above: Some(settings::BATCH),
+                max_receivers: None,
+                loopback: false,
+            },
+            options: settings::specs(),
+            unavailable: None,
+        }
+    }
+
+    fn open(&self, context: &NodeContext) -> Result<Box<dyn Node>> {
+        let settings = Arc::new(Settings::from_options(context)?);
+        Ok(Box::new(ZenohNode {
+            group: Arc::new(Group::new(Arc::clone(&settings), context.clone())),
+            settings,
+            context: context.clone(),
+        }))
+    }
+}
+
+/// One participant.
+struct ZenohNode {
+    context: NodeContext,
+    settings: Arc<Settings>,
+    /// Gathers the ends that are made until the first call on one of them.
+    group: Arc<Group>,
+}
+
+impl ZenohNode {
+    /// Has `make` add an end to the group that gathers, or, once the node's session is open, to a
+    /// group of its own that opens at once: whoever made it may never call it.
+    fn add<T>(&mut self, make: impl FnOnce(Arc<Group>) -> Result<T>) -> Result<T> {
+        if self.group.gathers() {
+            return make(Arc::clone(&self.group));
+        }
+        let own = Arc::new(Group::new(Arc::clone(&self.settings), self.context.clone()));
+        let end = make(Arc::clone(&own))?;
+        own.open()?;
+        Ok(end)
+    }
+}
+
+impl Node for ZenohNode {
+    fn sender(&mut self, channel: &ChannelSpec) -> Result<Box<dyn Sender>> {
+        let sender = self.add(|group| Ok(sender::ZenohSender::new(group, channel)))?;
+        Ok(Box::new(sender))
+    }
+
+    fn receiver(&mut self, channel: &ChannelSpec, wait: Wait) -> Result<Box<dyn Receiver>> {
+        let receiver = self.add(|group| receiver::ZenohReceiver::new(group, channel, wait))?;
+        Ok(Box::new(receiver))
+    }
+
+    fn subscribe(
+        &mut self,
+        channel: &ChannelSpec,
+        on_message: OnMessage,
+    ) -> Result<Box<dyn Subscription>> {
+        let make = |group| receiver::ZenohSubscription::new(group, channel, on_message);
+        Ok(Box::new(self.add(make)?))
+    }
+}
+
+/// `1.10.2` of `v1.10.2-0123abcd`.
+fn version(full: &'static str) -> &'static str {
+    let full = full.strip_prefix('v').unwrap_or(full);
+    full.split_once('-').map_or(full, |(number, _)| number)
+}

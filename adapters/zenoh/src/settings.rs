@@ -1,0 +1,264 @@
+//! What the stack's options mean for zenoh.
+
+use dyno_adapter::{Error, NodeContext, OptionKind, OptionSpec, OptionValue, Result};
+use zenoh::Config;
+use zenoh::qos::{CongestionControl, Reliability};
+
+/// The largest message in bytes: zenoh's default `transport/link/rx/max_message_size`, 1 GiB, less
+/// room for the message's own header.
+pub(crate) const LARGEST: u64 = (1 << 30) - (1 << 16);
+/// Messages above about this many bytes are cut by zenoh: its batches have at most 65,535 bytes,
+/// over UDP 65,507, its own headers among them.
+pub(crate) const BATCH: u64 = 65_000;
+/// Messages in a reader's channel where the stack does not say: zenoh's own default.
+const DEFAULT_BUFFER: i64 = 256;
+/// Most bytes of messages in a reader's channel.
+const BUFFERED: usize = 64 << 20;
+
+/// The options, read and checked.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    /// `tcp` or `udp`.
+    link: String,
+    /// Payloads travel in shared memory.
+    pub(crate) shm: bool,
+    pub(crate) reliability: Reliability,
+    pub(crate) congestion: CongestionControl,
+    pub(crate) express: bool,
+    batching: bool,
+    buffer: usize,
+}
+
+impl Settings {
+    /// Reads the options.
+    pub(crate) fn from_options(context: &NodeContext) -> Result<Self> {
+        let buffer = context.int("buffer", DEFAULT_BUFFER)?;
+        Ok(Settings {
+            link: choice(context, "link", &["tcp", "udp"])?.to_owned(),
+            shm: context.bool("shm", false)?,
+            reliability: match choice(context, "reliability", &["reliable", "best-effort"])? {
+                "reliable" => Reliability::Reliable,
+                _ => Reliability::BestEffort,
+            },
+            congestion: match choice(context, "congestion", &["block", "drop"])? {
+                "block" => CongestionControl::Block,
+                _ => CongestionControl::Drop,
+            },
+            express: context.bool("express", true)?,
+            batching: context.bool("batching", true)?,
+            buffer: usize::try_from(buffer)
+                .ok()
+                .filter(|messages| *messages > 0)
+                .ok_or_else(|| Error::Option {
+                    name: "buffer".into(),
+                    message: format!("write 1 or more instead of {buffer}"),
+                })?,
+        })
+    }
+
+    /// Messages that the channel between zenoh and a reader holds.
+    pub(crate) fn buffer(&self, max_payload: usize) -> usize {
+        self.buffer.min(BUFFERED / max_payload.max(1)).max(1)
+    }
+
+    /// The locator of a reader's endpoint.
+    pub(crate) fn locator(&self, address: &str, port: u16) -> String {
+        let address = if address.contains(':') {
+            format!("[{address}]")
+        } else {
+            address.to_owned()
+        };
+        format!("{}/{address}:{port}", self.link)
+    }
+
+    /// The configuration of a session that listens and connects at these locators.
+    pub(crate) fn config(&self, listen: &[String], connect: &[String]) -> Result<Config> {
+        let list = |locators: &[String]| {
+            let quoted: Vec<String> = locators.iter().map(|l| format!("\"{l}\"")).collect();
+            format!("[{}]", quoted.join(","))
+        };
+        let entries: [(&str, &str); 17] = [
+            ("mode", "\"peer\""),
+            ("scouting/multicast/enabled", "false"),
+            ("scouting/gossip/enabled", "false"),
+            ("listen/endpoints", &list(listen)),
+            ("connect/endpoints", &list(connect)),
+            // In the background and for ever: the peer may not listen yet.
+            ("connect/timeout_ms", "-1"),
+            ("connect/exit_on_failure", "false"),
+            (
+                "connect/retry",
+                "{period_init_ms: 10, period_max_ms: 50, period_increase_factor: 2}",
+            ),
+            // Opening a session does not wait for others.
+            ("open/return_conditions/connect_scouted", "false"),
+            ("open/return_conditions/declares", "false"),
+            // A lost datagram of the handshake costs one try.
+            ("transport/unicast/open_timeout", "2000"),
+            ("transport/unicast/accept_timeout", "2000"),
+            (
+                "transport/link/tx/queue/batching/enabled",
+                &self.batching.to_string(),
+            ),
+            ("transport/shared_memory/enabled", &self.shm.to_string()),
+            // What shared memory needs is there before the first message.
+            (
+                "transport/shared_memory/mode",
+                if self.shm { "\"init\"" } else { "\"lazy\"" },
+            ),
+            // Payloads are written into shared memory by us, not copied there by zenoh.
+            (
+                "transport/shared_memory/transport_optimization/enabled",
+                "false",
+            ),
+            ("timestamping/enabled", "false"),
+        ];
+        let mut config = Config::default();
+        for (key, value) in entries {
+            config
+                .insert_json5(key, value)
+                .map_err(|e| Error::library(format!("Config::insert_json5({key}, {value})"), e))?;
+        }
+        Ok(config)
+    }
+}
+
+/// A text option that is one of `known`; the first of them where it is left out.
+fn choice<'a>(context: &'a NodeContext, name: &str, known: &[&'a str]) -> Result<&'a str> {
+    let value = context.text(name, known[0])?;
+    if known.contains(&value) {
+        return Ok(value);
+    }
+    Err(Error::Option {
+        name: name.into(),
+        message: format!("write one of {} instead of {value:?}", known.join(", ")),
+    })
+}
+
+/// The options that the adapter understands.
+pub(crate) fn specs() -> Vec<OptionSpec> {
+    let spec = |name: &str, kind, default, doc: &str| OptionSpec {
+        name: name.into(),
+        kind,
+        default: Some(default),
+        doc: doc.into(),
+    };
+    let one_of = |values: [&str; 2]| OptionKind::OneOf(values.map(str::to_owned).to_vec());
+    let text = |value: &str| OptionValue::Text(value.into());
+    vec![
+        spec(
+            "batching",
+            OptionKind::Bool,
+            OptionValue::Bool(true),
+            "zenoh may send several messages in one piece when the link is slower than the sender",
+        ),
+        spec(
+            "buffer",
+            OptionKind::Int,
+            OptionValue::Int(DEFAULT_BUFFER),
+            "messages between zenoh and a reader that spins or blocks; fewer where they would \
+             take more than 64 MiB",
+        ),
+        spec(
+            "congestion",
+            one_of(["block", "drop"]),
+            text("block"),
+            "what a send does when zenoh's queue is full: wait (zenoh closes the link after 5 s), \
+             or lose the message",
+        ),
+        spec(
+            "express",
+            OptionKind::Bool,
+            OptionValue::Bool(true),
+            "messages are sent at once, never held back to be put together with later ones; \
+             zenoh's own default is false",
+        ),
+        spec(
+            "link",
+            one_of(["tcp", "udp"]),
+            text("tcp"),
+            "what carries zenoh's protocol; over udp a lost datagram is a lost message",
+        ),
+        spec(
+            "reliability",
+            one_of(["reliable", "best-effort"]),
+            text("reliable"),
+            "the reliability that zenoh is asked for; it does not send again what a link loses",
+        ),
+        spec(
+            "shm",
+            OptionKind::Bool,
+            OptionValue::Bool(false),
+            "payloads are written into zenoh's shared memory and only announced over the link; \
+             needs both sides on one host; zenoh takes back what a side that stands still for \
+             100 ms has not read",
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyno_adapter::Options;
+
+    fn settings(options: &[(&str, OptionValue)]) -> Result<Settings> {
+        Settings::from_options(&NodeContext {
+            session: "s".into(),
+            scratch: "/nonexistent".into(),
+            participant: 0,
+            address: "127.0.0.1".into(),
+            options: options
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), value.clone()))
+                .collect::<Options>(),
+        })
+    }
+
+    #[test]
+    fn zenoh_accepts_every_entry_of_the_configuration() {
+        let locators = ["tcp/127.0.0.1:4000".to_owned(), "tcp/[::1]:4001".to_owned()];
+        for shm in [false, true] {
+            let settings = settings(&[("shm", OptionValue::Bool(shm))]).unwrap();
+            let config = settings.config(&locators, &locators[..1]).unwrap();
+            let listen = config.get_json("listen/endpoints").unwrap();
+            assert!(
+                listen.contains("4000") && listen.contains("4001"),
+                "{listen}"
+            );
+            let enabled = config.get_json("transport/shared_memory/enabled").unwrap();
+            assert_eq!(enabled, shm.to_string());
+        }
+    }
+
+    #[test]
+    fn unknown_values_are_refused_with_those_that_there_are() {
+        for (name, value, word) in [
+            ("link", OptionValue::Text("tls".into()), "tcp, udp"),
+            (
+                "congestion",
+                OptionValue::Text("wait".into()),
+                "block, drop",
+            ),
+            ("buffer", OptionValue::Int(0), "1 or more"),
+            ("shm", OptionValue::Text("yes".into()), "true or false"),
+        ] {
+            let error = settings(&[(name, value)]).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn big_messages_fill_a_bounded_channel() {
+        let settings = settings(&[]).unwrap();
+        assert_eq!(settings.buffer(64), 256);
+        assert_eq!(settings.buffer(4 << 20), 16);
+        assert_eq!(settings.buffer(1 << 30), 1);
+    }
+
+    #[test]
+    fn addresses_of_version_six_stand_in_brackets() {
+        let settings = settings(&[]).unwrap();
+        assert_eq!(settings.locator("10.0.0.1", 1), "tcp/10.0.0.1:1");
+        assert_eq!(settings.locator("fe80::1", 2), "tcp/[fe80::1]:2");
+    }
+}

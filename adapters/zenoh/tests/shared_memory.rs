@@ -1,0 +1,74 @@
+//! The conformance suite with zenoh's shared memory, each case in a process of its own.
+//!
+//! zenoh keeps pieces of shared memory for the rest of a process's life and shares them among all
+//! its sessions. The agent plays one trial and ends; cases that run side by side in one process
+//! would clear up after each other. `WhatIsCreatedIsClaimedAndRemoved` is left out for the same
+//! reason: it wants gone at once what zenoh only removes when the process exits.
+
+use dyno_conformance::{Case, IntoOption, Subject, run, run_child};
+
+/// Set in the process that plays a case.
+const ALONE: &str = "DYNO_TEST_ALONE";
+
+fn subject() -> Subject {
+    Subject {
+        adapter: dyno_adapter_zenoh::adapter(),
+        options: [("shm".to_owned(), true.into_option())].into(),
+        best_effort: None,
+        module: concat!(module_path!(), "::entry"),
+    }
+}
+
+mod entry {
+    /// Not a test by itself: the entry of the suite's own child processes.
+    #[test]
+    fn child() {
+        super::run_child(super::subject());
+    }
+}
+
+fn alone(test: &str, case: Case) {
+    if std::env::var_os(ALONE).is_some() {
+        return run(case, subject());
+    }
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env(ALONE, "1")
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+macro_rules! cases {
+    ($($test:ident: $case:ident,)*) => {
+        $(#[test]
+        fn $test() {
+            alone(stringify!($test), Case::$case);
+        })*
+    };
+}
+
+cases! {
+    description_is_complete: DescriptionIsComplete,
+    undeclared_waits_are_refused: UndeclaredWaitsAreRefused,
+    every_size_arrives_intact: EverySizeArrivesIntact,
+    mixed_sizes_arrive_in_order: MixedSizesArriveInOrder,
+    replies_flow_back: RepliesFlowBack,
+    a_callback_may_send: ACallbackMaySend,
+    late_joiners_are_matched: LateJoinersAreMatched,
+    two_senders_reach_three_receivers: TwoSendersReachThreeReceivers,
+    a_full_buffer_damages_nothing: AFullBufferDamagesNothing,
+    signals_tear_no_message: SignalsTearNoMessage,
+    blocking_take_returns_without_a_message: BlockingTakeReturnsWithoutAMessage,
+    spinning_take_returns_at_once: SpinningTakeReturnsAtOnce,
+    a_dropped_subscription_is_silent: ADroppedSubscriptionIsSilent,
+    processes_exchange_messages: ProcessesExchangeMessages,
+    sender_survives_a_killed_receiver: SenderSurvivesAKilledReceiver,
+    receiver_survives_a_killed_sender: ReceiverSurvivesAKilledSender,
+    open_and_close_leak_nothing: OpenAndCloseLeakNothing,
+}

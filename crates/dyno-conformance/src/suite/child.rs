@@ -1,0 +1,312 @@
+//! The other part in another process: the test binary again, with one test only.
+
+use super::log::DEADLINE;
+use super::rig::Rig;
+use super::{Subject, process};
+use dyno_adapter::{ChannelSpec, Endpoint, Wait};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Holds a child's orders; [`run_child`] does nothing without it.
+const ORDERS: &str = "DYNO_CONFORMANCE_CHILD";
+/// Marks the child's own lines between those of the test harness.
+const MARK: &str = "@conformance ";
+
+/// What a child says last.
+const DONE: &str = "done";
+
+/// What a child does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Sends back over the second channel what arrives over the first.
+    Echo,
+    /// Sends over the first channel without end.
+    Source,
+    /// Receives from the first channel without end.
+    Sink,
+    /// Opens and closes many times and counts its own belongings.
+    Leaks,
+    /// Opens once and compares what it holds with what it claimed.
+    Claims,
+}
+
+impl Part {
+    const ALL: [(Part, &'static str); 5] = [
+        (Part::Echo, "echo"),
+        (Part::Source, "source"),
+        (Part::Sink, "sink"),
+        (Part::Leaks, "leaks"),
+        (Part::Claims, "claims"),
+    ];
+}
+
+/// Everything that a child must know. Its text form has one line per field, then one per channel.
+struct Orders {
+    part: Part,
+    wait: Wait,
+    session: String,
+    scratch: String,
+    channels: Vec<ChannelSpec>,
+}
+
+impl Orders {
+    fn to_text(&self) -> String {
+        let part = Part::ALL.iter().find(|(part, _)| *part == self.part);
+        let mut text = format!(
+            "{}\n{}\n{}\n{}\n",
+            part.map_or("", |(_, text)| text),
+            self.wait,
+            self.session,
+            self.scratch
+        );
+        for c in &self.channels {
+            let head = format!(
+                "{} {} {} {} {}",
+                c.id, c.name, c.max_payload, c.writer, c.writer_address
+            );
+            text.push_str(&head);
+            for reader in &c.readers {
+                let Endpoint {
+                    participant,
+                    address,
+                    port,
+                } = reader;
+                text.push_str(&format!(" {participant} {address} {port}"));
+            }
+            text.push('\n');
+        }
+        text
+    }
+
+    fn from_text(text: &str) -> Option<Self> {
+        let mut lines = text.lines();
+        let part = lines.next()?;
+        Some(Orders {
+            part: Part::ALL.iter().find(|(_, text)| *text == part)?.0,
+            wait: lines.next()?.parse().ok()?,
+            session: lines.next()?.to_owned(),
+            scratch: lines.next()?.to_owned(),
+            channels: lines.map(channel_from_text).collect::<Option<_>>()?,
+        })
+    }
+}
+
+fn channel_from_text(line: &str) -> Option<ChannelSpec> {
+    let words: Vec<&str> = line.split(' ').collect();
+    let (head, readers) = words.split_at_checked(5)?;
+    Some(ChannelSpec {
+        id: head[0].parse().ok()?,
+        name: head[1].to_owned(),
+        max_payload: head[2].parse().ok()?,
+        writer: head[3].parse().ok()?,
+        writer_address: head[4].to_owned(),
+        readers: readers
+            .chunks_exact(3)
+            .map(|reader| {
+                Some(Endpoint {
+                    participant: reader[0].parse().ok()?,
+                    address: reader[1].to_owned(),
+                    port: reader[2].parse().ok()?,
+                })
+            })
+            .collect::<Option<_>>()?,
+    })
+}
+
+/// A child process. Killed when dropped, and by the kernel when this process ends.
+pub(super) struct Child {
+    process: std::process::Child,
+    said: Receiver<String>,
+    /// What it printed, for the messages of failed tests.
+    output: Arc<Mutex<String>>,
+}
+
+impl Child {
+    pub(super) fn start(rig: &Rig, part: Part, wait: Wait, channels: &[ChannelSpec]) -> Self {
+        let orders = Orders {
+            part,
+            wait,
+            session: rig.session.clone(),
+            scratch: rig.scratch().to_string_lossy().into_owned(),
+            channels: channels.to_vec(),
+        };
+        // The harness leaves the name of the crate out of the names of tests.
+        let module = rig.subject.module;
+        let module = module.split_once("::").map_or("", |(_, rest)| rest);
+        let mut process = Command::new(std::env::current_exe().expect("the test binary's path"))
+            .args(["--exact", &format!("{module}::child")])
+            .args(["--nocapture", "--test-threads=1"])
+            .env(ORDERS, orders.to_text())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the test binary can be started again");
+        let output = Arc::new(Mutex::new(String::new()));
+        let (say, said) = channel();
+        let stdout = process.stdout.take().expect("stdout is a pipe");
+        let stderr = process.stderr.take().expect("stderr is a pipe");
+        let copy = output.clone();
+        std::thread::spawn(move || collect(stdout, &copy, |line| say.send(line).is_ok()));
+        let copy = output.clone();
+        std::thread::spawn(move || collect(stderr, &copy, |_| true));
+        Child {
+            process,
+            said,
+            output,
+        }
+    }
+
+    /// Whether the child has said `word` by now.
+    pub(super) fn has_said(&self, word: &str) -> bool {
+        self.said.try_iter().any(|line| line == word)
+    }
+
+    /// Panics if the child has ended.
+    pub(super) fn assert_runs(&mut self) {
+        if let Ok(Some(status)) = self.process.try_wait() {
+            panic!("the child ended: {status}; it printed:\n{}", self.output());
+        }
+    }
+
+    /// Waits until the child ends of its own accord; panics if it failed or hangs.
+    pub(super) fn assert_succeeds(mut self, limit: Duration) {
+        let status = self.await_end(limit);
+        let output = self.output();
+        // A harness that found no test to run succeeds too.
+        let played = output.lines().any(|line| line == format!("{MARK}{DONE}"));
+        assert!(
+            played && status.is_some_and(|s| s.success()),
+            "the child failed ({status:?}); it printed:\n{output}"
+        );
+    }
+
+    /// Closes its standard input, which asks it to end, and waits for that.
+    pub(super) fn finish(mut self) {
+        drop(self.process.stdin.take());
+        self.assert_succeeds(DEADLINE);
+    }
+
+    /// Kills it.
+    pub(super) fn kill(&mut self) {
+        // It may have ended already, which is as good.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+
+    fn await_end(&mut self, limit: Duration) -> Option<ExitStatus> {
+        let start = Instant::now();
+        while start.elapsed() < limit {
+            if let Ok(Some(status)) = self.process.try_wait() {
+                return Some(status);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        None
+    }
+
+    fn output(&self) -> String {
+        // The readers may still be copying the last lines.
+        std::thread::sleep(Duration::from_millis(100));
+        self.output
+            .lock()
+            .map(|text| text.clone())
+            .unwrap_or_default()
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Copies lines to `output`, and marked ones without their mark to `say` while it returns true.
+fn collect(from: impl Read, output: &Mutex<String>, say: impl Fn(String) -> bool) {
+    for line in BufReader::new(from).lines().map_while(Result::ok) {
+        if let Ok(mut output) = output.lock() {
+            output.push_str(&line);
+            output.push('\n');
+        }
+        if let Some(word) = line.strip_prefix(MARK)
+            && !say(word.to_owned())
+        {
+            return;
+        }
+    }
+}
+
+/// Says a word to the parent.
+pub(super) fn say(word: &str) {
+    // The harness prints the test's name without an end of line before the test's own output.
+    let mut out = std::io::stdout().lock();
+    // A parent that does not listen any more will end us.
+    let _ = write!(out, "\n{MARK}{word}\n");
+    let _ = out.flush();
+}
+
+/// The entry of child processes: plays the part that the environment orders, and returns at once
+/// where it orders none.
+pub fn run_child(subject: Subject) {
+    let Ok(orders) = std::env::var(ORDERS) else {
+        return;
+    };
+    // SAFETY: PR_SET_PDEATHSIG takes a signal number and touches no memory.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    let orders = Orders::from_text(&orders)
+        .unwrap_or_else(|| panic!("{ORDERS} holds no orders of this version: {orders:?}"));
+    let rig = Rig::inherited(subject, orders.session, orders.scratch.into());
+    let asked_to_end = Arc::new(AtomicBool::new(false));
+    let theirs = asked_to_end.clone();
+    std::thread::spawn(move || {
+        // Ends with the parent's end of the pipe; what it reads does not matter.
+        let _ = std::io::stdin().lock().read_to_end(&mut Vec::new());
+        theirs.store(true, Ordering::Relaxed);
+    });
+    let go_on = || !asked_to_end.load(Ordering::Relaxed);
+    let (wait, channels) = (orders.wait, &orders.channels);
+    match orders.part {
+        Part::Echo => process::echo(&rig, wait, channels, &go_on),
+        Part::Source => process::source(&rig, channels, &go_on),
+        Part::Sink => process::sink(&rig, wait, channels, &go_on),
+        Part::Leaks => process::leaks(&rig, wait, &channels[0]),
+        Part::Claims => process::claims(&rig, wait, &channels[0]),
+    }
+    say(DONE);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_read_back_as_written() {
+        let orders = Orders {
+            part: Part::Sink,
+            wait: Wait::Block,
+            session: "s-1".into(),
+            scratch: "/tmp/a b".into(),
+            channels: vec![ChannelSpec {
+                id: 3,
+                name: "s-1-c3".into(),
+                max_payload: 4096,
+                writer: 0,
+                writer_address: "127.0.0.1".into(),
+                readers: [1, 2]
+                    .map(|participant| Endpoint {
+                        participant,
+                        address: "127.0.0.1".into(),
+                        port: 15_000 + participant,
+                    })
+                    .to_vec(),
+            }],
+        };
+        let back = Orders::from_text(&orders.to_text()).unwrap();
+        assert_eq!(back.to_text(), orders.to_text());
+        assert_eq!(back.channels, orders.channels);
+    }
+}

@@ -1,0 +1,188 @@
+//! The surroundings of one case: session name, scratch directory, channels with free ports.
+
+use super::residue;
+use super::{Subject, log::DEADLINE};
+use dyno_adapter::{Capabilities, ChannelSpec, Endpoint, Node, NodeContext, Placement, Wait};
+use std::net::{Ipv4Addr, TcpListener, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const ADDRESS: &str = "127.0.0.1";
+
+/// One case's surroundings. Removes what the case left behind, also after a failure.
+pub(super) struct Rig {
+    pub(super) subject: Subject,
+    pub(super) capabilities: Capabilities,
+    pub(super) session: String,
+    scratch: PathBuf,
+    /// The owner of `scratch`; `None` in a child.
+    owner: Option<TempDir>,
+    crashed: AtomicBool,
+}
+
+impl Rig {
+    pub(super) fn new(subject: Subject) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let owner = tempfile::Builder::new()
+            .prefix("dyno-")
+            .tempdir()
+            .expect("a scratch directory can be created");
+        Rig {
+            capabilities: subject.adapter.describe().capabilities,
+            session: format!("dynotest-{}-{number}", std::process::id()),
+            scratch: owner.path().to_owned(),
+            owner: Some(owner),
+            crashed: AtomicBool::new(false),
+            subject,
+        }
+    }
+
+    /// The surroundings that the parent process made.
+    pub(super) fn inherited(subject: Subject, session: String, scratch: PathBuf) -> Self {
+        Rig {
+            capabilities: subject.adapter.describe().capabilities,
+            session,
+            scratch,
+            owner: None,
+            crashed: AtomicBool::new(false),
+            subject,
+        }
+    }
+
+    pub(super) fn scratch(&self) -> &Path {
+        &self.scratch
+    }
+
+    pub(super) fn may_lose(&self) -> bool {
+        self.subject.may_lose()
+    }
+
+    /// Opens a node for a participant.
+    pub(super) fn node(&self, participant: u16) -> Box<dyn Node> {
+        super::ends::must(
+            "open",
+            self.subject.adapter.open(&NodeContext {
+                session: self.session.clone(),
+                scratch: self.scratch.clone(),
+                participant,
+                address: ADDRESS.into(),
+                options: self.subject.options.clone(),
+            }),
+        )
+    }
+
+    /// A channel with ports that nobody listens at.
+    pub(super) fn channel(
+        &self,
+        id: u16,
+        writer: u16,
+        readers: &[u16],
+        max_payload: usize,
+    ) -> ChannelSpec {
+        ChannelSpec {
+            id,
+            name: format!("{}-c{id}", self.session),
+            max_payload,
+            writer,
+            writer_address: ADDRESS.into(),
+            readers: readers
+                .iter()
+                .map(|participant| Endpoint {
+                    participant: *participant,
+                    address: ADDRESS.into(),
+                    port: free_port(),
+                })
+                .collect(),
+        }
+    }
+
+    /// `wanted`, or the largest message of the adapter if that is smaller.
+    pub(super) fn size(&self, wanted: usize) -> usize {
+        let most = self.capabilities.max_message.unwrap_or(u64::MAX);
+        wanted.min(usize::try_from(most).unwrap_or(usize::MAX))
+    }
+
+    /// The wait strategies that the adapter declares.
+    pub(super) fn waits(&self) -> &[Wait] {
+        &self.capabilities.waits
+    }
+
+    /// The first declared wait strategy in which the caller takes, else callback.
+    pub(super) fn pull_wait(&self) -> Wait {
+        *self
+            .waits()
+            .iter()
+            .find(|wait| **wait != Wait::Callback)
+            .unwrap_or(&Wait::Callback)
+    }
+
+    /// From now on leftovers are expected: a process was killed.
+    pub(super) fn note_crash(&self) {
+        self.crashed.store(true, Ordering::Relaxed);
+    }
+
+    /// Asserts that all is gone that the case created. After a crash first removes what was
+    /// claimed, as the runner does; nothing else may be left outside the scratch directory then.
+    pub(super) fn assert_nothing_left(&self) {
+        let crashed = self.crashed.load(Ordering::Relaxed);
+        if crashed {
+            residue::remove_claimed(&self.scratch);
+        }
+        let start = Instant::now();
+        loop {
+            let mut left = residue::outside(&self.scratch, &self.session);
+            if !crashed {
+                left.extend(residue::within(&self.scratch));
+            }
+            if left.is_empty() {
+                return;
+            }
+            assert!(
+                start.elapsed() < DEADLINE / 6,
+                "left behind after everything was dropped: {left:?}"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Removes everything although a thread still uses it: it hangs and cannot be ended.
+    pub(super) fn remove_all(&self) {
+        residue::remove_claimed(&self.scratch);
+        // The test fails already; what cannot be removed is in the temporary directory.
+        let _ = std::fs::remove_dir_all(&self.scratch);
+    }
+
+    /// Whether two sides can live in one process.
+    pub(super) fn threads(capabilities: &Capabilities) -> bool {
+        capabilities.placements.contains(&Placement::Thread)
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        if self.owner.is_some() {
+            residue::remove_claimed(&self.scratch);
+        }
+    }
+}
+
+/// A port below the kernel's ephemeral range at which nothing listens, not handed out before by
+/// this process. Processes start at different places, so that they rarely meet.
+fn free_port() -> u16 {
+    const FIRST: u32 = 15_000;
+    const COUNT: u32 = 17_000;
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let start = std::process::id().wrapping_mul(331);
+    for _ in 0..COUNT {
+        let offset = start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % COUNT;
+        let port = (FIRST + offset) as u16;
+        let at = (Ipv4Addr::LOCALHOST, port);
+        if TcpListener::bind(at).is_ok() && UdpSocket::bind(at).is_ok() {
+            return port;
+        }
+    }
+    panic!("no free port between {FIRST} and {}", FIRST + COUNT);
+}

@@ -1,0 +1,5 @@
+//! The suite and the `faulty` adapter, tested with an adapter that lives in memory.
+
+mod faulty;
+mod memory;
+mod suite;

@@ -1,0 +1,177 @@
+//! The suite passes an adapter that behaves, and catches one that does not.
+
+use crate::memory;
+use dyno_adapter::{Adapter, OptionValue, Options};
+use dyno_conformance::{Case, Subject, conformance_tests, faulty, run};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+conformance_tests!(memory_plain, memory::adapter, { "mode" = "plain" });
+
+fn wrapped() -> Box<dyn Adapter> {
+    faulty::adapter(vec![memory::adapter()])
+}
+conformance_tests!(wrapped_without_faults, wrapped, { "inner" = "memory", "mode" = "plain" });
+
+fn options(pairs: &[(&str, i64)]) -> Options {
+    let inner = ("inner".to_owned(), OptionValue::Text("memory".into()));
+    let pairs = pairs
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), OptionValue::Int(*value)));
+    pairs.chain([inner]).collect()
+}
+
+/// What the suite says of `subject` in `case`.
+fn judged(case: Case, subject: Subject) -> String {
+    match catch_unwind(AssertUnwindSafe(|| run(case, subject))) {
+        Ok(()) => "passed".into(),
+        Err(panic) => match panic.downcast::<String>() {
+            Ok(text) => *text,
+            Err(panic) => (*panic.downcast::<&str>().unwrap()).into(),
+        },
+    }
+}
+
+/// What the suite says when `case` is played with these options of `faulty`.
+fn verdict(case: Case, pairs: &[(&str, i64)]) -> String {
+    let subject = Subject {
+        adapter: wrapped(),
+        options: options(pairs),
+        best_effort: None,
+        module: module_path!(),
+    };
+    judged(case, subject)
+}
+
+#[test]
+fn corruption_is_caught() {
+    let verdict = verdict(Case::MixedSizesArriveInOrder, &[("corrupt_every", 300)]);
+    assert!(verdict.contains("wrong content"), "{verdict}");
+}
+
+#[test]
+fn truncation_is_caught() {
+    let verdict = verdict(Case::MixedSizesArriveInOrder, &[("truncate_every", 300)]);
+    assert!(verdict.contains("arrived in place"), "{verdict}");
+}
+
+#[test]
+fn duplicates_are_caught() {
+    let verdict = verdict(Case::MixedSizesArriveInOrder, &[("duplicate_every", 300)]);
+    assert!(verdict.contains("arrived in place"), "{verdict}");
+}
+
+#[test]
+fn reordering_is_caught() {
+    let verdict = verdict(Case::MixedSizesArriveInOrder, &[("reorder_every", 300)]);
+    assert!(verdict.contains("arrived in place"), "{verdict}");
+}
+
+#[test]
+fn an_open_that_fails_is_caught() {
+    let subject = Subject {
+        adapter: wrapped(),
+        options: [
+            ("inner".into(), OptionValue::Text("memory".into())),
+            ("error_in".into(), OptionValue::Text("open".into())),
+        ]
+        .into(),
+        best_effort: None,
+        module: module_path!(),
+    };
+    let verdict = judged(Case::RepliesFlowBack, subject);
+    assert!(verdict.contains("faulty fails here"), "{verdict}");
+}
+
+/// Adapters that leave something behind.
+mod untidy {
+    use super::*;
+    use dyno_adapter::{AdapterDescription, Node, NodeContext, Result};
+    use std::os::fd::IntoRawFd;
+
+    const UNCLAIMED: &str = "dyno-untidy-";
+
+    /// What to leave at each open.
+    #[derive(Clone, Copy)]
+    enum Leaves {
+        ADescriptor,
+        AFileInScratch,
+        AnUnclaimedFile,
+    }
+
+    struct Untidy(Box<dyn Adapter>, Leaves);
+
+    impl Adapter for Untidy {
+        fn describe(&self) -> AdapterDescription {
+            self.0.describe()
+        }
+        fn open(&self, context: &NodeContext) -> Result<Box<dyn Node>> {
+            let participant = context.participant;
+            match self.1 {
+                Leaves::ADescriptor => {
+                    let _ = std::fs::File::open("/dev/null").unwrap().into_raw_fd();
+                }
+                Leaves::AFileInScratch => {
+                    std::fs::write(context.scratch.join(participant.to_string()), "").unwrap();
+                }
+                Leaves::AnUnclaimedFile => {
+                    let name = format!("{UNCLAIMED}{}-{participant}", context.session);
+                    let file = std::fs::File::create(std::env::temp_dir().join(name)).unwrap();
+                    // Open, so that it is seen, until the process ends.
+                    let _ = file.into_raw_fd();
+                }
+            }
+            self.0.open(context)
+        }
+    }
+
+    macro_rules! leaves {
+        ($name:ident, $leaves:ident) => {
+            mod $name {
+                use super::*;
+
+                pub(super) fn subject() -> Subject {
+                    Subject {
+                        adapter: Box::new(Untidy(memory::adapter(), Leaves::$leaves)),
+                        options: Options::new(),
+                        best_effort: None,
+                        module: module_path!(),
+                    }
+                }
+
+                /// Not a test by itself: the entry of child processes.
+                #[test]
+                fn child() {
+                    dyno_conformance::run_child(subject());
+                }
+            }
+        };
+    }
+    leaves!(a_descriptor, ADescriptor);
+    leaves!(a_file_in_scratch, AFileInScratch);
+    leaves!(an_unclaimed_file, AnUnclaimedFile);
+
+    #[test]
+    fn a_leaked_descriptor_is_caught() {
+        let verdict = judged(Case::OpenAndCloseLeakNothing, a_descriptor::subject());
+        assert!(verdict.contains("descriptors: "), "{verdict}");
+    }
+
+    #[test]
+    fn a_file_left_in_the_scratch_directory_is_caught() {
+        let verdict = judged(Case::LateJoinersAreMatched, a_file_in_scratch::subject());
+        assert!(verdict.contains("left behind"), "{verdict}");
+    }
+
+    #[test]
+    fn a_file_elsewhere_that_was_not_claimed_is_caught() {
+        let case = Case::WhatIsCreatedIsClaimedAndRemoved;
+        let verdict = judged(case, an_unclaimed_file::subject());
+        let ours = format!("{UNCLAIMED}dynotest-{}-", std::process::id());
+        for entry in std::fs::read_dir(std::env::temp_dir()).unwrap().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(&ours) {
+                std::fs::remove_file(entry.path()).unwrap();
+            }
+        }
+        assert!(verdict.contains("nor claimed"), "{verdict}");
+    }
+}
