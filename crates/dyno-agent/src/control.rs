@@ -1,0 +1,509 @@
+//! The control thread: hears the runner and the roles, moves the phase, reports.
+
+use crate::participant::{Failure, Job, receiving_ends};
+use crate::registry::Registry;
+use crate::roles::Played;
+use crate::shared::{Call, Phase, Position, Shared};
+use dyno_measure::{Clock, merge};
+use dyno_model::Nanos;
+use dyno_model::plan::{Extent, Scheduling};
+use dyno_model::protocol::{AgentResult, Applied, Assignment, Command, Report, Role, Sent};
+use std::fs::File;
+use std::io::{self, Write};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+/// What the control thread hears.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// From the runner.
+    Command(Command),
+    /// A line from the runner that is no command.
+    Garbled(String),
+    /// Standard input has ended.
+    RunnerGone,
+    /// A participant is pinned, scheduled and locked, with what was not granted.
+    Prepared(Vec<String>),
+    /// A participant sees all its peers.
+    Matched { open: Nanos, matching: Nanos },
+    /// What one recording end sees of the warm-up is steady.
+    Settled,
+    /// An active participant has offered everything.
+    Done(Sent),
+    /// A participant has ended well.
+    Played(Box<Played>),
+    /// A participant cannot go on.
+    Failed(Failure),
+}
+
+/// The agent ends without a result; everything that there is to say has been said.
+#[derive(Debug)]
+pub(crate) struct Ended;
+
+/// Writes reports to the descriptor that was standard output.
+pub(crate) struct Reporter(File);
+
+impl Reporter {
+    /// Takes standard output for the protocol; from now on descriptor 1 is standard error.
+    pub(crate) fn take_stdout() -> io::Result<Self> {
+        let own = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
+        rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+        Ok(Reporter(File::from(own)))
+    }
+
+    pub(crate) fn send(&mut self, report: &Report) {
+        let written = serde_json::to_string(report)
+            .map_err(io::Error::other)
+            .and_then(|line| writeln!(self.0, "{line}"));
+        if let Err(e) = written {
+            eprintln!("dyno agent: cannot report to the runner: {e}");
+        }
+    }
+}
+
+/// The pause between two looks at conditions that only counters tell.
+const TICK: Duration = Duration::from_millis(1);
+
+/// How long a receiver of an initiator may sleep before it is interrupted, so that the initiator can
+/// see that a pong is overdue. Some mechanisms sleep without a limit of their own.
+const OVERDUE: Duration = dyno_adapter::PATIENCE;
+
+/// Two looks at a thread that are this far apart and show it in the same call: it is stuck. Longer
+/// than any call may wait by the adapter's contract.
+const STUCK: Duration = Duration::from_millis(300);
+
+pub(crate) struct Control {
+    registry: Arc<Registry>,
+    events: mpsc::Sender<Event>,
+    inbox: mpsc::Receiver<Event>,
+    out: Reporter,
+    trial: Option<Trial>,
+}
+
+struct Trial {
+    assignment: Arc<Assignment>,
+    shared: Arc<Shared>,
+    go: Vec<mpsc::Sender<Nanos>>,
+    warnings: Vec<String>,
+    prepared: usize,
+    matched: usize,
+    open: Nanos,
+    matching: Nanos,
+    settled: usize,
+    sent: Vec<Sent>,
+    played: Vec<Played>,
+    /// What to look for at each tick.
+    watch: Watch,
+    /// Where the threads were when stalled ones were last looked for, and when that was.
+    positions: Vec<Position>,
+    looked: Instant,
+}
+
+impl Trial {
+    /// What to look for from the end of the warm-up on.
+    fn watch_in_window(&self) -> Watch {
+        let mut participants = self.assignment.participants.iter();
+        if participants.any(|p| p.role == Role::Initiator) {
+            Watch::Overdue
+        } else {
+            Watch::Nothing
+        }
+    }
+
+    /// Interrupts threads that are in the same call as at the last look.
+    fn nudge_stalled(&mut self) {
+        let now = self.shared.positions();
+        self.shared.nudge_stalled(&self.positions, &now);
+        self.positions = now;
+        self.looked = Instant::now();
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Watch {
+    Nothing,
+    Overdue,
+    /// The warm-up ends at the latest then.
+    Settling(Instant),
+    Linked,
+    Drained(Instant),
+    Played,
+}
+
+impl Control {
+    pub(crate) fn new(
+        registry: Registry,
+        events: mpsc::Sender<Event>,
+        inbox: mpsc::Receiver<Event>,
+        out: Reporter,
+    ) -> Self {
+        Control {
+            registry: Arc::new(registry),
+            events,
+            inbox,
+            out,
+            trial: None,
+        }
+    }
+
+    pub(crate) fn run(mut self) -> Result<(), Ended> {
+        loop {
+            let watch = self.trial.as_ref().map_or(Watch::Nothing, |t| t.watch);
+            let event = match watch {
+                Watch::Nothing => self
+                    .inbox
+                    .recv()
+                    .map_err(|_| mpsc::RecvTimeoutError::Disconnected),
+                Watch::Overdue => self.inbox.recv_timeout(OVERDUE),
+                Watch::Settling(latest) => {
+                    let left = latest.saturating_duration_since(Instant::now());
+                    self.inbox.recv_timeout(left.min(OVERDUE))
+                }
+                Watch::Linked | Watch::Drained(_) | Watch::Played => self.inbox.recv_timeout(TICK),
+            };
+            let over = match event {
+                Ok(Event::Command(command)) => self.on_command(command)?,
+                Ok(Event::Garbled(message)) => return self.fail("protocol", message),
+                Ok(Event::RunnerGone) => return Err(Ended),
+                Ok(Event::Failed(f)) => return self.fail(f.step, f.message),
+                Ok(other) => self.on_participant(other)?,
+                Err(mpsc::RecvTimeoutError::Timeout) => false,
+                // We hold a sender ourselves.
+                Err(mpsc::RecvTimeoutError::Disconnected) => return Err(Ended),
+            };
+            if over || self.look()? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn fail<T>(&mut self, step: &str, message: impl Into<String>) -> Result<T, Ended> {
+        self.out.send(&Report::Failed {
+            step: step.to_owned(),
+            message: message.into(),
+        });
+        Err(Ended)
+    }
+
+    /// Whether the agent is done.
+    fn on_command(&mut self, command: Command) -> Result<bool, Ended> {
+        match (command, &mut self.trial) {
+            (Command::Prepare(assignment), None) => self.prepare(*assignment),
+            (Command::Stop, _) => {
+                if let Some(trial) = &self.trial {
+                    trial.shared.advance(Phase::Stop);
+                }
+                return Ok(true);
+            }
+            (Command::Go { at }, Some(trial)) => {
+                for go in &trial.go {
+                    // A participant that failed meanwhile has reported so itself.
+                    let _ = go.send(at);
+                }
+            }
+            (Command::Link, Some(trial)) => {
+                trial.shared.advance(Phase::Link);
+                trial.watch = Watch::Linked;
+            }
+            (Command::Start { at }, Some(trial)) => {
+                let experiment = &trial.assignment.experiment;
+                let window = match (experiment.settle, experiment.warmup) {
+                    (Some(_), _) => None,
+                    (None, Extent::Duration(warmup)) => Some(at.saturating_add(warmup)),
+                    (None, Extent::Messages(_)) => Some(at),
+                };
+                trial.shared.start_at(at, window);
+                trial.watch = match experiment.settle {
+                    Some(longest) => {
+                        let latest = at.saturating_add(longest);
+                        let left = latest.saturating_sub(trial.shared.clock.now());
+                        Watch::Settling(Instant::now() + Duration::from(left))
+                    }
+                    None => trial.watch_in_window(),
+                };
+                // Roles that wait for a probe's successor look at the phase again.
+                trial.shared.nudge_all();
+                self.tell_if_settled();
+            }
+            (Command::Window { at }, Some(trial)) => {
+                trial.shared.begin_window_at(at);
+                trial.watch = trial.watch_in_window();
+            }
+            (Command::Drain { sent }, Some(trial)) => {
+                trial.shared.drain(&sent);
+                let limit = Duration::from(trial.assignment.experiment.drain);
+                trial.watch = Watch::Drained(Instant::now() + limit);
+            }
+            (Command::Collect, Some(trial)) => {
+                trial.shared.advance(Phase::Stop);
+                trial.watch = Watch::Played;
+            }
+            (Command::Explain, Some(trial)) => {
+                let before = trial.shared.positions();
+                std::thread::sleep(STUCK);
+                let calls = stuck(&before, &trial.shared.positions());
+                self.out.send(&Report::Stuck { calls });
+            }
+            (command, _) => {
+                return self.fail("protocol", format!("{command:?} came out of order"));
+            }
+        }
+        Ok(false)
+    }
+
+    /// Once all ends that record are steady, the warm-up may end.
+    fn tell_if_settled(&mut self) {
+        if let Some(trial) = &mut self.trial
+            && matches!(trial.watch, Watch::Settling(_))
+            && trial.settled >= crate::roles::watched(&trial.assignment)
+        {
+            trial.watch = trial.watch_in_window();
+            self.out.send(&Report::Steady { steady: true });
+        }
+    }
+
+    fn prepare(&mut self, assignment: Assignment) {
+        let assignment = Arc::new(assignment);
+        let channels = assignment
+            .channels
+            .iter()
+            .map(|c| usize::from(c.id) + 1)
+            .max();
+        let clock = Clock::new(assignment.clock);
+        let shared = Arc::new(Shared::new(clock, channels.unwrap_or(0)));
+        let mut warnings = Vec::new();
+        if let Scheduling::Fifo(priority) = assignment.experiment.scheduling {
+            // The control thread must get through to roles that never sleep.
+            if let Err(e) = dyno_measure::host::set_fifo(priority.saturating_add(1).min(99)) {
+                warnings.push(format!("control thread: {e}"));
+            }
+        }
+        let mut go = Vec::new();
+        for participant in &assignment.participants {
+            let (sender, receiver) = mpsc::channel();
+            go.push(sender);
+            let job = Job {
+                assignment: assignment.clone(),
+                participant: participant.clone(),
+                shared: shared.clone(),
+                registry: self.registry.clone(),
+                events: self.events.clone(),
+            };
+            std::thread::spawn(move || job.play(&receiver));
+        }
+        self.trial = Some(Trial {
+            assignment,
+            shared,
+            go,
+            warnings,
+            prepared: 0,
+            matched: 0,
+            open: Nanos::ZERO,
+            matching: Nanos::ZERO,
+            settled: 0,
+            sent: Vec::new(),
+            played: Vec::new(),
+            watch: Watch::Nothing,
+            positions: Vec::new(),
+            looked: Instant::now(),
+        });
+    }
+
+    /// Whether the agent is done.
+    fn on_participant(&mut self, event: Event) -> Result<bool, Ended> {
+        let Some(trial) = &mut self.trial else {
+            return Ok(false);
+        };
+        let participants = trial.assignment.participants.len();
+        match event {
+            Event::Prepared(warnings) => {
+                trial.prepared += 1;
+                trial.warnings.extend(warnings);
+                if trial.prepared == participants {
+                    let warnings = std::mem::take(&mut trial.warnings);
+                    self.out.send(&Report::Ready(Applied { warnings }));
+                }
+            }
+            Event::Matched { open, matching } => {
+                trial.matched += 1;
+                trial.open = trial.open.max(open);
+                trial.matching = trial.matching.max(matching);
+                if trial.matched == participants {
+                    self.out.send(&Report::Matched);
+                }
+            }
+            Event::Settled => {
+                trial.settled += 1;
+                self.tell_if_settled();
+            }
+            Event::Done(sent) => {
+                trial.sent.push(sent);
+                let active = trial
+                    .assignment
+                    .participants
+                    .iter()
+                    .filter(|p| p.role.is_active())
+                    .count();
+                if trial.sent.len() == active {
+                    self.out.send(&Report::Done {
+                        sent: trial.sent.clone(),
+                    });
+                }
+            }
+            Event::Played(played) => {
+                trial.played.push(*played);
+                if trial.played.len() == participants {
+                    return match collect(trial) {
+                        Ok(result) => {
+                            self.out.send(&Report::Result(Box::new(result)));
+                            Ok(true)
+                        }
+                        Err(e) => self.fail("record", e.to_string()),
+                    };
+                }
+            }
+            // Handled before: not of a participant.
+            Event::Command(_) | Event::Garbled(_) | Event::RunnerGone | Event::Failed(_) => {}
+        }
+        Ok(false)
+    }
+
+    /// Looks at what only counters tell. Whether the agent is done.
+    fn look(&mut self) -> Result<bool, Ended> {
+        let Some(trial) = &mut self.trial else {
+            return Ok(false);
+        };
+        match trial.watch {
+            Watch::Nothing => {}
+            Watch::Overdue => {
+                trial.nudge_stalled();
+            }
+            Watch::Settling(latest) => {
+                if trial.watch_in_window() == Watch::Overdue && trial.looked.elapsed() > OVERDUE {
+                    trial.nudge_stalled();
+                }
+                if Instant::now() >= latest {
+                    let steady = trial.shared.is_steady();
+                    trial.watch = trial.watch_in_window();
+                    self.out.send(&Report::Steady { steady });
+                }
+            }
+            Watch::Linked => {
+                if trial.shared.linked() >= receiving_ends(&trial.assignment) {
+                    trial.watch = Watch::Nothing;
+                    self.out.send(&Report::Linked);
+                } else if trial.looked.elapsed() > OVERDUE {
+                    trial.nudge_stalled();
+                }
+            }
+            Watch::Drained(deadline) => {
+                if trial.shared.drained() >= passive_ends(&trial.assignment)
+                    || Instant::now() >= deadline
+                {
+                    trial.watch = Watch::Nothing;
+                    self.out.send(&Report::Drained);
+                } else {
+                    trial.shared.nudge_all();
+                }
+            }
+            Watch::Played => trial.shared.nudge_all(),
+        }
+        Ok(false)
+    }
+}
+
+/// Reading ends of sinks and echoes.
+fn passive_ends(assignment: &Assignment) -> usize {
+    assignment
+        .participants
+        .iter()
+        .filter(|p| matches!(p.role, Role::Sink | Role::Echo))
+        .map(|p| crate::participant::incoming(assignment, p.index).count())
+        .sum()
+}
+
+/// Which threads were in the same call at both looks.
+fn stuck(before: &[Position], after: &[Position]) -> Vec<String> {
+    before
+        .iter()
+        .filter(|p| p.call != Call::Outside && after.contains(p))
+        .map(|p| {
+            let call = p.call.as_str();
+            format!(
+                "participant {} ({}) does not return from `{call}`",
+                p.participant, p.role
+            )
+        })
+        .collect()
+}
+
+fn collect(trial: &mut Trial) -> Result<AgentResult, dyno_measure::RecordError> {
+    let mut result = AgentResult {
+        open: trial.open,
+        matching: trial.matching,
+        ..AgentResult::default()
+    };
+    for played in trial.played.drain(..) {
+        for (metric, distribution) in played.distributions {
+            let merged = match result.distributions.remove(&metric) {
+                None => distribution,
+                Some(other) => merge(other, distribution)?,
+            };
+            result.distributions.insert(metric, merged);
+        }
+        result.flows.extend(played.flows);
+        result.sources.extend(played.source);
+        result.raw.extend(played.raw);
+        result.warnings.extend(played.warnings);
+        result.places.extend(played.places);
+    }
+    result
+        .raw
+        .truncate(trial.assignment.experiment.raw_samples as usize);
+    result.cost = trial.shared.usage().map(|((begin, first), (end, last))| {
+        let pacing = result.sources.iter().map(|s| s.pacing.0).sum();
+        let wall = end.saturating_sub(begin);
+        first.cost_until(&last, label(&trial.assignment), wall, Nanos(pacing))
+    });
+    Ok(result)
+}
+
+/// The roles of this process, such as `source` or `initiator+echo`.
+fn label(assignment: &Assignment) -> String {
+    let roles: Vec<_> = assignment
+        .participants
+        .iter()
+        .map(|p| p.role.as_str())
+        .collect();
+    roles.join("+")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_threads_that_stay_in_one_call_are_stuck() {
+        let at = |participant, call, count| Position {
+            thread: 1,
+            participant,
+            role: "sink",
+            call,
+            count,
+        };
+        let before = [
+            at(0, Call::Take, 7),
+            at(1, Call::Take, 9),
+            at(2, Call::Outside, 3),
+        ];
+        let after = [
+            at(0, Call::Take, 7),
+            at(1, Call::Take, 10),
+            at(2, Call::Outside, 3),
+        ];
+        assert_eq!(
+            stuck(&before, &after),
+            ["participant 0 (sink) does not return from `take`"]
+        );
+    }
+}

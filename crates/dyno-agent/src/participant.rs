@@ -1,0 +1,262 @@
+//! One participant: its thread prepares itself, opens the adapter, makes and matches its channel
+//! ends, and then plays its role.
+
+use crate::control::Event;
+use crate::registry::Registry;
+use crate::roles::{self, Played};
+use crate::shared::{Call, Phase, Shared, ThreadState};
+use dyno_adapter::{
+    ChannelSpec, Error, Node, NodeContext, OnMessage, Receiver, Sender, Subscription,
+};
+use dyno_measure::host;
+use dyno_model::Nanos;
+use dyno_model::Wait;
+use dyno_model::plan::Scheduling;
+use dyno_model::protocol::{Assignment, Participant, Role};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+/// Why a participant cannot go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// The step or call that failed.
+    pub(crate) step: &'static str,
+    /// What happened, with the participant's name.
+    pub(crate) message: String,
+}
+
+/// Everything that a participant's thread needs.
+pub(crate) struct Job {
+    pub(crate) assignment: Arc<Assignment>,
+    pub(crate) participant: Participant,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) events: mpsc::Sender<Event>,
+}
+
+impl Job {
+    /// Plays the participant to its end and reports to the control thread. `go` gives the instant
+    /// of go, and is closed without one when the trial ends before.
+    pub(crate) fn play(self, go: &mpsc::Receiver<Nanos>) {
+        let thread = self
+            .shared
+            .register(self.participant.index, self.participant.role.as_str());
+        let events = self.events.clone();
+        let event = match self.steps(&thread, go) {
+            Ok(played) => Event::Played(Box::new(played)),
+            Err(failure) => Event::Failed(failure),
+        };
+        thread.ended();
+        // The control thread is gone only when the whole agent ends.
+        let _ = events.send(event);
+    }
+
+    fn steps(&self, thread: &ThreadState, go: &mpsc::Receiver<Nanos>) -> Result<Played, Failure> {
+        let index = self.participant.index;
+        let warnings = self.prepare();
+        let _ = self.events.send(Event::Prepared(warnings));
+        let Ok(at) = go.recv() else {
+            return Ok(Played::default());
+        };
+        sleep_until(&self.shared, at);
+
+        let adapter = self
+            .registry
+            .find(&self.assignment.adapter)
+            .ok_or_else(|| {
+                self.failure(
+                    "open",
+                    format!("this build has no adapter {:?}", self.assignment.adapter),
+                )
+            })?;
+        let context = NodeContext {
+            session: self.assignment.session.clone(),
+            scratch: self.assignment.scratch.clone(),
+            participant: index,
+            address: self.address(),
+            options: self.assignment.options.clone(),
+        };
+        let mut node = thread
+            .inside(Call::Open, || adapter.open(&context))
+            .map_err(self.in_call("open"))?;
+        let played = roles::play(self, thread, node.as_mut(), at)?;
+        thread.inside(Call::Drop, || drop(node));
+        Ok(played)
+    }
+
+    /// Pins, schedules and locks; what the machine does not grant becomes a warning.
+    fn prepare(&self) -> Vec<String> {
+        let experiment = &self.assignment.experiment;
+        let mut warnings = Vec::new();
+        let mut note = |result: Result<(), host::HostError>| {
+            if let Err(e) = result {
+                warnings.push(format!("{}: {e}", self.name()));
+            }
+        };
+        if let Some(cpu) = self.participant.cpu {
+            note(host::pin(cpu));
+        }
+        if experiment.mlock {
+            note(host::lock_memory());
+        }
+        if let Scheduling::Fifo(priority) = experiment.scheduling {
+            note(host::set_fifo(priority));
+        }
+        warnings
+    }
+
+    fn address(&self) -> String {
+        let index = self.participant.index;
+        let channels = &self.assignment.channels;
+        channels
+            .iter()
+            .find_map(|c| {
+                if c.writer == index {
+                    return Some(c.writer_address.clone());
+                }
+                c.readers
+                    .iter()
+                    .find(|r| r.participant == index)
+                    .map(|r| r.address.clone())
+            })
+            .unwrap_or_else(|| "127.0.0.1".to_owned())
+    }
+
+    /// `participant 1 (sink)`.
+    pub(crate) fn name(&self) -> String {
+        format!(
+            "participant {} ({})",
+            self.participant.index,
+            self.participant.role.as_str()
+        )
+    }
+
+    pub(crate) fn failure(&self, step: &'static str, message: impl std::fmt::Display) -> Failure {
+        Failure {
+            step,
+            message: format!("{}: {message}", self.name()),
+        }
+    }
+
+    /// For `map_err`: an adapter's error in the named call.
+    pub(crate) fn in_call(&self, step: &'static str) -> impl Fn(Error) -> Failure + '_ {
+        move |e| self.failure(step, e)
+    }
+
+    /// The channels that this participant receives from.
+    pub(crate) fn incoming(&self) -> impl Iterator<Item = &ChannelSpec> {
+        incoming(&self.assignment, self.participant.index)
+    }
+
+    /// The channels that this participant writes to.
+    pub(crate) fn outgoing(&self) -> impl Iterator<Item = &ChannelSpec> {
+        let index = self.participant.index;
+        self.assignment
+            .channels
+            .iter()
+            .filter(move |c| c.writer == index)
+    }
+
+    /// Makes the writing end of a channel.
+    pub(crate) fn sender(
+        &self,
+        thread: &ThreadState,
+        node: &mut dyn Node,
+        channel: &ChannelSpec,
+    ) -> Result<Box<dyn Sender>, Failure> {
+        thread
+            .inside(Call::Sender, || node.sender(channel))
+            .map_err(self.in_call("sender"))
+    }
+
+    /// Makes a reading end from which the caller takes.
+    pub(crate) fn receiver(
+        &self,
+        thread: &ThreadState,
+        node: &mut dyn Node,
+        channel: &ChannelSpec,
+    ) -> Result<Box<dyn Receiver>, Failure> {
+        let wait = self.assignment.experiment.wait;
+        thread
+            .inside(Call::Receiver, || node.receiver(channel, wait))
+            .map_err(self.in_call("receiver"))
+    }
+
+    /// Makes a reading end from which the library calls.
+    pub(crate) fn subscribe(
+        &self,
+        thread: &ThreadState,
+        node: &mut dyn Node,
+        channel: &ChannelSpec,
+        on_message: OnMessage,
+    ) -> Result<Box<dyn Subscription>, Failure> {
+        thread
+            .inside(Call::Subscribe, || node.subscribe(channel, on_message))
+            .map_err(self.in_call("subscribe"))
+    }
+
+    /// Whether the library calls us.
+    pub(crate) fn by_callback(&self) -> bool {
+        self.assignment.experiment.wait == Wait::Callback
+    }
+
+    /// Polls until every end sees its peers, then tells so and waits for the next step. False: the
+    /// trial was stopped meanwhile.
+    pub(crate) fn await_matched(
+        &self,
+        thread: &ThreadState,
+        go: Nanos,
+        ends: &mut dyn FnMut() -> Result<bool, Error>,
+    ) -> Result<bool, Failure> {
+        let opened = self.shared.clock.now();
+        loop {
+            if thread
+                .inside(Call::Matched, &mut *ends)
+                .map_err(self.in_call("matched"))?
+            {
+                break;
+            }
+            if self.shared.phase() == Phase::Stop {
+                return Ok(false);
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        let matched = self.shared.clock.now();
+        let _ = self.events.send(Event::Matched {
+            open: opened.saturating_sub(go),
+            matching: matched.saturating_sub(opened),
+        });
+        Ok(self.shared.wait_for(Phase::Link) != Phase::Stop)
+    }
+}
+
+/// The channels that a participant receives from. A loopback participant reads its own.
+pub(crate) fn incoming(
+    assignment: &Assignment,
+    participant: u16,
+) -> impl Iterator<Item = &ChannelSpec> {
+    assignment
+        .channels
+        .iter()
+        .filter(move |c| c.readers.iter().any(|r| r.participant == participant))
+}
+
+/// Sleeps until the run's clock passes `at`.
+fn sleep_until(shared: &Shared, at: Nanos) {
+    loop {
+        match at.saturating_sub(shared.clock.now()) {
+            Nanos::ZERO => return,
+            left => std::thread::sleep(left.into()),
+        }
+    }
+}
+
+/// Receivers of this agent that must see a probe before the trial may start.
+pub(crate) fn receiving_ends(assignment: &Assignment) -> usize {
+    assignment
+        .participants
+        .iter()
+        .filter(|p| p.role != Role::Loopback)
+        .map(|p| incoming(assignment, p.index).count())
+        .sum()
+}

@@ -1,0 +1,304 @@
+//! The echo: answers each ping with a pong of the same kind and sequence number.
+
+use super::places::Places;
+use super::sink::{Returned, all, on_threads};
+use super::{Played, in_window, probe_len, read_message};
+use crate::participant::{Failure, Job};
+use crate::shared::{Call, Phase, Shared, ThreadState};
+use dyno_adapter::{ChannelSpec, Error, Node, Receiver, Sender};
+use dyno_measure::stamp::{self, Damage, Header, Kind, Tag};
+use dyno_model::protocol::Assignment;
+use dyno_model::record::FlowCounts;
+use dyno_model::{Nanos, Wait};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+pub(super) fn play(
+    job: &Job,
+    thread: &ThreadState,
+    node: &mut dyn Node,
+    go: Nanos,
+) -> Result<Played, Failure> {
+    if job.by_callback() {
+        by_callback(job, thread, node, go)
+    } else {
+        by_take(job, thread, node, go)
+    }
+}
+
+/// The channel that carries our pongs to the writer of `ping`.
+fn pong_of<'a>(job: &'a Job, ping: &ChannelSpec) -> Result<&'a ChannelSpec, Failure> {
+    job.outgoing()
+        .find(|c| c.readers.iter().any(|r| r.participant == ping.writer))
+        .ok_or_else(|| {
+            job.failure(
+                "prepare",
+                format!("no channel for the pongs to {}", ping.name),
+            )
+        })
+}
+
+fn by_take(
+    job: &Job,
+    thread: &ThreadState,
+    node: &mut dyn Node,
+    go: Nanos,
+) -> Result<Played, Failure> {
+    let mut ends = Vec::new();
+    for ping in job.incoming() {
+        let receiver = job.receiver(thread, node, ping)?;
+        let pong = pong_of(job, ping)?;
+        let sender = job.sender(thread, node, pong)?;
+        ends.push(End {
+            receiver,
+            sender,
+            answer: Answer::new(job, ping.id, pong.id),
+        });
+    }
+    let matched = &mut || {
+        all(ends
+            .iter_mut()
+            .map(|e| Ok(e.receiver.matched()? & (e.sender.matched()? >= 1))))
+    };
+    if !job.await_matched(thread, go, matched)? {
+        return Ok(Played::default());
+    }
+    if job.assignment.experiment.wait == Wait::Spin || ends.len() == 1 {
+        answer(job, thread, ends)
+    } else {
+        on_threads(job, ends, &|end| {
+            let thread = job.shared.register(job.participant.index, "echo");
+            let played = answer(job, &thread, vec![end]);
+            thread.ended();
+            played
+        })
+    }
+}
+
+struct End {
+    receiver: Box<dyn Receiver>,
+    sender: Box<dyn Sender>,
+    answer: Answer,
+}
+
+fn answer(job: &Job, thread: &ThreadState, mut ends: Vec<End>) -> Result<Played, Failure> {
+    let shared = &job.shared;
+    while shared.phase() < Phase::Drain {
+        for End {
+            receiver,
+            sender,
+            answer,
+        } in &mut ends
+        {
+            let mut ping = None;
+            let result = thread
+                .inside(Call::Take, || {
+                    receiver.take(&mut |bytes| ping = answer.on_ping(bytes))
+                })
+                .map_err(|e| ("take", e))
+                .and_then(|_| match ping {
+                    Some(tag) => thread
+                        .inside(Call::Send, || answer.send(tag, sender.as_mut()))
+                        .map_err(|e| ("send", e)),
+                    None => Ok(()),
+                });
+            match result {
+                Ok(()) => {}
+                // The initiator may leave as soon as it is done.
+                Err(_) if shared.phase() >= Phase::Drain => {}
+                Err((step, e)) => return Err(job.failure(step, e)),
+            }
+        }
+    }
+    shared.window_ends();
+    shared.have_drained(ends.len());
+    shared.wait_for(Phase::Stop);
+    let mut played = Played::default();
+    for end in ends {
+        played.flows.push(end.answer.flow);
+        played.places.extend(end.answer.places.finish());
+        thread.inside(Call::Drop, || drop((end.receiver, end.sender)));
+    }
+    Ok(played)
+}
+
+fn by_callback(
+    job: &Job,
+    thread: &ThreadState,
+    node: &mut dyn Node,
+    go: Nanos,
+) -> Result<Played, Failure> {
+    let mut sides = Vec::new();
+    for ping in job.incoming() {
+        let pong = pong_of(job, ping)?;
+        let sender = job.sender(thread, node, pong)?;
+        sides.push((
+            ping,
+            Side {
+                sender,
+                answer: Answer::new(job, ping.id, pong.id),
+                error: None,
+            },
+        ));
+    }
+    // The senders go into the callbacks, so they are matched before there is a callback.
+    loop {
+        let matched = thread
+            .inside(Call::Matched, || {
+                all(sides.iter_mut().map(|(_, s)| Ok(s.sender.matched()? >= 1)))
+            })
+            .map_err(job.in_call("matched"))?;
+        match (matched, job.shared.phase()) {
+            (_, Phase::Stop) => return Ok(Played::default()),
+            (true, _) => break,
+            (false, _) => std::thread::sleep(Duration::from_micros(200)),
+        }
+    }
+    let (returned, gone) = mpsc::channel();
+    let mut subscriptions = Vec::new();
+    for (ping, side) in sides {
+        let mut side = Returned(Some(side), returned.clone());
+        let on_message = Box::new(move |bytes: &[u8]| {
+            if let Some(side) = &mut side.0 {
+                side.on_message(bytes);
+            }
+        });
+        subscriptions.push(job.subscribe(thread, node, ping, on_message)?);
+    }
+    let matched = &mut || all(subscriptions.iter_mut().map(|s| s.matched()));
+    if !job.await_matched(thread, go, matched)? {
+        return Ok(Played::default());
+    }
+    job.shared.wait_for(Phase::Drain);
+    job.shared.window_ends();
+    let expected = subscriptions.len();
+    job.shared.have_drained(expected);
+    job.shared.wait_for(Phase::Stop);
+    thread.inside(Call::Drop, || drop(subscriptions));
+    let mut played = Played::default();
+    for _ in 0..expected {
+        let side: Side = gone.recv_timeout(Duration::from_secs(5)).map_err(|_| {
+            job.failure(
+                "drop",
+                "the library keeps the callback of a dropped subscription",
+            )
+        })?;
+        if let Some(error) = side.error {
+            return Err(job.failure("send", error));
+        }
+        played.flows.push(side.answer.flow);
+        played.places.extend(side.answer.places.finish());
+        thread.inside(Call::Drop, || drop(side.sender));
+    }
+    Ok(played)
+}
+
+/// What a callback owns.
+struct Side {
+    sender: Box<dyn Sender>,
+    answer: Answer,
+    /// The first error of a pong; told at the end, and no pong is sent after it.
+    error: Option<Error>,
+}
+
+impl Side {
+    fn on_message(&mut self, bytes: &[u8]) {
+        let Some(tag) = self.answer.on_ping(bytes) else {
+            return;
+        };
+        if self.error.is_some() || self.answer.shared.phase() >= Phase::Drain {
+            return;
+        }
+        self.error = self.answer.send(tag, self.sender.as_mut()).err();
+    }
+}
+
+/// An echo reads no clock for its messages; it looks where it runs every so many of them.
+const PINGS_PER_LOOK: u64 = 16;
+
+/// Checks pings and makes pongs.
+struct Answer {
+    shared: Arc<Shared>,
+    assignment: Arc<Assignment>,
+    pong: u16,
+    flow: FlowCounts,
+    places: Places,
+    linked: bool,
+}
+
+impl Answer {
+    fn new(job: &Job, ping: u16, pong: u16) -> Self {
+        let receiver = job.participant.index;
+        Answer {
+            shared: job.shared.clone(),
+            assignment: job.assignment.clone(),
+            pong,
+            flow: FlowCounts {
+                channel: ping,
+                receiver,
+                ..FlowCounts::default()
+            },
+            places: Places::new(job),
+            linked: false,
+        }
+    }
+
+    /// The tag to answer with, where the ping is intact; a damaged ping gets no pong.
+    #[inline]
+    fn on_ping(&mut self, bytes: &[u8]) -> Option<Tag> {
+        let tag = match read_message(bytes, &self.assignment.experiment, self.flow.channel) {
+            Ok(header) => header.tag,
+            Err(damage) => {
+                self.damaged(damage);
+                return None;
+            }
+        };
+        if tag.kind == Kind::Probe && !self.linked {
+            self.linked = true;
+            self.shared.one_linked();
+        }
+        if tag.kind == Kind::Measured {
+            self.shared.window_begins();
+            if self.places.is_watched() && self.flow.received.is_multiple_of(PINGS_PER_LOOK) {
+                self.places.note(self.shared.clock.now());
+            }
+            self.flow.received += 1;
+            self.flow.bytes += bytes.len() as u64;
+        }
+        Some(tag)
+    }
+
+    #[cold]
+    fn damaged(&mut self, damage: Damage) {
+        if !in_window(&self.shared) {
+            return;
+        }
+        match damage {
+            Damage::Truncated => self.flow.truncated += 1,
+            Damage::Corrupted => self.flow.corrupted += 1,
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, ping: Tag, sender: &mut dyn Sender) -> Result<(), Error> {
+        let experiment = &self.assignment.experiment;
+        let len = match ping.kind {
+            Kind::Probe => probe_len(experiment),
+            Kind::Warmup | Kind::Measured => experiment.payload.bytes(),
+        };
+        let header = Header {
+            tag: Tag {
+                channel: self.pong,
+                ..ping
+            },
+            intended: Nanos::ZERO,
+            sent: Nanos::ZERO,
+        };
+        // A refused pong is a lost round trip: the initiator counts it.
+        sender
+            .send(len, &mut |buffer| {
+                stamp::write(buffer, experiment.access, &header)
+            })
+            .map(|_| ())
+    }
+}

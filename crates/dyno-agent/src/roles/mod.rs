@@ -1,0 +1,222 @@
+//! What the roles do between matched and the end of the trial.
+
+mod echo;
+mod initiator;
+mod loopback;
+mod places;
+mod sink;
+mod source;
+mod warmup;
+
+pub(crate) use warmup::watched;
+
+use crate::participant::{Failure, Job};
+use crate::shared::{Call, Phase, Shared, ThreadState};
+use dyno_adapter::{Node, Sender};
+use dyno_measure::stamp::{self, Damage, HEADER_BYTES, Header, Kind, Tag};
+use dyno_measure::{RawLog, Recorder};
+use dyno_model::plan::Extent;
+use dyno_model::protocol::{Role, SourceCounts};
+use dyno_model::record::{FlowCounts, RawSample};
+use dyno_model::{Distribution, Experiment, Metric, Nanos, Place};
+use std::time::Duration;
+
+/// Blocks that a window is cut into.
+const BLOCKS: usize = 10;
+
+/// The time from one probe to the next while the ends of a channel are being linked.
+const PROBE_PERIOD: Duration = Duration::from_millis(1);
+
+/// What one participant measured.
+#[derive(Debug, Default)]
+pub(crate) struct Played {
+    pub(crate) distributions: Vec<(Metric, Distribution)>,
+    pub(crate) flows: Vec<FlowCounts>,
+    pub(crate) source: Option<SourceCounts>,
+    pub(crate) raw: Vec<RawSample>,
+    /// What the reader of the result should know.
+    pub(crate) warnings: Vec<String>,
+    /// Where it ran, if it is not pinned.
+    pub(crate) places: Vec<Place>,
+}
+
+impl Played {
+    fn add(&mut self, other: Played) {
+        self.distributions.extend(other.distributions);
+        self.flows.extend(other.flows);
+        self.source = self.source.take().or(other.source);
+        self.raw.extend(other.raw);
+        self.warnings.extend(other.warnings);
+        self.places.extend(other.places);
+    }
+}
+
+/// Plays the participant's role.
+pub(crate) fn play(
+    job: &Job,
+    thread: &ThreadState,
+    node: &mut dyn Node,
+    go: Nanos,
+) -> Result<Played, Failure> {
+    match job.participant.role {
+        Role::Source => source::play(job, thread, node, go),
+        Role::Sink => sink::play(job, thread, node, go),
+        Role::Initiator => initiator::play(job, thread, node, go),
+        Role::Echo => echo::play(job, thread, node, go),
+        Role::Loopback => loopback::play(job, thread, node, go),
+    }
+}
+
+/// A recorder whose blocks cut the experiment's window evenly.
+fn recorder(experiment: &Experiment) -> Recorder {
+    match experiment.window {
+        Extent::Duration(d) => Recorder::by_time(BLOCKS, Nanos((d.0 / BLOCKS as u64).max(1))),
+        Extent::Messages(n) => Recorder::by_count(BLOCKS, n.div_ceil(BLOCKS as u64).max(1)),
+    }
+}
+
+/// A log of as many raw samples as the experiment asks for.
+fn raw_log(experiment: &Experiment) -> RawLog {
+    RawLog::new(experiment.raw_samples as usize)
+}
+
+/// How many measured messages to expect, for sizing; a flood may bring more.
+fn expected_messages(experiment: &Experiment) -> u64 {
+    use dyno_model::Workload;
+    let seconds = |d: Nanos| d.as_secs_f64();
+    match (experiment.window, experiment.workload) {
+        (Extent::Messages(n), _) => n,
+        (Extent::Duration(d), Workload::Stream { rate, .. }) => {
+            (rate.hz() * seconds(d) * 1.5) as u64 + 64
+        }
+        (Extent::Duration(d), Workload::Burst { messages, period }) => {
+            u64::from(messages) * (d.0 / period.0.max(1) + 2)
+        }
+        (Extent::Duration(d), Workload::Flood | Workload::PingPong { .. }) => {
+            (seconds(d) * 5e6) as u64 + 64
+        }
+    }
+}
+
+/// Tells whether an extent is used up.
+struct Progress {
+    extent: Extent,
+    begun: Option<Nanos>,
+    messages: u64,
+}
+
+impl Progress {
+    fn new(extent: Extent) -> Self {
+        Progress {
+            extent,
+            begun: None,
+            messages: 0,
+        }
+    }
+
+    /// Whether a message due at `due` still belongs to the extent; the first one begins it.
+    fn admits(&mut self, due: Nanos) -> bool {
+        let begun = *self.begun.get_or_insert(due);
+        let inside = match self.extent {
+            Extent::Duration(d) => due.saturating_sub(begun) < d,
+            Extent::Messages(n) => self.messages < n,
+        };
+        self.messages += u64::from(inside);
+        inside
+    }
+
+    /// As [`Progress::admits`], with the beginning known beforehand.
+    fn from(extent: Extent, begun: Nanos) -> Self {
+        Progress {
+            extent,
+            begun: Some(begun),
+            messages: 0,
+        }
+    }
+}
+
+/// The length of a probe: a header, or less where the payload has no room for it. Probes are small so
+/// that they fill no buffers.
+fn probe_len(experiment: &Experiment) -> usize {
+    experiment.payload.bytes().min(HEADER_BYTES)
+}
+
+/// Reads and checks a message of whatever kind.
+#[inline]
+fn read_message(bytes: &[u8], experiment: &Experiment, channel: u16) -> Result<Header, Damage> {
+    let (full, probe) = (experiment.payload.bytes(), probe_len(experiment));
+    let len = if bytes.len() == probe { probe } else { full };
+    let header = stamp::read(bytes, experiment.access, channel, len)?;
+    if len < full && header.tag.kind != Kind::Probe {
+        return Err(Damage::Truncated);
+    }
+    Ok(header)
+}
+
+/// Sends one probe.
+fn send_probe(
+    job: &Job,
+    thread: &ThreadState,
+    sender: &mut dyn Sender,
+    channel: u16,
+) -> Result<(), Failure> {
+    let experiment = &job.assignment.experiment;
+    let tag = Tag {
+        channel,
+        kind: Kind::Probe,
+        sequence: 0,
+    };
+    let header = Header {
+        tag,
+        intended: Nanos::ZERO,
+        sent: Nanos::ZERO,
+    };
+    thread
+        .inside(Call::Send, || {
+            sender.send(probe_len(experiment), &mut |buffer| {
+                stamp::write(buffer, experiment.access, &header)
+            })
+        })
+        .map_err(job.in_call("send"))
+        .map(|_| ())
+}
+
+/// Sends probes until the trial leaves [`Phase::Link`].
+fn probe_until_linked(
+    job: &Job,
+    thread: &ThreadState,
+    sender: &mut dyn Sender,
+    channel: u16,
+) -> Result<Phase, Failure> {
+    loop {
+        match job.shared.phase() {
+            Phase::Setup | Phase::Link => {}
+            later => return Ok(later),
+        }
+        send_probe(job, thread, sender, channel)?;
+        std::thread::sleep(PROBE_PERIOD);
+    }
+}
+
+/// Whether damage that arrives now belongs to the window: its kind cannot be trusted.
+fn in_window(shared: &Shared) -> bool {
+    shared.phase() >= Phase::Run && shared.clock.now() >= shared.window_at()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_extent_of_messages_admits_exactly_as_many() {
+        let mut p = Progress::new(Extent::Messages(3));
+        assert_eq!((0..5).filter(|i| p.admits(Nanos(*i))).count(), 3);
+    }
+
+    #[test]
+    fn an_extent_of_time_counts_from_its_first_due_time() {
+        let mut p = Progress::new(Extent::Duration(Nanos(10)));
+        let admitted: Vec<u64> = (100..130).filter(|t| p.admits(Nanos(*t))).collect();
+        assert_eq!(admitted, (100..110).collect::<Vec<_>>());
+    }
+}

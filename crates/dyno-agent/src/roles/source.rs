@@ -1,0 +1,224 @@
+//! The source: offers messages on a schedule of due times, or as fast as the stack accepts.
+//!
+//! A late message is sent late and carries its due time; none is skipped.
+
+use super::places::Places;
+use super::warmup::Warmup;
+use super::{Played, Progress, probe_until_linked, recorder};
+use crate::control::Event;
+use crate::participant::{Failure, Job};
+use crate::shared::{Call, Phase, ThreadState};
+use dyno_adapter::{Node, Sender, Sent};
+use dyno_measure::stamp::{self, Header, Kind, Tag};
+use dyno_measure::{Clock, Pacer, Recorder, Schedule, pacing};
+use dyno_model::protocol::{self, SourceCounts};
+use dyno_model::{Metric, Nanos, Workload};
+
+pub(super) fn play(
+    job: &Job,
+    thread: &ThreadState,
+    node: &mut dyn Node,
+    go: Nanos,
+) -> Result<Played, Failure> {
+    let Some(channel) = job.outgoing().next() else {
+        return Err(job.failure("prepare", "no channel to write to was assigned"));
+    };
+    let readers = channel.readers.len();
+    let mut sender = job.sender(thread, node, channel)?;
+    if !job.await_matched(thread, go, &mut || Ok(sender.matched()? >= readers))? {
+        return Ok(Played::default());
+    }
+    let mut source = Source::new(job, thread, sender.as_mut(), channel.id);
+    if probe_until_linked(job, thread, source.sender, channel.id)? == Phase::Run {
+        source.offer()?;
+    }
+    let played = source.finish()?;
+    // The endpoints stay until the sinks have taken what is under way.
+    job.shared.wait_for(Phase::Stop);
+    thread.inside(Call::Drop, || drop(sender));
+    Ok(played)
+}
+
+/// When the next message is due.
+enum Due {
+    Scheduled(Schedule, Pacer),
+    /// At once: a flood.
+    Now(Clock),
+}
+
+impl Due {
+    fn new(job: &Job, start: Nanos) -> Self {
+        let clock = job.shared.clock;
+        // Each source has gaps of its own, the same in every repetition of the trial.
+        let seed = job
+            .assignment
+            .seed
+            .wrapping_add(u64::from(job.participant.index));
+        let schedule = match job.assignment.experiment.workload {
+            Workload::Stream { rate, arrivals } => Schedule::stream(rate, arrivals, start, seed),
+            Workload::Burst { messages, period } => Schedule::burst(messages, period, start),
+            Workload::Flood | Workload::PingPong { .. } => return Due::Now(clock),
+        };
+        Due::Scheduled(schedule, Pacer::new(clock))
+    }
+
+    /// Waits for the next due time; `(due, now)`, or nothing when told not to go on.
+    #[inline]
+    fn next(&mut self, go_on: &dyn Fn() -> bool) -> Option<(Nanos, Nanos)> {
+        match self {
+            Due::Scheduled(schedule, pacer) => {
+                let due = schedule.next_due();
+                Some((due, pacer.wait_until(due, go_on)?))
+            }
+            Due::Now(clock) => {
+                let now = clock.now();
+                go_on().then_some((now, now))
+            }
+        }
+    }
+
+    fn burned(&self) -> Nanos {
+        match self {
+            Due::Scheduled(_, pacer) => pacer.burned(),
+            Due::Now(_) => Nanos::ZERO,
+        }
+    }
+}
+
+struct Source<'a> {
+    job: &'a Job,
+    thread: &'a ThreadState,
+    sender: &'a mut dyn Sender,
+    counts: SourceCounts,
+    lateness: Recorder,
+    places: Places,
+}
+
+impl<'a> Source<'a> {
+    fn new(
+        job: &'a Job,
+        thread: &'a ThreadState,
+        sender: &'a mut dyn Sender,
+        channel: u16,
+    ) -> Self {
+        let counts = SourceCounts {
+            channel,
+            ..SourceCounts::default()
+        };
+        let lateness = recorder(&job.assignment.experiment);
+        Source {
+            job,
+            thread,
+            sender,
+            counts,
+            lateness,
+            places: Places::new(job),
+        }
+    }
+
+    /// Warm-up and window.
+    fn offer(&mut self) -> Result<(), Failure> {
+        let shared = &self.job.shared;
+        let experiment = &self.job.assignment.experiment;
+        let clock = shared.clock;
+        let go_on = || shared.phase() < Phase::Drain;
+        let start = shared.start();
+        let mut due_times = Due::new(self.job, start);
+        let mut warmup = Warmup::new(shared, experiment);
+        let mut window = Progress::new(experiment.window);
+        let mut warm_sequence = 0;
+        let mut burned = Nanos::ZERO;
+
+        while let Some((due, now)) = due_times.next(&go_on) {
+            if window.begun.is_none() && warmup.admits(due) {
+                self.send(Kind::Warmup, warm_sequence, due, now)?;
+                warm_sequence += 1;
+                continue;
+            }
+            if window.begun.is_none() {
+                shared.window_begins();
+                self.lateness.begin(due);
+                self.counts.first = due;
+                burned = due_times.burned();
+            }
+            if !window.admits(due) {
+                break;
+            }
+            self.places.note(now);
+            let sequence = self.counts.offered;
+            self.counts.offered += 1;
+            match self.send(Kind::Measured, sequence, due, now)? {
+                Sent::Now => self.counts.sent += 1,
+                Sent::AfterWait => {
+                    self.counts.sent += 1;
+                    let waited = clock.now().saturating_sub(now);
+                    self.counts.blocked = self.counts.blocked.saturating_add(waited);
+                }
+                Sent::Refused => self.counts.refused += 1,
+            }
+            let late = now.saturating_sub(due);
+            self.counts.late += u64::from(late > pacing::TOLERANCE);
+            self.lateness.record(due, late);
+        }
+        self.counts.last = clock.now();
+        self.counts.pacing = due_times.burned().saturating_sub(burned);
+        Ok(())
+    }
+
+    #[inline]
+    fn send(
+        &mut self,
+        kind: Kind,
+        sequence: u64,
+        intended: Nanos,
+        sent: Nanos,
+    ) -> Result<Sent, Failure> {
+        let experiment = &self.job.assignment.experiment;
+        let header = Header {
+            tag: Tag {
+                channel: self.counts.channel,
+                kind,
+                sequence,
+            },
+            intended,
+            sent,
+        };
+        let sender = &mut *self.sender;
+        self.thread
+            .inside(Call::Send, || {
+                sender.send(experiment.payload.bytes(), &mut |buffer| {
+                    stamp::write(buffer, experiment.access, &header)
+                })
+            })
+            .map_err(self.job.in_call("send"))
+    }
+
+    fn finish(self) -> Result<Played, Failure> {
+        self.job.shared.window_ends();
+        let SourceCounts {
+            channel,
+            offered,
+            sent,
+            ..
+        } = self.counts;
+        let _ = self.job.events.send(Event::Done(protocol::Sent {
+            channel,
+            offered,
+            sent,
+        }));
+        let mut played = Played {
+            source: Some(self.counts),
+            places: self.places.finish(),
+            ..Played::default()
+        };
+        // A flood has no due times that it could be late for.
+        if !matches!(self.job.assignment.experiment.workload, Workload::Flood) {
+            let lateness = self
+                .lateness
+                .finish(0)
+                .map_err(|e| self.job.failure("record", e))?;
+            played.distributions.push((Metric::Lateness, lateness));
+        }
+        Ok(played)
+    }
+}

@@ -1,0 +1,133 @@
+//! The warm-up: how long it lasts, and when what is recorded has become steady.
+//!
+//! Where the plan lets the warm-up depend on the series ([`Experiment::settle`]), each recording end
+//! cuts its latencies into [`SLICES`] slices of the shortest warm-up and tests them for a change of
+//! level (Pettitt's rank test). While there is one the series is still moving, and the test slides on
+//! by a slice. The first steady look, or the longest warm-up, ends it.
+
+use super::Progress;
+use crate::control::Event;
+use crate::participant::Job;
+use crate::shared::Shared;
+use dyno_model::plan::Extent;
+use dyno_model::{Experiment, Nanos};
+use dyno_stats::SteadyTest;
+use std::sync::{Arc, mpsc};
+
+/// Slices that are tested at a time.
+const SLICES: usize = 20;
+
+/// A steady series is taken for a moving one in this share of looks.
+const LEVEL: f64 = 0.05;
+
+/// Tells which messages still belong to the warm-up.
+pub(super) struct Warmup<'a> {
+    shared: &'a Shared,
+    /// For a warm-up that is a number of messages.
+    counted: Option<Progress>,
+}
+
+impl<'a> Warmup<'a> {
+    pub(super) fn new(shared: &'a Shared, experiment: &Experiment) -> Self {
+        let counted = matches!(experiment.warmup, Extent::Messages(_))
+            .then(|| Progress::from(experiment.warmup, shared.start()));
+        Warmup { shared, counted }
+    }
+
+    /// Whether a message due at `due` belongs to the warm-up.
+    #[inline]
+    pub(super) fn admits(&mut self, due: Nanos) -> bool {
+        match &mut self.counted {
+            Some(progress) => progress.admits(due),
+            None => due < self.shared.window_at(),
+        }
+    }
+}
+
+/// Watches one series of latencies until it is steady.
+pub(super) struct Settling {
+    shared: Arc<Shared>,
+    events: mpsc::Sender<Event>,
+    /// The shortest warm-up; `None` where nothing is to be watched, or not any more.
+    least: Option<Nanos>,
+    slice: Nanos,
+    slice_end: Nanos,
+    sum: f64,
+    n: u32,
+    means: Vec<f64>,
+    test: SteadyTest,
+    moving: bool,
+}
+
+impl Settling {
+    pub(super) fn new(job: &Job) -> Self {
+        let experiment = &job.assignment.experiment;
+        let least = match (experiment.settle, experiment.warmup) {
+            (Some(_), Extent::Duration(least)) => Some(least),
+            _ => None,
+        };
+        Settling {
+            shared: job.shared.clone(),
+            events: job.events.clone(),
+            least,
+            slice: Nanos((least.unwrap_or(Nanos::ZERO).0 / SLICES as u64).max(1)),
+            slice_end: Nanos::ZERO,
+            sum: 0.0,
+            n: 0,
+            means: Vec::with_capacity(SLICES),
+            test: SteadyTest::new(SLICES, LEVEL),
+            moving: false,
+        }
+    }
+
+    /// A latency of the warm-up that was seen at `at`.
+    #[inline]
+    pub(super) fn note(&mut self, at: Nanos, latency: Nanos) {
+        let Some(least) = self.least else { return };
+        if at >= self.slice_end {
+            self.next_slice(at, least);
+        }
+        self.sum += latency.0 as f64;
+        self.n += 1;
+    }
+
+    #[cold]
+    fn next_slice(&mut self, at: Nanos, least: Nanos) {
+        self.slice_end = at.saturating_add(self.slice);
+        if self.n == 0 {
+            return;
+        }
+        if self.means.len() == SLICES {
+            self.means.remove(0);
+        }
+        self.means.push(self.sum / f64::from(self.n));
+        (self.sum, self.n) = (0.0, 0);
+        if self.means.len() < SLICES || at < self.shared.start().saturating_add(least) {
+            return;
+        }
+        let steady = self.test.is_steady(&self.means);
+        if self.moving == steady {
+            self.moving = !steady;
+            self.shared.one_moving(self.moving);
+        }
+        if steady {
+            self.least = None;
+            // The control thread is gone only when the whole agent ends.
+            let _ = self.events.send(Event::Settled);
+        }
+    }
+}
+
+/// The ends of `assignment` that watch a series: where latencies are recorded.
+pub(crate) fn watched(assignment: &dyno_model::protocol::Assignment) -> usize {
+    use dyno_model::protocol::Role;
+    assignment
+        .participants
+        .iter()
+        .map(|p| match p.role {
+            Role::Initiator | Role::Loopback => 1,
+            Role::Sink => crate::participant::incoming(assignment, p.index).count(),
+            Role::Source | Role::Echo => 0,
+        })
+        .sum()
+}

@@ -1,0 +1,70 @@
+//! What `--against` adds to a plan: for each experiment the one that it is compared with.
+
+use dyno_model::plan::ExperimentId;
+use dyno_model::{Against, Experiment};
+
+/// Gives every experiment its base. For [`Against::Stack`] that is the experiment of the named stack
+/// with the same factors; otherwise a second experiment with the same everything. Floors that were
+/// only added stay without. Returns a remark for experiments that have no counterpart.
+pub(crate) fn link(experiments: &mut Vec<Experiment>, against: &Against) -> Vec<String> {
+    match against {
+        Against::Stack { name } => link_stack(experiments, name),
+        Against::Same | Against::Build { .. } => {
+            double(experiments);
+            Vec::new()
+        }
+    }
+}
+
+fn double(experiments: &mut Vec<Experiment>) {
+    for i in 0..experiments.len() {
+        if experiments[i].added {
+            continue;
+        }
+        // The number of cells is bounded by MOST_CELLS.
+        let id = ExperimentId(experiments.len() as u32);
+        let base = Experiment {
+            id,
+            ..experiments[i].clone()
+        };
+        experiments[i].base = Some(id);
+        experiments.push(base);
+    }
+}
+
+fn link_stack(experiments: &mut [Experiment], name: &str) -> Vec<String> {
+    let bases: Vec<Experiment> = experiments
+        .iter()
+        .filter(|e| e.stack == name)
+        .cloned()
+        .collect();
+    let mut alone = 0;
+    for e in experiments.iter_mut() {
+        if e.stack == name || e.added {
+            continue;
+        }
+        match bases.iter().find(|b| are_alike(e, b)) {
+            Some(base) => e.base = Some(base.id),
+            None => alone += 1,
+        }
+    }
+    if alone == 0 {
+        return Vec::new();
+    }
+    vec![format!(
+        "{alone} experiments are compared with nothing: {name} has none with the same factors (a \
+         reader that polls is not compared with one that blocks; --set wait=… gives all the same)"
+    )]
+}
+
+/// Whether all factors but the stack agree.
+fn are_alike(a: &Experiment, b: &Experiment) -> bool {
+    a.name == b.name
+        && a.workload == b.workload
+        && a.payload == b.payload
+        && a.wait == b.wait
+        && a.access == b.access
+        && a.placement == b.placement
+        && a.topology == b.topology
+        && a.scheduling == b.scheduling
+}

@@ -1,0 +1,67 @@
+//! What a stack cannot do: the reason why a cell is left out.
+
+use crate::matrix::Cell;
+use dyno_model::{AdapterDescription, Placement, Stack, Topology};
+
+/// Why `cell` cannot be measured on `stack`, or `None` if it can.
+pub(crate) fn refusal(
+    cell: &Cell,
+    stack: &Stack,
+    adapter: &AdapterDescription,
+    hosts: usize,
+) -> Option<String> {
+    let can = &adapter.capabilities;
+    let name = &adapter.name;
+    if let Some(reason) = &adapter.unavailable {
+        return Some(format!("{name} cannot be used here: {reason}"));
+    }
+    if !can.waits.contains(&cell.wait) {
+        return Some(format!(
+            "{name} cannot wait by {}, only by {}",
+            cell.wait,
+            listed(&can.waits)
+        ));
+    }
+    if stack.floor && !stack.waits.contains(&cell.wait) {
+        return Some(format!(
+            "{} is the floor of waiting by {}, not by {}",
+            stack.name,
+            listed(&stack.waits),
+            cell.wait
+        ));
+    }
+    if !can.placements.contains(&cell.placement) {
+        return Some(format!(
+            "{name} cannot run with placement {}, only {}",
+            cell.placement,
+            listed(&can.placements)
+        ));
+    }
+    if cell.placement == Placement::Host && hosts < 2 {
+        return Some("the testbed has one host".into());
+    }
+    if can.loopback && cell.topology != Topology::ONE_TO_ONE {
+        return Some(format!(
+            "{name} plays both sides in one participant and knows topology 1-1 only"
+        ));
+    }
+    let receivers = cell.topology.receivers;
+    if let Some(most) = can.max_receivers.filter(|most| receivers > *most) {
+        return Some(format!(
+            "a channel of {name} has at most {most} receiver{}, not {receivers}",
+            if most == 1 { "" } else { "s" }
+        ));
+    }
+    let bytes = cell.payload.bytes() as u64;
+    if let Some(most) = can.max_message.filter(|most| bytes > *most) {
+        return Some(format!(
+            "a message of {name} has at most {most} B, not {bytes} B"
+        ));
+    }
+    None
+}
+
+fn listed<T: ToString>(values: &[T]) -> String {
+    let texts: Vec<String> = values.iter().map(T::to_string).collect();
+    texts.join(", ")
+}

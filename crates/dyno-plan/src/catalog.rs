@@ -1,0 +1,183 @@
+//! The texts of all suites, stacks and testbeds: those built in, and those that the caller read.
+
+use crate::node::{Value, parse_what_can_be};
+use crate::problem::{Place, PlanError, Problem, Problems};
+use crate::suggest;
+use dyno_model::{AdapterDescription, Stack};
+use miette::NamedSource;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+type Texts = BTreeMap<String, Arc<NamedSource<String>>>;
+
+/// Every suite, stack and testbed by name. A text that is added replaces one of the same name.
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    suites: Texts,
+    stacks: Texts,
+    testbeds: Texts,
+}
+
+/// One line of `dyno list`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listing {
+    /// The name that flags and files use.
+    pub name: String,
+    /// The file it was read from, or `built-in …`.
+    pub path: String,
+    /// The suite's title, or the description of a stack or testbed; empty where it has none.
+    pub title: String,
+    /// The suite's description; empty where it has none, and for stacks and testbeds.
+    pub description: String,
+    /// Why the file is not even TOML; the other fields hold what could be read all the same.
+    pub broken: Option<String>,
+}
+
+/// Name, path for messages, and text.
+type BuiltIn = (&'static str, &'static str, &'static str);
+
+macro_rules! built_in {
+    ($kind:literal: $($name:literal),+ $(,)?) => {
+        &[$((
+            $name,
+            concat!("built-in ", $kind, "/", $name, ".toml"),
+            include_str!(concat!("../../../", $kind, "/", $name, ".toml")),
+        )),+]
+    };
+}
+
+const SUITES: &[BuiltIn] = built_in!("suites": "quick", "iceperf", "stream", "throughput");
+const STACKS: &[BuiltIn] = built_in!("stacks":
+    "null", "floor-spin", "floor-futex", "pipe", "uds-stream", "uds-dgram", "uds-seqpacket",
+    "posix-mq", "tcp", "udp", "iceoryx2", "zenoh-tcp", "zenoh-udp", "zenoh-shm",
+);
+const TESTBEDS: &[BuiltIn] = built_in!("testbeds": "local");
+
+impl Catalog {
+    /// Nothing at all.
+    pub fn empty() -> Self {
+        Self::default()
+    }
+
+    /// What comes with Dyno: the files of `suites/`, `stacks/` and `testbeds/`.
+    pub fn builtin() -> Self {
+        let mut catalog = Self::default();
+        for (name, path, text) in SUITES {
+            catalog.add_suite(name, path, *text);
+        }
+        for (name, path, text) in STACKS {
+            catalog.add_stack(name, path, *text);
+        }
+        for (name, path, text) in TESTBEDS {
+            catalog.add_testbed(name, path, *text);
+        }
+        catalog
+    }
+
+    /// Adds the suite `name`; `path` stands in messages.
+    pub fn add_suite(&mut self, name: &str, path: &str, text: impl Into<String>) {
+        insert(&mut self.suites, name, path, text);
+    }
+    /// Adds the stack `name`; `path` stands in messages.
+    pub fn add_stack(&mut self, name: &str, path: &str, text: impl Into<String>) {
+        insert(&mut self.stacks, name, path, text);
+    }
+    /// Adds the testbed `name`; `path` stands in messages.
+    pub fn add_testbed(&mut self, name: &str, path: &str, text: impl Into<String>) {
+        insert(&mut self.testbeds, name, path, text);
+    }
+
+    /// All suites by name.
+    pub fn suites(&self) -> Vec<Listing> {
+        list(&self.suites, "title")
+    }
+    /// All stacks by name.
+    pub fn stacks(&self) -> Vec<Listing> {
+        list(&self.stacks, "description")
+    }
+    /// All testbeds by name.
+    pub fn testbeds(&self) -> Vec<Listing> {
+        list(&self.testbeds, "description")
+    }
+
+    /// The stack `name`, checked against the `adapters` that are built in. Its adapter may be one
+    /// that cannot be used on this machine.
+    pub fn read_stack(
+        &self,
+        name: &str,
+        adapters: &[AdapterDescription],
+    ) -> Result<Stack, PlanError> {
+        let source = self.stack(name, &Place::flag("--stack", name))?;
+        let mut problems = Problems::default();
+        let stack = crate::stack::read(name, source, adapters, &mut problems);
+        problems.check()?;
+        // Whatever keeps a stack from being read is a problem.
+        stack.ok_or_else(|| problems.into_error())
+    }
+
+    pub(crate) fn suite(&self, name: &str) -> Result<&Arc<NamedSource<String>>, Problem> {
+        let place = || Place::flag("dyno run", name);
+        self.suites
+            .get(name)
+            .ok_or_else(|| unknown("suite", name, &self.suites, &place()))
+    }
+    pub(crate) fn testbed(&self, name: &str) -> Result<&Arc<NamedSource<String>>, Problem> {
+        let place = || Place::flag("--testbed", name);
+        self.testbeds
+            .get(name)
+            .ok_or_else(|| unknown("testbed", name, &self.testbeds, &place()))
+    }
+    /// The stack that is named at `at`.
+    pub(crate) fn stack(
+        &self,
+        name: &str,
+        at: &Place,
+    ) -> Result<&Arc<NamedSource<String>>, Problem> {
+        self.stacks
+            .get(name)
+            .ok_or_else(|| unknown("stack", name, &self.stacks, at))
+    }
+    pub(crate) fn stack_texts(&self) -> &Texts {
+        &self.stacks
+    }
+}
+
+fn insert(texts: &mut Texts, name: &str, path: &str, text: impl Into<String>) {
+    let source = NamedSource::new(path, text.into()).with_language("toml");
+    texts.insert(name.to_owned(), Arc::new(source));
+}
+
+fn unknown(what: &str, name: &str, texts: &Texts, at: &Place) -> Problem {
+    Problem::at(at, format!("there is no {what} `{name}`"))
+        .label(format!("unknown {what}"))
+        .help(suggest::instead(
+            name,
+            &format!("{what}s"),
+            texts.keys().map(String::as_str),
+        ))
+}
+
+fn list(texts: &Texts, title_key: &str) -> Vec<Listing> {
+    texts
+        .iter()
+        .map(|(name, source)| {
+            let (table, errors) = parse_what_can_be(source);
+            let text = |key: &str| match table.get(key).map(|n| &n.value) {
+                Some(Value::Text(t)) => t.clone(),
+                _ => String::new(),
+            };
+            let title = text(title_key);
+            let description = match title_key {
+                "title" => text("description"),
+                _ => String::new(),
+            };
+            Listing {
+                name: name.clone(),
+                path: source.name().to_owned(),
+                title,
+                description,
+                broken: errors.first().map(Problem::to_string),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,133 @@
+//! The floor: every run measures the same exchange with nothing in between, so that each result
+//! can stand as × floor.
+
+use crate::capability;
+use crate::matrix::Cell;
+use dyno_model::plan::{Experiment, ExperimentId, Extent};
+use dyno_model::{AdapterDescription, Stack, Wait};
+use std::collections::{BTreeMap, HashMap};
+
+/// A floor stack with its adapter.
+pub(crate) struct FloorStack<'a> {
+    pub(crate) stack: Stack,
+    pub(crate) adapter: &'a AdapterDescription,
+}
+
+/// The wait strategy that a floor must have to stand beside `wait`: whatever sleeps in the
+/// kernel stands beside what blocks.
+fn wait_of_floor(wait: Wait) -> Wait {
+    match wait {
+        Wait::Spin => Wait::Spin,
+        Wait::Block | Wait::Callback => Wait::Block,
+    }
+}
+
+/// All that a floor's experiment shares with those it stands for, as a key.
+fn key(e: &Experiment) -> String {
+    let extent = |x: Extent| match x {
+        Extent::Duration(t) => format!("{}ns", t.0),
+        Extent::Messages(n) => format!("{n}"),
+    };
+    format!(
+        "{:?} {:?} {} {:?} {:?} {} {} {} {:?} {:?} {}",
+        e.workload,
+        wait_of_floor(e.wait),
+        e.payload.bytes(),
+        e.access,
+        e.placement,
+        e.topology,
+        extent(e.warmup),
+        extent(e.window),
+        e.cpus,
+        e.scheduling,
+        e.mlock,
+    )
+}
+
+/// Links every experiment to its floor, and adds the floors that the suite does not hold.
+/// Returns a remark for each stack and reason that leaves experiments without a floor.
+pub(crate) fn link(
+    experiments: &mut Vec<Experiment>,
+    stacks: &mut BTreeMap<String, Stack>,
+    floors: &[FloorStack<'_>],
+    hosts: usize,
+) -> Vec<String> {
+    let mut by_key: HashMap<String, ExperimentId> = HashMap::new();
+    for e in experiments.iter() {
+        if stacks.get(&e.stack).is_some_and(|s| s.floor) {
+            by_key.entry(key(e)).or_insert(e.id);
+        }
+    }
+    let mut without: BTreeMap<String, usize> = BTreeMap::new();
+    for i in 0..experiments.len() {
+        let e = &experiments[i];
+        if stacks.get(&e.stack).is_none_or(|s| s.floor || s.loopback) {
+            continue;
+        }
+        let key = key(e);
+        let floor = match by_key.get(&key) {
+            Some(id) => *id,
+            None => match added(e, experiments.len(), floors, hosts) {
+                Ok((floor, stack)) => {
+                    let id = floor.id;
+                    stacks.entry(stack.name.clone()).or_insert(stack);
+                    experiments.push(floor);
+                    by_key.insert(key, id);
+                    id
+                }
+                Err(reason) => {
+                    *without.entry(reason).or_default() += 1;
+                    continue;
+                }
+            },
+        };
+        experiments[i].floor = Some(floor);
+        let trials = experiments[i].trials;
+        let floor = &mut experiments[floor.0 as usize];
+        if floor.added {
+            floor.trials = floor.trials.max(trials);
+        }
+    }
+    without
+        .into_iter()
+        .map(|(reason, n)| format!("{n} experiments stand without × floor: {reason}"))
+        .collect()
+}
+
+/// The floor's experiment for `e`, or why there is none.
+fn added(
+    e: &Experiment,
+    next: usize,
+    floors: &[FloorStack<'_>],
+    hosts: usize,
+) -> Result<(Experiment, Stack), String> {
+    let wait = wait_of_floor(e.wait);
+    let cell = Cell {
+        workload: e.workload,
+        wait,
+        topology: e.topology,
+        placement: e.placement,
+        access: e.access,
+        scheduling: e.scheduling,
+        payload: e.payload,
+    };
+    let mut reason = format!("no stack with `floor = true` waits by {wait}");
+    for floor in floors.iter().filter(|f| f.stack.waits.contains(&wait)) {
+        match capability::refusal(&cell, &floor.stack, floor.adapter, hosts) {
+            Some(why) => reason = why,
+            None => {
+                let experiment = Experiment {
+                    id: ExperimentId(u32::try_from(next).unwrap_or(u32::MAX)),
+                    stack: floor.stack.name.clone(),
+                    wait,
+                    raw_samples: 0,
+                    floor: None,
+                    added: true,
+                    ..e.clone()
+                };
+                return Ok((experiment, floor.stack.clone()));
+            }
+        }
+    }
+    Err(reason)
+}

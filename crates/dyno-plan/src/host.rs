@@ -1,0 +1,165 @@
+//! The machine that a plan is for: which CPUs participants get, and what it has too little of.
+
+use crate::matrix::{Cell, Matrix};
+use crate::problem::{Problem, Problems};
+use crate::settings::Cpus;
+use dyno_model::plan::Experiment;
+use dyno_model::{AdapterDescription, Placement, Wait, WorkloadKind};
+use std::collections::BTreeSet;
+
+/// What planning must know of the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HostFacts {
+    /// The CPUs that this process may run on; empty where that is not known.
+    pub cpus: Vec<u32>,
+    /// Free bytes of `/dev/shm`, where that is known.
+    pub shm_free_bytes: Option<u64>,
+    /// Available bytes of main memory, where that is known.
+    pub memory_bytes: Option<u64>,
+}
+
+/// Refuses listed CPUs that do not exist or that do not match the number of participants.
+pub(crate) fn check_cpus(matrix: &Matrix<'_>, facts: &HostFacts, problems: &mut Problems) {
+    let at = &matrix.conditions.cpus.at;
+    let Cpus::Listed(listed) = &matrix.conditions.cpus.value else {
+        return;
+    };
+    for cpu in listed {
+        if !facts.cpus.is_empty() && !facts.cpus.contains(&cpu.value) {
+            let all: Vec<String> = facts.cpus.iter().map(u32::to_string).collect();
+            problems.push(
+                Problem::at(&cpu.at, format!("there is no CPU {} to run on", cpu.value))
+                    .label("does not exist, or is not allowed to this process")
+                    .help(format!("CPUs: {}", all.join(", "))),
+            );
+        }
+    }
+    for topology in matrix.topologies() {
+        let participants = usize::from(topology.senders) + usize::from(topology.receivers);
+        if participants != listed.len() {
+            problems.push(
+                Problem::at(
+                    at,
+                    format!(
+                        "`cpus` names {} CPUs, but topology {topology} has {participants} \
+                         participants",
+                        listed.len()
+                    ),
+                )
+                .label("one CPU for each participant, senders first")
+                .help("write as many CPUs as participants, or \"auto\""),
+            );
+        }
+    }
+}
+
+/// The CPU of each participant of `cell`; empty: not pinned. Two on the same listed CPU are
+/// refused where one of them spins: it would not leave the CPU to the other.
+pub(crate) fn cpus(
+    matrix: &Matrix<'_>,
+    cell: &Cell,
+    loopback: bool,
+    facts: &HostFacts,
+    problems: &mut Problems,
+) -> Vec<u32> {
+    let participants = usize::from(cell.topology.senders) + usize::from(cell.topology.receivers);
+    match &matrix.conditions.cpus.value {
+        Cpus::None => Vec::new(),
+        Cpus::Auto => facts
+            .cpus
+            .iter()
+            .copied()
+            .cycle()
+            .take(participants)
+            .collect(),
+        Cpus::Listed(listed) => {
+            let mut taken = BTreeSet::new();
+            let double = listed.iter().find(|cpu| !taken.insert(cpu.value));
+            if let Some(cpu) = double.filter(|_| cell.wait == Wait::Spin && !loopback) {
+                problems.push(
+                    Problem::at(
+                        &cpu.at,
+                        format!("two roles share CPU {} while they spin", cpu.value),
+                    )
+                    .label(format!("experiment `{}` waits by spin", matrix.name))
+                    .help("give each a CPU of its own, or wait by \"block\""),
+                );
+            }
+            listed.iter().map(|cpu| cpu.value).collect()
+        }
+    }
+}
+
+/// Remarks on what the machine has too little of, one sentence for each kind.
+pub(crate) fn warnings<'a>(
+    experiments: &'a [Experiment],
+    facts: &HostFacts,
+    adapter: impl Fn(&str) -> Option<&'a AdapterDescription>,
+) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let uses_two = |e: &Experiment| adapter(&e.stack).is_some_and(|a| !a.capabilities.loopback);
+    let crowded: Vec<&Experiment> = experiments
+        .iter()
+        .filter(|e| e.wait == Wait::Spin && uses_two(e))
+        .filter(|e| !facts.cpus.is_empty() && e.participants() > facts.cpus.len())
+        .collect();
+    if let Some(most) = crowded.iter().map(|e| e.participants()).max() {
+        warnings.push(format!(
+            "{} of {} experiments have more spinning participants than CPUs (up to {most} on {}): \
+             they measure how the kernel shares a CPU, not the stack; wait by block, or use a \
+             machine with more CPUs",
+            crowded.len(),
+            experiments.len(),
+            facts.cpus.len(),
+        ));
+    }
+    let in_shm = experiments.iter().filter(|e| {
+        e.placement != Placement::Host
+            && adapter(&e.stack).is_some_and(|a| a.capabilities.loan && !a.capabilities.loopback)
+    });
+    if let Some(w) = too_large("/dev/shm", facts.shm_free_bytes, in_shm) {
+        warnings.push(w);
+    }
+    if let Some(w) = too_large("main memory", facts.memory_bytes, experiments.iter()) {
+        warnings.push(w);
+    }
+    warnings
+}
+
+fn too_large<'a>(
+    what: &str,
+    free: Option<u64>,
+    experiments: impl Iterator<Item = &'a Experiment>,
+) -> Option<String> {
+    let free = free?;
+    let largest = experiments.reduce(|a, b| {
+        if least_channel_bytes(b) > least_channel_bytes(a) {
+            b
+        } else {
+            a
+        }
+    })?;
+    let need = least_channel_bytes(largest);
+    (need > free).then(|| {
+        format!(
+            "experiment `{}` with {} on {} holds at least {need} bytes of messages, and {what} has \
+             {free} free: its trials will fail; use smaller payloads or fewer participants",
+            largest.name, largest.payload, largest.stack
+        )
+    })
+}
+
+/// The least that the channels of an experiment hold: per channel one message under way and one
+/// in the hands of each receiver.
+fn least_channel_bytes(e: &Experiment) -> u64 {
+    let (s, r) = (
+        u64::from(e.topology.senders),
+        u64::from(e.topology.receivers),
+    );
+    let there = s * (1 + r);
+    let back = match e.workload.kind() {
+        WorkloadKind::PingPong => s * r * 2,
+        _ => 0,
+    };
+    (there + back) * e.payload.bytes() as u64
+}

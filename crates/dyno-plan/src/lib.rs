@@ -1,0 +1,47 @@
+//! From the texts of suites, stacks and testbeds to a validated [`Plan`](dyno_model::Plan). Pure:
+//! the caller reads files and asks the machine; nothing here does I/O.
+//!
+//! - A **suite** holds `[defaults]`, `[parameters]` and `[[experiment]]`s, each with a workload and
+//!   optionally a matrix of factors that is multiplied out.
+//! - A **stack** names an adapter, its options, and the waits that are natural to it.
+//! - A **testbed** lists hosts.
+//!
+//! The three forms are described in `docs/reference/suite-files.md`. Keys that do not exist, wrong
+//! units and impossible combinations are refused with their place in the text and what to write
+//! instead ([`PlanError`], a [`miette::Diagnostic`]). Cells of a matrix that a stack cannot do are
+//! left out and listed with the reason.
+//!
+//! ```
+//! use dyno_plan::{Catalog, HostFacts, Request, plan};
+//!
+//! let request = Request {
+//!     suite: "quik".into(),
+//!     testbed: "local".into(),
+//!     ..Request::default()
+//! };
+//! let error = plan(&Catalog::builtin(), &request, &[], &HostFacts::default()).unwrap_err();
+//! assert_eq!(error.to_string(), "there is no suite `quik`");
+//! assert!(error.problems()[0].advice().unwrap().starts_with("did you mean `quick`?"));
+//! ```
+
+mod against;
+mod capability;
+mod catalog;
+mod floor;
+mod host;
+mod matrix;
+mod node;
+mod parameters;
+mod plan;
+mod problem;
+mod quantity;
+mod settings;
+mod stack;
+mod suggest;
+mod suite;
+mod testbed;
+
+pub use catalog::{Catalog, Listing};
+pub use host::HostFacts;
+pub use plan::{Request, plan};
+pub use problem::{PlanError, Problem};

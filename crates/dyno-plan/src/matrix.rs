@@ -1,0 +1,307 @@
+//! Multiplying out: one experiment of a suite becomes its cells, one for each combination of
+//! factors.
+//!
+//! Cells come in a fixed order: stack, wait, topology, placement, access, scheduling, load,
+//! payload; the last varies fastest.
+
+use crate::problem::{Problem, Problems};
+use crate::quantity::{At, HEADER_BYTES, WaitChoice};
+use crate::settings::{Cpus, Levels, Settings};
+use crate::suite::{ExperimentSpec, Suite};
+use dyno_model::plan::{Extent, Scheduling};
+use dyno_model::unit::{Nanos, PayloadSize};
+use dyno_model::{Access, Placement, Topology, Wait, Workload, WorkloadKind};
+
+/// The most cells that one run may have.
+pub(crate) const MOST_CELLS: usize = 100_000;
+
+/// One experiment with all of its factors, before stacks are chosen.
+pub(crate) struct Matrix<'a> {
+    pub(crate) name: &'a str,
+    workloads: Vec<Workload>,
+    waits: Vec<WaitChoice>,
+    topologies: Vec<Topology>,
+    placements: Vec<Placement>,
+    accesses: Vec<Access>,
+    schedulings: Vec<Scheduling>,
+    payloads: Vec<PayloadSize>,
+    pub(crate) conditions: Conditions<'a>,
+}
+
+/// What holds for every cell of an experiment.
+pub(crate) struct Conditions<'a> {
+    pub(crate) warmup: Extent,
+    pub(crate) settle: Option<Nanos>,
+    pub(crate) window: Extent,
+    pub(crate) drain: Nanos,
+    pub(crate) deadline: Nanos,
+    pub(crate) cpus: &'a At<Cpus>,
+    pub(crate) mlock: bool,
+    pub(crate) trials: u32,
+    pub(crate) raw_samples: u32,
+}
+
+/// One combination of factors.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Cell {
+    pub(crate) workload: Workload,
+    pub(crate) wait: Wait,
+    pub(crate) topology: Topology,
+    pub(crate) placement: Placement,
+    pub(crate) access: Access,
+    pub(crate) scheduling: Scheduling,
+    pub(crate) payload: PayloadSize,
+}
+
+impl Cell {
+    /// As tables print it.
+    pub(crate) fn factors(&self) -> String {
+        format!(
+            "{}, {}, {}, {}, {}, {}",
+            self.workload, self.payload, self.wait, self.access, self.placement, self.topology
+        )
+    }
+}
+
+impl<'a> Matrix<'a> {
+    /// Resolves the settings of one experiment; mistakes go to `problems`. `hosts` is the
+    /// testbed's number of hosts.
+    pub(crate) fn new(
+        suite: &'a Suite,
+        spec: &'a ExperimentSpec,
+        built_in: &'a Settings,
+        hosts: usize,
+        problems: &mut Problems,
+    ) -> Option<Self> {
+        let levels = Levels(vec![&suite.overrides, &spec.own, &suite.defaults, built_in]);
+        let kind = spec.workload.value;
+        let payloads = levels.pick(|s| &s.payload)?;
+        if kind != WorkloadKind::PingPong {
+            for p in payloads {
+                refuse_small(p, spec, problems);
+            }
+        }
+        let placements = levels.pick(|s| &s.placement)?;
+        if let ([only], true) = (placements.as_slice(), hosts < 2)
+            && only.value == Placement::Host
+        {
+            problems.push(
+                Problem::at(
+                    &only.at,
+                    "placement \"host\" needs a testbed with two hosts",
+                )
+                .label("this testbed has one")
+                .help("choose another testbed with --testbed, or write \"process\""),
+            );
+        }
+        let window = levels.window(kind)?;
+        let workloads = workloads(&levels, spec, &window, problems)?;
+        Some(Matrix {
+            name: &spec.name,
+            workloads,
+            waits: values(levels.pick(|s| &s.wait)?),
+            topologies: values(levels.pick(|s| &s.topology)?),
+            placements: values(placements),
+            accesses: values(levels.pick(|s| &s.access)?),
+            schedulings: levels
+                .pick(|s| &s.scheduling)?
+                .iter()
+                .map(|s| s.value.0)
+                .collect(),
+            payloads: values(payloads),
+            conditions: Conditions {
+                warmup: levels.warmup()?.value,
+                settle: levels.settle()?,
+                window: window.value,
+                drain: levels.pick(|s| &s.drain)?.value,
+                deadline: levels.pick(|s| &s.deadline)?.value,
+                cpus: levels.pick(|s| &s.cpus)?,
+                mlock: levels.pick(|s| &s.mlock)?.value,
+                trials: levels.pick(|s| &s.trials)?.value,
+                raw_samples: levels.pick(|s| &s.raw_samples)?.value,
+            },
+        })
+    }
+
+    /// The number of cells on one stack that has `natural` waits of its own.
+    pub(crate) fn size(&self, natural: &[Wait]) -> usize {
+        [
+            self.workloads.len(),
+            self.waits(natural).len(),
+            self.topologies.len(),
+            self.placements.len(),
+            self.accesses.len(),
+            self.schedulings.len(),
+            self.payloads.len(),
+        ]
+        .into_iter()
+        .fold(1, usize::saturating_mul)
+    }
+
+    /// The topologies, for checks that do not depend on other factors.
+    pub(crate) fn topologies(&self) -> &[Topology] {
+        &self.topologies
+    }
+
+    /// The cells on one stack that has `natural` waits of its own.
+    pub(crate) fn cells(&self, natural: &[Wait]) -> Vec<Cell> {
+        let mut cells = Vec::with_capacity(self.size(natural));
+        for &wait in &self.waits(natural) {
+            for &topology in &self.topologies {
+                for &placement in &self.placements {
+                    for &access in &self.accesses {
+                        for &scheduling in &self.schedulings {
+                            for &workload in &self.workloads {
+                                cells.extend(self.payloads.iter().map(|&payload| Cell {
+                                    workload,
+                                    wait,
+                                    topology,
+                                    placement,
+                                    access,
+                                    scheduling,
+                                    payload,
+                                }));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        cells
+    }
+
+    fn waits(&self, natural: &[Wait]) -> Vec<Wait> {
+        let mut waits: Vec<Wait> = Vec::new();
+        for choice in &self.waits {
+            let these = match choice {
+                WaitChoice::Natural => natural,
+                WaitChoice::Exactly(wait) => std::slice::from_ref(wait),
+            };
+            for wait in these {
+                if !waits.contains(wait) {
+                    waits.push(*wait);
+                }
+            }
+        }
+        waits
+    }
+}
+
+fn values<T: Copy>(list: &[At<T>]) -> Vec<T> {
+    list.iter().map(|v| v.value).collect()
+}
+
+fn refuse_small(payload: &At<PayloadSize>, spec: &ExperimentSpec, problems: &mut Problems) {
+    if payload.value.bytes() >= HEADER_BYTES {
+        return;
+    }
+    problems.push(
+        Problem::at(
+            &payload.at,
+            format!(
+                "a payload of {} has no room for the stamps of a {}",
+                payload.value, spec.workload.value
+            ),
+        )
+        .label(format!("used by experiment `{}`", spec.name))
+        .help(format!(
+            "one-way messages carry {HEADER_BYTES} B of tag and stamps; write at least \
+             \"{HEADER_BYTES} B\", or measure round trips with workload = \"ping-pong\""
+        )),
+    );
+}
+
+/// Every load that the experiment's workload is put under.
+fn workloads(
+    levels: &Levels<'_>,
+    spec: &ExperimentSpec,
+    window: &At<Extent>,
+    problems: &mut Problems,
+) -> Option<Vec<Workload>> {
+    let mut missing = |key: &str, advice: &str| {
+        problems.push(
+            Problem::at(
+                &spec.workload.at,
+                format!("the {} `{}` has no `{key}`", spec.workload.value, spec.name),
+            )
+            .label(format!("needs `{key}`"))
+            .help(advice),
+        );
+    };
+    match spec.workload.value {
+        WorkloadKind::Flood => Some(vec![Workload::Flood]),
+        WorkloadKind::PingPong => {
+            let timeout = levels.pick(|s| &s.timeout)?.value;
+            let gaps = levels.pick(|s| &s.gap)?;
+            Some(
+                gaps.iter()
+                    .map(|gap| Workload::PingPong {
+                        gap: gap.value,
+                        timeout,
+                    })
+                    .collect(),
+            )
+        }
+        WorkloadKind::Stream => {
+            let Some(rates) = levels.pick(|s| &s.rate) else {
+                missing(
+                    "rate",
+                    "write for example `rate = \"1 kHz\"`, or use a flood",
+                );
+                return None;
+            };
+            if let Extent::Duration(time) = window.value {
+                for rate in rates {
+                    if time.as_secs_f64() * rate.value.hz() < 1.0 {
+                        problems.push(
+                            Problem::at(
+                                &rate.at,
+                                format!(
+                                    "no message is due in a window of {time} at {}",
+                                    rate.value
+                                ),
+                            )
+                            .label(format!("used by experiment `{}`", spec.name))
+                            .help("raise the rate or lengthen `window`"),
+                        );
+                    }
+                }
+            }
+            let mut all = Vec::new();
+            for arrivals in levels.pick(|s| &s.arrivals)? {
+                all.extend(rates.iter().map(|rate| Workload::Stream {
+                    rate: rate.value,
+                    arrivals: arrivals.value,
+                }));
+            }
+            Some(all)
+        }
+        WorkloadKind::Burst => {
+            let (groups, periods) = (levels.pick(|s| &s.group), levels.pick(|s| &s.period));
+            if groups.is_none() {
+                missing(
+                    "group",
+                    "write the messages of one group, such as `group = 16`",
+                );
+            }
+            if periods.is_none() {
+                missing(
+                    "period",
+                    "write the time from group to group, such as `period = \"10 ms\"`",
+                );
+            }
+            let periods = periods?;
+            Some(
+                groups?
+                    .iter()
+                    .flat_map(|group| {
+                        periods.iter().map(|period| Workload::Burst {
+                            messages: group.value.0,
+                            period: period.value,
+                        })
+                    })
+                    .collect(),
+            )
+        }
+    }
+}

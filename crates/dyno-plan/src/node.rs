@@ -1,0 +1,284 @@
+//! TOML as a tree in which every key and every value knows its place.
+
+use crate::problem::{Place, Problem, Problems};
+use crate::suggest;
+use miette::NamedSource;
+use std::sync::Arc;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A value and its place.
+#[derive(Debug, Clone)]
+pub(crate) struct Node {
+    pub(crate) at: Place,
+    pub(crate) value: Value,
+}
+
+/// What stands there.
+#[derive(Debug, Clone)]
+pub(crate) enum Value {
+    Text(String),
+    Int(i64),
+    Float(f64),
+    Bool(bool),
+    List(Vec<Node>),
+    Table(Table),
+    /// A date, or a number that does not fit into 64 bits.
+    Other(&'static str),
+}
+
+/// Keys with their values, in the order of the text.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Table(pub(crate) Vec<Entry>);
+
+/// A key with its value.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) key_at: Place,
+    pub(crate) node: Node,
+}
+
+impl Value {
+    /// With its article, for messages.
+    pub(crate) const fn kind(&self) -> &'static str {
+        match self {
+            Value::Text(_) => "text",
+            Value::Int(_) => "a whole number",
+            Value::Float(_) => "a number with a fraction",
+            Value::Bool(_) => "true or false",
+            Value::List(_) => "a list",
+            Value::Table(_) => "a table",
+            Value::Other(what) => what,
+        }
+    }
+}
+
+impl Node {
+    /// `subject` must be `wanted`, which is not what stands here.
+    pub(crate) fn wrong_kind(&self, subject: &str, wanted: &str) -> Problem {
+        Problem::at(
+            &self.at,
+            format!("{subject} must be {wanted}, found {}", self.value.kind()),
+        )
+        .label(format!("write {wanted}"))
+    }
+    pub(crate) fn text(&self, subject: &str, problems: &mut Problems) -> Option<&str> {
+        match &self.value {
+            Value::Text(t) => Some(t),
+            _ => {
+                problems.push(self.wrong_kind(subject, "text in quotes"));
+                None
+            }
+        }
+    }
+    pub(crate) fn table(&self, subject: &str, problems: &mut Problems) -> Option<&Table> {
+        match &self.value {
+            Value::Table(t) => Some(t),
+            _ => {
+                problems.push(self.wrong_kind(subject, "a table"));
+                None
+            }
+        }
+    }
+    pub(crate) fn bool(&self, subject: &str, problems: &mut Problems) -> Option<bool> {
+        match self.value {
+            Value::Bool(v) => Some(v),
+            _ => {
+                problems.push(self.wrong_kind(subject, "true or false"));
+                None
+            }
+        }
+    }
+    /// A whole number from `least` to `most`.
+    pub(crate) fn whole(
+        &self,
+        subject: &str,
+        least: u64,
+        most: u64,
+        problems: &mut Problems,
+    ) -> Option<u64> {
+        let Value::Int(found) = self.value else {
+            problems.push(self.wrong_kind(subject, "a whole number"));
+            return None;
+        };
+        match u64::try_from(found) {
+            Ok(v) if (least..=most).contains(&v) => Some(v),
+            _ => {
+                problems.push(
+                    Problem::at(
+                        &self.at,
+                        format!("{subject} must be from {least} to {most}, found {found}"),
+                    )
+                    .label(if found < 0 || (found as u64) < least {
+                        "too small"
+                    } else {
+                        "too large"
+                    }),
+                );
+                None
+            }
+        }
+    }
+}
+
+impl Table {
+    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+        self.entry(key).map(|e| &e.node)
+    }
+    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
+        self.0.iter().find(|e| e.key == key)
+    }
+    /// Refuses every key that is not `known`; `owner` says whose keys they are.
+    pub(crate) fn refuse_unknown(&self, owner: &str, known: &[&str], problems: &mut Problems) {
+        for entry in &self.0 {
+            if !known.contains(&entry.key.as_str()) {
+                problems.push(unknown_key(entry, owner, known));
+            }
+        }
+    }
+}
+
+/// `entry` is no key of `owner`.
+pub(crate) fn unknown_key(entry: &Entry, owner: &str, known: &[&str]) -> Problem {
+    let label = match suggest::nearest(&entry.key, known) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "no such key".into(),
+    };
+    Problem::at(&entry.key_at, format!("{owner} has no key `{}`", entry.key))
+        .label(label)
+        .help(format!("keys: {}", known.join(", ")))
+}
+
+/// Parses a whole file; every syntax error becomes a problem, and then there is no table.
+pub(crate) fn parse(source: &Arc<NamedSource<String>>, problems: &mut Problems) -> Option<Table> {
+    let (table, errors) = parse_what_can_be(source);
+    let whole = errors.is_empty();
+    for error in errors {
+        problems.push(error);
+    }
+    whole.then_some(table)
+}
+
+/// Parses a file as far as it is TOML.
+pub(crate) fn parse_what_can_be(source: &Arc<NamedSource<String>>) -> (Table, Vec<Problem>) {
+    let (table, errors) = DeTable::parse_recoverable(source.inner());
+    let errors = errors
+        .into_iter()
+        .map(|error| {
+            let at = Place {
+                source: source.clone(),
+                span: error.span().unwrap_or(0..0),
+            };
+            Problem::at(&at, format!("this is not TOML: {}", error.message()))
+                .help("the syntax on one page: https://toml.io")
+        })
+        .collect();
+    (convert_table(source, table.into_inner()), errors)
+}
+
+/// Reads the value of `--set KEY=VALUE`: a TOML value, or text without quotes, or several of
+/// either with commas between them.
+pub(crate) fn parse_flag_value(key: &str, value: &str) -> Node {
+    let at = Place::flag("--set", &format!("{key}={value}"));
+    let offset = at.source.inner().len() - value.len();
+    let place = |span: std::ops::Range<usize>| Place {
+        source: at.source.clone(),
+        span,
+    };
+    let one = |text: &str, start: usize| -> Node {
+        let at = place(start..start + text.len());
+        let value = match DeValue::parse(text) {
+            // Places inside of a list or table lie in `text`, not in the flag: mark all of it.
+            Ok(v) => convert(&at.source, v).value.moved_to(&at),
+            Err(_) => Value::Text(text.to_owned()),
+        };
+        Node { at, value }
+    };
+    let whole = one(value, offset);
+    if !matches!(whole.value, Value::Text(_)) || value.starts_with(['"', '\'']) {
+        return whole;
+    }
+    let parts: Vec<&str> = value.split(',').collect();
+    if parts.len() == 1 {
+        return whole;
+    }
+    let mut start = offset;
+    let items = parts
+        .into_iter()
+        .map(|part| {
+            let node = one(part.trim(), start + (part.len() - part.trim_start().len()));
+            start += part.len() + 1;
+            node
+        })
+        .collect();
+    Node {
+        at: whole.at,
+        value: Value::List(items),
+    }
+}
+
+impl Value {
+    fn moved_to(self, at: &Place) -> Value {
+        let moved = |node: Node| Node {
+            at: at.clone(),
+            value: node.value.moved_to(at),
+        };
+        match self {
+            Value::List(items) => Value::List(items.into_iter().map(moved).collect()),
+            Value::Table(table) => Value::Table(Table(
+                table
+                    .0
+                    .into_iter()
+                    .map(|e| Entry {
+                        key_at: at.clone(),
+                        node: moved(e.node),
+                        key: e.key,
+                    })
+                    .collect(),
+            )),
+            other => other,
+        }
+    }
+}
+
+fn convert(source: &Arc<NamedSource<String>>, value: Spanned<DeValue<'_>>) -> Node {
+    let at = Place {
+        source: source.clone(),
+        span: value.span(),
+    };
+    let value = match value.into_inner() {
+        DeValue::String(t) => Value::Text(t.into_owned()),
+        DeValue::Integer(i) => match i64::from_str_radix(i.as_str(), i.radix()) {
+            Ok(v) => Value::Int(v),
+            Err(_) => Value::Other("a number that does not fit into 64 bits"),
+        },
+        DeValue::Float(f) => match f.as_str().parse() {
+            Ok(v) => Value::Float(v),
+            Err(_) => Value::Other("a number that does not fit into 64 bits"),
+        },
+        DeValue::Boolean(v) => Value::Bool(v),
+        DeValue::Datetime(_) => Value::Other("a date"),
+        DeValue::Array(items) => {
+            Value::List(items.into_iter().map(|v| convert(source, v)).collect())
+        }
+        DeValue::Table(table) => Value::Table(convert_table(source, table)),
+    };
+    Node { at, value }
+}
+
+fn convert_table(source: &Arc<NamedSource<String>>, table: DeTable<'_>) -> Table {
+    let mut entries: Vec<Entry> = table
+        .into_iter()
+        .map(|(key, value)| Entry {
+            key_at: Place {
+                source: source.clone(),
+                span: key.span(),
+            },
+            key: key.into_inner().into_owned(),
+            node: convert(source, value),
+        })
+        .collect();
+    entries.sort_by_key(|e| e.key_at.span.start);
+    Table(entries)
+}

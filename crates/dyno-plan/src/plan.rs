@@ -1,0 +1,431 @@
+//! From a request to a plan: which stacks, which cells, which of them can be measured here.
+
+use crate::against;
+use crate::capability;
+use crate::catalog::Catalog;
+use crate::floor::{self, FloorStack};
+use crate::host::{self, HostFacts};
+use crate::matrix::{MOST_CELLS, Matrix};
+use crate::node::parse;
+use crate::parameters::Override;
+use crate::problem::{Place, PlanError, Problem, Problems};
+use crate::quantity::At;
+use crate::settings::{Form, Settings};
+use crate::suite::{self, StackChoice, Suite};
+use crate::{stack, testbed};
+use dyno_model::plan::{Experiment, ExperimentId, Refusal};
+use dyno_model::{AdapterDescription, Against, Plan, Precision, Stack};
+use miette::NamedSource;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What the user asks for.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Request {
+    /// The suite by name.
+    pub suite: String,
+    /// `--stack A,B`: these instead of the suite's own.
+    pub stacks: Option<Vec<String>>,
+    /// The testbed by name.
+    pub testbed: String,
+    /// `--trials N`: for every experiment.
+    pub trials: Option<u32>,
+    /// `--set KEY=VALUE`, split at the first `=`; of two with the same key the last holds.
+    pub set: Vec<(String, String)>,
+    /// The seed of every random choice of the run.
+    pub seed: u64,
+    /// `--against BASE`: what each experiment is compared with.
+    pub against: Option<Against>,
+    /// `--precision SHARE`: when there are enough trials.
+    pub precision: Option<Precision>,
+    /// Repeats of disturbed trials, at most so many of each experiment.
+    pub repeats: u32,
+}
+
+/// A stack with its adapter.
+struct Configured<'a> {
+    stack: Stack,
+    adapter: &'a AdapterDescription,
+}
+
+/// A stack that somebody asked for by name, and where.
+type Named = At<String>;
+
+/// Resolves `request` against the texts of `catalog`, the `adapters` that are built in, and the
+/// machine.
+///
+/// Cells that a stack cannot do are left out and listed in [`Plan::refused`]. Everything else
+/// that is wrong is an error which holds as many mistakes as could be found at once.
+pub fn plan(
+    catalog: &Catalog,
+    request: &Request,
+    adapters: &[AdapterDescription],
+    facts: &HostFacts,
+) -> Result<Plan, PlanError> {
+    let mut problems = Problems::default();
+    let testbed = match catalog.testbed(&request.testbed) {
+        Ok(source) => testbed::read(&request.testbed, source, &mut problems),
+        Err(problem) => {
+            problems.push(problem);
+            None
+        }
+    };
+    let suite = match catalog.suite(&request.suite) {
+        Ok(source) => suite::read(source, overrides(request), &mut problems),
+        Err(problem) => {
+            problems.push(problem);
+            None
+        }
+    };
+    let built_in = built_in_settings(&mut problems);
+    let (Some(suite), Some(testbed)) = (suite, testbed) else {
+        return Err(problems.into_error());
+    };
+    let hosts = testbed.hosts.len();
+    let readable = problems.is_empty();
+
+    let named: Option<Vec<Named>> = request.stacks.as_ref().map(|names| {
+        let mut names = names.clone();
+        if let Some(Against::Stack { name }) = &request.against {
+            names.push(name.clone());
+        }
+        from_flag(&names)
+    });
+    if named.as_ref().is_some_and(Vec::is_empty) {
+        problems.push(
+            Problem::at(&Place::flag("--stack", "\"\""), "--stack names no stack")
+                .help("write for example --stack tcp,udp, or leave it out"),
+        );
+    }
+    let stacks = read_stacks(catalog, &suite, named.as_deref(), adapters, &mut problems);
+
+    let mut matrices = Vec::new();
+    // What a suite with mistakes would multiply out to only repeats them.
+    for spec in suite.experiments.iter().filter(|_| readable) {
+        if let Some(matrix) = Matrix::new(&suite, spec, &built_in, hosts, &mut problems) {
+            host::check_cpus(&matrix, facts, &mut problems);
+            let on = match (&named, &spec.stacks) {
+                (Some(names), _) | (None, StackChoice::Listed(names)) => names
+                    .iter()
+                    .filter_map(|n| stacks.get(&n.value))
+                    .collect::<Vec<_>>(),
+                (None, StackChoice::All) => stacks.values().collect(),
+            };
+            matrices.push((matrix, on));
+        }
+    }
+    problems.check()?;
+    refuse_explosion(&matrices, catalog, request)?;
+
+    let mut experiments: Vec<Experiment> = Vec::new();
+    let mut refused: Vec<Refusal> = Vec::new();
+    for (matrix, on) in &matrices {
+        for configured in on {
+            expand(
+                matrix,
+                configured,
+                hosts,
+                facts,
+                &mut experiments,
+                &mut refused,
+                &mut problems,
+            );
+        }
+    }
+    let in_suite = suite.experiments.iter().flat_map(|e| match &e.stacks {
+        StackChoice::Listed(names) => names.as_slice(),
+        StackChoice::All => &[],
+    });
+    match &named {
+        Some(names) => refuse_idle_stacks(names.iter(), &experiments, &refused, &mut problems),
+        None => refuse_idle_stacks(in_suite, &experiments, &refused, &mut problems),
+    }
+    problems.check()?;
+    refuse_nothing(&experiments, &refused, catalog, request)?;
+
+    let mut used: BTreeMap<String, Stack> = BTreeMap::new();
+    for e in &experiments {
+        if let Some(c) = stacks.get(&e.stack) {
+            used.insert(e.stack.clone(), c.stack.clone());
+        }
+    }
+    let floors = floor_stacks(catalog, adapters);
+    let mut warnings = floor::link(&mut experiments, &mut used, &floors, hosts);
+    let adapter_of = |stack: &str| {
+        let name = &used.get(stack)?.adapter;
+        adapters.iter().find(|a| a.name == *name)
+    };
+    warnings.extend(host::warnings(&experiments, facts, adapter_of));
+    if let Some(against) = &request.against {
+        warnings.extend(against::link(&mut experiments, against));
+        refuse_no_base(&experiments, against)?;
+    }
+    Ok(Plan {
+        suite: request.suite.clone(),
+        title: suite.title,
+        table: suite.table,
+        seed: request.seed,
+        testbed,
+        stacks: used,
+        experiments,
+        refused,
+        warnings,
+        against: request.against.clone(),
+        precision: request.precision,
+        repeats: request.repeats,
+    })
+}
+
+/// A comparison in which nothing is compared is a mistake.
+fn refuse_no_base(experiments: &[Experiment], against: &Against) -> Result<(), PlanError> {
+    let mut problems = Problems::default();
+    if let (Against::Stack { name }, false) =
+        (against, experiments.iter().any(|e| e.base.is_some()))
+    {
+        problems.push(
+            Problem::at(
+                &Place::flag("--against", name),
+                format!("no experiment is compared with {name:?}"),
+            )
+            .label("it has no experiment with the factors of another stack's")
+            .help(
+                "name both stacks, such as --stack tcp --against uds-stream, and give both the same wait with --set wait=block if their natural ones differ",
+            ),
+        );
+    }
+    problems.check()
+}
+
+/// `--set` and `--trials`; later ones win.
+fn overrides(request: &Request) -> Vec<Override> {
+    let mut all: Vec<Override> = request
+        .set
+        .iter()
+        .map(|(key, value)| Override::parse(key, value))
+        .collect();
+    all.extend(request.trials.map(Override::trials));
+    all
+}
+
+fn built_in_settings(problems: &mut Problems) -> Settings {
+    let text = include_str!("defaults.toml");
+    let source = Arc::new(NamedSource::new("built-in defaults.toml", text.to_owned()));
+    let mut settings = Settings::default();
+    for entry in parse(&source, problems).iter().flat_map(|table| &table.0) {
+        settings.read(entry, Form::Single, problems);
+    }
+    settings
+}
+
+fn from_flag(names: &[String]) -> Vec<Named> {
+    let whole = Place::flag("--stack", &names.join(","));
+    let mut start = whole.span.start;
+    let mut all: Vec<Named> = Vec::new();
+    for name in names {
+        let span = start..start + name.len();
+        start = span.end + 1;
+        if all.iter().all(|n| n.value != *name) {
+            all.push(At {
+                value: name.clone(),
+                at: Place {
+                    source: whole.source.clone(),
+                    span,
+                },
+            });
+        }
+    }
+    all
+}
+
+/// Reads the stacks that the run asks for: all of the catalog if any experiment asks for all.
+fn read_stacks<'a>(
+    catalog: &Catalog,
+    suite: &Suite,
+    named: Option<&[Named]>,
+    adapters: &'a [AdapterDescription],
+    problems: &mut Problems,
+) -> BTreeMap<String, Configured<'a>> {
+    let mut sources: BTreeMap<&str, &Arc<NamedSource<String>>> = BTreeMap::new();
+    let choices: Vec<&[Named]> = match named {
+        Some(names) => vec![names],
+        None => suite
+            .experiments
+            .iter()
+            .filter_map(|e| match &e.stacks {
+                StackChoice::Listed(names) => Some(names.as_slice()),
+                StackChoice::All => None,
+            })
+            .collect(),
+    };
+    for name in choices.into_iter().flatten() {
+        match catalog.stack(&name.value, &name.at) {
+            Ok(source) => {
+                sources.insert(&name.value, source);
+            }
+            Err(problem) => problems.push(problem),
+        }
+    }
+    let all = |e: &suite::ExperimentSpec| matches!(e.stacks, StackChoice::All);
+    if named.is_none() && suite.experiments.iter().any(all) {
+        sources.extend(catalog.stack_texts().iter().map(|(n, s)| (n.as_str(), s)));
+    }
+    sources
+        .into_iter()
+        .filter_map(|(name, source)| {
+            let configured = configure(name, source, adapters, problems)?;
+            Some((name.to_owned(), configured))
+        })
+        .collect()
+}
+
+fn configure<'a>(
+    name: &str,
+    source: &Arc<NamedSource<String>>,
+    adapters: &'a [AdapterDescription],
+    problems: &mut Problems,
+) -> Option<Configured<'a>> {
+    let stack = stack::read(name, source, adapters, problems)?;
+    let adapter = adapters.iter().find(|a| a.name == stack.adapter)?;
+    Some(Configured { stack, adapter })
+}
+
+/// Every stack of the catalog that is a floor. Those that cannot be read are passed over: where
+/// the run asks for them, that is an error already.
+fn floor_stacks<'a>(catalog: &Catalog, adapters: &'a [AdapterDescription]) -> Vec<FloorStack<'a>> {
+    catalog
+        .stack_texts()
+        .iter()
+        .filter_map(|(name, source)| {
+            let mut problems = Problems::default();
+            let c = configure(name, source, adapters, &mut problems)?;
+            (problems.is_empty() && c.stack.floor).then_some(FloorStack {
+                stack: c.stack,
+                adapter: c.adapter,
+            })
+        })
+        .collect()
+}
+
+fn expand(
+    matrix: &Matrix<'_>,
+    on: &Configured<'_>,
+    hosts: usize,
+    facts: &HostFacts,
+    experiments: &mut Vec<Experiment>,
+    refused: &mut Vec<Refusal>,
+    problems: &mut Problems,
+) {
+    for cell in matrix.cells(&on.stack.waits) {
+        if let Some(reason) = capability::refusal(&cell, &on.stack, on.adapter, hosts) {
+            refused.push(Refusal {
+                experiment: matrix.name.to_owned(),
+                stack: on.stack.name.clone(),
+                factors: cell.factors(),
+                reason,
+            });
+            continue;
+        }
+        let conditions = &matrix.conditions;
+        let cpus = host::cpus(matrix, &cell, on.stack.loopback, facts, problems);
+        experiments.push(Experiment {
+            // The number of cells is bounded by MOST_CELLS.
+            id: ExperimentId(experiments.len() as u32),
+            name: matrix.name.to_owned(),
+            stack: on.stack.name.clone(),
+            workload: cell.workload,
+            payload: cell.payload,
+            wait: cell.wait,
+            access: cell.access,
+            placement: cell.placement,
+            topology: cell.topology,
+            warmup: conditions.warmup,
+            window: conditions.window,
+            drain: conditions.drain,
+            deadline: conditions.deadline,
+            cpus,
+            scheduling: cell.scheduling,
+            mlock: conditions.mlock,
+            trials: conditions.trials,
+            raw_samples: conditions.raw_samples,
+            floor: None,
+            added: false,
+            settle: conditions.settle,
+            base: None,
+        });
+    }
+}
+
+fn refuse_explosion(
+    matrices: &[(Matrix<'_>, Vec<&Configured<'_>>)],
+    catalog: &Catalog,
+    request: &Request,
+) -> Result<(), PlanError> {
+    let cells = |(matrix, on): &(Matrix<'_>, Vec<&Configured<'_>>)| {
+        on.iter()
+            .map(|c| matrix.size(&c.stack.waits))
+            .fold(0, usize::saturating_add)
+    };
+    let total = matrices.iter().map(cells).fold(0, usize::saturating_add);
+    if total <= MOST_CELLS {
+        return Ok(());
+    }
+    let largest = matrices.iter().max_by_key(|m| cells(m));
+    let name = largest.map_or("", |(matrix, _)| matrix.name);
+    let place = Place::top(catalog.suite(&request.suite)?);
+    Err(Problem::at(
+        &place,
+        format!("the suite has {total} experiments; a run has at most {MOST_CELLS}"),
+    )
+    .label(format!("most of them come from the matrix of `{name}`"))
+    .help("shorten its lists, write larger factors in its ranges, or choose fewer stacks")
+    .into())
+}
+
+/// Refuses stacks that were asked for by name and cannot do anything of what they are asked for.
+fn refuse_idle_stacks<'a>(
+    named: impl Iterator<Item = &'a Named>,
+    experiments: &[Experiment],
+    refused: &[Refusal],
+    problems: &mut Problems,
+) {
+    for name in named {
+        if experiments.iter().any(|e| e.stack == name.value) {
+            continue;
+        }
+        if let Some(refusal) = refused.iter().find(|r| r.stack == name.value) {
+            problems.push(
+                Problem::at(
+                    &name.at,
+                    format!("`{}` can run none of this: {}", name.value, refusal.reason),
+                )
+                .label(format!("for example {}", refusal.factors))
+                .help("leave the stack out, or change what stands in its way"),
+            );
+        }
+    }
+}
+
+fn refuse_nothing(
+    experiments: &[Experiment],
+    refused: &[Refusal],
+    catalog: &Catalog,
+    request: &Request,
+) -> Result<(), PlanError> {
+    if !experiments.is_empty() {
+        return Ok(());
+    }
+    let mut reasons: Vec<String> = Vec::new();
+    for r in refused {
+        let line = format!("{}: {}", r.stack, r.reason);
+        if !reasons.contains(&line) && reasons.len() < 20 {
+            reasons.push(line);
+        }
+    }
+    let place = Place::top(catalog.suite(&request.suite)?);
+    Err(
+        Problem::at(&place, "no stack can run anything of this suite")
+            .label("all of it is refused")
+            .help(reasons.join("\n"))
+            .into(),
+    )
+}

@@ -1,0 +1,333 @@
+//! Values of suite files: from a node to a quantity, or a problem that says what to write.
+
+use crate::node::{Node, Table, Value};
+use crate::problem::{Place, Problem, Problems};
+use crate::suggest;
+use dyno_model::plan::Scheduling;
+use dyno_model::unit::{Nanos, PayloadSize, RateHz, UnitError};
+use dyno_model::{Access, Arrivals, Placement, Topology, Wait, WorkloadKind};
+
+/// A value and the place that it came from.
+#[derive(Debug, Clone)]
+pub(crate) struct At<T> {
+    pub(crate) value: T,
+    pub(crate) at: Place,
+}
+
+/// The size of the tag in each message; no payload is smaller. See the agents' message layout.
+pub(crate) const TAG_BYTES: usize = 8;
+/// Tag, stamps and check word; one-way messages need all of it.
+pub(crate) const HEADER_BYTES: usize = 32;
+/// The most values that one range may stand for.
+const MOST_IN_RANGE: usize = 10_000;
+
+/// Something that is written as a short text.
+pub(crate) trait Quantity: Sized + PartialEq + Clone {
+    fn read(text: &str) -> Result<Self, UnitError>;
+    /// The words that it can be, where it is one of a few.
+    fn words() -> Vec<&'static str> {
+        Vec::new()
+    }
+    /// The values of a table such as `{ from = …, to = …, factor = … }`, where that means something.
+    fn range(key: &str, node: &Node, _table: &Table, problems: &mut Problems) -> Vec<At<Self>> {
+        problems.push(node.wrong_kind(&format!("`{key}`"), "text, or a list of texts"));
+        Vec::new()
+    }
+}
+
+macro_rules! words {
+    ($($ty:ty),+) => {$(
+        impl Quantity for $ty {
+            fn read(text: &str) -> Result<Self, UnitError> {
+                text.parse()
+            }
+            fn words() -> Vec<&'static str> {
+                Self::ALL.iter().map(|v| v.as_str()).collect()
+            }
+        }
+    )+};
+}
+words!(Access, Arrivals, Placement, WorkloadKind);
+
+impl Quantity for Nanos {
+    fn read(text: &str) -> Result<Self, UnitError> {
+        text.parse()
+    }
+}
+
+impl Quantity for Topology {
+    fn read(text: &str) -> Result<Self, UnitError> {
+        text.parse()
+    }
+}
+
+impl Quantity for PayloadSize {
+    fn read(text: &str) -> Result<Self, UnitError> {
+        if text.trim() == "0" {
+            return PayloadSize::new(0);
+        }
+        let size: PayloadSize = text.parse()?;
+        if size.bytes() < TAG_BYTES {
+            return Err(UnitError {
+                what: "payload size",
+                found: text.to_owned(),
+                reason: format!("every message carries a tag of {TAG_BYTES} B"),
+                example: "\"8 B\" or more",
+            });
+        }
+        Ok(size)
+    }
+    fn range(key: &str, node: &Node, table: &Table, problems: &mut Problems) -> Vec<At<Self>> {
+        range(
+            key,
+            node,
+            table,
+            problems,
+            |size: PayloadSize| size.bytes() as f64,
+            |v| Self::read(&format!("{} B", v.round())),
+        )
+    }
+}
+
+impl Quantity for RateHz {
+    fn read(text: &str) -> Result<Self, UnitError> {
+        text.parse()
+    }
+    fn range(key: &str, node: &Node, table: &Table, problems: &mut Problems) -> Vec<At<Self>> {
+        range(key, node, table, problems, RateHz::hz, RateHz::new)
+    }
+}
+
+/// How receivers wait, or that the stack decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WaitChoice {
+    /// Each of the stack's own `waits`.
+    Natural,
+    Exactly(Wait),
+}
+
+impl Quantity for WaitChoice {
+    fn read(text: &str) -> Result<Self, UnitError> {
+        if text == "natural" {
+            return Ok(WaitChoice::Natural);
+        }
+        text.parse().map(WaitChoice::Exactly)
+    }
+    fn words() -> Vec<&'static str> {
+        let mut words = vec!["natural"];
+        words.extend(Wait::ALL.iter().map(|w| w.as_str()));
+        words
+    }
+}
+
+/// [`Scheduling`], which the model keeps without a text form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SchedulingClass(pub(crate) Scheduling);
+
+impl Quantity for SchedulingClass {
+    fn read(text: &str) -> Result<Self, UnitError> {
+        let err = |reason: &str| UnitError {
+            what: "scheduling class",
+            found: text.to_owned(),
+            reason: reason.into(),
+            example: "\"other\" or \"fifo:50\" (priority 1 to 99)",
+        };
+        if text == "other" {
+            return Ok(SchedulingClass(Scheduling::Other));
+        }
+        let priority = text
+            .strip_prefix("fifo:")
+            .ok_or_else(|| err("there is none of that name"))?;
+        match priority.trim().parse() {
+            Ok(p @ 1..=99) => Ok(SchedulingClass(Scheduling::Fifo(p))),
+            _ => Err(err("the priority of fifo is a whole number from 1 to 99")),
+        }
+    }
+}
+
+/// Messages in one group of a `burst`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct GroupSize(pub(crate) u32);
+
+impl Quantity for GroupSize {
+    fn read(text: &str) -> Result<Self, UnitError> {
+        match text.parse() {
+            Ok(n @ 1..=1_000_000) => Ok(GroupSize(n)),
+            _ => Err(UnitError {
+                what: "group size",
+                found: text.to_owned(),
+                reason: "a group has 1 to 1000000 messages".into(),
+                example: "16",
+            }),
+        }
+    }
+}
+
+/// Reads one value of `key`.
+pub(crate) fn one<T: Quantity>(key: &str, node: &Node, problems: &mut Problems) -> Option<At<T>> {
+    let text = match &node.value {
+        Value::Text(t) => t.clone(),
+        // Read as text, a bare number fails with what is wrong: its unit is missing.
+        Value::Int(n) => n.to_string(),
+        Value::Float(n) => n.to_string(),
+        Value::List(_) => {
+            problems.push(
+                node.wrong_kind(&format!("`{key}`"), "a single value here")
+                    .help("write lists of values in [experiment.matrix]"),
+            );
+            return None;
+        }
+        Value::Table(_) => {
+            problems.push(
+                node.wrong_kind(&format!("`{key}`"), "a single value here")
+                    .help("write ranges of values in [experiment.matrix]"),
+            );
+            return None;
+        }
+        _ => {
+            problems.push(node.wrong_kind(&format!("`{key}`"), "text in quotes"));
+            return None;
+        }
+    };
+    match T::read(&text) {
+        Ok(value) => Some(At {
+            value,
+            at: node.at.clone(),
+        }),
+        Err(error) => {
+            problems.push(not_a_quantity::<T>(key, &text, node, &error));
+            None
+        }
+    }
+}
+
+fn not_a_quantity<T: Quantity>(key: &str, text: &str, node: &Node, error: &UnitError) -> Problem {
+    let words = T::words();
+    let problem = Problem::at(
+        &node.at,
+        format!("`{key}`: {text:?} is not a {}", error.what),
+    )
+    .label(error.reason.clone());
+    if words.is_empty() {
+        problem.help(format!("write for example {}", error.example))
+    } else {
+        problem.help(suggest::instead(text, "values", words))
+    }
+}
+
+/// Reads the values of a factor: a single one, a list, or a range.
+pub(crate) fn several<T: Quantity>(
+    key: &str,
+    node: &Node,
+    problems: &mut Problems,
+) -> Option<Vec<At<T>>> {
+    let values = match &node.value {
+        Value::List(items) if items.is_empty() => {
+            problems.push(
+                Problem::at(&node.at, format!("`{key}` has no values"))
+                    .label("an empty list leaves no experiment")
+                    .help(format!("write at least one value, or leave `{key}` out")),
+            );
+            return None;
+        }
+        Value::List(items) => items
+            .iter()
+            .filter_map(|item| one::<T>(key, item, problems))
+            .collect(),
+        Value::Table(table) => T::range(key, node, table, problems),
+        _ => one::<T>(key, node, problems).into_iter().collect(),
+    };
+    for (i, v) in values.iter().enumerate() {
+        if values[..i].iter().any(|earlier| earlier.value == v.value) {
+            problems.push(
+                Problem::at(&v.at, format!("`{key}` has the same value twice"))
+                    .label("stands in the list already")
+                    .help("remove one of the two; more trials come from `trials`"),
+            );
+        }
+    }
+    (!values.is_empty()).then_some(values)
+}
+
+/// `{ from, to, factor }`: from, from × factor, from × factor², … up to and including `to`.
+fn range<T: Quantity>(
+    key: &str,
+    node: &Node,
+    table: &Table,
+    problems: &mut Problems,
+    number: impl Fn(T) -> f64,
+    quantity: impl Fn(f64) -> Result<T, UnitError>,
+) -> Vec<At<T>> {
+    let owner = format!("the range of `{key}`");
+    table.refuse_unknown(&owner, &["from", "to", "factor"], problems);
+    let mut field = |name: &str| match table.get(name) {
+        Some(node) => Some(node.clone()),
+        None => {
+            problems.push(
+                Problem::at(&node.at, format!("{owner} has no `{name}`"))
+                    .label(format!("`{name}` is missing"))
+                    .help("write for example { from = …, to = …, factor = 2 }"),
+            );
+            None
+        }
+    };
+    let (from, to, factor) = (field("from"), field("to"), field("factor"));
+    let from = from.and_then(|n| one::<T>("from", &n, problems));
+    let to = to.and_then(|n| one::<T>("to", &n, problems));
+    let factor = factor.and_then(|n| {
+        let value = match n.value {
+            Value::Int(v) => v as f64,
+            Value::Float(v) => v,
+            _ => f64::NAN,
+        };
+        if value > 1.0 && value.is_finite() {
+            return Some(value);
+        }
+        problems.push(
+            Problem::at(&n.at, format!("the factor of {owner} must be above 1"))
+                .label("write for example 2"),
+        );
+        None
+    });
+    let (Some(from), Some(to), Some(factor)) = (from, to, factor) else {
+        return Vec::new();
+    };
+    let (first, last) = (number(from.value), number(to.value));
+    if last < first {
+        problems.push(
+            Problem::at(&to.at, format!("{owner} ends below its start"))
+                .label("smaller than `from`")
+                .help("exchange `from` and `to`"),
+        );
+        return Vec::new();
+    }
+    let mut values: Vec<At<T>> = Vec::new();
+    let mut at = first;
+    // The tolerance keeps `to` in the range where repeated multiplication rounds.
+    while at <= last * (1.0 + 1e-9) {
+        match quantity(at) {
+            Ok(value) if values.last().is_none_or(|v| v.value != value) => values.push(At {
+                value,
+                at: node.at.clone(),
+            }),
+            Ok(_) => {}
+            Err(error) => {
+                problems.push(not_a_quantity::<T>(key, &error.found, node, &error));
+                break;
+            }
+        }
+        if values.len() > MOST_IN_RANGE {
+            problems.push(
+                Problem::at(
+                    &node.at,
+                    format!("{owner} has more than {MOST_IN_RANGE} values"),
+                )
+                .label("too many")
+                .help("write a larger factor"),
+            );
+            return Vec::new();
+        }
+        at *= factor;
+    }
+    values
+}

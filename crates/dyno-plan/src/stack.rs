@@ -1,0 +1,194 @@
+//! Stack files: a named configuration of an adapter, checked against what the adapter declares.
+
+use crate::node::{Entry, Value, parse};
+use crate::problem::{Place, Problem, Problems};
+use crate::quantity::Quantity;
+use crate::suggest;
+use dyno_model::adapter::{AdapterDescription, OptionKind, OptionSpec, OptionValue, Options};
+use dyno_model::{Stack, Wait};
+use miette::NamedSource;
+use std::sync::Arc;
+
+const KEYS: &[&str] = &["description", "adapter", "waits", "floor", "options"];
+
+/// Reads the stack `name`; mistakes go to `problems`.
+pub(crate) fn read(
+    name: &str,
+    source: &Arc<NamedSource<String>>,
+    adapters: &[AdapterDescription],
+    problems: &mut Problems,
+) -> Option<Stack> {
+    let table = parse(source, problems)?;
+    table.refuse_unknown("a stack", KEYS, problems);
+    let mut missing = |key: &str, advice: &str| {
+        problems.push(
+            Problem::at(&Place::top(source), format!("the stack has no `{key}`"))
+                .label(format!("`{key}` is missing"))
+                .help(advice),
+        );
+    };
+    if table.get("description").is_none() {
+        missing(
+            "description",
+            "write `description = \"…\"`: one line on what it is",
+        );
+    }
+    if table.get("adapter").is_none() {
+        missing(
+            "adapter",
+            "write `adapter = \"…\"`; see `dyno list adapters`",
+        );
+    }
+    if table.get("waits").is_none() {
+        missing(
+            "waits",
+            "write for example `waits = [\"block\"]`: what wait = \"natural\" stands for",
+        );
+    }
+    let description = table
+        .get("description")
+        .and_then(|n| n.text("`description`", problems));
+    let floor = table
+        .get("floor")
+        .and_then(|n| n.bool("`floor`", problems))
+        .unwrap_or(false);
+    let adapter = table.get("adapter").and_then(|n| {
+        let text = n.text("`adapter`", problems)?;
+        let found = adapters.iter().find(|a| a.name == text);
+        if found.is_none() {
+            let names = adapters.iter().map(|a| a.name.as_str());
+            problems.push(
+                Problem::at(&n.at, format!("there is no adapter `{text}`"))
+                    .label("not built into this dyno")
+                    .help(suggest::instead(text, "adapters", names)),
+            );
+        }
+        found
+    })?;
+    let waits = table.get("waits").and_then(|n| {
+        let waits = crate::quantity::several::<PlainWait>("waits", n, problems)?;
+        for w in &waits {
+            if !adapter.capabilities.waits.contains(&w.value.0) {
+                let can: Vec<&str> = adapter
+                    .capabilities
+                    .waits
+                    .iter()
+                    .map(|w| w.as_str())
+                    .collect();
+                problems.push(
+                    Problem::at(
+                        &w.at,
+                        format!(
+                            "the adapter `{}` cannot wait by {}",
+                            adapter.name, w.value.0
+                        ),
+                    )
+                    .label("not among its capabilities")
+                    .help(format!("it can wait by {}", can.join(", "))),
+                );
+            }
+        }
+        Some(waits.into_iter().map(|w| w.value.0).collect())
+    });
+    let mut options = Options::new();
+    if let Some(t) = table
+        .get("options")
+        .and_then(|n| n.table("`options`", problems))
+    {
+        for entry in &t.0 {
+            if let Some(value) = option(entry, adapter, problems) {
+                options.insert(entry.key.clone(), value);
+            }
+        }
+    }
+    Some(Stack {
+        name: name.to_owned(),
+        adapter: adapter.name.clone(),
+        description: description?.to_owned(),
+        waits: waits?,
+        options,
+        floor,
+        loopback: adapter.capabilities.loopback,
+    })
+}
+
+/// A wait strategy by its own name; stacks do not say "natural".
+#[derive(Debug, Clone, PartialEq)]
+struct PlainWait(Wait);
+
+impl Quantity for PlainWait {
+    fn read(text: &str) -> Result<Self, dyno_model::UnitError> {
+        text.parse().map(PlainWait)
+    }
+    fn words() -> Vec<&'static str> {
+        Wait::ALL.iter().map(|w| w.as_str()).collect()
+    }
+}
+
+fn option(
+    entry: &Entry,
+    adapter: &AdapterDescription,
+    problems: &mut Problems,
+) -> Option<OptionValue> {
+    let Some(spec) = adapter.options.iter().find(|o| o.name == entry.key) else {
+        let names = adapter.options.iter().map(|o| o.name.as_str());
+        problems.push(
+            Problem::at(
+                &entry.key_at,
+                format!(
+                    "the adapter `{}` has no option `{}`",
+                    adapter.name, entry.key
+                ),
+            )
+            .label("no such option")
+            .help(suggest::instead(&entry.key, "options", names)),
+        );
+        return None;
+    };
+    let value = match (&spec.kind, &entry.node.value) {
+        (OptionKind::Bool, Value::Bool(v)) => OptionValue::Bool(*v),
+        (OptionKind::Int, Value::Int(v)) if *v >= 0 => OptionValue::Int(*v),
+        (OptionKind::Float, Value::Float(v)) if v.is_finite() => OptionValue::Float(*v),
+        // Every whole number that a person writes here is exact as a float.
+        (OptionKind::Float, Value::Int(v)) => OptionValue::Float(*v as f64),
+        (OptionKind::Text, Value::Text(v)) => OptionValue::Text(v.clone()),
+        (OptionKind::OneOf(values), Value::Text(v)) if values.contains(v) => {
+            OptionValue::Text(v.clone())
+        }
+        _ => {
+            problems.push(wrong_option(entry, spec));
+            return None;
+        }
+    };
+    Some(value)
+}
+
+fn wrong_option(entry: &Entry, spec: &OptionSpec) -> Problem {
+    let node = &entry.node;
+    let subject = format!("the option `{}`", spec.name);
+    let wanted = match &spec.kind {
+        OptionKind::Bool => "true or false",
+        OptionKind::Int => "a whole number, zero or more",
+        OptionKind::Float => "a number",
+        OptionKind::Text => "text in quotes",
+        OptionKind::OneOf(values) => {
+            let words = values.iter().map(String::as_str);
+            return match &node.value {
+                Value::Text(found) => {
+                    Problem::at(&node.at, format!("{subject} cannot be {found:?}"))
+                        .label("not one of its values")
+                        .help(suggest::instead(found, "values", words))
+                }
+                _ => node
+                    .wrong_kind(&subject, "text in quotes")
+                    .help(suggest::instead("", "values", words)),
+            };
+        }
+    };
+    let problem = match node.value {
+        Value::Int(v) => Problem::at(&node.at, format!("{subject} must be {wanted}, found {v}"))
+            .label(format!("write {wanted}")),
+        _ => node.wrong_kind(&subject, wanted),
+    };
+    problem.help(format!("`{}`: {}", spec.name, spec.doc))
+}

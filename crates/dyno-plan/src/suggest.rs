@@ -1,0 +1,81 @@
+//! "Did you mean": the nearest of the words that exist, by edit distance.
+
+/// What to write instead of `word`: the nearest candidate, if one is near, and all of them.
+/// `what` is their plural, such as `stacks`.
+pub(crate) fn instead<'a>(
+    word: &str,
+    what: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> String {
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    let all = match candidates.as_slice() {
+        [] => format!("there are no {what}"),
+        list => format!("{what}: {}", list.join(", ")),
+    };
+    match nearest(word, &candidates) {
+        Some(near) => format!("did you mean `{near}`? {all}"),
+        None => all,
+    }
+}
+
+/// The candidate with the least distance from `word`, if that is at most a third of its length.
+pub(crate) fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
+    let limit = (word.chars().count() / 3).max(1);
+    candidates
+        .iter()
+        .map(|c| (distance(word, c), *c))
+        .filter(|(d, _)| *d <= limit)
+        .min_by_key(|(d, _)| *d)
+        .map(|(_, c)| c)
+}
+
+/// Optimal string alignment distance: insertions, deletions, substitutions and swaps of
+/// neighbours, ignoring case (Damerau 1964, without repeated edits of a substring).
+fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.to_lowercase().chars().collect();
+    let b: Vec<char> = b.to_lowercase().chars().collect();
+    let width = b.len() + 1;
+    let mut before = vec![0; width];
+    let mut last: Vec<usize> = (0..width).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i; width];
+        for j in 1..width {
+            let cost = usize::from(a[i - 1] != b[j - 1]);
+            row[j] = (last[j] + 1).min(row[j - 1] + 1).min(last[j - 1] + cost);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                row[j] = row[j].min(before[j - 2] + 1);
+            }
+        }
+        before = std::mem::replace(&mut last, row);
+    }
+    last[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distance_counts_single_edits_and_swaps() {
+        for (a, b, d) in [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("payload", "payload", 0),
+            ("payloda", "payload", 1),
+            ("paylod", "payload", 1),
+            ("paylload", "payload", 1),
+            ("TCP", "tcp", 0),
+            ("kitten", "sitting", 3),
+        ] {
+            assert_eq!(distance(a, b), d, "{a} {b}");
+            assert_eq!(distance(b, a), d, "{b} {a}");
+        }
+    }
+
+    #[test]
+    fn a_far_word_is_not_suggested() {
+        assert_eq!(nearest("iceorxy2", &["tcp", "iceoryx2"]), Some("iceoryx2"));
+        assert_eq!(nearest("shmem", &["tcp", "udp", "pipe"]), None);
+        assert_eq!(nearest("tpc", &["tcp", "udp"]), Some("tcp"));
+    }
+}

@@ -1,0 +1,371 @@
+//! Suite files: from TOML to experiments whose settings are read and located, but not yet
+//! multiplied out.
+
+use crate::node::{Entry, Node, Table, Value, parse, unknown_key};
+use crate::parameters::{Override, Parameters};
+use crate::problem::{Place, Problem, Problems};
+use crate::quantity::{At, one};
+use crate::settings::{CONDITIONS, FACTORS, Form, Settings, applies, workloads_of};
+use dyno_model::WorkloadKind;
+use dyno_model::plan::TableKind;
+use miette::NamedSource;
+use std::sync::Arc;
+
+/// A suite as written, with `--set` in its place.
+pub(crate) struct Suite {
+    pub(crate) title: String,
+    pub(crate) table: TableKind,
+    pub(crate) defaults: Settings,
+    /// From `--set`: wins over everything else.
+    pub(crate) overrides: Settings,
+    pub(crate) experiments: Vec<ExperimentSpec>,
+}
+
+/// One `[[experiment]]`.
+pub(crate) struct ExperimentSpec {
+    pub(crate) name: String,
+    pub(crate) workload: At<WorkloadKind>,
+    pub(crate) stacks: StackChoice,
+    /// Its own settings and those of its matrix.
+    pub(crate) own: Settings,
+}
+
+/// The stacks that an experiment asks for.
+pub(crate) enum StackChoice {
+    /// Every stack of the catalog.
+    All,
+    /// These.
+    Listed(Vec<At<String>>),
+}
+
+const SUITE_KEYS: &[&str] = &[
+    "title",
+    "description",
+    "table",
+    "parameters",
+    "defaults",
+    "experiment",
+];
+
+/// Reads a suite; mistakes go to `problems`.
+pub(crate) fn read(
+    source: &Arc<NamedSource<String>>,
+    overrides: Vec<Override>,
+    problems: &mut Problems,
+) -> Option<Suite> {
+    let mut table = parse(source, problems)?;
+    table.refuse_unknown("a suite", SUITE_KEYS, problems);
+    let (mut parameters, settings, set) = Parameters::read(&table, overrides, problems);
+    parameters.substitute_table(&mut table, problems);
+    parameters.refuse_unused(problems);
+
+    let title = match table.get("title") {
+        Some(node) => node.text("`title`", problems).unwrap_or("").to_owned(),
+        None => {
+            problems.push(
+                Problem::at(&Place::top(source), "the suite has no title")
+                    .label("`title` is missing")
+                    .help("write `title = \"…\"` at the top: one line on what the suite answers"),
+            );
+            String::new()
+        }
+    };
+    if let Some(node) = table.get("description") {
+        node.text("`description`", problems);
+    }
+    let mut defaults = Settings::default();
+    if let Some(t) = table
+        .get("defaults")
+        .and_then(|n| n.table("`defaults`", problems))
+    {
+        for entry in &t.0 {
+            if !defaults.read(entry, Form::Single, problems) {
+                problems.push(unknown_key(entry, "[defaults]", &setting_keys()));
+            }
+        }
+    }
+    let experiments = experiments(source, &table, problems);
+    refuse_idle_overrides(&set, &experiments, problems);
+    Some(Suite {
+        title,
+        table: table_kind(&table, problems),
+        defaults,
+        overrides: settings,
+        experiments,
+    })
+}
+
+fn table_kind(table: &Table, problems: &mut Problems) -> TableKind {
+    let Some(node) = table.get("table") else {
+        return TableKind::default();
+    };
+    match node.text("`table`", problems) {
+        Some("stacks") | None => TableKind::Stacks,
+        Some("iceperf") => TableKind::Iceperf,
+        Some(other) => {
+            problems.push(
+                Problem::at(&node.at, format!("there is no table {other:?}"))
+                    .label("unknown table")
+                    .help(crate::suggest::instead(
+                        other,
+                        "tables",
+                        ["stacks", "iceperf"],
+                    )),
+            );
+            TableKind::Stacks
+        }
+    }
+}
+
+fn experiments(
+    source: &Arc<NamedSource<String>>,
+    table: &Table,
+    problems: &mut Problems,
+) -> Vec<ExperimentSpec> {
+    let nodes: &[Node] = match table.get("experiment") {
+        Some(Node {
+            value: Value::List(items),
+            ..
+        }) => items,
+        Some(other) => {
+            problems.push(
+                other
+                    .wrong_kind("`experiment`", "a list of tables")
+                    .help("write [[experiment]] with two brackets, once for each experiment"),
+            );
+            return Vec::new();
+        }
+        None => &[],
+    };
+    if nodes.is_empty() {
+        problems.push(
+            Problem::at(&Place::top(source), "the suite has no experiment")
+                .label("nothing to measure")
+                .help("add [[experiment]] with `name` and `workload`"),
+        );
+    }
+    let mut found: Vec<ExperimentSpec> = Vec::new();
+    for node in nodes {
+        let Some(spec) = experiment(node, problems) else {
+            continue;
+        };
+        if found.iter().any(|e| e.name == spec.name) {
+            let at = match &node.value {
+                Value::Table(t) => t.get("name").map(|n| &n.at),
+                _ => None,
+            };
+            problems.push(
+                Problem::at(
+                    at.unwrap_or(&node.at),
+                    format!("two experiments are called {:?}", spec.name),
+                )
+                .label("the name is taken")
+                .help("give each experiment a name of its own"),
+            );
+        }
+        found.push(spec);
+    }
+    found
+}
+
+fn experiment(node: &Node, problems: &mut Problems) -> Option<ExperimentSpec> {
+    let table = node.table("`experiment`", problems)?;
+    let missing = |key: &str, advice: &str| {
+        Problem::at(&node.at, format!("the experiment has no `{key}`"))
+            .label(format!("`{key}` is missing"))
+            .help(advice)
+    };
+    let name = match table.get("name") {
+        Some(n) => name(n, problems),
+        None => {
+            problems.push(missing("name", "write for example `name = \"rtt\"`"));
+            None
+        }
+    };
+    let workload: Option<At<WorkloadKind>> = match table.get("workload") {
+        Some(n) => one("workload", n, problems),
+        None => {
+            let words: Vec<&str> = WorkloadKind::ALL.iter().map(|w| w.as_str()).collect();
+            let advice = format!("write one of {}", words.join(", "));
+            problems.push(missing("workload", &advice));
+            None
+        }
+    };
+    let mut own = Settings::default();
+    let mut stacks = table
+        .get("stacks")
+        .map(|n| stack_choice("stacks", n, problems));
+    for entry in &table.0 {
+        let handled = matches!(
+            entry.key.as_str(),
+            "name" | "workload" | "stacks" | "matrix"
+        );
+        if handled || own.read(entry, Form::Single, problems) {
+            check_workload(entry, workload.as_ref(), problems);
+            continue;
+        }
+        let mut keys = vec!["name", "workload", "stacks", "matrix"];
+        keys.extend(setting_keys());
+        problems.push(unknown_key(entry, "an experiment", &keys));
+    }
+    own.refuse_both_extents(problems);
+    if let Some(matrix) = table
+        .get("matrix")
+        .and_then(|n| n.table("`matrix`", problems))
+    {
+        for entry in &matrix.0 {
+            let twice = if entry.key == "stack" {
+                table.entry("stacks").is_some()
+            } else {
+                table.entry(&entry.key).is_some()
+            };
+            if twice {
+                problems.push(
+                    Problem::at(
+                        &entry.key_at,
+                        format!("`{}` stands in the experiment and in its matrix", entry.key),
+                    )
+                    .label("given twice")
+                    .help("keep it in the matrix"),
+                );
+            }
+            check_workload(entry, workload.as_ref(), problems);
+            if entry.key == "stack" {
+                stacks = Some(stack_choice("stack", &entry.node, problems));
+            } else if FACTORS.contains(&entry.key.as_str()) {
+                own.read(entry, Form::Several, problems);
+            } else if CONDITIONS.contains(&entry.key.as_str()) {
+                problems.push(
+                    Problem::at(
+                        &entry.key_at,
+                        format!("`{}` is no factor of a matrix", entry.key),
+                    )
+                    .label("holds for a whole experiment")
+                    .help("write it in [[experiment]] or in [defaults]"),
+                );
+            } else {
+                let mut keys = vec!["stack"];
+                keys.extend(FACTORS);
+                problems.push(unknown_key(entry, "a matrix", &keys));
+            }
+        }
+    }
+    Some(ExperimentSpec {
+        name: name?,
+        workload: workload?,
+        stacks: stacks.unwrap_or(StackChoice::All),
+        own,
+    })
+}
+
+fn name(node: &Node, problems: &mut Problems) -> Option<String> {
+    let text = node.text("`name`", problems)?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if text.is_empty() || text.len() > 40 || !text.chars().all(plain) {
+        problems.push(
+            Problem::at(
+                &node.at,
+                "a name has 1 to 40 letters, digits, '-', '_' or '.'",
+            )
+            .label("not such a name")
+            .help("write for example \"rtt-small\"; the title may hold any text"),
+        );
+        return None;
+    }
+    Some(text.to_owned())
+}
+
+fn stack_choice(key: &str, node: &Node, problems: &mut Problems) -> StackChoice {
+    let items: &[Node] = match &node.value {
+        Value::Text(t) if t == "all" => return StackChoice::All,
+        Value::Text(_) => std::slice::from_ref(node),
+        Value::List(items) => items,
+        _ => {
+            problems.push(node.wrong_kind(&format!("`{key}`"), "\"all\" or a list of names"));
+            &[]
+        }
+    };
+    if matches!(&node.value, Value::List(items) if items.is_empty()) {
+        problems.push(
+            Problem::at(&node.at, format!("`{key}` has no values"))
+                .label("an empty list leaves no experiment")
+                .help("write names of stacks, or \"all\""),
+        );
+    }
+    let mut names: Vec<At<String>> = Vec::new();
+    for item in items {
+        let Some(name) = item.text(&format!("`{key}`"), problems) else {
+            continue;
+        };
+        if names.iter().any(|n| n.value == name) {
+            problems.push(
+                Problem::at(&item.at, format!("the stack `{name}` is named twice"))
+                    .label("stands in the list already")
+                    .help("remove one of the two; more trials come from `trials`"),
+            );
+            continue;
+        }
+        names.push(At {
+            value: name.to_owned(),
+            at: item.at.clone(),
+        });
+    }
+    StackChoice::Listed(names)
+}
+
+/// Refuses a key that the experiment's workload does not have.
+fn check_workload(entry: &Entry, workload: Option<&At<WorkloadKind>>, problems: &mut Problems) {
+    let Some(workload) = workload else { return };
+    if applies(&entry.key, workload.value) {
+        return;
+    }
+    let having: Vec<&str> = workloads_of(&entry.key)
+        .unwrap_or_default()
+        .iter()
+        .map(|w| w.as_str())
+        .collect();
+    let instead = match (entry.key.as_str(), workload.value) {
+        ("messages", WorkloadKind::PingPong) => "write `round_trips` for a ping-pong",
+        ("round_trips", _) => "write `messages` for one-way workloads",
+        ("rate", WorkloadKind::PingPong) => {
+            "the next ping waits for the last reply; `gap` sets the least time between two pings"
+        }
+        ("rate", WorkloadKind::Burst) => "`group` and `period` set the load of a burst",
+        _ => "remove it, or change the workload",
+    };
+    problems.push(
+        Problem::at(
+            &entry.key_at,
+            format!("a {} has no `{}`", workload.value, entry.key),
+        )
+        .label(format!("belongs to {}", having.join(", ")))
+        .help(instead),
+    );
+}
+
+/// Refuses `--set` of a key that no experiment of the suite has.
+fn refuse_idle_overrides(set: &[Entry], experiments: &[ExperimentSpec], problems: &mut Problems) {
+    for entry in set {
+        let used = experiments
+            .iter()
+            .any(|e| applies(&entry.key, e.workload.value));
+        if !used && !experiments.is_empty() {
+            let having: Vec<&str> = workloads_of(&entry.key)
+                .unwrap_or_default()
+                .iter()
+                .map(|w| w.as_str())
+                .collect();
+            problems.push(
+                Problem::at(
+                    &entry.key_at,
+                    format!("no experiment of this suite has `{}`", entry.key),
+                )
+                .label(format!("belongs to {}", having.join(", "))),
+            );
+        }
+    }
+}
+
+fn setting_keys() -> Vec<&'static str> {
+    FACTORS.iter().chain(CONDITIONS).copied().collect()
+}

@@ -1,0 +1,174 @@
+//! The suites, stacks and testbeds that come with Dyno.
+
+mod common;
+
+use common::{adapters, facts, request};
+use dyno_model::plan::Extent;
+use dyno_model::{Plan, Wait};
+use dyno_plan::{Catalog, plan};
+
+fn planned(suite: &str, set: &[(&str, &str)]) -> Plan {
+    let mut request = request(suite);
+    request.set = set
+        .iter()
+        .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+        .collect();
+    plan(&Catalog::builtin(), &request, &adapters(), &facts())
+        .unwrap_or_else(|e| panic!("{}", common::shown(&e)))
+}
+
+/// Seconds of warm-ups and windows, and 0.15 s per trial for the starts of processes.
+fn nominal_seconds(plan: &Plan) -> f64 {
+    let part = |e: Extent| match e {
+        Extent::Duration(t) => t.as_secs_f64(),
+        Extent::Messages(n) => n as f64 * 1e-4,
+    };
+    plan.experiments
+        .iter()
+        .map(|e| f64::from(e.trials) * (part(e.warmup) + part(e.window) + 0.15))
+        .sum()
+}
+
+#[test]
+fn every_suite_plans_and_every_stack_takes_part() {
+    let catalog = Catalog::builtin();
+    for listing in catalog.suites() {
+        let plan = planned(&listing.name, &[]);
+        for stack in catalog.stacks() {
+            assert!(
+                plan.experiments.iter().any(|e| e.stack == stack.name),
+                "{} is not in {}",
+                stack.name,
+                listing.name
+            );
+        }
+        for (i, e) in plan.experiments.iter().enumerate() {
+            assert_eq!(e.id.0 as usize, i);
+            let stack = &plan.stacks[&e.stack];
+            assert_eq!(e.floor.is_none(), stack.floor || stack.loopback);
+        }
+    }
+}
+
+#[test]
+fn quick_takes_at_most_ninety_seconds() {
+    let plan = planned("quick", &[]);
+    assert_eq!(plan.experiments.len(), 30);
+    assert!(
+        plan.experiments
+            .iter()
+            .all(|e| !e.added && e.cpus == [0, 1])
+    );
+    let seconds = nominal_seconds(&plan);
+    assert!(seconds <= 90.0, "{seconds}");
+}
+
+#[test]
+fn iceperf_doubles_from_one_kilobyte_or_from_sixteen_bytes() {
+    let sizes = |set: &[(&str, &str)]| -> Vec<usize> {
+        let plan = planned("iceperf", set);
+        plan.experiments
+            .iter()
+            .filter(|e| e.stack == "iceoryx2" && e.wait == Wait::Spin)
+            .map(|e| e.payload.bytes())
+            .collect()
+    };
+    let seed: Vec<usize> = (0..13).map(|i| 1024 << i).collect();
+    assert_eq!(sizes(&[]), seed);
+    let newer: Vec<usize> = (0..19).map(|i| 16 << i).collect();
+    assert_eq!(sizes(&[("smallest", "16B")]), newer);
+}
+
+#[test]
+fn iceperf_takes_its_round_trips_and_access_from_the_command_line() {
+    let plan = planned("iceperf", &[]);
+    assert!(
+        plan.experiments
+            .iter()
+            .all(|e| e.window == Extent::Messages(100))
+    );
+    let plan = planned("iceperf", &[("round_trips", "7"), ("access", "all")]);
+    let all = |e: &dyno_model::Experiment| {
+        e.window == Extent::Messages(7) && e.access == dyno_model::Access::All
+    };
+    assert!(plan.experiments.iter().all(all));
+}
+
+#[test]
+fn lists_show_titles_even_of_files_that_are_broken() {
+    let mut catalog = Catalog::builtin();
+    catalog.add_suite(
+        "broken",
+        "broken.toml",
+        "title = \"half\"\nthis is not toml\n",
+    );
+    let suites = catalog.suites();
+    let broken = suites.iter().find(|l| l.name == "broken").unwrap();
+    assert_eq!(broken.title, "half");
+    assert!(broken.broken.is_some());
+    for l in suites.iter().filter(|l| l.name != "broken") {
+        assert!(!l.title.is_empty() && l.broken.is_none(), "{l:?}");
+        assert!(!l.description.is_empty(), "{l:?}");
+    }
+    for l in catalog.stacks().iter().chain(&catalog.testbeds()) {
+        assert!(!l.title.is_empty() && l.broken.is_none(), "{l:?}");
+    }
+}
+
+#[test]
+fn one_stack_can_be_read_on_its_own() {
+    let mut catalog = Catalog::builtin();
+    let shm = catalog.read_stack("zenoh-shm", &adapters()).unwrap();
+    assert_eq!(
+        (shm.adapter.as_str(), shm.loopback, shm.floor),
+        ("zenoh", false, false)
+    );
+    assert!(catalog.read_stack("null", &adapters()).unwrap().loopback);
+    assert!(catalog.read_stack("nil", &adapters()).is_err());
+    catalog.add_stack("bad", "bad.toml", "adapter = 3\n");
+    assert!(catalog.read_stack("bad", &adapters()).is_err());
+}
+
+#[test]
+fn a_file_of_the_same_name_replaces_the_built_in_one() {
+    let mut catalog = Catalog::builtin();
+    let count = catalog.stacks().len();
+    catalog.add_stack(
+        "udp",
+        "stacks/udp.toml",
+        "description = \"small\"\nadapter = \"udp\"\nwaits = [\"block\"]\n[options]\nrcvbuf = 4096\n",
+    );
+    assert_eq!(catalog.stacks().len(), count);
+    let plan = plan(&catalog, &request("quick"), &adapters(), &facts()).unwrap();
+    assert_eq!(plan.stacks["udp"].options.len(), 1);
+}
+
+#[test]
+fn the_same_request_gives_the_same_plan() {
+    assert_eq!(planned("throughput", &[]), planned("throughput", &[]));
+}
+
+#[test]
+fn the_examples_of_the_reference_plan() {
+    let text = include_str!("../../../docs/reference/suite-files.md");
+    let blocks: Vec<&str> = text
+        .split("```toml\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .collect();
+    let [suite, stack, testbed] = blocks.as_slice() else {
+        panic!(
+            "one example each of suite, stack and testbed, found {}",
+            blocks.len()
+        );
+    };
+    let mut catalog = Catalog::builtin();
+    catalog.add_suite("mine", "suite", *suite);
+    catalog.add_stack("mine", "stack", *stack);
+    catalog.add_testbed("mine", "testbed", *testbed);
+    let mut request = request("mine");
+    request.testbed = "mine".into();
+    let plan = plan(&catalog, &request, &adapters(), &facts())
+        .unwrap_or_else(|e| panic!("{}", common::shown(&e)));
+    assert!(plan.experiments.iter().any(|e| e.stack == "mine"));
+}

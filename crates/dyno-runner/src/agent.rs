@@ -1,0 +1,298 @@
+//! One agent process: starting it, speaking with it, and knowing how it ended.
+
+use dyno_model::protocol::{Command, Report};
+use dyno_model::{AdapterDescription, Against, Plan};
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How to start an agent: a program and its arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentCommand {
+    /// The program; usually the running `dyno` itself.
+    pub program: PathBuf,
+    /// Its arguments; usually `agent`.
+    pub arguments: Vec<String>,
+}
+
+impl AgentCommand {
+    /// How to start the agents of base experiments: another build where the plan compares builds.
+    pub(crate) fn of_base(plan: &Plan, own: &AgentCommand) -> AgentCommand {
+        match &plan.against {
+            Some(Against::Build { program, .. }) => AgentCommand {
+                program: program.clone(),
+                arguments: own.arguments.clone(),
+            },
+            Some(Against::Same | Against::Stack { .. }) | None => own.clone(),
+        }
+    }
+
+    fn command(&self) -> std::process::Command {
+        let mut command = std::process::Command::new(&self.program);
+        command.args(&self.arguments);
+        command
+    }
+}
+
+/// Why the adapters of this build could not be asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum DescribeError {
+    /// The agent could not be started.
+    #[error("cannot start {} to list its adapters: {source}", program.display())]
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// The kernel's answer.
+        source: std::io::Error,
+    },
+    /// It did not answer.
+    #[error("the agent ended with {status} instead of listing its adapters; it said: {stderr}")]
+    Ended {
+        /// How it ended.
+        status: String,
+        /// Its standard error.
+        stderr: String,
+    },
+    /// It answered something else.
+    #[error(
+        "cannot read the agent's list of adapters: {0}; are `dyno` and its agent of one build?"
+    )]
+    Garbled(#[from] serde_json::Error),
+}
+
+/// Asks an agent for all adapters: in a process of its own, since it loads their libraries.
+///
+/// # Errors
+///
+/// When the agent cannot be started, fails, or speaks another version.
+pub fn describe_adapters(agent: &AgentCommand) -> Result<Vec<AdapterDescription>, DescribeError> {
+    let output = agent
+        .command()
+        .arg("--describe")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|source| DescribeError::Start {
+            program: agent.program.clone(),
+            source,
+        })?;
+    if !output.status.success() {
+        return Err(DescribeError::Ended {
+            status: describe_exit(output.status),
+            stderr: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        });
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// What an agent's reader threads tell.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    /// A report, or what stood where one should be.
+    Report(Result<Box<Report>, String>),
+    /// Its standard output has ended: so has it, or it is about to.
+    Silence,
+}
+
+/// Lines of standard error that are kept.
+const STDERR_LINES: usize = 20;
+/// The longest line of standard error that is kept, in bytes.
+const STDERR_LINE: u64 = 1_000;
+
+/// A running agent. Dropping it ends the process.
+pub(crate) struct Agent {
+    pub(crate) label: String,
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stderr: Arc<Mutex<VecDeque<String>>>,
+    stderr_reader: Option<std::thread::JoinHandle<()>>,
+    status: Option<ExitStatus>,
+}
+
+impl Agent {
+    /// Starts an agent whose reports arrive in `inbox` with the number `index`.
+    pub(crate) fn start(
+        command: &AgentCommand,
+        index: usize,
+        label: String,
+        inbox: mpsc::Sender<(usize, Heard)>,
+    ) -> std::io::Result<Self> {
+        let runner = rustix::process::getpid();
+        let mut command = command.command();
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        // A group of its own: Ctrl-C reaches the runner alone, which then ends the agents in order.
+        command.process_group(0);
+        // SAFETY: between fork and exec only async-signal-safe system calls are made, without
+        // allocation.
+        unsafe {
+            command.pre_exec(move || {
+                // Should the runner be killed, the kernel kills the agent.
+                rustix::process::set_parent_process_death_signal(Some(
+                    rustix::process::Signal::KILL,
+                ))?;
+                // The runner may have died before that line.
+                if rustix::process::getppid() != Some(runner) {
+                    return Err(std::io::ErrorKind::NotFound.into());
+                }
+                Ok(())
+            });
+        }
+        let mut child = command.spawn()?;
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        if let Some(stdout) = stdout {
+            std::thread::spawn(move || {
+                for line in BufReader::new(stdout).lines() {
+                    let Ok(line) = line else { break };
+                    let report = serde_json::from_str(&line)
+                        .map(Box::new)
+                        .map_err(|e| format!("{line:?}: {e}"));
+                    if inbox.send((index, Heard::Report(report))).is_err() {
+                        return;
+                    }
+                }
+                // The trial may be over already.
+                let _ = inbox.send((index, Heard::Silence));
+            });
+        }
+        let lines = Arc::new(Mutex::new(VecDeque::new()));
+        let kept = lines.clone();
+        let stderr_reader = stderr.map(|stderr| {
+            std::thread::spawn(move || {
+                let mut reader = BufReader::new(stderr);
+                let mut line = Vec::new();
+                while let Ok(1..) = (&mut reader).take(STDERR_LINE).read_until(b'\n', &mut line) {
+                    let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+                    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                    if kept.len() == STDERR_LINES {
+                        kept.pop_front();
+                    }
+                    kept.push_back(text);
+                    line.clear();
+                }
+            })
+        });
+        Ok(Agent {
+            label,
+            child,
+            stdin,
+            stderr: lines,
+            stderr_reader,
+            status: None,
+        })
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a command; an agent that has ended is noticed by its silence.
+    pub(crate) fn send(&mut self, command: &Command) {
+        let Some(stdin) = &mut self.stdin else { return };
+        let sent = serde_json::to_string(command)
+            .map_err(std::io::Error::other)
+            .and_then(|line| writeln!(stdin, "{line}"));
+        if sent.is_err() {
+            self.stdin = None;
+        }
+    }
+
+    /// How it ended, if it has.
+    pub(crate) fn status(&mut self) -> Option<ExitStatus> {
+        if self.status.is_none() {
+            // An error here means that there is no such child, which cannot be before we reap it.
+            self.status = self.child.try_wait().ok().flatten();
+        }
+        self.status
+    }
+
+    /// Waits for its end until `deadline`.
+    pub(crate) fn status_by(&mut self, deadline: Instant) -> Option<ExitStatus> {
+        loop {
+            match self.status() {
+                None if Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_micros(500));
+                }
+                status => return status,
+            }
+        }
+    }
+
+    /// Ends the process and waits until it is gone.
+    pub(crate) fn end(&mut self) {
+        self.stdin = None;
+        if self.status().is_none() {
+            // It may end by itself at this moment; reaping follows in any case.
+            let _ = self.child.kill();
+            self.status = self.child.wait().ok();
+        }
+    }
+
+    /// The last lines of its standard error. Complete once it has ended.
+    pub(crate) fn stderr(&mut self) -> Vec<String> {
+        if self.status().is_some()
+            && let Some(reader) = self.stderr_reader.take()
+        {
+            // A grandchild may hold the pipe open: don't wait for it for long.
+            let deadline = Instant::now() + Duration::from_millis(500);
+            while !reader.is_finished() && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        self.stderr
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .cloned()
+            .collect()
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// `signal 11 (SIGSEGV)` or `exit code 3`.
+pub(crate) fn describe_exit(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => match signal_name(signal) {
+            Some(name) => format!("signal {signal} ({name})"),
+            None => format!("signal {signal}"),
+        },
+        (None, Some(code)) => format!("exit code {code}"),
+        (None, None) => status.to_string(),
+    }
+}
+
+fn signal_name(signal: i32) -> Option<&'static str> {
+    const NAMES: [(i32, &str); 12] = [
+        (libc::SIGABRT, "SIGABRT"),
+        (libc::SIGALRM, "SIGALRM"),
+        (libc::SIGBUS, "SIGBUS, often a full /dev/shm"),
+        (libc::SIGFPE, "SIGFPE"),
+        (libc::SIGILL, "SIGILL"),
+        (libc::SIGINT, "SIGINT"),
+        (
+            libc::SIGKILL,
+            "SIGKILL, from outside or from the kernel's out-of-memory killer",
+        ),
+        (libc::SIGPIPE, "SIGPIPE"),
+        (libc::SIGSEGV, "SIGSEGV"),
+        (libc::SIGSYS, "SIGSYS"),
+        (libc::SIGTERM, "SIGTERM"),
+        (libc::SIGXCPU, "SIGXCPU"),
+    ];
+    NAMES
+        .iter()
+        .find(|(number, _)| *number == signal)
+        .map(|(_, name)| *name)
+}

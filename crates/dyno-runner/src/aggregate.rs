@@ -1,0 +1,176 @@
+//! Puts the agents' results together into a trial's record, and checks that they fit each other.
+
+use dyno_measure::merge;
+use dyno_model::plan::Extent;
+use dyno_model::protocol::{AgentResult, SourceCounts};
+use dyno_model::record::{Cost, Counts, FlowCounts, Throughput};
+use dyno_model::{Experiment, Metric, Nanos, TrialRecord, Workload};
+
+/// Fills the record. On contradiction: a sentence that says which.
+pub(crate) fn fill(
+    record: &mut TrialRecord,
+    experiment: &Experiment,
+    results: Vec<AgentResult>,
+) -> Result<(), String> {
+    let mut sources: Vec<SourceCounts> = Vec::new();
+    for result in results {
+        for (metric, distribution) in result.distributions {
+            let merged = match record.distributions.remove(&metric) {
+                None => distribution,
+                Some(other) => merge(other, distribution).map_err(|e| e.to_string())?,
+            };
+            record.distributions.insert(metric, merged);
+        }
+        record.flows.extend(result.flows);
+        record.raw.extend(result.raw);
+        record.warnings.extend(result.warnings);
+        record.places.extend(result.places);
+        record.cost.processes.extend(result.cost);
+        record.open = record.open.max(result.open);
+        record.matching = record.matching.max(result.matching);
+        sources.extend(result.sources);
+    }
+    record.places.sort_by_key(|p| (p.since, p.participant));
+    record.raw.sort_by_key(|s| s.arrival);
+    record.raw.truncate(experiment.raw_samples as usize);
+    record.counts = counts(experiment, &sources, &record.flows);
+    consistent(experiment, &sources, record)?;
+    record.throughput = throughput(experiment, &sources, &record.flows);
+    finish_cost(&mut record.cost, record.counts.received);
+    Ok(())
+}
+
+/// The flows that count deliveries: of sinks, or of initiators (whose messages are round trips).
+fn delivering<'a>(
+    experiment: &'a Experiment,
+    flows: &'a [FlowCounts],
+) -> impl Iterator<Item = &'a FlowCounts> {
+    let senders = experiment.topology.senders;
+    let one_way = experiment.workload.is_one_way();
+    flows
+        .iter()
+        .filter(move |f| one_way || f.receiver < senders)
+}
+
+/// Receivers that each message should reach.
+fn fan_out(experiment: &Experiment) -> u64 {
+    match experiment.workload {
+        Workload::PingPong { .. } => 1,
+        _ => u64::from(experiment.topology.receivers),
+    }
+}
+
+fn counts(experiment: &Experiment, sources: &[SourceCounts], flows: &[FlowCounts]) -> Counts {
+    let times = fan_out(experiment);
+    let mut counts = Counts::default();
+    for s in sources {
+        counts.offered += s.offered * times;
+        counts.sent += s.sent * times;
+        counts.refused += s.refused * times;
+        counts.late += s.late;
+    }
+    counts.received = delivering(experiment, flows).map(|f| f.received).sum();
+    counts.lost = counts.offered.saturating_sub(counts.received);
+    for f in flows {
+        counts.duplicated += f.duplicated;
+        counts.reordered += f.reordered;
+        counts.corrupted += f.corrupted;
+        counts.truncated += f.truncated;
+    }
+    counts
+}
+
+fn consistent(
+    experiment: &Experiment,
+    sources: &[SourceCounts],
+    record: &TrialRecord,
+) -> Result<(), String> {
+    for f in delivering(experiment, &record.flows) {
+        let Some(source) = sources.iter().find(|s| s.channel == f.channel) else {
+            return Err(format!(
+                "channel {} has a receiver but no sender",
+                f.channel
+            ));
+        };
+        if f.received > source.offered {
+            return Err(format!(
+                "participant {} received {} distinct messages over channel {}, of which only {} \
+                 were offered",
+                f.receiver, f.received, f.channel, source.offered
+            ));
+        }
+    }
+    for metric in [Metric::Rtt, Metric::Response, Metric::Service] {
+        let Some(d) = record.distributions.get(&metric) else {
+            continue;
+        };
+        if d.n != record.counts.received || d.infinite != record.counts.lost {
+            return Err(format!(
+                "{metric} has {} samples and {} lost, the counts say {} received and {} lost",
+                d.n, d.infinite, record.counts.received, record.counts.lost
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn throughput(
+    experiment: &Experiment,
+    sources: &[SourceCounts],
+    flows: &[FlowCounts],
+) -> Throughput {
+    let first = sources
+        .iter()
+        .map(|s| s.first)
+        .filter(|t| *t > Nanos::ZERO)
+        .min();
+    let (Some(first), Some(last)) = (first, sources.iter().map(|s| s.last).max()) else {
+        return Throughput::default();
+    };
+    let sending = last.saturating_sub(first).as_secs_f64();
+    // Due messages are due within the window, however late they were sent.
+    let due = match (experiment.window, experiment.workload) {
+        (Extent::Duration(d), Workload::Stream { .. } | Workload::Burst { .. }) => d.as_secs_f64(),
+        _ => sending,
+    };
+    let arrived = delivering(experiment, flows)
+        .map(|f| f.last)
+        .max()
+        .unwrap_or(first);
+    let receiving = arrived.max(last).saturating_sub(first).as_secs_f64();
+    let per = |n: u64, seconds: f64| {
+        if seconds > 0.0 {
+            n as f64 / seconds
+        } else {
+            0.0
+        }
+    };
+    let blocked: u64 = sources.iter().map(|s| s.blocked.0).sum();
+    Throughput {
+        offered_hz: per(sources.iter().map(|s| s.offered).sum(), due),
+        sent_hz: per(sources.iter().map(|s| s.sent).sum(), sending),
+        delivered_hz: per(
+            delivering(experiment, flows).map(|f| f.received).sum(),
+            receiving,
+        ),
+        delivered_bytes_per_s: per(
+            delivering(experiment, flows).map(|f| f.bytes).sum(),
+            receiving,
+        ),
+        blocked_share: per(blocked, sending * sources.len() as f64 * 1e9),
+    }
+}
+
+fn finish_cost(cost: &mut Cost, received: u64) {
+    let sum = |of: fn(&dyno_model::record::ProcessCost) -> u64| {
+        cost.processes.iter().map(of).sum::<u64>()
+    };
+    cost.cpu = Nanos(sum(|p| (p.user.0 + p.system.0).saturating_sub(p.pacing.0)));
+    cost.pss_bytes = sum(|p| p.pss_bytes);
+    cost.peak_rss_bytes = sum(|p| p.peak_rss_bytes);
+    let switches = sum(|p| p.voluntary_switches + p.involuntary_switches);
+    if received > 0 {
+        cost.cpu_ns_per_message = Some(cost.cpu.0 as f64 / received as f64);
+        cost.switches_per_message = Some(switches as f64 / received as f64);
+    }
+}

@@ -1,0 +1,151 @@
+//! Drives trials: starts agents, leads them through the steps of a trial, holds every deadline,
+//! puts their results together and removes what a trial leaves behind.
+//!
+//! The runner links no adapter and prints nothing: it emits [`RunEvent`]s and hands each finished
+//! [`TrialRecord`] to the caller to be stored before the next trial starts.
+
+mod agent;
+mod aggregate;
+mod order;
+mod schedule;
+mod session;
+mod trial;
+mod wiring;
+
+pub use agent::{AgentCommand, DescribeError, describe_adapters};
+pub use order::order;
+pub use session::{SessionError, Swept, sweep};
+
+use dyno_measure::Clock;
+use dyno_model::event::RunEvent;
+use dyno_model::protocol::ClockSpec;
+use dyno_model::record::{FailureKind, Outcome};
+use dyno_model::{BareMachine, Plan, TrialId, TrialRecord};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// What a run needs besides its plan.
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    /// How to start an agent.
+    pub agent: AgentCommand,
+    /// The clock of the run; all participants convert their readings with it.
+    pub clock: ClockSpec,
+    /// Set by the caller's signal handler: the current trial is ended and the run stops.
+    pub interrupt: Arc<AtomicBool>,
+    /// Trials that are stored already and are not run again.
+    pub stored: Vec<TrialRecord>,
+    /// What the machine does on its own; trials are held against it.
+    pub bare: BareMachine,
+}
+
+/// Why a run could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError<E> {
+    /// The place for the trials' scratch directories cannot be used.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// A trial could not be stored.
+    #[error(transparent)]
+    Store(E),
+}
+
+/// Whether a run came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// All trials were run.
+    Complete,
+    /// It was interrupted; the trials until then are stored.
+    Interrupted,
+}
+
+/// Runs every trial that the plan needs and that is not stored yet, in rounds of seeded random
+/// order: those that it names, one more for each that the host disturbed (at most [`Plan::repeats`]
+/// of each experiment), and as many as [`Plan::precision`] takes.
+///
+/// `store` must have written the trial durably when it returns. A failed trial does not end the
+/// run; it is stored as failed. A trial cut short by the interrupt is not stored: it will be run
+/// again when the run is resumed.
+///
+/// # Errors
+///
+/// When the scratch place cannot be used, or when `store` fails.
+pub fn run<E>(
+    plan: &Plan,
+    options: &RunOptions,
+    store: &mut dyn FnMut(&TrialRecord) -> Result<(), E>,
+    on_event: &mut dyn FnMut(&RunEvent),
+) -> Result<Ending, RunError<E>> {
+    let mut schedule = schedule::Schedule::new(plan);
+    let stored: HashSet<TrialId> = options.stored.iter().map(|t| t.id).collect();
+    for record in &options.stored {
+        schedule.note(record);
+    }
+    let mut known = schedule.known();
+    on_event(&RunEvent::Started {
+        trials: known,
+        stored: options.stored.len(),
+    });
+    let base_agent = AgentCommand::of_base(plan, &options.agent);
+    let began = Instant::now();
+    let mut position = 0u32;
+    let mut place = session::Place::create()?;
+    let clock = Clock::new(options.clock);
+    let mut ending = Ending::Complete;
+    while let Some(id) = schedule.next(began.elapsed()) {
+        if stored.contains(&id) {
+            position += 1;
+            continue;
+        }
+        if schedule.known() != known {
+            known = schedule.known();
+            on_event(&RunEvent::More { trials: known });
+        }
+        // The order names experiments of this very plan.
+        let Some(experiment) = plan.experiment(id.experiment) else {
+            continue;
+        };
+        if options.interrupt.load(Ordering::Relaxed) {
+            ending = Ending::Interrupted;
+            break;
+        }
+        let label = format!("{} on {}", experiment.name, experiment.stack);
+        on_event(&RunEvent::TrialStarted { id, label });
+        let mut session = place.session(position as usize)?;
+        let agent = match plan.is_base(experiment.id) {
+            true => &base_agent,
+            false => &options.agent,
+        };
+        let seed = order::trial_seed(plan.seed, id);
+        let record = trial::run(trial::Context {
+            plan,
+            experiment,
+            id,
+            position,
+            seed,
+            clock,
+            options,
+            agent,
+            session: &mut session,
+        });
+        drop(session);
+        if let Outcome::Failed {
+            kind: FailureKind::Interrupted,
+            ..
+        } = record.outcome
+        {
+            ending = Ending::Interrupted;
+            break;
+        }
+        store(&record).map_err(RunError::Store)?;
+        schedule.note(&record);
+        position += 1;
+        on_event(&RunEvent::TrialFinished(Box::new(record)));
+    }
+    on_event(&RunEvent::Finished {
+        interrupted: ending == Ending::Interrupted,
+    });
+    Ok(ending)
+}

@@ -1,0 +1,562 @@
+//! One trial, step by step, with a deadline on every step.
+
+use crate::RunOptions;
+use crate::agent::{Agent, AgentCommand, Heard, describe_exit};
+use crate::aggregate;
+use crate::session::Session;
+use crate::wiring::{Wiring, wire};
+use dyno_measure::{Clock, LoadReading};
+use dyno_model::plan::Extent;
+use dyno_model::protocol::{self, AgentResult, Assignment, Command, Participant, Report};
+use dyno_model::record::{FailureKind, Outcome};
+use dyno_model::{Experiment, HostNoise, Nanos, Placement, Plan, TrialId, TrialRecord, Workload};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// What a trial needs.
+pub(crate) struct Context<'a, 'p> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) experiment: &'a Experiment,
+    pub(crate) id: TrialId,
+    pub(crate) position: u32,
+    pub(crate) seed: u64,
+    pub(crate) clock: Clock,
+    pub(crate) options: &'a RunOptions,
+    pub(crate) agent: &'a AgentCommand,
+    pub(crate) session: &'a mut Session<'p>,
+}
+
+/// Between the command and the instant of go or start: enough for it to reach every agent.
+const LEAD: Nanos = Nanos::from_millis(3);
+
+/// How long the interrupt may stay unnoticed.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// After one agent fails, the others get this long to fail for the real reason: a crash shows
+/// itself to its peers as a lost connection first.
+const BLAME: Duration = Duration::from_millis(300);
+
+/// Runs the trial to its end, whatever that is.
+pub(crate) fn run(context: Context<'_, '_>) -> TrialRecord {
+    let began = Instant::now();
+    let mut record = blank(context.id, context.position);
+    let experiment = context.experiment;
+    let bare = &context.options.bare;
+    record.noise = noise_before(&context, &mut record.warnings);
+    let (sender, inbox) = mpsc::channel();
+    let mut trial = Trial {
+        context,
+        agents: Vec::new(),
+        inbox,
+        step: "start",
+    };
+    let outcome = trial.lead(sender, &mut record).and_then(|results| {
+        aggregate::fill(&mut record, experiment, results).map_err(|message| Failed {
+            kind: FailureKind::Inconsistent,
+            step: "collect",
+            message,
+            stderr: Vec::new(),
+        })
+    });
+    drop(trial);
+    if let Err(Failed {
+        kind,
+        step,
+        message,
+        stderr,
+    }) = outcome
+    {
+        record.outcome = Outcome::Failed {
+            kind,
+            step: step.to_owned(),
+            message,
+            stderr,
+        };
+    }
+    record.disturbed = dyno_measure::disturbances(&record.noise, bare);
+    record.wall = Nanos(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
+    record
+}
+
+/// The record of a trial that begins now.
+pub(crate) fn blank(id: TrialId, position: u32) -> TrialRecord {
+    let started = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    TrialRecord {
+        format: dyno_model::record::FORMAT,
+        id,
+        position,
+        started_unix_ms: u64::try_from(started.as_millis()).unwrap_or(u64::MAX),
+        wall: Nanos::ZERO,
+        outcome: Outcome::Completed,
+        distributions: Default::default(),
+        counts: Default::default(),
+        flows: Vec::new(),
+        throughput: Default::default(),
+        cost: Default::default(),
+        open: Nanos::ZERO,
+        matching: Nanos::ZERO,
+        raw: Vec::new(),
+        warnings: Vec::new(),
+        warmup: Nanos::ZERO,
+        unsteady: false,
+        noise: Default::default(),
+        disturbed: Vec::new(),
+        places: Vec::new(),
+    }
+}
+
+struct Failed {
+    kind: FailureKind,
+    step: &'static str,
+    message: String,
+    stderr: Vec<String>,
+}
+
+struct Trial<'a, 'p> {
+    context: Context<'a, 'p>,
+    agents: Vec<Agent>,
+    inbox: mpsc::Receiver<(usize, Heard)>,
+    step: &'static str,
+}
+
+impl Trial<'_, '_> {
+    fn lead(
+        &mut self,
+        inbox: mpsc::Sender<(usize, Heard)>,
+        record: &mut TrialRecord,
+    ) -> Result<Vec<AgentResult>, Failed> {
+        let groups = self.assignments()?;
+        for (index, assignment) in groups.iter().enumerate() {
+            let label = label(&assignment.participants);
+            let agent = Agent::start(self.context.agent, index, label, inbox.clone())
+                .and_then(|agent| {
+                    self.context.session.note_agent(agent.pid())?;
+                    Ok(agent)
+                })
+                .map_err(|e| {
+                    let program = self.context.agent.program.display();
+                    self.failed(FailureKind::Error, format!("cannot start {program}: {e}"))
+                })?;
+            self.agents.push(agent);
+        }
+        drop(inbox);
+        let deadline = Duration::from(self.context.experiment.deadline);
+
+        let hellos = self.each("start", deadline, |report| match report {
+            Report::Hello { protocol, .. } => Some(protocol),
+            _ => None,
+        })?;
+        if let Some(other) = hellos.iter().find(|p| **p != protocol::VERSION) {
+            let ours = protocol::VERSION;
+            return Err(self.failed(
+                FailureKind::Error,
+                format!("the agent speaks protocol {other}, this runner {ours}; use one build"),
+            ));
+        }
+        for (agent, assignment) in self.agents.iter_mut().zip(groups) {
+            agent.send(&Command::Prepare(Box::new(assignment)));
+        }
+        for applied in self.each("prepare", deadline, |report| match report {
+            Report::Ready(applied) => Some(applied),
+            _ => None,
+        })? {
+            record.warnings.extend(applied.warnings);
+        }
+        self.tell(&Command::Go {
+            at: self.context.clock.now().saturating_add(LEAD),
+        });
+        self.each("match", deadline, |r| {
+            matches!(r, Report::Matched).then_some(())
+        })?;
+        self.tell(&Command::Link);
+        self.each("link", deadline, |r| {
+            matches!(r, Report::Linked).then_some(())
+        })?;
+        let load = self.warm_up(record, deadline)?;
+        let active = self.active_agents();
+        let window = deadline + nominal(self.context.experiment);
+        let sent = self.some("window", window, &active, |report| match report {
+            Report::Done { sent } => Some(sent),
+            _ => None,
+        })?;
+        let later = self.read_load();
+        record.noise.window = Some(load.until(&later));
+        self.tell(&Command::Drain {
+            sent: sent.into_iter().flatten().collect(),
+        });
+        let drain = deadline + Duration::from(self.context.experiment.drain);
+        self.each("drain", drain, |r| {
+            matches!(r, Report::Drained).then_some(())
+        })?;
+        self.tell(&Command::Collect);
+        let results = self.each("collect", deadline, |report| match report {
+            Report::Result(result) => Some(*result),
+            _ => None,
+        })?;
+        let end = Instant::now() + deadline;
+        for agent in &mut self.agents {
+            match agent.status_by(end) {
+                Some(status) if status.success() => {}
+                Some(status) => {
+                    let message = format!(
+                        "{} ended with {} after its result",
+                        agent.label,
+                        describe_exit(status)
+                    );
+                    let stderr = agent.stderr();
+                    return Err(Failed {
+                        kind: FailureKind::Crash,
+                        step: "exit",
+                        message,
+                        stderr,
+                    });
+                }
+                None => {
+                    let message = format!("{} does not exit after its result", agent.label);
+                    let stderr = agent.stderr();
+                    return Err(Failed {
+                        kind: FailureKind::Hang,
+                        step: "exit",
+                        message,
+                        stderr,
+                    });
+                }
+            }
+        }
+        Ok(results)
+    }
+
+    /// From the start to the command that begins the window; what the machine did is counted from
+    /// the returned reading on.
+    fn warm_up(
+        &mut self,
+        record: &mut TrialRecord,
+        deadline: Duration,
+    ) -> Result<LoadReading, Failed> {
+        let experiment = self.context.experiment;
+        let Some(longest) = experiment.settle else {
+            let load = self.read_load();
+            let at = self.context.clock.now().saturating_add(LEAD);
+            self.tell(&Command::Start { at });
+            if let Extent::Duration(warmup) = experiment.warmup {
+                record.warmup = warmup;
+            }
+            return Ok(load);
+        };
+        let start = self.context.clock.now().saturating_add(LEAD);
+        self.tell(&Command::Start { at: start });
+        let within = deadline + Duration::from(longest);
+        let steady = self.each("warm-up", within, |report| match report {
+            Report::Steady { steady } => Some(steady),
+            _ => None,
+        })?;
+        record.unsteady = !steady.into_iter().all(|s| s);
+        let load = self.read_load();
+        let at = self.context.clock.now().saturating_add(LEAD);
+        self.tell(&Command::Window { at });
+        record.warmup = at.saturating_sub(start);
+        Ok(load)
+    }
+
+    fn read_load(&self) -> LoadReading {
+        let agents: Vec<u32> = self.agents.iter().map(Agent::pid).collect();
+        dyno_measure::read_load(&used_cpus(self.context.experiment), &agents)
+    }
+
+    /// One assignment for each agent to start.
+    fn assignments(&mut self) -> Result<Vec<Assignment>, Failed> {
+        let (plan, experiment) = (self.context.plan, self.context.experiment);
+        let Some(stack) = plan.stacks.get(&experiment.stack) else {
+            let message = format!("the plan has no stack {:?}", experiment.stack);
+            return Err(self.failed(FailureKind::Error, message));
+        };
+        let session = &mut *self.context.session;
+        let name = session.name.clone();
+        let mut free_port = || session.free_port();
+        let hosts = &plan.testbed.hosts;
+        let wiring = wire(experiment, &name, hosts, stack.loopback, &mut free_port);
+        let Some(Wiring {
+            participants,
+            channels,
+        }) = wiring
+        else {
+            return Err(self.failed(
+                FailureKind::Error,
+                "no free port between 20000 and 31999; end what listens there".to_owned(),
+            ));
+        };
+        let groups: Vec<Vec<Participant>> = match experiment.placement {
+            Placement::Thread => vec![participants],
+            Placement::Process | Placement::Host => {
+                participants.into_iter().map(|p| vec![p]).collect()
+            }
+        };
+        Ok(groups
+            .into_iter()
+            .map(|participants| Assignment {
+                trial: self.context.id,
+                session: self.context.session.name.clone(),
+                scratch: self.context.session.scratch.clone(),
+                clock: self.context.options.clock,
+                adapter: stack.adapter.clone(),
+                options: stack.options.clone(),
+                experiment: experiment.clone(),
+                seed: self.context.seed,
+                participants,
+                channels: channels.clone(),
+            })
+            .collect())
+    }
+
+    fn active_agents(&self) -> Vec<bool> {
+        // Agents stand in the order of participants, senders first; one agent may play all.
+        let senders = usize::from(self.context.experiment.topology.senders);
+        (0..self.agents.len()).map(|i| i < senders).collect()
+    }
+
+    fn tell(&mut self, command: &Command) {
+        for agent in &mut self.agents {
+            agent.send(command);
+        }
+    }
+
+    fn each<T>(
+        &mut self,
+        step: &'static str,
+        within: Duration,
+        wanted: impl Fn(Report) -> Option<T>,
+    ) -> Result<Vec<T>, Failed> {
+        let all = vec![true; self.agents.len()];
+        self.some(step, within, &all, wanted)
+    }
+
+    /// Waits until each of the agents marked in `of` has sent a wanted report.
+    fn some<T>(
+        &mut self,
+        step: &'static str,
+        within: Duration,
+        of: &[bool],
+        wanted: impl Fn(Report) -> Option<T>,
+    ) -> Result<Vec<T>, Failed> {
+        self.step = step;
+        let deadline = Instant::now() + within;
+        let mut got: Vec<Option<T>> = of.iter().map(|_| None).collect();
+        while got.iter().zip(of).any(|(g, wanted)| *wanted && g.is_none()) {
+            if self.context.options.interrupt.load(Ordering::Relaxed) {
+                return Err(self.failed(FailureKind::Interrupted, "interrupted".to_owned()));
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                let missing: Vec<usize> = (0..of.len())
+                    .filter(|i| of[*i] && got[*i].is_none())
+                    .collect();
+                return Err(self.hung(within, &missing));
+            }
+            match self.inbox.recv_timeout(left.min(LOOK)) {
+                Ok((index, Heard::Report(Ok(report)))) => match *report {
+                    Report::Failed { step, message } => {
+                        return Err(self.blame(index, Some((step, message))));
+                    }
+                    report => match wanted(report) {
+                        Some(value) => got[index] = Some(value),
+                        None => {
+                            let message =
+                                format!("{} sent a report out of order", self.agents[index].label);
+                            return Err(self.failed(FailureKind::Error, message));
+                        }
+                    },
+                },
+                Ok((index, Heard::Report(Err(garbled)))) => {
+                    let message = format!(
+                        "{} sent what is no report: {garbled}",
+                        self.agents[index].label
+                    );
+                    return Err(self.failed(FailureKind::Error, message));
+                }
+                // An agent exits after its result.
+                Ok((index, Heard::Silence)) if step == "collect" && got[index].is_some() => {}
+                Ok((index, Heard::Silence)) => return Err(self.blame(index, None)),
+                Err(_) => {}
+            }
+        }
+        Ok(got.into_iter().flatten().collect())
+    }
+
+    fn failed(&self, kind: FailureKind, message: String) -> Failed {
+        Failed {
+            kind,
+            step: self.step,
+            message,
+            stderr: Vec::new(),
+        }
+    }
+
+    /// A step took too long: asks the agents where they are.
+    fn hung(&mut self, within: Duration, missing: &[usize]) -> Failed {
+        self.tell(&Command::Explain);
+        let deadline = Instant::now() + Duration::from_secs(1);
+        let (mut stuck, mut answers) = (Vec::new(), 0);
+        while answers < self.agents.len() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.inbox.recv_timeout(left) {
+                Ok((_, Heard::Report(Ok(report)))) => {
+                    if let Report::Stuck { calls } = *report {
+                        stuck.extend(calls);
+                        answers += 1;
+                    }
+                }
+                Ok(_) => {}
+                Err(_) => break,
+            }
+        }
+        let who: Vec<_> = missing
+            .iter()
+            .map(|i| self.agents[*i].label.clone())
+            .collect();
+        let mut message = format!(
+            "step `{}` did not end within {:.1} s for {}",
+            self.step,
+            within.as_secs_f64(),
+            who.join(", ")
+        );
+        if stuck.is_empty() {
+            message.push_str("; no call hangs: if it is only slow, raise `deadline`");
+        } else {
+            message.push_str("; ");
+            message.push_str(&stuck.join("; "));
+        }
+        let mut stderr = Vec::new();
+        for agent in &mut self.agents {
+            agent.end();
+            stderr.extend(agent.stderr());
+        }
+        Failed {
+            kind: FailureKind::Hang,
+            step: self.step,
+            message,
+            stderr,
+        }
+    }
+
+    /// Agent `first` ended or reported a failure. Another one's crash may be the cause.
+    fn blame(&mut self, first: usize, said: Option<(String, String)>) -> Failed {
+        let deadline = Instant::now() + BLAME;
+        // The one that reported exits by itself, with a failure; the others are asked to.
+        self.agents[first].status_by(deadline);
+        let mut failures: Vec<(String, String)> = said.into_iter().collect();
+        let mut crashed = None;
+        while crashed.is_none() && Instant::now() < deadline {
+            while let Ok((_, heard)) = self.inbox.try_recv() {
+                if let Heard::Report(Ok(report)) = heard
+                    && let Report::Failed { step, message } = *report
+                {
+                    failures.push((step, message));
+                }
+            }
+            crashed = (0..self.agents.len()).find(|i| self.has_crashed(*i, failures.is_empty()));
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        if let Some(index) = crashed
+            && let Some(status) = self.agents[index].status()
+        {
+            let agent = &mut self.agents[index];
+            let message = format!("{} ended with {}", agent.label, describe_exit(status));
+            let stderr = agent.stderr();
+            return Failed {
+                kind: FailureKind::Crash,
+                step: self.step,
+                message,
+                stderr,
+            };
+        }
+        let mut stderr = Vec::new();
+        for agent in &mut self.agents {
+            agent.end();
+            stderr.extend(agent.stderr());
+        }
+        let message = match failures.first() {
+            Some((step, message)) => format!("{message} (in `{step}`)"),
+            None => format!(
+                "{} closed its output without a result",
+                self.agents[first].label
+            ),
+        };
+        Failed {
+            kind: FailureKind::Error,
+            step: self.step,
+            message,
+            stderr,
+        }
+    }
+
+    /// Ended by a signal, or with a code that no report explains.
+    fn has_crashed(&mut self, index: usize, unexplained: bool) -> bool {
+        use std::os::unix::process::ExitStatusExt;
+        self.agents[index].status().is_some_and(|s| {
+            s.signal().is_some() || (unexplained || s.code() != Some(1)) && !s.success()
+        })
+    }
+}
+
+/// The CPUs that the experiment's participants may run on, ascending.
+fn used_cpus(experiment: &Experiment) -> Vec<u32> {
+    let mut cpus = match experiment.cpus.as_slice() {
+        [] => dyno_measure::allowed_cpus(),
+        pinned => pinned.to_vec(),
+    };
+    cpus.sort_unstable();
+    cpus.dedup();
+    cpus
+}
+
+/// How long each CPU is watched for gaps before a trial.
+const GAP_PROBE: Nanos = Nanos::from_millis(20);
+
+/// What the machine does by itself just before the trial. What cannot be probed becomes a warning.
+fn noise_before(context: &Context<'_, '_>, warnings: &mut Vec<String>) -> HostNoise {
+    let experiment = context.experiment;
+    let cpus = used_cpus(experiment);
+    let mut noted = |e: &dyn std::fmt::Display| warnings.push(format!("host noise: {e}"));
+    let gaps = dyno_measure::gaps(context.clock, &cpus, GAP_PROBE);
+    let senders = usize::from(experiment.topology.senders);
+    let line = match (experiment.cpus.first(), experiment.cpus.get(senders)) {
+        (Some(a), Some(b)) if a != b => Some(dyno_measure::line_round_trip(context.clock, *a, *b)),
+        _ => None,
+    };
+    HostNoise {
+        gaps: gaps.map_err(|e| noted(&e)).unwrap_or_default(),
+        line_ns: line.and_then(|line| line.map_err(|e| noted(&e)).ok()),
+        window: None,
+    }
+}
+
+/// How long the step from start to done takes if all goes well; a flood of so many messages has no
+/// such time and must fit into the deadline.
+fn nominal(experiment: &Experiment) -> Duration {
+    let of = |extent| match (extent, experiment.workload) {
+        (Extent::Duration(d), _) => Duration::from(d),
+        (Extent::Messages(n), Workload::Stream { rate, .. }) => {
+            Duration::from_secs_f64(n as f64 * rate.period_ns() / 1e9)
+        }
+        (Extent::Messages(n), Workload::Burst { messages, period }) => {
+            Duration::from(period).mul_f64(n as f64 / f64::from(messages.max(1)))
+        }
+        // The initiator itself stops at the deadline.
+        (Extent::Messages(_), Workload::PingPong { .. }) => Duration::from(experiment.deadline),
+        (Extent::Messages(_), Workload::Flood) => Duration::ZERO,
+    };
+    let longest = experiment.settle.map_or(Duration::ZERO, Duration::from);
+    of(experiment.warmup).max(longest) + of(experiment.window)
+}
+
+/// `agent 0 (source)`.
+fn label(participants: &[Participant]) -> String {
+    let roles: Vec<_> = participants
+        .iter()
+        .map(|p| format!("{} {}", p.role.as_str(), p.index))
+        .collect();
+    format!("agent ({})", roles.join(", "))
+}

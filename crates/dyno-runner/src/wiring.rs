@@ -1,0 +1,96 @@
+//! Who plays what, and which channels join them: an experiment's topology spelled out.
+
+use dyno_model::plan::Host;
+use dyno_model::protocol::{ChannelSpec, Endpoint, Participant, Role};
+use dyno_model::{Experiment, Placement, Topology, Workload};
+
+/// Participants and channels of a trial.
+pub(crate) struct Wiring {
+    pub(crate) participants: Vec<Participant>,
+    pub(crate) channels: Vec<ChannelSpec>,
+}
+
+/// Spells out the topology. `loopback`: the adapter plays both sides itself. `free_port` gives each
+/// endpoint a port; `None` when there is none left.
+pub(crate) fn wire(
+    experiment: &Experiment,
+    session: &str,
+    hosts: &[Host],
+    loopback: bool,
+    free_port: &mut dyn FnMut() -> Option<u16>,
+) -> Option<Wiring> {
+    let Topology { senders, receivers } = experiment.topology;
+    let (active, passive) = match (loopback, experiment.workload) {
+        (true, _) => (Role::Loopback, None),
+        (false, Workload::PingPong { .. }) => (Role::Initiator, Some(Role::Echo)),
+        (false, _) => (Role::Source, Some(Role::Sink)),
+    };
+    let mut participants = Vec::new();
+    for index in 0..senders {
+        participants.push(participant(experiment, index, active));
+    }
+    for index in senders..senders + receivers {
+        participants.extend(passive.map(|role| participant(experiment, index, role)));
+    }
+
+    // On several hosts the senders are on the first and the receivers spread over the others.
+    let address = |index: u16| {
+        let host = match (experiment.placement, index.checked_sub(senders)) {
+            (Placement::Host, Some(receiver)) if hosts.len() > 1 => {
+                1 + usize::from(receiver) % (hosts.len() - 1)
+            }
+            _ => 0,
+        };
+        hosts
+            .get(host)
+            .map_or_else(|| "127.0.0.1".to_owned(), |h| h.address.clone())
+    };
+    let mut channels = Vec::new();
+    let mut connect = |writer: u16, readers: &mut dyn Iterator<Item = u16>| {
+        let id = u16::try_from(channels.len()).ok()?;
+        let readers = readers
+            .map(|participant| {
+                Some(Endpoint {
+                    participant,
+                    address: address(participant),
+                    port: free_port()?,
+                })
+            })
+            .collect::<Option<Vec<_>>>()?;
+        channels.push(ChannelSpec {
+            id,
+            name: format!("{session}.c{id}"),
+            max_payload: experiment.payload.bytes(),
+            writer,
+            writer_address: address(writer),
+            readers,
+        });
+        Some(())
+    };
+    for sender in 0..senders {
+        if loopback {
+            connect(sender, &mut std::iter::once(sender))?;
+        } else {
+            connect(sender, &mut (senders..senders + receivers))?;
+        }
+    }
+    if passive == Some(Role::Echo) {
+        for echo in senders..senders + receivers {
+            for sender in 0..senders {
+                connect(echo, &mut std::iter::once(sender))?;
+            }
+        }
+    }
+    Some(Wiring {
+        participants,
+        channels,
+    })
+}
+
+fn participant(experiment: &Experiment, index: u16, role: Role) -> Participant {
+    Participant {
+        index,
+        role,
+        cpu: experiment.cpus.get(usize::from(index)).copied(),
+    }
+}

@@ -1,0 +1,58 @@
+//! Names within a run directory.
+
+use dyno_model::plan::{ExperimentId, TrialId};
+use std::path::{Path, PathBuf};
+
+/// The manifest's file name.
+pub const MANIFEST: &str = "run.json";
+/// The directory of trials.
+pub const TRIALS: &str = "trials";
+/// The directory of raw samples.
+pub const RAW: &str = "raw";
+/// The lock file's name.
+pub(crate) const LOCK: &str = ".lock";
+/// What names of unfinished files start with.
+pub(crate) const TEMPORARY: &str = ".tmp-";
+/// What resuming adds to the name of a file that it could not read.
+pub(crate) const DAMAGED: &str = "damaged";
+
+pub(crate) fn manifest(dir: &Path) -> PathBuf {
+    dir.join(MANIFEST)
+}
+
+pub(crate) fn trial(dir: &Path, id: TrialId) -> PathBuf {
+    dir.join(TRIALS).join(format!("{id}.json"))
+}
+
+pub(crate) fn raw(dir: &Path, id: TrialId) -> PathBuf {
+    dir.join(RAW).join(format!("{id}.csv"))
+}
+
+/// The trial whose file has this stem: the exact inverse of [`TrialId`]'s text.
+pub(crate) fn parse_trial_stem(stem: &str) -> Option<TrialId> {
+    let (experiment, number) = stem.strip_prefix('e')?.split_once("-t")?;
+    let id = TrialId {
+        experiment: ExperimentId(experiment.parse().ok()?),
+        number: number.parse().ok()?,
+    };
+    (id.to_string() == stem).then_some(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trial_file_names_are_read_back_exactly() {
+        for (experiment, number) in [(0, 0), (3, 2), (12_345, 1_000)] {
+            let id = TrialId {
+                experiment: ExperimentId(experiment),
+                number,
+            };
+            assert_eq!(parse_trial_stem(&id.to_string()), Some(id));
+        }
+        for wrong in ["", "e3-t2", "e0003-t002x", "x0003-t002", "e+003-t002"] {
+            assert_eq!(parse_trial_stem(wrong), None, "{wrong}");
+        }
+    }
+}

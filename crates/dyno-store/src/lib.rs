@@ -1,0 +1,27 @@
+//! The run directory: written trial by trial so that a crash at any instant leaves every finished
+//! trial readable, versioned so that old runs stay readable, resumable.
+//!
+//! | path | what |
+//! |---|---|
+//! | `run.json` | the manifest: plan, environment, adapters; written first, never changed |
+//! | `trials/e0003-t002.json` | one trial: trial 2 of experiment 3 |
+//! | `raw/e0003-t002.csv` | its raw samples, where the experiment asked for them |
+//! | `.lock` | held (flock) while a runner writes |
+//!
+//! `docs/run-format.md` is the full description. Everything is plain JSON and CSV: a run is small,
+//! and it must be readable in ten years without Dyno. The histograms inside are compressed already.
+
+mod error;
+mod files;
+mod layout;
+mod locate;
+mod raw;
+mod reader;
+mod trial;
+mod writer;
+
+pub use error::StoreError;
+pub use layout::{MANIFEST, RAW, TRIALS};
+pub use locate::{DEFAULT_RUNS_DIR, LATEST, locate, new_run_dir};
+pub use reader::{Problem, ReadRun, read_raw, read_run};
+pub use writer::{Redo, RunWriter};

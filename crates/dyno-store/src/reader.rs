@@ -1,0 +1,162 @@
+//! Reading a run directory. One bad trial never hides the others.
+
+use crate::error::StoreError;
+use crate::layout::{self, TRIALS};
+use crate::raw;
+use crate::trial::{Head, StoredTrial, Unusable, parse};
+use dyno_model::plan::TrialId;
+use dyno_model::record::{FORMAT, RawSample, Run, RunManifest};
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A file of a run that could not be used, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The file.
+    pub file: PathBuf,
+    /// What is wrong with it.
+    pub what: String,
+    /// What to do.
+    pub advice: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}; {}", self.file.display(), self.what, self.advice)
+    }
+}
+
+/// A run, as far as it could be read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadRun {
+    /// Manifest and readable trials, ordered by experiment and number. [`dyno_model::TrialRecord::raw`]
+    /// is empty; see [`read_raw`].
+    pub run: Run,
+    /// The files that were left out, ordered by name.
+    pub problems: Vec<Problem>,
+}
+
+/// Reads the run directory `dir`.
+///
+/// Damaged trials become [`Problem`]s; only a directory without a readable manifest is an error.
+/// A run that is being written can be read; it then has the trials finished so far.
+pub fn read_run(dir: &Path) -> Result<ReadRun, StoreError> {
+    let manifest = read_manifest(dir)?;
+    let files = trial_files(dir, &manifest)?;
+    Ok(collect(dir, manifest, files))
+}
+
+/// Sorts trial files into trials and problems.
+pub(crate) fn collect(dir: &Path, manifest: RunManifest, files: Vec<TrialFile>) -> ReadRun {
+    let (mut trials, mut problems) = (Vec::new(), Vec::new());
+    for (file, parsed) in files {
+        match parsed {
+            Ok(stored) => trials.push(stored.record),
+            Err(unusable) => problems.push(unusable.problem(&file, dir)),
+        }
+    }
+    trials.sort_by_key(|t| t.id);
+    ReadRun {
+        run: Run { manifest, trials },
+        problems,
+    }
+}
+
+/// Reads the raw samples of one trial, in arrival order; none where the experiment asked for none.
+pub fn read_raw(dir: &Path, id: TrialId) -> Result<Vec<RawSample>, StoreError> {
+    let manifest = read_manifest(dir)?;
+    let trial = layout::trial(dir, id);
+    let damaged = |path: &Path, reason: String| StoreError::Raw {
+        path: path.to_owned(),
+        reason,
+    };
+    let bytes = fs::read(&trial).map_err(StoreError::io("read", &trial))?;
+    let stored = match parse(&bytes, &id.to_string(), &manifest.plan) {
+        Ok(stored) => stored,
+        Err(Unusable::Newer(found)) => return Err(newer(&trial, found)),
+        Err(Unusable::Damaged(reason)) => return Err(damaged(&trial, reason)),
+    };
+    if stored.raw_samples == 0 {
+        return Ok(Vec::new());
+    }
+    let path = layout::raw(dir, id);
+    let text = fs::read_to_string(&path).map_err(StoreError::io("read", &path))?;
+    raw::decode(&text, stored.raw_samples).map_err(|reason| damaged(&path, reason))
+}
+
+pub(crate) fn newer(path: &Path, found: u32) -> StoreError {
+    StoreError::Newer {
+        path: path.to_owned(),
+        found,
+        readable: FORMAT,
+    }
+}
+
+pub(crate) fn read_manifest(dir: &Path) -> Result<RunManifest, StoreError> {
+    let path = layout::manifest(dir);
+    let not_a_run = |reason| StoreError::NotARun {
+        dir: dir.to_owned(),
+        reason,
+    };
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(e) if e.kind() == io::ErrorKind::NotADirectory => {
+            return Err(not_a_run("it is not a directory"));
+        }
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            return Err(not_a_run(if dir.exists() {
+                "it has no run.json"
+            } else {
+                "it does not exist"
+            }));
+        }
+        Err(source) => return Err(StoreError::io("read", &path)(source)),
+    };
+    let damaged = |e: serde_json::Error| StoreError::Manifest {
+        path: path.clone(),
+        reason: e.to_string(),
+    };
+    let head: Head = serde_json::from_slice(&bytes).map_err(damaged)?;
+    if head.format > FORMAT {
+        return Err(newer(&path, head.format));
+    }
+    serde_json::from_slice(&bytes).map_err(damaged)
+}
+
+/// A trial's file and its content, or why there is none.
+pub(crate) type TrialFile = (PathBuf, Result<StoredTrial, Unusable>);
+
+/// Every trial file, by name. What does not end in `.json` or starts with a dot is not one.
+pub(crate) fn trial_files(
+    dir: &Path,
+    manifest: &RunManifest,
+) -> Result<Vec<TrialFile>, StoreError> {
+    let trials = dir.join(TRIALS);
+    let entries = match fs::read_dir(&trials) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.map_err(StoreError::io("read", &trials))?,
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(StoreError::io("read", &trials))?.path();
+        let hidden = |p: &Path| {
+            p.file_name()
+                .is_some_and(|n| n.to_string_lossy().starts_with('.'))
+        };
+        if path.extension().is_some_and(|e| e == "json") && !hidden(&path) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    let read = |path: PathBuf| {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let parsed = match fs::read(&path) {
+            Ok(bytes) => parse(&bytes, &stem, &manifest.plan),
+            Err(e) => Err(Unusable::Damaged(e.to_string())),
+        };
+        (path, parsed)
+    };
+    Ok(files.into_iter().map(read).collect())
+}

@@ -1,0 +1,93 @@
+//! One trial's file: the record without its raw samples, and how many of those lie beside it.
+
+use crate::layout;
+use crate::reader::Problem;
+use dyno_model::Plan;
+use dyno_model::record::{FORMAT, TrialRecord};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The content of a trial's file. It is read by way of a JSON value, because the form in which serde
+/// keeps what it flattens cannot give back maps with numbers as keys (frequencies by CPU).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
+pub(crate) struct StoredTrial {
+    #[serde(flatten)]
+    pub(crate) record: TrialRecord,
+    /// Samples in the trial's raw file; 0: there is no such file.
+    pub(crate) raw_samples: u64,
+}
+
+impl TryFrom<serde_json::Value> for StoredTrial {
+    type Error = serde_json::Error;
+
+    fn try_from(value: serde_json::Value) -> Result<Self, serde_json::Error> {
+        #[derive(Deserialize)]
+        struct Beside {
+            #[serde(default)]
+            raw_samples: u64,
+        }
+        let Beside { raw_samples } = Beside::deserialize(&value)?;
+        Ok(StoredTrial {
+            record: TrialRecord::deserialize(value)?,
+            raw_samples,
+        })
+    }
+}
+
+/// The part of every file that all formats share.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Head {
+    pub(crate) format: u32,
+}
+
+/// Why a trial's file is not used.
+pub(crate) enum Unusable {
+    /// Measured by a newer Dyno; must not be touched.
+    Newer(u32),
+    /// Damaged, or of another run.
+    Damaged(String),
+}
+
+impl Unusable {
+    pub(crate) fn problem(self, file: &Path, dir: &Path) -> Problem {
+        let (what, advice) = match self {
+            Unusable::Newer(found) => (
+                format!("written by a newer Dyno (format {found}), this one reads up to {FORMAT}"),
+                "update Dyno".to_owned(),
+            ),
+            Unusable::Damaged(reason) => (
+                format!("not a readable trial: {reason}"),
+                format!(
+                    "delete it and measure that trial again with `dyno run --resume {}`",
+                    dir.display()
+                ),
+            ),
+        };
+        Problem {
+            file: file.to_owned(),
+            what,
+            advice,
+        }
+    }
+}
+
+/// Reads a trial's file: its format first, then all of it, then whether it belongs where it lies.
+pub(crate) fn parse(bytes: &[u8], stem: &str, plan: &Plan) -> Result<StoredTrial, Unusable> {
+    let damaged = |e: serde_json::Error| Unusable::Damaged(e.to_string());
+    let head: Head = serde_json::from_slice(bytes).map_err(damaged)?;
+    if head.format > FORMAT {
+        return Err(Unusable::Newer(head.format));
+    }
+    let stored: StoredTrial = serde_json::from_slice(bytes).map_err(damaged)?;
+    let id = stored.record.id;
+    if layout::parse_trial_stem(stem) != Some(id) {
+        return Err(Unusable::Damaged(format!("it holds trial {id}")));
+    }
+    if plan.experiment(id.experiment).is_none() {
+        return Err(Unusable::Damaged(
+            "the run's plan has no such experiment".to_owned(),
+        ));
+    }
+    Ok(stored)
+}

@@ -1,0 +1,368 @@
+//! A small run with everything that a run directory can hold. The golden directory of format 2 was
+//! written from it, and that of format 1 from what [`manifest_v1`] and [`completed_v1`] leave of it;
+//! change it only together with the format.
+
+use dyno_model::adapter::{AdapterDescription, Capabilities};
+use dyno_model::plan::{
+    Experiment, ExperimentId, Extent, Host, Plan, Reach, Refusal, Scheduling, Stack, TableKind,
+    Testbed, TrialId,
+};
+use dyno_model::record::{
+    ClockFacts, Cost, Counts, Distribution, Environment, FORMAT, FailureKind, FlowCounts, HdrText,
+    Metric, Outcome, ProcessCost, RawSample, RunManifest, Throughput, TrialRecord,
+};
+use dyno_model::{
+    Access, Against, BareMachine, CpuGaps, HostLoad, HostNoise, Nanos, OptionKind, OptionSpec,
+    OptionValue, PayloadSize, Place, Placement, Precision, RateHz, Topology, Wait, Workload,
+};
+use std::collections::BTreeMap;
+
+pub(crate) fn id(experiment: u32, number: u32) -> TrialId {
+    TrialId {
+        experiment: ExperimentId(experiment),
+        number,
+    }
+}
+
+fn experiment(number: u32, workload: Workload, stack: &str) -> Experiment {
+    Experiment {
+        id: ExperimentId(number),
+        name: workload.kind().to_string(),
+        stack: stack.into(),
+        workload,
+        payload: PayloadSize::new(64).unwrap(),
+        wait: Wait::Block,
+        access: Access::Stamp,
+        placement: Placement::Process,
+        topology: Topology::ONE_TO_ONE,
+        warmup: Extent::Duration(Nanos::from_millis(50)),
+        window: Extent::Duration(Nanos::from_millis(300)),
+        drain: Nanos::from_millis(200),
+        deadline: Nanos::from_secs(5),
+        cpus: vec![0, 1],
+        scheduling: Scheduling::Fifo(10),
+        mlock: true,
+        trials: 3,
+        raw_samples: 2,
+        floor: (number > 0).then_some(ExperimentId(0)),
+        added: number == 0,
+        settle: Some(Nanos::from_secs(1)),
+        base: (number > 1).then_some(ExperimentId(1)),
+    }
+}
+
+pub(crate) fn manifest() -> RunManifest {
+    let ping_pong = Workload::PingPong {
+        gap: Nanos::ZERO,
+        timeout: Nanos::from_secs(1),
+    };
+    let stream = Workload::Stream {
+        rate: RateHz::new(1_000.0).unwrap(),
+        arrivals: dyno_model::Arrivals::Poisson,
+    };
+    let stack = |name: &str, adapter: &str, floor| Stack {
+        name: name.into(),
+        adapter: adapter.into(),
+        description: "for the example".into(),
+        waits: vec![Wait::Block],
+        options: BTreeMap::from([("rcvbuf".into(), OptionValue::Int(4_096))]),
+        floor,
+        loopback: false,
+    };
+    let stacks = [
+        stack("floor-futex", "floor", true),
+        stack("udp", "udp", false),
+    ];
+    RunManifest {
+        format: FORMAT,
+        id: "example-20251121-033203".into(),
+        started_unix_ms: 1_763_695_923_999,
+        command: ["dyno", "run", "example"].map(String::from).to_vec(),
+        plan: Plan {
+            suite: "example".into(),
+            title: "What a run directory holds".into(),
+            table: TableKind::Stacks,
+            seed: u64::MAX,
+            testbed: Testbed {
+                name: "local".into(),
+                description: "this machine".into(),
+                hosts: vec![Host {
+                    name: "here".into(),
+                    reach: Reach::Local,
+                    address: "127.0.0.1".into(),
+                }],
+            },
+            stacks: stacks.map(|s| (s.name.clone(), s)).into(),
+            experiments: vec![
+                experiment(0, ping_pong, "floor-futex"),
+                experiment(1, stream, "udp"),
+                experiment(2, stream, "udp"),
+            ],
+            refused: vec![Refusal {
+                experiment: "stream".into(),
+                stack: "floor-futex".into(),
+                factors: "64 B callback".into(),
+                reason: "it has no callback delivery".into(),
+            }],
+            warnings: vec!["more spinning roles than CPUs".into()],
+            against: Some(Against::Build {
+                program: "/opt/dyno-0.0.9/bin/dyno".into(),
+                version: "0.0.9".into(),
+            }),
+            precision: Some(Precision {
+                within: 0.05,
+                metric: Some(Metric::Response),
+                quantile: 0.99,
+                max_trials: 30,
+                max_time: Some(Nanos::from_secs(600)),
+            }),
+            repeats: 3,
+        },
+        environment: Environment {
+            dyno_version: "0.1.0".into(),
+            build_profile: "release".into(),
+            host: "bench-1".into(),
+            cpu_model: "An example CPU".into(),
+            cpus: vec![0, 1],
+            memory_bytes: 8 << 30,
+            kernel: "6.12.0".into(),
+            kernel_cmdline: "quiet".into(),
+            governors: BTreeMap::from([(0, "performance".into())]),
+            mitigations: BTreeMap::from([("meltdown".into(), "Not affected".into())]),
+            clock_source: "tsc".into(),
+            clock: ClockFacts {
+                source: "tsc".into(),
+                cost_ns: 7.3,
+                resolution_ns: 0.5,
+                frequency_hz: Some(2.1e9),
+            },
+            hypervisor: Some("KVM".into()),
+            limits: BTreeMap::from([("RLIMIT_MEMLOCK".into(), "8388608".into())]),
+        },
+        adapters: vec![AdapterDescription {
+            name: "udp".into(),
+            version: "Linux 6.12.0".into(),
+            summary: "UDP sockets; larger messages in fragments".into(),
+            capabilities: Capabilities {
+                loan: false,
+                waits: vec![Wait::Spin, Wait::Block],
+                reliable: false,
+                best_effort: true,
+                request_response: false,
+                placements: vec![Placement::Thread, Placement::Process],
+                max_message: Some(1 << 20),
+                fragments_above: Some(65_507),
+                max_receivers: None,
+                loopback: false,
+            },
+            options: vec![OptionSpec {
+                name: "rcvbuf".into(),
+                kind: OptionKind::Int,
+                default: None,
+                doc: "receive buffer in bytes".into(),
+            }],
+            unavailable: None,
+        }],
+        bare: Some(BareMachine {
+            gaps: vec![gaps(0), gaps(1)],
+            load: HostLoad {
+                foreign: Nanos(2_500_000),
+                hungriest: vec![("sshd".into(), Nanos(1_700_000))],
+                frequency_khz: frequencies(),
+                ..load()
+            },
+        }),
+    }
+}
+
+/// What is left of [`manifest`] where format 1 has no place for it.
+pub(crate) fn manifest_v1() -> RunManifest {
+    let mut manifest = manifest();
+    manifest.format = 1;
+    manifest.bare = None;
+    let plan = &mut manifest.plan;
+    plan.experiments.truncate(2);
+    for experiment in &mut plan.experiments {
+        experiment.warmup = Extent::Messages(100);
+        experiment.settle = None;
+    }
+    (plan.against, plan.precision, plan.repeats) = (None, None, 0);
+    manifest
+}
+
+/// What is left of [`completed`] where format 1 has no place for it.
+pub(crate) fn completed_v1(id: TrialId) -> TrialRecord {
+    TrialRecord {
+        format: 1,
+        warmup: Nanos::ZERO,
+        unsteady: false,
+        noise: HostNoise::default(),
+        disturbed: Vec::new(),
+        places: Vec::new(),
+        ..completed(id)
+    }
+}
+
+/// Four gaps of one CPU: 12,300 ns twice, 12,306 ns and 25,000 ns.
+fn gaps(cpu: u32) -> CpuGaps {
+    CpuGaps {
+        cpu,
+        watched: Nanos::from_millis(5),
+        count: 4,
+        longest: Nanos(25_000),
+        lost: Nanos(61_906),
+        lengths: HdrText(TOTAL.into()),
+    }
+}
+
+fn load() -> HostLoad {
+    HostLoad {
+        wall: Nanos::from_millis(300),
+        cpus: vec![0, 1],
+        stolen: Nanos::from_millis(10),
+        foreign: Nanos::from_millis(120),
+        hungriest: vec![
+            ("rustc".into(), Nanos(115_250_000)),
+            ("sshd".into(), Nanos(1_700_000)),
+        ],
+        interrupts: 412,
+        context_switches: 1_907,
+        frequency_khz: BTreeMap::new(),
+        throttled: Some(1),
+    }
+}
+
+/// What the kernel shows of frequencies where it shows any.
+pub(crate) fn frequencies() -> BTreeMap<u32, (u64, u64)> {
+    BTreeMap::from([(0, (2_100_000, 3_400_000)), (1, (2_100_000, 2_100_000))])
+}
+
+/// A completed trial with all its parts.
+pub(crate) fn completed(id: TrialId) -> TrialRecord {
+    TrialRecord {
+        format: FORMAT,
+        id,
+        position: 4,
+        started_unix_ms: 1_763_695_924_500,
+        wall: Nanos::from_millis(412),
+        outcome: Outcome::Completed,
+        distributions: BTreeMap::from([(Metric::Response, distribution())]),
+        counts: Counts {
+            offered: 5,
+            sent: 5,
+            received: 4,
+            lost: 1,
+            reordered: 1,
+            ..Counts::default()
+        },
+        flows: vec![FlowCounts {
+            channel: 0,
+            receiver: 1,
+            received: 4,
+            bytes: 256,
+            reordered: 1,
+            first: Nanos(1_000_000_012_345),
+            last: Nanos(1_000_000_912_345),
+            ..FlowCounts::default()
+        }],
+        throughput: Throughput {
+            offered_hz: 1_000.25,
+            sent_hz: 1_000.25,
+            delivered_hz: 800.1,
+            delivered_bytes_per_s: 51_206.4,
+            blocked_share: 0.0,
+        },
+        cost: Cost {
+            processes: vec![ProcessCost {
+                label: "source".into(),
+                user: Nanos(120_000),
+                system: Nanos(80_000),
+                pacing: Nanos(100_000),
+                wall: Nanos::from_millis(300),
+                voluntary_switches: 5,
+                peak_rss_bytes: 3 << 20,
+                pss_bytes: 1 << 20,
+                ..ProcessCost::default()
+            }],
+            cpu: Nanos(100_000),
+            cpu_ns_per_message: Some(25_000.0),
+            switches_per_message: Some(1.25),
+            pss_bytes: 1 << 20,
+            peak_rss_bytes: 3 << 20,
+        },
+        open: Nanos(52_000),
+        matching: Nanos(310_000),
+        raw: vec![raw_sample(0), raw_sample(1)],
+        warnings: vec!["SCHED_FIFO not granted: needs CAP_SYS_NICE".into()],
+        warmup: Nanos::from_secs(1),
+        unsteady: true,
+        noise: HostNoise {
+            gaps: vec![gaps(0), gaps(1)],
+            line_ns: Some(182.5),
+            window: Some(load()),
+        },
+        disturbed: vec!["other processes took 20 % of CPUs 0 and 1 (rustc)".into()],
+        places: vec![
+            Place {
+                participant: 0,
+                since: Nanos::ZERO,
+                cpu: 1,
+            },
+            Place {
+                participant: 1,
+                since: Nanos(120_000_000),
+                cpu: 0,
+            },
+        ],
+    }
+}
+
+/// 12,300 ns twice, 12,306 ns and 25,000 ns, one message lost; two blocks.
+fn distribution() -> Distribution {
+    let text = |t: &str| HdrText(t.into());
+    Distribution {
+        total: text(TOTAL),
+        blocks: vec![text(FIRST), text(SECOND)],
+        n: 4,
+        infinite: 1,
+        saturated: 0,
+        sum: 61_906.0,
+        min: 12_300,
+        max: 25_000,
+    }
+}
+
+const TOTAL: &str = "HISTFAAAACh4nJNpmSzMwMDAzgABzFCaEch0M9ixgMH+A0Sg0YOFaa0AEwB02gXg";
+const FIRST: &str = "HISTFAAAACN4nJNpmSzMwMDAzAABMJoRyHQz2LGAwf4DRKDRgwUAXZ0FGw==";
+const SECOND: &str = "HISTFAAAACd4nJNpmSzMwMDAxgABzFCaEch0M9ixgMH+A0Sg2YNprQATAG+QBd0=";
+
+fn raw_sample(sequence: u64) -> RawSample {
+    let due = 1_000_000_000_000 + sequence * 1_000_000;
+    RawSample {
+        channel: 0,
+        receiver: 1,
+        sequence,
+        intended: Nanos(due),
+        sent: Nanos(due + 45),
+        arrival: Nanos(due + 12_345),
+    }
+}
+
+/// A failed trial.
+pub(crate) fn failed(id: TrialId, kind: FailureKind) -> TrialRecord {
+    TrialRecord {
+        outcome: Outcome::Failed {
+            kind,
+            step: "window".into(),
+            message: "the sink ended by signal 11 (SIGSEGV)".into(),
+            stderr: vec!["a last line".into()],
+        },
+        distributions: BTreeMap::new(),
+        counts: Counts::default(),
+        flows: Vec::new(),
+        throughput: Throughput::default(),
+        cost: Cost::default(),
+        raw: Vec::new(),
+        ..completed(id)
+    }
+}

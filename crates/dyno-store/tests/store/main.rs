@@ -1,0 +1,6 @@
+//! The run directory from outside: written, damaged, read, resumed, out of space, and old.
+
+mod example;
+mod full_disk;
+mod golden;
+mod run_directory;
