@@ -1,0 +1,87 @@
+//! Cells by their factors: which experiment of one run is the same question as that of another.
+
+use dyno_model::plan::{Against, Plan, Scheduling};
+use dyno_model::{
+    Access, Experiment, Metric, PayloadSize, Placement, Topology, Wait, Workload, WorkloadKind,
+};
+
+/// What makes two experiments of different runs the same question, but for the stack.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Factors {
+    pub(crate) name: String,
+    pub(crate) workload: Workload,
+    pub(crate) payload: PayloadSize,
+    pub(crate) wait: Wait,
+    pub(crate) access: Access,
+    pub(crate) placement: Placement,
+    pub(crate) topology: Topology,
+    pub(crate) scheduling: Scheduling,
+}
+
+impl Factors {
+    pub(crate) fn of(e: &Experiment) -> Factors {
+        Factors {
+            name: e.name.clone(),
+            workload: e.workload,
+            payload: e.payload,
+            wait: e.wait,
+            access: e.access,
+            placement: e.placement,
+            topology: e.topology,
+            scheduling: e.scheduling,
+        }
+    }
+
+    /// Name and every factor that is not the usual one: `one-way, stream 1 kHz, 64 B, block`.
+    pub(crate) fn text(&self) -> String {
+        let mut parts = vec![
+            self.name.clone(),
+            self.workload.to_string(),
+            self.payload.to_string(),
+            self.wait.to_string(),
+        ];
+        if self.access != Access::Stamp {
+            parts.push(format!("access {}", self.access));
+        }
+        if self.placement != Placement::Process {
+            parts.push(format!("placement {}", self.placement));
+        }
+        if self.topology != Topology::ONE_TO_ONE {
+            parts.push(self.topology.to_string());
+        }
+        if let Scheduling::Fifo(priority) = self.scheduling {
+            parts.push(format!("fifo {priority}"));
+        }
+        parts.join(", ")
+    }
+}
+
+/// Stack and factors of one experiment.
+pub(crate) fn label(e: &Experiment) -> String {
+    format!("{}: {}", e.stack, Factors::of(e).text())
+}
+
+/// The metrics that stand for a workload, the best first: those that tables show as headline.
+pub(crate) fn headline_candidates(kind: WorkloadKind) -> &'static [Metric] {
+    match kind {
+        WorkloadKind::PingPong => &[Metric::Rtt],
+        WorkloadKind::Stream | WorkloadKind::Flood | WorkloadKind::Burst => {
+            &[Metric::Response, Metric::Service]
+        }
+    }
+}
+
+/// Whether an experiment says something of this build and its stacks when it stands alone: the other
+/// side of `--against` another build does not, and that of `--against` the same is a repetition.
+pub(crate) fn is_own(plan: &Plan, e: &Experiment) -> bool {
+    match plan.against {
+        Some(Against::Same) => e.base.is_none(),
+        Some(Against::Build { .. }) => !plan.is_base(e.id),
+        Some(Against::Stack { .. }) | None => true,
+    }
+}
+
+/// Whether the stack of an experiment is a yardstick.
+pub(crate) fn is_floor(plan: &Plan, e: &Experiment) -> bool {
+    plan.stacks.get(&e.stack).is_some_and(|s| s.floor)
+}

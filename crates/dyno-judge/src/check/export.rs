@@ -1,0 +1,138 @@
+//! A check for programs: JSON and CSV. `docs/reference/judge-json.md` describes both.
+
+use super::limits::Bound;
+use super::{CheckReport, Checked, Status};
+use crate::export::{self, Cell, csv_line, json_text};
+use crate::figure::rank;
+use crate::number::exported;
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    format: u32,
+    kind: &'static str,
+    run: &'a str,
+    suite: &'a str,
+    started_unix_ms: u64,
+    limits: &'a str,
+    confidence: f64,
+    passed: usize,
+    failed: usize,
+    undecided: usize,
+    results: Vec<Row<'a>>,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    limit: &'a str,
+    status: &'static str,
+    #[serde(flatten)]
+    cell: Cell<'a>,
+    metric: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quantile: Option<String>,
+    required: String,
+    unit: &'static str,
+    bound: &'static str,
+    bound_value: Option<f64>,
+    #[serde(flatten)]
+    found: Option<Interval>,
+    reason: &'a str,
+    remarks: &'a [String],
+}
+
+/// `null` is infinite.
+#[derive(Serialize)]
+struct Interval {
+    value: Option<f64>,
+    lo: Option<f64>,
+    hi: Option<f64>,
+}
+
+impl CheckReport {
+    pub(super) fn json(&self) -> String {
+        json_text(&Document {
+            format: export::FORMAT,
+            kind: "check",
+            run: &self.run,
+            suite: &self.suite,
+            started_unix_ms: self.started_unix_ms,
+            limits: &self.limits,
+            confidence: self.confidence,
+            passed: self.count(Status::Pass),
+            failed: self.count(Status::Fail),
+            undecided: self.count(Status::Undecided),
+            results: self.results.iter().map(row).collect(),
+        })
+    }
+
+    pub(super) fn csv(&self) -> String {
+        let heads = [
+            "run",
+            "limit",
+            "status",
+            "experiment",
+            "stack",
+            "workload",
+            "payload_bytes",
+            "wait",
+            "required",
+            "unit",
+            "value",
+            "lo",
+            "hi",
+            "reason",
+        ];
+        let mut out = csv_line(heads.map(str::to_owned));
+        for r in &self.results {
+            let e = &r.experiment;
+            let mut fields = vec![
+                self.run.clone(),
+                r.limit.name.clone(),
+                r.status.as_str().to_owned(),
+                e.name.clone(),
+                e.stack.clone(),
+                e.workload.to_string(),
+                e.payload.bytes().to_string(),
+                e.wait.to_string(),
+                r.limit.required(),
+                r.limit.measure.unit().as_str().to_owned(),
+            ];
+            // pandas reads `inf`; an empty field is unknown.
+            let number = |v| exported(v).map_or_else(|| "inf".into(), |v: f64| v.to_string());
+            match r.found {
+                Some(f) => fields.extend([f.value, f.lo, f.hi].map(number)),
+                None => fields.extend(std::iter::repeat_n(String::new(), 3)),
+            }
+            fields.push(r.reason.clone());
+            out.push_str(&csv_line(fields));
+        }
+        out
+    }
+}
+
+fn row(r: &Checked) -> Row<'_> {
+    let (bound, value) = match r.limit.bound {
+        Bound::AtMost(v) => ("at_most", v),
+        Bound::AtLeast(v) => ("at_least", v),
+        Bound::AtMostCount(n) => ("at_most_count", n as f64),
+    };
+    Row {
+        limit: &r.limit.name,
+        status: r.status.as_str(),
+        cell: Cell::of(&r.experiment),
+        metric: r.limit.measure.word(),
+        quantile: r.limit.measure.quantile().map(rank),
+        required: r.limit.required(),
+        unit: r.limit.measure.unit().as_str(),
+        bound,
+        bound_value: exported(value),
+        found: r.found.map(|f| Interval {
+            value: exported(f.value),
+            lo: exported(f.lo),
+            hi: exported(f.hi),
+        }),
+        reason: &r.reason,
+        remarks: &r.remarks,
+    }
+}

@@ -1,0 +1,259 @@
+//! One limit against one experiment.
+
+use super::limits::{Bound, Limit, Measure};
+use super::{CheckOptions, Checked, Found, Status, loss};
+use crate::cell;
+use crate::figure::{Trials, rank};
+use crate::number::{Unit, about_equal, counted, latency};
+use dyno_model::record::{Outcome, Run};
+use dyno_model::{Experiment, Metric, TrialRecord};
+use dyno_stats::{Bootstrap, Estimate, Pairing, Quantile, quantile, quantile_ratio, ratio};
+
+/// More further trials than this are not named.
+const MOST_FURTHER_TRIALS: f64 = 10_000.0;
+
+/// What the trials alone say, before failures are looked at.
+pub(super) struct Finding {
+    pub(super) status: Status,
+    pub(super) found: Option<Found>,
+    pub(super) reason: String,
+}
+
+impl Finding {
+    pub(super) fn unknown(reason: impl Into<String>) -> Finding {
+        Finding {
+            status: Status::Undecided,
+            found: None,
+            reason: reason.into(),
+        }
+    }
+}
+
+/// Holds a limit against an experiment.
+pub(super) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions) -> Checked {
+    let metrics: &[Metric] = match limit.measure {
+        Measure::Latency(metric, _) => &[metric],
+        _ => cell::headline_candidates(e.workload.kind()),
+    };
+    let trials = Trials::read(run, e.id, metrics);
+    let mut finding = match trials.records() {
+        [] => Finding::unknown("no trial completed"),
+        records => match limit.measure {
+            Measure::Latency(metric, q) => of_latency(&trials, metric, q, limit, how),
+            Measure::XFloor(q) => of_floor(run, e, &trials, q, limit, how),
+            Measure::Loss => loss::judge(run, e, records, limit, how),
+            Measure::CpuPerMessage => each(records, limit, how, "no message arrived", |t| {
+                t.cost.cpu_ns_per_message
+            }),
+            Measure::Throughput => {
+                each(records, limit, how, "", |t| Some(t.throughput.delivered_hz))
+            }
+            Measure::Memory => each(records, limit, how, "", |t| Some(t.cost.pss_bytes as f64)),
+            Measure::FirstMessage => first_message(records, limit, how),
+        },
+    };
+    // A stack that fails in some trials keeps no limit, however good the others are.
+    let of_it = || run.trials_of(e.id);
+    let failed = of_it()
+        .filter(|t| matches!(t.outcome, Outcome::Failed { .. }))
+        .count();
+    if failed > 0 && finding.status == Status::Pass {
+        finding.status = Status::Undecided;
+        finding.reason = format!(
+            "{failed} of {} trials failed; the others would pass: {}",
+            of_it().count(),
+            finding.reason
+        );
+    }
+    Checked {
+        limit: limit.clone(),
+        experiment: e.clone(),
+        status: finding.status,
+        found: finding.found,
+        reason: finding.reason,
+        remarks: trials.remarks,
+    }
+}
+
+fn bootstrap(how: &CheckOptions) -> Bootstrap {
+    Bootstrap {
+        confidence: how.confidence,
+        ..Bootstrap::default()
+    }
+}
+
+fn of_latency(
+    trials: &Trials<'_>,
+    metric: Metric,
+    q: f64,
+    limit: &Limit,
+    how: &CheckOptions,
+) -> Finding {
+    if trials.metric().is_none() {
+        return Finding::unknown(format!("the trials hold no {metric}"));
+    }
+    match trials.all_samples() {
+        Err(reason) => Finding::unknown(reason),
+        Ok(samples) => match quantile(&samples, q, &bootstrap(how)) {
+            Quantile::Estimated(e) => interval(&e, limit, samples.len()),
+            Quantile::Refused { have, need } => Finding::unknown(format!(
+                "{} takes {need} samples, there are {have}: measure more or longer trials",
+                rank(q)
+            )),
+        },
+    }
+}
+
+fn of_floor(
+    run: &Run,
+    e: &Experiment,
+    trials: &Trials<'_>,
+    q: f64,
+    limit: &Limit,
+    how: &CheckOptions,
+) -> Finding {
+    let Some(floor) = e.floor else {
+        return Finding::unknown("no floor was measured under its conditions");
+    };
+    let Some(metric) = trials.metric() else {
+        return Finding::unknown("the trials hold no latencies");
+    };
+    let below = Trials::read(run, floor, &[metric]);
+    let both = trials
+        .all_samples()
+        .and_then(|own| Ok((own, below.all_samples().map_err(|r| format!("floor: {r}"))?)));
+    match both {
+        Err(reason) => Finding::unknown(reason),
+        Ok((_, floor)) if floor.is_empty() => Finding::unknown("no trial of its floor completed"),
+        Ok((own, floor)) => match quantile_ratio(&own, &floor, q, &bootstrap(how)) {
+            Some(e) => interval(&e, limit, own.len().min(floor.len())),
+            None => Finding::unknown(format!(
+                "there is no ratio: too few samples of it or of its floor for {}, or the floor lost \
+                 messages",
+                rank(q)
+            )),
+        },
+    }
+}
+
+/// The geometric mean over trials of one positive figure of each, with Student's interval on the
+/// logarithms.
+fn each(
+    records: &[&TrialRecord],
+    limit: &Limit,
+    how: &CheckOptions,
+    nothing: &str,
+    of: impl Fn(&TrialRecord) -> Option<f64>,
+) -> Finding {
+    let values: Vec<f64> = records.iter().filter_map(|t| of(t)).collect();
+    if values.is_empty() {
+        return Finding::unknown(nothing);
+    }
+    if values.contains(&0.0) {
+        return Finding::unknown(format!(
+            "{} is zero in a trial, which no ratio of limits knows; look at its trials",
+            limit.measure.text()
+        ));
+    }
+    if values.len() < 2 {
+        return Finding::unknown("an interval over trials takes two of them, there is one");
+    }
+    // Each figure over one: the ratio's interval is then that of the figures themselves.
+    let ones = vec![1.0; values.len()];
+    match ratio(&values, &ones, Pairing::Paired, how.confidence) {
+        Some(r) => interval(&r.estimate, limit, values.len()),
+        None => Finding::unknown("the trials' figures have no interval"),
+    }
+}
+
+/// Each trial starts once, so a trial that breaks the limit is a start that broke it: nothing passes
+/// beside it, whatever the mean.
+fn first_message(records: &[&TrialRecord], limit: &Limit, how: &CheckOptions) -> Finding {
+    let time = |t: &TrialRecord| t.open.saturating_add(t.matching).0 as f64;
+    let mut finding = each(records, limit, how, "", |t| Some(time(t)));
+    let slowest = records.iter().map(|t| time(t)).fold(0.0, f64::max);
+    if let Bound::AtMost(bound) = limit.bound
+        && slowest > bound
+        && finding.status == Status::Pass
+    {
+        finding.status = Status::Undecided;
+        finding.reason = format!(
+            "the mean keeps it, but the slowest start took {}",
+            Unit::Time.text(slowest)
+        );
+    }
+    finding
+}
+
+/// Judges an interval: pass if its bad end passes, fail if its good end fails.
+fn interval(e: &Estimate, limit: &Limit, trials: usize) -> Finding {
+    let [value, lo, hi] = [e.value, e.lo, e.hi].map(latency);
+    let found = Found { value, lo, hi };
+    let unit = limit.measure.unit();
+    // `bad` is the end towards the limit's wrong side.
+    let (bound, good, bad, least) = match limit.bound {
+        Bound::AtMost(bound) => (bound, lo, hi, false),
+        Bound::AtLeast(bound) => (bound, hi, lo, true),
+        Bound::AtMostCount(n) => (n as f64, lo, hi, false),
+    };
+    let keeps = |v: f64, b: f64| about_equal(v, b) || (v < b) != least;
+    // An end that rounds to the limit itself would read as if it were wrongly judged.
+    let text = |end: f64| match unit.text(end) == unit.text(bound) && !about_equal(end, bound) {
+        true => format!("{} ({} from it)", unit.text(end), apart(end, bound)),
+        false => unit.text(end),
+    };
+    let (status, reason) = if keeps(bad, bound) {
+        let reason = format!("the bad end of its interval, {}, keeps it", text(bad));
+        (Status::Pass, reason)
+    } else if !keeps(good, bound) {
+        let reason = format!(
+            "even the good end of its interval, {}, breaks it",
+            text(good)
+        );
+        (Status::Fail, reason)
+    } else {
+        // The end that must cross the limit for a decision.
+        let end = if keeps(value, bound) { bad } else { good };
+        (Status::Undecided, further(value, end, bound, trials, unit))
+    };
+    Finding {
+        status,
+        found: Some(found),
+        reason,
+    }
+}
+
+/// How many more trials would bring `end` to the limit, or how close the figure is to it. Widths of
+/// intervals shrink with the square root of the number of trials.
+fn further(value: f64, end: f64, bound: f64, trials: usize, unit: Unit) -> String {
+    let wide = (end / value).ln().abs();
+    let far = (bound / value).ln().abs();
+    let more = (trials as f64 * ((wide / far).powi(2) - 1.0))
+        .ceil()
+        .max(1.0);
+    if !value.is_finite() {
+        return "more messages were lost than this quantile allows, but not in all trials: measure \
+                more of them"
+            .into();
+    }
+    if end.is_infinite() {
+        return "lost messages leave its interval without an end: measure more trials".into();
+    }
+    if more <= MOST_FURTHER_TRIALS {
+        let more = counted(more as u64, "more trial");
+        return format!("its interval holds the limit; about {more} would decide");
+    }
+    if value <= 0.0 {
+        return "its interval holds the limit: measure more trials".into();
+    }
+    format!(
+        "too close to call: {} is {} from the limit",
+        unit.text(value),
+        apart(value, bound)
+    )
+}
+
+/// How far two positive figures are from each other, as a share of the smaller one.
+fn apart(a: f64, b: f64) -> String {
+    Unit::Share.text((a / b).ln().abs().exp_m1())
+}

@@ -1,0 +1,187 @@
+//! Losses: rare events that come in bursts, so they have an interval of their own.
+
+use super::judge::Finding;
+use super::limits::{Bound, Limit};
+use super::{CheckOptions, Found, Status};
+use crate::number::{Unit, latency, percent};
+use dyno_model::record::{Outcome, Run};
+use dyno_model::{Experiment, TrialRecord};
+use dyno_stats::{Pairing, ratio};
+
+/// All losses of the counted trials against the limit.
+pub(super) fn judge(
+    run: &Run,
+    e: &Experiment,
+    records: &[&TrialRecord],
+    limit: &Limit,
+    how: &CheckOptions,
+) -> Finding {
+    let sum = |of: fn(&TrialRecord) -> u64| {
+        records
+            .iter()
+            .map(|t| of(t))
+            .fold(0u64, u64::saturating_add)
+    };
+    let (lost, offered) = (sum(|t| t.counts.lost), sum(|t| t.counts.offered));
+    if offered == 0 {
+        return Finding::unknown("no message was offered");
+    }
+    let n = offered as f64;
+    let (lo, hi) = share(records, lost, offered, how.confidence);
+    let found = Some(Found {
+        value: lost as f64 / n,
+        lo,
+        hi,
+    });
+    let observed = match lost {
+        0 => format!("none of {offered} messages lost"),
+        _ => format!("{lost} of {offered} messages lost"),
+    };
+    let (status, reason) = match limit.bound {
+        Bound::AtMostCount(most) if lost > most => (Status::Fail, observed),
+        Bound::AtMostCount(0) => match lost_in_others(run, e, records) {
+            0 => (
+                Status::Pass,
+                format!("{observed}; {}", rule_of_three(n, how)),
+            ),
+            others => {
+                let reason = format!(
+                    "{observed} in the trials that count, but {others} in those left out because \
+                     the host disturbed them"
+                );
+                (Status::Undecided, reason)
+            }
+        },
+        Bound::AtMostCount(_) => (Status::Pass, observed),
+        Bound::AtMost(most) | Bound::AtLeast(most) => {
+            let text = |v| Unit::Share.text(v);
+            let ends = format!("{observed}; {} to {}", text(lo), text(hi));
+            if hi <= most {
+                (Status::Pass, format!("{ends}: the bad end keeps it"))
+            } else if lo > most {
+                (Status::Fail, format!("{ends}: even the good end breaks it"))
+            } else {
+                let reason = format!(
+                    "{ends}: the limit lies between; {}",
+                    further(lost, n, most, how)
+                );
+                (Status::Undecided, reason)
+            }
+        }
+    };
+    Finding {
+        status,
+        found,
+        reason,
+    }
+}
+
+/// With none lost of `n`, the true share is below `-ln(1 - confidence)/n`: 3/n at 95 % (Hanley &
+/// Lippman-Hand, "If nothing goes wrong, is everything all right?", JAMA 249, 1983).
+fn rule_of_three(n: f64, how: &CheckOptions) -> String {
+    let bound = (-(1.0 - how.confidence).ln() / n).min(1.0);
+    format!(
+        "at {} the true share is below {} (rule of three)",
+        percent(how.confidence),
+        Unit::Share.text(bound)
+    )
+}
+
+/// Messages that trials lost which do not count, because the host disturbed them.
+fn lost_in_others(run: &Run, e: &Experiment, records: &[&TrialRecord]) -> u64 {
+    run.trials_of(e.id)
+        .filter(|t| matches!(t.outcome, Outcome::Completed))
+        .filter(|t| !records.iter().any(|r| r.id == t.id))
+        .map(|t| t.counts.lost)
+        .fold(0, u64::saturating_add)
+}
+
+/// How much further to measure where nothing, or little, was lost.
+fn further(lost: u64, n: f64, most: f64, how: &CheckOptions) -> String {
+    let alpha = (1.0 - how.confidence) / 2.0;
+    if lost == 0 {
+        let needed = (-alpha.ln() / -(-most).ln_1p()).ceil();
+        return format!("with none lost it takes {needed:.0} messages in all");
+    }
+    format!(
+        "the share is {} the limit; measure more trials",
+        if lost as f64 / n <= most {
+            "below"
+        } else {
+            "above"
+        }
+    )
+}
+
+/// The interval of a share: Chernoff's bounds for independent losses (Hoeffding, JASA 58, 1963,
+/// theorem 1: `n·KL(p̂‖p) <= ln(2/(1-confidence))`; with none lost the exact one), united with
+/// Student's interval over the trials' own shares, because losses come in bursts.
+fn share(records: &[&TrialRecord], lost: u64, offered: u64, confidence: f64) -> (f64, f64) {
+    let n = offered as f64;
+    let p = lost as f64 / n;
+    let reach = (2.0 / (1.0 - confidence)).ln() / n;
+    let (mut lo, mut hi) = (
+        bisect(p, 0.0, |x| divergence(p, x) <= reach),
+        bisect(p, 1.0, |x| divergence(p, x) <= reach),
+    );
+    let own: Vec<f64> = records
+        .iter()
+        .filter(|t| t.counts.offered > 0)
+        .map(|t| t.counts.lost as f64 / t.counts.offered as f64)
+        .collect();
+    if lost > 0 {
+        // The interval of an arithmetic mean as that of the logarithms of its exponentials.
+        let exponentials: Vec<f64> = own.iter().map(|v| v.exp()).collect();
+        let ones = vec![1.0; own.len()];
+        if let Some(r) = ratio(&exponentials, &ones, Pairing::Paired, confidence) {
+            lo = lo.min(latency(r.estimate.lo).ln()).max(0.0);
+            hi = hi.max(latency(r.estimate.hi).ln()).min(1.0);
+        }
+    }
+    (lo, hi)
+}
+
+/// Kullback-Leibler divergence of two coins, in nats.
+fn divergence(p: f64, x: f64) -> f64 {
+    let term = |a: f64, b: f64| if a == 0.0 { 0.0 } else { a * (a / b).ln() };
+    term(p, x) + term(1.0 - p, 1.0 - x)
+}
+
+/// The point farthest from `inside`, towards `outside`, that `holds`; 200 halvings reach any double.
+fn bisect(inside: f64, outside: f64, holds: impl Fn(f64) -> bool) -> f64 {
+    if holds(outside) {
+        return outside;
+    }
+    let (mut a, mut b) = (inside, outside);
+    for _ in 0..200 {
+        let middle = f64::midpoint(a, b);
+        if holds(middle) {
+            a = middle;
+        } else {
+            b = middle;
+        }
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn with_none_lost_the_bound_is_that_of_the_rule_of_three() {
+        // One-sided 95 % is two-sided 90 %.
+        let (lo, hi) = share(&[], 0, 10_000, 0.90);
+        assert_eq!(lo, 0.0);
+        assert!((hi - 3.0 / 10_000.0).abs() < 1e-6, "{hi}");
+    }
+
+    #[test]
+    fn the_interval_is_wider_than_the_exact_one_and_not_by_much() {
+        // Clopper-Pearson at 95 % of 10 in 1,000: 0.004805 to 0.018314 (R's binom.test).
+        let (lo, hi) = share(&[], 10, 1_000, 0.95);
+        assert!(lo < 0.004_805 && lo > 0.003, "{lo}");
+        assert!(hi > 0.018_314 && hi < 0.024, "{hi}");
+        assert_eq!(share(&[], 50, 50, 0.95).1, 1.0);
+    }
+}

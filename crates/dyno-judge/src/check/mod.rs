@@ -1,0 +1,294 @@
+//! Requirements held against a run. A limit is passed only where the bad end of the figure's interval
+//! keeps it, and broken only where even the good end does not; everything between is undecided, which
+//! is not a pass. Where trials failed nothing is passed.
+
+mod export;
+mod judge;
+mod junit;
+mod limits;
+mod loss;
+mod render;
+mod source;
+
+pub use limits::{Bound, Limit, Limits, Measure, parse_quantile, parse_share};
+pub use source::{LimitsError, Problem};
+
+use crate::cell;
+use dyno_model::Experiment;
+use dyno_model::plan::Plan;
+use dyno_model::record::Run;
+use limits::{Chosen, Selector};
+use source::nearest;
+
+/// How limits are checked.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CheckOptions {
+    /// Confidence of each interval, such as 0.95.
+    pub confidence: f64,
+}
+
+impl Default for CheckOptions {
+    /// 95 %.
+    fn default() -> Self {
+        CheckOptions { confidence: 0.95 }
+    }
+}
+
+/// What came of one limit on one experiment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    /// The limit is kept, also by the bad end of the interval.
+    Pass,
+    /// It is broken, also by the good end.
+    Fail,
+    /// The trials do not tell. Not a pass.
+    Undecided,
+}
+
+impl Status {
+    /// `pass`, `fail` or `undecided`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Status::Pass => "pass",
+            Status::Fail => "fail",
+            Status::Undecided => "undecided",
+        }
+    }
+}
+
+/// A figure with its interval, in the unit of its measure; ends may be infinite.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Found {
+    /// The figure itself.
+    pub value: f64,
+    /// The lower end of its interval.
+    pub lo: f64,
+    /// The upper end.
+    pub hi: f64,
+}
+
+/// One limit held against one experiment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checked {
+    /// The limit.
+    pub limit: Limit,
+    /// The experiment.
+    pub experiment: Experiment,
+    /// What came of it.
+    pub status: Status,
+    /// What was measured; `None` where nothing can be said.
+    pub found: Option<Found>,
+    /// Why, in plain words.
+    pub reason: String,
+    /// What must be known of the trials.
+    pub remarks: Vec<String>,
+}
+
+/// All limits of a file held against a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckReport {
+    /// The run.
+    pub run: String,
+    /// Its suite.
+    pub suite: String,
+    /// When it started, in milliseconds since the Unix epoch.
+    pub started_unix_ms: u64,
+    /// The limits file.
+    pub limits: String,
+    /// Confidence of each interval.
+    pub confidence: f64,
+    /// Limit by limit, experiment by experiment.
+    pub results: Vec<Checked>,
+}
+
+impl CheckReport {
+    /// Number of results of a status.
+    pub fn count(&self, status: Status) -> usize {
+        self.results.iter().filter(|r| r.status == status).count()
+    }
+}
+
+/// Holds `limits` against `run`.
+///
+/// # Errors
+/// A selector, or a limit as a whole, that selects nothing in this run.
+pub fn check(run: &Run, limits: &Limits, how: &CheckOptions) -> Result<CheckReport, LimitsError> {
+    let plan = &run.manifest.plan;
+    let mut problems = Vec::new();
+    let mut selected = Vec::new();
+    for limit in &limits.limits {
+        let before = problems.len();
+        strangers(limits, limit, plan, &mut problems);
+        let chosen: Vec<&Experiment> = plan
+            .experiments
+            .iter()
+            .filter(|e| selects(limit, plan, e))
+            .collect();
+        if chosen.is_empty() && problems.len() == before {
+            let message = format!(
+                "the limit `{}` selects no experiment of this run",
+                limit.name
+            );
+            problems.push(
+                limits
+                    .source
+                    .problem(&limit.span, message)
+                    .label("this one")
+                    .help(nothing_selected(limit, plan)),
+            );
+        }
+        selected.extend(chosen.into_iter().map(|e| (limit, e)));
+    }
+    LimitsError::unless_empty(problems)?;
+    Ok(CheckReport {
+        run: run.manifest.id.clone(),
+        suite: plan.suite.clone(),
+        started_unix_ms: run.manifest.started_unix_ms,
+        limits: limits.name().to_owned(),
+        confidence: how.confidence,
+        results: selected
+            .into_iter()
+            .map(|(limit, e)| judge::judge(run, limit, e, how))
+            .collect(),
+    })
+}
+
+fn allows<T: PartialEq>(chosen: &[Chosen<T>], value: &T) -> bool {
+    chosen.is_empty() || chosen.iter().any(|c| c.value == *value)
+}
+
+/// Whether a limit is put on an experiment. Yardsticks and loopbacks are judged only where `stack`
+/// names them: nobody's requirement is meant for them.
+fn selects(limit: &Limit, plan: &Plan, e: &Experiment) -> bool {
+    let s = &limit.selector;
+    let stack = plan.stacks.get(&e.stack);
+    let yardstick = e.added || stack.is_some_and(|s| s.floor || s.loopback);
+    cell::is_own(plan, e)
+        && (!yardstick || !s.stack.is_empty())
+        && limit.measure.applies_to(e.workload.kind())
+        && allows(&s.suite, &plan.suite)
+        && allows(&s.experiment, &e.name)
+        && allows(&s.stack, &e.stack)
+        && allows(&s.workload, &e.workload.kind())
+        && allows(&s.payload, &e.payload)
+        && allows(&s.wait, &e.wait)
+}
+
+/// Notes every word of a limit's selectors that nothing in the run answers to.
+fn strangers(limits: &Limits, limit: &Limit, plan: &Plan, problems: &mut Vec<Problem>) {
+    let Selector {
+        suite,
+        experiment,
+        stack,
+        workload,
+        payload,
+        wait,
+    } = &limit.selector;
+    let mut note = |text: &str, span: &std::ops::Range<usize>, what: &str, all: Vec<String>| {
+        let mut all = all;
+        all.sort();
+        all.dedup();
+        let known: Vec<&str> = all.iter().map(String::as_str).collect();
+        let near = nearest(text, &known);
+        let mut help = format!("of this run: {}", known.join(", "));
+        let mut refusals = plan
+            .refused
+            .iter()
+            .filter(|r| r.stack == text || r.experiment == text);
+        if let Some(refused) = refusals.next() {
+            help = format!(
+                "it was refused when the run was planned: {}; {help}",
+                refused.reason
+            );
+        }
+        problems.push(
+            limits
+                .source
+                .problem(
+                    span,
+                    format!("no experiment of this run has the {what} `{text}`"),
+                )
+                .label(match near {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => "selects nothing".into(),
+                })
+                .help(help),
+        );
+    };
+    let all = || plan.experiments.iter().filter(|e| cell::is_own(plan, e));
+    for c in suite.iter().filter(|c| c.value != plan.suite) {
+        note(&c.text, &c.span, "suite", vec![plan.suite.clone()]);
+    }
+    for c in experiment
+        .iter()
+        .filter(|c| !all().any(|e| e.name == c.value))
+    {
+        note(
+            &c.text,
+            &c.span,
+            "name",
+            all().map(|e| e.name.clone()).collect(),
+        );
+    }
+    for c in stack.iter().filter(|c| !all().any(|e| e.stack == c.value)) {
+        note(
+            &c.text,
+            &c.span,
+            "stack",
+            all().map(|e| e.stack.clone()).collect(),
+        );
+    }
+    for c in workload
+        .iter()
+        .filter(|c| !all().any(|e| e.workload.kind() == c.value))
+    {
+        let known = all().map(|e| e.workload.kind().to_string()).collect();
+        note(&c.text, &c.span, "workload", known);
+    }
+    for c in payload
+        .iter()
+        .filter(|c| !all().any(|e| e.payload == c.value))
+    {
+        note(
+            &c.text,
+            &c.span,
+            "payload",
+            all().map(|e| e.payload.to_string()).collect(),
+        );
+    }
+    for c in wait.iter().filter(|c| !all().any(|e| e.wait == c.value)) {
+        note(
+            &c.text,
+            &c.span,
+            "wait",
+            all().map(|e| e.wait.to_string()).collect(),
+        );
+    }
+}
+
+/// Why a limit whose selectors all match something still selects nothing.
+fn nothing_selected(limit: &Limit, plan: &Plan) -> String {
+    let kinds = dyno_model::WorkloadKind::ALL;
+    let applicable: Vec<&str> = kinds
+        .iter()
+        .filter(|k| limit.measure.applies_to(**k))
+        .map(|k| k.as_str())
+        .collect();
+    let own = |e: &&Experiment| cell::is_own(plan, e);
+    let mut all = plan.experiments.iter().filter(own);
+    if !all.any(|e| limit.measure.applies_to(e.workload.kind())) {
+        return format!(
+            "`{}` is measured by the workloads {} only, and this run has none of them",
+            limit.measure.text(),
+            applicable.join(", ")
+        );
+    }
+    if limit.selector.stack.is_empty() {
+        "no experiment fits all of its selectors and its metric; floors and loopbacks are judged only \
+         where `stack` names them"
+            .into()
+    } else {
+        "each of its selectors fits something, but no experiment fits all of them and its metric"
+            .into()
+    }
+}

@@ -1,0 +1,103 @@
+//! A check for people: terminal, and a summary in Markdown for a job's page.
+
+use super::{CheckReport, Checked, Found, Status};
+use crate::cell;
+use crate::number::{counted, percent};
+use crate::page::{Page, Tone};
+use crate::when::utc;
+use dyno_report::{Format, RenderOptions};
+
+impl CheckReport {
+    /// The check as text, ended by a newline (CSV: by CR LF). JSON and CSV take no notice of `options`.
+    pub fn render(&self, format: Format, options: &RenderOptions) -> String {
+        match format {
+            Format::Table => self.page().text(options),
+            Format::Markdown => self.page().markdown(),
+            Format::Json => self.json(),
+            Format::Csv => self.csv(),
+        }
+    }
+
+    /// `3 passed, 1 failed, 0 undecided`.
+    pub fn counts(&self) -> String {
+        let [pass, fail, undecided] =
+            [Status::Pass, Status::Fail, Status::Undecided].map(|s| self.count(s));
+        format!("{pass} passed, {fail} failed, {undecided} undecided")
+    }
+
+    fn page(&self) -> Page {
+        let rows = self.results.iter().map(|r| {
+            let (tone, status) = match r.status {
+                Status::Pass => (Tone::Good, "PASS"),
+                Status::Fail => (Tone::Bad, "FAIL"),
+                Status::Undecided => (Tone::Unsure, "UNDECIDED"),
+            };
+            let cells = vec![
+                status.to_owned(),
+                r.limit.name.clone(),
+                cell::label(&r.experiment),
+                r.limit.required(),
+                r.found_text(),
+                r.reason.clone(),
+            ];
+            (tone, cells)
+        });
+        let remarks: Vec<String> = self
+            .results
+            .iter()
+            .flat_map(|r| {
+                let label = cell::label(&r.experiment);
+                r.remarks.iter().map(move |text| format!("{label}: {text}"))
+            })
+            .collect();
+        let mut page = Page {
+            title: format!("check: {}", self.counts()),
+            lead: vec![
+                format!(
+                    "run {} (suite {}), started {}, against {}",
+                    self.run,
+                    self.suite,
+                    utc(self.started_unix_ms),
+                    self.limits
+                ),
+                format!(
+                    "{}, each by its interval at {}: passed if its bad end keeps the limit, failed if \
+                     its good end breaks it; undecided is not a pass.",
+                    counted(self.results.len() as u64, "result"),
+                    percent(self.confidence)
+                ),
+            ],
+            heads: vec![
+                ("", false),
+                ("limit", false),
+                ("experiment", false),
+                ("required", false),
+                ("found", true),
+                ("why", false),
+            ],
+            rows: rows.collect(),
+            ..Page::default()
+        };
+        let mut unique: Vec<String> = Vec::new();
+        for remark in remarks {
+            if !unique.contains(&remark) {
+                unique.push(remark);
+            }
+        }
+        page.section("Remarks", unique);
+        page
+    }
+}
+
+impl Checked {
+    /// `1.20 ms [1.15 ms, 1.27 ms]`; a dash where nothing is known.
+    pub(super) fn found_text(&self) -> String {
+        match self.found {
+            None => "–".into(),
+            Some(Found { value, lo, hi }) => {
+                let text = |v| self.limit.measure.unit().text(v);
+                format!("{} [{}, {}]", text(value), text(lo), text(hi))
+            }
+        }
+    }
+}

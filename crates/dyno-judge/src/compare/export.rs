@@ -1,0 +1,233 @@
+//! A comparison for programs: JSON and CSV. `docs/reference/judge-json.md` describes both.
+
+use super::{ComparedCell, Comparison, Finding, Row, ends};
+use crate::export::{self, Cell, csv_line, json_text};
+use crate::number::exported;
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    format: u32,
+    kind: &'static str,
+    base: Side<'a>,
+    new: Side<'a>,
+    paired: bool,
+    confidence: f64,
+    confidence_each: Option<f64>,
+    statements: usize,
+    margin: f64,
+    differences: Vec<export::Difference<'a>>,
+    conclusion: Option<String>,
+    moved_floor: Option<Moved<'a>>,
+    cells: Vec<CellRows<'a>>,
+    left_out: Vec<LeftOut<'a>>,
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Side<'a> {
+    name: &'a str,
+    run: &'a str,
+    started_unix_ms: u64,
+}
+
+#[derive(Serialize)]
+struct Moved<'a> {
+    stack: &'a str,
+    ratio: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct LeftOut<'a> {
+    cell: &'a str,
+    reason: &'a str,
+}
+
+#[derive(Serialize)]
+struct CellRows<'a> {
+    base_stack: &'a str,
+    #[serde(flatten)]
+    cell: Cell<'a>,
+    floor: bool,
+    rows: Vec<JsonRow<'a>>,
+    remarks: &'a [String],
+}
+
+#[derive(Serialize)]
+struct JsonRow<'a> {
+    figure: String,
+    unit: &'static str,
+    verdict: &'static str,
+    #[serde(flatten)]
+    figures: Option<Figures>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+}
+
+/// `null` is infinite.
+#[derive(Serialize)]
+struct Figures {
+    text: String,
+    base: Option<f64>,
+    new: Option<f64>,
+    ratio: Option<f64>,
+    lo: Option<f64>,
+    hi: Option<f64>,
+    base_trials: usize,
+    new_trials: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    more_trials: Option<u64>,
+}
+
+impl Comparison {
+    pub(super) fn json(&self) -> String {
+        json_text(&Document {
+            format: export::FORMAT,
+            kind: "compare",
+            base: Side::of(&self.base),
+            new: Side::of(&self.new),
+            paired: self.paired,
+            confidence: self.options.confidence,
+            confidence_each: exported(self.each),
+            statements: self.statements,
+            margin: self.options.margin,
+            differences: export::differences(&self.differences),
+            conclusion: crate::difference::conclusion(&self.differences),
+            moved_floor: self.moved.as_ref().map(|m| Moved {
+                stack: &m.stack,
+                ratio: exported(m.ratio),
+            }),
+            cells: self.cells.iter().map(|c| self.cell_rows(c)).collect(),
+            left_out: self
+                .left_out
+                .iter()
+                .map(|l| LeftOut {
+                    cell: &l.cell,
+                    reason: &l.reason,
+                })
+                .collect(),
+            notes: &self.notes,
+        })
+    }
+
+    fn cell_rows<'a>(&self, cell: &'a ComparedCell) -> CellRows<'a> {
+        CellRows {
+            base_stack: &cell.base.stack,
+            cell: Cell::of(&cell.new),
+            floor: cell.is_floor,
+            rows: cell.rows.iter().map(|row| self.json_row(row)).collect(),
+            remarks: &cell.remarks,
+        }
+    }
+
+    fn json_row<'a>(&self, row: &'a Row) -> JsonRow<'a> {
+        let figures = row.result.as_ref().ok().map(|c| {
+            let (value, lo, hi) = ends(&c.ratio);
+            Figures {
+                text: self.verdict(row.figure, c),
+                base: exported(c.base),
+                new: exported(c.new),
+                ratio: exported(value),
+                lo: exported(lo),
+                hi: exported(hi),
+                new_trials: c.ratio.n.0,
+                base_trials: c.ratio.n.1,
+                more_trials: match c.finding {
+                    Finding::Undecided { more } => more,
+                    _ => None,
+                },
+            }
+        });
+        JsonRow {
+            figure: row.figure.name(),
+            unit: row.figure.unit().as_str(),
+            verdict: row.word(),
+            figures,
+            reason: row.result.as_ref().err().map(String::as_str),
+        }
+    }
+
+    pub(super) fn csv(&self) -> String {
+        let heads = [
+            "base_run",
+            "new_run",
+            "experiment",
+            "base_stack",
+            "stack",
+            "workload",
+            "payload_bytes",
+            "wait",
+            "access",
+            "placement",
+            "topology",
+            "figure",
+            "unit",
+            "verdict",
+            "base",
+            "new",
+            "ratio",
+            "lo",
+            "hi",
+            "base_trials",
+            "new_trials",
+            "more_trials",
+            "reason",
+        ];
+        let mut out = csv_line(heads.map(str::to_owned));
+        for cell in &self.cells {
+            for row in &cell.rows {
+                out.push_str(&csv_line(self.csv_row(cell, row)));
+            }
+        }
+        out
+    }
+
+    fn csv_row(&self, cell: &ComparedCell, row: &Row) -> Vec<String> {
+        let e = &cell.new;
+        let mut fields = vec![
+            self.base.run.clone(),
+            self.new.run.clone(),
+            e.name.clone(),
+            cell.base.stack.clone(),
+            e.stack.clone(),
+            e.workload.to_string(),
+            e.payload.bytes().to_string(),
+            e.wait.to_string(),
+            e.access.to_string(),
+            e.placement.to_string(),
+            e.topology.to_string(),
+            row.figure.name(),
+            row.figure.unit().as_str().to_owned(),
+            row.word().to_owned(),
+        ];
+        match &row.result {
+            Ok(c) => {
+                let (value, lo, hi) = ends(&c.ratio);
+                // pandas reads `inf`.
+                let number = |v| exported(v).map_or_else(|| "inf".into(), |v: f64| v.to_string());
+                fields.extend([c.base, c.new, value, lo, hi].map(number));
+                fields.extend([c.ratio.n.1, c.ratio.n.0].map(|n| n.to_string()));
+                fields.push(match c.finding {
+                    Finding::Undecided { more: Some(more) } => more.to_string(),
+                    _ => String::new(),
+                });
+                fields.push(String::new());
+            }
+            Err(reason) => {
+                fields.extend(std::iter::repeat_n(String::new(), 8));
+                fields.push(reason.clone());
+            }
+        }
+        fields
+    }
+}
+
+impl<'a> Side<'a> {
+    fn of(side: &'a super::Side) -> Side<'a> {
+        Side {
+            name: &side.name,
+            run: &side.run,
+            started_unix_ms: side.started_unix_ms,
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Which experiments of two runs belong together.
+
+use super::LeftOut;
+use crate::cell::{self, Factors};
+use dyno_model::Experiment;
+use dyno_model::plan::Plan;
+use std::collections::BTreeSet;
+
+/// Cells of both plans, and those of one only.
+pub(super) struct Matched<'a> {
+    /// Base, new.
+    pub(super) pairs: Vec<(&'a Experiment, &'a Experiment)>,
+    pub(super) left_out: Vec<LeftOut>,
+}
+
+/// The stack of each plan that the other has not, if each has exactly one: then stacks are what is
+/// compared. Yardsticks are passed over where that makes the choice unique.
+pub(super) fn one_stack_each(base: &Plan, new: &Plan) -> Option<(String, String)> {
+    let stacks = |plan: &Plan, floors: bool| -> BTreeSet<String> {
+        let own = plan.experiments.iter().filter(|e| cell::is_own(plan, e));
+        own.filter(|e| floors || !cell::is_floor(plan, e))
+            .map(|e| e.stack.clone())
+            .collect()
+    };
+    [true, false].into_iter().find_map(|floors| {
+        let (a, b) = (stacks(base, floors), stacks(new, floors));
+        let only = |x: &BTreeSet<String>, y: &BTreeSet<String>| {
+            let mut only = x.difference(y);
+            match (only.next(), only.next()) {
+                (Some(one), None) => Some(one.clone()),
+                _ => None,
+            }
+        };
+        Some((only(&a, &b)?, only(&b, &a)?))
+    })
+}
+
+/// Matches cells by factors and stack, in the order of the new plan. Cells that agree in all of that
+/// (they differ in their window, say) are matched in the order of their suites. `stacks`: these two
+/// stand for each other.
+pub(super) fn match_cells<'a>(
+    base: &'a Plan,
+    new: &'a Plan,
+    stacks: Option<&(String, String)>,
+) -> Matched<'a> {
+    let own = |plan: &'a Plan| -> Vec<&'a Experiment> {
+        let all = plan.experiments.iter();
+        all.filter(|e| cell::is_own(plan, e)).collect()
+    };
+    let counterpart = |stack: &str| match stacks {
+        Some((old, young)) if young == stack => old.clone(),
+        _ => stack.to_owned(),
+    };
+    let mut rest = own(base);
+    let mut pairs = Vec::new();
+    let mut left_out = Vec::new();
+    for e in own(new) {
+        let stack = counterpart(&e.stack);
+        let factors = Factors::of(e);
+        let found = rest
+            .iter()
+            .position(|x| x.stack == stack && Factors::of(x) == factors);
+        match found {
+            Some(i) => pairs.push((rest.remove(i), e)),
+            None => left_out.push(one_sided(e, ["new run", "base"], base, &stack)),
+        }
+    }
+    let back = |stack: &str| match stacks {
+        Some((old, young)) if old == stack => young.clone(),
+        _ => stack.to_owned(),
+    };
+    for e in rest {
+        left_out.push(one_sided(e, ["base", "new run"], new, &back(&e.stack)));
+    }
+    Matched { pairs, left_out }
+}
+
+/// A cell of the first side alone, with the reason for which the plan of the other refused it, if it
+/// did.
+fn one_sided(e: &Experiment, [one, other]: [&str; 2], plan: &Plan, stack: &str) -> LeftOut {
+    let mut refused = plan.refused.iter();
+    let refusal = refused.find(|r| r.experiment == e.name && r.stack == stack);
+    LeftOut {
+        cell: cell::label(e),
+        reason: match refusal {
+            Some(r) => format!(
+                "only the {one} has it; the {other} refused it ({}): {}",
+                r.factors, r.reason
+            ),
+            None => format!("only the {one} has it"),
+        },
+    }
+}

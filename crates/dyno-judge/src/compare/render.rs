@@ -1,0 +1,222 @@
+//! A comparison for people: terminal and Markdown.
+
+use super::{Compared, ComparedCell, Comparison, Finding, MovedFloor, Row, ends};
+use crate::cell::Factors;
+use crate::difference::{Aspect, conclusion};
+use crate::figure::Figure;
+use crate::number::{counted, percent, ratio, sig3};
+use crate::page::{Page, Tone};
+use crate::when::utc;
+use dyno_report::{Format, RenderOptions};
+
+impl Comparison {
+    /// The comparison as text, ended by a newline (CSV: by CR LF). JSON and CSV take no notice of
+    /// `options`.
+    pub fn render(&self, format: Format, options: &RenderOptions) -> String {
+        match format {
+            Format::Table => self.page().text(options),
+            Format::Markdown => self.page().markdown(),
+            Format::Json => self.json(),
+            Format::Csv => self.csv(),
+        }
+    }
+
+    /// The verdict on a row in words.
+    pub(crate) fn verdict(&self, figure: Figure, compared: &Compared) -> String {
+        let (lower, higher) = match figure {
+            Figure::Quantile { .. } => ("faster", "slower"),
+            Figure::Delivered => ("less", "more"),
+            Figure::CpuPerMessage => ("cheaper", "dearer"),
+        };
+        let what = if self.paired { "pair" } else { "trial" };
+        match compared.finding {
+            Finding::Lower => lower.into(),
+            Finding::Higher => higher.into(),
+            Finding::Same => format!("same within {}", percent(self.options.margin)),
+            Finding::Undecided { more: Some(1) } => format!("undecided: needs 1 more {what}"),
+            Finding::Undecided { more: Some(more) } => {
+                format!("undecided: needs {more} more {what}s")
+            }
+            Finding::Undecided { more: None } => {
+                format!("undecided: no telling how many more {what}s it needs")
+            }
+            Finding::MachineMoved => match &self.moved {
+                Some(moved) => format!(
+                    "undecided: {} moved ({}); measure both interleaved with --against",
+                    self.suspect(),
+                    floor(moved)
+                ),
+                None => "undecided: the machine itself moved".into(),
+            },
+        }
+    }
+
+    /// What a moved floor points to.
+    fn suspect(&self) -> &'static str {
+        let dyno = self.differences.iter().any(|d| d.aspect == Aspect::Dyno);
+        match dyno {
+            true => "the machine or Dyno itself",
+            false => "the machine itself",
+        }
+    }
+
+    fn page(&self) -> Page {
+        let mut page = Page {
+            title: format!("compare: {} → {}", self.base.name, self.new.name),
+            lead: self.lead(),
+            heads: vec![
+                ("cell", false),
+                ("figure", false),
+                ("base", true),
+                ("new", true),
+                ("new/base", true),
+                ("verdict", false),
+            ],
+            nothing: "Nothing to compare.".into(),
+            ..Page::default()
+        };
+        let common = self.common();
+        let (mut remarks, mut refused) = (Vec::new(), Vec::new());
+        for cell in &self.cells {
+            let label = self.label(cell, common.is_some());
+            let mut shown = label.clone();
+            for row in &cell.rows {
+                if let Ok(compared) = &row.result {
+                    // The label stands in the cell's first row alone.
+                    let label = std::mem::take(&mut shown);
+                    page.rows.push(self.row(label, row.figure, compared));
+                }
+            }
+            refused.extend(refusals(&label, &cell.rows));
+            remarks.extend(cell.remarks.iter().map(|r| format!("{label}: {r}")));
+        }
+        let left_out = self.left_out.iter();
+        let left_out = left_out.map(|l| format!("{}: {}", l.cell, l.reason));
+        page.section("Cells left out", left_out.collect());
+        page.section("Figures left out", refused);
+        page.section("Remarks", remarks);
+        page.section("Notes", self.notes.clone());
+        page
+    }
+
+    fn lead(&self) -> Vec<String> {
+        let mut lead = Vec::new();
+        for (role, side) in [("base", &self.base), ("new", &self.new)] {
+            let run = match side.name == side.run {
+                true => String::new(),
+                false => format!(" in run {}", side.run),
+            };
+            let at = utc(side.started_unix_ms);
+            lead.push(format!("{role}: {}{run}, started {at}", side.name));
+        }
+        match self.differences.as_slice() {
+            [] => lead.push("What differs: nothing that is recorded".into()),
+            some => {
+                let all: Vec<String> = some.iter().map(|d| d.text()).collect();
+                lead.push(format!("What differs: {}", all.join(" · ")));
+            }
+        }
+        lead.extend(conclusion(&self.differences));
+        if let Some(moved) = &self.moved {
+            lead.push(format!(
+                "The floor {} itself moved between the two runs ({}): what differs beyond the margin \
+                 is undecided",
+                moved.stack,
+                floor(moved)
+            ));
+        }
+        if let Some(factors) = self.common() {
+            lead.push(format!("Conditions: {}", factors.text()));
+        }
+        let how = match self.paired {
+            true => {
+                "Trials of both sides were measured next to each other and are compared in pairs."
+            }
+            false => "Trials of the two runs are independent.",
+        };
+        lead.push(format!(
+            "{how} The intervals of all {} hold together at {} ({} each).",
+            counted(self.statements as u64, "ratio"),
+            percent(self.options.confidence),
+            percent(self.each)
+        ));
+        lead
+    }
+
+    /// The factors that all cells share, where they do.
+    fn common(&self) -> Option<Factors> {
+        let mut all = self.cells.iter().map(|c| Factors::of(&c.new));
+        let first = all.next()?;
+        all.all(|f| f == first).then_some(first)
+    }
+
+    fn label(&self, cell: &ComparedCell, common: bool) -> String {
+        let stack = match cell.base.stack == cell.new.stack {
+            true => cell.new.stack.clone(),
+            false => format!("{} → {}", cell.base.stack, cell.new.stack),
+        };
+        let mark = if cell.is_floor { " (floor)" } else { "" };
+        match common {
+            true => format!("{stack}{mark}"),
+            false => format!("{stack}{mark}: {}", Factors::of(&cell.new).text()),
+        }
+    }
+
+    fn row(&self, label: String, figure: Figure, compared: &Compared) -> (Tone, Vec<String>) {
+        let tone = match (compared.finding, figure) {
+            (Finding::Same, _) => Tone::Plain,
+            (Finding::Undecided { .. } | Finding::MachineMoved, _) => Tone::Unsure,
+            (Finding::Lower, Figure::Delivered) => Tone::Bad,
+            (Finding::Higher, Figure::Delivered) => Tone::Good,
+            (Finding::Lower, _) => Tone::Good,
+            (Finding::Higher, _) => Tone::Bad,
+        };
+        let (value, lo, hi) = ends(&compared.ratio);
+        let unit = figure.unit();
+        let cells = vec![
+            label,
+            figure.text(),
+            unit.text(compared.base),
+            unit.text(compared.new),
+            ratio(value, lo, hi),
+            self.verdict(figure, compared),
+        ];
+        (tone, cells)
+    }
+}
+
+/// The figures of a cell that have no ratio, those of one reason together.
+fn refusals(label: &str, rows: &[Row]) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for row in rows {
+        let Err(reason) = &row.result else { continue };
+        match reasons.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, figures)) => figures.push(row.figure.text()),
+            None => reasons.push((reason, vec![row.figure.text()])),
+        }
+    }
+    let one = |(reason, figures): (&str, Vec<String>)| {
+        format!("{label} ({}): {reason}", figures.join(", "))
+    };
+    reasons.into_iter().map(one).collect()
+}
+
+fn floor(moved: &MovedFloor) -> String {
+    format!("floor ×{}", sig3(moved.ratio))
+}
+
+impl Row {
+    /// The word for programs: `lower`, `higher`, `same`, `undecided`, `machine-moved`, `left-out`.
+    pub(crate) fn word(&self) -> &'static str {
+        match &self.result {
+            Err(_) => "left-out",
+            Ok(compared) => match compared.finding {
+                Finding::Lower => "lower",
+                Finding::Higher => "higher",
+                Finding::Same => "same",
+                Finding::Undecided { .. } => "undecided",
+                Finding::MachineMoved => "machine-moved",
+            },
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! What differs between two runs, so that a difference in their figures is put down to the right
+//! thing, or to none.
+
+use dyno_model::plan::{Extent, Plan};
+use dyno_model::record::{Environment, RunManifest};
+use dyno_model::{AdapterDescription, Experiment, Options};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The kinds of things that can differ; two different kinds cannot be told apart by their effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Aspect {
+    /// The stack, its options, or the version of its library.
+    Stack,
+    /// Dyno itself: its version or how it was built.
+    Dyno,
+    /// The kernel, its command line and settings that it shows.
+    Kernel,
+    /// The machine.
+    Host,
+    /// Where the run took place.
+    Testbed,
+    /// What was asked for: windows, warm-up, CPUs, memory locking.
+    Suite,
+    /// Resource limits.
+    Limits,
+}
+
+impl Aspect {
+    /// As tables print it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Aspect::Stack => "stack",
+            Aspect::Dyno => "Dyno",
+            Aspect::Kernel => "kernel",
+            Aspect::Host => "host",
+            Aspect::Testbed => "testbed",
+            Aspect::Suite => "suite",
+            Aspect::Limits => "limits",
+        }
+    }
+}
+
+/// One thing that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// Which kind of thing.
+    pub aspect: Aspect,
+    /// What of it, such as `version of adapter zenoh`.
+    pub what: String,
+    /// In the base, or before.
+    pub base: String,
+    /// In the new run, or after.
+    pub new: String,
+}
+
+impl Difference {
+    pub(crate) fn text(&self) -> String {
+        let shown = |text: &str| match text.is_empty() {
+            true => "(none)".to_owned(),
+            false => text.to_owned(),
+        };
+        format!(
+            "{}: {} → {}",
+            self.what,
+            shown(&self.base),
+            shown(&self.new)
+        )
+    }
+}
+
+/// In plain words what the differences allow to conclude.
+pub(crate) fn conclusion(differences: &[Difference]) -> Option<String> {
+    let aspects: BTreeSet<Aspect> = differences.iter().map(|d| d.aspect).collect();
+    if aspects.len() < 2 {
+        return None;
+    }
+    let names: Vec<&str> = aspects.iter().map(|a| a.as_str()).collect();
+    Some(format!(
+        "{} things differ ({}): what is faster or slower cannot be put down to one of them",
+        names.len(),
+        names.join(", ")
+    ))
+}
+
+/// Collects differences; equal texts are none.
+#[derive(Debug, Default)]
+pub(crate) struct Differences(pub(crate) Vec<Difference>);
+
+impl Differences {
+    pub(crate) fn note(
+        &mut self,
+        aspect: Aspect,
+        what: impl Into<String>,
+        base: impl Into<String>,
+        new: impl Into<String>,
+    ) {
+        let found = Difference {
+            aspect,
+            what: what.into(),
+            base: base.into(),
+            new: new.into(),
+        };
+        if found.base != found.new && !self.0.contains(&found) {
+            self.0.push(found);
+        }
+    }
+
+    fn maps<K: Ord + ToString, V: ToString>(
+        &mut self,
+        aspect: Aspect,
+        lead: &str,
+        base: &BTreeMap<K, V>,
+        new: &BTreeMap<K, V>,
+    ) {
+        let keys: BTreeSet<&K> = base.keys().chain(new.keys()).collect();
+        for key in keys {
+            let text = |map: &BTreeMap<K, V>| map.get(key).map_or_else(String::new, V::to_string);
+            self.note(
+                aspect,
+                format!("{lead}{}", key.to_string()),
+                text(base),
+                text(new),
+            );
+        }
+    }
+
+    /// Machine, kernel, build and limits.
+    pub(crate) fn environments(&mut self, base: &Environment, new: &Environment) {
+        use Aspect::{Dyno, Host, Kernel, Limits};
+        let list = |cpus: &[u32]| {
+            let all: Vec<String> = cpus.iter().map(u32::to_string).collect();
+            all.join(",")
+        };
+        let hypervisor = |e: &Environment| e.hypervisor.clone().unwrap_or_default();
+        // The kernel's own estimate of the memory moves by its reserves; a GiB is another machine.
+        let memory = |e: &Environment| format!("{} GiB", (e.memory_bytes + (1 << 29)) >> 30);
+        self.note(
+            Dyno,
+            "version of Dyno",
+            &base.dyno_version,
+            &new.dyno_version,
+        );
+        self.note(
+            Dyno,
+            "build profile",
+            &base.build_profile,
+            &new.build_profile,
+        );
+        self.note(Kernel, "kernel", &base.kernel, &new.kernel);
+        self.note(
+            Kernel,
+            "kernel command line",
+            &base.kernel_cmdline,
+            &new.kernel_cmdline,
+        );
+        self.note(
+            Kernel,
+            "kernel clock source",
+            &base.clock_source,
+            &new.clock_source,
+        );
+        self.maps(Kernel, "mitigation ", &base.mitigations, &new.mitigations);
+        self.note(Host, "host", &base.host, &new.host);
+        self.note(Host, "CPU", &base.cpu_model, &new.cpu_model);
+        self.note(
+            Host,
+            "CPUs that may be used",
+            list(&base.cpus),
+            list(&new.cpus),
+        );
+        self.note(Host, "memory", memory(base), memory(new));
+        self.note(Host, "hypervisor", hypervisor(base), hypervisor(new));
+        self.note(
+            Host,
+            "clock of stamps",
+            &base.clock.source,
+            &new.clock.source,
+        );
+        self.maps(Host, "governor of CPU ", &base.governors, &new.governors);
+        // How much of shared memory is free changes from minute to minute and limits nothing by itself.
+        let lasting = |limits: &BTreeMap<String, String>| -> BTreeMap<String, String> {
+            let kept = limits.iter().filter(|(name, _)| !name.ends_with(" free"));
+            kept.map(|(k, v)| (k.clone(), v.clone())).collect()
+        };
+        self.maps(Limits, "", &lasting(&base.limits), &lasting(&new.limits));
+    }
+
+    /// The versions of the adapters that both runs used. Kernel mechanisms carry the kernel's
+    /// release as their version and parts of Dyno that of Dyno: those differences are named there.
+    pub(crate) fn adapters<'a>(
+        &mut self,
+        base: &RunFacts<'a>,
+        new: &RunFacts<'a>,
+        used: impl Fn(&str) -> bool,
+    ) {
+        for a in base.adapters.iter().filter(|a| used(&a.name)) {
+            let Some(b) = new.adapters.iter().find(|b| b.name == a.name) else {
+                continue;
+            };
+            if !base.speaks_of(&a.version) || !new.speaks_of(&b.version) {
+                let what = format!("version of adapter {}", a.name);
+                self.note(Aspect::Stack, what, &a.version, &b.version);
+            }
+        }
+    }
+
+    /// The options of a stack that both runs have.
+    pub(crate) fn stack_options(&mut self, base: &Plan, new: &Plan, name: &str) {
+        let (Some(a), Some(b)) = (base.stacks.get(name), new.stacks.get(name)) else {
+            return;
+        };
+        self.note(
+            Aspect::Stack,
+            format!("adapter of stack {name}"),
+            &a.adapter,
+            &b.adapter,
+        );
+        self.note(
+            Aspect::Stack,
+            format!("options of stack {name}"),
+            options(&a.options),
+            options(&b.options),
+        );
+    }
+
+    /// What the suite asked for beyond the factors, where two cells of the same factors differ.
+    pub(crate) fn parameters(&mut self, base: &Experiment, new: &Experiment) {
+        let lead = |what: &str| format!("{what} of {}", base.name);
+        let cpus = |e: &Experiment| match e.cpus.is_empty() {
+            true => "not pinned".to_owned(),
+            false => format!("{:?}", e.cpus),
+        };
+        let settle = |e: &Experiment| e.settle.map_or_else(String::new, |n| n.to_string());
+        let mut note = |what, a: String, b: String| self.note(Aspect::Suite, lead(what), a, b);
+        note("window", extent(&base.window), extent(&new.window));
+        note("warm-up", extent(&base.warmup), extent(&new.warmup));
+        note("longest warm-up", settle(base), settle(new));
+        note("drain", base.drain.to_string(), new.drain.to_string());
+        note("CPUs", cpus(base), cpus(new));
+        note(
+            "memory locking",
+            base.mlock.to_string(),
+            new.mlock.to_string(),
+        );
+    }
+}
+
+/// What of a manifest says which software was measured.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RunFacts<'a> {
+    pub(crate) environment: &'a Environment,
+    pub(crate) adapters: &'a [AdapterDescription],
+}
+
+impl<'a> RunFacts<'a> {
+    pub(crate) fn of(manifest: &'a RunManifest) -> RunFacts<'a> {
+        RunFacts {
+            environment: &manifest.environment,
+            adapters: &manifest.adapters,
+        }
+    }
+
+    /// Whether a version is that of the kernel or of Dyno itself.
+    fn speaks_of(&self, version: &str) -> bool {
+        let kernel = &self.environment.kernel;
+        kernel.split_whitespace().any(|word| word == version)
+            || version == self.environment.dyno_version
+    }
+}
+
+fn extent(extent: &Extent) -> String {
+    match extent {
+        Extent::Duration(d) => d.to_string(),
+        Extent::Messages(n) => format!("{n} messages"),
+    }
+}
+
+/// `a = 1, b = "x"`.
+pub(crate) fn options(options: &Options) -> String {
+    let all: Vec<String> = options.iter().map(|(k, v)| format!("{k} = {v}")).collect();
+    all.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment() -> Environment {
+        Environment {
+            dyno_version: "0.1.0".into(),
+            kernel: "6.12.0 #1 SMP".into(),
+            ..Environment::default()
+        }
+    }
+
+    #[test]
+    fn equal_environments_do_not_differ() {
+        let mut found = Differences::default();
+        found.environments(&environment(), &environment());
+        assert_eq!(found.0, []);
+        assert_eq!(conclusion(&found.0), None);
+    }
+
+    #[test]
+    fn two_kinds_of_differences_forbid_a_conclusion_and_one_does_not() {
+        let mut found = Differences::default();
+        let new = Environment {
+            kernel: "6.13.0 #1 SMP".into(),
+            kernel_cmdline: "quiet".into(),
+            ..environment()
+        };
+        found.environments(&environment(), &new);
+        assert_eq!(found.0.len(), 2);
+        assert_eq!(conclusion(&found.0), None);
+        let newer = Environment {
+            limits: BTreeMap::from([("nofile".into(), "1024".into())]),
+            ..new
+        };
+        let mut found = Differences::default();
+        found.environments(&environment(), &newer);
+        let text = conclusion(&found.0).unwrap();
+        assert!(text.contains("kernel, limits") && text.contains("cannot be put down"));
+        assert_eq!(found.0[2].text(), "nofile: (none) → 1024");
+    }
+
+    #[test]
+    fn the_kernel_mechanisms_version_is_no_second_difference() {
+        let adapter = |name: &str, version: &str| AdapterDescription {
+            name: name.into(),
+            version: version.into(),
+            summary: String::new(),
+            capabilities: serde_json::from_str(
+                r#"{"loan":false,"waits":[],"reliable":true,"best_effort":false,
+                "request_response":false,"placements":[],"max_message":null,
+                "fragments_above":null,"max_receivers":null,"loopback":false}"#,
+            )
+            .unwrap(),
+            options: Vec::new(),
+            unavailable: None,
+        };
+        let new = Environment {
+            kernel: "6.13.0 #1 SMP".into(),
+            ..environment()
+        };
+        let (old, young) = (
+            [adapter("pipe", "6.12.0"), adapter("zenoh", "1.5.0")],
+            [adapter("pipe", "6.13.0"), adapter("zenoh", "1.6.0")],
+        );
+        let base = environment();
+        let mut found = Differences::default();
+        found.adapters(
+            &RunFacts {
+                environment: &base,
+                adapters: &old,
+            },
+            &RunFacts {
+                environment: &new,
+                adapters: &young,
+            },
+            |_| true,
+        );
+        assert_eq!(found.0.len(), 1, "{:?}", found.0);
+        assert_eq!(found.0[0].what, "version of adapter zenoh");
+    }
+}

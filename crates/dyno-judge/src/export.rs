@@ -1,0 +1,75 @@
+//! What the exports of all judgements share. `docs/reference/judge-json.md` describes them: fields are
+//! added, never renamed or removed, without a new [`FORMAT`].
+
+use crate::difference;
+use dyno_model::Experiment;
+use serde::Serialize;
+
+/// The version of the JSON of `dyno compare`, `dyno check` and `dyno trend`: its field `format`.
+pub const FORMAT: u32 = 1;
+
+/// Indented, ended by a newline.
+pub(crate) fn json_text(document: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(document)
+        .expect("all map keys are strings and no field's Serialize fails");
+    text.push('\n');
+    text
+}
+
+/// One record, ended by CR LF. Fields with a separator, a quote or a line break are quoted (RFC
+/// 4180, section 2).
+pub(crate) fn csv_line(fields: impl IntoIterator<Item = String>) -> String {
+    let quoted = |field: String| match field.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", field.replace('"', "\"\"")),
+        false => field,
+    };
+    let fields: Vec<String> = fields.into_iter().map(quoted).collect();
+    fields.join(",") + "\r\n"
+}
+
+/// Stack and factors of an experiment.
+#[derive(Serialize)]
+pub(crate) struct Cell<'a> {
+    experiment: &'a str,
+    stack: &'a str,
+    workload: String,
+    payload_bytes: u64,
+    wait: &'static str,
+    access: &'static str,
+    placement: &'static str,
+    topology: String,
+}
+
+impl<'a> Cell<'a> {
+    pub(crate) fn of(e: &'a Experiment) -> Cell<'a> {
+        Cell {
+            experiment: &e.name,
+            stack: &e.stack,
+            workload: e.workload.to_string(),
+            payload_bytes: e.payload.bytes() as u64,
+            wait: e.wait.as_str(),
+            access: e.access.as_str(),
+            placement: e.placement.as_str(),
+            topology: e.topology.to_string(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(crate) struct Difference<'a> {
+    aspect: &'static str,
+    what: &'a str,
+    base: &'a str,
+    new: &'a str,
+}
+
+pub(crate) fn differences(all: &[difference::Difference]) -> Vec<Difference<'_>> {
+    all.iter()
+        .map(|d| Difference {
+            aspect: d.aspect.as_str(),
+            what: &d.what,
+            base: &d.base,
+            new: &d.new,
+        })
+        .collect()
+}

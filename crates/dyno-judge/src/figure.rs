@@ -1,0 +1,214 @@
+//! One figure per trial: the trial is the unit of replication, so these are what is compared.
+
+use crate::number::{Unit, latency};
+use dyno_model::record::Outcome;
+use dyno_model::{ExperimentId, Metric, TrialRecord, record::Run};
+use dyno_stats::{Bootstrap, TrialSamples, needed, trial_quantiles};
+
+/// What is said of each trial in one number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Figure {
+    /// A quantile of a latency metric, in nanoseconds.
+    Quantile {
+        /// The metric.
+        metric: Metric,
+        /// The quantile, 0 to 1.
+        q: f64,
+    },
+    /// Messages per second that arrived, all receivers together.
+    Delivered,
+    /// Processor time of all processes of the stack per message that arrived, in nanoseconds.
+    CpuPerMessage,
+}
+
+impl Figure {
+    /// For tables: `p99 response`, `delivered`, `CPU/msg`.
+    pub(crate) fn text(self) -> String {
+        match self {
+            Figure::Quantile { metric, q } => format!("{} {}", rank(q), short(metric)),
+            Figure::Delivered => "delivered".into(),
+            Figure::CpuPerMessage => "CPU/msg".into(),
+        }
+    }
+
+    /// For JSON and CSV: `response_ns p99`, `delivered_hz`, `cpu_ns_per_message`.
+    pub(crate) fn name(self) -> String {
+        match self {
+            Figure::Quantile { metric, q } => format!("{metric} {}", rank(q)),
+            Figure::Delivered => "delivered_hz".into(),
+            Figure::CpuPerMessage => "cpu_ns_per_message".into(),
+        }
+    }
+
+    pub(crate) fn unit(self) -> Unit {
+        match self {
+            Figure::Delivered => Unit::Rate,
+            Figure::Quantile { .. } | Figure::CpuPerMessage => Unit::Time,
+        }
+    }
+}
+
+/// `p50`, `p99.9`.
+pub(crate) fn rank(q: f64) -> String {
+    // Six decimals of a percent are more than any run has samples for.
+    let text = format!("{:.6}", 100.0 * q);
+    format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// The metric in a table.
+pub(crate) fn short(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Rtt => "round trip",
+        Metric::Response => "response",
+        Metric::Service => "service",
+        Metric::Lateness => "lateness",
+    }
+}
+
+/// The trials of one experiment that count, with the samples of one metric.
+pub(crate) struct Trials<'a> {
+    records: Vec<&'a TrialRecord>,
+    /// The metric's samples by trial, or why they cannot be read; empty without the metric.
+    samples: Vec<Result<TrialSamples, String>>,
+    metric: Option<Metric>,
+    /// What must be known of them: failures, disturbed trials, warm-ups that never settled.
+    pub(crate) remarks: Vec<String>,
+}
+
+impl<'a> Trials<'a> {
+    /// The trials that count, by [`dyno_report::counted_trials`], with the first of `metrics` that
+    /// they have.
+    pub(crate) fn read(run: &'a Run, id: ExperimentId, metrics: &[Metric]) -> Trials<'a> {
+        let records = dyno_report::counted_trials(run, id);
+        let has = |m: &&Metric| {
+            let mut all = records.iter();
+            all.any(|t| t.distributions.contains_key(*m))
+        };
+        let metric = metrics.iter().find(has).copied();
+        let samples = match metric {
+            None => Vec::new(),
+            Some(metric) => records
+                .iter()
+                .map(|t| match t.distributions.get(&metric) {
+                    Some(d) => TrialSamples::from_distribution(d)
+                        .map_err(|e| format!("trial {}: {e}", t.id.number)),
+                    None => Err(format!("trial {} has no {metric}", t.id.number)),
+                })
+                .collect(),
+        };
+        Trials {
+            remarks: remarks(run, id, &records),
+            records,
+            samples,
+            metric,
+        }
+    }
+
+    /// The metric that was found.
+    pub(crate) fn metric(&self) -> Option<Metric> {
+        self.metric
+    }
+
+    pub(crate) fn records(&self) -> &[&'a TrialRecord] {
+        &self.records
+    }
+
+    /// All samples, or why there are none.
+    pub(crate) fn all_samples(&self) -> Result<Vec<TrialSamples>, String> {
+        self.samples.iter().cloned().collect()
+    }
+
+    /// The figure of each trial with the trial's number, in that order; or why there is none.
+    pub(crate) fn values(&self, figure: Figure) -> Result<Vec<(u32, f64)>, String> {
+        if self.records.is_empty() {
+            return Err("no trial completed".into());
+        }
+        match figure {
+            Figure::Quantile { q, .. } => self.quantile(q),
+            Figure::Delivered => Ok(self.each(|t| Some(t.throughput.delivered_hz))),
+            Figure::CpuPerMessage => {
+                let values = self.each(|t| t.cost.cpu_ns_per_message);
+                match values.is_empty() {
+                    true => Err("no message arrived".into()),
+                    false => Ok(values),
+                }
+            }
+        }
+    }
+
+    fn each(&self, of: impl Fn(&TrialRecord) -> Option<f64>) -> Vec<(u32, f64)> {
+        let records = self.records.iter();
+        records
+            .filter_map(|t| Some((t.id.number, of(t)?)))
+            .collect()
+    }
+
+    fn quantile(&self, q: f64) -> Result<Vec<(u32, f64)>, String> {
+        let need = needed(q, &Bootstrap::default());
+        let mut values = Vec::with_capacity(self.records.len());
+        let mut least = u64::MAX;
+        for (record, samples) in self.records.iter().zip(&self.samples) {
+            let samples = samples.as_ref().map_err(Clone::clone)?;
+            least = least.min(samples.n());
+            let own = trial_quantiles(std::slice::from_ref(samples), q);
+            values.extend(own.first().map(|v| (record.id.number, latency(*v))));
+        }
+        if self.samples.is_empty() {
+            return Err("the trials hold no samples of it".into());
+        }
+        if least < need {
+            return Err(format!(
+                "a trial has {least} samples, {} takes {need}: lengthen the window",
+                rank(q)
+            ));
+        }
+        Ok(values)
+    }
+}
+
+/// What a reader must know of an experiment's trials.
+fn remarks(run: &Run, id: ExperimentId, counted: &[&TrialRecord]) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let all = run.trials_of(id).count();
+    if all == 0 {
+        remarks.push("it was not run".into());
+    }
+    let failures: Vec<String> = run
+        .trials_of(id)
+        .filter_map(|t| match &t.outcome {
+            Outcome::Failed {
+                kind,
+                step,
+                message,
+                ..
+            } => Some(format!("{kind} in {step}: {message}")),
+            Outcome::Completed => None,
+        })
+        .collect();
+    if let Some(first) = failures.first() {
+        remarks.push(format!(
+            "{} of {all} trials failed ({first})",
+            failures.len()
+        ));
+    }
+    let completed = all - failures.len();
+    let disturbed = counted.iter().filter(|t| !t.disturbed.is_empty()).count();
+    if disturbed > 0 {
+        remarks.push(format!(
+            "the host disturbed every trial ({disturbed}), so they are used all the same"
+        ));
+    } else if completed > counted.len() {
+        let out = completed - counted.len();
+        remarks.push(format!(
+            "{out} of {completed} completed trials left out: the host disturbed them"
+        ));
+    }
+    let unsteady = counted.iter().filter(|t| t.unsteady).count();
+    if unsteady > 0 {
+        remarks.push(format!(
+            "{unsteady} of {} trials began with the series still moving",
+            counted.len()
+        ));
+    }
+    remarks
+}

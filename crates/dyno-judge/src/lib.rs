@@ -1,0 +1,36 @@
+//! Judgements over stored runs: which of two is faster, whether limits are kept, when a series changed.
+//!
+//! Each function takes runs as they were read and returns data; `render` of what it returns turns that
+//! into text. None of them says more than the trials bear: what cannot be told is `undecided`, with
+//! how many trials more it would take.
+//!
+//! - [`compare`], [`compare_within`]: ratios with simultaneous intervals, and verdicts in words.
+//! - [`check`]: requirements from a file ([`Limits`]) against the bad end of each interval.
+//! - [`trend`], [`History`]: changes of level over many runs, and what changed with them.
+//!
+//! The trial is the unit of all of it; which trials count is decided by
+//! [`dyno_report::counted_trials`] alone.
+
+mod cell;
+mod check;
+mod compare;
+mod difference;
+mod export;
+mod figure;
+mod number;
+mod page;
+mod trend;
+mod when;
+
+pub use check::{
+    Bound, CheckOptions, CheckReport, Checked, Found, Limit, Limits, LimitsError, Measure, Problem,
+    Status, check, parse_quantile, parse_share,
+};
+pub use compare::{
+    CompareOptions, Compared, ComparedCell, Comparison, Finding, LeftOut, MovedFloor, Row, Side,
+    compare, compare_within,
+};
+pub use difference::{Aspect, Difference};
+pub use export::FORMAT;
+pub use figure::Figure;
+pub use trend::{Change, History, Series, Trend, TrendOptions, TrendRun, trend};

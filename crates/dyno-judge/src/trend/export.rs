@@ -1,0 +1,168 @@
+//! A trend for programs: JSON, and CSV with a row per value. `docs/reference/judge-json.md` describes
+//! both.
+
+use super::{Series, Trend};
+use crate::export::{self, Cell, csv_line, json_text};
+use crate::figure::rank;
+use crate::number::exported;
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    format: u32,
+    kind: &'static str,
+    quantile: String,
+    level: f64,
+    level_each: Option<f64>,
+    least_runs: usize,
+    runs: Vec<JsonRun<'a>>,
+    series: Vec<JsonSeries<'a>>,
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct JsonRun<'a> {
+    id: &'a str,
+    started_unix_ms: u64,
+}
+
+#[derive(Serialize)]
+struct JsonSeries<'a> {
+    suite: &'a str,
+    #[serde(flatten)]
+    cell: Cell<'a>,
+    metric: &'static str,
+    enough_runs: bool,
+    values: Vec<JsonValue<'a>>,
+    missing: Vec<JsonMissing<'a>>,
+    changes: Vec<JsonChange<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonValue<'a> {
+    run: &'a str,
+    value: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct JsonMissing<'a> {
+    run: &'a str,
+    reason: &'a str,
+}
+
+#[derive(Serialize)]
+struct JsonChange<'a> {
+    run: &'a str,
+    previous_run: &'a str,
+    started_unix_ms: u64,
+    verdict: &'static str,
+    before: Option<f64>,
+    after: Option<f64>,
+    ratio: Option<f64>,
+    p: Option<f64>,
+    differences: Vec<export::Difference<'a>>,
+}
+
+impl Trend {
+    pub(super) fn json(&self) -> String {
+        json_text(&Document {
+            format: export::FORMAT,
+            kind: "trend",
+            quantile: rank(self.options.quantile),
+            level: self.options.level,
+            level_each: exported(self.level_each),
+            least_runs: self.options.least_runs(),
+            runs: self
+                .runs
+                .iter()
+                .map(|r| JsonRun {
+                    id: &r.id,
+                    started_unix_ms: r.started_unix_ms,
+                })
+                .collect(),
+            series: self.series.iter().map(|s| self.series_of(s)).collect(),
+            notes: &self.notes,
+        })
+    }
+
+    fn series_of<'a>(&'a self, s: &'a Series) -> JsonSeries<'a> {
+        let id = |run: usize| self.runs[run].id.as_str();
+        JsonSeries {
+            suite: &s.suite,
+            cell: Cell::of(&s.experiment),
+            metric: s.metric.as_str(),
+            enough_runs: s.is_long_enough(&self.options),
+            values: s
+                .values
+                .iter()
+                .map(|(run, value)| JsonValue {
+                    run: id(*run),
+                    value: exported(*value),
+                })
+                .collect(),
+            missing: s
+                .missing
+                .iter()
+                .map(|(run, reason)| JsonMissing {
+                    run: id(*run),
+                    reason,
+                })
+                .collect(),
+            changes: s
+                .changes
+                .iter()
+                .map(|c| JsonChange {
+                    run: id(c.run),
+                    previous_run: id(c.previous),
+                    started_unix_ms: self.runs[c.run].started_unix_ms,
+                    verdict: if c.ratio() > 1.0 { "higher" } else { "lower" },
+                    before: exported(c.before),
+                    after: exported(c.after),
+                    ratio: exported(c.ratio()),
+                    p: exported(c.p),
+                    differences: export::differences(&c.differences),
+                })
+                .collect(),
+        }
+    }
+
+    pub(super) fn csv(&self) -> String {
+        let heads = [
+            "suite",
+            "experiment",
+            "stack",
+            "workload",
+            "payload_bytes",
+            "wait",
+            "metric",
+            "quantile",
+            "run",
+            "started_unix_ms",
+            "value",
+            "change_begins",
+        ];
+        let mut out = csv_line(heads.map(str::to_owned));
+        for s in &self.series {
+            let e = &s.experiment;
+            for (run, value) in &s.values {
+                let begins = s.changes.iter().any(|c| c.run == *run);
+                let at = &self.runs[*run];
+                out.push_str(&csv_line([
+                    s.suite.clone(),
+                    e.name.clone(),
+                    e.stack.clone(),
+                    e.workload.to_string(),
+                    e.payload.bytes().to_string(),
+                    e.wait.to_string(),
+                    s.metric.to_string(),
+                    rank(self.options.quantile),
+                    at.id.clone(),
+                    at.started_unix_ms.to_string(),
+                    exported(*value).map_or_else(String::new, |v| v.to_string()),
+                    begins.to_string(),
+                ]));
+            }
+        }
+        out
+    }
+}

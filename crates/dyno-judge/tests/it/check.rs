@@ -1,0 +1,423 @@
+//! Limits against runs.
+
+use crate::common::{Builder, stream};
+use dyno_judge::{CheckOptions, CheckReport, Limits, LimitsError, Status, check};
+use dyno_model::Nanos;
+use dyno_model::plan::Refusal;
+use dyno_model::record::Run;
+use dyno_report::{Format, RenderOptions};
+use quick_xml::Reader;
+use quick_xml::events::Event;
+
+/// A floor, a good stream, a lossy one, one with failures and one that never worked.
+fn run() -> Run {
+    let mut b = Builder::new(0);
+    let floor = b.experiment("floor-futex", |e| {
+        stream(e);
+        e.added = true;
+    });
+    b.trials(floor, 7_000.0);
+    let good = b.experiment("zenoh-tcp", |e| {
+        stream(e);
+        e.name = "camera".into();
+        e.floor = Some(floor);
+    });
+    b.trials(good, 21_000.0);
+    let lossy = b.experiment("udp", |e| {
+        stream(e);
+        e.floor = Some(floor);
+    });
+    for lost in [0, 2, 0, 5, 1] {
+        b.trial(lossy, 30_000.0, 2_000, lost);
+    }
+    let shaky = b.experiment("tcp", stream);
+    b.trials(shaky, 12_000.0);
+    b.failed(shaky);
+    let broken = b.experiment("posix-mq", stream);
+    b.failed(broken);
+    b.measured("pipe", 9_000.0);
+    b.plan().refused.push(Refusal {
+        experiment: "one-way".into(),
+        stack: "zenoh-shm".into(),
+        factors: "stream".into(),
+        reason: "no shared memory here".into(),
+    });
+    b.build()
+}
+
+fn held(run: &Run, text: &str) -> CheckReport {
+    let limits = Limits::parse("limits.toml", text).unwrap();
+    check(run, &limits, &CheckOptions::default()).unwrap()
+}
+
+/// The status and the reason of a limit with one result.
+#[track_caller]
+fn one(run: &Run, keys: &str) -> (Status, String) {
+    let report = held(run, &format!("[[limit]]\nname = \"x\"\n{keys}"));
+    assert_eq!(report.results.len(), 1, "{report:?}");
+    (report.results[0].status, report.results[0].reason.clone())
+}
+
+fn refused(run: &Run, text: &str) -> LimitsError {
+    match Limits::parse("limits.toml", text) {
+        Err(e) => e,
+        Ok(limits) => check(run, &limits, &CheckOptions::default()).unwrap_err(),
+    }
+}
+
+const ALL: &str = r#"
+[[limit]]
+name = "camera in time"
+experiment = "camera"
+stack = ["zenoh-tcp"]
+metric = "response"
+quantile = "p99"
+at_most = "2 ms"
+
+[[limit]]
+name = "nothing lost"
+stack = ["zenoh-tcp", "udp"]
+metric = "loss"
+at_most = 0
+
+[[limit]]
+name = "cheap"
+stack = "udp"
+metric = "cpu_per_message"
+at_most = "25 us"
+
+[[limit]]
+name = "near the floor"
+workload = "stream"
+wait = "block"
+payload = "64 B"
+stack = ["zenoh-tcp", "udp"]
+metric = "x_floor"
+at_most = 3.5
+
+[[limit]]
+name = "starts"
+stack = "tcp"
+metric = "first_message"
+at_most = "100 ms"
+
+[[limit]]
+name = "works"
+suite = "quick"
+stack = "posix-mq"
+metric = "throughput"
+at_least = "10 /s"
+
+[[limit]]
+name = "small"
+experiment = "round-trip"
+metric = "memory"
+at_most = "1 MiB"
+"#;
+
+#[test]
+fn all_kinds_of_limits_in_all_formats() {
+    let report = held(&run(), ALL);
+    let options = RenderOptions::default();
+    insta::assert_snapshot!("check_table", report.render(Format::Table, &options));
+    insta::assert_snapshot!("check_markdown", report.render(Format::Markdown, &options));
+    insta::assert_snapshot!("check_json", report.render(Format::Json, &options));
+    insta::assert_snapshot!(
+        "check_csv",
+        report.render(Format::Csv, &options).replace('\r', "")
+    );
+    insta::assert_snapshot!("check_junit", report.junit().unwrap());
+}
+
+#[test]
+fn only_the_bad_end_passes_and_only_the_good_end_fails() {
+    let run = run();
+    let p50 = |at_most: &str| {
+        let keys = "stack = \"udp\"\nmetric = \"response\"\nquantile = \"p50\"";
+        one(&run, &format!("{keys}\nat_most = \"{at_most}\""))
+    };
+    assert_eq!(p50("40 us").0, Status::Pass);
+    assert_eq!(p50("20 us").0, Status::Fail);
+    let (status, reason) = p50("30.35 us");
+    assert_eq!(status, Status::Undecided, "{reason}");
+    assert!(
+        reason.contains("would decide") || reason.contains("too close"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn at_least_turns_the_ends_round() {
+    let run = run();
+    let at_least = |rate: &str| {
+        let keys = format!("stack = \"udp\"\nmetric = \"throughput\"\nat_least = \"{rate}\"");
+        one(&run, &keys).0
+    };
+    assert_eq!(at_least("6 k/s"), Status::Pass);
+    assert_eq!(at_least("7000 /s"), Status::Fail);
+    assert_eq!(at_least("6.67 kHz"), Status::Undecided);
+}
+
+#[test]
+fn nothing_lost_is_passed_with_what_it_proves_and_one_loss_is_a_failure() {
+    let run = run();
+    let loss = |stack: &str, bound: &str| {
+        one(
+            &run,
+            &format!("stack = \"{stack}\"\nmetric = \"loss\"\nat_most = {bound}"),
+        )
+    };
+    let (status, reason) = loss("zenoh-tcp", "0");
+    assert_eq!(status, Status::Pass);
+    assert_eq!(
+        reason,
+        "none of 10000 messages lost; at 95 % the true share is below 0.0300 % (rule of three)"
+    );
+    assert_eq!(
+        loss("udp", "0"),
+        (Status::Fail, "8 of 10008 messages lost".into())
+    );
+    assert_eq!(loss("udp", "\"8\"").0, Status::Pass);
+    assert_eq!(loss("udp", "7").0, Status::Fail);
+    assert_eq!(loss("udp", "\"1 %\"").0, Status::Pass);
+    assert_eq!(loss("udp", "\"0.1 %\"").0, Status::Undecided);
+    assert_eq!(loss("udp", "\"0 %\"").0, Status::Fail);
+    let (status, reason) = loss("zenoh-tcp", "\"0.01 %\"");
+    assert_eq!(status, Status::Undecided);
+    assert!(
+        reason.contains("with none lost it takes 36887 messages"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_loss_in_a_disturbed_trial_is_no_pass() {
+    let mut run = run();
+    let of_udp = |t: &&mut dyno_model::TrialRecord| t.id.experiment.0 == 2 && t.counts.lost > 0;
+    for t in run.trials.iter_mut().filter(of_udp) {
+        t.disturbed.push("foreign load".into());
+    }
+    let (status, reason) = one(&run, "stack = \"udp\"\nmetric = \"loss\"\nat_most = 0");
+    assert_eq!(status, Status::Undecided);
+    assert!(reason.contains("but 8 in those left out"), "{reason}");
+}
+
+#[test]
+fn failed_trials_keep_a_limit_from_passing_and_none_completed_is_no_pass() {
+    let run = run();
+    let keys = |stack: &str, at_most: &str| {
+        format!(
+            "stack = \"{stack}\"\nmetric = \"response\"\nquantile = \"p50\"\nat_most = \"{at_most}\""
+        )
+    };
+    let (status, reason) = one(&run, &keys("tcp", "1 s"));
+    assert_eq!(status, Status::Undecided);
+    assert!(reason.starts_with("1 of 6 trials failed"), "{reason}");
+    assert_eq!(one(&run, &keys("tcp", "1 us")).0, Status::Fail);
+    let report = held(
+        &run,
+        &format!("[[limit]]\nname = \"x\"\n{}", keys("posix-mq", "1 s")),
+    );
+    assert_eq!(report.results[0].status, Status::Undecided);
+    assert_eq!(report.results[0].reason, "no trial completed");
+    assert!(report.results[0].remarks[0].contains("SIGSEGV"));
+}
+
+#[test]
+fn a_quantile_without_samples_for_it_is_undecided() {
+    let mut b = Builder::new(0);
+    let e = b.experiment("tcp", stream);
+    for _ in 0..3 {
+        b.trial(e, 10_000.0, 50, 0);
+    }
+    let keys = "metric = \"response\"\nquantile = \"p99\"\nat_most = \"1 s\"";
+    let (status, reason) = one(&b.build(), keys);
+    assert_eq!(status, Status::Undecided);
+    assert!(
+        reason.contains("p99 takes 368 samples, there are 150"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn one_slow_start_is_no_pass_whatever_the_mean() {
+    let mut b = Builder::new(0);
+    let e = b.experiment("tcp", stream);
+    for i in 0..40 {
+        let t = b.trial(e, 10_000.0, 400, 0);
+        t.open = Nanos::from_millis(10);
+        if i == 7 {
+            t.matching = Nanos::from_millis(150);
+        }
+    }
+    let keys = "metric = \"first_message\"\nat_most = \"100 ms\"";
+    let (status, reason) = one(&b.build(), keys);
+    assert_eq!(status, Status::Undecided);
+    assert_eq!(
+        reason,
+        "the mean keeps it, but the slowest start took 160 ms"
+    );
+}
+
+#[test]
+fn floors_are_judged_only_where_they_are_named() {
+    let run = run();
+    let keys = "metric = \"response\"\nquantile = \"p50\"\nat_most = \"1 s\"";
+    let all = held(&run, &format!("[[limit]]\nname = \"x\"\n{keys}"));
+    assert!(
+        all.results
+            .iter()
+            .all(|r| r.experiment.stack != "floor-futex")
+    );
+    assert_eq!(all.results.len(), 4);
+    assert_eq!(
+        one(&run, &format!("stack = \"floor-futex\"\n{keys}")).0,
+        Status::Pass
+    );
+}
+
+#[test]
+fn mistakes_are_refused_with_their_place() {
+    let run = run();
+    let cases = [
+        ("[[limit]\n", "this is not TOML"),
+        ("", "there is no limit in this file"),
+        ("limits = 1\n", "a limits file has no key `limits`"),
+        (
+            "[limit]\nname = \"x\"\n",
+            "`limit` must be a list of tables, found a table",
+        ),
+        (
+            "[[limit]]\nmetric = \"loss\"\nat_most = 0\n",
+            "a limit needs a `name`",
+        ),
+        ("[[limit]]\nname = \"x\"\n", "a limit needs a `metric`"),
+        (
+            "[[limit]]\nname = \"x\"\nmetric = \"responze\"\n",
+            "there is no metric `responze`",
+        ),
+        (
+            "[[limit]]\nname = \"x\"\nmetric = \"response\"\nat_most = \"1 ms\"\n",
+            "a limit on `response` needs a `quantile`",
+        ),
+        (
+            "[[limit]]\nname = \"x\"\nmetric = \"loss\"\nquantile = \"p99\"\nat_most = 0\n",
+            "`loss` has no quantile",
+        ),
+        (
+            "[[limit]]\nname = \"x\"\nmetric = \"rtt\"\nquantile = \"99\"\nat_most = \"1 ms\"\n",
+            "`quantile`: \"99\" is not a quantile",
+        ),
+        (
+            "[[limit]]\nname = \"x\"\nmetric = \"memory\"\nat_most = \"5 ms\"\n",
+            "`at_most`: \"5 ms\" is not a size",
+        ),
+        (
+            "[[limit]]\nname = \"x\"\nmetric = \"memory\"\nat_most = 5\n",
+            "`at_most` of `memory` cannot be a whole number",
+        ),
+        (
+            "[[limit]]\nname = \"x\"\nmetric = \"throughput\"\nat_most = \"5 /s\"\n",
+            "a limit on `throughput` says `at_least`, not `at_most`",
+        ),
+        (
+            "[[limit]]\nname = \"x\"\nmetric = \"x_floor\"\nat_most = -1\n",
+            "`at_most` of `x_floor` is out of range",
+        ),
+        (
+            "[[limit]]\nname = \"x\"\nmetric = \"loss\"\n",
+            "a limit on `loss` needs `at_most`",
+        ),
+        (
+            "[[limit]]\nname = \"x\"\nstakc = \"tcp\"\nmetric = \"loss\"\nat_most = 0\n",
+            "a limit has no key `stakc`",
+        ),
+        (
+            "[[limit]]\nname = \"x\"\nstack = \"tpc\"\nmetric = \"loss\"\nat_most = 0\n",
+            "no experiment of this run has the stack `tpc`",
+        ),
+        (
+            "[[limit]]\nname = \"x\"\nstack = []\nmetric = \"loss\"\nat_most = 0\n",
+            "`stack` selects nothing",
+        ),
+        (
+            "[[limit]]\nname = \"x\"\npayload = \"64 b\"\nmetric = \"loss\"\nat_most = 0\n",
+            "`payload`: \"64 b\" is not a payload size",
+        ),
+        (
+            "[[limit]]\nname = \"x\"\nsuite = \"night\"\nmetric = \"loss\"\nat_most = 0\n",
+            "no experiment of this run has the suite `night`",
+        ),
+        (
+            "[[limit]]\nname = \"x\"\nstack = \"pipe\"\nworkload = \"stream\"\nmetric = \"loss\"\nat_most = 0\n",
+            "the limit `x` selects no experiment of this run",
+        ),
+        (
+            "[[limit]]\nname = \"x\"\nmetric = \"loss\"\nat_most = 0\n[[limit]]\nname = \"x\"\nmetric = \"loss\"\nat_most = 0\n",
+            "there are two limits called `x`",
+        ),
+    ];
+    for (text, message) in cases {
+        let e = refused(&run, text);
+        assert_eq!(e.problems().len(), 1, "{text}\n{e:?}");
+        assert!(e.to_string().starts_with(message), "{text}\n{e}");
+        assert!(e.problems()[0].span().end <= text.len());
+    }
+}
+
+#[test]
+fn the_place_is_shown_and_a_refused_stack_says_why() {
+    let text = "[[limit]]\nname = \"x\"\nstack = \"zenoh-shm\"\nmetric = \"loss\"\nat_most = 0\n";
+    let e = refused(&run(), text);
+    let problem = &e.problems()[0];
+    assert_eq!(&text[problem.span()], "\"zenoh-shm\"");
+    assert!(
+        problem.advice().unwrap().contains("no shared memory here"),
+        "{e:?}"
+    );
+    let two = "[[limit]]\nname = 1\n[[limit]]\nmetric = 2\n";
+    let e = refused(&run(), two);
+    assert!(e.to_string().contains("mistakes in the limits"), "{e}");
+}
+
+#[test]
+fn junit_is_well_formed_whatever_names_hold() {
+    let mut b = Builder::new(0);
+    let e = b.experiment("tcp", |e| {
+        stream(e);
+        e.name = "a<b>&\"c\" ]]> \u{1b}[31m\u{7}".into();
+    });
+    b.trials(e, 10_000.0);
+    let limits = "[[limit]]\nname = \"<&>'\"\nmetric = \"response\"\nquantile = \"p50\"\nat_most = \"1 ns\"\n\
+                  [[limit]]\nname = \"ok\"\nmetric = \"loss\"\nat_most = 0\n\
+                  [[limit]]\nname = \"none\"\nmetric = \"lateness\"\nquantile = \"p50\"\nat_most = \"1 s\"\n";
+    let report = held(&b.build(), limits);
+    let xml = report.junit().unwrap();
+    let mut reader = Reader::from_str(&xml);
+    let (mut depth, mut cases, mut names) = (0i32, 0, Vec::new());
+    loop {
+        match reader.read_event().unwrap_or_else(|e| panic!("{e}\n{xml}")) {
+            Event::Start(e) => {
+                depth += 1;
+                cases += i32::from(e.name().as_ref() == "testcase");
+                for a in e.attributes() {
+                    let a = a.unwrap();
+                    let value = a
+                        .normalized_value(quick_xml::XmlVersion::Implicit1_0)
+                        .unwrap();
+                    names.push(value.into_owned());
+                }
+            }
+            Event::End(_) => depth -= 1,
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    assert_eq!((depth, cases), (0, 3), "{xml}");
+    assert!(names.contains(&"<&>'".to_owned()), "{names:?}");
+    assert!(!xml.contains(['\u{1b}', '\u{7}']));
+    assert!(
+        xml.contains("tests=\"3\" failures=\"1\" errors=\"1\""),
+        "{xml}"
+    );
+}

@@ -1,0 +1,335 @@
+//! Comparisons of two runs, and within one.
+
+use crate::common::{Builder, stream};
+use dyno_judge::{
+    Aspect, CompareOptions, ComparedCell, Comparison, Figure, Finding, compare, compare_within,
+};
+use dyno_model::plan::{Against, Refusal};
+use dyno_model::{Metric, OptionValue};
+use dyno_report::{Format, RenderOptions};
+
+fn how() -> CompareOptions {
+    CompareOptions::default()
+}
+
+fn cell<'a>(c: &'a Comparison, stack: &str) -> &'a ComparedCell {
+    let mut all = c.cells.iter();
+    all.find(|cell| cell.new.stack == stack).unwrap()
+}
+
+fn finding(cell: &ComparedCell, figure: Figure) -> Finding {
+    let row = cell.rows.iter().find(|r| r.figure == figure).unwrap();
+    row.result.as_ref().unwrap().finding
+}
+
+const P50: Figure = Figure::Quantile {
+    metric: Metric::Rtt,
+    q: 0.5,
+};
+
+/// Two runs on one machine: one stack the same, one slower, one faster, one gone, one that crashes.
+fn two_runs(floor: f64) -> Comparison {
+    let mut base = Builder::new(0);
+    base.measured("floor-futex", 6_900.0);
+    base.measured("pipe", 9_000.0);
+    base.measured("tcp", 12_000.0);
+    base.measured("udp", 13_000.0);
+    base.measured("uds-stream", 11_000.0);
+    let crashes = base.experiment("zenoh-tcp", |_| {});
+    base.failed(crashes);
+    let few = base.experiment("pipe", stream);
+    for _ in 0..3 {
+        base.trial(few, 30_000.0, 100, 4);
+    }
+    let mut new = Builder::new(1);
+    new.measured("floor-futex", 6_900.0 * floor);
+    new.measured("pipe", 9_010.0);
+    new.measured("tcp", 13_000.0);
+    new.measured("udp", 11_000.0);
+    new.measured("zenoh-tcp", 80_000.0);
+    let few = new.experiment("pipe", stream);
+    for p50 in [27_000.0, 31_000.0, 36_000.0] {
+        new.trial(few, p50, 100, 0);
+    }
+    new.plan().refused.push(Refusal {
+        experiment: "round-trip".into(),
+        stack: "uds-stream".into(),
+        factors: "ping-pong, 64 B".into(),
+        reason: "not on this machine".into(),
+    });
+    compare(&base.build(), &new.build(), &how())
+}
+
+#[test]
+fn every_verdict_has_its_word() {
+    let c = two_runs(1.001);
+    assert_eq!(finding(cell(&c, "pipe"), P50), Finding::Same);
+    assert_eq!(finding(cell(&c, "tcp"), P50), Finding::Higher);
+    assert_eq!(finding(cell(&c, "udp"), P50), Finding::Lower);
+    assert_eq!(finding(cell(&c, "udp"), Figure::Delivered), Finding::Higher);
+    assert_eq!(
+        finding(cell(&c, "udp"), Figure::CpuPerMessage),
+        Finding::Lower
+    );
+    assert!(c.has_slower() && c.moved.is_none() && c.differences.is_empty());
+    insta::assert_snapshot!(c.render(Format::Table, &RenderOptions::default()));
+}
+
+#[test]
+fn each_interval_is_wide_enough_for_the_whole_table() {
+    let c = two_runs(1.0);
+    let rows = c.cells.iter().flat_map(|c| &c.rows);
+    assert_eq!(c.statements, rows.filter(|r| r.result.is_ok()).count());
+    assert!((c.each - (1.0 - 0.05 / c.statements as f64)).abs() < 1e-12);
+}
+
+#[test]
+fn a_moved_floor_takes_every_difference_back() {
+    let c = two_runs(1.28);
+    let moved = c.moved.as_ref().unwrap();
+    assert!((moved.ratio - 1.28).abs() < 0.01);
+    assert_eq!(finding(cell(&c, "tcp"), P50), Finding::MachineMoved);
+    assert_eq!(finding(cell(&c, "pipe"), P50), Finding::Same);
+    assert!(!c.has_slower());
+    let text = c.render(Format::Table, &RenderOptions::default());
+    assert!(
+        text.contains(
+            "the machine itself moved (floor ×1.28); measure both interleaved with --against"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn all_formats_say_the_same() {
+    let c = two_runs(1.001);
+    let options = RenderOptions::default();
+    insta::assert_snapshot!("compare_markdown", c.render(Format::Markdown, &options));
+    let json = c.render(Format::Json, &options);
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(value["statements"], c.statements);
+    insta::assert_snapshot!("compare_json", json);
+    let csv = c.render(Format::Csv, &options);
+    let rows: usize = c.cells.iter().map(|c| c.rows.len()).sum();
+    assert_eq!(csv.matches("\r\n").count(), rows + 1, "{csv}");
+    insta::assert_snapshot!("compare_csv", csv.replace('\r', ""));
+}
+
+#[test]
+fn one_stack_on_each_side_is_what_is_compared() {
+    let run = |day, stack: &str, p50| {
+        let mut b = Builder::new(day);
+        b.measured("floor-futex", 6_900.0);
+        b.measured(stack, p50);
+        b.stack(stack)
+            .options
+            .insert("depth".into(), OptionValue::Int(8));
+        b.build()
+    };
+    let c = compare(&run(0, "tcp", 12_000.0), &run(1, "pipe", 9_000.0), &how());
+    assert_eq!(c.left_out, []);
+    let pair = cell(&c, "pipe");
+    assert_eq!(pair.base.stack, "tcp");
+    assert_eq!(finding(pair, P50), Finding::Lower);
+    assert_eq!(c.differences.len(), 1);
+    assert_eq!(c.differences[0].aspect, Aspect::Stack);
+    assert_eq!(c.differences[0].base, "tcp (tcp; depth = 8)");
+}
+
+#[test]
+fn what_differs_stands_in_the_heading_and_two_things_forbid_a_cause() {
+    let mut base = Builder::new(0);
+    base.measured("tcp", 12_000.0);
+    let mut new = Builder::new(1);
+    new.measured("tcp", 13_000.0);
+    new.stack("tcp")
+        .options
+        .insert("nodelay".into(), OptionValue::Bool(false));
+    new.manifest().environment.kernel = "6.13.0 #1 SMP".into();
+    new.plan().experiments[0].cpus = Vec::new();
+    let c = compare(&base.build(), &new.build(), &how());
+    let aspects: Vec<_> = c.differences.iter().map(|d| d.aspect).collect();
+    assert_eq!(aspects, [Aspect::Kernel, Aspect::Stack, Aspect::Suite]);
+    let text = c.render(Format::Table, &RenderOptions::default());
+    assert!(
+        text.contains("3 things differ (stack, kernel, suite): what is faster or slower cannot be put down to one of them"),
+        "{text}"
+    );
+    // Another kernel is another machine: its floor is no control of this one.
+    assert!(c.notes.is_empty(), "{:?}", c.notes);
+}
+
+#[test]
+fn without_a_floor_the_reader_is_told_that_nothing_controls() {
+    let run = |day| {
+        let mut b = Builder::new(day);
+        b.measured("tcp", 12_000.0);
+        b.build()
+    };
+    let c = compare(&run(0), &run(1), &how());
+    assert!(
+        c.notes[0].contains("no floor was measured in both"),
+        "{:?}",
+        c.notes
+    );
+}
+
+/// `tcp` is ten percent faster than `uds-stream`, pair by pair, under a machine that wanders by half.
+fn within() -> Builder {
+    let mut b = Builder::new(0);
+    let base = b.experiment("uds-stream", |_| {});
+    let new = b.experiment("tcp", |e| e.base = Some(base));
+    b.plan().against = Some(Against::Stack {
+        name: "uds-stream".into(),
+    });
+    for (i, level) in [1.0, 1.5, 1.2, 0.9, 1.4, 1.1].into_iter().enumerate() {
+        let wobble = 1.0 + 0.002 * (i % 3) as f64;
+        b.trial(base, 10_000.0 * level, 2_000, 0);
+        b.trial(new, 9_000.0 * level * wobble, 2_000, 0);
+    }
+    b
+}
+
+#[test]
+fn pairs_see_through_a_machine_that_wanders() {
+    let c = compare_within(&within().build(), &how());
+    assert!(c.paired);
+    assert_eq!(
+        (c.base.name.as_str(), c.new.name.as_str()),
+        ("uds-stream", "tcp")
+    );
+    assert_eq!(finding(cell(&c, "tcp"), P50), Finding::Lower);
+    insta::assert_snapshot!(c.render(Format::Table, &RenderOptions::default()));
+}
+
+#[test]
+fn a_pair_counts_only_where_both_its_trials_do() {
+    let mut run = within().build();
+    // Trial 1 of the base and trial 2 of the new side are disturbed: four pairs are left.
+    for t in &mut run.trials {
+        if (t.id.experiment.0, t.id.number) == (0, 1) || (t.id.experiment.0, t.id.number) == (1, 2)
+        {
+            t.disturbed.push("the hypervisor took 12 %".into());
+        }
+    }
+    let c = compare_within(&run, &how());
+    let row = &cell(&c, "tcp").rows[0];
+    assert_eq!(row.result.as_ref().unwrap().ratio.n, (4, 4));
+    let remarks = cell(&c, "tcp").remarks.join("\n");
+    assert!(
+        remarks.contains("base: 1 of 6 completed trials left out"),
+        "{remarks}"
+    );
+}
+
+#[test]
+fn the_same_against_itself_is_the_same() {
+    let mut b = Builder::new(0);
+    let base = b.measured("tcp", 12_000.0);
+    let again = b.measured("tcp", 12_000.0);
+    b.plan().experiments[again.0 as usize].base = Some(base);
+    b.plan().against = Some(Against::Same);
+    let run = b.build();
+    let c = compare_within(&run, &how());
+    assert_eq!(finding(cell(&c, "tcp"), P50), Finding::Same);
+    assert_eq!(c.differences, []);
+    // Compared with another run, the repetition is left aside.
+    assert_eq!(compare(&run, &run, &how()).cells.len(), 1);
+}
+
+#[test]
+fn a_run_without_against_has_nothing_to_compare_within() {
+    let mut b = Builder::new(0);
+    b.measured("tcp", 12_000.0);
+    let c = compare_within(&b.build(), &how());
+    assert!(c.cells.is_empty() && c.notes[0].contains("--against"));
+    let text = c.render(Format::Table, &RenderOptions::default());
+    assert!(text.contains("Nothing to compare."), "{text}");
+}
+
+#[test]
+fn one_trial_and_zero_are_reasons_and_no_ratios() {
+    let mut base = Builder::new(0);
+    let a = base.experiment("tcp", |_| {});
+    base.trial(a, 12_000.0, 2_000, 0);
+    let b = base.experiment("udp", stream);
+    for _ in 0..3 {
+        base.trial(b, 12_000.0, 2_000, 0).throughput.delivered_hz = 0.0;
+    }
+    let base = base.build();
+    let c = compare(&base, &base, &how());
+    let reason = |stack: &str, i: usize| cell(&c, stack).rows[i].result.clone().unwrap_err();
+    assert_eq!(
+        reason("tcp", 0),
+        "it takes two trials of each side, there are 1 and 1"
+    );
+    assert!(reason("udp", 3).contains("zero"), "{}", reason("udp", 3));
+}
+
+#[test]
+fn lost_messages_make_a_quantile_infinite_and_say_so() {
+    let mut base = Builder::new(0);
+    let a = base.experiment("udp", stream);
+    let mut new = Builder::new(1);
+    let b = new.experiment("udp", stream);
+    for _ in 0..6 {
+        base.trial(a, 12_000.0, 2_000, 0);
+        new.trial(b, 12_000.0, 1_800, 200);
+    }
+    let c = compare(&base.build(), &new.build(), &how());
+    let rows = &cell(&c, "udp").rows;
+    let p99 = rows[2].result.as_ref().unwrap();
+    assert_eq!(p99.new, f64::INFINITY);
+    assert!(
+        matches!(p99.finding, Finding::Higher | Finding::Undecided { .. }),
+        "{p99:?}"
+    );
+    let json: serde_json::Value =
+        serde_json::from_str(&c.render(Format::Json, &RenderOptions::default())).unwrap();
+    assert_eq!(json["cells"][0]["rows"][2]["new"], serde_json::Value::Null);
+    let remarks = cell(&c, "udp").remarks.join("\n");
+    assert!(
+        remarks.contains("messages lost: base 0 of 12000, new 1200 of 12000"),
+        "{remarks}"
+    );
+}
+
+/// Trials scatter by a tenth, in the same way on both sides: whatever a table then calls different is
+/// a false alarm.
+#[test]
+fn equal_sides_are_called_different_in_few_tables() {
+    const TABLES: u64 = 200;
+    let mut state = 1u64;
+    // A rough bell from four uniform numbers of a linear congruential generator (Knuth, MMIX).
+    let mut scatter = || -> f64 {
+        let mut sum = 0.0;
+        for _ in 0..4 {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            sum += (state >> 11) as f64 / (1u64 << 53) as f64 - 0.5;
+        }
+        (0.17 * sum).exp()
+    };
+    let mut run = |day| {
+        let mut b = Builder::new(day);
+        for stack in ["tcp", "pipe", "udp"] {
+            let e = b.experiment(stack, |_| {});
+            for _ in 0..5 {
+                b.trial(e, 10_000.0 * scatter(), 400, 0);
+            }
+        }
+        b.build()
+    };
+    let mut alarms = 0;
+    for table in 0..TABLES {
+        let c = compare(&run(2 * table), &run(2 * table + 1), &how());
+        let mut rows = c.cells.iter().flat_map(|c| &c.rows);
+        alarms += u64::from(rows.any(|r| {
+            let found = r.result.as_ref().unwrap().finding;
+            matches!(found, Finding::Lower | Finding::Higher)
+        }));
+    }
+    // 5 % of the tables, and three standard errors of that.
+    assert!(alarms <= 19, "{alarms} of {TABLES}");
+}

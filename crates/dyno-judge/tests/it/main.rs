@@ -1,0 +1,6 @@
+//! Judgements over synthetic runs.
+
+mod check;
+mod common;
+mod compare;
+mod trend;

@@ -1,0 +1,354 @@
+//! CSV after RFC 4180: one row per experiment and metric, everything else in columns, so that
+//! `pandas.read_csv` gives a frame to filter and plot without reshaping. `inf` is infinite, an empty
+//! field is unknown or refused. `docs/reference/show-json.md` lists the columns.
+
+use crate::evidence::{HostSummary, PrecisionSummary};
+use crate::number::{exported, latency_ns};
+use crate::summary::{
+    CostSummary, ExperimentSummary, MetricSummary, QUANTILES, Spread, Summary, ThroughputSummary,
+};
+use dyno_model::plan::{Extent, Scheduling};
+use dyno_model::{Counts, Experiment, Metric, Workload};
+use dyno_stats::{Estimate, Latency, Quantile};
+
+struct Row<'a> {
+    summary: &'a Summary,
+    e: &'a ExperimentSummary,
+    metric: Metric,
+    /// Missing where no trial completed.
+    m: Option<&'a MetricSummary>,
+}
+
+struct Column {
+    name: String,
+    value: Box<dyn Fn(&Row<'_>) -> String>,
+}
+
+/// The header and all rows, each ended by CR LF.
+pub(crate) fn render(summary: &Summary) -> String {
+    let columns = columns();
+    let mut out = line(columns.iter().map(|c| c.name.clone()));
+    for e in &summary.experiments {
+        let row = |metric, m| Row {
+            summary,
+            e,
+            metric,
+            m,
+        };
+        let mut rows: Vec<Row<'_>> = e
+            .metrics
+            .iter()
+            .map(|(metric, m)| row(*metric, Some(m)))
+            .collect();
+        if rows.is_empty() {
+            rows.push(row(e.headline(), None));
+        }
+        for row in &rows {
+            out.push_str(&line(columns.iter().map(|c| (c.value)(row))));
+        }
+    }
+    out
+}
+
+fn columns() -> Vec<Column> {
+    let mut all = Vec::new();
+    let mut add = |name: &str, value: Box<dyn Fn(&Row<'_>) -> String>| {
+        all.push(Column {
+            name: name.to_owned(),
+            value,
+        });
+    };
+    for (name, value) in RUN_AND_FACTORS {
+        add(name, Box::new(value));
+    }
+    for (name, value) in METRIC {
+        add(name, Box::new(move |r| r.m.map_or_else(String::new, value)));
+    }
+    for (i, (name, _, _)) in QUANTILES.iter().enumerate() {
+        for (suffix, value) in QUANTILE {
+            let value = move |r: &Row<'_>| r.m.map_or_else(String::new, |m| value(&m.quantiles[i]));
+            add(&format!("{name}{suffix}"), Box::new(value));
+        }
+    }
+    for (name, value) in FLOOR {
+        // The ratio is that of the headline's p50, so it stands in the headline's row alone.
+        let ratio = |r: &Row<'_>| match r.metric == r.e.headline() {
+            true => r.e.floor.as_ref().and_then(|f| f.p50_ratio),
+            false => None,
+        };
+        add(
+            name,
+            Box::new(move |r| ratio(r).map_or_else(String::new, |e| number(value(&e)))),
+        );
+    }
+    for (name, value) in COUNTS {
+        add(name, Box::new(move |r| value(&r.e.counts).to_string()));
+    }
+    for (name, value) in THROUGHPUT {
+        add(
+            name,
+            Box::new(move |r| median(r.e.throughput.as_ref().map(value))),
+        );
+    }
+    for (name, value) in COST {
+        add(
+            name,
+            Box::new(move |r| median(r.e.cost.as_ref().and_then(value))),
+        );
+    }
+    add("open_ns", Box::new(|r| median(r.e.open_ns)));
+    add("matching_ns", Box::new(|r| median(r.e.matching_ns)));
+    for (name, value) in TRIALS {
+        add(name, Box::new(value));
+    }
+    for (name, value) in OF_HEADLINE {
+        let value = move |r: &Row<'_>| match r.metric == r.e.headline() {
+            true => value(r.e).unwrap_or_default(),
+            false => String::new(),
+        };
+        add(name, Box::new(value));
+    }
+    for (i, (quantile, _, _)) in QUANTILES.iter().enumerate().skip(1) {
+        let tail = move |r: &Row<'_>| match r.metric == r.e.headline() {
+            true => r.e.host.as_ref().and_then(|h| h.tail[i]),
+            false => None,
+        };
+        let own = move |r: &Row<'_>| tail(r).map_or_else(String::new, |t| number(t.own_ns));
+        add(&format!("host_{quantile}"), Box::new(own));
+        let explained = move |r: &Row<'_>| {
+            let share = tail(r).and_then(|t| t.explained);
+            share.map_or_else(String::new, number)
+        };
+        add(&format!("host_explains_{quantile}"), Box::new(explained));
+    }
+    all
+}
+
+type RowText = fn(&Row<'_>) -> String;
+type Of<T, R> = fn(&T) -> R;
+
+const RUN_AND_FACTORS: [(&str, RowText); 30] = [
+    ("run", |r| r.summary.run.id.clone()),
+    ("suite", |r| r.summary.run.suite.clone()),
+    ("testbed", |r| r.summary.run.testbed.clone()),
+    ("id", |r| r.e.experiment.id.0.to_string()),
+    ("experiment", |r| r.e.experiment.name.clone()),
+    ("stack", |r| r.e.experiment.stack.clone()),
+    ("workload", |r| r.e.experiment.workload.kind().to_string()),
+    ("rate_hz", |r| match r.e.experiment.workload {
+        Workload::Stream { rate, .. } => number(rate.hz()),
+        _ => String::new(),
+    }),
+    ("arrivals", |r| match r.e.experiment.workload {
+        Workload::Stream { arrivals, .. } => arrivals.to_string(),
+        _ => String::new(),
+    }),
+    ("burst_messages", |r| match r.e.experiment.workload {
+        Workload::Burst { messages, .. } => messages.to_string(),
+        _ => String::new(),
+    }),
+    ("period_ns", |r| match r.e.experiment.workload {
+        Workload::Burst { period, .. } => period.0.to_string(),
+        _ => String::new(),
+    }),
+    ("gap_ns", |r| match r.e.experiment.workload {
+        Workload::PingPong { gap, .. } => gap.0.to_string(),
+        _ => String::new(),
+    }),
+    ("payload_bytes", |r| {
+        r.e.experiment.payload.bytes().to_string()
+    }),
+    ("wait", |r| r.e.experiment.wait.to_string()),
+    ("access", |r| r.e.experiment.access.to_string()),
+    ("placement", |r| r.e.experiment.placement.to_string()),
+    ("topology", |r| r.e.experiment.topology.to_string()),
+    ("cpus", |r| {
+        let cpus: Vec<String> = r.e.experiment.cpus.iter().map(u32::to_string).collect();
+        cpus.join(" ")
+    }),
+    ("scheduling", |r| scheduling(&r.e.experiment)),
+    ("mlock", |r| r.e.experiment.mlock.to_string()),
+    ("window_ns", |r| match r.e.experiment.window {
+        Extent::Duration(d) => d.0.to_string(),
+        Extent::Messages(_) => String::new(),
+    }),
+    ("window_messages", |r| match r.e.experiment.window {
+        Extent::Duration(_) => String::new(),
+        Extent::Messages(n) => n.to_string(),
+    }),
+    ("is_floor", |r| r.e.is_floor.to_string()),
+    ("trials", |r| r.e.trials.counted.to_string()),
+    ("failed_trials", |r| r.e.trials.failed.to_string()),
+    ("planned_trials", |r| r.e.trials.planned.to_string()),
+    ("failure", |r| match r.e.failures.first() {
+        Some(f) => format!("{} in {}: {}", f.cause, f.step, f.message),
+        None => String::new(),
+    }),
+    ("unstable", |r| r.e.is_unstable().to_string()),
+    ("is_headline", |r| (r.metric == r.e.headline()).to_string()),
+    ("metric", |r| r.metric.to_string()),
+];
+
+const METRIC: [(&str, Of<MetricSummary, String>); 6] = [
+    ("n", |m| m.n.to_string()),
+    ("infinite", |m| m.infinite.to_string()),
+    ("saturated", |m| m.saturated.to_string()),
+    ("min", |m| m.min.map_or_else(String::new, |v| v.to_string())),
+    ("mean", |m| m.mean.map_or_else(String::new, number)),
+    ("max", |m| m.max.map_or_else(String::new, |v| v.to_string())),
+];
+
+const QUANTILE: [(&str, Of<Quantile, String>); 5] = [
+    ("", |q| end(q, |e| e.value)),
+    ("_lo", |q| end(q, |e| e.lo)),
+    ("_hi", |q| end(q, |e| e.hi)),
+    ("_have", |q| match q {
+        Quantile::Refused { have, .. } => have.to_string(),
+        Quantile::Estimated(_) => String::new(),
+    }),
+    ("_need", |q| match q {
+        Quantile::Refused { need, .. } => need.to_string(),
+        Quantile::Estimated(_) => String::new(),
+    }),
+];
+
+const FLOOR: [(&str, Of<Estimate, f64>); 3] = [
+    ("floor_ratio", |e| latency_ns(&e.value)),
+    ("floor_ratio_lo", |e| latency_ns(&e.lo)),
+    ("floor_ratio_hi", |e| latency_ns(&e.hi)),
+];
+
+const COUNTS: [(&str, Of<Counts, u64>); 10] = [
+    ("offered", |c| c.offered),
+    ("sent", |c| c.sent),
+    ("received", |c| c.received),
+    ("lost", |c| c.lost),
+    ("duplicated", |c| c.duplicated),
+    ("reordered", |c| c.reordered),
+    ("corrupted", |c| c.corrupted),
+    ("truncated", |c| c.truncated),
+    ("refused", |c| c.refused),
+    ("late", |c| c.late),
+];
+
+const THROUGHPUT: [(&str, Of<ThroughputSummary, Spread>); 5] = [
+    ("offered_hz", |t| t.offered_hz),
+    ("sent_hz", |t| t.sent_hz),
+    ("delivered_hz", |t| t.delivered_hz),
+    ("delivered_bytes_per_s", |t| t.delivered_bytes_per_s),
+    ("blocked_share", |t| t.blocked_share),
+];
+
+const COST: [(&str, Of<CostSummary, Option<Spread>>); 12] = [
+    ("cpu_ns", |c| Some(c.cpu_ns)),
+    ("user_ns", |c| Some(c.user_ns)),
+    ("system_ns", |c| Some(c.system_ns)),
+    ("pacing_ns", |c| Some(c.pacing_ns)),
+    ("cpu_ns_per_message", |c| c.cpu_ns_per_message),
+    ("switches_per_message", |c| c.switches_per_message),
+    ("voluntary_switches", |c| Some(c.voluntary_switches)),
+    ("involuntary_switches", |c| Some(c.involuntary_switches)),
+    ("minor_faults", |c| Some(c.minor_faults)),
+    ("major_faults", |c| Some(c.major_faults)),
+    ("pss_bytes", |c| Some(c.pss_bytes)),
+    ("peak_rss_bytes", |c| Some(c.peak_rss_bytes)),
+];
+
+/// The same in each row of an experiment.
+const TRIALS: [(&str, RowText); 13] = [
+    ("disturbed_trials", |r| r.e.trials.disturbed.to_string()),
+    ("all_disturbed", |r| r.e.trials.all_disturbed().to_string()),
+    ("is_base", |r| r.e.is_base.to_string()),
+    ("base", |r| match r.e.experiment.base {
+        Some(id) => id.0.to_string(),
+        None => String::new(),
+    }),
+    ("warmup_ns", |r| median(r.e.warmup.map(|w| w.ns))),
+    ("unsteady_trials", |r| match r.e.warmup {
+        Some(w) => w.unsteady.to_string(),
+        None => String::new(),
+    }),
+    ("foreign_share", |r| share(r, |h| h.foreign_share)),
+    ("stolen_share", |r| share(r, |h| h.stolen_share)),
+    ("gap_share", |r| share(r, |h| h.gap_share)),
+    ("precision_metric", |r| {
+        precision(r, |p| p.metric.to_string())
+    }),
+    ("precision_asked", |r| precision(r, |p| number(p.asked))),
+    ("precision_got", |r| {
+        precision(r, |p| p.got.map_or_else(String::new, number))
+    }),
+    ("precision_reached", |r| {
+        precision(r, |p| p.reached().to_string())
+    }),
+];
+
+/// In the headline's row alone.
+const OF_HEADLINE: [(&str, Of<ExperimentSummary, Option<String>>); 7] = [
+    ("mode_low", |e| Some(number(e.modes.as_ref()?.low_ns))),
+    ("mode_high", |e| Some(number(e.modes.as_ref()?.high_ns))),
+    ("mode_high_share", |e| {
+        Some(number(e.modes.as_ref()?.high_share))
+    }),
+    ("mode_cause", |e| {
+        let cause = e.modes.as_ref()?.cause()?;
+        Some(cause.covariate.as_str().to_owned())
+    }),
+    ("drift", |e| Some(number(latency_ns(&e.drift?.value)))),
+    ("drift_lo", |e| Some(number(latency_ns(&e.drift?.lo)))),
+    ("drift_hi", |e| Some(number(latency_ns(&e.drift?.hi)))),
+];
+
+fn share(r: &Row<'_>, of: fn(&HostSummary) -> Option<Spread>) -> String {
+    median(r.e.host.as_ref().and_then(of))
+}
+
+fn precision(r: &Row<'_>, of: fn(&PrecisionSummary) -> String) -> String {
+    r.e.precision.as_ref().map_or_else(String::new, of)
+}
+
+fn scheduling(e: &Experiment) -> String {
+    match e.scheduling {
+        Scheduling::Other => "other".into(),
+        Scheduling::Fifo(priority) => format!("fifo {priority}"),
+    }
+}
+
+fn end(q: &Quantile, of: fn(&Estimate) -> Latency) -> String {
+    q.estimate()
+        .map_or_else(String::new, |e| number(latency_ns(&of(e))))
+}
+
+fn median(spread: Option<Spread>) -> String {
+    spread.map_or_else(String::new, |s| number(s.median))
+}
+
+/// Without an exponent; `inf` for infinity.
+fn number(value: f64) -> String {
+    exported(value).to_string()
+}
+
+/// One record. Fields with a separator, a quote or a line break are quoted (RFC 4180, section 2).
+fn line(fields: impl Iterator<Item = String>) -> String {
+    let quoted = |field: String| match field.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", field.replace('"', "\"\"")),
+        false => field,
+    };
+    let mut line = fields.map(quoted).collect::<Vec<_>>().join(",");
+    line.push_str("\r\n");
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_that_need_it_are_quoted() {
+        let fields = ["a", "b,c", "d \"e\"", "f\ng"].map(str::to_owned);
+        assert_eq!(
+            line(fields.into_iter()),
+            "a,\"b,c\",\"d \"\"e\"\"\",\"f\ng\"\r\n"
+        );
+    }
+}

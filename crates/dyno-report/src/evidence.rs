@@ -1,0 +1,177 @@
+//! What bears on whether a figure would be measured again: the warm-up, modes and drift within the
+//! window, the host's own noise, and the precision that was asked for. Data alone; the modules
+//! `modes`, `host` and `precision` compute it.
+
+use crate::summary::{QUANTILES, Spread};
+use dyno_model::Metric;
+
+/// How the counted trials warmed up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WarmupSummary {
+    /// How long the warm-up was, in nanoseconds.
+    pub ns: Spread,
+    /// Trials whose warm-up ended at its limit with the series still moving.
+    pub unsteady: u64,
+}
+
+/// The blocks of the counted trials fall into two modes by the p50 of the headline metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModesSummary {
+    /// The p50 of the fast mode, in nanoseconds.
+    pub low_ns: f64,
+    /// The p50 of the slow mode, in nanoseconds.
+    pub high_ns: f64,
+    /// Share of the blocks in the slow mode, 0 to 1.
+    pub high_share: f64,
+    /// Everything recorded that differs between blocks or trials, what goes with the modes best
+    /// first.
+    pub covariates: Vec<CovariateSummary>,
+}
+
+impl ModesSummary {
+    /// From this strength on, a covariate may be named as what tells the modes apart.
+    pub const STRENGTH: f64 = 0.5;
+    /// Below this p, a covariate may be named as what tells the modes apart.
+    pub const LEVEL: f64 = 0.05;
+
+    /// What tells the modes apart: the strongest covariate of those that cannot be chance. `None`:
+    /// nothing that was recorded does.
+    pub fn cause(&self) -> Option<&CovariateSummary> {
+        self.covariates
+            .iter()
+            .find(|c| c.strength >= Self::STRENGTH && c.p < Self::LEVEL)
+    }
+}
+
+/// Something recorded that may differ between the modes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Covariate {
+    /// Whether participants that are not pinned shared a CPU, block by block.
+    Sharing,
+    /// On which CPUs participants that are not pinned were, block by block.
+    Cpus,
+    /// How far apart the CPUs of the first sender and the first receiver are: the round trip of a
+    /// bare cache line just before the trial.
+    CoreDistance,
+    /// The frequency of the CPUs used.
+    Frequency,
+    /// The share of the CPUs used that went to other processes and to interrupts.
+    ForeignLoad,
+    /// The share of the CPUs used that the hypervisor gave to others.
+    StolenTime,
+    /// The share of the time that the spin-gap probe lost just before the trial.
+    Gaps,
+}
+
+impl Covariate {
+    /// Every covariate; of two that tell the modes apart equally well, the first is named.
+    pub const ALL: &'static [Covariate] = &[
+        Covariate::Sharing,
+        Covariate::Cpus,
+        Covariate::CoreDistance,
+        Covariate::Frequency,
+        Covariate::ForeignLoad,
+        Covariate::StolenTime,
+        Covariate::Gaps,
+    ];
+
+    /// The name in JSON and CSV.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Covariate::Sharing => "cpu-sharing",
+            Covariate::Cpus => "cpus",
+            Covariate::CoreDistance => "core-distance",
+            Covariate::Frequency => "frequency",
+            Covariate::ForeignLoad => "foreign-load",
+            Covariate::StolenTime => "stolen-time",
+            Covariate::Gaps => "gaps",
+        }
+    }
+}
+
+/// How well a covariate tells the two modes apart.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CovariateSummary {
+    /// Which one.
+    pub covariate: Covariate,
+    /// Association over the blocks, from 0 (none) to 1 (it tells the mode of each).
+    pub strength: f64,
+    /// Probability of so strong an association by chance, corrected for the number of covariates
+    /// looked at. Blocks in a row with the same label count once, because the blocks of a trial are
+    /// no independent witnesses.
+    pub p: f64,
+    /// The blocks by label.
+    pub groups: Vec<ModeGroup>,
+}
+
+/// The blocks with one label of a covariate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModeGroup {
+    /// What they have in common, such as `same CPU` or `from 410 ns`.
+    pub label: String,
+    /// Those in the fast mode.
+    pub low: u64,
+    /// Those in the slow mode.
+    pub high: u64,
+}
+
+/// The host's part in the counted trials.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostSummary {
+    /// Share of the CPUs used that went to other processes and to interrupts, in the window.
+    pub foreign_share: Option<Spread>,
+    /// Share of the CPUs used that the hypervisor gave to others, in the window.
+    pub stolen_share: Option<Spread>,
+    /// Share of its time that the spin-gap probe lost, before the trials.
+    pub gap_share: Option<Spread>,
+    /// What the machine alone does to the tail of the headline metric, in the order of
+    /// [`QUANTILES`]; `None` for p50, and where the gaps or the headline's p50 are not known.
+    pub tail: [Option<HostTail>; QUANTILES.len()],
+}
+
+/// The machine's own delay at one quantile.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HostTail {
+    /// The delay that the gaps seen before the trials add to an operation as long as the p50, at
+    /// this quantile, in nanoseconds. See [`dyno_stats::HostGaps`].
+    pub own_ns: f64,
+    /// The share of the tail (quantile minus p50) that this explains, 0 to 1; `None` where the
+    /// quantile is refused, infinite or no larger than the p50.
+    pub explained: Option<f64>,
+}
+
+/// What the machine did just before the first trial, with nothing of the run on it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BareSummary {
+    /// Share of its CPUs that other processes and interrupts took.
+    pub foreign_share: f64,
+    /// Share of its CPUs that the hypervisor gave to others.
+    pub stolen_share: f64,
+    /// Share of its time that the spin-gap probe lost; `None` where nothing was watched.
+    pub gap_share: Option<f64>,
+    /// The longest gap, in nanoseconds.
+    pub longest_gap_ns: u64,
+}
+
+/// The precision that was asked for, and what came of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PrecisionSummary {
+    /// The metric that it is of.
+    pub metric: Metric,
+    /// The quantile that it is of, 0 to 1.
+    pub quantile: f64,
+    /// The share of the value within which both ends of the interval were to be: 0.05 for ±5 %.
+    pub asked: f64,
+    /// The share within which they are: infinite where the interval has no end, `None` where there
+    /// is no interval.
+    pub got: Option<f64>,
+    /// The interval is that of the ratio to the base, not that of the quantile itself.
+    pub of_ratio: bool,
+}
+
+impl PrecisionSummary {
+    /// Whether the interval is as narrow as was asked.
+    pub fn reached(&self) -> bool {
+        self.got.is_some_and(|got| got <= self.asked)
+    }
+}

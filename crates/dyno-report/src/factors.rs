@@ -1,0 +1,111 @@
+//! The factors of experiments as text. What is the same for a whole table stands in its heading,
+//! what varies in its columns, so that no number stands without its conditions.
+
+use dyno_model::Experiment;
+use dyno_model::plan::{Extent, Scheduling};
+
+/// One factor of an experiment.
+#[derive(Debug)]
+pub(crate) struct Factor {
+    /// Title of its column.
+    pub(crate) title: &'static str,
+    /// Its value in a column or in a label.
+    pub(crate) value: fn(&Experiment) -> String,
+    /// What stands before the value in a heading.
+    pub(crate) lead: &'static str,
+    /// Rank of its column; see [`crate::layout::Column::rank`].
+    pub(crate) rank: u8,
+}
+
+const fn factor(
+    title: &'static str,
+    lead: &'static str,
+    value: fn(&Experiment) -> String,
+) -> Factor {
+    Factor {
+        title,
+        value,
+        lead,
+        rank: 0,
+    }
+}
+
+/// Every factor, in the order of columns and headings.
+pub(crate) static FACTORS: [Factor; 10] = [
+    factor("workload", "", |e| e.workload.to_string()),
+    factor("wait", "wait ", |e| e.wait.to_string()),
+    factor("payload", "payload ", |e| e.payload.to_string()),
+    factor("access", "access ", |e| e.access.to_string()),
+    factor("topology", "topology ", |e| e.topology.to_string()),
+    factor("placement", "placement ", |e| e.placement.to_string()),
+    factor("CPUs", "", cpus),
+    factor("scheduling", "", scheduling),
+    factor("memory", "memory ", |e| match e.mlock {
+        true => "locked".into(),
+        false => "not locked".into(),
+    }),
+    Factor {
+        rank: 8,
+        ..factor("window", "window ", |e| window(&e.window))
+    },
+];
+
+fn cpus(e: &Experiment) -> String {
+    if e.cpus.is_empty() {
+        return "not pinned".into();
+    }
+    let list: Vec<String> = e.cpus.iter().map(u32::to_string).collect();
+    format!("CPUs {}", list.join(","))
+}
+
+fn scheduling(e: &Experiment) -> String {
+    match e.scheduling {
+        Scheduling::Other => "SCHED_OTHER".into(),
+        Scheduling::Fifo(priority) => format!("SCHED_FIFO {priority}"),
+    }
+}
+
+fn window(extent: &Extent) -> String {
+    match extent {
+        Extent::Duration(d) => d.to_string(),
+        Extent::Messages(n) => format!("{n} messages"),
+    }
+}
+
+/// The factors that have the same value in all of these experiments, and those that have not.
+pub(crate) fn split<'a>(
+    experiments: impl Iterator<Item = &'a Experiment> + Clone,
+) -> (Vec<&'static Factor>, Vec<&'static Factor>) {
+    FACTORS.iter().partition(|f| {
+        let mut values = experiments.clone().map(f.value);
+        let first = values.next();
+        values.all(|v| Some(&v) == first.as_ref())
+    })
+}
+
+/// The values of constant factors as a heading; empty without an experiment.
+pub(crate) fn heading(constant: &[&Factor], experiment: Option<&Experiment>) -> String {
+    let Some(experiment) = experiment else {
+        return String::new();
+    };
+    let parts: Vec<String> = constant
+        .iter()
+        .filter(|f| f.title != "memory" || experiment.mlock)
+        .map(|f| format!("{}{}", f.lead, (f.value)(experiment)))
+        .collect();
+    parts.join(" · ")
+}
+
+/// The values of varying factors, to tell one experiment from another.
+pub(crate) fn label(varying: &[&Factor], experiment: &Experiment) -> String {
+    let parts: Vec<String> = varying
+        .iter()
+        .filter(|f| f.title != "memory" || experiment.mlock)
+        .map(|f| match f.title {
+            // "locked" alone would not say what.
+            "memory" => format!("{}{}", f.lead, (f.value)(experiment)),
+            _ => (f.value)(experiment),
+        })
+        .collect();
+    parts.join(", ")
+}

@@ -1,0 +1,310 @@
+//! iceperf's table: one section per stack and conditions, a row per payload size, and RTT/2 as its
+//! latency, which the section says. Headings and columns are those of iceoryx's example `iceperf`,
+//! so that both outputs can be laid side by side; p50, p99 and the maximum stand beside its average.
+
+use crate::factors::{self, FACTORS, Factor};
+use crate::markdown::escape;
+use crate::notes;
+use crate::number::{Measured, TimeUnit, sig3};
+use crate::summary::{ExperimentSummary, MetricSummary, Summary};
+use crate::table::Lines;
+use crate::text::{clean, width};
+use crate::view::View;
+use dyno_model::plan::Extent;
+use dyno_model::{Metric, WorkloadKind};
+use dyno_stats::{Latency, Quantile};
+
+/// iceperf's kB.
+const KB: usize = 1024;
+
+/// Nanoseconds of round trip per unit of the table: half a round trip, in microseconds.
+const SCALE: f64 = 2.0 * TimeUnit::Micro.ns();
+
+/// The quantiles that it shows: their places in [`crate::QUANTILES`], and their names.
+const SHOWN: [(usize, &str); 2] = [(0, "p50"), (2, "p99")];
+
+/// Whether an experiment has a row here.
+pub(crate) fn shows(e: &ExperimentSummary) -> bool {
+    e.experiment.workload.kind() == WorkloadKind::PingPong
+}
+
+/// Heading, one section per stack and conditions, and the remarks. With `markdown` the sections'
+/// first lines are Markdown headings and the width is ignored.
+pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) -> String {
+    let view = View::new(summary, shows);
+    let mut out = Lines {
+        text: String::new(),
+        width: if markdown { None } else { limit },
+    };
+    let plain = |text: String| if markdown { escape(&text) } else { text };
+    let (title, origin) = (notes::title(&summary.run), notes::origin(&summary.run));
+    match markdown {
+        true => out.add(&format!("## {}\n\n{}", escape(&title), escape(&origin)), 0),
+        false => {
+            out.add(&title, 2);
+            out.add(&origin, 2);
+        }
+    }
+    for section in sections(summary) {
+        out.blank();
+        section.render(&mut out, markdown);
+    }
+    out.blank();
+    for line in legend(&view) {
+        out.add(&plain(line), 2);
+        if markdown {
+            out.blank();
+        }
+    }
+    let remarks = notes::sections(&view);
+    match markdown {
+        true => crate::markdown::sections(&mut out.text, &remarks),
+        false => out.sections(&remarks),
+    }
+    out.text
+}
+
+fn legend(view: &View<'_>) -> Vec<String> {
+    let mut lines = vec!["p50 and p99 with 95 % intervals; ~: unstable.".to_owned()];
+    let quantiles = || {
+        let metrics = view.rows.iter().filter_map(|e| e.metrics.get(&Metric::Rtt));
+        metrics.flat_map(|m| SHOWN.map(|(i, _)| &m.quantiles[i]))
+    };
+    if quantiles().any(|q| matches!(q, Quantile::Refused { .. })) {
+        lines.push("–: refused, too few samples (samples there are/samples it takes).".into());
+    }
+    if quantiles().any(|q| q.estimate().is_some_and(|e| e.hi == Latency::Infinite)) {
+        lines
+            .push("∞: a lost round trip counts as infinitely late, but not in the average.".into());
+    }
+    lines
+}
+
+/// Experiments that differ in their payload only, smallest first.
+struct Section<'a> {
+    rows: Vec<&'a ExperimentSummary>,
+}
+
+/// The factors that a section has in common.
+fn shared() -> Vec<&'static Factor> {
+    let varies_within = |f: &&Factor| f.title == "payload" || f.title == "window";
+    FACTORS.iter().filter(|f| !varies_within(f)).collect()
+}
+
+fn sections(summary: &Summary) -> Vec<Section<'_>> {
+    let shared = shared();
+    let key = |e: &ExperimentSummary| {
+        let x = &e.experiment;
+        let label = factors::label(&shared, x);
+        (x.name.clone(), x.stack.clone(), e.is_base, label)
+    };
+    let mut sections: Vec<Section<'_>> = Vec::new();
+    for e in summary.experiments.iter().filter(|e| shows(e)) {
+        match sections.iter_mut().find(|s| key(s.rows[0]) == key(e)) {
+            Some(section) => section.rows.push(e),
+            None => sections.push(Section { rows: vec![e] }),
+        }
+    }
+    for section in &mut sections {
+        section.rows.sort_by_key(|e| e.experiment.payload);
+    }
+    sections
+}
+
+impl Section<'_> {
+    fn render(&self, out: &mut Lines, markdown: bool) {
+        let first = self.rows[0];
+        let e = &first.experiment;
+        let stack = format!(
+            "{}{}{}, {}, {}",
+            clean(&e.stack),
+            if first.is_floor { " (floor)" } else { "" },
+            if first.is_base { " (base)" } else { "" },
+            e.wait,
+            e.access
+        );
+        match markdown {
+            true => out.add(&format!("### {}", escape(&stack)), 0),
+            false => out.add(&format!("****** {stack} ********"), 7),
+        }
+        out.blank();
+        out.add("#### Measurement Result ####", 0);
+        if markdown {
+            out.blank();
+        }
+        out.add(
+            &format!("{} round trips for each payload.", self.round_trips()),
+            0,
+        );
+        let conditions = format!(
+            "Latency is RTT/2, as iceperf defines it. {} · {}.{}",
+            factors::heading(&shared(), Some(e)),
+            self.trials(),
+            if self.in_kb() {
+                " 1 kB = 1024 bytes."
+            } else {
+                ""
+            }
+        );
+        match markdown {
+            true => out.add(&format!("\n{}", escape(&conditions)), 0),
+            false => out.add(&conditions, 0),
+        }
+        out.blank();
+        let wide = self.lines(true);
+        match out.width {
+            Some(limit) if wide.iter().any(|l| width(l) > limit) => {
+                self.lines(false).iter().for_each(|l| out.add(l, 0));
+                out.blank();
+                out.add(&self.intervals(), 2);
+            }
+            _ => {
+                // GitHub would take two marks of one row for a strike-through.
+                let shown = |l: &String| {
+                    if markdown {
+                        l.replace('~', "\\~")
+                    } else {
+                        l.clone()
+                    }
+                };
+                wide.iter().for_each(|l| out.add(&shown(l), 0));
+            }
+        }
+    }
+
+    fn in_kb(&self) -> bool {
+        self.rows
+            .iter()
+            .all(|e| e.experiment.payload.bytes().is_multiple_of(KB))
+    }
+
+    fn payload(&self, e: &ExperimentSummary) -> String {
+        let divisor = if self.in_kb() { KB } else { 1 };
+        (e.experiment.payload.bytes() / divisor).to_string()
+    }
+
+    /// Round trips in the window of one trial: as planned, else as they came.
+    fn round_trips(&self) -> String {
+        let per_trial = |e: &&ExperimentSummary| match e.experiment.window {
+            Extent::Messages(n) => Some(n),
+            Extent::Duration(_) => {
+                let m = e.metrics.get(&Metric::Rtt)?;
+                Some(m.n.saturating_add(m.infinite) / e.trials.counted.max(1))
+            }
+        };
+        let counts: Vec<u64> = self.rows.iter().filter_map(per_trial).collect();
+        match (counts.iter().min(), counts.iter().max()) {
+            (Some(min), Some(max)) if min == max => min.to_string(),
+            (Some(min), Some(max)) => format!("{min} to {max}"),
+            _ => "No".into(),
+        }
+    }
+
+    fn trials(&self) -> String {
+        let completed = || {
+            self.rows
+                .iter()
+                .map(|e| e.trials.counted)
+                .filter(|n| *n > 0)
+        };
+        match (completed().min(), completed().max()) {
+            (Some(1), Some(1)) => "1 trial each".into(),
+            (Some(min), Some(max)) if min == max => format!("{min} trials each"),
+            (Some(min), Some(max)) => format!("{min} to {max} trials each"),
+            _ => "no trials".into(),
+        }
+    }
+
+    /// The table's lines, with or without intervals in its cells.
+    fn lines(&self, intervals: bool) -> Vec<String> {
+        let unit = if self.in_kb() { "kB" } else { "B" };
+        let mut grid = vec![vec![
+            format!("Payload Size [{unit}]"),
+            "Average Latency [µs]".into(),
+            "p50 [µs]".into(),
+            "p99 [µs]".into(),
+            "Max [µs]".into(),
+        ]];
+        grid.extend(self.rows.iter().map(|e| self.cells(e, intervals)));
+        let widths: Vec<usize> = (0..grid[0].len())
+            .map(|i| grid.iter().map(|row| width(&row[i])).max().unwrap_or(0))
+            .collect();
+        let line = |row: &Vec<String>| {
+            let cells = row.iter().zip(&widths).map(|(cell, w)| {
+                let pad = " ".repeat(w - width(cell));
+                format!(" {pad}{cell} |")
+            });
+            format!("|{}", cells.collect::<String>())
+        };
+        let mut lines: Vec<String> = grid.iter().map(line).collect();
+        let rules = widths.iter().map(|w| format!("{}:|", "-".repeat(w + 1)));
+        lines.insert(1, format!("|{}", rules.collect::<String>()));
+        lines
+    }
+
+    fn cells(&self, e: &ExperimentSummary, intervals: bool) -> Vec<String> {
+        let payload = self.payload(e);
+        let Some(m) = e.metrics.get(&Metric::Rtt) else {
+            let reason = if e.trials.failed > 0 {
+                "failed"
+            } else {
+                "not run"
+            };
+            return vec![
+                payload,
+                reason.into(),
+                String::new(),
+                String::new(),
+                String::new(),
+            ];
+        };
+        let quantile = |i: usize| {
+            let measured = Measured::quantile(&m.quantiles[i], SCALE);
+            if intervals {
+                measured.line()
+            } else {
+                measured.value
+            }
+        };
+        let mark = if e.is_unstable() { "~ " } else { "" };
+        vec![
+            payload,
+            average(m),
+            format!("{mark}{}", quantile(0)),
+            quantile(2),
+            m.max
+                .map_or_else(|| "–".into(), |max| sig3(max as f64 / SCALE)),
+        ]
+    }
+
+    /// The intervals that the cells have no room for.
+    fn intervals(&self) -> String {
+        let unit = if self.in_kb() { "kB" } else { "B" };
+        let of = |e: &ExperimentSummary, m: &MetricSummary| {
+            let texts = SHOWN.map(|(i, name)| {
+                let measured = Measured::quantile(&m.quantiles[i], SCALE);
+                let interval = match measured.beside.trim_matches(['(', ')']) {
+                    "" => &measured.value,
+                    beside => beside,
+                };
+                format!("{name} {interval}")
+            });
+            format!("{} {unit}: {}", self.payload(e), texts.join(", "))
+        };
+        let rows: Vec<String> = self
+            .rows
+            .iter()
+            .filter_map(|e| Some(of(e, e.metrics.get(&Metric::Rtt)?)))
+            .collect();
+        format!("Intervals [µs]: {}.", rows.join("; "))
+    }
+}
+
+/// iceperf's average, over the round trips that came back.
+fn average(m: &MetricSummary) -> String {
+    let mean = m.mean.map_or_else(|| "–".into(), |mean| sig3(mean / SCALE));
+    match m.infinite {
+        0 => mean,
+        lost => format!("{mean} ({lost} lost)"),
+    }
+}

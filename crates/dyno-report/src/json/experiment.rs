@@ -1,0 +1,388 @@
+//! One element of `experiments` in the JSON interface.
+
+use super::evidence::{HostJson, ModesJson, PrecisionJson};
+use crate::notes::instability;
+use crate::number::{exported, latency_ns};
+use crate::summary::{
+    CostSummary, ExperimentSummary, FailureGroup, MetricSummary, RunSummary, Spread,
+    ThroughputSummary,
+};
+use dyno_model::plan::{Extent, Scheduling};
+use dyno_model::{Arrivals, Counts, Metric, Workload};
+use dyno_stats::{Estimate, Latency, Quantile};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+#[derive(Serialize)]
+pub(super) struct Experiment<'a> {
+    id: u32,
+    suite: &'a str,
+    experiment: &'a str,
+    stack: &'a str,
+    testbed: &'a str,
+    workload: &'static str,
+    load: Load,
+    payload_bytes: usize,
+    wait: &'static str,
+    access: &'static str,
+    placement: &'static str,
+    topology: String,
+    cpus: &'a [u32],
+    scheduling: &'static str,
+    fifo_priority: Option<u8>,
+    mlock: bool,
+    window: Window,
+    is_floor: bool,
+    is_loopback: bool,
+    is_base: bool,
+    base: Option<u32>,
+    trials: u64,
+    failed_trials: u64,
+    planned_trials: u64,
+    disturbed_trials: u64,
+    all_disturbed: bool,
+    disturbances: Vec<Remark<'a>>,
+    failures: Vec<Failure<'a>>,
+    headline: &'static str,
+    metrics: BTreeMap<&'static str, MetricJson>,
+    floor: Option<Floor<'a>>,
+    unstable: bool,
+    unstable_reason: Option<String>,
+    repeat_within: Option<f64>,
+    counts: Counts,
+    delivered_ratio: Option<f64>,
+    throughput: Option<ThroughputJson>,
+    cost: Option<CostJson>,
+    open_ns: Option<SpreadJson>,
+    matching_ns: Option<SpreadJson>,
+    warmup_ns: Option<SpreadJson>,
+    unsteady_trials: Option<u64>,
+    modes: Option<ModesJson<'a>>,
+    drift: Option<EstimateJson>,
+    host: Option<HostJson>,
+    precision: Option<PrecisionJson>,
+    warnings: Vec<Remark<'a>>,
+}
+
+/// The numbers of a workload; fields of other workloads are left out.
+#[derive(Serialize, Default)]
+struct Load {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gap_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeout_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate_hz: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arrivals: Option<Arrivals>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    messages: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    period_ns: Option<u64>,
+}
+
+impl From<&Workload> for Load {
+    fn from(workload: &Workload) -> Load {
+        match *workload {
+            Workload::PingPong { gap, timeout } => Load {
+                gap_ns: Some(gap.0),
+                timeout_ns: Some(timeout.0),
+                ..Load::default()
+            },
+            Workload::Stream { rate, arrivals } => Load {
+                rate_hz: Some(rate.hz()),
+                arrivals: Some(arrivals),
+                ..Load::default()
+            },
+            Workload::Flood => Load::default(),
+            Workload::Burst { messages, period } => Load {
+                messages: Some(messages),
+                period_ns: Some(period.0),
+                ..Load::default()
+            },
+        }
+    }
+}
+
+/// One of the two is a number.
+#[derive(Serialize)]
+struct Window {
+    duration_ns: Option<u64>,
+    messages: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Failure<'a> {
+    kind: String,
+    step: &'a str,
+    message: &'a str,
+    stderr: &'a [String],
+    count: u64,
+}
+
+impl<'a> From<&'a FailureGroup> for Failure<'a> {
+    fn from(f: &'a FailureGroup) -> Self {
+        Failure {
+            kind: f.cause.to_string(),
+            step: &f.step,
+            message: &f.message,
+            stderr: &f.stderr,
+            count: f.count,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct MetricJson {
+    n: u64,
+    infinite: u64,
+    saturated: u64,
+    min: Option<u64>,
+    mean: Option<f64>,
+    max: Option<u64>,
+    p50: Option<EstimateJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p50_refused: Option<RefusedQuantile>,
+    p90: Option<EstimateJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p90_refused: Option<RefusedQuantile>,
+    p99: Option<EstimateJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p99_refused: Option<RefusedQuantile>,
+    p999: Option<EstimateJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p999_refused: Option<RefusedQuantile>,
+}
+
+impl From<&MetricSummary> for MetricJson {
+    fn from(m: &MetricSummary) -> MetricJson {
+        let [p50, p90, p99, p999] = &m.quantiles;
+        MetricJson {
+            n: m.n,
+            infinite: m.infinite,
+            saturated: m.saturated,
+            min: m.min,
+            mean: m.mean.map(exported),
+            max: m.max,
+            p50: estimated(p50),
+            p50_refused: refused(p50),
+            p90: estimated(p90),
+            p90_refused: refused(p90),
+            p99: estimated(p99),
+            p99_refused: refused(p99),
+            p999: estimated(p999),
+            p999_refused: refused(p999),
+        }
+    }
+}
+
+/// `null` stands for infinity; `infinite` says so of the value itself.
+#[derive(Serialize)]
+struct EstimateJson {
+    value: Option<f64>,
+    lo: Option<f64>,
+    hi: Option<f64>,
+    infinite: bool,
+}
+
+impl From<&Estimate> for EstimateJson {
+    fn from(e: &Estimate) -> EstimateJson {
+        let finite = |l: &Latency| Some(exported(latency_ns(l))).filter(|v| v.is_finite());
+        EstimateJson {
+            value: finite(&e.value),
+            lo: finite(&e.lo),
+            hi: finite(&e.hi),
+            infinite: finite(&e.value).is_none(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct RefusedQuantile {
+    have: u64,
+    need: u64,
+}
+
+fn estimated(q: &Quantile) -> Option<EstimateJson> {
+    q.estimate().map(EstimateJson::from)
+}
+
+fn refused(q: &Quantile) -> Option<RefusedQuantile> {
+    match *q {
+        Quantile::Refused { have, need } => Some(RefusedQuantile { have, need }),
+        Quantile::Estimated(_) => None,
+    }
+}
+
+#[derive(Serialize)]
+struct Floor<'a> {
+    id: u32,
+    stack: &'a str,
+    p50_ratio: Option<EstimateJson>,
+}
+
+#[derive(Serialize)]
+pub(super) struct SpreadJson {
+    median: f64,
+    min: f64,
+    max: f64,
+}
+
+impl From<Spread> for SpreadJson {
+    fn from(s: Spread) -> SpreadJson {
+        SpreadJson {
+            median: exported(s.median),
+            min: exported(s.min),
+            max: exported(s.max),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ThroughputJson {
+    offered_hz: SpreadJson,
+    sent_hz: SpreadJson,
+    delivered_hz: SpreadJson,
+    delivered_bytes_per_s: SpreadJson,
+    blocked_share: SpreadJson,
+}
+
+impl From<&ThroughputSummary> for ThroughputJson {
+    fn from(t: &ThroughputSummary) -> ThroughputJson {
+        ThroughputJson {
+            offered_hz: t.offered_hz.into(),
+            sent_hz: t.sent_hz.into(),
+            delivered_hz: t.delivered_hz.into(),
+            delivered_bytes_per_s: t.delivered_bytes_per_s.into(),
+            blocked_share: t.blocked_share.into(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct CostJson {
+    cpu_ns: SpreadJson,
+    user_ns: SpreadJson,
+    system_ns: SpreadJson,
+    pacing_ns: SpreadJson,
+    cpu_ns_per_message: Option<SpreadJson>,
+    switches_per_message: Option<SpreadJson>,
+    voluntary_switches: SpreadJson,
+    involuntary_switches: SpreadJson,
+    minor_faults: SpreadJson,
+    major_faults: SpreadJson,
+    pss_bytes: SpreadJson,
+    peak_rss_bytes: SpreadJson,
+}
+
+impl From<&CostSummary> for CostJson {
+    fn from(c: &CostSummary) -> CostJson {
+        CostJson {
+            cpu_ns: c.cpu_ns.into(),
+            user_ns: c.user_ns.into(),
+            system_ns: c.system_ns.into(),
+            pacing_ns: c.pacing_ns.into(),
+            cpu_ns_per_message: c.cpu_ns_per_message.map(Into::into),
+            switches_per_message: c.switches_per_message.map(Into::into),
+            voluntary_switches: c.voluntary_switches.into(),
+            involuntary_switches: c.involuntary_switches.into(),
+            minor_faults: c.minor_faults.into(),
+            major_faults: c.major_faults.into(),
+            pss_bytes: c.pss_bytes.into(),
+            peak_rss_bytes: c.peak_rss_bytes.into(),
+        }
+    }
+}
+
+/// What is said of so many trials.
+#[derive(Serialize)]
+struct Remark<'a> {
+    text: &'a str,
+    trials: u64,
+}
+
+fn remarks(texts: &[(String, u64)]) -> Vec<Remark<'_>> {
+    let texts = texts.iter();
+    texts
+        .map(|(text, trials)| Remark {
+            text,
+            trials: *trials,
+        })
+        .collect()
+}
+
+/// One element of `experiments`.
+pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> Experiment<'a> {
+    let x = &e.experiment;
+    let (scheduling, fifo_priority) = match x.scheduling {
+        Scheduling::Other => ("other", None),
+        Scheduling::Fifo(priority) => ("fifo", Some(priority)),
+    };
+    let window = match x.window {
+        Extent::Duration(d) => (Some(d.0), None),
+        Extent::Messages(n) => (None, Some(n)),
+    };
+    let metric = |(metric, summary): (&Metric, &MetricSummary)| (metric.as_str(), summary.into());
+    let unstable = e.stability.as_ref().filter(|s| s.is_unstable());
+    Experiment {
+        id: x.id.0,
+        suite: &run.suite,
+        experiment: &x.name,
+        stack: &x.stack,
+        testbed: &run.testbed,
+        workload: x.workload.kind().as_str(),
+        load: (&x.workload).into(),
+        payload_bytes: x.payload.bytes(),
+        wait: x.wait.as_str(),
+        access: x.access.as_str(),
+        placement: x.placement.as_str(),
+        topology: x.topology.to_string(),
+        cpus: &x.cpus,
+        scheduling,
+        fifo_priority,
+        mlock: x.mlock,
+        window: Window {
+            duration_ns: window.0,
+            messages: window.1,
+        },
+        is_floor: e.is_floor,
+        is_loopback: e.is_loopback,
+        is_base: e.is_base,
+        base: x.base.map(|id| id.0),
+        trials: e.trials.counted,
+        failed_trials: e.trials.failed,
+        planned_trials: e.trials.planned,
+        disturbed_trials: e.trials.disturbed,
+        all_disturbed: e.trials.all_disturbed(),
+        disturbances: remarks(&e.disturbances),
+        failures: e.failures.iter().map(Into::into).collect(),
+        headline: e.headline().as_str(),
+        metrics: e.metrics.iter().map(metric).collect(),
+        floor: e.floor.as_ref().map(|f| Floor {
+            id: f.id.0,
+            stack: &f.stack,
+            p50_ratio: f.p50_ratio.as_ref().map(Into::into),
+        }),
+        unstable: unstable.is_some(),
+        unstable_reason: unstable.map(instability),
+        repeat_within: e
+            .stability
+            .as_ref()
+            .map(|s| s.repeat_within)
+            .filter(|r| r.is_finite())
+            .map(exported),
+        counts: e.counts,
+        delivered_ratio: e.delivered_ratio().map(exported),
+        throughput: e.throughput.as_ref().map(Into::into),
+        cost: e.cost.as_ref().map(Into::into),
+        open_ns: e.open_ns.map(Into::into),
+        matching_ns: e.matching_ns.map(Into::into),
+        warmup_ns: e.warmup.map(|w| w.ns.into()),
+        unsteady_trials: e.warmup.map(|w| w.unsteady),
+        modes: e.modes.as_ref().map(Into::into),
+        drift: e.drift.as_ref().map(Into::into),
+        host: e.host.as_ref().map(Into::into),
+        precision: e.precision.as_ref().map(Into::into),
+        warnings: remarks(&e.warnings),
+    }
+}

@@ -1,0 +1,308 @@
+//! Laying out columns in a given width: first in one line per row, then with each interval below
+//! its number, then with columns left out, and never wider than asked.
+
+use crate::number::Measured;
+use crate::text::width;
+use comfy_table::{Attribute, Cell, CellAlignment, Color, ColumnConstraint, Table, Width};
+
+/// A column of text is not made narrower than this while others can still be left out.
+const TEXT_DEMAND: usize = 12;
+
+/// Draws the line below the head and nothing else.
+const PRESET: &str = "     ─             ";
+
+/// A column of a table.
+#[derive(Debug, Clone)]
+pub(crate) struct Column {
+    /// What it holds.
+    pub(crate) title: &'static str,
+    /// The title where there is little room, in lines.
+    pub(crate) short: &'static str,
+    /// Unit of its numbers; empty for none.
+    pub(crate) unit: &'static str,
+    /// Text stands left and may be wrapped; numbers stand right and are not.
+    pub(crate) text: bool,
+    /// Columns with higher ranks are left out first; rank 0 always stays.
+    pub(crate) rank: u8,
+    /// One per row.
+    pub(crate) cells: Vec<Measured>,
+}
+
+impl Column {
+    /// Title and unit in one line.
+    pub(crate) fn head(&self) -> String {
+        match self.unit {
+            "" => self.title.to_owned(),
+            unit => format!("{} {unit}", self.title),
+        }
+    }
+}
+
+/// How a row is set off from the others where colours are allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Plain,
+    Floor,
+    Unstable,
+    Failed,
+}
+
+/// Columns and what is said of their rows.
+#[derive(Debug, Clone)]
+pub(crate) struct Sheet {
+    pub(crate) columns: Vec<Column>,
+    pub(crate) tones: Vec<Tone>,
+    /// Titles of columns that this form of the table does without.
+    pub(crate) spared: Vec<&'static str>,
+}
+
+/// A sheet as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Laid {
+    /// The lines, each ended by a newline.
+    pub(crate) text: String,
+    /// Intervals stand below their numbers, relative to them.
+    pub(crate) stacked: bool,
+    /// Titles of the columns that did not fit.
+    pub(crate) left_out: Vec<&'static str>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Shape {
+    stacked: bool,
+    gap: usize,
+}
+
+const WIDE: Shape = Shape {
+    stacked: false,
+    gap: 2,
+};
+const STACKED: Shape = Shape {
+    stacked: true,
+    gap: 2,
+};
+const TIGHT: Shape = Shape {
+    stacked: true,
+    gap: 1,
+};
+
+/// Lays out the first of `sheets` that fits: they hold the same rows, each with less room for the
+/// conditions than the one before. Never empty.
+pub(crate) fn lay_out(sheets: &[Sheet], limit: Option<usize>, color: bool) -> Laid {
+    let Some(limit) = limit else {
+        let all: Vec<&Column> = sheets[0].columns.iter().collect();
+        let widths: Vec<usize> = all.iter().map(|c| natural(c, WIDE)).collect();
+        return finish(&sheets[0], &all, &widths, WIDE, color);
+    };
+    for shape in [WIDE, STACKED, TIGHT] {
+        for sheet in sheets {
+            let all: Vec<&Column> = sheet.columns.iter().collect();
+            if let Some(widths) = fit(&all, shape, limit) {
+                return finish(sheet, &all, &widths, shape, color);
+            }
+        }
+    }
+    let sheet = &sheets[sheets.len() - 1];
+    let mut kept: Vec<&Column> = sheet.columns.iter().collect();
+    loop {
+        if let Some(widths) = fit(&kept, TIGHT, limit) {
+            return finish(sheet, &kept, &widths, TIGHT, color);
+        }
+        let highest = kept.iter().map(|c| c.rank).max().unwrap_or(0);
+        if highest == 0 {
+            let widths = squeeze(&kept, TIGHT, limit);
+            return finish(sheet, &kept, &widths, TIGHT, color);
+        }
+        kept.retain(|c| c.rank != highest);
+    }
+}
+
+/// Widths of columns that fit into `limit`, with what is left over given to the texts.
+fn fit(columns: &[&Column], shape: Shape, limit: usize) -> Option<Vec<usize>> {
+    let full: Vec<usize> = columns.iter().map(|c| natural(c, shape)).collect();
+    let mut widths: Vec<usize> = columns
+        .iter()
+        .zip(&full)
+        .map(|(c, w)| demand(c, *w))
+        .collect();
+    let gaps = shape.gap * columns.len().saturating_sub(1);
+    let mut spare = limit.checked_sub(widths.iter().sum::<usize>() + gaps)?;
+    // Cell by cell to the column whose texts would take the most lines.
+    let lines = |i: usize, widths: &[usize]| full[i] as f64 / widths[i].max(1) as f64;
+    while spare > 0 {
+        let cut = (0..widths.len()).filter(|i| widths[*i] < full[*i]);
+        let Some(next) = cut.max_by(|a, b| lines(*a, &widths).total_cmp(&lines(*b, &widths)))
+        else {
+            break;
+        };
+        widths[next] += 1;
+        spare -= 1;
+    }
+    Some(widths)
+}
+
+/// Widths that add up to `limit` by taking cells from the widest column, one after the other.
+fn squeeze(columns: &[&Column], shape: Shape, limit: usize) -> Vec<usize> {
+    let mut widths: Vec<usize> = columns
+        .iter()
+        .map(|c| demand(c, natural(c, shape)))
+        .collect();
+    let gaps = shape.gap * columns.len().saturating_sub(1);
+    while widths.iter().sum::<usize>() + gaps > limit {
+        match widths.iter_mut().max() {
+            // Two cells hold any one character.
+            Some(widest) if *widest > 2 => *widest -= 1,
+            _ => break,
+        }
+    }
+    widths
+}
+
+/// The width that a column asks for when room is short.
+fn demand(column: &Column, natural: usize) -> usize {
+    match column.text {
+        true => natural.min(TEXT_DEMAND),
+        false => natural,
+    }
+}
+
+fn natural(column: &Column, shape: Shape) -> usize {
+    let cells = column.cells.iter().map(|c| width(&content(c, shape)));
+    cells.max().unwrap_or(0).max(width(&head(column, shape)))
+}
+
+fn content(cell: &Measured, shape: Shape) -> String {
+    match shape.stacked {
+        true => cell.stacked(),
+        false => cell.line(),
+    }
+}
+
+fn head(column: &Column, shape: Shape) -> String {
+    match (shape.stacked && !column.text, column.unit) {
+        (false, _) => column.head(),
+        (true, "") => column.short.to_owned(),
+        (true, unit) => format!("{}\n{unit}", column.short),
+    }
+}
+
+fn finish(sheet: &Sheet, kept: &[&Column], widths: &[usize], shape: Shape, color: bool) -> Laid {
+    let mut table = Table::new();
+    table.load_preset(PRESET).force_no_tty();
+    if color {
+        table.enforce_styling();
+    }
+    table.set_header(kept.iter().map(|c| {
+        let cell = Cell::new(head(c, shape)).set_alignment(alignment(c));
+        match color {
+            true => cell.add_attribute(Attribute::Bold),
+            false => cell,
+        }
+    }));
+    for (row, tone) in sheet.tones.iter().enumerate() {
+        table.add_row(kept.iter().map(|c| {
+            let cell = Cell::new(content(&c.cells[row], shape)).set_alignment(alignment(c));
+            match (color, tone) {
+                (false, _) | (true, Tone::Plain) => cell,
+                (true, Tone::Floor) => cell.fg(Color::Cyan),
+                (true, Tone::Unstable) => cell.fg(Color::Yellow),
+                (true, Tone::Failed) => cell.fg(Color::Red),
+            }
+        }));
+    }
+    let last = kept.len().saturating_sub(1);
+    for (i, (column, width)) in table.column_iter_mut().zip(widths).enumerate() {
+        let gap = if i == last { 0 } else { shape.gap };
+        let cells = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
+        column.set_padding((0, cells(gap)));
+        let width = Width::Fixed(cells(*width + gap));
+        column.set_constraint(ColumnConstraint::Absolute(width));
+    }
+    let mut text = String::new();
+    for line in table.lines() {
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    let out = sheet
+        .columns
+        .iter()
+        .filter(|c| !kept.iter().any(|k| std::ptr::eq(*k, *c)));
+    Laid {
+        text,
+        stacked: shape.stacked,
+        left_out: out.map(|c| c.title).chain(sheet.spared.clone()).collect(),
+    }
+}
+
+fn alignment(column: &Column) -> CellAlignment {
+    match column.text {
+        true => CellAlignment::Left,
+        false => CellAlignment::Right,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sheet() -> Sheet {
+        let measured = Measured {
+            value: "12.3".into(),
+            beside: "[12.0, 15.9]".into(),
+            below: "-3+30%".into(),
+        };
+        let number = |title: &'static str, rank| Column {
+            title,
+            short: title,
+            unit: "µs",
+            text: false,
+            rank,
+            cells: vec![measured.clone()],
+        };
+        let name = Column {
+            unit: "",
+            text: true,
+            cells: vec![Measured::bare("a name of more than twelve characters")],
+            ..number("stack", 0)
+        };
+        Sheet {
+            columns: vec![name, number("p50", 0), number("p90", 2), number("p99", 1)],
+            tones: vec![Tone::Plain],
+            spared: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn room_is_used_in_order_of_what_reads_best() {
+        let sheets = [sheet()];
+        let shape = |limit| {
+            let laid = lay_out(&sheets, limit, false);
+            (laid.stacked, laid.left_out)
+        };
+        assert_eq!(shape(None), (false, vec![]));
+        assert_eq!(shape(Some(90)), (false, vec![]));
+        assert_eq!(shape(Some(50)), (true, vec![]));
+        assert_eq!(shape(Some(32)), (true, vec!["p90"]));
+        assert_eq!(shape(Some(20)), (true, vec!["p90", "p99"]));
+    }
+
+    #[test]
+    fn no_line_is_wider_than_asked() {
+        for limit in 12..130 {
+            let laid = lay_out(&[sheet()], Some(limit), false);
+            assert!(width(&laid.text) <= limit, "{limit}\n{}", laid.text);
+        }
+    }
+
+    #[test]
+    fn colours_appear_only_when_asked_for() {
+        let mut sheet = sheet();
+        sheet.tones = vec![Tone::Failed];
+        assert!(
+            !lay_out(std::slice::from_ref(&sheet), None, false)
+                .text
+                .contains('\x1b')
+        );
+        assert!(lay_out(&[sheet], None, true).text.contains('\x1b'));
+    }
+}

@@ -1,0 +1,152 @@
+//! Tables and exports as functions of a stored run.
+//!
+//! [`summarise`] computes a [`Summary`] and prints nothing; [`render`] turns it into text and
+//! computes nothing. Whatever a table shows is in the JSON, with the same values.
+//!
+//! | format | for | form |
+//! |---|---|---|
+//! | [`Format::Table`] | terminals | fits a width; iceperf's sections where the suite asks for them |
+//! | [`Format::Markdown`] | reports, issues | the same columns as GitHub tables |
+//! | [`Format::Json`] | programs | a stable interface with a published schema |
+//! | [`Format::Csv`] | spreadsheets, pandas | a row per experiment and metric |
+
+mod csv;
+mod evidence;
+mod factors;
+mod findings;
+mod host;
+mod iceperf;
+mod json;
+mod layout;
+mod markdown;
+mod modes;
+mod notes;
+mod number;
+mod precision;
+mod summarise;
+mod summary;
+mod table;
+mod text;
+mod totals;
+mod view;
+
+pub use evidence::{
+    BareSummary, Covariate, CovariateSummary, HostSummary, HostTail, ModeGroup, ModesSummary,
+    PrecisionSummary, WarmupSummary,
+};
+pub use json::JSON_FORMAT;
+pub use summarise::{SummaryOptions, counted_trials, summarise};
+pub use summary::{
+    CostSummary, ExperimentSummary, FailureCause, FailureGroup, FloorRatio, MetricSummary,
+    QUANTILES, RunSummary, Spread, Summary, ThroughputSummary, TrialCounts,
+};
+
+use dyno_model::plan::TableKind;
+use std::fmt;
+use std::str::FromStr;
+
+/// What a summary is rendered as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Format {
+    /// Text for a terminal.
+    #[default]
+    Table,
+    /// GitHub's Markdown.
+    Markdown,
+    /// The documented interface for programs.
+    Json,
+    /// A row per experiment and metric.
+    Csv,
+}
+
+impl Format {
+    /// Every format, in the order of help texts.
+    pub const ALL: &'static [Format] =
+        &[Format::Table, Format::Markdown, Format::Json, Format::Csv];
+
+    /// The name that `--format` takes.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Format::Table => "table",
+            Format::Markdown => "markdown",
+            Format::Json => "json",
+            Format::Csv => "csv",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// The text names no format.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no format {found:?}; write table, markdown, json or csv")]
+pub struct UnknownFormat {
+    /// The text that was found.
+    pub found: String,
+}
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+    fn from_str(text: &str) -> Result<Self, UnknownFormat> {
+        let found = Format::ALL.iter().find(|f| f.as_str() == text);
+        found.copied().ok_or_else(|| UnknownFormat {
+            found: text.to_owned(),
+        })
+    }
+}
+
+/// How text for people is laid out. JSON and CSV take no notice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RenderOptions {
+    /// The widest line in terminal cells; widths below 80 are not promised to be kept. `None`: as
+    /// wide as it comes, all columns.
+    pub width: Option<usize>,
+    /// Whether rows may be set off by colours.
+    pub color: bool,
+}
+
+/// The summary as text, ended by a newline (CSV: by CR LF). [`Format::Table`] and
+/// [`Format::Markdown`] show the table that the suite asks for; experiments that it has no row for
+/// follow in a table of stacks.
+pub fn render(summary: &Summary, format: Format, options: &RenderOptions) -> String {
+    // A suite that asks for iceperf's table and has no row for it gets the other one.
+    let table = match summary.experiments.iter().any(iceperf::shows) {
+        true => summary.run.table,
+        false => TableKind::Stacks,
+    };
+    let stacks = |keep: fn(&ExperimentSummary) -> bool| match format {
+        Format::Markdown => markdown::render(summary, keep),
+        _ => table::render(summary, keep, options.width, options.color),
+    };
+    match (format, table) {
+        (Format::Json, _) => json::render(summary),
+        (Format::Csv, _) => csv::render(summary),
+        (_, TableKind::Stacks) => stacks(|_| true),
+        (_, TableKind::Iceperf) => {
+            let mut text = iceperf::render(summary, options.width, format == Format::Markdown);
+            if !summary.experiments.iter().all(iceperf::shows) {
+                text.push('\n');
+                text.push_str(&stacks(|e| !iceperf::shows(e)));
+            }
+            text
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_round_trip_and_an_unknown_one_names_the_others() {
+        for format in Format::ALL {
+            assert_eq!(format.as_str().parse(), Ok(*format));
+        }
+        let e = "xml".parse::<Format>().unwrap_err().to_string();
+        assert!(e.contains("\"xml\"") && e.contains("markdown"), "{e}");
+    }
+}

@@ -1,0 +1,85 @@
+//! The table of stacks in GitHub's Markdown: all columns, no width.
+
+use crate::layout::Column;
+use crate::notes::{self, Section};
+use crate::summary::{ExperimentSummary, Summary};
+use crate::view::View;
+
+/// Heading, table, legend and remarks of the experiments that `keep` selects.
+pub(crate) fn render(summary: &Summary, keep: impl Fn(&ExperimentSummary) -> bool) -> String {
+    let view = View::new(summary, keep);
+    let mut out = format!(
+        "## {}\n\n{}\n",
+        escape(&notes::title(&summary.run)),
+        escape(&notes::origin(&summary.run))
+    );
+    let conditions = notes::conditions(&view);
+    if !conditions.is_empty() {
+        out.push_str(&format!("\n**{}**\n", escape(&conditions)));
+    }
+    out.push('\n');
+    if view.rows.is_empty() {
+        out.push_str("No experiments.\n");
+    } else {
+        table(&mut out, &view.sheet().columns, view.rows.len());
+        out.push('\n');
+        for line in notes::legend(&view, false, &[]) {
+            out.push_str(&format!("- {}\n", escape(&line)));
+        }
+    }
+    sections(&mut out, &notes::sections(&view));
+    out
+}
+
+fn table(out: &mut String, columns: &[Column], rows: usize) {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    out.push_str(&line(columns.iter().map(|c| escape(&c.head())).collect()));
+    let rules = columns.iter().map(|c| if c.text { "---" } else { "---:" });
+    out.push_str(&line(rules.map(str::to_owned).collect()));
+    for row in 0..rows {
+        let cells = columns.iter().map(|c| match c.text {
+            true => escape(&c.cells[row].line()),
+            // Numbers are ours, and escaped brackets would spoil the source.
+            false => c.cells[row].line(),
+        });
+        out.push_str(&line(cells.collect()));
+    }
+}
+
+/// Remarks as lists.
+pub(crate) fn sections(out: &mut String, sections: &[Section]) {
+    for section in sections {
+        out.push_str(&format!("\n**{}**\n\n", escape(section.title)));
+        for item in &section.items {
+            out.push_str(&format!("- {}\n", escape(&item.text)));
+            for line in &item.lines {
+                out.push_str(&format!("  - {}\n", escape(line)));
+            }
+        }
+    }
+}
+
+/// Makes `text` mean itself: what would start a cell, a tag, an emphasis or a link is escaped.
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(
+            c,
+            '\\' | '|' | '<' | '>' | '*' | '_' | '`' | '~' | '[' | ']' | '#'
+        ) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_break_a_table() {
+        assert_eq!(escape("a|b <i> ~x"), r"a\|b \<i\> \~x");
+    }
+}

@@ -1,0 +1,400 @@
+//! What stands around a table: the heading that names its conditions, and below it everything that
+//! a reader must know before trusting a number.
+
+use crate::factors;
+use crate::findings;
+use crate::number::{duration, sig3};
+use crate::summary::{ExperimentSummary, FailureGroup, MetricSummary, RunSummary};
+use crate::text::clean;
+use crate::view::{HOST_P99, View};
+use dyno_model::{Against, Metric, WorkloadKind};
+use dyno_stats::{Instability, Latency, Quantile, Stability};
+
+/// More late sends than this share of those offered are worth a remark.
+const LATE_SHARE: f64 = 0.01;
+
+/// A titled list below a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Section {
+    pub(crate) title: &'static str,
+    pub(crate) items: Vec<Item>,
+}
+
+/// One remark, with lines that belong to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Item {
+    pub(crate) text: String,
+    pub(crate) lines: Vec<String>,
+}
+
+impl From<String> for Item {
+    fn from(text: String) -> Item {
+        Item {
+            text,
+            lines: Vec::new(),
+        }
+    }
+}
+
+/// The suite and its question.
+pub(crate) fn title(run: &RunSummary) -> String {
+    match clean(&run.title).as_str() {
+        "" => clean(&run.suite),
+        title => format!("{}: {title}", clean(&run.suite)),
+    }
+}
+
+/// Where the run took place and how far it came.
+pub(crate) fn origin(run: &RunSummary) -> String {
+    let environment = &run.environment;
+    let mut parts = vec![
+        format!("run {}", clean(&run.id)),
+        format!("testbed {}", clean(&run.testbed)),
+    ];
+    for (lead, fact) in [
+        ("", &environment.host),
+        ("", &environment.cpu_model),
+        ("kernel ", &environment.kernel),
+        ("clock ", &environment.clock.source),
+    ] {
+        if !fact.is_empty() {
+            parts.push(format!("{lead}{}", clean(fact)));
+        }
+    }
+    if let Some(hypervisor) = &environment.hypervisor {
+        parts.push(format!("hypervisor {}", clean(hypervisor)));
+    }
+    parts.push(progress(run));
+    parts.join(" · ")
+}
+
+fn progress(run: &RunSummary) -> String {
+    let trials = &run.trials;
+    let mut text = match trials.completed > trials.planned {
+        // Precision or repeats added some.
+        true => format!(
+            "{} trials completed, {} planned",
+            trials.completed, trials.planned
+        ),
+        false => format!(
+            "{} of {} trials completed",
+            trials.completed, trials.planned
+        ),
+    };
+    for (n, what) in [(trials.disturbed, "disturbed"), (trials.failed, "failed")] {
+        if n > 0 {
+            text.push_str(&format!(", {n} {what}"));
+        }
+    }
+    text
+}
+
+/// The conditions that all rows share.
+pub(crate) fn conditions(view: &View<'_>) -> String {
+    factors::heading(&view.constant, view.rows.first().map(|e| &e.experiment))
+}
+
+/// What one reads in the columns. `stacked`: intervals stand below their numbers; `left_out`:
+/// titles of columns that are not shown.
+pub(crate) fn legend(view: &View<'_>, stacked: bool, left_out: &[&str]) -> Vec<String> {
+    let shown = |title: &str| !left_out.contains(&title);
+    let mut lines = Vec::new();
+    if let Some(headlines) = headlines(view) {
+        let interval = match stacked {
+            true => "Below each: its 95 % interval, relative.",
+            false => "With 95 % intervals.",
+        };
+        lines.push(format!("p50 to p99.9: {headlines}. {interval}"));
+    }
+    let mut floors: Vec<&str> = view
+        .rows
+        .iter()
+        .filter_map(|e| Some(e.floor.as_ref()?.stack.as_str()))
+        .collect();
+    floors.sort_unstable();
+    floors.dedup();
+    if !floors.is_empty() && shown("× floor") {
+        lines.push(format!(
+            "× floor: p50 over that of {} under the same conditions.",
+            clean(&floors.join(" or "))
+        ));
+    }
+    if quantiles(view).any(|q| matches!(q, Quantile::Refused { .. })) {
+        let what = match stacked {
+            true => "n< the samples that it takes",
+            false => "samples there are/samples it takes",
+        };
+        lines.push(format!(
+            "–: refused, too few samples for a 95 % interval ({what})."
+        ));
+    }
+    let infinite = |l: &Latency| matches!(l, Latency::Infinite);
+    let shows_infinity = |q: &Quantile| {
+        q.estimate()
+            .is_some_and(|e| infinite(&e.value) || infinite(&e.hi))
+    };
+    if quantiles(view).any(shows_infinity) {
+        lines.push("∞: a lost message counts as infinitely late.".into());
+    }
+    if view.has_host() && shown(HOST_P99) {
+        lines.push(format!(
+            "{HOST_P99}: delay that the machine's own gaps add to one in a hundred such operations \
+             (share of p99 − p50 that it explains)."
+        ));
+    }
+    if view.rows.iter().any(|e| e.is_loopback) {
+        lines.push("(loopback): no second side takes part; what Dyno itself costs.".into());
+    }
+    if view.rows.iter().any(|e| e.is_base) {
+        lines.push(format!("(base): {}.", base(&view.summary.run)));
+    }
+    if view.rows.iter().any(|e| e.trials.all_disturbed()) {
+        lines.push("(disturbed): the host disturbed every trial of the row.".into());
+    }
+    let has_cpu = |e: &ExperimentSummary| e.cost.is_some_and(|c| c.cpu_ns_per_message.is_some());
+    if view.rows.iter().any(|e| has_cpu(e)) && shown("CPU/msg") {
+        let extremes = if stacked { "" } else { " (min–max)" };
+        lines.push(format!(
+            "CPU/msg: user and system time of all processes of the stack per message that arrived, \
+             median trial{extremes}."
+        ));
+    }
+    lines
+}
+
+/// What a base is.
+fn base(run: &RunSummary) -> String {
+    match &run.against {
+        None => "what another row is compared with".into(),
+        Some(Against::Same) => "the same once more, for comparison".into(),
+        Some(Against::Stack { name }) => {
+            format!("the stack {}, for comparison", clean(name))
+        }
+        Some(Against::Build { program, version }) => format!(
+            "measured with dyno {} ({}), for comparison",
+            clean(version),
+            clean(&program.display().to_string())
+        ),
+    }
+}
+
+/// What the quantiles are of; where it differs, with the workloads that it holds for.
+fn headlines(view: &View<'_>) -> Option<String> {
+    let mut found: Vec<(Metric, Vec<&str>)> = Vec::new();
+    for e in view.rows.iter().filter(|e| e.headline_metric().is_some()) {
+        let (metric, workload) = (e.headline(), e.experiment.workload.kind().as_str());
+        match found.iter_mut().find(|(m, _)| *m == metric) {
+            Some((_, workloads)) if workloads.contains(&workload) => {}
+            Some((_, workloads)) => workloads.push(workload),
+            None => found.push((metric, vec![workload])),
+        }
+    }
+    let texts: Vec<String> = match found.as_slice() {
+        [] => return None,
+        [(metric, _)] => vec![meaning(*metric).to_owned()],
+        several => several
+            .iter()
+            .map(|(metric, workloads)| format!("{}: {}", workloads.join(", "), meaning(*metric)))
+            .collect(),
+    };
+    Some(texts.join("; "))
+}
+
+fn meaning(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Rtt => "round trip (not halved)",
+        Metric::Response => "response time (arrival minus due time)",
+        Metric::Service => "service time (arrival minus real send)",
+        Metric::Lateness => "lateness (real send minus due time)",
+    }
+}
+
+/// The quantiles that the table shows.
+fn quantiles<'a>(view: &'a View<'_>) -> impl Iterator<Item = &'a Quantile> {
+    view.rows
+        .iter()
+        .filter_map(|e| e.headline_metric())
+        .flat_map(|m| &m.quantiles)
+}
+
+/// Everything below the table, most serious first; sections without an item are left out.
+pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
+    let summary = view.summary;
+    let refused = summary.refused.iter().map(|r| {
+        let (name, stack) = (clean(&r.experiment), clean(&r.stack));
+        Item::from(format!(
+            "{name} on {stack} ({}): {}",
+            clean(&r.factors),
+            clean(&r.reason)
+        ))
+    });
+    let own = summary.warnings.iter().map(|w| Item::from(clean(w)));
+    let of_trials = view.rows.iter().flat_map(|e| {
+        e.warnings.iter().map(|(text, count)| {
+            Item::from(format!(
+                "{}: {}{}",
+                view.label(e),
+                times(*count),
+                clean(text)
+            ))
+        })
+    });
+    let all = [
+        ("Failed", rows(view, failures)),
+        (
+            "Unstable (~): a repeat of the run may differ by more than 10 %",
+            rows(view, unstable),
+        ),
+        (
+            "Two modes: blocks of the window are either fast or slow",
+            findings::modes(view),
+        ),
+        ("Not steady", findings::not_steady(view)),
+        ("Host noise", findings::host(view)),
+        ("Precision", findings::precision(view)),
+        ("Not run", rows(view, missing)),
+        ("Counts", rows(view, counts)),
+        ("Refused", refused.collect()),
+        ("Warnings", own.chain(of_trials).collect()),
+    ];
+    all.into_iter()
+        .filter(|(_, items)| !items.is_empty())
+        .map(|(title, items)| Section { title, items })
+        .collect()
+}
+
+/// The remarks on each row, led by what tells the row from the others.
+fn rows(view: &View<'_>, remarks: fn(&ExperimentSummary) -> Vec<Item>) -> Vec<Item> {
+    let led = view.rows.iter().flat_map(|e| {
+        remarks(e).into_iter().map(|item| Item {
+            text: format!("{}: {}", view.label(e), item.text),
+            lines: item.lines,
+        })
+    });
+    led.collect()
+}
+
+fn failures(e: &ExperimentSummary) -> Vec<Item> {
+    let item = |f: &FailureGroup| Item {
+        text: format!(
+            "{}{} in {}: {}",
+            times(f.count),
+            f.cause,
+            clean(&f.step),
+            clean(&f.message)
+        ),
+        lines: f
+            .stderr
+            .iter()
+            .map(|line| clean(line))
+            .filter(|l| !l.is_empty())
+            .collect(),
+    };
+    e.failures.iter().map(item).collect()
+}
+
+fn times(count: u64) -> String {
+    match count {
+        1 => String::new(),
+        n => format!("{n} × "),
+    }
+}
+
+fn missing(e: &ExperimentSummary) -> Vec<Item> {
+    match e.trials.missing() {
+        0 => Vec::new(),
+        n => vec![Item::from(format!(
+            "{n} of {} trials; `dyno run --resume DIR` measures the rest",
+            e.trials.planned
+        ))],
+    }
+}
+
+fn unstable(e: &ExperimentSummary) -> Vec<Item> {
+    match &e.stability {
+        Some(s) if s.is_unstable() => vec![Item::from(instability(s))],
+        _ => Vec::new(),
+    }
+}
+
+/// Why a p50 is unstable, in words.
+pub(crate) fn instability(s: &Stability) -> String {
+    let reasons: Vec<String> = s
+        .reasons
+        .iter()
+        .map(|reason| match reason {
+            Instability::SingleTrial => {
+                "a single trial cannot show how much trials differ".to_owned()
+            }
+            Instability::Wide if s.repeat_within.is_finite() && s.repeat_within < 10.0 => {
+                format!(
+                    "the p50 of a repeat may differ by {} %",
+                    sig3(100.0 * s.repeat_within)
+                )
+            }
+            Instability::Wide => "the p50 of a repeat may differ by any amount".to_owned(),
+            Instability::TwoModes { low, high } => {
+                format!(
+                    "trials fall into two groups, p50 {} and {}",
+                    time(*low),
+                    time(*high)
+                )
+            }
+        })
+        .collect();
+    reasons.join("; ")
+}
+
+fn time(ns: f64) -> String {
+    match ns.is_finite() {
+        true => duration(ns),
+        false => "∞ (lost)".into(),
+    }
+}
+
+/// What went wrong with messages, and what makes their figures less than they seem.
+fn counts(e: &ExperimentSummary) -> Vec<Item> {
+    let c = &e.counts;
+    let mut parts: Vec<String> = [
+        (c.lost, "lost"),
+        (c.corrupted, "corrupted"),
+        (c.truncated, "truncated"),
+        (c.duplicated, "duplicated"),
+        (c.reordered, "reordered"),
+        (c.refused, "refused by the stack"),
+    ]
+    .iter()
+    .filter(|(n, _)| *n > 0)
+    .map(|(n, what)| format!("{n} {what}"))
+    .collect();
+    let paced = !matches!(
+        e.experiment.workload.kind(),
+        WorkloadKind::PingPong | WorkloadKind::Flood
+    );
+    if paced && c.late as f64 > LATE_SHARE * c.offered as f64 {
+        parts.push(format!("{} sent late", c.late));
+    }
+    if !parts.is_empty() {
+        parts.push(format!("of {} offered", c.offered));
+    }
+    let mut items = Vec::new();
+    if !parts.is_empty() {
+        items.push(Item::from(parts.join(", ").replace(", of ", " of ")));
+    }
+    let saturated = |m: &MetricSummary| m.saturated;
+    match e.headline_metric().map_or(0, saturated) {
+        0 => {}
+        n => items.push(Item::from(format!(
+            "{n} samples beyond the histogram's upper bound, recorded as that bound"
+        ))),
+    }
+    if let Some(blocked) = e.throughput.map(|t| t.blocked_share.median)
+        && blocked >= 0.01
+    {
+        items.push(Item::from(format!(
+            "{} % of the senders' time in sends that waited for room",
+            sig3(100.0 * blocked)
+        )));
+    }
+    items
+}

@@ -1,0 +1,410 @@
+//! From a stored run to its [`Summary`]: adds up, takes medians, and asks `dyno-stats` for
+//! everything that has an interval. Failed trials are counted and never averaged in, nor are those
+//! that the host disturbed: [`counted_trials`] says which count.
+
+use crate::evidence::{PrecisionSummary, WarmupSummary};
+use crate::summary::{
+    ExperimentSummary, FailureCause, FailureGroup, FloorRatio, MetricSummary, QUANTILES,
+    RunSummary, Spread, Summary, TrialCounts, headline_candidates,
+};
+use crate::totals::{add_counts, cost, throughput};
+use crate::{host, modes, precision};
+use dyno_model::record::{Outcome, Run};
+use dyno_model::{Distribution, Experiment, ExperimentId, Metric, TrialRecord};
+use dyno_stats::{Bootstrap, Quantile, Stability, TrialSamples, quantile_ratio, quantiles};
+use std::collections::BTreeMap;
+
+/// How a run is summarised.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct SummaryOptions {
+    /// How intervals are made.
+    pub bootstrap: Bootstrap,
+}
+
+/// Summarises a run. Equal runs and equal options give equal summaries.
+///
+/// A trial whose histograms do not decode counts as failed, with [`FailureCause::Unreadable`].
+pub fn summarise(run: &Run, options: &SummaryOptions) -> Summary {
+    let plan = &run.manifest.plan;
+    let mut samples = SampleCache {
+        run,
+        floors: BTreeMap::new(),
+    };
+    let experiments: Vec<ExperimentSummary> = plan
+        .experiments
+        .iter()
+        .map(|e| summarise_experiment(run, e, &mut samples, options))
+        .collect();
+    let mut trials = TrialCounts::default();
+    for e in &experiments {
+        trials.planned += e.trials.planned;
+        trials.completed += e.trials.completed;
+        trials.failed += e.trials.failed;
+        trials.disturbed += e.trials.disturbed;
+        trials.counted += e.trials.counted;
+    }
+    Summary {
+        warnings: run_warnings(run),
+        run: RunSummary {
+            id: run.manifest.id.clone(),
+            started_unix_ms: run.manifest.started_unix_ms,
+            command: run.manifest.command.clone(),
+            suite: plan.suite.clone(),
+            title: plan.title.clone(),
+            testbed: plan.testbed.name.clone(),
+            table: plan.table,
+            seed: plan.seed,
+            environment: run.manifest.environment.clone(),
+            adapters: run
+                .manifest
+                .adapters
+                .iter()
+                .map(|a| (a.name.clone(), a.version.clone()))
+                .collect(),
+            against: plan.against.clone(),
+            precision: plan.precision,
+            bare: run.manifest.bare.as_ref().map(host::bare),
+            trials,
+        },
+        experiments,
+        refused: plan.refused.clone(),
+    }
+}
+
+fn run_warnings(run: &Run) -> Vec<String> {
+    let plan = &run.manifest.plan;
+    let mut warnings = plan.warnings.clone();
+    if run.manifest.environment.build_profile == "debug" {
+        warnings.push(
+            "measured with a debug build of Dyno: its own overhead is in every figure".into(),
+        );
+    }
+    let strays = run
+        .trials
+        .iter()
+        .filter(|t| plan.experiment(t.id.experiment).is_none());
+    match strays.count() {
+        0 => {}
+        n => warnings.push(format!(
+            "{n} stored trials belong to no experiment of the plan and are left out"
+        )),
+    }
+    warnings
+}
+
+/// The first format that says when a warm-up ended and what the machine did. Of older runs nothing
+/// is claimed that was not looked for when they were measured.
+const LOOKED_FOR_SINCE: u32 = 2;
+
+/// The samples of each counted trial by metric, or why a trial has none.
+type Decoded<'a> = Vec<(
+    &'a TrialRecord,
+    Result<BTreeMap<Metric, TrialSamples>, String>,
+)>;
+
+/// The headline samples of floors, which several experiments refer to. All others are decoded
+/// once and dropped, because a run's histograms may be larger than memory likes.
+struct SampleCache<'a> {
+    run: &'a Run,
+    floors: BTreeMap<(ExperimentId, Metric), Vec<TrialSamples>>,
+}
+
+impl<'a> SampleCache<'a> {
+    fn decode(&self, id: ExperimentId) -> Decoded<'a> {
+        counted_trials(self.run, id)
+            .into_iter()
+            .map(|t| {
+                let all: Result<_, _> = t
+                    .distributions
+                    .iter()
+                    .map(|(metric, d)| match TrialSamples::from_distribution(d) {
+                        Ok(samples) => Ok((*metric, samples)),
+                        Err(e) => Err(format!("{metric}: {e}")),
+                    })
+                    .collect();
+                (t, all)
+            })
+            .collect()
+    }
+
+    fn floor(&mut self, id: ExperimentId, metric: Metric) -> &[TrialSamples] {
+        if !self.floors.contains_key(&(id, metric)) {
+            let samples = self.of_metric(id, metric).map(|(_, s)| s).collect();
+            self.floors.insert((id, metric), samples);
+        }
+        &self.floors[&(id, metric)]
+    }
+
+    /// Number and samples of each counted trial that has the metric.
+    fn of_metric(
+        &self,
+        id: ExperimentId,
+        metric: Metric,
+    ) -> impl Iterator<Item = (u32, TrialSamples)> {
+        let decoded = self.decode(id).into_iter();
+        decoded.filter_map(move |(t, all)| Some((t.id.number, all.ok()?.remove(&metric)?)))
+    }
+}
+
+/// The samples of one metric, trial by trial.
+#[derive(Default)]
+struct Series<'a> {
+    trials: Vec<&'a TrialRecord>,
+    /// `samples[i]` are those of `trials[i]`.
+    samples: Vec<TrialSamples>,
+}
+
+fn summarise_experiment(
+    run: &Run,
+    experiment: &Experiment,
+    cache: &mut SampleCache<'_>,
+    options: &SummaryOptions,
+) -> ExperimentSummary {
+    let how = &options.bootstrap;
+    let plan = &run.manifest.plan;
+    let mut failures = failures(run, experiment.id);
+    let mut trials: Vec<&TrialRecord> = Vec::new();
+    let mut series: BTreeMap<Metric, Series<'_>> = BTreeMap::new();
+    for (trial, decoded) in cache.decode(experiment.id) {
+        match decoded {
+            Ok(metrics) => {
+                trials.push(trial);
+                for (metric, samples) in metrics {
+                    let own = series.entry(metric).or_default();
+                    own.trials.push(trial);
+                    own.samples.push(samples);
+                }
+            }
+            Err(reason) => failures.add(FailureCause::Unreadable, "stored trial", &reason, &[]),
+        }
+    }
+    let metrics: BTreeMap<Metric, MetricSummary> = series
+        .iter()
+        .map(|(metric, own)| {
+            let stored = own
+                .trials
+                .iter()
+                .filter_map(|t| t.distributions.get(metric));
+            (*metric, metric_summary(&own.samples, stored, how))
+        })
+        .collect();
+    let candidates = headline_candidates(experiment.workload.kind());
+    let headline = candidates.iter().find(|m| series.contains_key(m));
+    let none = Series::default();
+    let own = headline.map_or(&none, |m| &series[m]);
+    let floor = experiment.floor.and_then(|id| {
+        let stack = plan.experiment(id)?.stack.clone();
+        let ratio = |m: &Metric| quantile_ratio(&own.samples, cache.floor(id, *m), 0.5, how);
+        let p50_ratio = headline.and_then(ratio);
+        Some(FloorRatio {
+            id,
+            stack,
+            p50_ratio,
+        })
+    });
+    let stack = plan.stacks.get(&experiment.stack);
+    let disturbed: Vec<&TrialRecord> = run
+        .trials_of(experiment.id)
+        .filter(|t| is_completed(t) && !t.disturbed.is_empty())
+        .collect();
+    let mut warnings = grouped(run.trials_of(experiment.id).flat_map(|t| &t.warnings));
+    let looked_for = trials.iter().all(|t| t.format >= LOOKED_FOR_SINCE);
+    let host = match host::summarise(&trials, headline.map(|m| &metrics[m])) {
+        Ok(host) => host,
+        Err(e) => {
+            warnings.push((format!("the host's own noise is not known: {e}"), 1));
+            None
+        }
+    };
+    ExperimentSummary {
+        experiment: experiment.clone(),
+        is_floor: stack.is_some_and(|s| s.floor),
+        is_loopback: stack.is_some_and(|s| s.loopback),
+        is_base: plan.is_base(experiment.id),
+        trials: trial_counts(run, experiment, &trials, &failures, &disturbed),
+        failures: failures.0,
+        disturbances: grouped(disturbed.iter().flat_map(|t| &t.disturbed)),
+        floor,
+        counts: add_counts(trials.iter().map(|t| &t.counts)),
+        throughput: throughput(&trials),
+        cost: cost(&trials),
+        open_ns: Spread::of(trials.iter().map(|t| t.open.0 as f64)),
+        matching_ns: Spread::of(trials.iter().map(|t| t.matching.0 as f64)),
+        warnings,
+        stability: headline.and_then(|m| stability(&own.samples, &metrics[m])),
+        warmup: warmup(&trials).filter(|_| looked_for),
+        modes: match looked_for {
+            true => modes::summarise(experiment, &own.trials, &own.samples, how.seed),
+            false => None,
+        },
+        drift: match looked_for {
+            true => dyno_stats::drift(&own.samples, 0.5).map(|d| d.ratio),
+            false => None,
+        },
+        host,
+        precision: precision(run, experiment, headline, &series, cache, how),
+        metrics,
+    }
+}
+
+fn failures(run: &Run, id: ExperimentId) -> Failures {
+    let mut failures = Failures::default();
+    for trial in run.trials_of(id) {
+        if let Outcome::Failed {
+            kind,
+            step,
+            message,
+            stderr,
+        } = &trial.outcome
+        {
+            failures.add(FailureCause::Trial(*kind), step, message, stderr);
+        }
+    }
+    failures
+}
+
+fn warmup(trials: &[&TrialRecord]) -> Option<WarmupSummary> {
+    Some(WarmupSummary {
+        ns: Spread::of(trials.iter().map(|t| t.warmup.0 as f64))?,
+        unsteady: trials.iter().filter(|t| t.unsteady).count() as u64,
+    })
+}
+
+/// What came of the plan's precision. A base has none of its own, as in the runner's schedule.
+fn precision(
+    run: &Run,
+    experiment: &Experiment,
+    headline: Option<&Metric>,
+    series: &BTreeMap<Metric, Series<'_>>,
+    cache: &SampleCache<'_>,
+    how: &Bootstrap,
+) -> Option<PrecisionSummary> {
+    let plan = &run.manifest.plan;
+    let asked = plan.precision.as_ref()?;
+    if plan.is_base(experiment.id) {
+        return None;
+    }
+    let candidates = headline_candidates(experiment.workload.kind());
+    let metric = asked.metric.or(headline.copied()).unwrap_or(candidates[0]);
+    let none = Series::default();
+    let own = series.get(&metric).unwrap_or(&none);
+    let Some(base) = experiment.base else {
+        let found = precision::of_quantile(asked, metric, &own.samples, how);
+        return Some(found);
+    };
+    let numbers = own.trials.iter().map(|t| t.id.number);
+    let q = asked.quantile;
+    let new = precision::own_quantiles(numbers.zip(&own.samples), q);
+    let others: Vec<(u32, TrialSamples)> = cache.of_metric(base, metric).collect();
+    let base = precision::own_quantiles(others.iter().map(|(n, s)| (*n, s)), q);
+    Some(precision::of_ratio(asked, metric, &new, &base, how))
+}
+
+fn stability(samples: &[TrialSamples], metric: &MetricSummary) -> Option<Stability> {
+    let Quantile::Estimated(p50) = &metric.quantiles[0] else {
+        return None;
+    };
+    Some(dyno_stats::stability(samples, QUANTILES[0].2, p50))
+}
+
+fn metric_summary<'a>(
+    samples: &[TrialSamples],
+    stored: impl Iterator<Item = &'a Distribution> + Clone,
+    how: &Bootstrap,
+) -> MetricSummary {
+    let total = |f: fn(&Distribution) -> u64| stored.clone().map(f).fold(0, u64::saturating_add);
+    let n = total(|d| d.n);
+    let sum: f64 = stored.clone().map(|d| d.sum).sum();
+    let filled = stored.clone().filter(|d| d.n > 0);
+    let ranks = QUANTILES.map(|(_, _, rank)| rank);
+    let mut estimated = quantiles(samples, &ranks, how).into_iter();
+    MetricSummary {
+        n,
+        infinite: total(|d| d.infinite),
+        saturated: total(|d| d.saturated),
+        min: filled.clone().map(|d| d.min).min(),
+        mean: (n > 0).then(|| sum / n as f64),
+        max: filled.map(|d| d.max).max(),
+        quantiles: ranks.map(|_| {
+            // One per rank, by the contract of `quantiles`; a missing one would be a refusal.
+            estimated.next().unwrap_or(Quantile::Refused {
+                have: n,
+                need: u64::MAX,
+            })
+        }),
+    }
+}
+
+#[derive(Default)]
+struct Failures(Vec<FailureGroup>);
+
+impl Failures {
+    fn add(&mut self, cause: FailureCause, step: &str, message: &str, stderr: &[String]) {
+        let same =
+            |g: &&mut FailureGroup| g.cause == cause && g.step == step && g.message == message;
+        match self.0.iter_mut().find(same) {
+            Some(group) => group.count += 1,
+            None => self.0.push(FailureGroup {
+                cause,
+                step: step.to_owned(),
+                message: message.to_owned(),
+                stderr: stderr.to_vec(),
+                count: 1,
+            }),
+        }
+    }
+}
+
+/// Equal texts together, each with how often it occurs, in the order of their first.
+fn grouped<'a>(texts: impl IntoIterator<Item = &'a String>) -> Vec<(String, u64)> {
+    let mut grouped: Vec<(String, u64)> = Vec::new();
+    for text in texts {
+        match grouped.iter_mut().find(|(known, _)| known == text) {
+            Some((_, count)) => *count += 1,
+            None => grouped.push((text.clone(), 1)),
+        }
+    }
+    grouped
+}
+
+/// The completed trials of an experiment that count, in order of their number: those that the host
+/// did not disturb, or all of them where it disturbed every one. All statistics are of these.
+pub fn counted_trials(run: &Run, id: ExperimentId) -> Vec<&TrialRecord> {
+    let mut completed: Vec<_> = run.trials_of(id).filter(|t| is_completed(t)).collect();
+    completed.sort_by_key(|t| t.id.number);
+    if completed.iter().any(|t| t.disturbed.is_empty()) {
+        completed.retain(|t| t.disturbed.is_empty());
+    }
+    completed
+}
+
+fn is_completed(trial: &TrialRecord) -> bool {
+    matches!(trial.outcome, Outcome::Completed)
+}
+
+/// `counted`: those that count and could be read.
+fn trial_counts(
+    run: &Run,
+    experiment: &Experiment,
+    counted: &[&TrialRecord],
+    failures: &Failures,
+    disturbed: &[&TrialRecord],
+) -> TrialCounts {
+    let counted_too = |t: &&&TrialRecord| counted.iter().any(|c| c.id == t.id);
+    let all_count = counted_trials(run, experiment.id)
+        .iter()
+        .all(|t| !t.disturbed.is_empty());
+    // Where all count, one that cannot be read is a failure and no more.
+    let disturbed = match all_count {
+        true => disturbed.iter().filter(counted_too).count(),
+        false => disturbed.len(),
+    } as u64;
+    let left_out = if all_count { 0 } else { disturbed };
+    TrialCounts {
+        planned: u64::from(experiment.trials),
+        completed: counted.len() as u64 + left_out,
+        failed: failures.0.iter().map(|f| f.count).sum(),
+        disturbed,
+        counted: counted.len() as u64,
+    }
+}

@@ -1,0 +1,312 @@
+//! What a run says, as data: one [`ExperimentSummary`] per experiment of its plan, also for those
+//! without a completed trial. Every table and export is a rendering of this and computes nothing.
+
+use crate::evidence::{BareSummary, HostSummary, ModesSummary, PrecisionSummary, WarmupSummary};
+use dyno_model::plan::{Refusal, TableKind};
+use dyno_model::record::{Environment, FailureKind};
+use dyno_model::{Against, Counts, Experiment, ExperimentId, Metric, Precision, WorkloadKind};
+use dyno_stats::{Estimate, Quantile, Stability};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The quantiles of every metric: their names in JSON and CSV, in tables, and their ranks.
+pub const QUANTILES: [(&str, &str, f64); 4] = [
+    ("p50", "p50", 0.5),
+    ("p90", "p90", 0.9),
+    ("p99", "p99", 0.99),
+    ("p999", "p99.9", 0.999),
+];
+
+/// A run, summarised.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// What was run, where, and how far it came.
+    pub run: RunSummary,
+    /// One per experiment of the plan, in the plan's order.
+    pub experiments: Vec<ExperimentSummary>,
+    /// The cells that the plan left out, with the reasons.
+    pub refused: Vec<Refusal>,
+    /// Remarks about the whole run.
+    pub warnings: Vec<String>,
+}
+
+/// The head of a summary.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunSummary {
+    /// Unique name of the run.
+    pub id: String,
+    /// When it started, in milliseconds since the Unix epoch.
+    pub started_unix_ms: u64,
+    /// The command line that started it.
+    pub command: Vec<String>,
+    /// The suite's name.
+    pub suite: String,
+    /// What the suite answers, in one line.
+    pub title: String,
+    /// The testbed's name.
+    pub testbed: String,
+    /// The table that shows the suite best.
+    pub table: TableKind,
+    /// The seed of the run's random choices.
+    pub seed: u64,
+    /// The machine and the build.
+    pub environment: Environment,
+    /// Name and version of each adapter used.
+    pub adapters: Vec<(String, String)>,
+    /// What experiments with a base are compared with.
+    pub against: Option<Against>,
+    /// When an experiment has enough trials, where that was asked for.
+    pub precision: Option<Precision>,
+    /// What the machine did before the first trial; `None` in runs of format 1.
+    pub bare: Option<BareSummary>,
+    /// Trials of all experiments.
+    pub trials: TrialCounts,
+}
+
+/// How many trials there should be and how they ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TrialCounts {
+    /// Asked for by the plan; precision and repeats may have added more.
+    pub planned: u64,
+    /// With a measurement, whether it counts or not.
+    pub completed: u64,
+    /// Without one.
+    pub failed: u64,
+    /// Completed, but disturbed by the host.
+    pub disturbed: u64,
+    /// Completed, and what the figures are made of: those that were not disturbed, or all of an
+    /// experiment of which every one was. See [`crate::counted_trials`].
+    pub counted: u64,
+}
+
+impl TrialCounts {
+    /// Planned and neither completed nor failed: the run was interrupted before them.
+    pub const fn missing(&self) -> u64 {
+        self.planned.saturating_sub(self.completed + self.failed)
+    }
+
+    /// Of one experiment: every completed trial was disturbed, so that they count nevertheless.
+    pub const fn all_disturbed(&self) -> bool {
+        self.completed > 0 && self.disturbed == self.completed
+    }
+}
+
+/// One experiment, over all its trials.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExperimentSummary {
+    /// The cell of the plan: its name, stack and factors.
+    pub experiment: Experiment,
+    /// Its stack is a yardstick.
+    pub is_floor: bool,
+    /// Its stack gives each message back to its sender: no second participant takes part.
+    pub is_loopback: bool,
+    /// Other experiments are compared with it; see [`Experiment::base`].
+    pub is_base: bool,
+    /// How many trials ended how.
+    pub trials: TrialCounts,
+    /// The failed trials, equal failures together.
+    pub failures: Vec<FailureGroup>,
+    /// Why trials were disturbed, each reason with the number of trials.
+    pub disturbances: Vec<(String, u64)>,
+    /// Latencies over all counted trials.
+    pub metrics: BTreeMap<Metric, MetricSummary>,
+    /// p50 of the headline metric against that of the floor's experiment.
+    pub floor: Option<FloorRatio>,
+    /// Counts of all counted trials added up.
+    pub counts: Counts,
+    /// Rates over the counted trials; `None` where there is none.
+    pub throughput: Option<ThroughputSummary>,
+    /// Cost over the counted trials; `None` where there is none.
+    pub cost: Option<CostSummary>,
+    /// From go until endpoints existed, in nanoseconds.
+    pub open_ns: Option<Spread>,
+    /// From endpoints existing until matched, in nanoseconds.
+    pub matching_ns: Option<Spread>,
+    /// Remarks of its trials, each with the number of trials that made it.
+    pub warnings: Vec<(String, u64)>,
+    /// Whether a repeat of the run would show the same p50 of the headline metric; `None` where
+    /// that p50 is not known.
+    pub stability: Option<Stability>,
+    /// The warm-up; `None` where it was not recorded.
+    pub warmup: Option<WarmupSummary>,
+    /// The blocks of the window fall into two modes, and what tells them apart. `None`: they do not,
+    /// or the run is of format 1.
+    pub modes: Option<ModesSummary>,
+    /// The p50 of the headline metric in the last half of the window over that in its first half,
+    /// with a 99 % interval; `None` where it does not drift, or the run is of format 1.
+    pub drift: Option<Estimate>,
+    /// The host's part; `None` where nothing was recorded of it.
+    pub host: Option<HostSummary>,
+    /// The precision asked for; `None` where none was, and for bases, which are as precise as what
+    /// is compared with them.
+    pub precision: Option<PrecisionSummary>,
+}
+
+impl ExperimentSummary {
+    /// The metric that stands for this experiment: the round trip of a closed loop, the response
+    /// time of an open one, and the service time only where no response time was recorded.
+    pub fn headline(&self) -> Metric {
+        let candidates = headline_candidates(self.experiment.workload.kind());
+        let recorded = candidates.iter().find(|m| self.metrics.contains_key(m));
+        *recorded.unwrap_or(&candidates[0])
+    }
+
+    /// The summary of the headline metric, if any trial recorded it.
+    pub fn headline_metric(&self) -> Option<&MetricSummary> {
+        self.metrics.get(&self.headline())
+    }
+
+    /// Whether its row must be marked: a repeat of the run may show another p50.
+    pub fn is_unstable(&self) -> bool {
+        self.stability.as_ref().is_some_and(Stability::is_unstable)
+    }
+
+    /// Messages that arrived intact per message offered, 0 to 1; `None` where none was offered.
+    pub fn delivered_ratio(&self) -> Option<f64> {
+        (self.counts.offered > 0).then(|| self.counts.received as f64 / self.counts.offered as f64)
+    }
+}
+
+/// The metrics that may stand for a workload, the best first. Never empty.
+pub(crate) fn headline_candidates(kind: WorkloadKind) -> &'static [Metric] {
+    match kind {
+        WorkloadKind::PingPong => &[Metric::Rtt],
+        WorkloadKind::Stream | WorkloadKind::Flood | WorkloadKind::Burst => {
+            &[Metric::Response, Metric::Service]
+        }
+    }
+}
+
+/// One latency metric over all counted trials of an experiment, in nanoseconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MetricSummary {
+    /// Finite samples.
+    pub n: u64,
+    /// Messages that never arrived: infinitely late, in every quantile.
+    pub infinite: u64,
+    /// Samples above the histogram's upper bound, recorded as that bound.
+    pub saturated: u64,
+    /// The smallest finite sample.
+    pub min: Option<u64>,
+    /// The mean of the finite samples.
+    pub mean: Option<f64>,
+    /// The largest finite sample.
+    pub max: Option<u64>,
+    /// In the order of [`QUANTILES`].
+    pub quantiles: [Quantile; 4],
+}
+
+/// × floor: how many times the floor's p50 an experiment's p50 is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FloorRatio {
+    /// The floor's experiment.
+    pub id: ExperimentId,
+    /// Its stack.
+    pub stack: String,
+    /// The ratio with its interval; `None` where one of the two p50 is not known.
+    pub p50_ratio: Option<Estimate>,
+}
+
+/// One value per counted trial: the middle one and the extremes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// The median; the mean of the two middle ones for an even number.
+    pub median: f64,
+    /// The smallest.
+    pub min: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+impl Spread {
+    /// Of any number of values; `None` where there is no finite one.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
+        let mut v: Vec<f64> = values.into_iter().filter(|x| x.is_finite()).collect();
+        v.sort_by(f64::total_cmp);
+        let (min, max) = (*v.first()?, *v.last()?);
+        let middle = v.len() / 2;
+        let median = match v.len() % 2 {
+            1 => v[middle],
+            _ => (v[middle - 1] + v[middle]) / 2.0,
+        };
+        Some(Spread { median, min, max })
+    }
+}
+
+/// Rates, each a spread over the counted trials. See [`dyno_model::record::Throughput`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ThroughputSummary {
+    /// Due messages per second.
+    pub offered_hz: Spread,
+    /// Accepted messages per second.
+    pub sent_hz: Spread,
+    /// Intact messages per second.
+    pub delivered_hz: Spread,
+    /// Intact payload bytes per second.
+    pub delivered_bytes_per_s: Spread,
+    /// Share of the senders' time in sends that had to wait for room, 0 to 1.
+    pub blocked_share: Spread,
+}
+
+/// Cost of all processes of the stack in one trial's window, each a spread over the counted
+/// trials.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CostSummary {
+    /// User and system time without Dyno's own pacing, in nanoseconds.
+    pub cpu_ns: Spread,
+    /// Time in user mode, pacing included, in nanoseconds.
+    pub user_ns: Spread,
+    /// Time in the kernel, in nanoseconds.
+    pub system_ns: Spread,
+    /// The part of the user time that Dyno burned waiting for due times, in nanoseconds.
+    pub pacing_ns: Spread,
+    /// CPU time per message that arrived, in nanoseconds; `None` where none arrived.
+    pub cpu_ns_per_message: Option<Spread>,
+    /// Context switches per message that arrived; `None` where none arrived.
+    pub switches_per_message: Option<Spread>,
+    /// Context switches of the processes' own will.
+    pub voluntary_switches: Spread,
+    /// Context switches forced on them.
+    pub involuntary_switches: Spread,
+    /// Page faults served without I/O.
+    pub minor_faults: Spread,
+    /// Page faults that needed I/O.
+    pub major_faults: Spread,
+    /// Sum of the proportional set sizes, in bytes.
+    pub pss_bytes: Spread,
+    /// Sum of the peak resident set sizes, in bytes.
+    pub peak_rss_bytes: Spread,
+}
+
+/// Failed trials of one experiment that failed alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailureGroup {
+    /// What kind of failure.
+    pub cause: FailureCause,
+    /// The step of the trial, such as `open` or `window`.
+    pub step: String,
+    /// What happened and to whom.
+    pub message: String,
+    /// The last lines of the agents' standard error, from the first of these trials.
+    pub stderr: Vec<String>,
+    /// How many trials.
+    pub count: u64,
+}
+
+/// Why a trial has no measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureCause {
+    /// The trial itself failed.
+    Trial(FailureKind),
+    /// It completed, but a stored histogram cannot be decoded.
+    Unreadable,
+}
+
+impl fmt::Display for FailureCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FailureCause::Trial(kind) => kind.fmt(f),
+            FailureCause::Unreadable => f.pad("unreadable"),
+        }
+    }
+}

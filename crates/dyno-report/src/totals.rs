@@ -1,0 +1,59 @@
+//! What is added up or spread over the counted trials of an experiment: counts, rates and costs.
+
+use crate::summary::{CostSummary, Spread, ThroughputSummary};
+use dyno_model::record::{ProcessCost, Throughput};
+use dyno_model::{Counts, TrialRecord};
+
+/// Sums saturate: a damaged record must not end a report.
+pub(crate) fn add_counts<'a>(counts: impl Iterator<Item = &'a Counts>) -> Counts {
+    counts.fold(Counts::default(), |a, b| Counts {
+        offered: a.offered.saturating_add(b.offered),
+        sent: a.sent.saturating_add(b.sent),
+        received: a.received.saturating_add(b.received),
+        lost: a.lost.saturating_add(b.lost),
+        duplicated: a.duplicated.saturating_add(b.duplicated),
+        reordered: a.reordered.saturating_add(b.reordered),
+        corrupted: a.corrupted.saturating_add(b.corrupted),
+        truncated: a.truncated.saturating_add(b.truncated),
+        refused: a.refused.saturating_add(b.refused),
+        late: a.late.saturating_add(b.late),
+    })
+}
+
+/// Rates of these trials.
+pub(crate) fn throughput(trials: &[&TrialRecord]) -> Option<ThroughputSummary> {
+    let of = |f: fn(&Throughput) -> f64| Spread::of(trials.iter().map(|t| f(&t.throughput)));
+    Some(ThroughputSummary {
+        offered_hz: of(|t| t.offered_hz)?,
+        sent_hz: of(|t| t.sent_hz)?,
+        delivered_hz: of(|t| t.delivered_hz)?,
+        delivered_bytes_per_s: of(|t| t.delivered_bytes_per_s)?,
+        blocked_share: of(|t| t.blocked_share)?,
+    })
+}
+
+/// Costs of these trials.
+pub(crate) fn cost(trials: &[&TrialRecord]) -> Option<CostSummary> {
+    let sum = |f: fn(&ProcessCost) -> u64| {
+        Spread::of(
+            trials
+                .iter()
+                .map(|t| t.cost.processes.iter().map(|p| f(p) as f64).sum()),
+        )
+    };
+    let whole = |f: fn(&TrialRecord) -> u64| Spread::of(trials.iter().map(|t| f(t) as f64));
+    Some(CostSummary {
+        cpu_ns: whole(|t| t.cost.cpu.0)?,
+        user_ns: sum(|p| p.user.0)?,
+        system_ns: sum(|p| p.system.0)?,
+        pacing_ns: sum(|p| p.pacing.0)?,
+        cpu_ns_per_message: Spread::of(trials.iter().filter_map(|t| t.cost.cpu_ns_per_message)),
+        switches_per_message: Spread::of(trials.iter().filter_map(|t| t.cost.switches_per_message)),
+        voluntary_switches: sum(|p| p.voluntary_switches)?,
+        involuntary_switches: sum(|p| p.involuntary_switches)?,
+        minor_faults: sum(|p| p.minor_faults)?,
+        major_faults: sum(|p| p.major_faults)?,
+        pss_bytes: whole(|t| t.cost.pss_bytes)?,
+        peak_rss_bytes: whole(|t| t.cost.peak_rss_bytes)?,
+    })
+}

@@ -1,0 +1,399 @@
+//! The rows and columns of the table of stacks, the same for the terminal and for Markdown.
+
+use crate::evidence::HostTail;
+use crate::factors::{self, Factor};
+use crate::layout::{Column, Sheet, Tone};
+use crate::number::{self, Measured, TimeUnit};
+use crate::summary::{ExperimentSummary, MetricSummary, QUANTILES, Summary};
+use crate::text::clean;
+use dyno_model::{Metric, WorkloadKind};
+use dyno_stats::Quantile;
+
+/// Title of the column with the machine's own delay beside the p99.
+pub(crate) const HOST_P99: &str = "host p99";
+
+/// Its place in [`QUANTILES`].
+const P99: usize = 2;
+
+/// Which experiments one table shows, and what they have in common.
+pub(crate) struct View<'a> {
+    pub(crate) summary: &'a Summary,
+    /// In the order of the table.
+    pub(crate) rows: Vec<&'a ExperimentSummary>,
+    pub(crate) constant: Vec<&'static Factor>,
+    pub(crate) varying: Vec<&'static Factor>,
+    names_vary: bool,
+}
+
+impl<'a> View<'a> {
+    /// The experiments that `keep` selects: like beside like, the fastest first.
+    pub(crate) fn new(summary: &'a Summary, keep: impl Fn(&ExperimentSummary) -> bool) -> Self {
+        let mut rows: Vec<&ExperimentSummary> =
+            summary.experiments.iter().filter(|e| keep(e)).collect();
+        rows.sort_by(|a, b| {
+            let (x, y) = (&a.experiment, &b.experiment);
+            let cell = |e: &dyno_model::Experiment| {
+                let workload = (e.workload.kind(), e.workload.to_string());
+                (workload, e.payload, e.topology, e.access, e.placement)
+            };
+            cell(x)
+                .cmp(&cell(y))
+                .then(p50_ns(a).total_cmp(&p50_ns(b)))
+                .then_with(|| (&x.stack, x.wait, x.id).cmp(&(&y.stack, y.wait, y.id)))
+        });
+        let (constant, varying) = factors::split(rows.iter().map(|e| &e.experiment));
+        let first = rows.first().map(|e| &e.experiment.name);
+        let names_vary = rows.iter().any(|e| Some(&e.experiment.name) != first);
+        View {
+            summary,
+            rows,
+            constant,
+            varying,
+            names_vary,
+        }
+    }
+
+    /// What tells a row from the others, and no more than that.
+    pub(crate) fn label(&self, e: &ExperimentSummary) -> String {
+        let x = &e.experiment;
+        let namesakes = || {
+            let all = self.rows.iter().map(|r| &r.experiment);
+            all.filter(|r| r.name == x.name && r.stack == x.stack)
+        };
+        let (_, varying) = factors::split(namesakes());
+        let mut parts = Vec::new();
+        if self.names_vary {
+            parts.push(clean(&x.name));
+        }
+        parts.push(match e.is_base {
+            true => format!("{} (base)", clean(&x.stack)),
+            false => clean(&x.stack),
+        });
+        if !varying.is_empty() {
+            parts.push(factors::label(&varying, x));
+        }
+        parts.join(", ")
+    }
+
+    /// Whether the machine's own delay at the p99 is known of any row.
+    pub(crate) fn has_host(&self) -> bool {
+        self.rows.iter().any(|e| host_p99(e).is_some())
+    }
+
+    /// The table, in forms that need less and less room: first without the column of the machine's
+    /// own p99, which is not worth a narrower form of the others, then with less for the conditions.
+    pub(crate) fn sheets(&self) -> Vec<Sheet> {
+        let folds: &[bool] = match self.varying.len() {
+            0 | 1 => &[false],
+            _ => &[false, true],
+        };
+        let hosts: &[bool] = match self.has_host() {
+            true => &[true, false],
+            false => &[false],
+        };
+        let forms = folds
+            .iter()
+            .flat_map(|f| hosts.iter().map(move |h| (*f, *h)));
+        forms
+            .map(|(folded, host)| self.form(folded, host))
+            .collect()
+    }
+
+    /// The whole table.
+    pub(crate) fn sheet(&self) -> Sheet {
+        self.form(false, self.has_host())
+    }
+
+    /// `folded`: all varying factors in one column, for narrow terminals. `host`: with the machine's
+    /// own p99.
+    fn form(&self, folded: bool, host: bool) -> Sheet {
+        let mut columns = Vec::new();
+        if self.names_vary {
+            columns.push(self.text("experiment", 0, |e| clean(&e.experiment.name)));
+        }
+        columns.push(self.text("stack", 0, marked_stack));
+        if folded {
+            columns.push(self.text("conditions", 0, |e| {
+                factors::label(&self.varying, &e.experiment)
+            }));
+        } else {
+            for f in &self.varying {
+                columns.push(self.text(f.title, f.rank, |e| (f.value)(&e.experiment)));
+            }
+        }
+        self.quantiles(&mut columns, host);
+        if self.rows.iter().any(|e| e.floor.is_some()) {
+            columns.push(self.column("× floor", "", 4, floor));
+        }
+        columns.push(self.column("delivered/offered", "", 2, delivered));
+        if self.rows.iter().any(|e| is_saturating(e)) {
+            columns.push(self.column("delivered/s", "", 3, |e| {
+                per_second(e.throughput.map(|t| t.delivered_hz.median), "")
+            }));
+            columns.push(self.column("bytes/s", "", 9, |e| {
+                per_second(e.throughput.map(|t| t.delivered_bytes_per_s.median), "B")
+            }));
+        }
+        columns.push(self.cpu());
+        let trials = match self.rows.iter().any(|e| e.trials.failed > 0) {
+            true => "trials (failed)",
+            false => "trials",
+        };
+        columns.push(self.column(trials, "", 0, |e| {
+            Measured::bare(match e.trials.failed {
+                0 => e.trials.counted.to_string(),
+                failed => format!("{} ({failed})", e.trials.counted),
+            })
+        }));
+        Sheet {
+            columns,
+            tones: self.rows.iter().map(|e| tone(e)).collect(),
+            spared: match self.has_host() && !host {
+                true => vec![HOST_P99],
+                false => Vec::new(),
+            },
+        }
+    }
+
+    /// The headline's quantiles, with `host` the machine's own beside the p99, and beside a response
+    /// time the service time.
+    fn quantiles(&self, columns: &mut Vec<Column>, host: bool) {
+        // p50 always stays; it and p99 are the last to go.
+        const RANKS: [u8; 4] = [0, 7, 1, 6];
+        let base = TimeUnit::for_column(self.rows.iter().map(|e| p50_ns(e)));
+        for (i, (_, title, _)) in QUANTILES.iter().enumerate() {
+            let values = self.rows.iter().map(|e| quantile_ns(e, e.headline(), i));
+            let unit = column_unit(base, values);
+            columns.push(self.column(title, unit.as_str(), RANKS[i], |e| {
+                match (e.headline_metric(), i) {
+                    (Some(m), _) => Measured::quantile(&m.quantiles[i], unit.ns()),
+                    (None, 0) => absence(e),
+                    (None, _) => Measured::default(),
+                }
+            }));
+            if host && i == P99 {
+                columns.push(
+                    self.column(HOST_P99, unit.as_str(), 12, |e| match host_p99(e) {
+                        Some(tail) => own_delay(tail, unit),
+                        None => Measured::default(),
+                    }),
+                );
+            }
+        }
+        if !self.rows.iter().any(|e| beside(e).is_some()) {
+            return;
+        }
+        for (i, title, rank) in [(0, "service p50", 10), (2, "service p99", 11)] {
+            let values = self.rows.iter().map(|e| quantile_ns(e, Metric::Service, i));
+            let unit = column_unit(base, values);
+            columns.push(
+                self.column(title, unit.as_str(), rank, |e| match beside(e) {
+                    Some(m) => Measured::quantile(&m.quantiles[i], unit.ns()),
+                    None => Measured::default(),
+                }),
+            );
+        }
+    }
+
+    /// CPU time per message: the median trial, and the extremes beside it.
+    fn cpu(&self) -> Column {
+        let spread = |e: &ExperimentSummary| e.cost.and_then(|c| c.cpu_ns_per_message);
+        let medians = self.rows.iter().filter_map(|e| spread(e)).map(|s| s.median);
+        let unit = TimeUnit::for_column(medians);
+        self.column("CPU/msg", unit.as_str(), 5, |e| match spread(e) {
+            None => Measured::default(),
+            Some(s) => {
+                let [median, min, max] =
+                    [s.median, s.min, s.max].map(|ns| number::sig3(ns / unit.ns()));
+                let beside = match min == max {
+                    true => String::new(),
+                    false => format!("({min}–{max})"),
+                };
+                Measured {
+                    value: median,
+                    beside,
+                    below: String::new(),
+                }
+            }
+        })
+    }
+
+    fn text(
+        &self,
+        title: &'static str,
+        rank: u8,
+        f: impl Fn(&ExperimentSummary) -> String,
+    ) -> Column {
+        Column {
+            text: true,
+            ..self.column(title, "", rank, |e| Measured::bare(f(e)))
+        }
+    }
+
+    fn column(
+        &self,
+        title: &'static str,
+        unit: &'static str,
+        rank: u8,
+        f: impl Fn(&ExperimentSummary) -> Measured,
+    ) -> Column {
+        Column {
+            title,
+            short: short(title),
+            unit,
+            text: false,
+            rank,
+            cells: self.rows.iter().map(|e| f(e)).collect(),
+        }
+    }
+}
+
+/// A title in narrow lines.
+fn short(title: &'static str) -> &'static str {
+    match title {
+        "× floor" => "×\nfloor",
+        "delivered/offered" => "deliv.\n/offer.",
+        "delivered/s" => "deliv.\n/s",
+        "bytes/s" => "bytes\n/s",
+        "CPU/msg" => "CPU\n/msg",
+        "service p50" => "service\np50",
+        "service p99" => "service\np99",
+        HOST_P99 => "host\np99",
+        "trials (failed)" => "trials\n(fail.)",
+        other => other,
+    }
+}
+
+/// The stack's name with the marks of its row: `~` unstable, `(floor)` a yardstick, `(loopback)` an
+/// exchange without a second side, `(base)` what others are compared with, `(disturbed)` without a
+/// trial that the host did not disturb.
+fn marked_stack(e: &ExperimentSummary) -> String {
+    let mark = if e.is_unstable() { "~ " } else { "" };
+    let mut stack = format!("{mark}{}", clean(&e.experiment.stack));
+    for (applies, kind) in [
+        (e.is_floor, " (floor)"),
+        (e.is_loopback && !e.is_floor, " (loopback)"),
+        (e.is_base, " (base)"),
+        (e.trials.all_disturbed(), " (disturbed)"),
+    ] {
+        if applies {
+            stack.push_str(kind);
+        }
+    }
+    stack
+}
+
+fn host_p99(e: &ExperimentSummary) -> Option<&HostTail> {
+    e.host.as_ref()?.tail[P99].as_ref()
+}
+
+/// The delay, and the share of the tail that it explains.
+fn own_delay(tail: &HostTail, unit: TimeUnit) -> Measured {
+    let share = tail.explained.map(|share| format!("{:.0}", 100.0 * share));
+    Measured {
+        value: number::sig3(tail.own_ns / unit.ns()),
+        beside: share
+            .as_ref()
+            .map_or_else(String::new, |s| format!("({s} %)")),
+        below: share.map_or_else(String::new, |s| format!("{s}%")),
+    }
+}
+
+fn tone(e: &ExperimentSummary) -> Tone {
+    if e.trials.counted == 0 && e.trials.failed > 0 {
+        Tone::Failed
+    } else if e.is_unstable() || e.trials.all_disturbed() {
+        Tone::Unstable
+    } else if e.is_floor {
+        Tone::Floor
+    } else {
+        Tone::Plain
+    }
+}
+
+/// What stands beside a response time.
+fn beside(e: &ExperimentSummary) -> Option<&MetricSummary> {
+    match e.headline() {
+        Metric::Response => e.metrics.get(&Metric::Service),
+        _ => None,
+    }
+}
+
+/// What stands in the place of a missing p50.
+fn absence(e: &ExperimentSummary) -> Measured {
+    match e.failures.first() {
+        Some(first) => Measured {
+            value: "failed".into(),
+            beside: format!("({})", first.cause),
+            below: first.cause.to_string(),
+        },
+        None if e.trials.counted > 0 => Measured::bare("none"),
+        None => Measured::bare("not run"),
+    }
+}
+
+fn floor(e: &ExperimentSummary) -> Measured {
+    match &e.floor {
+        Some(floor) => match &floor.p50_ratio {
+            Some(ratio) => Measured::ratio(ratio),
+            None => Measured::default(),
+        },
+        None if e.is_floor => Measured::bare("1"),
+        None => Measured::default(),
+    }
+}
+
+fn delivered(e: &ExperimentSummary) -> Measured {
+    let Some(ratio) = e.delivered_ratio() else {
+        return Measured::default();
+    };
+    Measured {
+        value: number::share(ratio),
+        beside: match e.counts.lost {
+            0 => String::new(),
+            lost => format!("({lost} lost)"),
+        },
+        below: String::new(),
+    }
+}
+
+fn per_second(rate: Option<f64>, unit: &str) -> Measured {
+    match rate {
+        Some(rate) => Measured::bare(number::with_prefix(rate, unit)),
+        None => Measured::default(),
+    }
+}
+
+/// Whether the rate that arrives is what the workload is for.
+fn is_saturating(e: &ExperimentSummary) -> bool {
+    matches!(
+        e.experiment.workload.kind(),
+        WorkloadKind::Flood | WorkloadKind::Burst
+    )
+}
+
+/// A finite quantile of a metric in nanoseconds, else infinity.
+fn quantile_ns(e: &ExperimentSummary, metric: Metric, index: usize) -> f64 {
+    match e.metrics.get(&metric).map(|m| &m.quantiles[index]) {
+        Some(Quantile::Estimated(estimate)) => number::latency_ns(&estimate.value),
+        _ => f64::INFINITY,
+    }
+}
+
+/// p50 of the headline in nanoseconds for sorting: unknown after infinite after finite.
+fn p50_ns(e: &ExperimentSummary) -> f64 {
+    match e.headline_metric().map(|m| &m.quantiles[0]) {
+        Some(Quantile::Estimated(estimate)) => number::latency_ns(&estimate.value),
+        _ => f64::NAN,
+    }
+}
+
+/// The unit of the first column, unless a column's own values would have too many digits in it.
+fn column_unit(base: TimeUnit, ns: impl Iterator<Item = f64>) -> TimeUnit {
+    let mut values: Vec<f64> = ns.filter(|v| v.is_finite()).collect();
+    values.sort_by(f64::total_cmp);
+    match values.get(values.len() / 2) {
+        Some(&median) if median >= 1e4 * base.ns() => TimeUnit::of(median),
+        _ => base,
+    }
+}

@@ -1,0 +1,132 @@
+//! What each format looks like.
+
+mod common;
+
+use dyno_report::{Format, RenderOptions, Summary, render};
+use dyno_stats::{Estimate, Latency, Quantile};
+
+/// A summary whose intervals have four digits, so that a snapshot shows a change of form and not
+/// one in the last places of a bootstrap.
+fn summary(run: &dyno_model::record::Run) -> Summary {
+    let mut summary = common::summary(run);
+    let four = |v: f64| format!("{v:.3e}").parse().unwrap();
+    let tidy = |e: &mut Estimate| {
+        for end in [&mut e.value, &mut e.lo, &mut e.hi] {
+            if let Latency::Finite(v) = end {
+                *v = four(*v);
+            }
+        }
+    };
+    for e in &mut summary.experiments {
+        for quantile in e.metrics.values_mut().flat_map(|m| &mut m.quantiles) {
+            if let Quantile::Estimated(estimate) = quantile {
+                tidy(estimate);
+            }
+        }
+        if let Some(ratio) = e.floor.as_mut().and_then(|f| f.p50_ratio.as_mut()) {
+            tidy(ratio);
+        }
+        if let Some(stability) = &mut e.stability {
+            stability.repeat_within = four(stability.repeat_within);
+        }
+    }
+    summary
+}
+
+fn show(run: &dyno_model::record::Run, format: Format, width: Option<usize>) -> String {
+    let options = RenderOptions {
+        width,
+        color: false,
+    };
+    render(&summary(run), format, &options)
+}
+
+#[test]
+fn a_table_without_a_width_has_every_column_in_one_line() {
+    insta::assert_snapshot!(show(&common::quick(), Format::Table, None));
+}
+
+#[test]
+fn a_table_in_a_wide_terminal() {
+    insta::assert_snapshot!(show(&common::quick(), Format::Table, Some(140)));
+}
+
+#[test]
+fn a_table_in_eighty_columns() {
+    insta::assert_snapshot!(show(&common::quick(), Format::Table, Some(80)));
+}
+
+#[test]
+fn open_loops_show_response_service_loss_and_rates() {
+    insta::assert_snapshot!(show(&common::streams(), Format::Table, None));
+}
+
+#[test]
+fn open_loops_in_a_hundred_columns() {
+    insta::assert_snapshot!(show(&common::streams(), Format::Table, Some(100)));
+}
+
+#[test]
+fn markdown_has_the_same_columns() {
+    insta::assert_snapshot!(show(&common::quick(), Format::Markdown, Some(80)));
+}
+
+#[test]
+fn iceperfs_sections() {
+    insta::assert_snapshot!(show(&common::iceperf(), Format::Table, None));
+}
+
+#[test]
+fn iceperfs_sections_in_eighty_columns() {
+    insta::assert_snapshot!(show(&common::iceperf(), Format::Table, Some(80)));
+}
+
+#[test]
+fn iceperfs_sections_as_markdown() {
+    insta::assert_snapshot!(show(&common::iceperf(), Format::Markdown, None));
+}
+
+#[test]
+fn json_is_complete_for_a_run_that_is_not() {
+    insta::assert_snapshot!(show(&common::small(), Format::Json, None));
+}
+
+#[test]
+fn csv_has_a_row_per_experiment_and_metric() {
+    insta::assert_snapshot!(show(&common::streams(), Format::Csv, None).replace("\r\n", "\n"));
+}
+
+#[test]
+fn what_may_be_trusted_stands_below_the_table() {
+    insta::assert_snapshot!(show(&common::held::held(), Format::Table, None));
+}
+
+#[test]
+fn what_may_be_trusted_in_a_hundred_columns() {
+    insta::assert_snapshot!(show(&common::held::held(), Format::Table, Some(100)));
+}
+
+#[test]
+fn what_may_be_trusted_as_markdown() {
+    insta::assert_snapshot!(show(&common::held::held(), Format::Markdown, None));
+}
+
+#[test]
+fn a_base_is_marked() {
+    insta::assert_snapshot!(show(&common::held::against(), Format::Table, None));
+}
+
+#[test]
+fn an_empty_run_is_shown_as_one() {
+    let run = common::empty();
+    let all: Vec<String> = Format::ALL
+        .iter()
+        .map(|f| format!("--- {f}\n{}", show(&run, *f, Some(80))))
+        .collect();
+    insta::assert_snapshot!(all.concat().replace("\r\n", "\n"));
+}
+
+#[test]
+fn a_run_that_was_interrupted_says_what_is_missing() {
+    insta::assert_snapshot!(show(&common::small(), Format::Table, Some(100)));
+}

@@ -1,0 +1,223 @@
+//! What a summary says of a run.
+
+mod common;
+
+use common::{Builder, summary};
+use dyno_model::plan::TableKind;
+use dyno_model::record::FailureKind;
+use dyno_model::{Metric, RateHz, Workload};
+use dyno_report::{ExperimentSummary, FailureCause, Format, RenderOptions, Spread, render};
+use dyno_stats::{Latency, Quantile};
+
+fn builder() -> Builder {
+    Builder::new("test", "", TableKind::Stacks)
+}
+
+fn p50(e: &ExperimentSummary) -> f64 {
+    match &e.headline_metric().unwrap().quantiles[0] {
+        Quantile::Estimated(estimate) => estimate.value.finite().unwrap(),
+        refused => panic!("{refused:?}"),
+    }
+}
+
+#[test]
+fn failed_trials_are_counted_and_never_averaged_in() {
+    let mut b = builder();
+    let id = b.experiment("tcp", |_| {});
+    b.trials(id, &[(Metric::Rtt, 10_000.0, 500, 0)]);
+    let whole = summary(&b.build());
+
+    let mut b = builder();
+    let id = b.experiment("tcp", |e| e.trials = 8);
+    b.failed(id, FailureKind::Hang, "window", "no reply", &["last words"]);
+    b.trials(id, &[(Metric::Rtt, 10_000.0, 500, 0)]);
+    b.failed(id, FailureKind::Hang, "window", "no reply", &[]);
+    b.failed(id, FailureKind::Crash, "open", "signal 9", &[]);
+    let mixed = summary(&b.build());
+
+    let e = &mixed.experiments[0];
+    assert_eq!(
+        (e.trials.completed, e.trials.failed, e.trials.missing()),
+        (5, 3, 0)
+    );
+    let groups: Vec<_> = e.failures.iter().map(|f| (f.cause, f.count)).collect();
+    let expected = [
+        (FailureCause::Trial(FailureKind::Hang), 2),
+        (FailureCause::Trial(FailureKind::Crash), 1),
+    ];
+    assert_eq!(groups, expected);
+    assert_eq!(e.failures[0].stderr, ["last words"]);
+    assert_eq!(e.counts, whole.experiments[0].counts);
+    assert_eq!(e.metrics[&Metric::Rtt].n, 2_500);
+}
+
+#[test]
+fn an_experiment_without_a_completed_trial_is_there_with_its_reasons() {
+    let mut b = builder();
+    let id = b.experiment("udp", |_| {});
+    b.failed(id, FailureKind::Error, "open", "address in use", &[]);
+    let s = summary(&b.build());
+    let e = &s.experiments[0];
+    assert!(e.metrics.is_empty() && e.cost.is_none() && e.delivered_ratio().is_none());
+    for format in Format::ALL {
+        let text = render(&s, *format, &RenderOptions::default());
+        assert!(
+            text.contains("udp") && text.contains("address in use"),
+            "{format}\n{text}"
+        );
+    }
+}
+
+#[test]
+fn a_trial_whose_histogram_is_damaged_counts_as_failed() {
+    let mut b = builder();
+    let id = b.experiment("tcp", |_| {});
+    b.trials(id, &[(Metric::Rtt, 10_000.0, 500, 0)]);
+    let mut run = b.build();
+    let damaged = run.trials[2].distributions.get_mut(&Metric::Rtt).unwrap();
+    damaged.blocks[1].0.truncate(9);
+    let s = summary(&run);
+    let e = &s.experiments[0];
+    assert_eq!((e.trials.completed, e.trials.failed), (4, 1));
+    assert_eq!(e.failures[0].cause, FailureCause::Unreadable);
+    assert_eq!(e.metrics[&Metric::Rtt].n, 2_000);
+    assert_eq!(e.counts.received, 2_000);
+}
+
+#[test]
+fn loss_never_improves_a_quantile() {
+    let with_loss = |lost| {
+        let mut b = builder();
+        let id = b.experiment("udp", |_| {});
+        b.trials(id, &[(Metric::Rtt, 10_000.0, 1_000, lost)]);
+        summary(&b.build()).experiments.remove(0)
+    };
+    let (clean, lossy) = (with_loss(0), with_loss(300));
+    assert!(p50(&lossy) >= p50(&clean));
+    let Quantile::Estimated(p90) = &lossy.metrics[&Metric::Rtt].quantiles[1] else {
+        panic!("there are enough samples");
+    };
+    assert_eq!(p90.value, Latency::Infinite);
+    assert_eq!(lossy.delivered_ratio(), Some(1_000.0 / 1_300.0));
+}
+
+#[test]
+fn the_headline_of_an_open_loop_is_its_response_time() {
+    let mut b = builder();
+    let stream = |e: &mut dyno_model::Experiment| {
+        e.workload = Workload::Stream {
+            rate: RateHz::new(1e3).unwrap(),
+            arrivals: dyno_model::Arrivals::Fixed,
+        };
+    };
+    let floor = b.experiment("floor-futex", stream);
+    let both = |response| {
+        [
+            (Metric::Response, response, 500, 0),
+            (Metric::Service, 5e3, 500, 0),
+        ]
+    };
+    b.trials(floor, &both(10e3));
+    let tcp = b.experiment("tcp", |e| {
+        stream(e);
+        e.floor = Some(floor);
+    });
+    b.trials(tcp, &both(30e3));
+    let s = summary(&b.build());
+    assert_eq!(s.experiments[1].headline(), Metric::Response);
+    let ratio = s.experiments[1].floor.as_ref().unwrap().p50_ratio.unwrap();
+    assert!(
+        (2.8..3.2).contains(&ratio.value.finite().unwrap()),
+        "{ratio:?}"
+    );
+    assert!(ratio.lo <= ratio.value && ratio.value <= ratio.hi);
+}
+
+#[test]
+fn the_floor_is_no_multiple_of_what_was_not_measured() {
+    let mut b = builder();
+    let floor = b.experiment("floor-futex", |_| {});
+    b.failed(floor, FailureKind::Crash, "open", "signal 6", &[]);
+    let tcp = b.experiment("tcp", |e| e.floor = Some(floor));
+    b.trials(tcp, &[(Metric::Rtt, 10_000.0, 500, 0)]);
+    let s = summary(&b.build());
+    let ratio = s.experiments[1].floor.as_ref().unwrap();
+    assert_eq!(
+        (ratio.stack.as_str(), ratio.p50_ratio),
+        ("floor-futex", None)
+    );
+}
+
+#[test]
+fn trials_that_disagree_mark_their_row() {
+    let mut b = builder();
+    let calm = b.experiment("tcp", |_| {});
+    b.trials(calm, &[(Metric::Rtt, 10_000.0, 500, 0)]);
+    let wild = b.experiment("udp", |_| {});
+    for p50 in [11e3, 51e3, 11.2e3, 50e3, 10.9e3] {
+        b.trial(wild, &[(Metric::Rtt, p50, 500, 0)]);
+    }
+    let s = summary(&b.build());
+    assert!(!s.experiments[0].is_unstable());
+    assert!(s.experiments[1].is_unstable());
+    let text = render(&s, Format::Table, &RenderOptions::default());
+    assert!(
+        text.contains("~ udp") && text.contains("two groups"),
+        "{text}"
+    );
+}
+
+#[test]
+fn equal_runs_give_equal_summaries() {
+    let run = common::streams();
+    assert_eq!(summary(&run), summary(&run));
+}
+
+#[test]
+fn a_debug_build_and_stray_trials_are_warned_of() {
+    let mut run = common::small();
+    run.manifest.environment.build_profile = "debug".into();
+    let mut stray = run.trials[0].clone();
+    stray.id.experiment.0 = 99;
+    run.trials.push(stray);
+    let warnings = summary(&run).warnings.join("\n");
+    assert!(
+        warnings.contains("debug build") && warnings.contains("1 stored trial"),
+        "{warnings}"
+    );
+}
+
+#[test]
+fn a_spread_is_the_middle_trial_and_the_extremes() {
+    let odd = Spread::of([3.0, 1.0, 2.0]).unwrap();
+    assert_eq!((odd.median, odd.min, odd.max), (2.0, 1.0, 3.0));
+    assert_eq!(Spread::of([4.0, 2.0]).unwrap().median, 3.0);
+    assert_eq!(Spread::of([f64::NAN]), None);
+}
+
+#[test]
+fn counts_too_large_to_add_do_not_end_a_report() {
+    let mut run = common::small();
+    for trial in &mut run.trials {
+        trial.counts.offered = u64::MAX;
+        trial.cost.processes[0].voluntary_switches = u64::MAX;
+    }
+    let s = summary(&run);
+    assert_eq!(s.experiments[0].counts.offered, u64::MAX);
+    render(&s, Format::Table, &RenderOptions::default());
+}
+
+#[test]
+fn experiments_without_a_row_in_iceperfs_table_follow_it() {
+    let mut run = common::iceperf();
+    run.manifest.plan.experiments[0].workload = Workload::Flood;
+    let mixed = render(&summary(&run), Format::Table, &RenderOptions::default());
+    let (above, below) = mixed.split_once("\nflood · ").unwrap();
+    assert!(above.contains("#### Measurement Result ####"), "{mixed}");
+    assert!(below.contains("posix-mq"), "{mixed}");
+    for e in &mut run.manifest.plan.experiments {
+        e.workload = Workload::Flood;
+    }
+    let floods = render(&summary(&run), Format::Table, &RenderOptions::default());
+    assert!(!floods.contains("Measurement Result"), "{floods}");
+}

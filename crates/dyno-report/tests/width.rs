@@ -1,0 +1,77 @@
+//! A table keeps to the width that it is given, and to plain text where it must.
+
+mod common;
+
+use dyno_report::{Format, RenderOptions, render};
+use unicode_width::UnicodeWidthStr;
+
+#[test]
+fn no_line_is_wider_than_asked() {
+    for (name, run) in common::all() {
+        let summary = common::summary(&run);
+        for width in 80..260 {
+            let options = RenderOptions {
+                width: Some(width),
+                color: false,
+            };
+            for line in render(&summary, Format::Table, &options).lines() {
+                assert!(
+                    line.width() <= width,
+                    "{name} at {width}: {} in {line:?}",
+                    line.width()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn without_colour_nothing_but_text_is_printed() {
+    for (name, run) in common::all() {
+        let summary = common::summary(&run);
+        for format in [Format::Table, Format::Markdown] {
+            let text = render(&summary, format, &RenderOptions::default());
+            let odd = text.chars().find(|c| c.is_control() && *c != '\n');
+            assert_eq!(odd, None, "{name} as {format}");
+        }
+    }
+}
+
+#[test]
+fn colours_change_nothing_but_colours() {
+    let summary = common::summary(&common::quick());
+    let shown = |color| {
+        let options = RenderOptions {
+            width: Some(100),
+            color,
+        };
+        render(&summary, Format::Table, &options)
+    };
+    let coloured = shown(true);
+    assert!(coloured.contains("\x1b["));
+    let mut plain = String::new();
+    let mut rest = coloured.as_str();
+    while let Some((before, after)) = rest.split_once("\x1b[") {
+        plain.push_str(before);
+        rest = after.split_once('m').unwrap().1;
+    }
+    plain.push_str(rest);
+    let trimmed: Vec<&str> = plain.lines().map(str::trim_end).collect();
+    assert_eq!(trimmed, shown(false).lines().collect::<Vec<_>>());
+}
+
+#[test]
+fn every_condition_stands_in_every_table() {
+    for (name, run) in common::all() {
+        let summary = common::summary(&run);
+        for format in [Format::Table, Format::Markdown] {
+            let text = render(&summary, format, &RenderOptions::default());
+            for e in &summary.experiments {
+                let x = &e.experiment;
+                for factor in [x.wait.as_str(), x.access.as_str(), x.placement.as_str()] {
+                    assert!(text.contains(factor), "{name} as {format}: {factor}");
+                }
+            }
+        }
+    }
+}

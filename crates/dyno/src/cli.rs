@@ -1,0 +1,357 @@
+//! The command line as types.
+
+mod judge;
+
+pub(crate) use judge::{CheckArgs, CompareArgs, FailOn, TrendArgs};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use dyno_model::{Metric, Nanos};
+use std::path::PathBuf;
+
+/// Measure how pieces of vehicle software talk.
+///
+/// Dyno puts a load on a communication stack and measures it: round trips, one-way response times
+/// from the due time of each message, delivered throughput, loss, and the cost of all processes.
+/// Each number stands with its uncertainty and its distance to the floor: what the same exchange
+/// costs on this hardware with nothing in between.
+///
+/// A SUITE says what to measure, a STACK is a configured library or kernel mechanism, a TESTBED is
+/// where it runs. Any suite runs on any stack on any testbed; what a stack cannot do is refused
+/// with the reason.
+#[derive(Debug, Parser)]
+#[command(name = "dyno", version, max_term_width = 100, after_long_help = AFTER)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const AFTER: &str = "\
+Examples:
+  dyno run quick                         every stack of this build, side by side, in two minutes
+  dyno run quick --stack pipe,tcp        only these two (and the floor)
+  dyno run iceperf --set round_trips=1000
+  dyno show latest --format markdown     the last run's table again
+  dyno run quick --stack tcp --precision 5%         trials until each p50 is known to ±5 %
+  dyno run quick --stack tcp --against uds-stream   both in turns, and which is faster
+  dyno doctor                            what this host does to measurements
+
+Exit codes:
+  0    done                              3    the suite, stack or testbed is refused
+  1    an error outside Dyno             4    done, but trials failed
+  2    wrong command line                5    a run directory cannot be written or read
+  6    a limit is broken (check)         7    a limit is undecided (check)
+  8    something is slower (--fail-on slower)
+  130  interrupted; finished trials are stored";
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure a suite and store the run.
+    Run(RunArgs),
+    /// Print a stored run.
+    Show(ShowArgs),
+    /// Compare two runs, or the two sides of a run measured with --against.
+    Compare(CompareArgs),
+    /// Hold requirements against a run.
+    Check(CheckArgs),
+    /// Find when the figures of stored runs changed.
+    Trend(TrendArgs),
+    /// List what there is to choose from.
+    List(ListArgs),
+    /// Examine this host: clock, timers, core-to-core latency, limits, missing rights.
+    Doctor(DoctorArgs),
+    /// Print the manual page (roff) to standard output.
+    Man,
+    /// Print a completion script for a shell to standard output.
+    Completions {
+        /// Which shell.
+        shell: clap_complete::Shell,
+    },
+    /// Play participants of one trial; started by the runner.
+    #[command(hide = true)]
+    Agent {
+        /// Print what every adapter says of itself as JSON, and end.
+        #[arg(long)]
+        describe: bool,
+    },
+}
+
+/// Options of every command that reads suites, stacks and testbeds.
+#[derive(Debug, Args)]
+pub(crate) struct FileArgs {
+    /// A folder with `suites/`, `stacks/` or `testbeds/` of your own. Its files stand beside the
+    /// built-in ones and replace those of the same name. May be repeated; `DYNO_FILES` holds more,
+    /// separated by colons.
+    #[arg(long = "files", value_name = "DIR")]
+    pub(crate) folders: Vec<PathBuf>,
+}
+
+/// `dyno run`
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+The run directory is ./runs/SUITE-DATE unless --out names another. Each trial is stored as soon as
+it ends, so a run that was interrupted or that filled the disk loses nothing that it had finished:
+`dyno run --resume DIR` measures the rest.
+
+--set changes one parameter of the suite (`dyno list suites` names them), or a default of all its
+experiments:
+  --set window='1 s'    --set payload='4 KiB'    --set wait=spin    --set scheduling=fifo:50
+
+--precision adds trials, round by round, until the interval of each experiment is as narrow as
+asked, or --max-trials or --max-time ends it; the table says what was not reached, and by how much.
+A trial that the host disturbed beyond what the bare machine does is stored, counted, left out of
+all figures, and repeated.
+
+--against measures each experiment side by side with its base, in turns, and prints which is faster:
+  --against tcp              the same with another stack
+  --against ./old/dyno       the same with the agents of another build
+  --against same             the same once more: what this host makes of no difference at all")]
+pub(crate) struct RunArgs {
+    /// The suite: a name from `dyno list suites`, or the path of a .toml file.
+    #[arg(required_unless_present = "resume", conflicts_with = "resume")]
+    pub(crate) suite: Option<String>,
+    /// Only these stacks, separated by commas; the floor is always measured with them.
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) stack: Vec<String>,
+    /// Where to run: a name from `dyno list testbeds`, or the path of a .toml file.
+    #[arg(long, value_name = "T", default_value = "local")]
+    pub(crate) testbed: String,
+    /// Number of trials of each experiment, instead of the suite's.
+    #[arg(long, value_name = "N")]
+    pub(crate) trials: Option<u32>,
+    /// Add trials until the interval's ends are within this share of the value, such as 5%.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) precision: Option<f64>,
+    /// What --precision is about: a quantile, or METRIC:QUANTILE, such as p99 or service:p99.
+    #[arg(long, value_name = "Q", value_parser = aim, default_value = "p50", requires = "precision")]
+    pub(crate) precision_of: Aim,
+    /// With --precision: the most trials of one experiment.
+    #[arg(long, value_name = "N", default_value_t = 100, requires = "precision")]
+    pub(crate) max_trials: u32,
+    /// With --precision: no trial beyond the suite's own begins later than this, such as '10 min'.
+    #[arg(long, value_name = "TIME", requires = "precision")]
+    pub(crate) max_time: Option<Nanos>,
+    /// Measure each experiment in turns with its base: a stack, the program of another build, or
+    /// `same`.
+    #[arg(long, value_name = "BASE")]
+    pub(crate) against: Option<String>,
+    /// Repeat trials that the host disturbed, at most so many of each experiment.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) repeats: u32,
+    /// Change a parameter of the suite; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
+    pub(crate) settings: Vec<(String, String)>,
+    /// The seed of every random choice: trial order, Poisson gaps. Chosen and stored when left out.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// The run directory to create.
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    pub(crate) out: Option<PathBuf>,
+    /// Finish the interrupted run in this directory (or `latest`).
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["stack", "trials", "settings", "seed", "precision", "against"])]
+    pub(crate) resume: Option<PathBuf>,
+    /// With --resume: measure failed trials again too, not only interrupted and missing ones.
+    #[arg(long, requires = "resume")]
+    pub(crate) retry_failed: bool,
+    /// Show what would be measured, and what would be refused, and end.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// The clock for stamps.
+    #[arg(long, value_enum, default_value_t = ClockArg::Auto)]
+    pub(crate) clock: ClockArg,
+    /// How to print the result.
+    #[arg(long, value_enum, default_value_t = FormatArg::Table)]
+    pub(crate) format: FormatArg,
+    /// No progress on standard error.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) files: FileArgs,
+}
+
+/// The clock for stamps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ClockArg {
+    /// The invariant time stamp counter where the kernel trusts it, else CLOCK_MONOTONIC.
+    Auto,
+    /// The time stamp counter, or an error.
+    Tsc,
+    /// CLOCK_MONOTONIC.
+    Monotonic,
+}
+
+/// How to print a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatArg {
+    /// For the terminal.
+    Table,
+    /// A GitHub table.
+    Markdown,
+    /// The documented stable interface (docs/reference/show.schema.json).
+    Json,
+    /// For spreadsheets and data frames.
+    Csv,
+}
+
+/// `dyno show`
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// A run directory, or `latest` for the newest one in ./runs.
+    #[arg(default_value = "latest")]
+    pub(crate) run: PathBuf,
+    /// How to print it.
+    #[arg(long, value_enum, default_value_t = FormatArg::Table)]
+    pub(crate) format: FormatArg,
+}
+
+/// `dyno list`
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Of what.
+    #[arg(value_enum)]
+    pub(crate) what: ListWhat,
+    /// As JSON instead of a table.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) files: FileArgs,
+}
+
+/// What can be listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListWhat {
+    /// What can be measured.
+    Suites,
+    /// The configured libraries and mechanisms, and whether they can be used here.
+    Stacks,
+    /// Where it can run.
+    Testbeds,
+    /// The libraries and mechanisms, their versions, capabilities and options.
+    Adapters,
+}
+
+/// `dyno doctor`
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// As JSON (docs/reference/host-noise.md) instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No progress on standard error.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// What `--precision` is about.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Aim {
+    /// The metric; `None`: the headline.
+    pub(crate) metric: Option<Metric>,
+    /// The quantile, 0 to 1.
+    pub(crate) quantile: f64,
+}
+
+/// `5%` or `0.05`; above 0 and at most 1.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    let (number, scale) = match text.trim().strip_suffix('%') {
+        Some(number) => (number, 0.01),
+        None => (text, 1.0),
+    };
+    match number.trim().parse::<f64>() {
+        Ok(n) if n > 0.0 && n * scale <= 1.0 => Ok(n * scale),
+        _ => Err(format!(
+            "write a share such as 5% or 0.05 instead of {text:?}"
+        )),
+    }
+}
+
+/// `p99`, `p99.9`, `rtt:p50`.
+fn aim(text: &str) -> Result<Aim, String> {
+    let wrong = || {
+        format!(
+            "write a quantile such as p99, or a metric and a quantile such as service:p99 \
+             (metrics: rtt, response, service, lateness), instead of {text:?}"
+        )
+    };
+    let (metric, quantile) = match text.split_once(':') {
+        Some((metric, quantile)) => (Some(metric), quantile),
+        None => (None, text),
+    };
+    let metric = match metric {
+        None => None,
+        Some(name) => {
+            let named = |m: &&Metric| m.as_str().trim_end_matches("_ns") == name;
+            Some(*Metric::ALL.iter().find(named).ok_or_else(wrong)?)
+        }
+    };
+    let percent: f64 = quantile
+        .strip_prefix('p')
+        .and_then(|n| n.parse().ok())
+        .ok_or_else(wrong)?;
+    if !(percent > 0.0 && percent < 100.0) {
+        return Err(wrong());
+    }
+    let quantile = percent / 100.0;
+    Ok(Aim { metric, quantile })
+}
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => {
+            Ok((key.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err(format!(
+            "write KEY=VALUE, such as `trials=10`, instead of {text:?}"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_resumed_run_takes_its_plan_from_its_directory() {
+        assert!(Cli::try_parse_from(["dyno", "run", "--resume", "runs/x"]).is_ok());
+        assert!(Cli::try_parse_from(["dyno", "run", "quick", "--resume", "runs/x"]).is_err());
+        assert!(Cli::try_parse_from(["dyno", "run"]).is_err());
+    }
+
+    #[test]
+    fn a_precision_is_a_share_of_a_quantile() {
+        let run = |extra: &[&str]| {
+            let all = ["dyno", "run", "quick"].iter().chain(extra);
+            match Cli::try_parse_from(all).map(|cli| cli.command) {
+                Ok(Command::Run(args)) => Ok((args.precision, args.precision_of)),
+                Ok(_) => unreachable!("it is a run"),
+                Err(e) => Err(e.to_string()),
+            }
+        };
+        let (share, aim) = run(&["--precision", "5%", "--precision-of", "service:p99.9"]).unwrap();
+        assert_eq!(share, Some(0.05));
+        assert_eq!(aim.metric, Some(Metric::Service));
+        assert!((aim.quantile - 0.999).abs() < 1e-12);
+        for wrong in ["0", "0%", "101%", "five"] {
+            let e = run(&["--precision", wrong]).unwrap_err();
+            assert!(e.contains("such as 5%"), "{e}");
+        }
+        let e = run(&["--precision", "5%", "--precision-of", "p100"]).unwrap_err();
+        assert!(e.contains("such as p99"), "{e}");
+        assert!(
+            run(&["--max-trials", "9"])
+                .unwrap_err()
+                .contains("--precision")
+        );
+    }
+
+    #[test]
+    fn a_setting_needs_its_equals_sign() {
+        let e = Cli::try_parse_from(["dyno", "run", "quick", "--set", "trials"]).unwrap_err();
+        assert!(e.to_string().contains("KEY=VALUE"), "{e}");
+    }
+}

@@ -1,0 +1,184 @@
+//! The commands that judge stored runs: `compare`, `check`, `trend`.
+
+use clap::{Args, ValueEnum};
+use dyno_judge::{parse_quantile, parse_share};
+use dyno_model::Metric;
+use std::path::PathBuf;
+
+/// How to print a judgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum JudgeFormat {
+    /// For the terminal.
+    Table,
+    /// A GitHub table.
+    Markdown,
+    /// For programs (docs/reference/judge-json.md).
+    Json,
+    /// For spreadsheets and data frames.
+    Csv,
+}
+
+impl From<JudgeFormat> for dyno_report::Format {
+    fn from(format: JudgeFormat) -> Self {
+        match format {
+            JudgeFormat::Table => dyno_report::Format::Table,
+            JudgeFormat::Markdown => dyno_report::Format::Markdown,
+            JudgeFormat::Json => dyno_report::Format::Json,
+            JudgeFormat::Csv => dyno_report::Format::Csv,
+        }
+    }
+}
+
+/// What a command ends with a code of its own for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// A latency is higher than before, or less is delivered.
+    Slower,
+}
+
+/// `dyno compare`
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Cells of two runs belong together when they have the same factors. Where each run has one stack that
+the other has not, these two stacks are compared.
+
+The heading says what differs between the two. If more than one thing does, no difference in the
+figures can be put down to one of them. Two runs at different times also differ by what the machine
+did in between: if the floor moved, nothing is called faster or slower. `dyno run SUITE --against …`
+measures both sides next to each other, and `dyno compare RUN` then compares pairs of trials.
+
+All intervals of the table hold together with the confidence asked for.")]
+pub(crate) struct CompareArgs {
+    /// The run to compare with, or a run measured with --against: a directory, or `latest`.
+    #[arg(value_name = "BASE")]
+    pub(crate) base: PathBuf,
+    /// The run to judge.
+    #[arg(value_name = "NEW")]
+    pub(crate) new: Option<PathBuf>,
+    /// Ratios that differ from 1 by no more than this are the same.
+    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse_share)]
+    pub(crate) margin: f64,
+    /// Confidence that all intervals of the table hold together.
+    #[arg(long, value_name = "SHARE", default_value = "95%", value_parser = confidence)]
+    pub(crate) confidence: f64,
+    /// The quantiles of the headline metric to compare, separated by commas.
+    #[arg(long, value_name = "P,P", value_delimiter = ',', default_value = "p50,p90,p99",
+          value_parser = parse_quantile)]
+    pub(crate) quantiles: Vec<f64>,
+    /// How to print it.
+    #[arg(long, value_enum, default_value_t = JudgeFormat::Table)]
+    pub(crate) format: JudgeFormat,
+    /// End with code 8 if a row says so. Without this the code is 0 whatever was found.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) fail_on: Option<FailOn>,
+}
+
+/// `dyno check`
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+A limits file (docs/reference/limits-files.md) holds requirements such as
+
+  [[limit]]
+  name = \"camera in time\"
+  experiment = \"camera\"
+  stack = \"zenoh-tcp\"
+  metric = \"response\"
+  quantile = \"p99\"
+  at_most = \"2 ms\"
+
+A limit is passed only if the bad end of the interval keeps it, and failed only if the good end breaks
+it. Everything between is undecided, which is not a pass.
+
+Exit codes: 0 all passed, 6 at least one failed, 7 none failed but at least one is undecided, 3 the
+limits file is wrong or a selector matches nothing.")]
+pub(crate) struct CheckArgs {
+    /// The run: a directory, or `latest`.
+    pub(crate) run: PathBuf,
+    /// The limits file.
+    #[arg(value_name = "LIMITS.TOML")]
+    pub(crate) limits: PathBuf,
+    /// Also write the result as JUnit XML into this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Confidence of each interval.
+    #[arg(long, value_name = "SHARE", default_value = "95%", value_parser = confidence)]
+    pub(crate) confidence: f64,
+    /// How to print it.
+    #[arg(long, value_enum, default_value_t = JudgeFormat::Table)]
+    pub(crate) format: JudgeFormat,
+}
+
+/// `dyno trend`
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Each cell (suite, stack and factors) is a series over the runs, ordered by their start. A change is
+where its level changes (E-divisive), and stands with what else changed between the two runs there.")]
+pub(crate) struct TrendArgs {
+    /// Run directories, or directories that hold run directories, such as `runs`.
+    #[arg(value_name = "DIR", required = true)]
+    pub(crate) directories: Vec<PathBuf>,
+    /// The quantile of each trial.
+    #[arg(long, value_name = "P", default_value = "p50", value_parser = parse_quantile)]
+    pub(crate) quantile: f64,
+    /// The metric instead of each cell's headline.
+    #[arg(long, value_enum)]
+    pub(crate) metric: Option<MetricArg>,
+    /// The chance of a false change anywhere in the table.
+    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = level)]
+    pub(crate) level: f64,
+    /// The least number of runs between two changes.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(2..))]
+    pub(crate) min_segment: u16,
+    /// Only the newest N runs.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) last: Option<u32>,
+    /// How to print it.
+    #[arg(long, value_enum, default_value_t = JudgeFormat::Table)]
+    pub(crate) format: JudgeFormat,
+    /// End with code 8 if the newest change of a series is one. Without this the code is 0 whatever was
+    /// found.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) fail_on: Option<FailOn>,
+}
+
+/// A latency metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MetricArg {
+    /// The round trip of a closed loop.
+    Rtt,
+    /// Arrival minus due time.
+    Response,
+    /// Arrival minus real send time.
+    Service,
+    /// Real send time minus due time.
+    Lateness,
+}
+
+impl From<MetricArg> for Metric {
+    fn from(metric: MetricArg) -> Metric {
+        match metric {
+            MetricArg::Rtt => Metric::Rtt,
+            MetricArg::Response => Metric::Response,
+            MetricArg::Service => Metric::Service,
+            MetricArg::Lateness => Metric::Lateness,
+        }
+    }
+}
+
+/// A confidence from 50 % on: below, an interval says nothing.
+fn confidence(text: &str) -> Result<f64, String> {
+    let share = parse_share(text).map_err(|e| e.to_string())?;
+    match share {
+        0.5..=0.9999 => Ok(share),
+        _ => Err(format!("write from 50% to 99.99% instead of {text:?}")),
+    }
+}
+
+/// A level up to 50 %.
+fn level(text: &str) -> Result<f64, String> {
+    let share = parse_share(text).map_err(|e| e.to_string())?;
+    match share {
+        0.0001..=0.5 => Ok(share),
+        _ => Err(format!("write from 0.01% to 50% instead of {text:?}")),
+    }
+}

@@ -1,0 +1,252 @@
+//! Everything that the doctor reads and measures, without any judgement.
+
+use crate::commands::run::agent_command;
+use crate::exit::{Code, Failure, Result};
+use dyno_measure::probe::{
+    clocks,
+    futex::{self, FutexWake, Rest},
+    interrupts::{self, Interrupts},
+    limits, machine,
+    ping_pong::{self, Between, Lines, PingPong},
+    settings, speed, syscall, timer,
+};
+use dyno_measure::{Clock, ClockChoice, ClockFacts, HostError, allowed_cpus};
+use dyno_model::{BareMachine, CpuGaps, HostLoad, Nanos};
+use serde::Serialize;
+use std::io::IsTerminal;
+
+/// Round trips of all core-to-core exchanges together, at most and at least per exchange.
+const ROUNDS: usize = 400_000;
+const ROUNDS_EACH: std::ops::RangeInclusive<usize> = 2_000..=100_000;
+/// Up to so many CPUs every pair is measured, beyond only those with the first.
+const ALL_PAIRS: usize = 6;
+/// Wake-ups of a thread that has just fallen asleep, and of one that sleeps deeply (2 ms each).
+const WAKE_UPS: u32 = 500;
+const DEEP_WAKE_UPS: u32 = 150;
+/// Timer expiries, 1 ms each, with and without slack.
+const EXPIRIES: u32 = 200;
+/// Equal pieces of work on each CPU.
+const PIECES: u32 = 100;
+/// How long the bare machine is watched: its CPUs idle, then spin.
+const WATCH: Nanos = Nanos::from_millis(1_600);
+
+/// The facts, as `--json` prints them.
+#[derive(Serialize)]
+pub(super) struct Facts {
+    /// `release` or `debug`.
+    pub(super) build_profile: &'static str,
+    pub(super) machine: machine::Machine,
+    pub(super) settings: settings::Settings,
+    pub(super) clock: ClockFacts,
+    pub(super) clocks: Vec<clocks::ClockReading>,
+    pub(super) syscall: syscall::Syscall,
+    pub(super) core_to_core: Vec<PingPong>,
+    pub(super) wake_up: Option<FutexWake>,
+    pub(super) wake_up_asleep: Option<FutexWake>,
+    pub(super) wake_up_awake: Option<FutexWake>,
+    pub(super) timers: Vec<timer::Timer>,
+    pub(super) speeds: Vec<speed::Speed>,
+    pub(super) gaps: Vec<CpuGaps>,
+    /// Of the same time as `gaps` and as much again before.
+    pub(super) load: HostLoad,
+    /// Of the same time as `load`.
+    pub(super) interrupts: Vec<Interrupts>,
+    pub(super) limits: limits::Limits,
+    pub(super) rights: Vec<Right>,
+    pub(super) unavailable: Vec<Unavailable>,
+    /// Probes that could not be made, and why.
+    pub(super) failed: Vec<String>,
+}
+
+/// A right that experiments may ask for.
+#[derive(Serialize)]
+pub(super) struct Right {
+    pub(super) name: &'static str,
+    pub(super) granted: bool,
+    /// What would grant it.
+    pub(super) advice: Option<String>,
+}
+
+/// The right to SCHED_FIFO.
+pub(super) const FIFO: &str = "SCHED_FIFO (scheduling = \"fifo:50\")";
+/// The right to lock memory.
+pub(super) const MLOCK: &str = "locked memory (mlock = true)";
+
+/// An adapter that cannot be used here.
+#[derive(Serialize)]
+pub(super) struct Unavailable {
+    pub(super) adapter: String,
+    pub(super) reason: String,
+}
+
+/// Tells on standard error what is going on; the whole takes some seconds.
+struct Steps {
+    quiet: bool,
+}
+
+impl Steps {
+    fn begin(&self, what: &str) {
+        if !self.quiet {
+            // On a terminal one line that is overwritten, else a line each.
+            let (clear, end) = if std::io::stderr().is_terminal() {
+                ("\r\x1b[K", "")
+            } else {
+                ("", "\n")
+            };
+            eprint!("{clear}{what} …{end}");
+        }
+    }
+}
+
+impl Drop for Steps {
+    fn drop(&mut self) {
+        if !self.quiet && std::io::stderr().is_terminal() {
+            eprint!("\r\x1b[K");
+        }
+    }
+}
+
+/// The results of probes, and what those said that failed.
+#[derive(Default)]
+struct Failed(Vec<String>);
+
+impl Failed {
+    fn keep<T, E: std::fmt::Display>(&mut self, result: std::result::Result<T, E>) -> Option<T> {
+        result.map_err(|e| self.0.push(e.to_string())).ok()
+    }
+}
+
+/// Reads and measures everything; takes three to four seconds.
+pub(super) fn examine(quiet: bool) -> Result<Facts> {
+    let steps = Steps { quiet };
+    // Before we put a load on the machine ourselves.
+    let settings = settings::settings();
+    steps.begin("1/5 calibrating the clock");
+    let (spec, facts) =
+        dyno_measure::calibrate(ClockChoice::Auto).map_err(Failure::with(Code::Error))?;
+    let clock = Clock::new(spec);
+    let cpus = allowed_cpus();
+    let mut failed = Failed::default();
+
+    steps.begin("2/5 watching the machine while nothing of Dyno runs");
+    let before = interrupts::read_interrupts();
+    let BareMachine { gaps, load } = failed
+        .keep(dyno_measure::bare_machine(clock, &cpus, WATCH))
+        .unwrap_or_default();
+    let interrupts = before.until(&interrupts::read_interrupts(), &cpus);
+
+    steps.begin("3/5 measuring round trips between CPUs");
+    let core_to_core = core_to_core(clock, &cpus, &mut failed);
+    let speeds = failed
+        .keep(speed::speeds(clock, &cpus, PIECES))
+        .unwrap_or_default();
+
+    steps.begin("4/5 measuring timers and wake-ups");
+    let first = cpus.first().copied().unwrap_or(0);
+    let sleeper = cpus.get(1).copied().unwrap_or(first);
+    let mut wake = |rest, rounds| {
+        // One CPU cannot be kept awake and wake itself.
+        let possible = rest != Rest::Awake || sleeper != first;
+        possible
+            .then(|| failed.keep(futex::futex_wake(clock, first, sleeper, rest, rounds)))
+            .flatten()
+    };
+    let wake_up = wake(Rest::Dozing, WAKE_UPS);
+    let wake_up_asleep = wake(Rest::Asleep, DEEP_WAKE_UPS);
+    let wake_up_awake = wake(Rest::Awake, WAKE_UPS);
+    let timers = timer::timers(clock, Nanos::from_millis(1), EXPIRIES);
+
+    steps.begin("5/5 asking the adapters");
+    let unavailable = failed
+        .keep(dyno_runner::describe_adapters(&agent_command()?))
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(|a| {
+            Some(Unavailable {
+                adapter: a.name,
+                reason: a.unavailable?,
+            })
+        })
+        .collect();
+    Ok(Facts {
+        build_profile: if cfg!(debug_assertions) {
+            "debug"
+        } else {
+            "release"
+        },
+        machine: machine::machine(),
+        settings,
+        clocks: clocks::clock_readings(spec),
+        clock: facts,
+        syscall: syscall::syscall(clock),
+        core_to_core,
+        wake_up,
+        wake_up_asleep,
+        wake_up_awake,
+        timers,
+        speeds,
+        gaps,
+        load,
+        interrupts,
+        limits: limits::limits(),
+        rights: rights(),
+        unavailable,
+        failed: failed.0,
+    })
+}
+
+/// Between threads for every pair, and between processes for the first pair, which shows whether that
+/// makes a difference.
+fn core_to_core(clock: Clock, cpus: &[u32], failed: &mut Failed) -> Vec<PingPong> {
+    let firsts = if cpus.len() <= ALL_PAIRS {
+        cpus.len()
+    } else {
+        1
+    };
+    let mut games = Vec::new();
+    for (i, &a) in cpus.iter().enumerate().take(firsts) {
+        for &b in &cpus[i + 1..] {
+            games.push((a, b, Between::Threads));
+        }
+    }
+    if let Some(&(a, b, _)) = games.first() {
+        games.insert(1, (a, b, Between::Processes));
+    }
+    let rounds = (ROUNDS / games.len().max(1)).clamp(*ROUNDS_EACH.start(), *ROUNDS_EACH.end());
+    games
+        .into_iter()
+        .filter_map(|(a, b, between)| {
+            let game = ping_pong::ping_pong(clock, a, b, between, Lines::Two, rounds as u32);
+            failed.keep(game)
+        })
+        .collect()
+}
+
+/// Asks for each right in a thread of its own, so that the doctor itself keeps none.
+fn rights() -> Vec<Right> {
+    type Ask = fn() -> std::result::Result<(), HostError>;
+    let asks: [(&'static str, Ask); 2] = [
+        (FIFO, || dyno_measure::set_fifo(50)),
+        (MLOCK, || {
+            let locked = dyno_measure::lock_memory();
+            // Not locked any more for the rest of the doctor's visit.
+            rustix::mm::munlockall().ok();
+            locked
+        }),
+    ];
+    asks.into_iter()
+        .map(|(name, ask)| {
+            let answer = std::thread::spawn(ask).join();
+            let refusal = match answer {
+                Ok(Ok(())) => None,
+                Ok(Err(e)) => Some(e.to_string()),
+                Err(_) => Some("asking for it ended the thread".to_owned()),
+            };
+            Right {
+                name,
+                granted: refusal.is_none(),
+                advice: refusal,
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,184 @@
+//! The doctor's findings and facts as text.
+
+use super::Report;
+use super::facts::Facts;
+use super::finding::{Finding, Fix, Severity};
+use dyno_measure::probe::ping_pong::{Between, PingPong};
+use std::fmt::Write;
+
+pub(super) fn render(report: &Report) -> String {
+    let f = &report.facts;
+    let mut out = format!("Verdict: {}\n\n", report.verdict.sentence);
+    let mut section = |title: &str, lines: Vec<String>| {
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "{title}");
+        for line in lines {
+            let _ = writeln!(out, "  {line}");
+        }
+        out.push('\n');
+    };
+    section(
+        "Findings, what hurts most first",
+        report.findings.iter().flat_map(finding_lines).collect(),
+    );
+    section(
+        "Machine",
+        vec![format!(
+            "{}, cpus {}",
+            f.machine.cpu_model,
+            list(&f.machine.cpus)
+        )],
+    );
+    section("Clock", clock_lines(f));
+    section("Core to core, bare cache-line round trip", core_lines(f));
+    section("Timers and wake-ups", timer_lines(f));
+    section(
+        "Host noise: gaps above 1 µs in a thread that only reads the clock",
+        gap_lines(f),
+    );
+    section("Rights", right_lines(f));
+    section("Limits", limit_lines(f));
+    let stacks = if f.unavailable.is_empty() {
+        vec!["every adapter of this build can be used".to_owned()]
+    } else {
+        f.unavailable
+            .iter()
+            .map(|u| format!("{}: {}", u.adapter, u.reason))
+            .collect()
+    };
+    section("Adapters", stacks);
+    if !f.failed.is_empty() {
+        section("Could not be measured", f.failed.clone());
+    }
+    out
+}
+
+fn finding_lines(f: &Finding) -> Vec<String> {
+    let severity = match f.severity {
+        Severity::Hurts => "HURTS",
+        Severity::MayHurt => "may hurt",
+        Severity::Unknown => "unknown",
+        Severity::Fine => "fine",
+    };
+    let mut lines = vec![format!("{severity:<9}{}: {}", f.id, f.what)];
+    let mut more = |title: &str, text: &str| lines.push(format!("         {title}: {text}"));
+    if let (Some(text), true) = (&f.how_much, f.severity != Severity::Fine) {
+        more("how much", text);
+    }
+    match &f.fix {
+        Some(Fix::Command(command)) => more("fix", command),
+        Some(Fix::Instead(advice)) => more("instead", advice),
+        None => {}
+    }
+    lines
+}
+
+fn clock_lines(f: &Facts) -> Vec<String> {
+    let mut lines = vec![format!("stamps are taken with {}", f.clock.source)];
+    for c in &f.clocks {
+        lines.push(format!(
+            "{:<24} {:>6.1} ns a reading, resolution {:.1} ns",
+            c.name, c.cost_ns, c.resolution_ns
+        ));
+    }
+    lines.push(format!(
+        "{:<24} {:>6.1} ns",
+        "a system call (getppid)", f.syscall.cost_ns
+    ));
+    lines
+}
+
+fn core_lines(f: &Facts) -> Vec<String> {
+    let pair = |p: &PingPong| {
+        let who = match p.between {
+            Between::Threads => "threads",
+            Between::Processes => "processes",
+        };
+        let r = &p.round_trip;
+        format!(
+            "cpu {} ↔ cpu {}, {who:<9}  p50 {}  p90 {}  p99 {}  max {}  (without stamps {:.0} ns)",
+            p.cpu, p.peer_cpu, r.p50, r.p90, r.p99, r.max, p.bare_ns
+        )
+    };
+    if f.core_to_core.is_empty() {
+        return vec!["not measured".into()];
+    }
+    f.core_to_core.iter().map(pair).collect()
+}
+
+fn timer_lines(f: &Facts) -> Vec<String> {
+    let mut lines = Vec::new();
+    for t in &f.timers {
+        let slack = t
+            .slack
+            .map_or_else(|| "the kernel's slack".to_owned(), |s| format!("{s} slack"));
+        lines.push(format!(
+            "a sleep of {} with {slack} ends late by p50 {}, p99 {}, max {}",
+            t.sleep, t.overshoot.p50, t.overshoot.p99, t.overshoot.max
+        ));
+    }
+    for (wake, of) in [
+        (&f.wake_up, "that idles for 50 µs"),
+        (&f.wake_up_asleep, "that idles for 2 ms"),
+        (&f.wake_up_awake, "that is kept awake"),
+    ] {
+        if let Some(w) = wake {
+            lines.push(format!(
+                "a futex wake-up, cpu {} → cpu {} {of}: p50 {}, p99 {}, max {}",
+                w.cpu, w.sleeper_cpu, w.latency.p50, w.latency.p99, w.latency.max
+            ));
+        }
+    }
+    for s in &f.speeds {
+        lines.push(format!(
+            "equal work on cpu {}: p50 {}, p99 {}, max {}",
+            s.cpu, s.piece.p50, s.piece.p99, s.piece.max
+        ));
+    }
+    lines
+}
+
+fn gap_lines(f: &Facts) -> Vec<String> {
+    let mut lines: Vec<String> = f
+        .gaps
+        .iter()
+        .map(|g| {
+            let share = g.lost.as_secs_f64() / g.watched.as_secs_f64().max(1e-9) * 100.0;
+            format!(
+                "cpu {}: {} gaps in {}, the longest {}, {share:.2} % of the time",
+                g.cpu, g.count, g.watched, g.longest
+            )
+        })
+        .collect();
+    lines.push(format!(
+        "in {}: {} stolen by the hypervisor, {} used by others, {} interrupts",
+        f.load.wall, f.load.stolen, f.load.foreign, f.load.interrupts
+    ));
+    lines
+}
+
+fn right_lines(f: &Facts) -> Vec<String> {
+    f.rights
+        .iter()
+        .map(|r| match &r.advice {
+            None => format!("{}: granted", r.name),
+            Some(advice) => format!("! {}: {advice}", r.name),
+        })
+        .collect()
+}
+
+fn limit_lines(f: &Facts) -> Vec<String> {
+    f.limits
+        .0
+        .iter()
+        .map(|l| format!("{:<28} {:<20} {}", l.name, l.text(), l.about))
+        .collect()
+}
+
+/// `0,1,2`, as the kernel and taskset write it.
+pub(super) fn list(cpus: &[u32]) -> String {
+    cpus.iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(",")
+}

@@ -1,0 +1,164 @@
+//! `dyno list`
+
+use crate::cli::{ListArgs, ListWhat};
+use crate::commands::run::agent_command;
+use crate::exit::{self, Code, Failure, Result};
+use crate::files;
+use dyno_model::adapter::{AdapterDescription, OptionKind, OptionSpec};
+use dyno_plan::Listing;
+use serde_json::{Value, json};
+
+/// Prints what there is to choose from.
+pub(crate) fn list(args: &ListArgs) -> Result {
+    let catalog = files::catalog(&args.files)?;
+    let rows = match args.what {
+        ListWhat::Suites => listings(&catalog.suites()),
+        ListWhat::Testbeds => listings(&catalog.testbeds()),
+        ListWhat::Stacks => stacks(&catalog)?,
+        ListWhat::Adapters => adapters()?.iter().map(adapter_row).collect(),
+    };
+    let mut text = String::new();
+    if args.json {
+        let all: Vec<Value> = rows.into_iter().map(|r| r.json).collect();
+        text = format!("{:#}\n", Value::Array(all));
+    } else {
+        let widest = rows
+            .iter()
+            .map(|r| r.name.chars().count())
+            .max()
+            .unwrap_or(0);
+        for row in rows {
+            text.push_str(&format!("{:<widest$}  {}\n", row.name, row.text));
+            for line in row.details {
+                text.push_str(&format!("{:<widest$}  {line}\n", ""));
+            }
+        }
+    }
+    exit::print(&text)?;
+    Ok(Code::Success.into())
+}
+
+struct Row {
+    name: String,
+    text: String,
+    details: Vec<String>,
+    json: Value,
+}
+
+fn adapters() -> Result<Vec<AdapterDescription>> {
+    dyno_runner::describe_adapters(&agent_command()?).map_err(Failure::with(Code::Error))
+}
+
+fn listings(all: &[Listing]) -> Vec<Row> {
+    all.iter()
+        .map(|l| Row {
+            name: l.name.clone(),
+            text: l.title.clone(),
+            details: (!l.description.is_empty())
+                .then(|| l.description.clone())
+                .into_iter()
+                .chain(l.broken.iter().map(|b| format!("cannot be used: {b}")))
+                .collect(),
+            json: json!({
+                "name": l.name, "title": l.title, "description": l.description,
+                "path": l.path, "broken": l.broken,
+            }),
+        })
+        .collect()
+}
+
+fn stacks(catalog: &dyno_plan::Catalog) -> Result<Vec<Row>> {
+    let adapters = adapters()?;
+    let rows = catalog
+        .stacks()
+        .into_iter()
+        .map(|l| {
+            let stack = catalog.read_stack(&l.name, &adapters);
+            let (adapter, waits, problem) = match &stack {
+                Ok(s) => (
+                    adapters.iter().find(|a| a.name == s.adapter),
+                    s.waits
+                        .iter()
+                        .map(ToString::to_string)
+                        .collect::<Vec<_>>()
+                        .join(", "),
+                    None,
+                ),
+                Err(e) => (None, String::new(), Some(e.to_string())),
+            };
+            let version = adapter
+                .map(|a| format!("{} {}", a.name, a.version))
+                .unwrap_or_default();
+            let problem = problem.or_else(|| adapter.and_then(|a| a.unavailable.clone()));
+            let mut details = vec![l.title.clone()];
+            details.extend(problem.as_ref().map(|p| format!("cannot be used: {p}")));
+            Row {
+                text: format!("{version}; {waits}"),
+                details,
+                json: json!({
+                    "name": l.name, "description": l.title, "path": l.path,
+                    "adapter": adapter.map(|a| &a.name), "version": adapter.map(|a| &a.version),
+                    "waits": waits, "unavailable": problem,
+                }),
+                name: l.name,
+            }
+        })
+        .collect();
+    Ok(rows)
+}
+
+fn adapter_row(a: &AdapterDescription) -> Row {
+    let c = &a.capabilities;
+    let waits = c
+        .waits
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ");
+    let placements = c
+        .placements
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ");
+    let mut can = vec![format!("waits: {waits}"), format!("between: {placements}")];
+    for (has, text) in [
+        (c.loan, "loaned memory"),
+        (c.reliable, "reliable"),
+        (c.best_effort, "best effort"),
+        (c.request_response, "request-response"),
+        (c.loopback, "gives back its own messages"),
+    ] {
+        can.extend(has.then(|| text.to_owned()));
+    }
+    can.extend(c.max_message.map(|n| format!("messages up to {n} B")));
+    can.extend(
+        c.fragments_above
+            .map(|n| format!("cut into fragments above {n} B")),
+    );
+    let mut details = vec![a.summary.clone(), can.join("; ")];
+    details.extend(a.options.iter().map(option_line));
+    details.extend(a.unavailable.iter().map(|u| format!("cannot be used: {u}")));
+    Row {
+        name: a.name.clone(),
+        text: a.version.clone(),
+        details,
+        json: serde_json::to_value(a).unwrap_or(Value::Null),
+    }
+}
+
+fn option_line(o: &OptionSpec) -> String {
+    let kind = match &o.kind {
+        OptionKind::Bool => "true|false".to_owned(),
+        OptionKind::Int => "integer".to_owned(),
+        OptionKind::Float => "number".to_owned(),
+        OptionKind::Text => "text".to_owned(),
+        OptionKind::OneOf(values) => values.join("|"),
+    };
+    let default = o
+        .default
+        .as_ref()
+        .map(|d| format!(" [{d}]"))
+        .unwrap_or_default();
+    format!("option {} = {kind}{default}: {}", o.name, o.doc)
+}

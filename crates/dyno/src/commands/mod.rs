@@ -1,0 +1,11 @@
+//! One module for each command.
+
+pub(crate) mod agent;
+pub(crate) mod check;
+pub(crate) mod compare;
+pub(crate) mod doctor;
+pub(crate) mod list;
+pub(crate) mod man;
+pub(crate) mod run;
+pub(crate) mod show;
+pub(crate) mod trend;

@@ -1,0 +1,384 @@
+//! `dyno run`
+
+use crate::cli::{ClockArg, FormatArg, RunArgs};
+use crate::commands::show::{print, render_options};
+use crate::exit::{self, Code, Failure, Result};
+use crate::files;
+use crate::progress::Progress;
+use dyno_judge::CompareOptions;
+use dyno_measure::{Clock, ClockChoice, allowed_cpus};
+use dyno_model::event::RunEvent;
+use dyno_model::record::{FORMAT, Outcome, Run};
+use dyno_model::{Against, BareMachine, Nanos, Plan, Precision, RunManifest};
+use dyno_plan::{HostFacts, Request};
+use dyno_report::Format;
+use dyno_runner::{AgentCommand, Ending, RunError, RunOptions};
+use dyno_store::{DEFAULT_RUNS_DIR, Redo, RunWriter};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Plans, measures, stores and prints.
+pub(crate) fn run(args: RunArgs) -> Result {
+    let mut progress = Progress::new(args.quiet);
+    let interrupt = on_interrupt()?;
+    report_sweep(&progress);
+    let agent = agent_command()?;
+    let (writer, run) = match &args.resume {
+        Some(directory) => resume(&args, directory, &progress)?,
+        None => match prepare(&args, &agent, &mut progress)? {
+            Some(new) => new,
+            None => return Ok(Code::Success.into()),
+        },
+    };
+    // A resumed run stamps with a clock calibrated now: ticks of another boot mean nothing.
+    let choice = match args.clock {
+        ClockArg::Auto => ClockChoice::Auto,
+        ClockArg::Tsc => ClockChoice::Tsc,
+        ClockArg::Monotonic => ClockChoice::Monotonic,
+    };
+    let (clock, _) = dyno_measure::calibrate(choice).map_err(Failure::with(Code::Error))?;
+    let bare = match &run.manifest.bare {
+        Some(bare) => bare.clone(),
+        // A run of an older Dyno is resumed.
+        None => bare_machine(&progress)?,
+    };
+    let options = RunOptions {
+        agent,
+        clock,
+        interrupt,
+        bare,
+        stored: run.trials,
+    };
+    let directory = writer.dir().to_path_buf();
+    let mut store = |record: &_| writer.write_trial(record);
+    let mut on_event = |event: &RunEvent| progress.on_event(event);
+    let ending = dyno_runner::run(&run.manifest.plan, &options, &mut store, &mut on_event);
+    let ending = match ending {
+        Ok(ending) => ending,
+        Err(RunError::Store(e)) => return Err(Failure::with(Code::Store)(e)),
+        Err(e @ RunError::Session(_)) => return Err(Failure::with(Code::Error)(e)),
+    };
+    drop(writer);
+    finish(&args, &directory, ending, &progress)
+}
+
+fn finish(args: &RunArgs, directory: &Path, ending: Ending, progress: &Progress) -> Result {
+    let read = dyno_store::read_run(directory).map_err(Failure::with(Code::Store))?;
+    for problem in &read.problems {
+        progress.say(format!("warning: {problem}"));
+    }
+    print(&read.run, args.format)?;
+    compare(&read.run, args.format)?;
+    let shown = directory.display();
+    if ending == Ending::Interrupted {
+        progress.say(format!(
+            "interrupted; go on with: dyno run --resume {shown}"
+        ));
+        return Ok(Code::Interrupted.into());
+    }
+    let failed = read
+        .run
+        .trials
+        .iter()
+        .filter(|t| matches!(t.outcome, Outcome::Failed { .. }))
+        .count();
+    if !args.quiet {
+        progress.say(format!("stored in {shown}"));
+    }
+    if failed > 0 {
+        let all = read.run.trials.len();
+        progress.say(format!(
+            "{failed} of {all} trials failed; the table names the reasons"
+        ));
+        return Ok(Code::FailedTrials.into());
+    }
+    Ok(Code::Success.into())
+}
+
+/// What `--against` was for; for people only, since programs ask `dyno compare`.
+fn compare(run: &Run, format: FormatArg) -> Result<()> {
+    let format = match format {
+        FormatArg::Table => Format::Table,
+        FormatArg::Markdown => Format::Markdown,
+        FormatArg::Json | FormatArg::Csv => return Ok(()),
+    };
+    if run.manifest.plan.against.is_none() {
+        return Ok(());
+    }
+    let comparison = dyno_judge::compare_within(run, &CompareOptions::default());
+    exit::print("\n")?;
+    exit::print(&comparison.render(format, &render_options()))
+}
+
+/// How long the machine is watched before the first trial.
+const BARE: Nanos = Nanos::from_millis(400);
+
+/// How often the machine is watched again where others are at work on it: what is measured then would
+/// excuse the same load later.
+const LOOKS: u32 = 4;
+
+/// Others that use more than this share of the CPUs are no part of the bare machine.
+const AT_WORK: f64 = 0.02;
+
+/// What the machine does while nothing of the run is on it: the calmest of a few looks.
+fn bare_machine(progress: &Progress) -> Result<BareMachine> {
+    let choice = ClockChoice::Auto;
+    let (clock, _) = dyno_measure::calibrate(choice).map_err(Failure::with(Code::Error))?;
+    let clock = Clock::new(clock);
+    let look = || {
+        dyno_measure::bare_machine(clock, &allowed_cpus(), BARE).map_err(Failure::with(Code::Error))
+    };
+    let mut calmest = look()?;
+    for _ in 1..LOOKS {
+        if calmest.load.foreign_share() <= AT_WORK {
+            return Ok(calmest);
+        }
+        let next = look()?;
+        if next.load.foreign_share() < calmest.load.foreign_share() {
+            calmest = next;
+        }
+    }
+    let share = 100.0 * calmest.load.foreign_share();
+    if share > 100.0 * AT_WORK {
+        progress.say(format!(
+            "warning: other processes use {share:.0} % of the CPUs before the first trial; end them, or \
+             read the remarks on disturbed trials with care"
+        ));
+    }
+    Ok(calmest)
+}
+
+/// `same`, the program of another build, or a stack.
+fn against(text: &str) -> Result<Against> {
+    if text == "same" {
+        return Ok(Against::Same);
+    }
+    let path = Path::new(text);
+    if !text.contains('/') {
+        return Ok(Against::Stack {
+            name: text.to_owned(),
+        });
+    }
+    let wrong = |what: String| {
+        Failure::message(
+            Code::Usage,
+            format!("--against {text}: {what}; name the `dyno` program of another build"),
+        )
+    };
+    let program = path.canonicalize().map_err(|e| wrong(e.to_string()))?;
+    let output = std::process::Command::new(&program)
+        .arg("--version")
+        .output()
+        .map_err(|e| wrong(e.to_string()))?;
+    let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    if !output.status.success() || !version.starts_with("dyno ") {
+        return Err(wrong("it does not say that it is dyno".to_owned()));
+    }
+    Ok(Against::Build { program, version })
+}
+
+/// A flag that Ctrl-C, SIGTERM and SIGHUP set. A second one ends the program at once.
+fn on_interrupt() -> Result<Arc<AtomicBool>> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        let code = i32::from(Code::Interrupted as u8);
+        signal_hook::flag::register_conditional_shutdown(signal, code, flag.clone())
+            .and_then(|_| signal_hook::flag::register(signal, flag.clone()))
+            .map_err(Failure::with(Code::Error))?;
+    }
+    Ok(flag)
+}
+
+fn report_sweep(progress: &Progress) {
+    let swept = dyno_runner::sweep();
+    if !swept.is_empty() {
+        progress.say(format!(
+            "cleared what an earlier run left behind: {} scratch places, {} processes, {} other",
+            swept.places.len(),
+            swept.killed.len(),
+            swept.removed.len()
+        ));
+    }
+}
+
+/// Agents are this very program.
+pub(crate) fn agent_command() -> Result<AgentCommand> {
+    // Not the resolved path: it would name a file that a rebuild has replaced.
+    let program = PathBuf::from("/proc/self/exe");
+    let program = std::fs::read_link(&program).map_err(Failure::with(Code::Error))?;
+    Ok(AgentCommand {
+        program,
+        arguments: vec!["agent".to_owned()],
+    })
+}
+
+fn resume(args: &RunArgs, directory: &Path, progress: &Progress) -> Result<(RunWriter, Run)> {
+    let directory = dyno_store::locate(directory, Path::new(DEFAULT_RUNS_DIR))
+        .map_err(Failure::with(Code::Store))?;
+    let redo = if args.retry_failed {
+        Redo::Failed
+    } else {
+        Redo::Interrupted
+    };
+    let (writer, read) =
+        RunWriter::open_for_resume(&directory, redo).map_err(Failure::with(Code::Store))?;
+    for problem in &read.problems {
+        progress.say(format!("warning: {problem}"));
+    }
+    let (all, done) = (read.run.manifest.plan.trial_count(), read.run.trials.len());
+    if !args.quiet {
+        progress.say(format!("{done} of {all} trials are stored already"));
+    }
+    Ok((writer, read.run))
+}
+
+/// Plans and creates the run directory; nothing for a dry run.
+fn prepare(
+    args: &RunArgs,
+    agent: &AgentCommand,
+    progress: &mut Progress,
+) -> Result<Option<(RunWriter, Run)>> {
+    let mut catalog = files::catalog(&args.files)?;
+    let suite_argument = args.suite.as_deref().unwrap_or_default();
+    let suite = files::name_or_file(suite_argument, &mut |name, path, text| {
+        catalog.add_suite(name, path, text);
+    })?;
+    let testbed = files::name_or_file(&args.testbed, &mut |name, path, text| {
+        catalog.add_testbed(name, path, text);
+    })?;
+    let adapters = dyno_runner::describe_adapters(agent).map_err(Failure::with(Code::Error))?;
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let request = Request {
+        suite,
+        stacks: (!args.stack.is_empty()).then(|| args.stack.clone()),
+        testbed,
+        trials: args.trials,
+        set: args.settings.clone(),
+        // Any number serves; it is stored with the run.
+        seed: args.seed.unwrap_or(now.subsec_nanos().into()),
+        against: args.against.as_deref().map(against).transpose()?,
+        precision: args.precision.map(|within| Precision {
+            within,
+            metric: args.precision_of.metric,
+            quantile: args.precision_of.quantile,
+            max_trials: args.max_trials,
+            max_time: args.max_time,
+        }),
+        repeats: args.repeats,
+    };
+    let facts = host_facts();
+    let plan = dyno_plan::plan(&catalog, &request, &adapters, &facts).map_err(|e| Failure {
+        code: Code::Plan,
+        report: miette::Report::new(e),
+    })?;
+    for warning in &plan.warnings {
+        progress.on_event(&RunEvent::Warning(warning.clone()));
+    }
+    if args.dry_run {
+        exit::print(&describe(&plan))?;
+        return Ok(None);
+    }
+    let (_, clock_facts) =
+        dyno_measure::calibrate(ClockChoice::Auto).map_err(Failure::with(Code::Error))?;
+    if cfg!(debug_assertions) {
+        progress.say("warning: this is a debug build; its figures are not measurements");
+    }
+    let used: HashSet<&str> = plan.stacks.values().map(|s| s.adapter.as_str()).collect();
+    let adapters = adapters
+        .iter()
+        .filter(|a| used.contains(a.name.as_str()))
+        .cloned()
+        .collect();
+    let bare = bare_machine(progress)?;
+    let started_unix_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    let (name, directory) = match &args.out {
+        Some(directory) => {
+            let name = directory
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            (name, directory.clone())
+        }
+        None => dyno_store::new_run_dir(Path::new(DEFAULT_RUNS_DIR), &plan.suite, started_unix_ms)
+            .map_err(Failure::with(Code::Store))?,
+    };
+    let manifest = RunManifest {
+        format: FORMAT,
+        id: name,
+        started_unix_ms,
+        command: std::env::args().collect(),
+        environment: dyno_measure::environment(&clock_facts),
+        adapters,
+        plan,
+        bare: Some(bare),
+    };
+    let writer = RunWriter::create(&directory, &manifest).map_err(Failure::with(Code::Store))?;
+    Ok(Some((
+        writer,
+        Run {
+            manifest,
+            trials: Vec::new(),
+        },
+    )))
+}
+
+/// What planning must know of this machine.
+fn host_facts() -> HostFacts {
+    let shm = rustix::fs::statvfs("/dev/shm").ok();
+    HostFacts {
+        cpus: allowed_cpus(),
+        shm_free_bytes: shm.map(|s| s.f_bavail * s.f_frsize),
+        memory_bytes: available_memory(),
+    }
+}
+
+/// MemAvailable of /proc/meminfo (proc(5)), in bytes.
+fn available_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+/// The plan for people.
+fn describe(plan: &Plan) -> String {
+    let mut lines = vec![format!(
+        "{} trials of {} experiments",
+        plan.trial_count(),
+        plan.experiments.len()
+    )];
+    if let Some(p) = &plan.precision {
+        lines.push(format!(
+            "  and more, at most {} each, until p{} is known to ±{} %",
+            p.max_trials,
+            // Shares from the command line: their decimals are few.
+            (p.quantile * 1e6).round() / 1e4,
+            (p.within * 1e6).round() / 1e4
+        ));
+    }
+    for e in &plan.experiments {
+        let added = match e.added {
+            true => "  (added for the floor)",
+            false if plan.is_base(e.id) => "  (base)",
+            false => "",
+        };
+        lines.push(format!(
+            "  {:<12} {:<14} {}  {}  {}  {}  {}  {}{added}",
+            e.name, e.stack, e.workload, e.payload, e.wait, e.access, e.placement, e.topology
+        ));
+    }
+    for r in &plan.refused {
+        lines.push(format!(
+            "  refused: {} on {} ({}): {}",
+            r.experiment, r.stack, r.factors, r.reason
+        ));
+    }
+    lines.join("\n") + "\n"
+}

@@ -1,0 +1,96 @@
+//! How `dyno` ends. The codes are part of the documented interface (docs/reference/exit-codes.md).
+
+use miette::Report;
+use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
+
+/// What an exit code says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Code {
+    /// Everything that was asked for was done.
+    Success = 0,
+    /// Something outside Dyno failed: a file could not be read, an agent could not be started.
+    Error = 1,
+    /// The command line is wrong. Also what the argument parser itself uses.
+    Usage = 2,
+    /// A suite, stack, testbed or limits file is wrong, or asks for what cannot be done. Nothing was
+    /// measured or checked.
+    Plan = 3,
+    /// The run is complete and stored, but at least one trial failed.
+    FailedTrials = 4,
+    /// A run directory cannot be written or read.
+    Store = 5,
+    /// `dyno check`: at least one limit is broken.
+    LimitBroken = 6,
+    /// `dyno check`: no limit is broken, but for at least one the trials do not tell.
+    Undecided = 7,
+    /// `dyno compare` or `dyno trend` with `--fail-on slower`: something is.
+    Slower = 8,
+    /// Interrupted by Ctrl-C or a termination signal; the finished trials are stored.
+    Interrupted = 130,
+}
+
+impl From<Code> for ExitCode {
+    fn from(code: Code) -> ExitCode {
+        ExitCode::from(code as u8)
+    }
+}
+
+/// An error on its way to the user.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) code: Code,
+    pub(crate) report: Report,
+}
+
+impl Failure {
+    /// For `map_err`: any error, with the code that it ends with.
+    pub(crate) fn with<E>(code: Code) -> impl Fn(E) -> Failure
+    where
+        E: std::error::Error + Send + Sync + 'static,
+    {
+        move |e| Failure {
+            code,
+            report: plain(&e),
+        }
+    }
+
+    /// A message of our own.
+    pub(crate) fn message(code: Code, message: impl Into<String>) -> Failure {
+        Failure {
+            code,
+            report: miette::miette!("{}", message.into()),
+        }
+    }
+}
+
+/// One line with the error and its causes.
+fn plain(error: &dyn std::error::Error) -> Report {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    miette::miette!("{text}")
+}
+
+/// The result of a command.
+pub(crate) type Result<T = ExitCode> = std::result::Result<T, Failure>;
+
+/// Writes to standard output. A reader that has gone away (`dyno show | head`) is no error.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::message(
+            Code::Error,
+            format!("cannot write to standard output: {e}"),
+        )),
+        _ => Ok(()),
+    }
+}

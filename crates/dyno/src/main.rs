@@ -1,0 +1,35 @@
+//! `dyno`, the dynamometer for in-vehicle communication: the command line.
+
+mod cli;
+mod commands;
+mod exit;
+mod files;
+mod progress;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use exit::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::Run(args) => commands::run::run(args),
+        Command::Show(args) => commands::show::show(&args),
+        Command::Compare(args) => commands::compare::compare(&args),
+        Command::Check(args) => commands::check::check(&args),
+        Command::Trend(args) => commands::trend::trend(&args),
+        Command::List(args) => commands::list::list(&args),
+        Command::Doctor(args) => commands::doctor::doctor(&args),
+        Command::Man => commands::man::man(),
+        Command::Completions { shell } => commands::man::completions(shell),
+        Command::Agent { describe } => return commands::agent::agent(describe),
+    };
+    match result {
+        Ok(code) => code,
+        Err(Failure { code, report }) => {
+            eprintln!("{report:?}");
+            code.into()
+        }
+    }
+}

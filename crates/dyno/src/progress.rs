@@ -1,0 +1,109 @@
+//! What a person sees on standard error while a run goes on.
+
+use dyno_model::event::RunEvent;
+use dyno_model::record::Outcome;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+/// The display. On a terminal: a line with the current trial and an estimate of the time left.
+/// Otherwise: nothing but warnings and failures.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    quiet: bool,
+    began: Instant,
+    finished: u32,
+    left: u64,
+}
+
+impl Progress {
+    pub(crate) fn new(quiet: bool) -> Self {
+        let bar = if quiet || !std::io::stderr().is_terminal() {
+            ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden())
+        } else {
+            let bar = ProgressBar::no_length();
+            if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len}  {msg}") {
+                bar.set_style(style);
+            }
+            bar.enable_steady_tick(Duration::from_millis(250));
+            bar
+        };
+        Progress {
+            bar,
+            quiet,
+            began: Instant::now(),
+            finished: 0,
+            left: 0,
+        }
+    }
+
+    /// Prints a line above the progress.
+    pub(crate) fn say(&self, line: impl AsRef<str>) {
+        if self.bar.is_hidden() {
+            eprintln!("{}", line.as_ref());
+        } else {
+            self.bar.println(line);
+        }
+    }
+
+    pub(crate) fn on_event(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::Warning(text) if !self.quiet => self.say(format!("warning: {text}")),
+            RunEvent::Warning(_) => {}
+            RunEvent::Started { trials, stored } => {
+                self.began = Instant::now();
+                self.left = trials.saturating_sub(*stored) as u64;
+                self.bar.set_length(*trials as u64);
+                self.bar.set_position(*stored as u64);
+            }
+            RunEvent::More { trials } => {
+                let done = self.bar.position();
+                self.left = (*trials as u64).saturating_sub(done);
+                self.bar.set_length(*trials as u64);
+            }
+            RunEvent::TrialStarted { label, .. } => {
+                let left = match self.finished {
+                    0 => String::new(),
+                    n => {
+                        let each = self.began.elapsed() / n;
+                        let left = each * u32::try_from(self.left).unwrap_or(u32::MAX);
+                        format!("  {} left", minutes(left))
+                    }
+                };
+                self.bar.set_message(format!("{label}{left}"));
+            }
+            RunEvent::TrialFinished(record) => {
+                self.finished += 1;
+                self.left = self.left.saturating_sub(1);
+                self.bar.inc(1);
+                if let (Some(first), false) = (record.disturbed.first(), self.quiet) {
+                    self.say(format!("trial {} was disturbed: {first}", record.id));
+                }
+                if let Outcome::Failed {
+                    kind,
+                    step,
+                    message,
+                    stderr,
+                } = &record.outcome
+                {
+                    self.say(format!(
+                        "trial {} failed ({kind} in {step}): {message}",
+                        record.id
+                    ));
+                    for line in stderr {
+                        self.say(format!("  | {line}"));
+                    }
+                }
+            }
+            RunEvent::Finished { .. } => self.bar.finish_and_clear(),
+        }
+    }
+}
+
+/// `1:05 min` or `12 s`.
+fn minutes(time: Duration) -> String {
+    match time.as_secs() {
+        s if s < 60 => format!("{s} s"),
+        s => format!("{}:{:02} min", s / 60, s % 60),
+    }
+}

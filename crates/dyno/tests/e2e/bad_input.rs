@@ -1,0 +1,100 @@
+//! Bad input: one clear error, the documented exit code, nothing written, no panic.
+
+use crate::harness::{Ended, Place};
+
+const GOOD: &str = r#"
+title = "t"
+[defaults]
+trials = 1
+[[experiment]]
+name = "a"
+workload = "stream"
+rate = "1 kHz"
+payload = "64 B"
+stacks = ["pipe"]
+"#;
+
+#[track_caller]
+fn refused(suite: &str) -> Ended {
+    let place = Place::new();
+    place.suite("bad", suite);
+    let ended = place
+        .run(&["run", "bad", "--out", "out", "--quiet"])
+        .with_code(3);
+    assert!(!place.path("out").exists(), "nothing half-written");
+    assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
+    ended
+}
+
+#[track_caller]
+fn refused_with(old: &str, new: &str) -> Ended {
+    assert!(GOOD.contains(old));
+    refused(&GOOD.replace(old, new))
+}
+
+#[test]
+fn a_typo_is_shown_where_it_stands() {
+    refused_with("payload =", "paylaod =")
+        .says("paylaod")
+        .says("payload")
+        .says("bad.toml");
+}
+
+#[test]
+fn an_empty_payload_is_refused() {
+    refused_with("64 B", "0 B").says("at least one byte");
+}
+
+#[test]
+fn a_payload_without_room_for_the_stamps_is_refused_one_way() {
+    refused_with("64 B", "8 B").says("32");
+}
+
+#[test]
+fn a_rate_no_clock_can_hold_is_refused() {
+    refused_with("1 kHz", "1000 MHz").says("100 MHz");
+    refused_with("1 kHz", "0 Hz").says("positive");
+    refused_with("1 kHz", "1000").says("unit");
+}
+
+#[test]
+fn an_unknown_stack_is_refused_with_the_nearest_name() {
+    refused_with("\"pipe\"", "\"pip\"").says("pipe");
+    let place = Place::new();
+    place.suite("good", GOOD);
+    place
+        .run(&["run", "good", "--stack", "pip", "--out", "out"])
+        .with_code(3)
+        .says("pipe");
+}
+
+#[test]
+fn a_cpu_that_does_not_exist_is_refused() {
+    refused_with("trials = 1", "trials = 1\ncpus = [0, 4096]").says("4096");
+}
+
+#[test]
+fn a_testbed_without_hosts_is_refused() {
+    let place = Place::new();
+    place
+        .suite("good", GOOD)
+        .file("testbeds/empty.toml", "description = \"none\"\n");
+    let ended = place.run(&["run", "good", "--testbed", "empty", "--out", "out"]);
+    ended.with_code(3).says("host");
+}
+
+#[test]
+fn an_unknown_suite_or_key_is_refused() {
+    let place = Place::new();
+    place.run(&["run", "quik"]).with_code(3).says("quick");
+    place
+        .run(&["run", "quick", "--set", "wndow=1s"])
+        .with_code(3)
+        .says("window");
+    place
+        .run(&["run", "missing.toml"])
+        .with_code(1)
+        .says("missing.toml");
+    place.run(&["run"]).with_code(2);
+    place.run(&["frobnicate"]).with_code(2);
+}

@@ -1,0 +1,308 @@
+//! `compare`, `check` and `trend` on runs that were really measured.
+
+use crate::harness::{Ended, Place};
+use serde_json::Value;
+use std::path::Path;
+
+/// Short trials of one stack, which tests rewrite between runs.
+const SUITE: &str = r#"
+    title = "judged"
+    [defaults]
+    trials = 4
+    warmup_messages = 5
+    round_trips = 150
+    wait = "block"
+    [[experiment]]
+    name = "round-trip"
+    workload = "ping-pong"
+    stacks = ["probe"]
+"#;
+
+/// A stack over uds sockets whose every message is this late, in µs.
+fn probe(delay_us: u32) -> String {
+    let delay = match delay_us {
+        0 => String::new(),
+        us => format!("delay_every = 1\ndelay_us = {us}\n"),
+    };
+    format!(
+        "description = \"judged\"\nadapter = \"faulty\"\nwaits = [\"block\"]\n[options]\ninner = \"uds\"\n{delay}"
+    )
+}
+
+/// The run `out` of four trials that all count, however busy the machine is that tests run on.
+fn measured(place: &Place, out: &str, delay_us: u32) {
+    place
+        .suite("judged", SUITE)
+        .stack("probe", &probe(delay_us));
+    place
+        .run(&["run", "judged", "--out", out, "--repeats", "0", "--quiet"])
+        .with_code(0);
+    calm(&place.path(out));
+}
+
+/// Makes every trial of a stored run one that counts.
+fn calm(run: &Path) {
+    for entry in std::fs::read_dir(run.join("trials")).unwrap() {
+        change(&entry.unwrap().path(), |trial| {
+            trial["disturbed"] = Value::Array(Vec::new());
+        });
+    }
+}
+
+/// The runs `fast` and `slow`, the second with every message 2 ms late.
+fn two_runs() -> Place {
+    let place = Place::new();
+    measured(&place, "fast", 0);
+    measured(&place, "slow", 2_000);
+    place
+}
+
+/// Changes a stored file.
+fn change(file: &Path, how: impl FnOnce(&mut Value)) {
+    let mut content: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    how(&mut content);
+    std::fs::write(file, serde_json::to_vec(&content).unwrap()).unwrap();
+}
+
+/// Changes the manifest of a stored run.
+fn edit(run: &Path, how: impl FnOnce(&mut Value)) {
+    change(&run.join("run.json"), how);
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+fn json(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.stdout)
+        .unwrap_or_else(|e| panic!("{e}\n{}\n{}", ended.stdout, ended.stderr))
+}
+
+/// The row of one figure of the stack `probe`.
+fn row<'a>(compared: &'a Value, figure: &str) -> &'a Value {
+    let cells = compared["cells"].as_array().unwrap();
+    let cell = cells.iter().find(|c| c["stack"] == "probe").unwrap();
+    let mut rows = cell["rows"].as_array().unwrap().iter();
+    rows.find(|r| r["figure"] == figure).unwrap()
+}
+
+#[test]
+fn two_runs_are_compared_with_what_differs_between_them() {
+    let place = two_runs();
+    place
+        .run(&["compare", "fast", "slow"])
+        .with_code(0)
+        .says("What differs: options of stack probe")
+        .says("p50 round trip");
+    // On one machine a floor that moves between the two runs may take the verdict back, so this
+    // pair is made to come from two.
+    edit(&place.path("slow"), |m| {
+        m["environment"]["host"] = "elsewhere".into();
+    });
+    let ended = place
+        .run(&["compare", "fast", "slow", "--format", "json"])
+        .with_code(0);
+    let compared = json(&ended);
+    let p50 = row(&compared, "rtt_ns p50");
+    assert_eq!(
+        (&p50["verdict"], &p50["text"]),
+        (&"higher".into(), &"slower".into())
+    );
+    assert!(p50["ratio"].as_f64().unwrap() > 5.0, "{p50:#}");
+    assert_eq!(p50["new_trials"], 4);
+    assert_eq!(row(&compared, "delivered_hz")["text"], "less");
+    // 150 samples bear no p99.
+    assert_eq!(row(&compared, "rtt_ns p99")["verdict"], "left-out");
+    let text = compared["conclusion"].as_str().unwrap();
+    assert!(text.contains("cannot be put down to one of them"), "{text}");
+    for format in ["table", "markdown", "csv"] {
+        place
+            .run(&["compare", "fast", "slow", "--format", format])
+            .with_code(0)
+            .says("probe");
+    }
+}
+
+#[test]
+fn a_pipeline_can_fail_on_what_is_slower() {
+    let place = two_runs();
+    edit(&place.path("slow"), |m| {
+        m["environment"]["host"] = "elsewhere".into();
+    });
+    let slower = ["--fail-on", "slower"];
+    let compare = |base, new| place.run(&[&["compare", base, new][..], &slower].concat());
+    compare("fast", "slow").with_code(8);
+    compare("slow", "fast").with_code(0).says("faster");
+    compare("fast", "fast").with_code(0);
+}
+
+#[test]
+fn both_sides_of_one_run_are_compared_in_pairs() {
+    let place = Place::new();
+    let both = SUITE.replace(r#"["probe"]"#, r#"["probe", "uds-stream"]"#);
+    place
+        .suite("judged", &both)
+        .stack("probe", &probe(2_000))
+        .run(&[
+            "run",
+            "judged",
+            "--stack",
+            "probe",
+            "--against",
+            "uds-stream",
+            "--out",
+            "turns",
+            "--repeats",
+            "0",
+            "--quiet",
+        ])
+        .with_code(0);
+    calm(&place.path("turns"));
+    place
+        .run(&["compare", "turns", "--fail-on", "slower"])
+        .with_code(8)
+        .says("stack: uds-stream (uds")
+        .says("compared in pairs");
+    let compared = json(&place.run(&["compare", "turns", "--format", "json"]));
+    assert_eq!(compared["paired"], true);
+    assert_eq!(row(&compared, "rtt_ns p50")["new_trials"], 4);
+}
+
+#[test]
+fn nothing_is_compared_without_a_second_side() {
+    let place = Place::new();
+    measured(&place, "one", 0);
+    place
+        .run(&["compare", "one"])
+        .with_code(2)
+        .says("was not measured with --against");
+    place.run(&["compare", "one", "none"]).with_code(5);
+    place
+        .run(&["compare", "one", "one", "--margin", "5"])
+        .with_code(2)
+        .says("5%");
+}
+
+/// A limit on the round trip of `probe`.
+fn limit(quantile: &str, at_most: &str) -> String {
+    format!(
+        "[[limit]]\nname = \"{quantile} within {at_most}\"\nstack = \"probe\"\nmetric = \"rtt\"\n\
+         quantile = \"{quantile}\"\nat_most = \"{at_most}\"\n"
+    )
+}
+
+#[test]
+fn limits_pass_fail_and_stay_undecided_with_codes_of_their_own() {
+    let place = Place::new();
+    measured(&place, "run", 0);
+    let check = |name: &str, text: &str| {
+        place.file(name, text);
+        place.run(&["check", "run", name, "--junit", "junit.xml"])
+    };
+    let junit = || std::fs::read_to_string(place.path("junit.xml")).unwrap();
+    let lossless = "[[limit]]\nname = \"lossless\"\nmetric = \"loss\"\nat_most = 0\n";
+    check("pass.toml", &(limit("p50", "50 s") + lossless))
+        .with_code(0)
+        .says("2 passed, 0 failed, 0 undecided")
+        .says("none of 600 messages lost; at 95 % the true share is below 0.499 %");
+    assert!(junit().contains("tests=\"2\" failures=\"0\" errors=\"0\""));
+    check(
+        "fail.toml",
+        &(limit("p50", "1 ns") + &limit("p99.9", "1 s")),
+    )
+    .with_code(6)
+    .says("FAIL")
+    .says("UNDECIDED");
+    assert!(
+        junit().contains("failures=\"1\" errors=\"1\""),
+        "{}",
+        junit()
+    );
+    check("open.toml", &limit("p99.9", "1 s"))
+        .with_code(7)
+        .says("p99.9 takes 3688 samples, there are 600");
+    for (format, text) in [
+        ("markdown", "| UNDECIDED |"),
+        ("csv", "undecided"),
+        ("json", "\"kind\""),
+    ] {
+        place
+            .run(&["check", "run", "open.toml", "--format", format])
+            .with_code(7)
+            .says(text);
+    }
+}
+
+#[test]
+fn a_wrong_limits_file_is_refused_with_its_place() {
+    let place = Place::new();
+    measured(&place, "run", 0);
+    place.file("unit.toml", &limit("p50", "2 mss"));
+    place
+        .run(&["check", "run", "unit.toml"])
+        .with_code(3)
+        .says("\"2 mss\" is not a duration")
+        .says("unit.toml:6:");
+    place.file(
+        "stack.toml",
+        &limit("p50", "2 ms").replace("probe", "prboe"),
+    );
+    place
+        .run(&["check", "run", "stack.toml"])
+        .with_code(3)
+        .says("has the stack `prboe`")
+        .says("did you mean `probe`?");
+    place
+        .run(&["check", "run", "missing.toml"])
+        .with_code(1)
+        .says("cannot read the limits missing.toml");
+}
+
+#[test]
+fn a_history_shows_the_run_in_which_it_became_slower() {
+    let place = two_runs();
+    let day = 86_400_000u64;
+    for night in 0..12u64 {
+        let source = if night < 6 { "fast" } else { "slow" };
+        let to = place.path(&format!("history/night-{night:02}"));
+        copy(&place.path(source), &to);
+        edit(&to, |m| {
+            m["id"] = format!("night-{night:02}").into();
+            m["started_unix_ms"] = (1_795_231_560_000 + night * day).into();
+        });
+    }
+    let trend = |more: &[&str]| place.run(&[&["trend", "history"][..], more].concat());
+    trend(&[])
+        .with_code(0)
+        .says("night-06")
+        .says("options of stack probe");
+    trend(&["--fail-on", "slower"]).with_code(8);
+    let found = json(&trend(&["--format", "json"]).with_code(0));
+    let series = found["series"].as_array().unwrap();
+    let probe = series.iter().find(|s| s["stack"] == "probe").unwrap();
+    let changes = probe["changes"].as_array().unwrap();
+    assert_eq!(changes.len(), 1, "{probe:#}");
+    assert_eq!(changes[0]["run"], "night-06");
+    assert_eq!(changes[0]["previous_run"], "night-05");
+    assert!(changes[0]["ratio"].as_f64().unwrap() > 5.0);
+    trend(&["--last", "4"])
+        .with_code(0)
+        .says("too few runs: 4 of 6");
+    // A run that is named twice, or lies in a directory that is named too, counts once.
+    let twice = ["trend", "history", "history/night-03", "--format", "json"];
+    let found = json(&place.run(&twice).with_code(0));
+    assert_eq!(found["runs"].as_array().unwrap().len(), 12);
+    place
+        .run(&["trend", "suites"])
+        .with_code(5)
+        .says("is no run directory");
+}

@@ -1,0 +1,241 @@
+//! Every stack, workload, topology, placement and access on the real thing.
+
+use crate::harness::{Place, count, experiments, quantile};
+use serde_json::Value;
+
+#[track_caller]
+fn assert_sound(e: &Value) {
+    assert_eq!(e["failed_trials"], 0, "{e:#}");
+    assert!(count(e, "received") > 0, "nothing received: {e:#}");
+    for bad in ["corrupted", "truncated", "duplicated"] {
+        assert_eq!(count(e, bad), 0, "{bad}: {e:#}");
+    }
+    assert_eq!(
+        count(e, "lost"),
+        count(e, "offered") - count(e, "received"),
+        "{e:#}"
+    );
+}
+
+#[track_caller]
+fn assert_lossless(e: &Value) {
+    assert_sound(e);
+    assert_eq!(count(e, "received"), count(e, "offered"), "{e:#}");
+}
+
+/// Whether a stack may lose messages although both sides live.
+fn is_lossy(e: &Value) -> bool {
+    matches!(e["stack"].as_str(), Some("udp" | "zenoh-udp"))
+}
+
+#[test]
+fn every_stack_exchanges_real_messages_both_ways() {
+    let place = Place::new();
+    place.suite(
+        "all",
+        r#"
+        title = "all"
+        [defaults]
+        trials = 1
+        warmup = "20 ms"
+        window = "100 ms"
+        [[experiment]]
+        name = "round-trip"
+        workload = "ping-pong"
+        stacks = "all"
+        [[experiment]]
+        name = "one-way"
+        workload = "stream"
+        rate = "500 Hz"
+        stacks = "all"
+        "#,
+    );
+    let shown = place.measure("all", &[]);
+    let all = experiments(&shown);
+    let stacks: std::collections::BTreeSet<_> =
+        all.iter().map(|e| e["stack"].as_str().unwrap()).collect();
+    assert!(stacks.len() >= 14, "{stacks:?}");
+    for e in all {
+        assert_sound(e);
+        if !is_lossy(e) {
+            assert_lossless(e);
+        }
+        let headline = if e["experiment"] == "round-trip" {
+            "rtt_ns"
+        } else {
+            "response_ns"
+        };
+        assert!(quantile(e, headline, "p50") > 0.0);
+    }
+}
+
+#[test]
+fn every_byte_arrives_for_small_odd_and_fragmented_payloads() {
+    let place = Place::new();
+    place.suite(
+        "bytes",
+        r#"
+        title = "bytes"
+        [defaults]
+        trials = 1
+        warmup_messages = 2
+        round_trips = 20
+        timeout = "200 ms"
+        access = "all"
+        [[experiment]]
+        name = "round-trip"
+        workload = "ping-pong"
+        stacks = "all"
+        [experiment.matrix]
+        payload = ["8 B", "33 B", "4097 B", "70001 B", "1 MiB"]
+        "#,
+    );
+    for e in experiments(&place.measure("bytes", &[])) {
+        if is_lossy(e) {
+            // A receive buffer that holds no whole message of this size loses every one of them.
+            assert_eq!(
+                (count(e, "corrupted"), count(e, "truncated")),
+                (0, 0),
+                "{e:#}"
+            );
+        } else {
+            assert_lossless(e);
+        }
+    }
+}
+
+#[test]
+fn several_senders_and_receivers_each_get_all_messages() {
+    let place = Place::new();
+    place.suite(
+        "many",
+        r#"
+        title = "many"
+        [defaults]
+        trials = 1
+        warmup = "20 ms"
+        window = "100 ms"
+        wait = "natural"
+        [[experiment]]
+        name = "one-way"
+        workload = "stream"
+        rate = "200 Hz"
+        stacks = ["floor-futex", "uds-seqpacket", "tcp", "iceoryx2", "zenoh-tcp"]
+        [experiment.matrix]
+        topology = ["1-3", "3-1", "2-2"]
+        [[experiment]]
+        name = "round-trip"
+        workload = "ping-pong"
+        stacks = ["floor-futex", "pipe", "posix-mq", "zenoh-tcp"]
+        [experiment.matrix]
+        topology = ["1-3", "3-1", "2-2"]
+        "#,
+    );
+    for e in experiments(&place.measure("many", &[])) {
+        assert_lossless(e);
+        if e["experiment"] == "one-way" {
+            // 20 messages of each sender, counted once for each receiver.
+            let topology: Vec<u64> = e["topology"]
+                .as_str()
+                .unwrap()
+                .split('-')
+                .map(|n| n.parse().unwrap())
+                .collect();
+            assert_eq!(count(e, "offered"), 20 * topology[0] * topology[1], "{e:#}");
+        }
+    }
+}
+
+#[test]
+fn threads_of_one_process_exchange_like_processes() {
+    let place = Place::new();
+    place.suite(
+        "threads",
+        r#"
+        title = "threads"
+        [defaults]
+        trials = 1
+        warmup = "10 ms"
+        window = "50 ms"
+        placement = "thread"
+        [[experiment]]
+        name = "round-trip"
+        workload = "ping-pong"
+        stacks = "all"
+        "#,
+    );
+    for e in experiments(&place.measure("threads", &[])) {
+        assert_sound(e);
+        assert_eq!(e["placement"], "thread");
+    }
+}
+
+#[test]
+fn poisson_bursts_and_floods_count_up() {
+    let place = Place::new();
+    place.suite(
+        "load",
+        r#"
+        title = "load"
+        [defaults]
+        trials = 1
+        warmup = "20 ms"
+        window = "200 ms"
+        wait = "block"
+        [[experiment]]
+        stacks = ["uds-stream", "floor-futex"]
+        name = "poisson"
+        workload = "stream"
+        rate = "1 kHz"
+        arrivals = "poisson"
+        [[experiment]]
+        stacks = ["uds-stream", "floor-futex"]
+        name = "burst"
+        workload = "burst"
+        group = 10
+        period = "10 ms"
+        [[experiment]]
+        stacks = ["uds-stream", "floor-futex"]
+        name = "flood"
+        workload = "flood"
+        "#,
+    );
+    let shown = place.measure("load", &[]);
+    for e in experiments(&shown) {
+        assert_lossless(e);
+        match e["experiment"].as_str().unwrap() {
+            "burst" => assert_eq!(count(e, "offered"), 200),
+            // Poisson with mean 200: outside this range once in 10^8 runs.
+            "poisson" => assert!((120..290).contains(&count(e, "offered"))),
+            _ => assert!(count(e, "offered") > 200),
+        }
+    }
+}
+
+#[test]
+fn every_row_stands_beside_the_floor() {
+    let place = Place::new();
+    place.suite(
+        "one",
+        r#"
+        title = "one"
+        [defaults]
+        trials = 2
+        warmup = "10 ms"
+        window = "50 ms"
+        [[experiment]]
+        name = "round-trip"
+        workload = "ping-pong"
+        stacks = ["pipe"]
+        "#,
+    );
+    let shown = place.measure("one", &[]);
+    let stacks: Vec<_> = experiments(&shown)
+        .iter()
+        .map(|e| e["stack"].as_str().unwrap())
+        .collect();
+    assert!(
+        stacks.contains(&"pipe") && stacks.contains(&"floor-futex"),
+        "{stacks:?}"
+    );
+}
