@@ -226,6 +226,7 @@ fn spec(name: &str, writer: usize) -> ChannelSpec {
             address: "127.0.0.1".into(),
             port: 1,
         }],
+        carries: Default::default(),
     }
 }
 

@@ -44,6 +44,7 @@ impl Adapter for Floor {
                 ),
             }],
             unavailable: unavailable(),
+            library: None,
         }
     }
 

@@ -81,6 +81,7 @@ impl Adapter for Iceoryx2 {
                 },
             ],
             unavailable: None,
+            library: None,
         }
     }
 

@@ -128,6 +128,7 @@ mod tests {
                     port: participant,
                 })
                 .collect(),
+            carries: Default::default(),
         }
     }
 

@@ -43,6 +43,7 @@ impl Adapter for Null {
             },
             options: Vec::new(),
             unavailable: None,
+            library: None,
         }
     }
 

@@ -27,6 +27,7 @@ fn channel(max_payload: usize) -> ChannelSpec {
             address: "127.0.0.1".into(),
             port: 1,
         }],
+        carries: Default::default(),
     }
 }
 

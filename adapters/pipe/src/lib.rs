@@ -60,6 +60,7 @@ impl Adapter for Pipe {
                  pages; default: the kernel's, mostly 65536",
             )],
             unavailable: None,
+            library: None,
         }
     }
 

@@ -80,6 +80,7 @@ impl Adapter for PosixMq {
                 ),
             ],
             unavailable,
+            library: None,
         }
     }
 

@@ -55,6 +55,7 @@ impl Adapter for Tcp {
                 Buffers::receive_option(),
             ],
             unavailable: None,
+            library: None,
         }
     }
 

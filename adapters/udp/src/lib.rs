@@ -65,6 +65,7 @@ impl Adapter for Udp {
                 Buffers::receive_option(),
             ],
             unavailable: None,
+            library: None,
         }
     }
 

@@ -75,6 +75,7 @@ impl Adapter for Uds {
                 Buffers::send_option(),
             ],
             unavailable: None,
+            library: None,
         }
     }
 

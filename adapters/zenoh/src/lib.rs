@@ -54,6 +54,7 @@ impl Adapter for Zenoh {
             },
             options: settings::specs(),
             unavailable: None,
+            library: None,
         }
     }
 

@@ -18,13 +18,21 @@
 //!   beyond what the library itself does.
 //! - **Threads.** A node and what it made may be moved to another thread but are used by one thread
 //!   at a time each. Callbacks of different channels may come from different threads.
+//! - **Calls.** With the `request_response` capability a call is a pair of channels that name each
+//!   other; see [`Carries`]. The ends may be made in either order. `matched` of the caller's ends
+//!   tells whether the provider is there, that of the provider's ends whether its caller is, or, where
+//!   the library does not tell, whether the service is offered. A sender of responses may be used
+//!   in a callback without having been asked whether it is matched. It answers the request that
+//!   `take` returned, or that the callback was given, last; within the `on_message` of a `take` it
+//!   is not used. Where there is no request to answer, or the caller has given up, the response is
+//!   [refused](Sent::Refused).
 //! - **Dropping** a node, sender or receiver releases everything it created.
 
 pub use dyno_model::adapter::{
     AdapterDescription, Capabilities, OptionKind, OptionSpec, OptionValue, Options,
 };
 pub use dyno_model::factor::{Placement, Wait};
-pub use dyno_model::protocol::{ChannelSpec, Endpoint};
+pub use dyno_model::protocol::{Carries, ChannelSpec, Endpoint};
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -337,6 +337,7 @@ mod tests {
             .unwrap(),
             options: Vec::new(),
             unavailable: None,
+            library: None,
         };
         let new = Environment {
             kernel: "6.13.0 #1 SMP".into(),

@@ -4,6 +4,7 @@ use crate::factor::{Placement, Wait};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 
 /// A value of a stack's option, as written in its TOML file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -105,4 +106,7 @@ pub struct AdapterDescription {
     pub options: Vec<OptionSpec>,
     /// Why it cannot be used on this machine, and the command that would change that.
     pub unavailable: Option<String>,
+    /// The shared library that holds the adapter; `None`: it is built in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<PathBuf>,
 }

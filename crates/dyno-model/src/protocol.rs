@@ -104,6 +104,34 @@ pub struct ChannelSpec {
     pub writer_address: String,
     /// The participants that receive.
     pub readers: Vec<Endpoint>,
+    /// Plain messages, or one direction of a call.
+    #[serde(default)]
+    pub carries: Carries,
+}
+
+/// What a channel carries.
+///
+/// With the `request_response` capability the two directions of a call are two channels that name
+/// each other: the caller has a sender of the requests' channel and a receiver (or subscription) of
+/// the responses' channel, the provider the reverse, made in either order. A node joins its two ends
+/// to one client or one server of the library. A sender of responses answers the request that was
+/// taken, or handed to its callback, last.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Carries {
+    /// Messages that nobody answers.
+    #[default]
+    Messages,
+    /// Requests; each is answered over the channel of that name.
+    Requests {
+        /// The name of the responses' channel.
+        responses: String,
+    },
+    /// Responses to what comes over the channel of that name.
+    Responses {
+        /// The name of the requests' channel.
+        requests: String,
+    },
 }
 
 /// One participant that an agent plays.

@@ -81,6 +81,7 @@ impl Rig {
             writer: 0,
             writer_address: "127.0.0.1".into(),
             readers: (1..=readers).map(endpoint).collect(),
+            carries: Default::default(),
         }
     }
 

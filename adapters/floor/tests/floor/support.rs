@@ -106,6 +106,7 @@ pub(crate) fn channel(
                 port: 1,
             })
             .collect(),
+        carries: Default::default(),
     }
 }
 

@@ -63,6 +63,7 @@ impl Trial {
                     port: 1024 + participant,
                 })
                 .collect(),
+            carries: Default::default(),
         }
     }
 

@@ -65,6 +65,7 @@ impl Trial {
                 address: "127.0.0.1".into(),
                 port: self.port(id),
             }],
+            carries: Default::default(),
         }
     }
 

@@ -62,6 +62,7 @@ impl Adapter for Faulty {
             capabilities,
             options: specs,
             unavailable: None,
+            library: None,
         }
     }
 

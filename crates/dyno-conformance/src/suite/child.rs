@@ -114,6 +114,7 @@ fn channel_from_text(line: &str) -> Option<ChannelSpec> {
                 })
             })
             .collect::<Option<_>>()?,
+        carries: Default::default(),
     })
 }
 

@@ -96,6 +96,7 @@ impl Rig {
                     port: free_port(),
                 })
                 .collect(),
+            carries: Default::default(),
         }
     }
 

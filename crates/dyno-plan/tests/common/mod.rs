@@ -34,6 +34,7 @@ fn adapter(name: &str, waits: &[Wait]) -> AdapterDescription {
         },
         options: Vec::new(),
         unavailable: None,
+        library: None,
     }
 }
 
@@ -101,6 +102,7 @@ pub(crate) fn facts() -> HostFacts {
         cpus: vec![0, 1],
         shm_free_bytes: Some(1 << 30),
         memory_bytes: Some(8 << 30),
+        ..HostFacts::default()
     }
 }
 

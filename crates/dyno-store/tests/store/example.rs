@@ -48,6 +48,7 @@ fn experiment(number: u32, workload: Workload, stack: &str) -> Experiment {
         added: number == 0,
         settle: Some(Nanos::from_secs(1)),
         base: (number > 1).then_some(ExperimentId(1)),
+        paired: false,
     }
 }
 
@@ -68,6 +69,8 @@ pub(crate) fn manifest() -> RunManifest {
         options: BTreeMap::from([("rcvbuf".into(), OptionValue::Int(4_096))]),
         floor,
         loopback: false,
+        daemons: Vec::new(),
+        install: None,
     };
     let stacks = [
         stack("floor-futex", "floor", true),
@@ -162,6 +165,7 @@ pub(crate) fn manifest() -> RunManifest {
                 doc: "receive buffer in bytes".into(),
             }],
             unavailable: None,
+            library: None,
         }],
         bare: Some(BareMachine {
             gaps: vec![gaps(0), gaps(1)],
