@@ -1,0 +1,24 @@
+//! Adapters in shared libraries behind the C ABI of `include/dyno_adapter.h`.
+//!
+//! [`load`] opens one library, checks its table of operations and gives back an [`Adapter`] like any
+//! other; [`installed`] finds what there is. The only place in Dyno that opens libraries at run time.
+//!
+//! A library is never closed again: middlewares leave threads and thread-local values behind whose code
+//! must stay. Libraries of different middlewares clash in one process, so a process loads one only.
+//!
+//! [`Adapter`]: dyno_adapter::Adapter
+
+mod adapter;
+mod channel;
+mod describe;
+mod ends;
+mod load;
+mod raw;
+mod search;
+
+pub use adapter::ForeignAdapter;
+pub use load::{LoadError, load};
+pub use search::{ADAPTER_PATH, Installed, directories, file_name, installed};
+
+#[cfg(test)]
+mod layout;
