@@ -16,6 +16,8 @@ pub(crate) struct Factors {
     pub(crate) placement: Placement,
     pub(crate) topology: Topology,
     pub(crate) scheduling: Scheduling,
+    /// The workload as tables print it: a call over a pair of channels is marked.
+    exchange: String,
 }
 
 impl Factors {
@@ -29,14 +31,35 @@ impl Factors {
             placement: e.placement,
             topology: e.topology,
             scheduling: e.scheduling,
+            exchange: e.exchange(),
         }
+    }
+
+    /// Of two experiments that are compared; where only one of them is a call over a pair of
+    /// channels, the text says so.
+    pub(crate) fn between(base: &Experiment, new: &Experiment) -> Factors {
+        let mut factors = Factors::of(new);
+        if base.paired != new.paired {
+            factors.exchange = format!("{} → {}", base.exchange(), new.exchange());
+        }
+        factors
+    }
+
+    /// Whether both ask the same, whatever their stacks make of a call.
+    pub(crate) fn ask_the_same(&self, other: &Factors) -> bool {
+        let exchange = other.exchange.clone();
+        let this = Factors {
+            exchange,
+            ..self.clone()
+        };
+        this == *other
     }
 
     /// Name and every factor that is not the usual one: `one-way, stream 1 kHz, 64 B, block`.
     pub(crate) fn text(&self) -> String {
         let mut parts = vec![
             self.name.clone(),
-            self.workload.to_string(),
+            self.exchange.clone(),
             self.payload.to_string(),
             self.wait.to_string(),
         ];
@@ -64,7 +87,7 @@ pub(crate) fn label(e: &Experiment) -> String {
 /// The metrics that stand for a workload, the best first: those that tables show as headline.
 pub(crate) fn headline_candidates(kind: WorkloadKind) -> &'static [Metric] {
     match kind {
-        WorkloadKind::PingPong => &[Metric::Rtt],
+        WorkloadKind::PingPong | WorkloadKind::Call => &[Metric::Rtt],
         WorkloadKind::Stream | WorkloadKind::Flood | WorkloadKind::Burst => {
             &[Metric::Response, Metric::Service]
         }

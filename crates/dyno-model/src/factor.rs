@@ -164,10 +164,20 @@ pub enum WorkloadKind {
     Flood,
     /// Groups of messages back to back, the groups on a schedule.
     Burst,
+    /// Closed loop: request, wait for the response of the one provider, repeat.
+    Call,
 }
 kebab_text!(WorkloadKind, "workload", {
     PingPong => "ping-pong", Stream => "stream", Flood => "flood", Burst => "burst",
+    Call => "call",
 });
+
+impl WorkloadKind {
+    /// Whether the next message waits for the reply to the last one.
+    pub const fn is_closed_loop(self) -> bool {
+        matches!(self, WorkloadKind::PingPong | WorkloadKind::Call)
+    }
+}
 
 /// The shape of an exchange with its numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -196,6 +206,14 @@ pub enum Workload {
         /// From the start of one group to the start of the next.
         period: Nanos,
     },
+    /// Closed loop of request and response; one sample is the time from the request to its
+    /// response. A stack without request-response of its own carries both over a pair of channels.
+    Call {
+        /// The least time from one request to the next; zero means back to back.
+        gap: Nanos,
+        /// A response that takes longer is lost and counts as infinitely late.
+        timeout: Nanos,
+    },
 }
 
 impl Workload {
@@ -206,11 +224,12 @@ impl Workload {
             Workload::Stream { .. } => WorkloadKind::Stream,
             Workload::Flood => WorkloadKind::Flood,
             Workload::Burst { .. } => WorkloadKind::Burst,
+            Workload::Call { .. } => WorkloadKind::Call,
         }
     }
     /// Whether receivers only receive, so that latency is one way.
     pub const fn is_one_way(&self) -> bool {
-        !matches!(self, Workload::PingPong { .. })
+        !self.kind().is_closed_loop()
     }
 }
 
@@ -233,6 +252,10 @@ impl fmt::Display for Workload {
             }
             Workload::Flood => write!(f, "flood"),
             Workload::Burst { messages, period } => write!(f, "burst {messages} every {period}"),
+            Workload::Call {
+                gap: Nanos::ZERO, ..
+            } => write!(f, "call"),
+            Workload::Call { gap, .. } => write!(f, "call every {gap}"),
         }
     }
 }

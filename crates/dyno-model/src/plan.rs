@@ -87,7 +87,7 @@ pub struct Testbed {
 pub enum Extent {
     /// This much time.
     Duration(Nanos),
-    /// This many messages of each sender (round trips for `ping-pong`).
+    /// This many messages of each sender (round trips for `ping-pong` and `call`).
     Messages(u64),
 }
 
@@ -162,6 +162,10 @@ impl Experiment {
     pub const fn participants(&self) -> usize {
         self.topology.senders as usize + self.topology.receivers as usize
     }
+    /// A `call` on a stack without request-response of its own: request and response are messages
+    /// on a pair of channels.
+    #[serde(default)]
+    pub paired: bool,
 }
 
 /// A cell that the suite asks for and that cannot be measured, with the reason.
@@ -169,6 +173,15 @@ impl Experiment {
 pub struct Refusal {
     /// The experiment's name in the suite.
     pub experiment: String,
+    /// The workload as tables print it: as the suite says, with a mark where it is [`paired`].
+    ///
+    /// [`paired`]: Experiment::paired
+    pub fn exchange(&self) -> String {
+        match self.paired {
+            true => format!("{} (pair)", self.workload),
+            false => self.workload.to_string(),
+        }
+    }
     /// The stack by name.
     pub stack: String,
     /// The factors of the cell, as tables print them.

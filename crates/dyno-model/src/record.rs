@@ -16,7 +16,7 @@ pub const FORMAT: u32 = 2;
 /// A latency metric; its distribution is in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Metric {
-    /// `ping-pong`: send to the reply of the last echo.
+    /// `ping-pong` and `call`: send to the reply of the last echo.
     #[serde(rename = "rtt_ns")]
     Rtt,
     /// One way: arrival minus due time. The headline of open loops.

@@ -1,7 +1,7 @@
 //! What a stack cannot do: the reason why a cell is left out.
 
 use crate::matrix::Cell;
-use dyno_model::{AdapterDescription, Placement, Stack, Topology};
+use dyno_model::{AdapterDescription, Placement, Stack, Topology, WorkloadKind};
 
 /// Why `cell` cannot be measured on `stack`, or `None` if it can.
 pub(crate) fn refusal(
@@ -45,6 +45,19 @@ pub(crate) fn refusal(
             "{name} plays both sides in one participant and knows topology 1-1 only"
         ));
     }
+    if cell.workload.kind() == WorkloadKind::Call {
+        if can.loopback {
+            return Some(format!(
+                "{name} has no second participant that could answer a call"
+            ));
+        }
+        if cell.topology.receivers != 1 {
+            return Some(format!(
+                "a call has one provider: topology {}-1, not {}",
+                cell.topology.senders, cell.topology
+            ));
+        }
+    }
     let receivers = cell.topology.receivers;
     if let Some(most) = can.max_receivers.filter(|most| receivers > *most) {
         return Some(format!(
@@ -59,6 +72,12 @@ pub(crate) fn refusal(
         ));
     }
     None
+}
+
+/// Whether the cell is a call over an adapter without request-response of its own, which then
+/// goes over a pair of channels.
+pub(crate) fn is_paired(cell: &Cell, adapter: &AdapterDescription) -> bool {
+    cell.workload.kind() == WorkloadKind::Call && !adapter.capabilities.request_response
 }
 
 fn listed<T: ToString>(values: &[T]) -> String {

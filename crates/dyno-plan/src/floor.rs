@@ -123,6 +123,7 @@ fn added(
                     raw_samples: 0,
                     floor: None,
                     added: true,
+                    paired: capability::is_paired(&cell, floor.adapter),
                     ..e.clone()
                 };
                 return Ok((experiment, floor.stack.clone()));

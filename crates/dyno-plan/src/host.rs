@@ -158,7 +158,7 @@ fn least_channel_bytes(e: &Experiment) -> u64 {
     );
     let there = s * (1 + r);
     let back = match e.workload.kind() {
-        WorkloadKind::PingPong => s * r * 2,
+        WorkloadKind::PingPong | WorkloadKind::Call => s * r * 2,
         _ => 0,
     };
     (there + back) * e.payload.bytes() as u64

@@ -76,7 +76,7 @@ impl<'a> Matrix<'a> {
         let levels = Levels(vec![&suite.overrides, &spec.own, &suite.defaults, built_in]);
         let kind = spec.workload.value;
         let payloads = levels.pick(|s| &s.payload)?;
-        if kind != WorkloadKind::PingPong {
+        if !kind.is_closed_loop() {
             for p in payloads {
                 refuse_small(p, spec, problems);
             }
@@ -230,17 +230,14 @@ fn workloads(
     };
     match spec.workload.value {
         WorkloadKind::Flood => Some(vec![Workload::Flood]),
-        WorkloadKind::PingPong => {
+        kind @ (WorkloadKind::PingPong | WorkloadKind::Call) => {
             let timeout = levels.pick(|s| &s.timeout)?.value;
+            let of = |gap| match kind {
+                WorkloadKind::Call => Workload::Call { gap, timeout },
+                _ => Workload::PingPong { gap, timeout },
+            };
             let gaps = levels.pick(|s| &s.gap)?;
-            Some(
-                gaps.iter()
-                    .map(|gap| Workload::PingPong {
-                        gap: gap.value,
-                        timeout,
-                    })
-                    .collect(),
-            )
+            Some(gaps.iter().map(|gap| of(gap.value)).collect())
         }
         WorkloadKind::Stream => {
             let Some(rates) = levels.pick(|s| &s.rate) else {

@@ -354,6 +354,7 @@ fn expand(
         });
     }
 }
+            paired: capability::is_paired(&cell, on.adapter),
 
 fn refuse_explosion(
     matrices: &[(Matrix<'_>, Vec<&Configured<'_>>)],

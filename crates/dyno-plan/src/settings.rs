@@ -40,11 +40,13 @@ pub(crate) const CONDITIONS: &[&str] = &[
     "raw_samples",
 ];
 
+const CLOSED_LOOPS: &[WorkloadKind] = &[WorkloadKind::PingPong, WorkloadKind::Call];
+
 /// The keys that only some workloads have.
 const OF_WORKLOADS: &[(&str, &[WorkloadKind])] = &[
-    ("gap", &[WorkloadKind::PingPong]),
-    ("timeout", &[WorkloadKind::PingPong]),
-    ("round_trips", &[WorkloadKind::PingPong]),
+    ("gap", CLOSED_LOOPS),
+    ("timeout", CLOSED_LOOPS),
+    ("round_trips", CLOSED_LOOPS),
     ("rate", &[WorkloadKind::Stream]),
     ("arrivals", &[WorkloadKind::Stream]),
     ("group", &[WorkloadKind::Burst]),
@@ -200,9 +202,9 @@ impl<'a> Levels<'a> {
     /// The measured part. Within one level a count beats a time.
     pub(crate) fn window(&self, workload: WorkloadKind) -> Option<At<Extent>> {
         self.0.iter().find_map(|s| {
-            let count = match workload {
-                WorkloadKind::PingPong => &s.round_trips,
-                _ => &s.messages,
+            let count = match workload.is_closed_loop() {
+                true => &s.round_trips,
+                false => &s.messages,
             };
             extent(count, &s.window)
         })

@@ -326,9 +326,13 @@ fn check_workload(entry: &Entry, workload: Option<&At<WorkloadKind>>, problems: 
         .collect();
     let instead = match (entry.key.as_str(), workload.value) {
         ("messages", WorkloadKind::PingPong) => "write `round_trips` for a ping-pong",
+        ("messages", WorkloadKind::Call) => "write `round_trips` for a call",
         ("round_trips", _) => "write `messages` for one-way workloads",
         ("rate", WorkloadKind::PingPong) => {
             "the next ping waits for the last reply; `gap` sets the least time between two pings"
+        }
+        ("rate", WorkloadKind::Call) => {
+            "the next request waits for the last response; `gap` sets the least time between two requests"
         }
         ("rate", WorkloadKind::Burst) => "`group` and `period` set the load of a burst",
         _ => "remove it, or change the workload",

@@ -152,7 +152,7 @@ const RUN_AND_FACTORS: [(&str, RowText); 30] = [
         _ => String::new(),
     }),
     ("gap_ns", |r| match r.e.experiment.workload {
-        Workload::PingPong { gap, .. } => gap.0.to_string(),
+        Workload::PingPong { gap, .. } | Workload::Call { gap, .. } => gap.0.to_string(),
         _ => String::new(),
     }),
     ("payload_bytes", |r| {

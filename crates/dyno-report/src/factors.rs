@@ -32,7 +32,7 @@ const fn factor(
 
 /// Every factor, in the order of columns and headings.
 pub(crate) static FACTORS: [Factor; 10] = [
-    factor("workload", "", |e| e.workload.to_string()),
+    factor("workload", "", Experiment::exchange),
     factor("wait", "wait ", |e| e.wait.to_string()),
     factor("payload", "payload ", |e| e.payload.to_string()),
     factor("access", "access ", |e| e.access.to_string()),

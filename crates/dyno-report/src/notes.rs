@@ -145,6 +145,9 @@ pub(crate) fn legend(view: &View<'_>, stacked: bool, left_out: &[&str]) -> Vec<S
     if view.rows.iter().any(|e| e.is_loopback) {
         lines.push("(loopback): no second side takes part; what Dyno itself costs.".into());
     }
+    if view.rows.iter().any(|e| e.experiment.paired) {
+        lines.push("(pair): no request-response of its own: the call takes two channels.".into());
+    }
     if view.rows.iter().any(|e| e.is_base) {
         lines.push(format!("(base): {}.", base(&view.summary.run)));
     }
@@ -367,10 +370,8 @@ fn counts(e: &ExperimentSummary) -> Vec<Item> {
     .filter(|(n, _)| *n > 0)
     .map(|(n, what)| format!("{n} {what}"))
     .collect();
-    let paced = !matches!(
-        e.experiment.workload.kind(),
-        WorkloadKind::PingPong | WorkloadKind::Flood
-    );
+    let kind = e.experiment.workload.kind();
+    let paced = !kind.is_closed_loop() && kind != WorkloadKind::Flood;
     if paced && c.late as f64 > LATE_SHARE * c.offered as f64 {
         parts.push(format!("{} sent late", c.late));
     }

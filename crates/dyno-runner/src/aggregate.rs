@@ -55,7 +55,7 @@ fn delivering<'a>(
 /// Receivers that each message should reach.
 fn fan_out(experiment: &Experiment) -> u64 {
     match experiment.workload {
-        Workload::PingPong { .. } => 1,
+        Workload::PingPong { .. } | Workload::Call { .. } => 1,
         _ => u64::from(experiment.topology.receivers),
     }
 }

@@ -258,6 +258,7 @@ mod tests {
             floor: None,
             added: false,
             base: base.map(ExperimentId),
+            paired: false,
         }
     }
 

@@ -545,7 +545,9 @@ fn nominal(experiment: &Experiment) -> Duration {
             Duration::from(period).mul_f64(n as f64 / f64::from(messages.max(1)))
         }
         // The initiator itself stops at the deadline.
-        (Extent::Messages(_), Workload::PingPong { .. }) => Duration::from(experiment.deadline),
+        (Extent::Messages(_), Workload::PingPong { .. } | Workload::Call { .. }) => {
+            Duration::from(experiment.deadline)
+        }
         (Extent::Messages(_), Workload::Flood) => Duration::ZERO,
     };
     let longest = experiment.settle.map_or(Duration::ZERO, Duration::from);

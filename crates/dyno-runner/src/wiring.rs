@@ -1,7 +1,7 @@
 //! Who plays what, and which channels join them: an experiment's topology spelled out.
 
 use dyno_model::plan::Host;
-use dyno_model::protocol::{ChannelSpec, Endpoint, Participant, Role};
+use dyno_model::protocol::{Carries, ChannelSpec, Endpoint, Participant, Role};
 use dyno_model::{Experiment, Placement, Topology, Workload};
 
 /// Participants and channels of a trial.
@@ -22,7 +22,9 @@ pub(crate) fn wire(
     let Topology { senders, receivers } = experiment.topology;
     let (active, passive) = match (loopback, experiment.workload) {
         (true, _) => (Role::Loopback, None),
-        (false, Workload::PingPong { .. }) => (Role::Initiator, Some(Role::Echo)),
+        (false, Workload::PingPong { .. } | Workload::Call { .. }) => {
+            (Role::Initiator, Some(Role::Echo))
+        }
         (false, _) => (Role::Source, Some(Role::Sink)),
     };
     let mut participants = Vec::new();
@@ -64,6 +66,7 @@ pub(crate) fn wire(
             writer,
             writer_address: address(writer),
             readers,
+            carries: Default::default(),
         });
         Some(())
     };
@@ -81,10 +84,27 @@ pub(crate) fn wire(
             }
         }
     }
+    if matches!(experiment.workload, Workload::Call { .. }) && !experiment.paired {
+        join_calls(&mut channels, senders);
+    }
     Some(Wiring {
         participants,
         channels,
     })
+}
+
+/// Makes the channels of each caller name each other. There is one provider, so the channels of
+/// the requests come first, one for each caller, and those of the responses in the same order.
+fn join_calls(channels: &mut [ChannelSpec], callers: u16) {
+    let (there, back) = channels.split_at_mut(usize::from(callers));
+    for (requests, responses) in there.iter_mut().zip(back) {
+        requests.carries = Carries::Requests {
+            responses: responses.name.clone(),
+        };
+        responses.carries = Carries::Responses {
+            requests: requests.name.clone(),
+        };
+    }
 }
 
 fn participant(experiment: &Experiment, index: u16, role: Role) -> Participant {

@@ -1,11 +1,12 @@
-//! The echo: answers each ping with a pong of the same kind and sequence number.
+//! The echo: answers each ping with a pong of the same kind and sequence number. The provider of a
+//! `call` is an echo too: its pings are requests, its pongs responses.
 
 use super::places::Places;
 use super::sink::{Returned, all, on_threads};
 use super::{Played, in_window, probe_len, read_message};
 use crate::participant::{Failure, Job};
 use crate::shared::{Call, Phase, Shared, ThreadState};
-use dyno_adapter::{ChannelSpec, Error, Node, Receiver, Sender};
+use dyno_adapter::{Carries, ChannelSpec, Error, Node, Receiver, Sender};
 use dyno_measure::stamp::{self, Damage, Header, Kind, Tag};
 use dyno_model::protocol::Assignment;
 use dyno_model::record::FlowCounts;
@@ -139,13 +140,17 @@ fn by_callback(
                 answer: Answer::new(job, ping.id, pong.id),
                 error: None,
             },
+            matches!(pong.carries, Carries::Responses { .. }),
         ));
     }
-    // The senders go into the callbacks, so they are matched before there is a callback.
+    // The senders go into the callbacks, so they are matched before there is a callback. One of
+    // responses is not: it goes the way that the request came.
     loop {
         let matched = thread
             .inside(Call::Matched, || {
-                all(sides.iter_mut().map(|(_, s)| Ok(s.sender.matched()? >= 1)))
+                all(sides
+                    .iter_mut()
+                    .map(|(_, s, answers)| Ok(*answers || s.sender.matched()? >= 1)))
             })
             .map_err(job.in_call("matched"))?;
         match (matched, job.shared.phase()) {
@@ -156,7 +161,7 @@ fn by_callback(
     }
     let (returned, gone) = mpsc::channel();
     let mut subscriptions = Vec::new();
-    for (ping, side) in sides {
+    for (ping, side, _) in sides {
         let mut side = Returned(Some(side), returned.clone());
         let on_message = Box::new(move |bytes: &[u8]| {
             if let Some(side) = &mut side.0 {

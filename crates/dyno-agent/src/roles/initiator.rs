@@ -1,4 +1,5 @@
-//! The initiator: sends a ping, waits for the pong of every echo, and records the round trip.
+//! The initiator: sends a ping, waits for the pong of every echo, and records the round trip. The
+//! caller of a `call` is an initiator too: its pings are requests, its pongs responses.
 
 use super::places::Places;
 use super::sink::{Returned, all};
@@ -117,10 +118,12 @@ impl<'a> Initiator<'a> {
     fn exchange(&mut self) -> Result<(), Failure> {
         let shared = self.job.shared.clone();
         let experiment = &self.job.assignment.experiment;
-        let Workload::PingPong { gap, timeout } = experiment.workload else {
+        let (Workload::PingPong { gap, timeout } | Workload::Call { gap, timeout }) =
+            experiment.workload
+        else {
             return Err(self
                 .job
-                .failure("prepare", "an initiator plays ping-pong only"));
+                .failure("prepare", "an initiator plays ping-pong and call only"));
         };
         let clock = shared.clock;
         let go_on = || shared.phase() < Phase::Drain;

@@ -92,9 +92,10 @@ fn expected_messages(experiment: &Experiment) -> u64 {
         (Extent::Duration(d), Workload::Burst { messages, period }) => {
             u64::from(messages) * (d.0 / period.0.max(1) + 2)
         }
-        (Extent::Duration(d), Workload::Flood | Workload::PingPong { .. }) => {
-            (seconds(d) * 5e6) as u64 + 64
-        }
+        (
+            Extent::Duration(d),
+            Workload::Flood | Workload::PingPong { .. } | Workload::Call { .. },
+        ) => (seconds(d) * 5e6) as u64 + 64,
     }
 }
 

@@ -57,7 +57,9 @@ impl Due {
         let schedule = match job.assignment.experiment.workload {
             Workload::Stream { rate, arrivals } => Schedule::stream(rate, arrivals, start, seed),
             Workload::Burst { messages, period } => Schedule::burst(messages, period, start),
-            Workload::Flood | Workload::PingPong { .. } => return Due::Now(clock),
+            Workload::Flood | Workload::PingPong { .. } | Workload::Call { .. } => {
+                return Due::Now(clock);
+            }
         };
         Due::Scheduled(schedule, Pacer::new(clock))
     }

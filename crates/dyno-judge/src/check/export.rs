@@ -92,7 +92,7 @@ impl CheckReport {
                 r.status.as_str().to_owned(),
                 e.name.clone(),
                 e.stack.clone(),
-                e.workload.to_string(),
+                e.exchange(),
                 e.payload.bytes().to_string(),
                 e.wait.to_string(),
                 r.limit.required(),

@@ -77,9 +77,9 @@ impl Measure {
 
     /// Whether workloads of that kind have it.
     pub(crate) fn applies_to(self, kind: WorkloadKind) -> bool {
-        use WorkloadKind::{Burst, Flood, PingPong, Stream};
+        use WorkloadKind::{Burst, Flood, Stream};
         match self {
-            Measure::Latency(Metric::Rtt, _) => kind == PingPong,
+            Measure::Latency(Metric::Rtt, _) => kind.is_closed_loop(),
             Measure::Latency(Metric::Response | Metric::Lateness, _) => {
                 matches!(kind, Stream | Burst)
             }

@@ -190,7 +190,7 @@ impl Comparison {
             e.name.clone(),
             cell.base.stack.clone(),
             e.stack.clone(),
-            e.workload.to_string(),
+            e.exchange(),
             e.payload.bytes().to_string(),
             e.wait.to_string(),
             e.access.to_string(),

@@ -59,7 +59,7 @@ pub(super) fn match_cells<'a>(
         let factors = Factors::of(e);
         let found = rest
             .iter()
-            .position(|x| x.stack == stack && Factors::of(x) == factors);
+            .position(|x| x.stack == stack && Factors::of(x).ask_the_same(&factors));
         match found {
             Some(i) => pairs.push((rest.remove(i), e)),
             None => left_out.push(one_sided(e, ["new run", "base"], base, &stack)),

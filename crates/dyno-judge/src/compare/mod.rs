@@ -578,7 +578,7 @@ fn pair_label(base: &Experiment, new: &Experiment) -> String {
             "{} → {}: {}",
             base.stack,
             new.stack,
-            Factors::of(new).text()
+            Factors::between(base, new).text()
         ),
     }
 }

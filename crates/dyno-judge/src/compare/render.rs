@@ -145,7 +145,7 @@ impl Comparison {
 
     /// The factors that all cells share, where they do.
     fn common(&self) -> Option<Factors> {
-        let mut all = self.cells.iter().map(|c| Factors::of(&c.new));
+        let mut all = self.cells.iter().map(|c| Factors::between(&c.base, &c.new));
         let first = all.next()?;
         all.all(|f| f == first).then_some(first)
     }
@@ -158,7 +158,10 @@ impl Comparison {
         let mark = if cell.is_floor { " (floor)" } else { "" };
         match common {
             true => format!("{stack}{mark}"),
-            false => format!("{stack}{mark}: {}", Factors::of(&cell.new).text()),
+            false => format!(
+                "{stack}{mark}: {}",
+                Factors::between(&cell.base, &cell.new).text()
+            ),
         }
     }
 

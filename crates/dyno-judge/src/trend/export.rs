@@ -151,7 +151,7 @@ impl Trend {
                     s.suite.clone(),
                     e.name.clone(),
                     e.stack.clone(),
-                    e.workload.to_string(),
+                    e.exchange(),
                     e.payload.bytes().to_string(),
                     e.wait.to_string(),
                     s.metric.to_string(),

@@ -130,6 +130,8 @@ impl Builder {
             options: BTreeMap::new(),
             floor: name.starts_with("floor"),
             loopback: false,
+            daemons: Vec::new(),
+            install: None,
         };
         self.plan().stacks.entry(name.into()).or_insert(stack)
     }
@@ -168,6 +170,7 @@ impl Builder {
             floor: None,
             added: false,
             base: None,
+            paired: false,
         };
         change(&mut experiment);
         self.plan().experiments.push(experiment);

@@ -21,6 +21,7 @@ pub(super) struct Experiment<'a> {
     stack: &'a str,
     testbed: &'a str,
     workload: &'static str,
+    paired: bool,
     load: Load,
     payload_bytes: usize,
     wait: &'static str,
@@ -84,7 +85,7 @@ struct Load {
 impl From<&Workload> for Load {
     fn from(workload: &Workload) -> Load {
         match *workload {
-            Workload::PingPong { gap, timeout } => Load {
+            Workload::PingPong { gap, timeout } | Workload::Call { gap, timeout } => Load {
                 gap_ns: Some(gap.0),
                 timeout_ns: Some(timeout.0),
                 ..Load::default()
@@ -357,6 +358,7 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
         disturbances: remarks(&e.disturbances),
         failures: e.failures.iter().map(Into::into).collect(),
         headline: e.headline().as_str(),
+        paired: x.paired,
         metrics: e.metrics.iter().map(metric).collect(),
         floor: e.floor.as_ref().map(|f| Floor {
             id: f.id.0,

@@ -208,6 +208,7 @@ impl Builder {
             base: None,
         };
         change(&mut experiment);
+            paired: false,
         self.plan().experiments.push(experiment);
         id
     }

@@ -371,7 +371,14 @@ fn describe(plan: &Plan) -> String {
         };
         lines.push(format!(
             "  {:<12} {:<14} {}  {}  {}  {}  {}  {}{added}",
-            e.name, e.stack, e.workload, e.payload, e.wait, e.access, e.placement, e.topology
+            e.name,
+            e.stack,
+            e.exchange(),
+            e.payload,
+            e.wait,
+            e.access,
+            e.placement,
+            e.topology
         ));
     }
     for r in &plan.refused {
