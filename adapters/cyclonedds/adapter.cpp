@@ -1,0 +1,184 @@
+// Eclipse Cyclone DDS: one topic per channel, named as the channel, with one writer.
+//
+// Types. A message is a sequence of octets, or with `type = "array"` the front of a fixed array
+// (octets.idl). The sender's and the receiver's sample are allocated once; the library serialises
+// and deserialises between them and its own buffers, there is no other copy. It lends memory only
+// with its shared memory (iceoryx 1 and its daemon), which this adapter does not switch on.
+//
+// Waits. Spinning is dds_take in a loop, blocking dds_take and then a waitset on the reader's
+// DATA_AVAILABLE, a callback the reader's data_available listener, which takes all there is. The
+// library calls listeners on its receive thread; between participants of one process there is no
+// network and no such thread: there dds_write itself delivers, and calls the listener.
+//
+// Sending. A reliable writer whose cache is full of what was not acknowledged waits, for
+// `max_blocking_ms` at most; the library's statistics say whether it did. A receiver that was
+// killed holds it up until its lease ends. The library cuts messages up, the adapter does not.
+//
+// Discovery. See domain.hpp. The library's configuration is made of the stack's options only:
+// CYCLONEDDS_URI is not looked at.
+//
+// Cleaning. UDP sockets and threads are all that there is; nothing outlives the process.
+#include "ends.hpp"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+using dyno::guarded;
+using dyno::Options;
+
+namespace {
+
+constexpr const char *TYPES[] = {"sequence", "array", nullptr};
+
+constexpr dyno_option_spec OPTIONS[] = {
+    {"reliable", DYNO_OPTION_BOOL, 0, nullptr, "true",
+     "true: what is lost is sent again, a full writer waits; false: best effort"},
+    {"history", DYNO_OPTION_INT, 0, nullptr, "0",
+     "messages that writer and reader keep, the oldest goes first; 0: all (reliable stacks lose none)"},
+    {"type", DYNO_OPTION_ONE_OF, 0, TYPES, "sequence",
+     "sequence: variable length; array: the whole of the smallest array of 64 B, 128 B ... 4 MiB that "
+     "holds the channel's largest message travels, with the message's length"},
+    {"max_blocking_ms", DYNO_OPTION_INT, 0, nullptr, "100",
+     "how long a reliable writer waits for room before it refuses, in ms; 100 is the library's own"},
+    {"lease_ms", DYNO_OPTION_INT, 0, nullptr, nullptr,
+     "after how long a silent process counts as gone, in ms; the library's own: 10000"},
+    {"message_bytes", DYNO_OPTION_INT, 0, nullptr, nullptr,
+     "the largest UDP payload, in bytes; the library's own: 14720"},
+    {"fragment_bytes", DYNO_OPTION_INT, 0, nullptr, nullptr,
+     "larger messages are cut into fragments of this size, in bytes, below 65536; the library's own: 1344"},
+    {"receive_buffer_bytes", DYNO_OPTION_INT, 0, nullptr, nullptr,
+     "asked of the system for each socket, in bytes, net.core.rmem_max permitting; the library's own: 1 MiB"},
+    {"writer_cache_bytes", DYNO_OPTION_INT, 0, nullptr, nullptr,
+     "a reliable writer waits with more than this not acknowledged, in bytes; the library's own: 500 kB"},
+    {"peers", DYNO_OPTION_TEXT, 0, nullptr, "",
+     "addresses that discovery asks, separated by commas; empty: multicast, at a loopback address that address"},
+};
+
+// What follows ".so." in the name of the file that the library was loaded from: it has no call that
+// says its version, and the header's is not necessarily that of the loaded one.
+std::string loaded_version() {
+    Dl_info info;
+    if (!dladdr(reinterpret_cast<const void *>(&dds_create_participant), &info) || !info.dli_fname) {
+        return "unknown";
+    }
+    char *real = realpath(info.dli_fname, nullptr);
+    const std::string file = real ? real : info.dli_fname;
+    free(real);
+    const size_t at = file.rfind(".so.");
+    return at == std::string::npos ? "unknown (" + file + ")" : file.substr(at + 4);
+}
+
+const dyno_description *describe() {
+    static const std::string version = loaded_version();
+    static const dyno_description description = [] {
+        dyno_description d = {};
+        d.name = "cyclonedds";
+        d.version = version.c_str();
+        d.summary = "Eclipse Cyclone DDS: topics over UDP (RTPS), delivered directly within one process. The version is "
+                    "that of the loaded file's name.";
+        d.option_count = sizeof OPTIONS / sizeof OPTIONS[0];
+        d.options = OPTIONS;
+        // The library's sequences have 32-bit lengths; the fragments' headers and the like come on top.
+        d.max_message = UINT64_C(1) << 30;
+        return d;
+    }();
+    return &description;
+}
+
+dyno_status open_node(const dyno_context *context, dyno_node **node) {
+    return guarded("open", [&] {
+        *node = new dyno_node(*context);
+        return DYNO_OK;
+    });
+}
+
+void close_node(dyno_node *node) { delete node; }
+
+dyno_status open_sender(dyno_node *node, const dyno_channel *channel, dyno_sender **sender) {
+    return guarded("sender_open", [&] {
+        *sender = new dyno_sender(*node, *channel);
+        return DYNO_OK;
+    });
+}
+
+void close_sender(dyno_sender *sender) { delete sender; }
+
+dyno_status matched_sender(dyno_sender *sender, uint32_t *receivers) {
+    return guarded("sender_matched", [&] {
+        *receivers = sender->matched();
+        return DYNO_OK;
+    });
+}
+
+dyno_status loan(dyno_sender *sender, size_t, void **buffer) {
+    *buffer = sender->room();
+    return DYNO_OK;
+}
+
+dyno_status send(dyno_sender *sender, void *, size_t length) {
+    return guarded("send", [&] { return sender->send(length); });
+}
+
+dyno_status open_receiver(dyno_node *node, const dyno_channel *channel, int32_t wait, dyno_receiver **receiver) {
+    return guarded("receiver_open", [&] {
+        *receiver = new dyno_receiver(*node, *channel, wait == DYNO_WAIT_BLOCK);
+        return DYNO_OK;
+    });
+}
+
+void close_receiver(dyno_receiver *receiver) { delete receiver; }
+
+dyno_status matched_receiver(dyno_receiver *receiver, uint32_t *matched) {
+    return guarded("receiver_matched", [&] {
+        *matched = receiver->matched();
+        return DYNO_OK;
+    });
+}
+
+dyno_status take(dyno_receiver *receiver, dyno_on_message on_message, void *user) {
+    return guarded("take", [&] { return receiver->take(on_message, user); });
+}
+
+dyno_status subscribe(dyno_node *node, const dyno_channel *channel, dyno_on_message on_message, void *user,
+                      dyno_subscription **subscription) {
+    return guarded("subscribe", [&] {
+        *subscription = new dyno_subscription(*node, *channel, on_message, user);
+        return DYNO_OK;
+    });
+}
+
+void close_subscription(dyno_subscription *subscription) { delete subscription; }
+
+dyno_status matched_subscription(dyno_subscription *subscription, uint32_t *matched) {
+    return guarded("subscription_matched", [&] {
+        *matched = subscription->matched();
+        return DYNO_OK;
+    });
+}
+
+constexpr dyno_adapter_ops OPS = {
+    DYNO_ABI_VERSION,
+    sizeof(dyno_adapter_ops),
+    DYNO_CAN_SPIN | DYNO_CAN_BLOCK | DYNO_CAN_CALLBACK | DYNO_CAN_RELIABLE | DYNO_CAN_BEST_EFFORT | DYNO_CAN_THREAD |
+        DYNO_CAN_PROCESS | DYNO_CAN_HOST,
+    describe,
+    dyno::last_error_text,
+    open_node,
+    close_node,
+    open_sender,
+    close_sender,
+    matched_sender,
+    loan,
+    send,
+    open_receiver,
+    close_receiver,
+    matched_receiver,
+    take,
+    subscribe,
+    close_subscription,
+    matched_subscription,
+};
+
+} // namespace
+
+const dyno_adapter_ops *dyno_adapter(void) { return &OPS; }
