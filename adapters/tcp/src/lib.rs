@@ -3,14 +3,17 @@
 //!
 //! A message is one frame: one `send`, and one `recv` for as much as has come. Nagle's algorithm
 //! is off unless option `nodelay = false` asks for it.
+//!
+//! A call is one connection, which the caller makes: requests go one way and responses the other.
 
 mod connect;
 
 use connect::TcpDial;
 use dyno_adapter::{
-    Adapter, AdapterDescription, Capabilities, ChannelSpec, Endpoint, Error, Node, NodeContext,
-    OptionKind, OptionSpec, OptionValue, Placement, Receiver, Result, Sender, Wait,
+    Adapter, AdapterDescription, Capabilities, Carries, ChannelSpec, Endpoint, Error, Node,
+    NodeContext, OptionKind, OptionSpec, OptionValue, Placement, Receiver, Result, Sender, Wait,
 };
+use dyno_wire::call::{Calls, Joint, Making, Taking};
 use dyno_wire::fd::{Buffers, Listener, kernel_release};
 use dyno_wire::link::own_endpoint;
 use dyno_wire::stream::{StreamReceiver, StreamSender};
@@ -29,14 +32,15 @@ impl Adapter for Tcp {
             name: "tcp".into(),
             version: kernel_release(),
             summary: "TCP of the kernel, one connection to each reader; a message is one frame \
-                      with a 4-byte length, and is sent once for each reader."
+                      with a 4-byte length, and is sent once for each reader. A call has one \
+                      connection for both directions."
                 .into(),
             capabilities: Capabilities {
                 loan: false,
                 waits: vec![Wait::Block, Wait::Spin],
                 reliable: true,
                 best_effort: false,
-                request_response: false,
+                request_response: true,
                 placements: vec![Placement::Thread, Placement::Process, Placement::Host],
                 max_message: None,
                 fragments_above: None,
@@ -67,6 +71,7 @@ impl Adapter for Tcp {
         Ok(Box::new(TcpNode {
             context: context.clone(),
             settings,
+            calls: Calls::default(),
         }))
     }
 }
@@ -80,6 +85,7 @@ struct Settings {
 struct TcpNode {
     context: NodeContext,
     settings: Settings,
+    calls: Calls<Joint>,
 }
 
 fn address(endpoint: &Endpoint) -> Result<SocketAddr> {
@@ -94,14 +100,28 @@ fn address(endpoint: &Endpoint) -> Result<SocketAddr> {
 
 impl Node for TcpNode {
     fn sender(&mut self, channel: &ChannelSpec) -> Result<Box<dyn Sender>> {
-        let dial = |reader| Ok(TcpDial::new(address(reader)?, self.settings));
+        let joint = self.calls.shared(channel, || Ok(Joint::default()))?;
+        if let (Carries::Responses { .. }, Some(joint)) = (&channel.carries, &joint) {
+            let back = Taking::new(joint.clone(), Wait::Spin);
+            return Ok(Box::new(StreamSender::new(channel, vec![back])));
+        }
+        let dial = |reader| {
+            let dial = TcpDial::new(address(reader)?, self.settings);
+            Ok(Making::new(dial, joint.clone()))
+        };
         let dials = channel.readers.iter().map(dial).collect::<Result<_>>()?;
         Ok(Box::new(StreamSender::new(channel, dials)))
     }
 
     fn receiver(&mut self, channel: &ChannelSpec, wait: Wait) -> Result<Box<dyn Receiver>> {
+        let joint = self.calls.shared(channel, || Ok(Joint::default()))?;
+        if let (Carries::Responses { .. }, Some(joint)) = (&channel.carries, &joint) {
+            let back = Taking::new(joint.clone(), wait);
+            return Ok(Box::new(StreamReceiver::new(channel, back, wait)));
+        }
         let address = address(own_endpoint(&self.context, channel)?)?;
         let listener = Listener::new(connect::bound(address, self.settings)?, wait, None)?;
-        Ok(Box::new(StreamReceiver::new(channel, listener, wait)))
+        let accept = Making::new(listener, joint);
+        Ok(Box::new(StreamReceiver::new(channel, accept, wait)))
     }
 }

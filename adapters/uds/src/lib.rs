@@ -10,19 +10,24 @@
 //! The kernel counts what is under way against the *send* buffer of such sockets; their receive
 //! buffer has no meaning (unix(7)), so there is no option for it. Of datagrams, it also lets no
 //! more than `net.unix.max_dgram_qlen` wait for a receiver.
+//!
+//! A call has one socket on each side for both directions: one connection, which the caller makes, or
+//! with `dgram` one bound socket each, connected to the other.
 
 mod socket;
 
 use dyno_adapter::{
-    Adapter, AdapterDescription, Capabilities, ChannelSpec, Endpoint, Error, Node, NodeContext,
-    OptionKind, OptionSpec, OptionValue, Placement, Receiver, Result, Sender, Wait,
+    Adapter, AdapterDescription, Capabilities, Carries, ChannelSpec, Endpoint, Error, Node,
+    NodeContext, OptionKind, OptionSpec, OptionValue, Placement, Receiver, Result, Sender, Wait,
 };
+use dyno_wire::call::{Calls, Joint, Making, Taking};
 use dyno_wire::datagram::{self, DatagramReceiver, DatagramSender};
 use dyno_wire::fd::{Buffers, Listener, ScratchFile, int_option, kernel_release, positive};
-use dyno_wire::link::own_endpoint;
+use dyno_wire::link::{Accept, own_endpoint};
 use dyno_wire::stream::{StreamReceiver, StreamSender};
-use socket::{DatagramAccept, UnixDial};
+use socket::{Bound, DatagramAccept, UnixDial};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Bytes of the largest datagram or packet, unless option `fragment` says otherwise. Three of them
 /// fit into the usual send buffer of 212,992 bytes, so that sender and receiver work at once; one
@@ -45,14 +50,15 @@ impl Adapter for Uds {
                       sent once for each. Type stream: a message is one frame with a 4-byte \
                       length, never cut. Types dgram and seqpacket: a message is one datagram; \
                       if the channel's largest is above 64 KiB (option fragment), messages are \
-                      cut into fragments with a 12-byte header."
+                      cut into fragments with a 12-byte header. A call has one socket on each \
+                      side for both directions."
                 .into(),
             capabilities: Capabilities {
                 loan: false,
                 waits: vec![Wait::Block, Wait::Spin],
                 reliable: true,
                 best_effort: false,
-                request_response: false,
+                request_response: true,
                 placements: vec![Placement::Thread, Placement::Process],
                 max_message: None,
                 fragments_above: Some(FRAGMENT as u64),
@@ -91,6 +97,8 @@ impl Adapter for Uds {
         Ok(Box::new(UdsNode {
             context: context.clone(),
             settings,
+            calls: Calls::default(),
+            datagrams: Calls::default(),
         }))
     }
 }
@@ -132,49 +140,131 @@ struct Settings {
 struct UdsNode {
     context: NodeContext,
     settings: Settings,
+    /// The connections of calls.
+    calls: Calls<Joint>,
+    /// Their sockets, where there are no connections.
+    datagrams: Calls<Bound>,
 }
 
 impl UdsNode {
-    fn path(&self, channel: &ChannelSpec, reader: &Endpoint) -> PathBuf {
-        self.context
-            .scratch
-            .join(format!("{}.{}.sock", channel.name, reader.participant))
+    fn path(&self, channel: &str, participant: u16) -> PathBuf {
+        let name = format!("{channel}.{participant}.sock");
+        self.context.scratch.join(name)
+    }
+
+    /// How a sender reaches `reader`; `largest` as for [`UnixDial::new`].
+    fn dial(
+        &self,
+        channel: &ChannelSpec,
+        reader: &Endpoint,
+        largest: Option<usize>,
+    ) -> Result<UnixDial> {
+        let path = self.path(&channel.name, reader.participant);
+        UnixDial::new(path, self.settings, largest)
+    }
+
+    /// The socket on which this participant both sends and receives the datagrams of a call;
+    /// `channel` is the direction that it receives.
+    fn bound(&mut self, of: &ChannelSpec, receives: &str) -> Result<Option<Arc<Bound>>> {
+        let path = self.path(receives, self.context.participant);
+        let settings = self.settings;
+        self.datagrams.shared(of, || Bound::new(path, settings))
+    }
+}
+
+/// The other direction of the call that `channel` is one of; its own name where it is none.
+fn partner(channel: &ChannelSpec) -> &str {
+    match &channel.carries {
+        Carries::Messages => &channel.name,
+        Carries::Requests { responses } => responses,
+        Carries::Responses { requests } => requests,
     }
 }
 
 impl Node for UdsNode {
     fn sender(&mut self, channel: &ChannelSpec) -> Result<Box<dyn Sender>> {
         let Settings { kind, fragment, .. } = self.settings;
-        if kind == Kind::Stream {
-            let dial = |reader| UnixDial::new(self.path(channel, reader), self.settings, None);
-            let dials = channel.readers.iter().map(dial).collect::<Result<_>>()?;
-            return Ok(Box::new(StreamSender::new(channel, dials)));
+        if kind == Kind::Datagram && channel.carries != Carries::Messages {
+            return self.datagram_call(channel);
         }
-        let layout = datagram::layout(channel, fragment)?;
-        let largest = Some(layout.datagram());
-        let dial = |reader| UnixDial::new(self.path(channel, reader), self.settings, largest);
+        let layout = match kind {
+            Kind::Stream => None,
+            Kind::SeqPacket | Kind::Datagram => Some(datagram::layout(channel, fragment)?),
+        };
+        let joint = self.calls.shared(channel, || Ok(Joint::default()))?;
+        if let (Carries::Responses { .. }, Some(joint)) = (&channel.carries, &joint) {
+            let back = vec![Taking::new(joint.clone(), Wait::Spin)];
+            return Ok(match layout {
+                None => Box::new(StreamSender::new(channel, back)),
+                Some(layout) => Box::new(DatagramSender::new(channel, layout, back)),
+            });
+        }
+        let largest = layout.as_ref().map(|l| l.datagram());
+        let dial = |reader| {
+            let dial = self.dial(channel, reader, largest)?;
+            Ok(Making::new(dial, joint.clone()))
+        };
         let dials = channel.readers.iter().map(dial).collect::<Result<_>>()?;
-        Ok(Box::new(DatagramSender::new(channel, layout, dials)))
+        Ok(match layout {
+            None => Box::new(StreamSender::new(channel, dials)),
+            Some(layout) => Box::new(DatagramSender::new(channel, layout, dials)),
+        })
     }
 
     fn receiver(&mut self, channel: &ChannelSpec, wait: Wait) -> Result<Box<dyn Receiver>> {
         let Settings { kind, fragment, .. } = self.settings;
-        let file = ScratchFile::new(self.path(channel, own_endpoint(&self.context, channel)?));
-        let fd = socket::bound(file.path(), self.settings)?;
-        if kind == Kind::Stream {
-            let accept = Listener::new(fd, wait, Some(file))?;
-            return Ok(Box::new(StreamReceiver::new(channel, accept, wait)));
-        }
-        let layout = datagram::layout(channel, fragment)?;
-        if kind == Kind::SeqPacket {
-            let accept = Listener::new(fd, wait, Some(file))?;
+        let own = own_endpoint(&self.context, channel)?.participant;
+        if kind == Kind::Datagram {
+            let layout = datagram::layout(channel, fragment)?;
+            let bound = match self.bound(channel, &channel.name)? {
+                Some(bound) => bound,
+                None => Arc::new(Bound::new(self.path(&channel.name, own), self.settings)?),
+            };
+            let accept = DatagramAccept::new(bound, wait)?;
             return Ok(Box::new(DatagramReceiver::new(
                 channel, layout, accept, wait,
             )));
         }
-        let accept = DatagramAccept::new(fd, wait, file);
+        let joint = self.calls.shared(channel, || Ok(Joint::default()))?;
+        if let (Carries::Responses { .. }, Some(joint)) = (&channel.carries, &joint) {
+            let back = Taking::new(joint.clone(), wait);
+            return self.connected(channel, back, wait);
+        }
+        let file = ScratchFile::new(self.path(&channel.name, own));
+        let fd = socket::bound(file.path(), self.settings)?;
+        let listener = Listener::new(fd, wait, Some(file))?;
+        self.connected(channel, Making::new(listener, joint), wait)
+    }
+}
+
+impl UdsNode {
+    /// A receiver of messages that come over a connection.
+    fn connected(
+        &self,
+        channel: &ChannelSpec,
+        accept: impl Accept + 'static,
+        wait: Wait,
+    ) -> Result<Box<dyn Receiver>> {
+        if self.settings.kind == Kind::Stream {
+            return Ok(Box::new(StreamReceiver::new(channel, accept, wait)));
+        }
+        let layout = datagram::layout(channel, self.settings.fragment)?;
         Ok(Box::new(DatagramReceiver::new(
             channel, layout, accept, wait,
         )))
+    }
+
+    /// A sender of one direction of a call by datagrams: it sends from the socket that receives the
+    /// other direction.
+    fn datagram_call(&mut self, channel: &ChannelSpec) -> Result<Box<dyn Sender>> {
+        let layout = datagram::layout(channel, self.settings.fragment)?;
+        let mut dials = Vec::new();
+        if let Some(bound) = self.bound(channel, partner(channel))? {
+            for reader in &channel.readers {
+                let dial = self.dial(channel, reader, Some(layout.datagram()))?;
+                dials.push(dial.from(&bound)?);
+            }
+        }
+        Ok(Box::new(DatagramSender::new(channel, layout, dials)))
     }
 }

@@ -2,13 +2,14 @@
 
 use crate::{Kind, Settings};
 use dyno_adapter::{Error, Result, Wait};
-use dyno_wire::fd::{ScratchFile, SocketInlet, SocketOutlet, with_unix_address};
+use dyno_wire::fd::{ScratchFile, SocketInlet, SocketOutlet, duplicate, with_unix_address};
 use dyno_wire::link::{Accept, Dial};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 use rustix::net::{SendFlags, bind, connect, send, socket_with};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What the kernel takes off the send buffer before it compares a datagram with it (see
@@ -31,6 +32,22 @@ pub(crate) fn bound(path: &Path, settings: Settings) -> Result<OwnedFd> {
     with_unix_address(path, |address| bind(&fd, address))
         .map_err(|e| Error::system(format!("bind {}", path.display()), e))?;
     Ok(fd)
+}
+
+/// A bound socket and its file.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    fd: OwnedFd,
+    _file: ScratchFile,
+}
+
+impl Bound {
+    /// A socket bound to `path`, with room as the stack asks for.
+    pub(crate) fn new(path: PathBuf, settings: Settings) -> Result<Self> {
+        let file = ScratchFile::new(path);
+        let fd = bound(file.path(), settings)?;
+        Ok(Bound { fd, _file: file })
+    }
 }
 
 /// Refuses datagrams that the kernel would.
@@ -57,6 +74,7 @@ pub(crate) struct UnixDial {
     kind: Kind,
     /// Taken by the outlet.
     fd: Option<OwnedFd>,
+    settings: Settings,
 }
 
 impl UnixDial {
@@ -72,7 +90,15 @@ impl UnixDial {
             path,
             kind: settings.kind,
             fd: Some(fd),
+            settings,
         })
+    }
+
+    /// The same from a socket that also receives. It is there as long as its receiver.
+    pub(crate) fn from(mut self, bound: &Bound) -> Result<Self> {
+        self.settings.buffers.apply(&bound.fd)?;
+        self.fd = Some(duplicate(&bound.fd)?);
+        Ok(self)
     }
 }
 
@@ -104,16 +130,16 @@ pub(crate) struct DatagramAccept {
     /// Taken by the inlet.
     fd: Option<OwnedFd>,
     wait: Wait,
-    _file: ScratchFile,
+    _bound: Arc<Bound>,
 }
 
 impl DatagramAccept {
-    pub(crate) fn new(fd: OwnedFd, wait: Wait, file: ScratchFile) -> Self {
-        DatagramAccept {
-            fd: Some(fd),
+    pub(crate) fn new(bound: Arc<Bound>, wait: Wait) -> Result<Self> {
+        Ok(DatagramAccept {
+            fd: Some(duplicate(&bound.fd)?),
             wait,
-            _file: file,
-        }
+            _bound: bound,
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is particular to Unix domain sockets; the rest is in the conformance suite.
 
-use dyno_adapter::{Error, Sent, Wait};
+use dyno_adapter::{Carries, Error, Sent, Wait};
 use dyno_adapter_uds::adapter;
 use dyno_wire::testing::{Rig, exchange, message, send, take, until};
 use std::time::Duration;
@@ -172,5 +172,56 @@ fn a_path_longer_than_an_address_may_be_is_no_obstacle() {
         assert_eq!(take(receiver.as_mut()).unwrap(), [3]);
         drop(receiver);
         assert_eq!(std::fs::read_dir(rig.scratch()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn a_call_has_one_socket_on_each_side() {
+    for (kind, bound) in [("stream", 1), ("seqpacket", 1), ("dgram", 2)] {
+        let rig = rig(kind);
+        let (mut requests, mut responses) = (rig.channel(100_000, 1), rig.channel(300_000, 1));
+        (responses.writer, responses.readers[0].participant) = (1, 0);
+        requests.carries = Carries::Requests {
+            responses: responses.name.clone(),
+        };
+        responses.carries = Carries::Responses {
+            requests: requests.name.clone(),
+        };
+        let open = |participant| adapter().open(&rig.context(participant)).unwrap();
+        let (mut caller, mut provider) = (open(0), open(1));
+        let mut call = caller.sender(&requests).unwrap();
+        let mut answered = caller.receiver(&responses, Wait::Block).unwrap();
+        let mut called = provider.receiver(&requests, Wait::Block).unwrap();
+        let mut answer = provider.sender(&responses).unwrap();
+        until(|| {
+            let there = call.matched().unwrap() + answer.matched().unwrap() == 2;
+            there & called.matched().unwrap() & answered.matched().unwrap()
+        });
+        let files = std::fs::read_dir(rig.scratch()).unwrap().count();
+        assert_eq!(files, bound, "{kind}");
+        for len in [8, 100_000] {
+            send(call.as_mut(), &message(len, len)).unwrap();
+            assert_eq!(take(called.as_mut()).unwrap(), message(len, len), "{kind}");
+            send(answer.as_mut(), &message(1, len)).unwrap();
+            assert_eq!(take(answered.as_mut()).unwrap(), message(1, len), "{kind}");
+        }
+        // With both ends of the caller gone nothing of it is left to hear from.
+        drop((call, answered, caller));
+        match kind {
+            "dgram" => {
+                let end = send(answer.as_mut(), &[1]);
+                assert!(
+                    matches!(end, Err(Error::PeerGone { .. })),
+                    "{kind}: {end:?}"
+                );
+            }
+            _ => {
+                let end = take(called.as_mut());
+                assert!(
+                    matches!(end, Err(Error::PeerGone { .. })),
+                    "{kind}: {end:?}"
+                );
+            }
+        }
     }
 }

@@ -208,6 +208,12 @@ fn set_buffer(
     }
 }
 
+/// A second descriptor of the same socket; that lives until both are closed.
+pub fn duplicate(fd: &OwnedFd) -> Result<OwnedFd> {
+    fd.try_clone()
+        .map_err(|e| Error::system("fcntl F_DUPFD_CLOEXEC", e))
+}
+
 /// A socket's sending end.
 #[derive(Debug)]
 pub struct SocketOutlet(OwnedFd);
@@ -218,6 +224,11 @@ impl SocketOutlet {
         sockopt::set_socket_timeout(&fd, Timeout::Send, Some(PATIENCE))
             .map_err(|e| Error::system("setsockopt SO_SNDTIMEO", e))?;
         Ok(SocketOutlet(fd))
+    }
+
+    /// A second descriptor of the socket, for the other direction.
+    pub(crate) fn share(&self) -> Result<OwnedFd> {
+        duplicate(&self.0)
     }
 }
 
@@ -251,6 +262,11 @@ impl<const CONNECTED: bool> SocketInlet<CONNECTED> {
             Wait::Spin | Wait::Callback => RecvFlags::DONTWAIT,
         };
         Ok(SocketInlet { fd, flags })
+    }
+
+    /// A second descriptor of the socket, for the other direction.
+    pub(crate) fn share(&self) -> Result<OwnedFd> {
+        duplicate(&self.fd)
     }
 }
 

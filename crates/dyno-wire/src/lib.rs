@@ -7,6 +7,7 @@
 //! | [`fragment`] | messages cut into datagrams and put together again (pure) |
 //! | [`link`](mod@link) | what an adapter implements for its mechanism: reach a reader, hand over bytes, take bytes |
 //! | [`stream`], [`datagram`] | the `Sender` and `Receiver` of an adapter, made from a link |
+//! | [`call`] | both directions of a call over one socket |
 //! | [`fd`] | descriptors and sockets: buffers, time limits, peers that hang up |
 //! | [`presence`] | whether a process still lives, for mechanisms that do not tell |
 //!
@@ -15,6 +16,7 @@
 //! A message has at least one byte. Where there are no connections, an empty datagram is a greeting:
 //! it tells a receiver that its sender exists, and is never shown as a message.
 
+pub mod call;
 pub mod datagram;
 pub mod fd;
 pub mod fragment;

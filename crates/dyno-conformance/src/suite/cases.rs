@@ -1,7 +1,7 @@
 //! The cases by name: what each asks for, and which adapters it concerns.
 
 use super::rig::Rig;
-use super::{description, exchange, lifetime, process};
+use super::{call, description, exchange, lifetime, process};
 use dyno_adapter::{Capabilities, Placement, Wait};
 
 /// One behaviour that adapters must have.
@@ -42,6 +42,15 @@ pub enum Case {
     SenderSurvivesAKilledReceiver,
     /// A receiver whose sender's process is killed gets an error or no message, but does not hang.
     ReceiverSurvivesAKilledSender,
+    /// Requests from 8 bytes up are answered, each by its own response, with every declared wait
+    /// strategy, whichever end of a participant is made first.
+    CallsAreAnswered,
+    /// A request can be answered from within the callback that is given it.
+    ACallbackMayAnswer,
+    /// One participant answers two callers at once.
+    TwoCallersReachOneProvider,
+    /// A caller whose provider's process is killed gets an error or goes on, but does not hang.
+    CallSurvivesAKilledProvider,
     /// Opening and closing both ends a hundred times leaves no descriptor, thread, mapping or file.
     OpenAndCloseLeakNothing,
     /// What others can see by name lies in the scratch directory or is claimed, and is gone after
@@ -63,9 +72,17 @@ impl Case {
                 | OpenAndCloseLeakNothing
                 | WhatIsCreatedIsClaimedAndRemoved
         );
+        let calls = matches!(
+            self,
+            CallsAreAnswered
+                | ACallbackMayAnswer
+                | TwoCallersReachOneProvider
+                | CallSurvivesAKilledProvider
+        );
         let processes = matches!(
             self,
             ProcessesExchangeMessages
+                | CallSurvivesAKilledProvider
                 | SenderSurvivesAKilledReceiver
                 | ReceiverSurvivesAKilledSender
         );
@@ -73,6 +90,8 @@ impl Case {
         let receivers = capabilities.max_receivers.unwrap_or(u16::MAX);
         if two_sided && capabilities.loopback {
             Some("it has no second participant")
+        } else if calls && !capabilities.request_response {
+            Some("it has no request-response of its own")
         } else if processes && !capabilities.placements.contains(&Placement::Process) {
             Some("its two sides cannot live in different processes")
         } else if !processes && self != DescriptionIsComplete && !Rig::threads(capabilities) {
@@ -83,8 +102,10 @@ impl Case {
             Some("its receivers do not block")
         } else if self == SpinningTakeReturnsAtOnce && lacks(Wait::Spin) {
             Some("its receivers do not spin")
-        } else if matches!(self, ADroppedSubscriptionIsSilent | ACallbackMaySend)
-            && lacks(Wait::Callback)
+        } else if matches!(
+            self,
+            ADroppedSubscriptionIsSilent | ACallbackMaySend | ACallbackMayAnswer
+        ) && lacks(Wait::Callback)
         {
             Some("it does not call back")
         } else if self == ReceiverSurvivesAKilledSender && !pulls {
@@ -113,6 +134,10 @@ impl Case {
             Case::ProcessesExchangeMessages => process::processes_exchange_messages,
             Case::SenderSurvivesAKilledReceiver => process::sender_survives_a_killed_receiver,
             Case::ReceiverSurvivesAKilledSender => process::receiver_survives_a_killed_sender,
+            Case::CallsAreAnswered => call::calls_are_answered,
+            Case::ACallbackMayAnswer => call::a_callback_may_answer,
+            Case::TwoCallersReachOneProvider => call::two_callers_reach_one_provider,
+            Case::CallSurvivesAKilledProvider => call::call_survives_a_killed_provider,
             Case::OpenAndCloseLeakNothing => process::open_and_close_leak_nothing,
             Case::WhatIsCreatedIsClaimedAndRemoved => process::what_is_created_is_claimed,
         }

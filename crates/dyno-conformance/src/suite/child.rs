@@ -2,8 +2,8 @@
 
 use super::log::DEADLINE;
 use super::rig::Rig;
-use super::{Subject, process};
-use dyno_adapter::{ChannelSpec, Endpoint, Wait};
+use super::{Subject, call, process};
+use dyno_adapter::{Carries, ChannelSpec, Endpoint, Wait};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,6 +28,8 @@ pub(super) enum Part {
     Source,
     /// Receives from the first channel without end.
     Sink,
+    /// Answers requests over the first channel with responses over the second.
+    Provider,
     /// Opens and closes many times and counts its own belongings.
     Leaks,
     /// Opens once and compares what it holds with what it claimed.
@@ -35,10 +37,11 @@ pub(super) enum Part {
 }
 
 impl Part {
-    const ALL: [(Part, &'static str); 5] = [
+    const ALL: [(Part, &'static str); 6] = [
         (Part::Echo, "echo"),
         (Part::Source, "source"),
         (Part::Sink, "sink"),
+        (Part::Provider, "provider"),
         (Part::Leaks, "leaks"),
         (Part::Claims, "claims"),
     ];
@@ -64,8 +67,13 @@ impl Orders {
             self.scratch
         );
         for c in &self.channels {
+            let (kind, partner) = match &c.carries {
+                Carries::Messages => ("messages", "-"),
+                Carries::Requests { responses } => ("requests", responses.as_str()),
+                Carries::Responses { requests } => ("responses", requests.as_str()),
+            };
             let head = format!(
-                "{} {} {} {} {}",
+                "{} {} {} {} {} {kind} {partner}",
                 c.id, c.name, c.max_payload, c.writer, c.writer_address
             );
             text.push_str(&head);
@@ -97,7 +105,7 @@ impl Orders {
 
 fn channel_from_text(line: &str) -> Option<ChannelSpec> {
     let words: Vec<&str> = line.split(' ').collect();
-    let (head, readers) = words.split_at_checked(5)?;
+    let (head, readers) = words.split_at_checked(7)?;
     Some(ChannelSpec {
         id: head[0].parse().ok()?,
         name: head[1].to_owned(),
@@ -114,7 +122,11 @@ fn channel_from_text(line: &str) -> Option<ChannelSpec> {
                 })
             })
             .collect::<Option<_>>()?,
-        carries: Default::default(),
+        carries: match (head[5], head[6].to_owned()) {
+            ("requests", responses) => Carries::Requests { responses },
+            ("responses", requests) => Carries::Responses { requests },
+            _ => Carries::Messages,
+        },
     })
 }
 
@@ -274,6 +286,7 @@ pub fn run_child(subject: Subject) {
         Part::Echo => process::echo(&rig, wait, channels, &go_on),
         Part::Source => process::source(&rig, channels, &go_on),
         Part::Sink => process::sink(&rig, wait, channels, &go_on),
+        Part::Provider => call::provider(&rig, wait, channels, &go_on),
         Part::Leaks => process::leaks(&rig, wait, &channels[0]),
         Part::Claims => process::claims(&rig, wait, &channels[0]),
     }
@@ -304,6 +317,9 @@ mod tests {
                         port: 15_000 + participant,
                     })
                     .to_vec(),
+                carries: Carries::Requests {
+                    responses: "s-1-c4".into(),
+                },
             }],
         };
         let back = Orders::from_text(&orders.to_text()).unwrap();

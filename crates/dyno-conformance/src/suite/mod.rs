@@ -10,6 +10,7 @@
 //! dyno_conformance::conformance_tests!(lossy, my_adapter, { "depth" = 4 }, best_effort);
 //! ```
 
+mod call;
 mod cases;
 mod child;
 mod description;
@@ -174,6 +175,10 @@ macro_rules! conformance_tests {
                 processes_exchange_messages: ProcessesExchangeMessages,
                 sender_survives_a_killed_receiver: SenderSurvivesAKilledReceiver,
                 receiver_survives_a_killed_sender: ReceiverSurvivesAKilledSender,
+                calls_are_answered: CallsAreAnswered,
+                a_callback_may_answer: ACallbackMayAnswer,
+                two_callers_reach_one_provider: TwoCallersReachOneProvider,
+                call_survives_a_killed_provider: CallSurvivesAKilledProvider,
                 open_and_close_leak_nothing: OpenAndCloseLeakNothing,
                 what_is_created_is_claimed_and_removed: WhatIsCreatedIsClaimedAndRemoved,
             );

@@ -1,5 +1,6 @@
 //! Cases with a second process, and what that process does.
 
+use super::call;
 use super::child::{Child, Part, say};
 use super::ends::{Reader, Writer, await_match, deliver, must};
 use super::exchange::Pair;
@@ -240,6 +241,10 @@ pub(super) fn leaks(rig: &Rig, wait: Wait, channel: &ChannelSpec) {
         }
         let mut pair = Pair::open_on(rig, channel, wait);
         pair.reader.close();
+        drop(pair);
+        if rig.capabilities.request_response && cycle % 5 == 0 {
+            call::open_and_close(rig, wait);
+        }
     }
     let start = Instant::now();
     loop {

@@ -1,8 +1,11 @@
 //! The surroundings of one case: session name, scratch directory, channels with free ports.
 
+use super::call::Call;
 use super::residue;
 use super::{Subject, log::DEADLINE};
-use dyno_adapter::{Capabilities, ChannelSpec, Endpoint, Node, NodeContext, Placement, Wait};
+use dyno_adapter::{
+    Capabilities, Carries, ChannelSpec, Endpoint, Node, NodeContext, Placement, Wait,
+};
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -97,6 +100,22 @@ impl Rig {
                 })
                 .collect(),
             carries: Default::default(),
+        }
+    }
+
+    /// The channels of a call, numbered `id` and the next, with ports that nobody listens at.
+    pub(super) fn call(&self, id: u16, caller: u16, provider: u16, max_payload: usize) -> Call {
+        let mut requests = self.channel(id, caller, &[provider], max_payload);
+        let mut responses = self.channel(id + 1, provider, &[caller], max_payload);
+        requests.carries = Carries::Requests {
+            responses: responses.name.clone(),
+        };
+        responses.carries = Carries::Responses {
+            requests: requests.name.clone(),
+        };
+        Call {
+            requests,
+            responses,
         }
     }
 

@@ -80,6 +80,7 @@ fn fan<const WAITS: bool>(readers: &[&Scripted<WAITS>]) -> Fan<Scripted<WAITS>> 
         writer: 0,
         writer_address: String::new(),
         readers: Vec::new(),
+        carries: Default::default(),
     };
     let mut fan = Fan::new(&channel, readers.iter().map(|r| (*r).clone()).collect());
     assert_eq!(fan.matched().unwrap(), readers.len());
