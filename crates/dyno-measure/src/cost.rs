@@ -92,6 +92,7 @@ impl Usage {
             major_faults: to.major_faults.saturating_sub(from.major_faults),
             peak_rss_bytes: later.peak_rss_bytes,
             pss_bytes: later.pss_bytes,
+            daemon: false,
         }
     }
 }

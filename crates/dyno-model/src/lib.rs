@@ -5,6 +5,7 @@
 //! directory ([`record`]); both are versioned.
 
 pub mod adapter;
+pub mod daemon;
 pub mod event;
 pub mod factor;
 pub mod noise;
@@ -14,6 +15,7 @@ pub mod record;
 pub mod unit;
 
 pub use adapter::{AdapterDescription, Capabilities, OptionKind, OptionSpec, OptionValue, Options};
+pub use daemon::{Daemon, Ready, StopSignal};
 pub use factor::{Access, Arrivals, Placement, Topology, Wait, Workload, WorkloadKind};
 pub use noise::{BareMachine, CpuGaps, HostLoad, HostNoise, Place};
 pub use plan::{

@@ -1,6 +1,7 @@
 //! What a run will do, fully resolved: nothing is left to decide after planning.
 
 use crate::adapter::Options;
+use crate::daemon::Daemon;
 use crate::factor::{Access, Placement, Topology, Wait, Workload};
 use crate::record::Metric;
 use crate::unit::{Nanos, PayloadSize};
@@ -49,6 +50,12 @@ pub struct Stack {
     /// Its adapter has the `loopback` capability: one participant plays both sides.
     #[serde(default)]
     pub loopback: bool,
+    /// The processes that it needs beside the participants, in the order of their start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub daemons: Vec<Daemon>,
+    /// The command that installs what it needs, where the stack file names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub install: Option<String>,
 }
 
 /// How a host is reached.
@@ -155,6 +162,10 @@ pub struct Experiment {
     /// of both belong together. See [`Plan::against`].
     #[serde(default)]
     pub base: Option<ExperimentId>,
+    /// A `call` on a stack without request-response of its own: request and response are messages
+    /// on a pair of channels.
+    #[serde(default)]
+    pub paired: bool,
 }
 
 impl Experiment {
@@ -162,17 +173,6 @@ impl Experiment {
     pub const fn participants(&self) -> usize {
         self.topology.senders as usize + self.topology.receivers as usize
     }
-    /// A `call` on a stack without request-response of its own: request and response are messages
-    /// on a pair of channels.
-    #[serde(default)]
-    pub paired: bool,
-}
-
-/// A cell that the suite asks for and that cannot be measured, with the reason.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Refusal {
-    /// The experiment's name in the suite.
-    pub experiment: String,
     /// The workload as tables print it: as the suite says, with a mark where it is [`paired`].
     ///
     /// [`paired`]: Experiment::paired
@@ -182,6 +182,13 @@ pub struct Refusal {
             false => self.workload.to_string(),
         }
     }
+}
+
+/// A cell that the suite asks for and that cannot be measured, with the reason.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// The experiment's name in the suite.
+    pub experiment: String,
     /// The stack by name.
     pub stack: String,
     /// The factors of the cell, as tables print them.

@@ -173,6 +173,9 @@ pub struct ProcessCost {
     pub peak_rss_bytes: u64,
     /// Proportional set size at the end of the window, in bytes.
     pub pss_bytes: u64,
+    /// It is a daemon of the stack, not an agent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub daemon: bool,
 }
 
 /// The cost of a trial: all processes of the stack, daemons included.
@@ -217,7 +220,7 @@ pub enum FailureKind {
     Error,
     /// A step did not end within its deadline.
     Hang,
-    /// An agent ended by a signal or with an unexpected exit code.
+    /// An agent ended by a signal or with an unexpected exit code, or a daemon ended at all.
     Crash,
     /// Counts of the participants contradict each other.
     Inconsistent,

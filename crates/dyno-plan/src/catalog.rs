@@ -5,7 +5,7 @@ use crate::problem::{Place, PlanError, Problem, Problems};
 use crate::suggest;
 use dyno_model::{AdapterDescription, Stack};
 use miette::NamedSource;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 type Texts = BTreeMap<String, Arc<NamedSource<String>>>;
@@ -113,6 +113,15 @@ impl Catalog {
         problems.check()?;
         // Whatever keeps a stack from being read is a problem.
         stack.ok_or_else(|| problems.into_error())
+    }
+
+    /// The programs that the daemons of all stacks start, each once; files with mistakes as far as
+    /// they can be read.
+    pub fn programs(&self) -> BTreeSet<String> {
+        self.stacks
+            .values()
+            .flat_map(|source| crate::daemon::programs(&parse_what_can_be(source).0))
+            .collect()
     }
 
     pub(crate) fn suite(&self, name: &str) -> Result<&Arc<NamedSource<String>>, Problem> {

@@ -16,6 +16,8 @@ pub struct HostFacts {
     pub shm_free_bytes: Option<u64>,
     /// Available bytes of main memory, where that is known.
     pub memory_bytes: Option<u64>,
+    /// Those of [`Catalog::programs`](crate::Catalog::programs) that are not installed.
+    pub missing_programs: BTreeSet<String>,
 }
 
 /// Refuses listed CPUs that do not exist or that do not match the number of participants.

@@ -27,6 +27,7 @@
 mod against;
 mod capability;
 mod catalog;
+mod daemon;
 mod floor;
 mod host;
 mod matrix;
@@ -42,6 +43,7 @@ mod suite;
 mod testbed;
 
 pub use catalog::{Catalog, Listing};
+pub use daemon::missing_daemon;
 pub use host::HostFacts;
 pub use plan::{Request, plan};
 pub use problem::{PlanError, Problem};

@@ -3,6 +3,7 @@
 use crate::against;
 use crate::capability;
 use crate::catalog::Catalog;
+use crate::daemon::missing_daemon;
 use crate::floor::{self, FloorStack};
 use crate::host::{self, HostFacts};
 use crate::matrix::{MOST_CELLS, Matrix};
@@ -316,7 +317,9 @@ fn expand(
     problems: &mut Problems,
 ) {
     for cell in matrix.cells(&on.stack.waits) {
-        if let Some(reason) = capability::refusal(&cell, &on.stack, on.adapter, hosts) {
+        let reason = capability::refusal(&cell, &on.stack, on.adapter, hosts)
+            .or_else(|| missing_daemon(&on.stack, facts));
+        if let Some(reason) = reason {
             refused.push(Refusal {
                 experiment: matrix.name.to_owned(),
                 stack: on.stack.name.clone(),
@@ -351,10 +354,10 @@ fn expand(
             added: false,
             settle: conditions.settle,
             base: None,
+            paired: capability::is_paired(&cell, on.adapter),
         });
     }
 }
-            paired: capability::is_paired(&cell, on.adapter),
 
 fn refuse_explosion(
     matrices: &[(Matrix<'_>, Vec<&Configured<'_>>)],

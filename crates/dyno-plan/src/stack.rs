@@ -9,7 +9,15 @@ use dyno_model::{Stack, Wait};
 use miette::NamedSource;
 use std::sync::Arc;
 
-const KEYS: &[&str] = &["description", "adapter", "waits", "floor", "options"];
+const KEYS: &[&str] = &[
+    "description",
+    "adapter",
+    "waits",
+    "floor",
+    "options",
+    "install",
+    "daemon",
+];
 
 /// Reads the stack `name`; mistakes go to `problems`.
 pub(crate) fn read(
@@ -101,6 +109,13 @@ pub(crate) fn read(
             }
         }
     }
+    let install = table
+        .get("install")
+        .and_then(|n| n.text("`install`", problems));
+    let daemons = table
+        .get("daemon")
+        .map(|n| crate::daemon::read(n, &options, adapter, problems))
+        .unwrap_or_default();
     Some(Stack {
         name: name.to_owned(),
         adapter: adapter.name.clone(),
@@ -109,6 +124,8 @@ pub(crate) fn read(
         options,
         floor,
         loopback: adapter.capabilities.loopback,
+        daemons,
+        install: install.map(str::to_owned),
     })
 }
 

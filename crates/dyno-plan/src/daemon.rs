@@ -1,0 +1,317 @@
+//! The `[[daemon]]`s of a stack file: the processes that a stack needs beside the participants.
+
+use crate::host::HostFacts;
+use crate::node::{Node, Table, Value};
+use crate::problem::{Place, Problem, Problems};
+use crate::suggest;
+use dyno_model::Stack;
+use dyno_model::adapter::{AdapterDescription, Options};
+use dyno_model::daemon::{Daemon, NUMBERS, PlaceholderError, Ready, StopSignal, TEXTS, fill};
+use std::collections::BTreeMap;
+
+const KEYS: &[&str] = &[
+    "name",
+    "command",
+    "ready",
+    "stop",
+    "environment",
+    "files",
+    "leaves",
+];
+const READY: &[&str] = &["output", "file", "connect"];
+const HOW_READY: &str = "write for example `ready = { output = \"is ready\" }`, \
+                         `{ file = \"{scratch}/x.sock\" }` or `{ connect = \"tcp:127.0.0.1:7447\" }`";
+
+/// What placeholders of the texts may stand for, beside the numbers and texts of a trial.
+struct Values<'a> {
+    options: &'a Options,
+    adapter: &'a AdapterDescription,
+}
+
+/// The daemons of a stack with these `options`; mistakes go to `problems`.
+pub(crate) fn read(
+    node: &Node,
+    options: &Options,
+    adapter: &AdapterDescription,
+    problems: &mut Problems,
+) -> Vec<Daemon> {
+    let Value::List(items) = &node.value else {
+        problems.push(
+            node.wrong_kind("`daemon`", "a list of tables")
+                .help("begin each daemon with a line `[[daemon]]`"),
+        );
+        return Vec::new();
+    };
+    let values = Values { options, adapter };
+    let daemons: Vec<(&Node, Daemon)> = items
+        .iter()
+        .filter_map(|item| Some((item, one(item, &values, problems)?)))
+        .collect();
+    for (i, (item, daemon)) in daemons.iter().enumerate() {
+        if daemons[..i].iter().any(|(_, d)| d.name == daemon.name) {
+            let message = format!("there are two daemons `{}`", daemon.name);
+            problems.push(Problem::at(&item.at, message).label("give it another name"));
+        }
+    }
+    daemons.into_iter().map(|(_, daemon)| daemon).collect()
+}
+
+fn one(item: &Node, values: &Values<'_>, problems: &mut Problems) -> Option<Daemon> {
+    let table = item.table("a daemon", problems)?;
+    table.refuse_unknown("a daemon", KEYS, problems);
+    for (key, advice) in [
+        (
+            "name",
+            "write `name = \"…\"`: what messages and the cost call it",
+        ),
+        (
+            "command",
+            "write `command = [\"program\", \"argument\"]`; the program is looked up in PATH",
+        ),
+        ("ready", HOW_READY),
+    ] {
+        if table.get(key).is_none() {
+            problems.push(
+                Problem::at(&item.at, format!("the daemon has no `{key}`"))
+                    .label(format!("`{key}` is missing"))
+                    .help(advice),
+            );
+        }
+    }
+    let name = table
+        .get("name")
+        .and_then(|n| n.text("`name`", problems).map(str::to_owned));
+    let mut texts = Texts {
+        values,
+        options: BTreeMap::new(),
+        problems,
+    };
+    let command = table.get("command").map(|n| texts.list("command", n));
+    if let (Some(n), Some([])) = (table.get("command"), command.as_deref()) {
+        texts.problems.push(
+            Problem::at(&n.at, "`command` names no program").label("write at least the program"),
+        );
+    }
+    let ready = table.get("ready").and_then(|n| texts.ready(n));
+    let stop = table
+        .get("stop")
+        .map_or(Some(StopSignal::default()), |n| stop(n, texts.problems));
+    let environment = texts.map("environment", table);
+    let files = texts.map("files", table);
+    let leaves = table
+        .get("leaves")
+        .map(|n| texts.list("leaves", n))
+        .unwrap_or_default();
+    Some(Daemon {
+        name: name?,
+        command: command?,
+        ready: ready?,
+        stop: stop?,
+        environment,
+        files,
+        leaves,
+        options: texts.options,
+    })
+}
+
+fn stop(node: &Node, problems: &mut Problems) -> Option<StopSignal> {
+    let text = node.text("`stop`", problems)?;
+    let found = StopSignal::ALL.iter().find(|s| s.as_str() == text);
+    if found.is_none() {
+        problems.push(
+            Problem::at(&node.at, format!("`stop` cannot be {text:?}"))
+                .label("no such signal")
+                .help(suggest::instead(
+                    text,
+                    "signals",
+                    StopSignal::ALL.iter().map(|s| s.as_str()),
+                )),
+        );
+    }
+    found.copied()
+}
+
+/// Reads texts, checks their placeholders, and notes the options that they name.
+struct Texts<'a, 'p> {
+    values: &'a Values<'a>,
+    options: BTreeMap<String, String>,
+    problems: &'p mut Problems,
+}
+
+impl Texts<'_, '_> {
+    fn text(&mut self, subject: &str, node: &Node) -> Option<String> {
+        let text = node.text(subject, self.problems)?.to_owned();
+        self.check(&text, &node.at);
+        Some(text)
+    }
+
+    fn list(&mut self, key: &str, node: &Node) -> Vec<String> {
+        let Value::List(items) = &node.value else {
+            self.problems
+                .push(node.wrong_kind(&format!("`{key}`"), "a list of texts"));
+            return Vec::new();
+        };
+        let subject = format!("an element of `{key}`");
+        items
+            .iter()
+            .filter_map(|item| self.text(&subject, item))
+            .collect()
+    }
+
+    fn map(&mut self, key: &str, table: &Table) -> BTreeMap<String, String> {
+        let subject = format!("`{key}`");
+        let Some(table) = table
+            .get(key)
+            .and_then(|n| n.table(&subject, self.problems))
+        else {
+            return BTreeMap::new();
+        };
+        table
+            .0
+            .iter()
+            .filter_map(|entry| {
+                let text = self.text(&format!("`{}`", entry.key), &entry.node)?;
+                // Names of files hold placeholders too.
+                if key == "files" {
+                    self.check(&entry.key, &entry.key_at);
+                }
+                Some((entry.key.clone(), text))
+            })
+            .collect()
+    }
+
+    fn ready(&mut self, node: &Node) -> Option<Ready> {
+        let table = node.table("`ready`", self.problems)?;
+        table.refuse_unknown("`ready`", READY, self.problems);
+        let [entry] = table.0.as_slice() else {
+            self.problems.push(
+                Problem::at(&node.at, "`ready` must say one thing")
+                    .label("one of output, file, connect")
+                    .help(HOW_READY),
+            );
+            return None;
+        };
+        let text = self.text(&format!("`{}`", entry.key), &entry.node)?;
+        match entry.key.as_str() {
+            "output" => Some(Ready::Output(text)),
+            "file" => Some(Ready::File(text)),
+            "connect" if text.starts_with("tcp:") || text.starts_with("unix:") => {
+                Some(Ready::Connect(text))
+            }
+            "connect" => {
+                self.problems.push(
+                    Problem::at(&entry.node.at, format!("`connect` cannot be {text:?}"))
+                        .label("write `tcp:HOST:PORT` or `unix:PATH`"),
+                );
+                None
+            }
+            // Refused above.
+            _ => None,
+        }
+    }
+
+    fn check(&mut self, text: &str, at: &Place) {
+        let (values, options) = (self.values, &mut self.options);
+        let mut value = |name: &str| {
+            if NUMBERS.contains(&name) {
+                return Some("1".to_owned());
+            }
+            if TEXTS.contains(&name) {
+                return Some(String::new());
+            }
+            let option = name.strip_prefix("option.")?;
+            let value = values.option(option)?;
+            options.insert(option.to_owned(), value.clone());
+            Some(value)
+        };
+        if let Err(error) = fill(text, &mut value) {
+            self.problems.push(refused(&error, at, values));
+        }
+    }
+}
+
+impl Values<'_> {
+    /// An option of the stack as text, or its default.
+    fn option(&self, name: &str) -> Option<String> {
+        if !self.adapter.is_known() {
+            // Nobody knows its options, and nothing of it can be run.
+            return Some(
+                self.options
+                    .get(name)
+                    .map_or("1".into(), ToString::to_string),
+            );
+        }
+        let spec = self.adapter.options.iter().find(|o| o.name == name)?;
+        let value = self.options.get(name).or(spec.default.as_ref())?;
+        Some(value.to_string())
+    }
+}
+
+fn refused(error: &PlaceholderError, at: &Place, values: &Values<'_>) -> Problem {
+    let problem = Problem::at(at, error.to_string());
+    match error {
+        PlaceholderError::NotANumber { .. } => problem
+            .label("in this text")
+            .help("calculate with whole numbers only, such as {payload:64}"),
+        PlaceholderError::Unknown(name) => {
+            let options = values.adapter.options.iter().map(|o| o.name.as_str());
+            let known: Vec<String> = TEXTS
+                .iter()
+                .chain(NUMBERS)
+                .map(|name| (*name).to_owned())
+                .chain(options.map(|o| format!("option.{o}")))
+                .collect();
+            let known = known.iter().map(String::as_str);
+            // An option without a default is known and has no value.
+            match name.strip_prefix("option.") {
+                Some(option) if values.adapter.options.iter().any(|o| o.name == option) => problem
+                    .label(format!("`{option}` has no value"))
+                    .help(format!("set `{option}` in [options]: it has no default")),
+                _ => problem.label("in this text").help(suggest::instead(
+                    name,
+                    "placeholders",
+                    known,
+                )),
+            }
+        }
+    }
+}
+
+/// The programs of a stack file's daemons, as far as it can be read.
+pub(crate) fn programs(table: &Table) -> Vec<String> {
+    let Some(Value::List(items)) = table.get("daemon").map(|n| &n.value) else {
+        return Vec::new();
+    };
+    let program = |item: &Node| {
+        let Value::Table(daemon) = &item.value else {
+            return None;
+        };
+        let Value::List(command) = &daemon.get("command")?.value else {
+            return None;
+        };
+        match &command.first()?.value {
+            Value::Text(program) => Some(program.clone()),
+            _ => None,
+        }
+    };
+    items.iter().filter_map(program).collect()
+}
+
+/// Why the stack cannot be used on this machine: the first program of its daemons that is missing,
+/// and what installs it.
+pub fn missing_daemon(stack: &Stack, facts: &HostFacts) -> Option<String> {
+    let missing = |d: &&Daemon| {
+        let program = d.command.first();
+        program.is_some_and(|p| facts.missing_programs.contains(p))
+    };
+    let daemon = stack.daemons.iter().find(missing)?;
+    let program = daemon.command.first().map_or("", String::as_str);
+    let what = match program == daemon.name {
+        true => format!("its daemon {program}"),
+        false => format!("the program {program} of its daemon {}", daemon.name),
+    };
+    Some(match &stack.install {
+        Some(command) => format!("{what} is not installed; run `{command}`"),
+        None => format!("{what} is not installed; install it, or add its directory to PATH"),
+    })
+}
