@@ -12,7 +12,10 @@
 //
 // Sending. A reliable writer whose cache is full of what was not acknowledged waits, for
 // `max_blocking_ms` at most; the library's statistics say whether it did. A receiver that was
-// killed holds it up until its lease ends. The library cuts messages up, the adapter does not.
+// killed holds it up until its lease ends. A listener that answers with a reliable send waits in
+// vain: the thread that it holds up is the one that takes acknowledgements; so a callback's replies
+// of more than some 15 KiB are refused now and then, unless `delivery = "queued"` gives listeners a
+// thread of their own. The library cuts messages up, the adapter does not.
 //
 // Discovery. See domain.hpp. The library's configuration is made of the stack's options only:
 // CYCLONEDDS_URI is not looked at.
@@ -29,6 +32,7 @@ using dyno::Options;
 namespace {
 
 constexpr const char *TYPES[] = {"sequence", "array", nullptr};
+constexpr const char *DELIVERIES[] = {"direct", "queued", nullptr};
 
 constexpr dyno_option_spec OPTIONS[] = {
     {"reliable", DYNO_OPTION_BOOL, 0, nullptr, "true",
@@ -40,6 +44,9 @@ constexpr dyno_option_spec OPTIONS[] = {
      "holds the channel's largest message travels, with the message's length"},
     {"max_blocking_ms", DYNO_OPTION_INT, 0, nullptr, "100",
      "how long a reliable writer waits for room before it refuses, in ms; 100 is the library's own"},
+    {"delivery", DYNO_OPTION_ONE_OF, 0, DELIVERIES, "direct",
+     "direct: the receive thread delivers, the library's own way; queued: a thread of its own does, so that "
+     "a callback may wait in a reliable send"},
     {"lease_ms", DYNO_OPTION_INT, 0, nullptr, nullptr,
      "after how long a silent process counts as gone, in ms; the library's own: 10000"},
     {"message_bytes", DYNO_OPTION_INT, 0, nullptr, nullptr,
@@ -74,11 +81,11 @@ const dyno_description *describe() {
         dyno_description d = {};
         d.name = "cyclonedds";
         d.version = version.c_str();
-        d.summary = "Eclipse Cyclone DDS: topics over UDP (RTPS), delivered directly within one process. The version is "
-                    "that of the loaded file's name.";
+        d.summary = "Eclipse Cyclone DDS: topics over UDP (RTPS), delivered directly within one process. The "
+                    "version is that of the loaded file's name.";
         d.option_count = sizeof OPTIONS / sizeof OPTIONS[0];
         d.options = OPTIONS;
-        // The library's sequences have 32-bit lengths; the fragments' headers and the like come on top.
+        // Well below the library's MaxSampleSize of 2 GiB, which counts its own header too.
         d.max_message = UINT64_C(1) << 30;
         return d;
     }();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -65,14 +66,16 @@ std::string configuration(const dyno_context &context, const Settings &settings)
            element("ParticipantIndex", "auto") + element("MaxAutoParticipantIndex", std::to_string(LAST_INDEX)) +
            element("Peers", peer_list(peers)) + element("LeaseDuration", settings.lease) +
            "</Discovery><Internal>" +
+           // Dyno's writers have the priority 0.
+           element("SynchronousDeliveryPriorityThreshold", settings.queued ? "1" : "") +
            attribute("SocketReceiveBufferSize", "max", settings.receive_buffer) +
            element("Watermarks", element("WhcHigh", settings.writer_cache)) + "</Internal></Domain></CycloneDDS>";
 }
 
-std::string unfit(const std::string &session) {
-    return "no domain for session " + session +
-           "; the library says why on standard error: has no interface the address, or do too many processes "
-           "use the same domain?";
+std::string advice(const dyno_context &context) {
+    return "the library says why on standard error; is " + std::string(context.address) +
+           " the IPv4 address of an interface, and do no more than " + std::to_string(LAST_INDEX + 1) +
+           " processes use Cyclone DDS at a time?";
 }
 
 } // namespace
@@ -80,16 +83,18 @@ std::string unfit(const std::string &session) {
 Settings::Settings(const dyno_context &context) {
     const Options options(context);
     reliable = options.boolean("reliable", true);
-    history = static_cast<int32_t>(std::min<long long>(options.integer("history", 0), std::numeric_limits<int32_t>::max()));
+    const long long most = std::numeric_limits<int32_t>::max();
+    history = static_cast<int32_t>(std::min(options.integer("history", 0), most));
     arrays = options.text("type", "sequence") == "array";
     max_blocking = DDS_MSECS(options.integer("max_blocking_ms", 100));
+    queued = options.text("delivery", "direct") == "queued";
     lease = quantity(options, "lease_ms", " ms");
     message_size = quantity(options, "message_bytes", " B");
     fragment_size = quantity(options, "fragment_bytes", " B");
     receive_buffer = quantity(options, "receive_buffer_bytes", " B");
     writer_cache = quantity(options, "writer_cache_bytes", " B");
     peers = options.text("peers", "");
-    const auto strange = [](unsigned char c) { return !(std::isalnum(c) || c == '.' || c == ':' || c == ',' || c == '-'); };
+    const auto strange = [](unsigned char c) { return !std::isalnum(c) && !std::strchr(".:,-", c); };
     if (std::any_of(peers.begin(), peers.end(), strange)) {
         throw Error(DYNO_BAD_OPTION, "`peers` is \"" + peers + "\"; write addresses separated by commas");
     }
@@ -125,7 +130,7 @@ std::shared_ptr<Domain> Domain::join(const dyno_context &context, const Settings
         try {
             domain = std::make_shared<Domain>(next++, configuration(context, settings));
         } catch (const Error &e) {
-            throw Error(e.status, std::string(e.what()) + ": " + unfit(context.session));
+            throw Error(e.status, std::string(e.what()) + "; " + advice(context));
         }
         known = domain;
     }

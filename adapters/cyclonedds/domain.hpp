@@ -20,6 +20,8 @@ struct Settings {
     int32_t history;
     bool arrays;
     dds_duration_t max_blocking;
+    // Whether the library's receive thread leaves the delivery to a thread of its own.
+    bool queued;
     // Settings of the domain as the library's configuration writes them; empty: the library's own.
     std::string lease, message_size, fragment_size, receive_buffer, writer_cache;
     // Addresses that discovery asks, separated by commas; empty: see `Domain`.

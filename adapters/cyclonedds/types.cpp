@@ -40,7 +40,8 @@ Type Type::of(bool arrays, uint64_t largest) {
             return type;
         }
     }
-    throw Error(DYNO_BAD_OPTION, "`type = \"array\"` holds at most 4 MiB, this channel needs " + std::to_string(largest) +
+    const std::string needed = std::to_string(largest);
+    throw Error(DYNO_BAD_OPTION, "`type = \"array\"` holds at most 4 MiB, this channel needs " + needed +
                                      " bytes; write `type = \"sequence\"`");
 }
 

@@ -9,7 +9,11 @@ fn adapter() -> Box<dyn Adapter> {
 }
 
 dyno_conformance::conformance_tests!(reliable, adapter, {});
-dyno_conformance::conformance_tests!(arrays, adapter, { "type" = "array" });
+dyno_conformance::conformance_tests!(
+    arrays,
+    adapter,
+    { "type" = "array", "delivery" = "queued" }
+);
 dyno_conformance::conformance_tests!(
     best_effort,
     adapter,
