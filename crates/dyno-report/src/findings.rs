@@ -263,7 +263,7 @@ fn tails(view: &View<'_>) -> Vec<Item> {
             }
         };
         Some(Item::from(format!(
-            "host noise explains most of what {title} is above p50 in {text}"
+            "host noise could explain most of what {title} is above p50 in {text}"
         )))
     };
     quantiles.filter_map(remark).collect()

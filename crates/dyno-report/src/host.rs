@@ -4,15 +4,50 @@
 use crate::evidence::{BareSummary, HostSummary, HostTail};
 use crate::modes::gap_share;
 use crate::summary::{MetricSummary, QUANTILES, Spread};
-use dyno_model::{BareMachine, HostLoad, TrialRecord};
-use dyno_stats::{HostGaps, Latency, Quantile, SampleError, explained};
+use dyno_model::record::Run;
+use dyno_model::{BareMachine, HostLoad, TrialRecord, Workload};
+use dyno_stats::{Begins, HostGaps, Latency, Quantile, SampleError, explained};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// The host's part in these trials; `headline` is the metric whose tail it is held against. `None`
-/// where nothing was recorded of the host.
+/// The gaps of a run's CPUs, seen before all of its trials that the host did not disturb: what a few
+/// looks of one experiment happen to meet says little of the machine.
+pub(crate) struct Machine<'a> {
+    run: &'a Run,
+    /// By the CPUs of an experiment.
+    seen: BTreeMap<BTreeSet<u32>, HostGaps>,
+}
+
+impl<'a> Machine<'a> {
+    pub(crate) fn new(run: &'a Run) -> Self {
+        Machine {
+            run,
+            seen: BTreeMap::new(),
+        }
+    }
+
+    /// The gaps of these CPUs.
+    fn gaps(&mut self, cpus: BTreeSet<u32>) -> Result<&HostGaps, SampleError> {
+        use std::collections::btree_map::Entry;
+        match self.seen.entry(cpus) {
+            Entry::Occupied(seen) => Ok(seen.into_mut()),
+            Entry::Vacant(place) => {
+                let calm = self.run.trials.iter().filter(|t| t.disturbed.is_empty());
+                let gaps = calm.flat_map(|t| &t.noise.gaps);
+                let gaps = HostGaps::from_records(gaps.filter(|g| place.key().contains(&g.cpu)))?;
+                Ok(place.insert(gaps))
+            }
+        }
+    }
+}
+
+/// The host's part in these trials of one experiment; `headline` is the metric whose tail it is held
+/// against. `None` where nothing was recorded of the host.
 ///
 /// # Errors
 /// A stored histogram of gaps does not decode.
 pub(crate) fn summarise(
+    machine: &mut Machine<'_>,
+    workload: Workload,
     trials: &[&TrialRecord],
     headline: Option<&MetricSummary>,
 ) -> Result<Option<HostSummary>, SampleError> {
@@ -39,11 +74,19 @@ pub(crate) fn summarise(
     else {
         return Ok(Some(shares));
     };
-    let machine = HostGaps::from_records(gaps())?;
+    let gaps = match trials.iter().all(|t| t.disturbed.is_empty()) {
+        true => machine.gaps(gaps().map(|g| g.cpu).collect())?,
+        // All were disturbed and count nevertheless: what they met is not the calm machine.
+        false => &HostGaps::from_records(gaps())?,
+    };
+    let begins = match workload.is_one_way() && !matches!(workload, Workload::Flood) {
+        true => Begins::OnSchedule,
+        false => Begins::OneByOne,
+    };
     let mut tail = shares.tail;
     // From the second on: the p50 is what the others are held against.
     for (i, (_, _, rank)) in QUANTILES.iter().enumerate().skip(1) {
-        let own_ns = machine.delay_quantile(median, *rank);
+        let own_ns = gaps.delay_quantile(median, *rank, begins);
         let of_tail = |tail| explained(median, tail, own_ns);
         tail[i] = Some(HostTail {
             own_ns,

@@ -7,7 +7,7 @@ use crate::summary::{
     ExperimentSummary, FailureCause, FailureGroup, FloorRatio, MetricSummary, QUANTILES,
     RunSummary, Spread, Summary, TrialCounts, headline_candidates,
 };
-use crate::totals::{add_counts, cost, throughput};
+use crate::totals::{add_counts, cost, daemons, throughput};
 use crate::{host, modes, precision};
 use dyno_model::record::{Outcome, Run};
 use dyno_model::{Distribution, Experiment, ExperimentId, Metric, TrialRecord};
@@ -29,6 +29,7 @@ pub fn summarise(run: &Run, options: &SummaryOptions) -> Summary {
     let mut samples = SampleCache {
         run,
         floors: BTreeMap::new(),
+        machine: host::Machine::new(run),
     };
     let experiments: Vec<ExperimentSummary> = plan
         .experiments
@@ -107,6 +108,8 @@ type Decoded<'a> = Vec<(
 struct SampleCache<'a> {
     run: &'a Run,
     floors: BTreeMap<(ExperimentId, Metric), Vec<TrialSamples>>,
+    /// What the run's CPUs did by themselves.
+    machine: host::Machine<'a>,
 }
 
 impl<'a> SampleCache<'a> {
@@ -209,7 +212,12 @@ fn summarise_experiment(
         .collect();
     let mut warnings = grouped(run.trials_of(experiment.id).flat_map(|t| &t.warnings));
     let looked_for = trials.iter().all(|t| t.format >= LOOKED_FOR_SINCE);
-    let host = match host::summarise(&trials, headline.map(|m| &metrics[m])) {
+    let host = match host::summarise(
+        &mut cache.machine,
+        experiment.workload,
+        &trials,
+        headline.map(|m| &metrics[m]),
+    ) {
         Ok(host) => host,
         Err(e) => {
             warnings.push((format!("the host's own noise is not known: {e}"), 1));
@@ -228,6 +236,7 @@ fn summarise_experiment(
         counts: add_counts(trials.iter().map(|t| &t.counts)),
         throughput: throughput(&trials),
         cost: cost(&trials),
+        daemons: daemons(&trials),
         open_ns: Spread::of(trials.iter().map(|t| t.open.0 as f64)),
         matching_ns: Spread::of(trials.iter().map(|t| t.matching.0 as f64)),
         warnings,

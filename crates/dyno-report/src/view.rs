@@ -287,7 +287,7 @@ fn host_p99(e: &ExperimentSummary) -> Option<&HostTail> {
     e.host.as_ref()?.tail[P99].as_ref()
 }
 
-/// The delay, and the share of the tail that it explains.
+/// The delay, and the share of the tail that it could explain.
 fn own_delay(tail: &HostTail, unit: TimeUnit) -> Measured {
     let share = tail.explained.map(|share| format!("{:.0}", 100.0 * share));
     Measured {

@@ -3,7 +3,7 @@
 //!
 //! Model: an operation occupies each of its CPUs for its exposure. Gaps arrive at random, at the rate
 //! at which they were seen. An operation that a gap hits is late by the gap, one that begins inside a
-//! gap by the rest of it. This is the argument by which Petrini, Kerbyson & Pakin (SC 2003) and
+//! gap by the rest of it; those of a closed loop never do, see [`Begins`]. This is the argument by which Petrini, Kerbyson & Pakin (SC 2003) and
 //! Tsafrir, Etsion, Feitelson & Kirkpatrick (ICS 2005) explain what noise of the operating system does
 //! to an exchange; as there, two gaps in one operation are rare enough to be left out.
 
@@ -20,6 +20,16 @@ pub struct HostGaps {
     lost_ns: f64,
     /// Time watched, all CPUs together, in nanoseconds.
     watched_ns: f64,
+}
+
+/// When operations begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begins {
+    /// On a schedule, also while the host keeps the CPU away: an open loop.
+    OnSchedule,
+    /// When the one before has ended, and so while the CPU runs: a closed loop. One long gap delays
+    /// one operation, however many would have fitted into it.
+    OneByOne,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -63,8 +73,8 @@ impl HostGaps {
     /// long the operation occupies each CPU when nothing disturbs it.
     ///
     /// `P(delay > x)` is, summed over all CPUs, the exposure times the rate of gaps longer than `x`,
-    /// plus the share of time with more than `x` of a gap ahead.
-    pub fn delay_quantile(&self, exposure_ns: f64, q: f64) -> f64 {
+    /// plus, where operations begin on schedule, the share of time with more than `x` of a gap ahead.
+    pub fn delay_quantile(&self, exposure_ns: f64, q: f64, begins: Begins) -> f64 {
         let exposure = exposure_ns.max(0.0);
         let allowed = (1.0 - q).max(0.0);
         if allowed >= 1.0 {
@@ -75,6 +85,13 @@ impl HostGaps {
         for (i, gap) in self.gaps.iter().enumerate() {
             rate += gap.rate;
             share += gap.rate * gap.ns;
+            if begins == Begins::OneByOne {
+                // P(delay > x) = rate * exposure, for every x below this gap and above the next.
+                if rate * exposure > allowed {
+                    return gap.ns;
+                }
+                continue;
+            }
             let next = self.gaps.get(i + 1).map_or(0.0, |g| g.ns);
             // P(delay > x) = rate * (exposure - x) + share for next <= x < gap.
             let x = exposure + (share - allowed) / rate;
@@ -166,7 +183,7 @@ mod tests {
     #[test]
     fn a_calm_machine_delays_nothing() {
         let calm = gaps(&[record(0, 100, &[])]);
-        assert_eq!(calm.delay_quantile(1e4, 0.999), 0.0);
+        assert_eq!(calm.delay_quantile(1e4, 0.999, Begins::OnSchedule), 0.0);
         assert!(!calm.is_empty() && calm.lost_share() == 0.0 && calm.longest_ns() == 0.0);
         assert!(gaps(&[]).is_empty());
         assert!(gaps(&[record(0, 0, &[])]).is_empty());
@@ -184,15 +201,32 @@ mod tests {
         };
         for exposure in [0.0, 100.0, 10_000.0, 1e6] {
             for q in [0.5, 0.9, 0.95, 0.99, 0.999, 1.0] {
-                let x = host.delay_quantile(exposure, q);
+                let x = host.delay_quantile(exposure, q, Begins::OnSchedule);
                 assert!(exceeds(x, exposure) <= 1.0 - q + 1e-9, "{exposure} {q} {x}");
                 if x > 0.0 {
                     assert!(exceeds(x - 1.0, exposure) > 1.0 - q, "{exposure} {q} {x}");
                 }
             }
         }
-        assert_eq!(host.delay_quantile(1e4, 1.0), host.longest_ns());
-        assert_eq!(host.delay_quantile(1e4, 0.0), 0.0);
+        assert_eq!(
+            host.delay_quantile(1e4, 1.0, Begins::OnSchedule),
+            host.longest_ns()
+        );
+        assert_eq!(host.delay_quantile(1e4, 0.0, Begins::OnSchedule), 0.0);
+    }
+
+    #[test]
+    fn a_closed_loop_meets_each_gap_once() {
+        // Ten gaps of 1 ms in a second: an operation of 1 µs meets one of them once in 100,000 times.
+        let host = gaps(&[record(0, 1_000, &[1_000_000; 10])]);
+        let at = |q| host.delay_quantile(1_000.0, q, Begins::OneByOne);
+        assert_eq!((at(0.9999), at(0.999_99)), (0.0, host.longest_ns()));
+        // On a schedule one in a hundred begins inside a gap.
+        assert!(host.delay_quantile(1_000.0, 0.995, Begins::OnSchedule) > 400_000.0);
+        for q in [0.5, 0.9, 0.999, 1.0] {
+            let schedule = host.delay_quantile(1e5, q, Begins::OnSchedule);
+            assert!(host.delay_quantile(1e5, q, Begins::OneByOne) <= schedule.max(1_000_000.0));
+        }
     }
 
     #[test]
@@ -201,7 +235,7 @@ mod tests {
         let one = gaps(&[record(0, 100, &[1_000_000])]);
         let twice = gaps(&[record(0, 100, &[1_000_000]), record(0, 100, &[1_000_000])]);
         let two = gaps(&[record(0, 100, &[1_000_000]), record(1, 100, &[1_000_000])]);
-        let at = |host: &HostGaps| host.delay_quantile(0.0, 0.995);
+        let at = |host: &HostGaps| host.delay_quantile(0.0, 0.995, Begins::OnSchedule);
         assert!((at(&one) - 500_000.0).abs() < 2_000.0, "{}", at(&one));
         assert!((at(&twice) - at(&one)).abs() < 1.0);
         assert!((at(&two) - 750_000.0).abs() < 2_000.0);
@@ -248,7 +282,7 @@ mod tests {
         delays.sort_unstable_by(f64::total_cmp);
         for q in [0.97, 0.98, 0.99] {
             let simulated = delays[(q * 1e5) as usize];
-            let model = host.delay_quantile(exposure, q);
+            let model = host.delay_quantile(exposure, q, Begins::OnSchedule);
             assert!(
                 (model / simulated - 1.0).abs() < 0.05,
                 "{q} {model} {simulated}"

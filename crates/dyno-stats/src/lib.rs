@@ -53,7 +53,7 @@ pub use change::{ChangeOptions, ChangePoint, SteadyTest, change_points};
 pub use compare::{Pairing, Ratio, Verdict, ratio, simultaneous, verdict};
 pub use drift::{Drift, drift};
 pub use fit::{Fit, fit_line};
-pub use host::{HostGaps, explained};
+pub use host::{Begins, HostGaps, explained};
 pub use modes::{Modes, modes};
 pub use precision::within;
 pub use quantile::{Quantile, needed, quantile, quantile_ratio, quantiles, trial_quantiles};
