@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const ALLOWED: &[(&str, &[&str])] = &[
     ("dyno-model", &[]),
     ("dyno-adapter", &["dyno-model"]),
+    ("dyno-abi", &["dyno-adapter"]),
     ("dyno-wire", &["dyno-adapter"]),
     ("dyno-conformance", &["dyno-adapter"]),
     ("dyno-measure", &["dyno-model"]),
@@ -21,6 +22,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "dyno-agent",
         &[
+            "dyno-abi",
             "dyno-adapter",
             "dyno-conformance",
             "dyno-measure",
@@ -48,7 +50,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
 ];
 
 /// What tests, benches and examples may use beyond [`ALLOWED`].
-const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[(ADAPTER, &["dyno-conformance"])];
+const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
+    (ADAPTER, &["dyno-conformance"]),
+    ("dyno-abi", &["dyno-adapter-null", "dyno-conformance"]),
+];
 
 /// Stands for every crate in `adapters/`; their names all start so.
 const ADAPTER: &str = "dyno-adapter-*";

@@ -1,20 +1,22 @@
-//! Chores of the project: `cargo xtask test`, `lint`, `arrows`, `licences`, `study`.
+//! Chores of the project: `cargo xtask test`, `adapters`, `lint`, `arrows`, `licences`, `study`.
 //!
 //! Each chore prints what it does before it does it and ends with exit code 1 at the first failure.
 
+mod adapters;
 mod arrows;
-mod libraries;
 mod licences;
 mod metadata;
 mod steps;
 mod study;
+mod vsomeip;
 
 use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask CHORE
 
-  test      install what stacks need, build all, run every test (also doc tests and loom models)
+  test      build the adapters, build all, run every test (also doc tests and loom models)
+  adapters  install what adapters in C and C++ need, and build them; --help says more
   lint      formatting, clippy, rustdoc, arrows, licences; cargo deny where it is installed
   arrows    check which crate may depend on which
   licences  check the licences and origins of all dependencies against deny.toml
@@ -25,12 +27,14 @@ type Outcome = Result<(), String>;
 
 fn main() -> ExitCode {
     let chore = std::env::args().nth(1).unwrap_or_default();
+    let rest: Vec<String> = std::env::args().skip(2).collect();
     let outcome = match chore.as_str() {
         "test" => test(),
         "lint" => lint(),
+        "adapters" => metadata::load().and_then(|m| adapters::run(&m.target_directory, &rest)),
         "arrows" => arrows::check(),
         "licences" => licences::check(),
-        "study" => study::run(&std::env::args().skip(2).collect::<Vec<_>>()),
+        "study" => study::run(&rest),
         "--help" | "-h" | "help" => {
             println!("{USAGE}");
             Ok(())
@@ -47,8 +51,9 @@ fn main() -> ExitCode {
 }
 
 fn test() -> Outcome {
-    libraries::install()?;
-    steps::run(&steps::test(&metadata::load()?.target_directory))
+    let target = metadata::load()?.target_directory;
+    adapters::run(&target, &[])?;
+    steps::run(&steps::test(&target))
 }
 
 fn lint() -> Outcome {
