@@ -2,8 +2,10 @@
 
 mod bad_input;
 mod cleanup;
+mod daemons;
 mod doctor;
 mod faults;
+mod foreign;
 mod freeze;
 mod harness;
 mod interface;
