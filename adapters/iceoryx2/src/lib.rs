@@ -6,10 +6,14 @@
 //! notifies after each message as long as listeners are attached; readers that
 //! [spin](Wait::Spin) attach none and cost the sender nothing.
 //!
+//! A call is one request-response service with one client and one server; requests and responses
+//! are written and read in place too. The module `call` says how the ends share them.
+//!
 //! Each trial has a configuration of its own: its files lie in the scratch directory and its
 //! shared memory is named after the session, so that no two trials and no other user of iceoryx2
 //! on the machine ever see each other. The module `isolation` says what exists where.
 
+mod call;
 mod isolation;
 mod peer;
 mod receiver;
@@ -17,13 +21,14 @@ mod sender;
 mod service;
 
 use dyno_adapter::{
-    Adapter, AdapterDescription, Capabilities, ChannelSpec, Error, Node, NodeContext, OptionKind,
+    Adapter, AdapterDescription, Capabilities, Carries, ChannelSpec, Error, Node, NodeContext, OptionKind,
     OptionSpec, OptionValue, Placement, Receiver, Result, Sender, Wait,
 };
 use iceoryx2::prelude::{
     LogLevel, NodeBuilder, NodeName, SignalHandlingMode, ipc, set_log_level_from_env_or,
 };
 use iceoryx2_bb_elementary::package_version::PackageVersion;
+use call::{Answering, Asking, CallReceiver, Calls, RequestSender, ResponseSender};
 use isolation::Isolation;
 use service::Quality;
 use std::sync::Arc;
@@ -107,6 +112,8 @@ impl Adapter for Iceoryx2 {
         Ok(Box::new(Iceoryx2Node {
             node,
             quality,
+            asking: Calls::default(),
+            answering: Calls::default(),
             isolation,
         }))
     }
@@ -116,27 +123,44 @@ impl Adapter for Iceoryx2 {
 struct Iceoryx2Node {
     node: iceoryx2::node::Node<ipc::Service>,
     quality: Quality,
+    asking: Calls<Asking>,
+    answering: Calls<Answering>,
     // Last: what the node still removes when it is dropped is found through it.
     isolation: Arc<Isolation>,
 }
 
 impl Node for Iceoryx2Node {
     fn sender(&mut self, channel: &ChannelSpec) -> Result<Box<dyn Sender>> {
-        Ok(Box::new(sender::Iceoryx2Sender::new(
-            &self.node,
-            &self.quality,
-            channel,
-            Arc::clone(&self.isolation),
-        )?))
+        let (node, quality, isolation) = (&self.node, &self.quality, Arc::clone(&self.isolation));
+        Ok(match channel.carries {
+            Carries::Messages => Box::new(sender::Iceoryx2Sender::new(
+                node, quality, channel, isolation,
+            )?),
+            Carries::Requests { .. } => {
+                let shared = self.asking.shared(node, quality, channel, &isolation)?;
+                Box::new(RequestSender::new(node, channel, shared, isolation)?)
+            }
+            Carries::Responses { .. } => {
+                let shared = self.answering.shared(node, quality, channel, &isolation)?;
+                Box::new(ResponseSender::new(node, channel, shared, isolation)?)
+            }
+        })
     }
 
     fn receiver(&mut self, channel: &ChannelSpec, wait: Wait) -> Result<Box<dyn Receiver>> {
-        Ok(Box::new(receiver::Iceoryx2Receiver::new(
-            &self.node,
-            &self.quality,
-            channel,
-            wait,
-            Arc::clone(&self.isolation),
-        )?))
+        let (node, quality, isolation) = (&self.node, &self.quality, Arc::clone(&self.isolation));
+        Ok(match channel.carries {
+            Carries::Messages => Box::new(receiver::Iceoryx2Receiver::new(
+                node, quality, channel, wait, isolation,
+            )?),
+            Carries::Requests { .. } => {
+                let shared = self.answering.shared(node, quality, channel, &isolation)?;
+                Box::new(CallReceiver::new(node, channel, wait, shared, isolation)?)
+            }
+            Carries::Responses { .. } => {
+                let shared = self.asking.shared(node, quality, channel, &isolation)?;
+                Box::new(CallReceiver::new(node, channel, wait, shared, isolation)?)
+            }
+        })
     }
 }

@@ -5,6 +5,7 @@
 //! process id, and the kernel knows about that.
 
 use crate::service::Messages;
+use iceoryx2::identifiers::UniqueNodeId;
 use iceoryx2::prelude::{CallbackProgression, PortFactory, ipc};
 
 /// Whether the process of any subscriber has ended. Costs a few system calls per subscriber;
@@ -12,10 +13,7 @@ use iceoryx2::prelude::{CallbackProgression, PortFactory, ipc};
 pub(crate) fn any_reader_died(service: &Messages) -> bool {
     let mut died = false;
     service.dynamic_config().list_subscribers(|subscriber| {
-        died |= subscriber
-            .node_id
-            .pid::<ipc::Service>()
-            .is_ok_and(|pid| !is_alive(pid.value()));
+        died |= is_dead(&subscriber.node_id);
         if died {
             CallbackProgression::Stop
         } else {
@@ -23,6 +21,12 @@ pub(crate) fn any_reader_died(service: &Messages) -> bool {
         }
     });
     died
+}
+
+/// Whether the process of a node has ended. Costs a few system calls.
+pub(crate) fn is_dead(node: &UniqueNodeId) -> bool {
+    node.pid::<ipc::Service>()
+        .is_ok_and(|pid| !is_alive(pid.value()))
 }
 
 /// Whether the process exists and is more than a zombie (proc_pid_stat(5)). Unknown counts as

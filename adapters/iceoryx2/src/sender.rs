@@ -55,7 +55,7 @@ impl Iceoryx2Sender {
         let pressure = Arc::new(Pressure::default());
         let handler = {
             let (pressure, service) = (Arc::clone(&pressure), Arc::clone(&service));
-            move |info: &BackpressureInfo| pressure.on_full(info, &service)
+            move |info: &BackpressureInfo| pressure.on_full(info, || any_reader_died(&service))
         };
         let publisher = service
             .publisher_builder()
@@ -147,30 +147,34 @@ impl Sender for Iceoryx2Sender {
 
 /// What the library told about a full buffer during the current send.
 #[derive(Default)]
-struct Pressure {
+pub(crate) struct Pressure {
     waited: AtomicBool,
     looks: AtomicU64,
 }
 
 impl Pressure {
-    fn begin(&self) {
+    pub(crate) fn begin(&self) {
         if self.waited.load(Relaxed) {
             self.waited.store(false, Relaxed);
             self.looks.store(0, Relaxed);
         }
     }
 
-    fn waited(&self) -> bool {
+    pub(crate) fn waited(&self) -> bool {
         self.waited.load(Relaxed)
     }
 
     /// Called by the library before each pause: wait on, unless a reader has died.
-    fn on_full(&self, info: &BackpressureInfo, service: &Messages) -> BackpressureAction {
+    pub(crate) fn on_full(
+        &self,
+        info: &BackpressureInfo,
+        died: impl FnOnce() -> bool,
+    ) -> BackpressureAction {
         self.waited.store(true, Relaxed);
         let due = (info.elapsed_time.as_millis() / LOOK_AFTER_MS) as u64;
         if due > self.looks.load(Relaxed) {
             self.looks.store(due, Relaxed);
-            if any_reader_died(service) {
+            if died() {
                 return BackpressureAction::DiscardDataAndFail;
             }
         }

@@ -4,7 +4,7 @@
 use dyno_adapter::{ChannelSpec, Error, NodeContext, Result};
 use iceoryx2::node::Node;
 use iceoryx2::prelude::{EventId, ServiceName, ipc};
-use iceoryx2::service::port_factory::{event, publish_subscribe};
+use iceoryx2::service::port_factory::{event, publish_subscribe, request_response};
 
 /// Messages in a reader's buffer where the stack does not say.
 pub(crate) const DEFAULT_BUFFER: i64 = 64;
@@ -12,11 +12,17 @@ pub(crate) const DEFAULT_BUFFER: i64 = 64;
 const MEMORY: usize = 64 << 20;
 /// Messages that the publisher lends at a time.
 pub(crate) const LOANS: usize = 1;
+/// Requests that a client has under way, those that it has given up included.
+const REQUESTS: usize = 4;
+/// Responses to one request that a client's buffer holds.
+const RESPONSES: usize = 1;
 /// Messages that a reader holds at a time.
 const BORROWS: usize = 1;
 
 /// Messages are byte slices without a header of ours.
 pub(crate) type Messages = publish_subscribe::PortFactory<ipc::Service, [u8], ()>;
+/// Requests and responses are byte slices without a header of ours.
+pub(crate) type Requests = request_response::PortFactory<ipc::Service, [u8], (), [u8], ()>;
 /// What wakes readers that block.
 pub(crate) type Wakeups = event::PortFactory<ipc::Service>;
 
@@ -87,6 +93,27 @@ pub(crate) fn messages(
         .enable_safe_overflow(quality.overflow)
         .open_or_create()
         .map_err(|e| Error::library(format!("open_or_create of service {}", channel.name), e))
+}
+
+/// Opens the request-response service of the call with that channel of requests, or creates it.
+pub(crate) fn requests(
+    node: &Node<ipc::Service>,
+    quality: &Quality,
+    channel: &str,
+) -> Result<Requests> {
+    node.service_builder(&service_name(channel)?)
+        .request_response::<[u8], [u8]>()
+        .max_clients(1)
+        .max_servers(1)
+        .max_nodes(2)
+        .max_active_requests_per_client(REQUESTS)
+        .max_loaned_requests(LOANS)
+        .max_response_buffer_size(RESPONSES)
+        .max_borrowed_responses_per_pending_response(BORROWS)
+        .enable_safe_overflow_for_requests(quality.overflow)
+        .enable_safe_overflow_for_responses(quality.overflow)
+        .open_or_create()
+        .map_err(|e| Error::library(format!("open_or_create of service {channel}"), e))
 }
 
 /// Opens the event service that wakes the channel's blocking readers, or creates it.
