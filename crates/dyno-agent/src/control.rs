@@ -1,7 +1,7 @@
 //! The control thread: hears the runner and the roles, moves the phase, reports.
 
 use crate::participant::{Failure, Job, receiving_ends};
-use crate::registry::Registry;
+use crate::registry;
 use crate::roles::Played;
 use crate::shared::{Call, Phase, Position, Shared};
 use dyno_measure::{Clock, merge};
@@ -73,7 +73,6 @@ const OVERDUE: Duration = dyno_adapter::PATIENCE;
 const STUCK: Duration = Duration::from_millis(300);
 
 pub(crate) struct Control {
-    registry: Arc<Registry>,
     events: mpsc::Sender<Event>,
     inbox: mpsc::Receiver<Event>,
     out: Reporter,
@@ -132,13 +131,11 @@ enum Watch {
 
 impl Control {
     pub(crate) fn new(
-        registry: Registry,
         events: mpsc::Sender<Event>,
         inbox: mpsc::Receiver<Event>,
         out: Reporter,
     ) -> Self {
         Control {
-            registry: Arc::new(registry),
             events,
             inbox,
             out,
@@ -188,7 +185,7 @@ impl Control {
     /// Whether the agent is done.
     fn on_command(&mut self, command: Command) -> Result<bool, Ended> {
         match (command, &mut self.trial) {
-            (Command::Prepare(assignment), None) => self.prepare(*assignment),
+            (Command::Prepare(assignment), None) => self.prepare(*assignment)?,
             (Command::Stop, _) => {
                 if let Some(trial) = &self.trial {
                     trial.shared.advance(Phase::Stop);
@@ -262,7 +259,11 @@ impl Control {
         }
     }
 
-    fn prepare(&mut self, assignment: Assignment) {
+    fn prepare(&mut self, assignment: Assignment) -> Result<(), Ended> {
+        let adapter = match registry::adapter(&assignment.adapter) {
+            Ok(adapter) => adapter,
+            Err(reason) => return self.fail("prepare", reason),
+        };
         let assignment = Arc::new(assignment);
         let channels = assignment
             .channels
@@ -286,7 +287,7 @@ impl Control {
                 assignment: assignment.clone(),
                 participant: participant.clone(),
                 shared: shared.clone(),
-                registry: self.registry.clone(),
+                adapter: adapter.clone(),
                 events: self.events.clone(),
             };
             std::thread::spawn(move || job.play(&receiver));
@@ -307,6 +308,7 @@ impl Control {
             positions: Vec::new(),
             looked: Instant::now(),
         });
+        Ok(())
     }
 
     /// Whether the agent is done.

@@ -11,7 +11,7 @@ mod registry;
 mod roles;
 mod shared;
 
-pub use registry::{Registry, describe};
+pub use registry::{describe, describe_library};
 
 use dyno_model::protocol::{Report, VERSION};
 use std::io::{BufRead, Write};
@@ -55,7 +55,7 @@ pub fn run() -> ExitCode {
         // The control loop may have ended already; then nobody needs to hear it.
         let _ = stdin.send(control::Event::RunnerGone);
     });
-    match control::Control::new(Registry::all(), events, inbox, out).run() {
+    match control::Control::new(events, inbox, out).run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(control::Ended) => ExitCode::FAILURE,
     }

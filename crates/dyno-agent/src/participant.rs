@@ -2,11 +2,10 @@
 //! ends, and then plays its role.
 
 use crate::control::Event;
-use crate::registry::Registry;
 use crate::roles::{self, Played};
 use crate::shared::{Call, Phase, Shared, ThreadState};
 use dyno_adapter::{
-    ChannelSpec, Error, Node, NodeContext, OnMessage, Receiver, Sender, Subscription,
+    Adapter, ChannelSpec, Error, Node, NodeContext, OnMessage, Receiver, Sender, Subscription,
 };
 use dyno_measure::host;
 use dyno_model::Nanos;
@@ -30,7 +29,7 @@ pub(crate) struct Job {
     pub(crate) assignment: Arc<Assignment>,
     pub(crate) participant: Participant,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) registry: Arc<Registry>,
+    pub(crate) adapter: Arc<dyn Adapter>,
     pub(crate) events: mpsc::Sender<Event>,
 }
 
@@ -60,15 +59,6 @@ impl Job {
         };
         sleep_until(&self.shared, at);
 
-        let adapter = self
-            .registry
-            .find(&self.assignment.adapter)
-            .ok_or_else(|| {
-                self.failure(
-                    "open",
-                    format!("this build has no adapter {:?}", self.assignment.adapter),
-                )
-            })?;
         let context = NodeContext {
             session: self.assignment.session.clone(),
             scratch: self.assignment.scratch.clone(),
@@ -77,7 +67,7 @@ impl Job {
             options: self.assignment.options.clone(),
         };
         let mut node = thread
-            .inside(Call::Open, || adapter.open(&context))
+            .inside(Call::Open, || self.adapter.open(&context))
             .map_err(self.in_call("open"))?;
         let played = roles::play(self, thread, node.as_mut(), at)?;
         thread.inside(Call::Drop, || drop(node));

@@ -1,25 +1,53 @@
-//! The adapters that this build knows.
+//! The adapters that this build knows: those that are built in, and those in shared libraries.
 
-use dyno_adapter::{Adapter, AdapterDescription};
+use dyno_adapter::{Adapter, AdapterDescription, Capabilities};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 
-/// All adapters by name.
-pub struct Registry(Vec<Box<dyn Adapter>>);
+/// The adapters of Dyno's own tree that live in shared libraries, with what builds each.
+const OUTSIDE: &[(&str, &str)] = &[
+    ("cyclonedds", "apt-get install cyclonedds-dev"),
+    ("fastdds", "apt-get install libfastrtps-dev"),
+    ("iceoryx", "apt-get install libiceoryx-posh-dev iceoryx"),
+    ("null-c", ""),
+    (
+        "vsomeip",
+        "apt-get install libboost-system-dev libboost-thread-dev libboost-filesystem-dev libboost-log-dev",
+    ),
+];
 
-impl Registry {
-    /// Every adapter that is built in; `faulty` wraps each of the others.
-    pub fn all() -> Self {
-        let mut all = real();
-        all.push(dyno_conformance::faulty::adapter(real()));
-        Registry(all)
+/// The adapter `name`, its library loaded if it is not built in. A process loads one library only:
+/// those of different middlewares clash.
+///
+/// # Errors
+///
+/// A sentence that says why there is none and what to do.
+pub(crate) fn adapter(name: &str) -> Result<Arc<dyn Adapter>, String> {
+    if let Some(adapter) = built_in().into_iter().find(|a| a.describe().name == name) {
+        return Ok(Arc::from(adapter));
     }
-
-    /// The adapter of that name.
-    pub fn find(&self, name: &str) -> Option<&dyn Adapter> {
-        self.0
-            .iter()
-            .find(|a| a.describe().name == name)
-            .map(Box::as_ref)
+    let directories = dyno_abi::directories();
+    let found = dyno_abi::installed(&directories)
+        .into_iter()
+        .find(|i| i.name == name);
+    match found {
+        Some(installed) => match dyno_abi::load(&installed.path) {
+            Ok(adapter) => Ok(Arc::new(adapter)),
+            Err(e) => Err(with_remedy(name, e.to_string())),
+        },
+        None => Err(with_remedy(
+            name,
+            format!("this build has no adapter {name:?}, and there is no library of that name"),
+        )),
     }
+}
+
+/// Every adapter that is built in; `faulty` wraps each of the others.
+fn built_in() -> Vec<Box<dyn Adapter>> {
+    let mut all = real();
+    all.push(dyno_conformance::faulty::adapter(real()));
+    all
 }
 
 fn real() -> Vec<Box<dyn Adapter>> {
@@ -36,7 +64,118 @@ fn real() -> Vec<Box<dyn Adapter>> {
     ]
 }
 
-/// What every adapter says of itself, in the order of `dyno list adapters`.
+/// What every adapter says of itself, in the order of `dyno list adapters`: built-in ones, then those
+/// in shared libraries by name, the ones of Dyno's tree also where they were not built.
+///
+/// Each library is asked in a process of its own, for `program agent --describe-library PATH` with
+/// the running program.
 pub fn describe() -> Vec<AdapterDescription> {
-    Registry::all().0.iter().map(|a| a.describe()).collect()
+    let mut all: Vec<AdapterDescription> = built_in().iter().map(|a| a.describe()).collect();
+    let directories = dyno_abi::directories();
+    let mut outside: Vec<AdapterDescription> = dyno_abi::installed(&directories)
+        .into_iter()
+        .map(|installed| {
+            ask(&installed.path).unwrap_or_else(|reason| AdapterDescription {
+                library: Some(installed.path.clone()),
+                ..unknown(&installed.name, with_remedy(&installed.name, reason))
+            })
+        })
+        .collect();
+    for (name, _) in OUTSIDE {
+        if !outside.iter().any(|a| a.name == *name) {
+            let reason = with_remedy(name, "its library was not built".to_owned());
+            outside.push(unknown(name, reason));
+        }
+    }
+    outside.sort_by(|a, b| a.name.cmp(&b.name));
+    // A library cannot replace a built-in adapter: stacks of that name would silently change.
+    outside.retain(|a| !all.iter().any(|b| b.name == a.name));
+    all.append(&mut outside);
+    all
+}
+
+/// Describes the adapter in the library at `path`, which is loaded into this process.
+///
+/// # Errors
+///
+/// When it cannot be loaded; a sentence for people.
+pub fn describe_library(path: &Path) -> Result<AdapterDescription, String> {
+    dyno_abi::load(path)
+        .map(|adapter| adapter.describe())
+        .map_err(|e| e.to_string())
+}
+
+/// Asks the adapter in the library at `path` in a process of its own: whatever it does then, it does
+/// not do here.
+fn ask(path: &Path) -> Result<AdapterDescription, String> {
+    let output = Command::new("/proc/self/exe")
+        .args(["agent", "--describe-library"])
+        .arg(path)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| format!("cannot start a process to load {}: {e}", path.display()))?;
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    if output.status.success() {
+        // Libraries may print while they are loaded; the description is the last line.
+        let text = String::from_utf8_lossy(&output.stdout);
+        let line = text.trim_end().lines().last().unwrap_or_default();
+        return serde_json::from_str(line)
+            .map_err(|e| format!("cannot read what {} says of itself: {e}", path.display()));
+    }
+    if output.status.code() == Some(1) && !said.is_empty() {
+        return Err(said);
+    }
+    Err(format!(
+        "the process that loaded {} ended with {}: {said}",
+        path.display(),
+        output.status
+    ))
+}
+
+/// An adapter of which only the name is known.
+fn unknown(name: &str, reason: String) -> AdapterDescription {
+    AdapterDescription {
+        name: name.to_owned(),
+        version: String::new(),
+        summary: "An adapter in a shared library that could not be asked.".to_owned(),
+        capabilities: Capabilities {
+            loan: false,
+            waits: Vec::new(),
+            reliable: false,
+            best_effort: false,
+            request_response: false,
+            placements: Vec::new(),
+            max_message: None,
+            fragments_above: None,
+            max_receivers: None,
+            loopback: false,
+        },
+        options: Vec::new(),
+        unavailable: Some(reason),
+        library: None,
+    }
+}
+
+/// The reason with the command that helps, where one is known.
+fn with_remedy(name: &str, reason: String) -> String {
+    match OUTSIDE.iter().find(|(known, _)| *known == name) {
+        Some((_, "")) => format!("{reason}; in Dyno's source, run `cargo xtask adapters {name}`"),
+        Some((_, packages)) => format!(
+            "{reason}; in Dyno's source, run `cargo xtask adapters {name}` (it runs `{packages}` where that is missing)"
+        ),
+        None => format!(
+            "{reason}; it is looked for as {} in the directories of {} and in {}",
+            dyno_abi::file_name(name),
+            dyno_abi::ADAPTER_PATH,
+            listed(&dyno_abi::directories())
+        ),
+    }
+}
+
+fn listed(directories: &[std::path::PathBuf]) -> String {
+    let texts: Vec<String> = directories
+        .iter()
+        .map(|d| d.display().to_string())
+        .collect();
+    texts.join(", ")
 }

@@ -110,3 +110,11 @@ pub struct AdapterDescription {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub library: Option<PathBuf>,
 }
+
+impl AdapterDescription {
+    /// Whether the adapter could say what it can do. One whose library is missing could not: its
+    /// capabilities and options are empty, and [`unavailable`](Self::unavailable) says why.
+    pub fn is_known(&self) -> bool {
+        !self.capabilities.waits.is_empty()
+    }
+}

@@ -73,6 +73,9 @@ pub(crate) enum Command {
         /// Print what every adapter says of itself as JSON, and end.
         #[arg(long)]
         describe: bool,
+        /// Load the adapter in this library, print what it says of itself as JSON, and end.
+        #[arg(long, value_name = "FILE", conflicts_with = "describe")]
+        describe_library: Option<PathBuf>,
     },
 }
 

@@ -23,7 +23,10 @@ fn main() -> ExitCode {
         Command::Doctor(args) => commands::doctor::doctor(&args),
         Command::Man => commands::man::man(),
         Command::Completions { shell } => commands::man::completions(shell),
-        Command::Agent { describe } => return commands::agent::agent(describe),
+        Command::Agent {
+            describe,
+            describe_library,
+        } => return commands::agent::agent(describe, describe_library.as_deref()),
     };
     match result {
         Ok(code) => code,
