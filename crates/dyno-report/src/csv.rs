@@ -127,7 +127,7 @@ fn columns() -> Vec<Column> {
 type RowText = fn(&Row<'_>) -> String;
 type Of<T, R> = fn(&T) -> R;
 
-const RUN_AND_FACTORS: [(&str, RowText); 30] = [
+const RUN_AND_FACTORS: [(&str, RowText); 31] = [
     ("run", |r| r.summary.run.id.clone()),
     ("suite", |r| r.summary.run.suite.clone()),
     ("testbed", |r| r.summary.run.testbed.clone()),
@@ -135,6 +135,7 @@ const RUN_AND_FACTORS: [(&str, RowText); 30] = [
     ("experiment", |r| r.e.experiment.name.clone()),
     ("stack", |r| r.e.experiment.stack.clone()),
     ("workload", |r| r.e.experiment.workload.kind().to_string()),
+    ("paired", |r| r.e.experiment.paired.to_string()),
     ("rate_hz", |r| match r.e.experiment.workload {
         Workload::Stream { rate, .. } => number(rate.hz()),
         _ => String::new(),
