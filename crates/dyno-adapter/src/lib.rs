@@ -24,7 +24,7 @@
 //!   the library does not tell, whether the service is offered. A sender of responses may be used
 //!   in a callback without having been asked whether it is matched. It answers the request that
 //!   `take` returned, or that the callback was given, last; within the `on_message` of a `take` it
-//!   is not used. Where there is no request to answer, or the caller has given up, the response is
+//!   is not used. Where there is no request to answer, the response is
 //!   [refused](Sent::Refused).
 //! - **Dropping** a node, sender or receiver releases everything it created.
 

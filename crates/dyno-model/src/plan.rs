@@ -164,7 +164,7 @@ pub struct Experiment {
     pub base: Option<ExperimentId>,
     /// A `call` on a stack without request-response of its own: request and response are messages
     /// on a pair of channels.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub paired: bool,
 }
 
