@@ -35,7 +35,9 @@ fn every_suite_plans_and_every_stack_takes_part() {
     for listing in catalog.suites() {
         let plan = planned(&listing.name, &[]);
         for stack in catalog.stacks() {
-            assert!(
+            // A loopback has nobody who could answer a call.
+            let answers = !stack.name.starts_with("null");
+            assert_eq!(
                 plan.experiments.iter().any(|e| e.stack == stack.name),
                 answers || listing.name != "calls",
                 "{} in {}",
