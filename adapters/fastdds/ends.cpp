@@ -78,25 +78,25 @@ void dyno_sender::give_back() {
     }
 }
 
-// Has the library lend a sample; waits for room as a reliable write does.
-dyno_status dyno_sender::lend() {
-    constexpr auto kind = edds::DataWriter::LoanInitializationKind::NO_LOAN_INITIALIZATION;
-    auto code = writer_->loan_sample(lent_, kind);
-    if (code == compat::ok) {
-        return DYNO_OK;
-    }
+// Calls until there is room, for the time that the stack gives a reliable sender. The library waits by
+// itself where it can, but it has no call that waits for a sample to lend, and its write also returns
+// early.
+template <typename Call> dyno_status dyno_sender::until_room(const char *name, Call call) {
     const long long start = coarse_ns();
-    while (code == compat::out_of_resources) {
-        if (!place_.node.settings.reliable || coarse_ns() - start > place_.node.settings.blocking_ms * 1'000'000) {
+    auto code = call();
+    if (code == compat::ok) {
+        return coarse_ns() - start < wait_ns() ? DYNO_OK : DYNO_WAITED;
+    }
+    const auto &settings = place_.node.settings;
+    while (code == compat::timeout || code == compat::out_of_resources) {
+        if (!settings.reliable || coarse_ns() - start > settings.blocking_ms * 1'000'000) {
             return DYNO_REFUSED;
         }
-        // The library has no call that waits for a sample to come back.
         std::this_thread::sleep_for(std::chrono::microseconds(20));
-        code = writer_->loan_sample(lent_, kind);
+        code = call();
     }
     if (code != compat::ok) {
-        lent_ = nullptr;
-        fail("loan_sample", place_.channel, code);
+        fail(name, place_.channel, code);
     }
     return DYNO_WAITED;
 }
@@ -112,8 +112,12 @@ dyno_status dyno_sender::loan(size_t length, void **buffer) {
     }
     // What was lent before and not sent.
     give_back();
-    const dyno_status status = lend();
+    void *sample = nullptr;
+    const dyno_status status = until_room("loan_sample", [&] {
+        return writer_->loan_sample(sample, edds::DataWriter::LoanInitializationKind::NO_LOAN_INITIALIZATION);
+    });
     if (status != DYNO_REFUSED) {
+        lent_ = sample;
         *buffer = static_cast<Array *>(lent_)->data();
     }
     return status;
@@ -127,17 +131,13 @@ dyno_status dyno_sender::send(void *, size_t length) {
         sample = lent_;
         static_cast<Array *>(lent_)->length = static_cast<uint32_t>(length);
     }
-    const long long start = coarse_ns();
-    const auto code = writer_->write(sample, edds::HANDLE_NIL);
-    if (code == compat::ok) {
-        lent_ = nullptr;
-        return coarse_ns() - start < wait_ns() ? DYNO_OK : DYNO_WAITED;
+    const dyno_status status = until_room("write", [&] { return writer_->write(sample, edds::HANDLE_NIL); });
+    if (status != DYNO_REFUSED) {
+        lent_ = nullptr; // The library's again.
+    } else {
+        give_back();
     }
-    give_back();
-    if (code == compat::timeout || code == compat::out_of_resources) {
-        return DYNO_REFUSED;
-    }
-    fail("write", place_.channel, code);
+    return status;
 }
 
 Reader::Reader(dyno_node &node, const dyno_channel &channel, edds::DataReaderListener *listener)

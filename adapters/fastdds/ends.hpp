@@ -46,7 +46,7 @@ struct dyno_sender {
     dyno_status send(void *buffer, size_t length);
 
   private:
-    dyno_status lend();
+    template <typename Call> dyno_status until_room(const char *name, Call call);
     void give_back();
 
     Place place_;

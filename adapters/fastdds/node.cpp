@@ -134,6 +134,10 @@ template <typename Qos> void set_common(Qos &qos, const Settings &settings, uint
     qos.resource_limits().max_samples_per_instance = samples;
     qos.resource_limits().allocated_samples = std::min(samples, qos.resource_limits().allocated_samples);
     if (settings.transport == Transport::data_sharing) {
+        // A sample counts as acknowledged when it is taken, not when its loan is returned. The pool is a
+        // queue: with two samples beyond the history, the one that is being read is not filled again
+        // before the reader has taken the next.
+        qos.resource_limits().extra_samples = 2;
         qos.data_sharing().on("");
         qos.endpoint().entity_id = id;
     } else {
@@ -222,6 +226,9 @@ edds::DomainParticipantQos dyno_node::participant_qos(const dyno_context &contex
     }
     auto &discovery = qos.wire_protocol().builtin.discovery_config;
     discovery.leaseDuration = compat::milliseconds(settings.lease_ms);
+    // An answer to the first announcement may come before the library listens, and is not repeated:
+    // then it is the other side's next announcement that counts.
+    discovery.initial_announcements.count = settings.announcements;
     discovery.leaseDuration_announcementperiod = compat::milliseconds(settings.lease_ms / 4);
     return qos;
 }

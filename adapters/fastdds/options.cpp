@@ -59,9 +59,12 @@ const dyno_option_spec OPTIONS[] = {
      "how long a reliable send waits for room before it is refused, in milliseconds (library: 100)"},
     {"lease_ms", DYNO_OPTION_INT, 0, nullptr, "5000",
      "after this silence a participant counts as gone, in milliseconds; announced four times as often (library: 20000)"},
+    {"announcements", DYNO_OPTION_INT, 0, nullptr, "20",
+     "how often a new participant announces itself before it waits for a quarter of its lease, every 100 ms (library: "
+     "5)"},
     {"heartbeat_ms", DYNO_OPTION_INT, 0, nullptr, "20",
      "period at which a writer asks for missing acknowledgements, in milliseconds (library: 3000)"},
-    {"response_ms", DYNO_OPTION_INT, 0, nullptr, "0",
+    {"response_ms", DYNO_OPTION_INT, 0, nullptr, "5",
      "delay of the answer to a heartbeat and to a request for what is missing, in milliseconds (library: 5)"},
     {"datagram", DYNO_OPTION_INT, 0, nullptr, nullptr,
      "largest RTPS message in bytes, beyond which the library fragments (left out: 65500 with udp, as the library; "
@@ -92,7 +95,8 @@ Settings::Settings(const dyno_context &context) {
     blocking_ms = ranged(options, "blocking_ms", 10'000, 0, 3'600'000);
     lease_ms = ranged(options, "lease_ms", 5'000, 100, 3'600'000);
     heartbeat_ms = ranged(options, "heartbeat_ms", 20, 1, 3'600'000);
-    response_ms = ranged(options, "response_ms", 0, 0, 10'000);
+    response_ms = ranged(options, "response_ms", 5, 0, 10'000);
+    announcements = static_cast<uint32_t>(ranged(options, "announcements", 20, 1, 1'000'000));
     datagram = static_cast<uint32_t>(transport == Transport::udp
                                          ? ranged(options, "datagram", UDP_DATAGRAM, 1'000, UDP_DATAGRAM)
                                          : ranged(options, "datagram", SHM_DATAGRAM, 1'000, 1 << 30));
@@ -105,6 +109,11 @@ Settings::Settings(const dyno_context &context) {
     }
     if (transport == Transport::data_sharing && !array) {
         refuse("type", "data sharing takes plain types only; write `type = \"array\"` or leave it out");
+    }
+    if (transport == Transport::data_sharing && (!reliable || history > 0)) {
+        refuse(reliable ? "history" : "reliable",
+               "with data sharing a writer that does not wait overwrites what a reader is being shown; write "
+               "`reliable = true` and `history = 0`");
     }
     if (shared_memory() && segment < datagram) {
         refuse("segment_kib", "a segment of " + std::to_string(segment) + " B is smaller than a message of " +

@@ -32,6 +32,7 @@ struct Settings {
     long long lease_ms;
     long long heartbeat_ms;
     long long response_ms;
+    uint32_t announcements;
     uint32_t datagram; // bytes
     uint32_t socket;   // bytes
     uint32_t segment;  // bytes

@@ -8,9 +8,11 @@ dyno_conformance::conformance_tests!(
     udp_best_effort, || common::foreign("fastdds"), { "reliable" = false, "history" = 1 }, best_effort
 );
 dyno_conformance::conformance_tests!(
-    udp_array_async, || common::foreign("fastdds"), { "type" = "array", "publish" = "async" }
+    udp_array_async,
+    || common::foreign("fastdds"),
+    { "type" = "array", "publish" = "async", "durability" = "transient-local" }
 );
 dyno_conformance::conformance_tests!(shm, || common::foreign("fastdds"), { "transport" = "shm" });
-dyno_conformance::conformance_tests!(
-    data_sharing, || common::foreign("fastdds"), { "transport" = "data-sharing" }
-);
+dyno_conformance::conformance_tests!(data_sharing, || common::foreign("fastdds"), {
+    "transport" = "data-sharing"
+});
