@@ -1,14 +1,12 @@
 //! One agent process: starting it, speaking with it, and knowing how it ended.
 
+use crate::child::{Tail, describe_exit, tie_to_runner};
 use dyno_model::protocol::{Command, Report};
 use dyno_model::{AdapterDescription, Against, Plan};
-use std::collections::VecDeque;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ExitStatus, Stdio};
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How to start an agent: a program and its arguments.
@@ -98,18 +96,12 @@ pub(crate) enum Heard {
     Silence,
 }
 
-/// Lines of standard error that are kept.
-const STDERR_LINES: usize = 20;
-/// The longest line of standard error that is kept, in bytes.
-const STDERR_LINE: u64 = 1_000;
-
 /// A running agent. Dropping it ends the process.
 pub(crate) struct Agent {
     pub(crate) label: String,
     child: Child,
     stdin: Option<ChildStdin>,
-    stderr: Arc<Mutex<VecDeque<String>>>,
-    stderr_reader: Option<std::thread::JoinHandle<()>>,
+    stderr: Tail,
     status: Option<ExitStatus>,
 }
 
@@ -121,29 +113,12 @@ impl Agent {
         label: String,
         inbox: mpsc::Sender<(usize, Heard)>,
     ) -> std::io::Result<Self> {
-        let runner = rustix::process::getpid();
         let mut command = command.command();
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        // A group of its own: Ctrl-C reaches the runner alone, which then ends the agents in order.
-        command.process_group(0);
-        // SAFETY: between fork and exec only async-signal-safe system calls are made, without
-        // allocation.
-        unsafe {
-            command.pre_exec(move || {
-                // Should the runner be killed, the kernel kills the agent.
-                rustix::process::set_parent_process_death_signal(Some(
-                    rustix::process::Signal::KILL,
-                ))?;
-                // The runner may have died before that line.
-                if rustix::process::getppid() != Some(runner) {
-                    return Err(std::io::ErrorKind::NotFound.into());
-                }
-                Ok(())
-            });
-        }
+        tie_to_runner(&mut command);
         let mut child = command.spawn()?;
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -162,29 +137,15 @@ impl Agent {
                 let _ = inbox.send((index, Heard::Silence));
             });
         }
-        let lines = Arc::new(Mutex::new(VecDeque::new()));
-        let kept = lines.clone();
-        let stderr_reader = stderr.map(|stderr| {
-            std::thread::spawn(move || {
-                let mut reader = BufReader::new(stderr);
-                let mut line = Vec::new();
-                while let Ok(1..) = (&mut reader).take(STDERR_LINE).read_until(b'\n', &mut line) {
-                    let text = String::from_utf8_lossy(&line).trim_end().to_owned();
-                    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                    if kept.len() == STDERR_LINES {
-                        kept.pop_front();
-                    }
-                    kept.push_back(text);
-                    line.clear();
-                }
-            })
-        });
+        let mut tail = Tail::default();
+        if let Some(stderr) = stderr {
+            tail.follow(stderr, |_| ());
+        }
         Ok(Agent {
             label,
             child,
             stdin,
-            stderr: lines,
-            stderr_reader,
+            stderr: tail,
             status: None,
         })
     }
@@ -237,21 +198,10 @@ impl Agent {
 
     /// The last lines of its standard error. Complete once it has ended.
     pub(crate) fn stderr(&mut self) -> Vec<String> {
-        if self.status().is_some()
-            && let Some(reader) = self.stderr_reader.take()
-        {
-            // A grandchild may hold the pipe open: don't wait for it for long.
-            let deadline = Instant::now() + Duration::from_millis(500);
-            while !reader.is_finished() && Instant::now() < deadline {
-                std::thread::sleep(Duration::from_millis(1));
-            }
+        match self.status() {
+            Some(_) => self.stderr.complete(),
+            None => self.stderr.lines(),
         }
-        self.stderr
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-            .cloned()
-            .collect()
     }
 }
 
@@ -259,40 +209,4 @@ impl Drop for Agent {
     fn drop(&mut self) {
         self.end();
     }
-}
-
-/// `signal 11 (SIGSEGV)` or `exit code 3`.
-pub(crate) fn describe_exit(status: ExitStatus) -> String {
-    match (status.signal(), status.code()) {
-        (Some(signal), _) => match signal_name(signal) {
-            Some(name) => format!("signal {signal} ({name})"),
-            None => format!("signal {signal}"),
-        },
-        (None, Some(code)) => format!("exit code {code}"),
-        (None, None) => status.to_string(),
-    }
-}
-
-fn signal_name(signal: i32) -> Option<&'static str> {
-    const NAMES: [(i32, &str); 12] = [
-        (libc::SIGABRT, "SIGABRT"),
-        (libc::SIGALRM, "SIGALRM"),
-        (libc::SIGBUS, "SIGBUS, often a full /dev/shm"),
-        (libc::SIGFPE, "SIGFPE"),
-        (libc::SIGILL, "SIGILL"),
-        (libc::SIGINT, "SIGINT"),
-        (
-            libc::SIGKILL,
-            "SIGKILL, from outside or from the kernel's out-of-memory killer",
-        ),
-        (libc::SIGPIPE, "SIGPIPE"),
-        (libc::SIGSEGV, "SIGSEGV"),
-        (libc::SIGSYS, "SIGSYS"),
-        (libc::SIGTERM, "SIGTERM"),
-        (libc::SIGXCPU, "SIGXCPU"),
-    ];
-    NAMES
-        .iter()
-        .find(|(number, _)| *number == signal)
-        .map(|(_, name)| *name)
 }

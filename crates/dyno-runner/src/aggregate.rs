@@ -30,6 +30,7 @@ pub(crate) fn fill(
         record.matching = record.matching.max(result.matching);
         sources.extend(result.sources);
     }
+    record.cost.processes.sort_by_key(|p| p.daemon);
     record.places.sort_by_key(|p| (p.since, p.participant));
     record.raw.sort_by_key(|s| s.arrival);
     record.raw.truncate(experiment.raw_samples as usize);

@@ -6,6 +6,8 @@
 
 mod agent;
 mod aggregate;
+mod child;
+mod daemon;
 mod order;
 mod schedule;
 mod session;
@@ -13,6 +15,7 @@ mod trial;
 mod wiring;
 
 pub use agent::{AgentCommand, DescribeError, describe_adapters};
+pub use daemon::is_installed;
 pub use order::order;
 pub use session::{SessionError, Swept, sweep};
 

@@ -73,7 +73,7 @@ fn clear_place(place: &Path, swept: &mut Swept) {
     let _ = fs::remove_dir_all(place);
 }
 
-/// Ends the session's agents and removes everything that carries its name.
+/// Ends the session's agents and daemons and removes everything that carries its name.
 fn clear_session(scratch: &Path, swept: &mut Swept) {
     let agents = fs::read_to_string(scratch.join(AGENTS)).unwrap_or_default();
     for agent in agents.lines().filter_map(Process::parse) {
@@ -125,7 +125,7 @@ fn unlink_mqueue(name: &str) -> bool {
     unsafe { libc::mq_unlink(name.as_ptr()) == 0 }
 }
 
-/// The file in a scratch directory that lists the trial's agents.
+/// The file in a scratch directory that lists the trial's agents and daemons.
 const AGENTS: &str = "agents";
 
 /// A process by its id and start time, so that a recycled id is not mistaken for it.
@@ -157,7 +157,8 @@ impl Process {
 
     fn kill(self) {
         if let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) {
-            // It may have ended meanwhile, which is what we want.
+            // It leads a group of its own. It may have ended meanwhile, which is what we want.
+            let _ = rustix::process::kill_process_group(pid, Signal::KILL);
             let _ = rustix::process::kill_process(pid, Signal::KILL);
         }
     }
@@ -249,8 +250,8 @@ pub(crate) struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Notes an agent, so that it can be ended should this runner die.
-    pub(crate) fn note_agent(&self, pid: u32) -> io::Result<()> {
+    /// Notes an agent or a daemon, so that it can be ended should this runner die.
+    pub(crate) fn note_process(&self, pid: u32) -> io::Result<()> {
         let Some(agent) = Process::of(pid) else {
             return Ok(());
         };
@@ -259,6 +260,21 @@ impl Session<'_> {
             .append(true)
             .open(self.scratch.join(AGENTS))?;
         writeln!(file, "{agent}")
+    }
+
+    /// Notes that a file outside of the scratch directory may be left behind, as adapters do.
+    /// Returns the note.
+    pub(crate) fn claim_file(&self, path: &Path) -> io::Result<PathBuf> {
+        let dir = self.scratch.join(CLAIMS);
+        fs::create_dir_all(&dir)?;
+        let file: String = path
+            .to_string_lossy()
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+            .collect();
+        let note = dir.join(format!("daemon-{file}"));
+        fs::write(&note, format!("file {}\n", path.display()))?;
+        Ok(note)
     }
 
     /// The next port on which nobody listens, for UDP and TCP.

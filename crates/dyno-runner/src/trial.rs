@@ -1,8 +1,10 @@
 //! One trial, step by step, with a deadline on every step.
 
 use crate::RunOptions;
-use crate::agent::{Agent, AgentCommand, Heard, describe_exit};
+use crate::agent::{Agent, AgentCommand, Heard};
 use crate::aggregate;
+use crate::child::describe_exit;
+use crate::daemon::{Baseline, Daemon, Reading, Trouble, Values};
 use crate::session::Session;
 use crate::wiring::{Wiring, wire};
 use dyno_measure::{Clock, LoadReading};
@@ -48,6 +50,7 @@ pub(crate) fn run(context: Context<'_, '_>) -> TrialRecord {
     let mut trial = Trial {
         context,
         agents: Vec::new(),
+        daemons: Vec::new(),
         inbox,
         step: "start",
     };
@@ -117,7 +120,9 @@ struct Failed {
 
 struct Trial<'a, 'p> {
     context: Context<'a, 'p>,
+    // Dropped in this order: agents end before the daemons that they use.
     agents: Vec<Agent>,
+    daemons: Vec<Daemon>,
     inbox: mpsc::Receiver<(usize, Heard)>,
     step: &'static str,
 }
@@ -129,11 +134,12 @@ impl Trial<'_, '_> {
         record: &mut TrialRecord,
     ) -> Result<Vec<AgentResult>, Failed> {
         let groups = self.assignments()?;
+        self.start_daemons()?;
         for (index, assignment) in groups.iter().enumerate() {
-            let label = label(&assignment.participants);
+            let label = label(assignment);
             let agent = Agent::start(self.context.agent, index, label, inbox.clone())
                 .and_then(|agent| {
-                    self.context.session.note_agent(agent.pid())?;
+                    self.context.session.note_process(agent.pid())?;
                     Ok(agent)
                 })
                 .map_err(|e| {
@@ -175,7 +181,7 @@ impl Trial<'_, '_> {
         self.each("link", deadline, |r| {
             matches!(r, Report::Linked).then_some(())
         })?;
-        let load = self.warm_up(record, deadline)?;
+        let (load, daemons) = self.warm_up(record, deadline)?;
         let active = self.active_agents();
         let window = deadline + nominal(self.context.experiment);
         let sent = self.some("window", window, &active, |report| match report {
@@ -184,6 +190,7 @@ impl Trial<'_, '_> {
         })?;
         let later = self.read_load();
         record.noise.window = Some(load.until(&later));
+        record.cost.processes = daemons.costs(self.context.clock, &self.daemons);
         self.tell(&Command::Drain {
             sent: sent.into_iter().flatten().collect(),
         });
@@ -226,17 +233,63 @@ impl Trial<'_, '_> {
                 }
             }
         }
+        self.check_daemons()?;
         Ok(results)
     }
 
+    /// Starts the stack's daemons, each when the one before it is ready.
+    fn start_daemons(&mut self) -> Result<(), Failed> {
+        self.step = "daemon";
+        let (plan, experiment) = (self.context.plan, self.context.experiment);
+        let specs = plan.stacks.get(&experiment.stack);
+        let values = Values {
+            experiment,
+            address: plan.testbed.hosts.first().map_or("", |h| &h.address),
+        };
+        for spec in specs.into_iter().flat_map(|stack| &stack.daemons) {
+            let started = Daemon::start(
+                spec,
+                &values,
+                self.context.session,
+                Duration::from(experiment.deadline),
+                &self.context.options.interrupt,
+            );
+            self.daemons.push(started.map_err(|t| self.troubled(t))?);
+        }
+        self.step = "start";
+        Ok(())
+    }
+
+    /// Fails when a daemon has ended, which explains whatever else went wrong.
+    fn check_daemons(&mut self) -> Result<(), Failed> {
+        match self.daemons.iter_mut().find_map(Daemon::ended) {
+            Some(trouble) => Err(self.troubled(trouble)),
+            None => Ok(()),
+        }
+    }
+
+    fn troubled(&self, trouble: Trouble) -> Failed {
+        Failed {
+            kind: trouble.kind,
+            step: self.step,
+            message: trouble.message,
+            stderr: trouble.output,
+        }
+    }
+
+    fn daemon_pids(&self) -> Vec<u32> {
+        self.daemons.iter().map(Daemon::pid).collect()
+    }
+
     /// From the start to the command that begins the window; what the machine did is counted from
-    /// the returned reading on.
+    /// the returned reading on, and what its daemons used from the baseline on.
     fn warm_up(
         &mut self,
         record: &mut TrialRecord,
         deadline: Duration,
-    ) -> Result<LoadReading, Failed> {
+    ) -> Result<(LoadReading, Baseline), Failed> {
         let experiment = self.context.experiment;
+        let (clock, pids) = (self.context.clock, self.daemon_pids());
         let Some(longest) = experiment.settle else {
             let load = self.read_load();
             let at = self.context.clock.now().saturating_add(LEAD);
@@ -244,7 +297,9 @@ impl Trial<'_, '_> {
             if let Extent::Duration(warmup) = experiment.warmup {
                 record.warmup = warmup;
             }
-            return Ok(load);
+            // Nobody here knows when a warm-up of so many messages ends: then it counts too.
+            let window = at.saturating_add(record.warmup);
+            return Ok((load, Baseline::at(clock, window, pids)));
         };
         let start = self.context.clock.now().saturating_add(LEAD);
         self.tell(&Command::Start { at: start });
@@ -254,16 +309,18 @@ impl Trial<'_, '_> {
             _ => None,
         })?;
         record.unsteady = !steady.into_iter().all(|s| s);
+        let daemons = Baseline::Taken(Reading::now(clock, &pids));
         let load = self.read_load();
         let at = self.context.clock.now().saturating_add(LEAD);
         self.tell(&Command::Window { at });
         record.warmup = at.saturating_sub(start);
-        Ok(load)
+        Ok((load, daemons))
     }
 
     fn read_load(&self) -> LoadReading {
-        let agents: Vec<u32> = self.agents.iter().map(Agent::pid).collect();
-        dyno_measure::read_load(&used_cpus(self.context.experiment), &agents)
+        let mut own: Vec<u32> = self.agents.iter().map(Agent::pid).collect();
+        own.extend(self.daemon_pids());
+        dyno_measure::read_load(&used_cpus(self.context.experiment), &own)
     }
 
     /// One assignment for each agent to start.
@@ -348,6 +405,7 @@ impl Trial<'_, '_> {
             if self.context.options.interrupt.load(Ordering::Relaxed) {
                 return Err(self.failed(FailureKind::Interrupted, "interrupted".to_owned()));
             }
+            self.check_daemons()?;
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 let missing: Vec<usize> = (0..of.len())
@@ -357,8 +415,12 @@ impl Trial<'_, '_> {
             }
             match self.inbox.recv_timeout(left.min(LOOK)) {
                 Ok((index, Heard::Report(Ok(report)))) => match *report {
-                    Report::Failed { step, message } => {
-                        return Err(self.blame(index, Some((step, message))));
+                    Report::Failed {
+                        step,
+                        message,
+                        peer_gone,
+                    } => {
+                        return Err(self.blame(index, Some((peer_gone, step, message))));
                     }
                     report => match wanted(report) {
                         Some(value) => got[index] = Some(value),
@@ -442,18 +504,25 @@ impl Trial<'_, '_> {
     }
 
     /// Agent `first` ended or reported a failure. Another one's crash may be the cause.
-    fn blame(&mut self, first: usize, said: Option<(String, String)>) -> Failed {
+    fn blame(&mut self, first: usize, said: Option<(bool, String, String)>) -> Failed {
         let deadline = Instant::now() + BLAME;
         // The one that reported exits by itself, with a failure; the others are asked to.
         self.agents[first].status_by(deadline);
-        let mut failures: Vec<(String, String)> = said.into_iter().collect();
+        let mut failures: Vec<(bool, String, String)> = said.into_iter().collect();
         let mut crashed = None;
         while crashed.is_none() && Instant::now() < deadline {
+            if let Err(failed) = self.check_daemons() {
+                return failed;
+            }
             while let Ok((_, heard)) = self.inbox.try_recv() {
                 if let Heard::Report(Ok(report)) = heard
-                    && let Report::Failed { step, message } = *report
+                    && let Report::Failed {
+                        step,
+                        message,
+                        peer_gone,
+                    } = *report
                 {
-                    failures.push((step, message));
+                    failures.push((peer_gone, step, message));
                 }
             }
             crashed = (0..self.agents.len()).find(|i| self.has_crashed(*i, failures.is_empty()));
@@ -477,8 +546,10 @@ impl Trial<'_, '_> {
             agent.end();
             stderr.extend(agent.stderr());
         }
-        let message = match failures.first() {
-            Some((step, message)) => format!("{message} (in `{step}`)"),
+        // The first cause; a peer's leaving is none while there is another.
+        let cause = failures.iter().find(|(peer_gone, ..)| !peer_gone);
+        let message = match cause.or(failures.first()) {
+            Some((_, step, message)) => format!("{message} (in `{step}`)"),
             None => format!(
                 "{} closed its output without a result",
                 self.agents[first].label
@@ -554,11 +625,16 @@ fn nominal(experiment: &Experiment) -> Duration {
     of(experiment.warmup).max(longest) + of(experiment.window)
 }
 
-/// `agent 0 (source)`.
-fn label(participants: &[Participant]) -> String {
-    let roles: Vec<_> = participants
+/// `agent (source 0) with adapter uds`.
+fn label(assignment: &Assignment) -> String {
+    let roles: Vec<_> = assignment
+        .participants
         .iter()
         .map(|p| format!("{} {}", p.role.as_str(), p.index))
         .collect();
-    format!("agent ({})", roles.join(", "))
+    format!(
+        "agent ({}) with adapter {}",
+        roles.join(", "),
+        assignment.adapter
+    )
 }

@@ -1,7 +1,7 @@
 //! `dyno list`
 
 use crate::cli::{ListArgs, ListWhat};
-use crate::commands::run::agent_command;
+use crate::commands::run::{agent_command, host_facts};
 use crate::exit::{self, Code, Failure, Result};
 use crate::files;
 use dyno_model::adapter::{AdapterDescription, OptionKind, OptionSpec};
@@ -69,6 +69,7 @@ fn listings(all: &[Listing]) -> Vec<Row> {
 
 fn stacks(catalog: &dyno_plan::Catalog) -> Result<Vec<Row>> {
     let adapters = adapters()?;
+    let facts = host_facts(catalog);
     let rows = catalog
         .stacks()
         .into_iter()
@@ -89,7 +90,10 @@ fn stacks(catalog: &dyno_plan::Catalog) -> Result<Vec<Row>> {
             let version = adapter
                 .map(|a| format!("{} {}", a.name, a.version))
                 .unwrap_or_default();
-            let problem = problem.or_else(|| adapter.and_then(|a| a.unavailable.clone()));
+            let missing = |s| dyno_plan::missing_daemon(s, &facts);
+            let problem = problem
+                .or_else(|| adapter.and_then(|a| a.unavailable.clone()))
+                .or_else(|| stack.as_ref().ok().and_then(missing));
             let mut details = vec![l.title.clone()];
             details.extend(problem.as_ref().map(|p| format!("cannot be used: {p}")));
             Row {

@@ -10,7 +10,7 @@ use dyno_measure::{Clock, ClockChoice, allowed_cpus};
 use dyno_model::event::RunEvent;
 use dyno_model::record::{FORMAT, Outcome, Run};
 use dyno_model::{Against, BareMachine, Nanos, Plan, Precision, RunManifest};
-use dyno_plan::{HostFacts, Request};
+use dyno_plan::{Catalog, HostFacts, Request};
 use dyno_report::Format;
 use dyno_runner::{AgentCommand, Ending, RunError, RunOptions};
 use dyno_store::{DEFAULT_RUNS_DIR, Redo, RunWriter};
@@ -272,7 +272,7 @@ fn prepare(
         }),
         repeats: args.repeats,
     };
-    let facts = host_facts();
+    let facts = host_facts(&catalog);
     let plan = dyno_plan::plan(&catalog, &request, &adapters, &facts).map_err(|e| Failure {
         code: Code::Plan,
         report: miette::Report::new(e),
@@ -330,12 +330,17 @@ fn prepare(
 }
 
 /// What planning must know of this machine.
-fn host_facts() -> HostFacts {
+pub(crate) fn host_facts(catalog: &Catalog) -> HostFacts {
     let shm = rustix::fs::statvfs("/dev/shm").ok();
     HostFacts {
         cpus: allowed_cpus(),
         shm_free_bytes: shm.map(|s| s.f_bavail * s.f_frsize),
         memory_bytes: available_memory(),
+        missing_programs: catalog
+            .programs()
+            .into_iter()
+            .filter(|p| !dyno_runner::is_installed(p))
+            .collect(),
     }
 }
 

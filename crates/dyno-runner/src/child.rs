@@ -1,0 +1,118 @@
+//! What agents and daemons have in common: they die with the runner, and what they say last is kept.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, ExitStatus};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Lines of output that are kept.
+const LINES: usize = 20;
+/// The longest line that is kept whole, in bytes.
+const LINE: u64 = 1_000;
+
+/// Gives the process a group of its own, so that Ctrl-C reaches the runner alone, which then ends
+/// it in order; and has the kernel kill it should the runner be killed.
+pub(crate) fn tie_to_runner(command: &mut Command) {
+    let runner = rustix::process::getpid();
+    command.process_group(0);
+    // SAFETY: between fork and exec only async-signal-safe system calls are made, without
+    // allocation.
+    unsafe {
+        command.pre_exec(move || {
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+            // The runner may have died before that line.
+            if rustix::process::getppid() != Some(runner) {
+                return Err(std::io::ErrorKind::NotFound.into());
+            }
+            Ok(())
+        });
+    }
+}
+
+/// The last lines of what a process prints.
+#[derive(Default)]
+pub(crate) struct Tail {
+    lines: Arc<Mutex<VecDeque<String>>>,
+    readers: Vec<std::thread::JoinHandle<()>>,
+}
+
+impl Tail {
+    /// Follows one more stream of the process; `on_line` sees every line.
+    pub(crate) fn follow(
+        &mut self,
+        stream: impl Read + Send + 'static,
+        mut on_line: impl FnMut(&str) + Send + 'static,
+    ) {
+        let kept = self.lines.clone();
+        self.readers.push(std::thread::spawn(move || {
+            let mut reader = BufReader::new(stream);
+            let mut line = Vec::new();
+            while let Ok(1..) = (&mut reader).take(LINE).read_until(b'\n', &mut line) {
+                let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+                on_line(&text);
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                if kept.len() == LINES {
+                    kept.pop_front();
+                }
+                kept.push_back(text);
+                line.clear();
+            }
+        }));
+    }
+
+    /// The lines until now.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.iter().cloned().collect()
+    }
+
+    /// All lines of a process that has ended.
+    pub(crate) fn complete(&mut self) -> Vec<String> {
+        // A grandchild may hold the pipe open: don't wait for it for long.
+        let deadline = Instant::now() + Duration::from_millis(500);
+        for reader in self.readers.drain(..) {
+            while !reader.is_finished() && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        self.lines()
+    }
+}
+
+/// `signal 11 (SIGSEGV)` or `exit code 3`.
+pub(crate) fn describe_exit(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => match signal_name(signal) {
+            Some(name) => format!("signal {signal} ({name})"),
+            None => format!("signal {signal}"),
+        },
+        (None, Some(code)) => format!("exit code {code}"),
+        (None, None) => status.to_string(),
+    }
+}
+
+fn signal_name(signal: i32) -> Option<&'static str> {
+    const NAMES: [(i32, &str); 12] = [
+        (libc::SIGABRT, "SIGABRT"),
+        (libc::SIGALRM, "SIGALRM"),
+        (libc::SIGBUS, "SIGBUS, often a full /dev/shm"),
+        (libc::SIGFPE, "SIGFPE"),
+        (libc::SIGILL, "SIGILL"),
+        (libc::SIGINT, "SIGINT"),
+        (
+            libc::SIGKILL,
+            "SIGKILL, from outside or from the kernel's out-of-memory killer",
+        ),
+        (libc::SIGPIPE, "SIGPIPE"),
+        (libc::SIGSEGV, "SIGSEGV"),
+        (libc::SIGSYS, "SIGSYS"),
+        (libc::SIGTERM, "SIGTERM"),
+        (libc::SIGXCPU, "SIGXCPU"),
+    ];
+    NAMES
+        .iter()
+        .find(|(number, _)| *number == signal)
+        .map(|(_, name)| *name)
+}

@@ -1,0 +1,445 @@
+//! The daemons of a stack: started before the agents of each trial, watched while they are needed,
+//! ended after them. A trial never sees what another one's daemon holds.
+//!
+//! Every daemon has a process group of its own, runs in the trial's scratch directory and dies with
+//! the runner. What it does not remove when it is killed is claimed, like what adapters create.
+
+use crate::child::{Tail, describe_exit, tie_to_runner};
+use crate::session::Session;
+use dyno_measure::{Clock, Usage};
+use dyno_model::daemon::{self, Ready, StopSignal};
+use dyno_model::record::{FailureKind, ProcessCost};
+use dyno_model::{Experiment, Nanos};
+use rustix::process::{Pid, Signal};
+use std::net::ToSocketAddrs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long a daemon may take to end after it was asked to.
+const GRACE: Duration = Duration::from_secs(2);
+/// How often a daemon is looked at that is to become ready, or to end.
+const LOOK: Duration = Duration::from_millis(1);
+/// How long one attempt to connect may take.
+const CONNECT: Duration = Duration::from_millis(50);
+
+/// Whether `program` can be started: an executable file of that path, or of that name in PATH.
+pub fn is_installed(program: &str) -> bool {
+    let executable = |path: &Path| {
+        path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+    };
+    match program.contains('/') {
+        true => executable(Path::new(program)),
+        false => std::env::var_os("PATH")
+            .is_some_and(|path| std::env::split_paths(&path).any(|d| executable(&d.join(program)))),
+    }
+}
+
+/// Why a daemon fails its trial.
+pub(crate) struct Trouble {
+    pub(crate) kind: FailureKind,
+    pub(crate) message: String,
+    pub(crate) output: Vec<String>,
+}
+
+/// What placeholders stand for in one trial.
+pub(crate) struct Values<'a> {
+    pub(crate) experiment: &'a Experiment,
+    /// The IP address of the host.
+    pub(crate) address: &'a str,
+}
+
+/// A running daemon. Dropping it ends the process.
+pub(crate) struct Daemon {
+    /// Such as `daemon RouDi`.
+    label: String,
+    child: Child,
+    stop: StopSignal,
+    output: Tail,
+    status: Option<ExitStatus>,
+    /// Notes of what it leaves, to be taken back when it ends by itself.
+    claims: Vec<PathBuf>,
+}
+
+impl Daemon {
+    /// Starts the daemon and waits until it is ready, at most `within`.
+    pub(crate) fn start(
+        spec: &daemon::Daemon,
+        values: &Values<'_>,
+        session: &Session<'_>,
+        within: Duration,
+        interrupt: &AtomicBool,
+    ) -> Result<Daemon, Trouble> {
+        let label = format!("daemon {}", spec.name);
+        let error = |message: String| Trouble {
+            kind: FailureKind::Error,
+            message: format!("{label}: {message}"),
+            output: Vec::new(),
+        };
+        let fill = |text: &str| {
+            let mut value = |name: &str| value(name, spec, values, session);
+            daemon::fill(text, &mut value).map_err(|e| error(e.to_string()))
+        };
+        for (path, text) in &spec.files {
+            let (path, text) = (session.scratch.join(fill(path)?), fill(text)?);
+            let parent = path.parent().unwrap_or(&session.scratch);
+            std::fs::create_dir_all(parent)
+                .and_then(|()| std::fs::write(&path, text))
+                .map_err(|e| error(format!("cannot write {}: {e}", path.display())))?;
+        }
+        let mut arguments = Vec::new();
+        for argument in &spec.command {
+            arguments.push(fill(argument)?);
+        }
+        let (program, arguments) = arguments
+            .split_first()
+            .ok_or_else(|| error("its command is empty".to_owned()))?;
+        let mut command = Command::new(program);
+        for (name, text) in &spec.environment {
+            command.env(name, fill(text)?);
+        }
+        command
+            .args(arguments)
+            .current_dir(&session.scratch)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        tie_to_runner(&mut command);
+        let mut claims = Vec::new();
+        for path in &spec.leaves {
+            let path = session.scratch.join(fill(path)?);
+            // What is there already is another one's.
+            if !path.exists() {
+                let claim = session
+                    .claim_file(&path)
+                    .map_err(|e| error(format!("cannot note {}: {e}", path.display())))?;
+                claims.push(claim);
+            }
+        }
+        let ready = match &spec.ready {
+            Ready::Output(text) => Ready::Output(fill(text)?),
+            Ready::File(path) => Ready::File(fill(path)?),
+            Ready::Connect(to) => Ready::Connect(fill(to)?),
+        };
+        let child = command
+            .spawn()
+            .map_err(|e| error(format!("cannot start {program}: {e}")))?;
+        let mut daemon = Daemon {
+            label,
+            child,
+            stop: spec.stop,
+            output: Tail::default(),
+            status: None,
+            claims,
+        };
+        if let Err(e) = session.note_process(daemon.pid()) {
+            let message = format!("{}: cannot note its process: {e}", daemon.label);
+            return Err(daemon.trouble(FailureKind::Error, message));
+        }
+        let said = daemon.listen_for(&ready);
+        daemon.wait_until_ready(&ready, &said, &session.scratch, within, interrupt)?;
+        Ok(daemon)
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Keeps its output, and looks in it for what says that it is ready.
+    fn listen_for(&mut self, ready: &Ready) -> Arc<AtomicBool> {
+        let said = Arc::new(AtomicBool::new(false));
+        let listener = || {
+            let said = said.clone();
+            let wanted = match ready {
+                Ready::Output(text) => Some(text.clone()),
+                Ready::File(_) | Ready::Connect(_) => None,
+            };
+            move |line: &str| {
+                if wanted.as_ref().is_some_and(|w| line.contains(w.as_str())) {
+                    said.store(true, Ordering::Relaxed);
+                }
+            }
+        };
+        if let Some(stdout) = self.child.stdout.take() {
+            self.output.follow(stdout, listener());
+        }
+        if let Some(stderr) = self.child.stderr.take() {
+            self.output.follow(stderr, listener());
+        }
+        said
+    }
+
+    fn wait_until_ready(
+        &mut self,
+        ready: &Ready,
+        said: &AtomicBool,
+        scratch: &Path,
+        within: Duration,
+        interrupt: &AtomicBool,
+    ) -> Result<(), Trouble> {
+        let deadline = Instant::now() + within;
+        loop {
+            let is_ready = match ready {
+                Ready::Output(_) => said.load(Ordering::Relaxed),
+                Ready::File(path) => scratch.join(path).exists(),
+                Ready::Connect(to) => accepts(to),
+            };
+            // Asked after it was seen ready: what answered may be another one's.
+            if let Some(status) = self.status() {
+                let message = format!(
+                    "{} ended with {} before it was ready",
+                    self.label,
+                    describe_exit(status)
+                );
+                return Err(self.trouble(FailureKind::Crash, message));
+            }
+            if is_ready {
+                return Ok(());
+            }
+            if interrupt.load(Ordering::Relaxed) {
+                return Err(self.trouble(FailureKind::Interrupted, "interrupted".to_owned()));
+            }
+            if Instant::now() >= deadline {
+                let sign = match ready {
+                    Ready::Output(text) => format!("it has not printed {text:?}"),
+                    Ready::File(path) => format!("there is no {path}"),
+                    Ready::Connect(to) => format!("no connection to {to} is accepted"),
+                };
+                let message = format!(
+                    "{} was not ready within {:.1} s: {sign}; if it is only slow, raise `deadline`",
+                    self.label,
+                    within.as_secs_f64()
+                );
+                return Err(self.trouble(FailureKind::Hang, message));
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Ends the daemon, and adds the last thing that it said to the message.
+    fn trouble(&mut self, kind: FailureKind, mut message: String) -> Trouble {
+        self.kill();
+        let output = self.output.complete();
+        if let Some(last) = output.iter().rev().find(|line| !line.trim().is_empty())
+            && kind != FailureKind::Interrupted
+        {
+            message.push_str(": ");
+            message.push_str(last.trim());
+        }
+        Trouble {
+            kind,
+            message,
+            output,
+        }
+    }
+
+    /// How it ended, if it has.
+    fn status(&mut self) -> Option<ExitStatus> {
+        if self.status.is_none() {
+            // An error here means that there is no such child, which cannot be before we reap it.
+            self.status = self.child.try_wait().ok().flatten();
+        }
+        self.status
+    }
+
+    /// A daemon that the trial still needs and that has ended.
+    pub(crate) fn ended(&mut self) -> Option<Trouble> {
+        let status = self.status()?;
+        let message = format!(
+            "{} ended with {} during the trial",
+            self.label,
+            describe_exit(status)
+        );
+        Some(self.trouble(FailureKind::Crash, message))
+    }
+
+    /// Asks it to end, and kills what is left of its group.
+    fn end(&mut self) {
+        if self.status().is_none() {
+            self.signal(match self.stop {
+                StopSignal::Term => Signal::TERM,
+                StopSignal::Int => Signal::INT,
+                StopSignal::Hup => Signal::HUP,
+                StopSignal::Quit => Signal::QUIT,
+                StopSignal::Kill => Signal::KILL,
+            });
+            let deadline = Instant::now() + GRACE;
+            while self.status().is_none() && Instant::now() < deadline {
+                std::thread::sleep(LOOK);
+            }
+        }
+        if self.status().is_some_and(|s| s.success()) {
+            for claim in self.claims.drain(..) {
+                // The session's clearing would find nothing to remove either.
+                let _ = std::fs::remove_file(claim);
+            }
+        }
+        self.kill();
+    }
+
+    fn kill(&mut self) {
+        // Also after its end: others of its group may live.
+        self.signal_group(Signal::KILL);
+        if self.status().is_none() {
+            self.status = self.child.wait().ok();
+        }
+    }
+
+    /// To the daemon alone, which knows how to end its own children.
+    fn signal(&self, signal: Signal) {
+        if let Some(pid) = self.group() {
+            // It may end by itself at this moment.
+            let _ = rustix::process::kill_process(pid, signal);
+        }
+    }
+
+    fn signal_group(&self, signal: Signal) {
+        if let Some(pid) = self.group() {
+            // Nobody of the group may be left.
+            let _ = rustix::process::kill_process_group(pid, signal);
+        }
+    }
+
+    fn group(&self) -> Option<Pid> {
+        i32::try_from(self.pid()).ok().and_then(Pid::from_raw)
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn value(
+    name: &str,
+    spec: &daemon::Daemon,
+    values: &Values<'_>,
+    session: &Session<'_>,
+) -> Option<String> {
+    let experiment = values.experiment;
+    Some(match name {
+        "scratch" => session.scratch.to_string_lossy().into_owned(),
+        "session" => session.name.clone(),
+        "address" => values.address.to_owned(),
+        "group" => group_name(),
+        "payload" => experiment.payload.bytes().to_string(),
+        "senders" => experiment.topology.senders.to_string(),
+        "receivers" => experiment.topology.receivers.to_string(),
+        _ => spec.options.get(name.strip_prefix("option.")?)?.clone(),
+    })
+}
+
+/// The name of this process's effective group; its number where it has no name.
+fn group_name() -> String {
+    let id = rustix::process::getegid().as_raw();
+    let groups = std::fs::read_to_string("/etc/group").unwrap_or_default();
+    // NAME:PASSWORD:ID:MEMBERS (group(5)).
+    let name = groups.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)?.parse() == Ok(id)).then(|| name.to_owned())
+    });
+    name.unwrap_or_else(|| id.to_string())
+}
+
+/// Whether somebody accepts a connection to `tcp:HOST:PORT` or `unix:PATH`.
+fn accepts(to: &str) -> bool {
+    if let Some(path) = to.strip_prefix("unix:") {
+        return std::os::unix::net::UnixStream::connect(path).is_ok();
+    }
+    let address = to.strip_prefix("tcp:").unwrap_or(to);
+    address
+        .to_socket_addrs()
+        .into_iter()
+        .flatten()
+        .any(|a| std::net::TcpStream::connect_timeout(&a, CONNECT).is_ok())
+}
+
+/// What the daemons had used at one instant.
+pub(crate) struct Reading {
+    at: Nanos,
+    /// Of each daemon; `None` for one that has ended.
+    usage: Vec<Option<Usage>>,
+}
+
+/// The reading at the beginning of the window, which may lie ahead.
+pub(crate) enum Baseline {
+    Taken(Reading),
+    Coming(std::thread::JoinHandle<Reading>),
+}
+
+impl Reading {
+    pub(crate) fn now(clock: Clock, pids: &[u32]) -> Reading {
+        Reading {
+            usage: pids
+                .iter()
+                .map(|pid| dyno_measure::usage_of(*pid).ok())
+                .collect(),
+            at: clock.now(),
+        }
+    }
+}
+
+impl Baseline {
+    /// Takes the reading once the run's clock passes `at`.
+    pub(crate) fn at(clock: Clock, at: Nanos, pids: Vec<u32>) -> Baseline {
+        if pids.is_empty() {
+            return Baseline::Taken(Reading::now(clock, &pids));
+        }
+        Baseline::Coming(std::thread::spawn(move || {
+            std::thread::sleep(Duration::from(at.saturating_sub(clock.now())));
+            Reading::now(clock, &pids)
+        }))
+    }
+
+    /// What `daemons` used from then until now.
+    pub(crate) fn costs(self, clock: Clock, daemons: &[Daemon]) -> Vec<ProcessCost> {
+        let pids: Vec<u32> = daemons.iter().map(Daemon::pid).collect();
+        let until = Reading::now(clock, &pids);
+        let from = match self {
+            Baseline::Taken(reading) => reading,
+            Baseline::Coming(thread) => match thread.join() {
+                Ok(reading) => reading,
+                Err(panic) => std::panic::resume_unwind(panic),
+            },
+        };
+        let wall = until.at.saturating_sub(from.at);
+        daemons
+            .iter()
+            .zip(from.usage.iter().zip(&until.usage))
+            .filter_map(|(daemon, usage)| match usage {
+                (Some(from), Some(until)) => Some(ProcessCost {
+                    daemon: true,
+                    ..from.cost_until(until, daemon.label.clone(), wall, Nanos::ZERO)
+                }),
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_in_path_or_by_their_own() {
+        assert!(is_installed("sh") && is_installed("/bin/sh"));
+        assert!(!is_installed("no-such-daemon-of-dyno") && !is_installed("/etc/passwd"));
+    }
+
+    #[test]
+    fn a_listener_is_seen() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("socket");
+        let to = format!("unix:{}", path.display());
+        assert!(!accepts(&to));
+        let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        assert!(accepts(&to));
+        let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        assert!(accepts(&format!("tcp:{}", tcp.local_addr().unwrap())));
+    }
+}
