@@ -4,7 +4,7 @@
 use crate::factors;
 use crate::findings;
 use crate::number::{duration, sig3};
-use crate::summary::{ExperimentSummary, FailureGroup, MetricSummary, RunSummary};
+use crate::summary::{DaemonCost, ExperimentSummary, FailureGroup, MetricSummary, RunSummary};
 use crate::text::clean;
 use crate::view::{HOST_P99, View};
 use dyno_model::{Against, Metric, WorkloadKind};
@@ -257,6 +257,7 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
         ("Precision", findings::precision(view)),
         ("Not run", rows(view, missing)),
         ("Counts", rows(view, counts)),
+        ("Daemons: their part of the cost", rows(view, daemons)),
         ("Refused", refused.collect()),
         ("Warnings", own.chain(of_trials).collect()),
     ];
@@ -353,6 +354,33 @@ fn time(ns: f64) -> String {
         true => duration(ns),
         false => "∞ (lost)".into(),
     }
+}
+
+/// What of the cost is the daemons'.
+fn daemons(e: &ExperimentSummary) -> Vec<Item> {
+    let of_all = |part: f64, all: Option<f64>| {
+        all.filter(|all| *all > 0.0)
+            .map(|all| format!(" ({} % of all)", sig3(100.0 * part / all)))
+            .unwrap_or_default()
+    };
+    let cost = e.cost.as_ref();
+    let line = |d: &DaemonCost| {
+        let cpu = match d.cpu_ns_per_message {
+            Some(c) => {
+                let all = cost.and_then(|c| c.cpu_ns_per_message);
+                let all = of_all(c.median, all.map(|c| c.median));
+                format!("{} of CPU per message{all}", duration(c.median))
+            }
+            None => format!("{} of CPU", duration(d.cpu_ns.median)),
+        };
+        let memory = of_all(d.pss_bytes.median, cost.map(|c| c.pss_bytes.median));
+        Item::from(format!(
+            "{}: {cpu}, {} MiB of memory{memory}",
+            clean(&d.label),
+            sig3(d.pss_bytes.median / f64::from(1 << 20)),
+        ))
+    };
+    e.daemons.iter().map(line).collect()
 }
 
 /// What went wrong with messages, and what makes their figures less than they seem.

@@ -118,6 +118,8 @@ pub struct ExperimentSummary {
     pub throughput: Option<ThroughputSummary>,
     /// Cost over the counted trials; `None` where there is none.
     pub cost: Option<CostSummary>,
+    /// The part of the cost that the stack's daemons have, each by itself.
+    pub daemons: Vec<DaemonCost>,
     /// From go until endpoints existed, in nanoseconds.
     pub open_ns: Option<Spread>,
     /// From endpoints existing until matched, in nanoseconds.
@@ -246,6 +248,24 @@ pub struct ThroughputSummary {
     pub delivered_bytes_per_s: Spread,
     /// Share of the senders' time in sends that had to wait for room, 0 to 1.
     pub blocked_share: Spread,
+}
+
+/// Cost of one daemon in one trial's window, each a spread over the counted trials that have it. It
+/// is a part of [`CostSummary`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct DaemonCost {
+    /// Its label, such as `daemon RouDi`.
+    pub label: String,
+    /// User and system time, in nanoseconds.
+    pub cpu_ns: Spread,
+    /// `cpu_ns` per message that arrived; `None` where none arrived.
+    pub cpu_ns_per_message: Option<Spread>,
+    /// Context switches, of its own will and forced on it.
+    pub switches: Spread,
+    /// Proportional set size at the end of the window, in bytes.
+    pub pss_bytes: Spread,
+    /// Peak resident set size, in bytes.
+    pub peak_rss_bytes: Spread,
 }
 
 /// Cost of all processes of the stack in one trial's window, each a spread over the counted

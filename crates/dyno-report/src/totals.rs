@@ -1,6 +1,6 @@
 //! What is added up or spread over the counted trials of an experiment: counts, rates and costs.
 
-use crate::summary::{CostSummary, Spread, ThroughputSummary};
+use crate::summary::{CostSummary, DaemonCost, Spread, ThroughputSummary};
 use dyno_model::record::{ProcessCost, Throughput};
 use dyno_model::{Counts, TrialRecord};
 
@@ -56,4 +56,36 @@ pub(crate) fn cost(trials: &[&TrialRecord]) -> Option<CostSummary> {
         pss_bytes: whole(|t| t.cost.pss_bytes)?,
         peak_rss_bytes: whole(|t| t.cost.peak_rss_bytes)?,
     })
+}
+
+/// The daemons' part of the costs of these trials, in the order of their start.
+pub(crate) fn daemons(trials: &[&TrialRecord]) -> Vec<DaemonCost> {
+    let of = |t: &TrialRecord| t.cost.processes.clone().into_iter().filter(|p| p.daemon);
+    let mut labels: Vec<String> = Vec::new();
+    for p in trials.iter().flat_map(|t| of(t)) {
+        if !labels.contains(&p.label) {
+            labels.push(p.label);
+        }
+    }
+    let one = |label: String| {
+        let found: Vec<(&TrialRecord, ProcessCost)> = trials
+            .iter()
+            .filter_map(|t| Some((*t, of(t).find(|p| p.label == label)?)))
+            .collect();
+        let spread =
+            |f: fn(&ProcessCost) -> u64| Spread::of(found.iter().map(|(_, p)| f(p) as f64));
+        let per_message = |(t, p): &(&TrialRecord, ProcessCost)| {
+            let received = t.counts.received;
+            (received > 0).then(|| (p.user.0 + p.system.0) as f64 / received as f64)
+        };
+        Some(DaemonCost {
+            cpu_ns: spread(|p| p.user.0 + p.system.0)?,
+            cpu_ns_per_message: Spread::of(found.iter().filter_map(per_message)),
+            switches: spread(|p| p.voluntary_switches + p.involuntary_switches)?,
+            pss_bytes: spread(|p| p.pss_bytes)?,
+            peak_rss_bytes: spread(|p| p.peak_rss_bytes)?,
+            label,
+        })
+    };
+    labels.into_iter().filter_map(one).collect()
 }

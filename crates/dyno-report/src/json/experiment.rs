@@ -4,7 +4,7 @@ use super::evidence::{HostJson, ModesJson, PrecisionJson};
 use crate::notes::instability;
 use crate::number::{exported, latency_ns};
 use crate::summary::{
-    CostSummary, ExperimentSummary, FailureGroup, MetricSummary, RunSummary, Spread,
+    CostSummary, DaemonCost, ExperimentSummary, FailureGroup, MetricSummary, RunSummary, Spread,
     ThroughputSummary,
 };
 use dyno_model::plan::{Extent, Scheduling};
@@ -53,7 +53,7 @@ pub(super) struct Experiment<'a> {
     counts: Counts,
     delivered_ratio: Option<f64>,
     throughput: Option<ThroughputJson>,
-    cost: Option<CostJson>,
+    cost: Option<CostJson<'a>>,
     open_ns: Option<SpreadJson>,
     matching_ns: Option<SpreadJson>,
     warmup_ns: Option<SpreadJson>,
@@ -261,7 +261,7 @@ impl From<&ThroughputSummary> for ThroughputJson {
 }
 
 #[derive(Serialize)]
-struct CostJson {
+struct CostJson<'a> {
     cpu_ns: SpreadJson,
     user_ns: SpreadJson,
     system_ns: SpreadJson,
@@ -274,10 +274,35 @@ struct CostJson {
     major_faults: SpreadJson,
     pss_bytes: SpreadJson,
     peak_rss_bytes: SpreadJson,
+    daemons: Vec<DaemonJson<'a>>,
 }
 
-impl From<&CostSummary> for CostJson {
-    fn from(c: &CostSummary) -> CostJson {
+/// The part of one daemon.
+#[derive(Serialize)]
+struct DaemonJson<'a> {
+    name: &'a str,
+    cpu_ns: SpreadJson,
+    cpu_ns_per_message: Option<SpreadJson>,
+    switches: SpreadJson,
+    pss_bytes: SpreadJson,
+    peak_rss_bytes: SpreadJson,
+}
+
+impl<'a> From<&'a DaemonCost> for DaemonJson<'a> {
+    fn from(d: &'a DaemonCost) -> Self {
+        DaemonJson {
+            name: d.label.strip_prefix("daemon ").unwrap_or(&d.label),
+            cpu_ns: d.cpu_ns.into(),
+            cpu_ns_per_message: d.cpu_ns_per_message.map(Into::into),
+            switches: d.switches.into(),
+            pss_bytes: d.pss_bytes.into(),
+            peak_rss_bytes: d.peak_rss_bytes.into(),
+        }
+    }
+}
+
+impl<'a> CostJson<'a> {
+    fn new(c: &CostSummary, daemons: &'a [DaemonCost]) -> Self {
         CostJson {
             cpu_ns: c.cpu_ns.into(),
             user_ns: c.user_ns.into(),
@@ -291,6 +316,7 @@ impl From<&CostSummary> for CostJson {
             major_faults: c.major_faults.into(),
             pss_bytes: c.pss_bytes.into(),
             peak_rss_bytes: c.peak_rss_bytes.into(),
+            daemons: daemons.iter().map(Into::into).collect(),
         }
     }
 }
@@ -376,7 +402,7 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
         counts: e.counts,
         delivered_ratio: e.delivered_ratio().map(exported),
         throughput: e.throughput.as_ref().map(Into::into),
-        cost: e.cost.as_ref().map(Into::into),
+        cost: e.cost.as_ref().map(|c| CostJson::new(c, &e.daemons)),
         open_ns: e.open_ns.map(Into::into),
         matching_ns: e.matching_ns.map(Into::into),
         warmup_ns: e.warmup.map(|w| w.ns.into()),

@@ -168,6 +168,8 @@ impl Builder {
             options: BTreeMap::new(),
             floor,
             loopback: false,
+            daemons: Vec::new(),
+            install: None,
         };
         self.plan().stacks.entry(name.into()).or_insert(stack)
     }
@@ -550,6 +552,30 @@ pub fn iceperf() -> Run {
     b.build()
 }
 
+/// A stack with a daemon that takes a tenth of the processor time and half of the memory.
+pub fn with_daemon() -> Run {
+    let mut b = Builder::new("broker", "a stack with a daemon", TableKind::Stacks);
+    let id = b.experiment("brokered", |_| {});
+    b.trials(id, &[(Rtt, 10_000.0, 1_000, 0)]);
+    for record in b.records(id) {
+        let cost = &mut record.cost;
+        let cpu = cost.cpu.0 / 9;
+        cost.processes.push(ProcessCost {
+            label: "daemon Broker".into(),
+            user: Nanos(cpu),
+            voluntary_switches: 7,
+            pss_bytes: 4 << 20,
+            peak_rss_bytes: 9 << 20,
+            daemon: true,
+            ..ProcessCost::default()
+        });
+        cost.cpu = Nanos(cost.cpu.0 + cpu);
+        cost.cpu_ns_per_message = Some(cost.cpu.0 as f64 / 1_000.0);
+        cost.pss_bytes += 4 << 20;
+    }
+    b.build()
+}
+
 /// A plan without experiments.
 pub fn empty() -> Run {
     Builder::new("empty", "", TableKind::Stacks).build()
@@ -572,6 +598,7 @@ pub fn all() -> Vec<(&'static str, Run)> {
         ("iceperf", iceperf()),
         ("empty", empty()),
         ("small", small()),
+        ("with a daemon", with_daemon()),
         ("held", held::held()),
         ("against", held::against()),
     ]
