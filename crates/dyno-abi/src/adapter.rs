@@ -39,12 +39,12 @@ impl Table {
         let said = self.ops.last_error.and_then(|last_error| {
             // SAFETY: may be called at any time; the text is valid until the next call.
             let said = unsafe { last_error() };
+            if said.is_null() {
+                return None;
+            }
             // SAFETY: not null, ends with NUL.
-            (!said.is_null()).then(|| {
-                unsafe { CStr::from_ptr(said) }
-                    .to_string_lossy()
-                    .into_owned()
-            })
+            let said = unsafe { CStr::from_ptr(said) };
+            Some(said.to_string_lossy().into_owned())
         });
         let said = said.filter(|s| !s.is_empty());
         let words = said.unwrap_or_else(|| "the adapter gives no reason".to_owned());

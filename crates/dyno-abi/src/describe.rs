@@ -22,12 +22,17 @@ pub(crate) unsafe fn read(
     }
     // SAFETY: not null, and as the header defines it.
     let d = unsafe { &*description };
-    // SAFETY (all five): strings of a description end with NUL and live as long as the library.
-    let name = unsafe { mandatory(d.name, "name") }?;
-    let version = unsafe { mandatory(d.version, "version") }?;
-    let summary = unsafe { mandatory(d.summary, "summary") }?;
-    let unavailable = unsafe { text(d.unavailable, "unavailable") }?;
-    let options = unsafe { options(d) }?;
+    // SAFETY: strings and options of a description are as the header defines them, and live as long
+    // as the library.
+    let (name, version, summary, unavailable, options) = unsafe {
+        (
+            mandatory(d.name, "name")?,
+            mandatory(d.version, "version")?,
+            mandatory(d.summary, "summary")?,
+            text(d.unavailable, "unavailable")?,
+            options(d)?,
+        )
+    };
     let expected = crate::file_name(&name);
     if path.file_name().is_none_or(|f| f != expected.as_str()) {
         return Err(format!(

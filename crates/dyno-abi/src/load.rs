@@ -70,7 +70,8 @@ pub fn load(path: &Path) -> Result<ForeignAdapter, LoadError> {
         .map_err(|_| LoadError::NoEntry {
             path: path.to_owned(),
         })?;
-    std::mem::forget(library);
+    // The raw handle is never closed.
+    let _ = library.into_raw();
     // SAFETY: the header's `dyno_adapter` may be called at any time.
     let table = unsafe { entry() };
     // SAFETY: the table, if there is one, lives as long as the library, which is never closed.

@@ -162,7 +162,14 @@ impl Control {
                 Ok(Event::Command(command)) => self.on_command(command)?,
                 Ok(Event::Garbled(message)) => return self.fail("protocol", message),
                 Ok(Event::RunnerGone) => return Err(Ended),
-                Ok(Event::Failed(f)) => return self.fail(f.step, f.message),
+                Ok(Event::Failed(f)) => {
+                    self.out.send(&Report::Failed {
+                        step: f.step.to_owned(),
+                        message: f.message,
+                        peer_gone: f.peer_gone,
+                    });
+                    return Err(Ended);
+                }
                 Ok(other) => self.on_participant(other)?,
                 Err(mpsc::RecvTimeoutError::Timeout) => false,
                 // We hold a sender ourselves.
@@ -178,6 +185,7 @@ impl Control {
         self.out.send(&Report::Failed {
             step: step.to_owned(),
             message: message.into(),
+            peer_gone: false,
         });
         Err(Ended)
     }

@@ -22,6 +22,8 @@ pub(crate) struct Failure {
     pub(crate) step: &'static str,
     /// What happened, with the participant's name.
     pub(crate) message: String,
+    /// Only because a peer is gone.
+    pub(crate) peer_gone: bool,
 }
 
 /// Everything that a participant's thread needs.
@@ -125,12 +127,16 @@ impl Job {
         Failure {
             step,
             message: format!("{}: {message}", self.name()),
+            peer_gone: false,
         }
     }
 
     /// For `map_err`: an adapter's error in the named call.
     pub(crate) fn in_call(&self, step: &'static str) -> impl Fn(Error) -> Failure + '_ {
-        move |e| self.failure(step, e)
+        move |e| Failure {
+            peer_gone: matches!(e, Error::PeerGone { .. }),
+            ..self.failure(step, e)
+        }
     }
 
     /// The channels that this participant receives from.

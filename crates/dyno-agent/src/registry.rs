@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 /// The adapters of Dyno's own tree that live in shared libraries, with what builds each.
 const OUTSIDE: &[(&str, &str)] = &[
-    ("cyclonedds", "apt-get install cyclonedds-dev"),
+    (
+        "cyclonedds",
+        "apt-get install cyclonedds-dev cyclonedds-tools",
+    ),
     ("fastdds", "apt-get install libfastrtps-dev"),
     ("iceoryx", "apt-get install libiceoryx-posh-dev iceoryx"),
     ("null-c", ""),

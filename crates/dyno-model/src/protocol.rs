@@ -317,6 +317,9 @@ pub enum Report {
         step: String,
         /// What happened, where, and what to do.
         message: String,
+        /// Only because a peer is gone: what made the peer go is the cause.
+        #[serde(default)]
+        peer_gone: bool,
     },
 }
 

@@ -107,7 +107,7 @@ fn answer(job: &Job, thread: &ThreadState, mut ends: Vec<End>) -> Result<Played,
                 Ok(()) => {}
                 // The initiator may leave as soon as it is done.
                 Err(_) if shared.phase() >= Phase::Drain => {}
-                Err((step, e)) => return Err(job.failure(step, e)),
+                Err((step, e)) => return Err(job.in_call(step)(e)),
             }
         }
     }
@@ -189,7 +189,7 @@ fn by_callback(
             )
         })?;
         if let Some(error) = side.error {
-            return Err(job.failure("send", error));
+            return Err(job.in_call("send")(error));
         }
         played.flows.push(side.answer.flow);
         played.places.extend(side.answer.places.finish());

@@ -98,7 +98,7 @@ fn take(
                 // is noticed by the runner.
                 Err(Error::PeerGone { .. }) if shared.phase() >= Phase::Drain => inbox.ended = true,
                 Err(_) if shared.phase() == Phase::Stop => {}
-                Err(e) => return Err(job.failure("take", e)),
+                Err(e) => return Err(job.in_call("take")(e)),
             }
         }
         match shared.phase() {
