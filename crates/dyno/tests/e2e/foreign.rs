@@ -115,19 +115,28 @@ fn an_honest_library_is_listed_and_measured() {
 #[test]
 fn garbage_lengths_are_refused_by_name() {
     let text = failure("block", "garbage-length");
-    assert!(text.contains("liar") && text.contains("1099511627776 bytes"), "{text}");
+    assert!(
+        text.contains("liar") && text.contains("1099511627776 bytes"),
+        "{text}"
+    );
 }
 
 #[test]
 fn garbage_lengths_in_a_callback_are_refused_by_name() {
     let text = failure("callback", "garbage-callback");
-    assert!(text.contains("liar") && text.contains("1099511627776 bytes"), "{text}");
+    assert!(
+        text.contains("liar") && text.contains("1099511627776 bytes"),
+        "{text}"
+    );
 }
 
 #[test]
 fn an_exception_in_a_shim_carries_its_words() {
     let text = failure("block", "throw");
-    assert!(text.contains("liar") && text.contains("the shim threw this"), "{text}");
+    assert!(
+        text.contains("liar") && text.contains("the shim threw this"),
+        "{text}"
+    );
 }
 
 #[test]
