@@ -20,15 +20,15 @@ mod receiver;
 mod sender;
 mod service;
 
+use call::{Answering, Asking, CallReceiver, Calls, RequestSender, ResponseSender};
 use dyno_adapter::{
-    Adapter, AdapterDescription, Capabilities, Carries, ChannelSpec, Error, Node, NodeContext, OptionKind,
-    OptionSpec, OptionValue, Placement, Receiver, Result, Sender, Wait,
+    Adapter, AdapterDescription, Capabilities, Carries, ChannelSpec, Error, Node, NodeContext,
+    OptionKind, OptionSpec, OptionValue, Placement, Receiver, Result, Sender, Wait,
 };
 use iceoryx2::prelude::{
     LogLevel, NodeBuilder, NodeName, SignalHandlingMode, ipc, set_log_level_from_env_or,
 };
 use iceoryx2_bb_elementary::package_version::PackageVersion;
-use call::{Answering, Asking, CallReceiver, Calls, RequestSender, ResponseSender};
 use isolation::Isolation;
 use service::Quality;
 use std::sync::Arc;

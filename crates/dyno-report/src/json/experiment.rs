@@ -358,6 +358,7 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
         stack: &x.stack,
         testbed: &run.testbed,
         workload: x.workload.kind().as_str(),
+        paired: x.paired,
         load: (&x.workload).into(),
         payload_bytes: x.payload.bytes(),
         wait: x.wait.as_str(),
@@ -384,7 +385,6 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
         disturbances: remarks(&e.disturbances),
         failures: e.failures.iter().map(Into::into).collect(),
         headline: e.headline().as_str(),
-        paired: x.paired,
         metrics: e.metrics.iter().map(metric).collect(),
         floor: e.floor.as_ref().map(|f| Floor {
             id: f.id.0,

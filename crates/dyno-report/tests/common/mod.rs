@@ -208,9 +208,9 @@ impl Builder {
             added: false,
             settle: None,
             base: None,
+            paired: false,
         };
         change(&mut experiment);
-            paired: false,
         self.plan().experiments.push(experiment);
         id
     }
