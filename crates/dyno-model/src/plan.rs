@@ -197,6 +197,29 @@ pub struct Refusal {
     pub reason: String,
 }
 
+impl Refusal {
+    /// One line for each reason, in the order of its first cell: the cell, or how many of which stacks.
+    pub fn lines(refused: &[Refusal]) -> Vec<String> {
+        let mut reasons: Vec<(&str, Vec<&Refusal>)> = Vec::new();
+        for r in refused {
+            match reasons.iter_mut().find(|(reason, _)| *reason == r.reason) {
+                Some((_, cells)) => cells.push(r),
+                None => reasons.push((&r.reason, vec![r])),
+            }
+        }
+        let line = |(reason, cells): (&str, Vec<&Refusal>)| match cells.as_slice() {
+            [r] => format!("{} on {} ({}): {reason}", r.experiment, r.stack, r.factors),
+            several => {
+                let mut stacks: Vec<&str> = several.iter().map(|r| r.stack.as_str()).collect();
+                stacks.sort_unstable();
+                stacks.dedup();
+                format!("{} cells on {}: {reason}", several.len(), stacks.join(", "))
+            }
+        };
+        reasons.into_iter().map(line).collect()
+    }
+}
+
 /// Which table `dyno show` prints first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -288,5 +311,30 @@ impl Plan {
     /// Number of trials of all experiments, without those that precision or repeats may add.
     pub fn trial_count(&self) -> usize {
         self.experiments.iter().map(|e| e.trials as usize).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_of_one_reason_are_one_line() {
+        let refusal = |stack: &str, experiment: &str, reason: &str| Refusal {
+            experiment: experiment.into(),
+            stack: stack.into(),
+            factors: "64 B".into(),
+            reason: reason.into(),
+        };
+        let all = [
+            refusal("b", "rtt", "not built"),
+            refusal("c", "rtt", "too large"),
+            refusal("a", "rtt", "not built"),
+            refusal("b", "one-way", "not built"),
+        ];
+        assert_eq!(
+            Refusal::lines(&all),
+            ["3 cells on a, b: not built", "rtt on c (64 B): too large"]
+        );
     }
 }

@@ -7,6 +7,7 @@ use crate::number::{duration, sig3};
 use crate::summary::{DaemonCost, ExperimentSummary, FailureGroup, MetricSummary, RunSummary};
 use crate::text::clean;
 use crate::view::{HOST_P99, View};
+use dyno_model::plan::Refusal;
 use dyno_model::{Against, Metric, WorkloadKind};
 use dyno_stats::{Instability, Latency, Quantile, Stability};
 
@@ -139,7 +140,7 @@ pub(crate) fn legend(view: &View<'_>, stacked: bool, left_out: &[&str]) -> Vec<S
     if view.has_host() && shown(HOST_P99) {
         lines.push(format!(
             "{HOST_P99}: delay that the machine's own gaps add to one in a hundred such operations \
-             (share of p99 − p50 that it explains)."
+             (share of p99 − p50 that it could explain)."
         ));
     }
     if view.rows.iter().any(|e| e.is_loopback) {
@@ -223,14 +224,8 @@ fn quantiles<'a>(view: &'a View<'_>) -> impl Iterator<Item = &'a Quantile> {
 /// Everything below the table, most serious first; sections without an item are left out.
 pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
     let summary = view.summary;
-    let refused = summary.refused.iter().map(|r| {
-        let (name, stack) = (clean(&r.experiment), clean(&r.stack));
-        Item::from(format!(
-            "{name} on {stack} ({}): {}",
-            clean(&r.factors),
-            clean(&r.reason)
-        ))
-    });
+    let refused = Refusal::lines(&summary.refused);
+    let refused = refused.iter().map(|line| Item::from(clean(line)));
     let own = summary.warnings.iter().map(|w| Item::from(clean(w)));
     let of_trials = view.rows.iter().flat_map(|e| {
         e.warnings.iter().map(|(text, count)| {

@@ -8,6 +8,7 @@ use crate::progress::Progress;
 use dyno_judge::CompareOptions;
 use dyno_measure::{Clock, ClockChoice, allowed_cpus};
 use dyno_model::event::RunEvent;
+use dyno_model::plan::Refusal;
 use dyno_model::record::{FORMAT, Outcome, Run};
 use dyno_model::{Against, BareMachine, Nanos, Plan, Precision, RunManifest};
 use dyno_plan::{Catalog, HostFacts, Request};
@@ -284,6 +285,9 @@ fn prepare(
         exit::print(&describe(&plan))?;
         return Ok(None);
     }
+    for line in Refusal::lines(&plan.refused) {
+        progress.say(format!("left out: {line}"));
+    }
     let (_, clock_facts) =
         dyno_measure::calibrate(ClockChoice::Auto).map_err(Failure::with(Code::Error))?;
     if cfg!(debug_assertions) {
@@ -386,11 +390,7 @@ fn describe(plan: &Plan) -> String {
             e.topology
         ));
     }
-    for r in &plan.refused {
-        lines.push(format!(
-            "  refused: {} on {} ({}): {}",
-            r.experiment, r.stack, r.factors, r.reason
-        ));
-    }
+    let refused = Refusal::lines(&plan.refused);
+    lines.extend(refused.iter().map(|line| format!("  refused: {line}")));
     lines.join("\n") + "\n"
 }
