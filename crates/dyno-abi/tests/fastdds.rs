@@ -16,3 +16,150 @@ dyno_conformance::conformance_tests!(shm, || common::foreign("fastdds"), { "tran
 dyno_conformance::conformance_tests!(data_sharing, || common::foreign("fastdds"), {
     "transport" = "data-sharing"
 });
+
+use dyno_adapter::{Adapter, ChannelSpec, Endpoint, NodeContext, OptionValue, Options, Wait};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Generous: it only ends what would never end.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+fn context(
+    scratch: &tempfile::TempDir,
+    name: &str,
+    participant: u16,
+    options: Options,
+) -> NodeContext {
+    NodeContext {
+        session: format!("dynotest-{}-{name}", std::process::id()),
+        scratch: scratch.path().to_owned(),
+        participant,
+        address: "127.0.0.1".into(),
+        options,
+    }
+}
+
+fn options<const N: usize>(pairs: [(&str, OptionValue); N]) -> Options {
+    pairs
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+#[test]
+fn options_that_contradict_each_other_are_refused_with_what_to_write() {
+    let adapter = common::foreign("fastdds");
+    let text = |text: &str| OptionValue::Text(text.into());
+    let shared = || ("transport", text("data-sharing"));
+    let cases = [
+        (
+            options([shared(), ("type", text("sequence"))]),
+            "type = \"array\"",
+        ),
+        (
+            options([shared(), ("reliable", OptionValue::Bool(false))]),
+            "reliable = true",
+        ),
+        (
+            options([shared(), ("history", OptionValue::Int(1))]),
+            "history = 0",
+        ),
+        (
+            options([
+                ("transport", text("shm")),
+                ("segment_kib", OptionValue::Int(64)),
+            ]),
+            "raise `segment_kib`",
+        ),
+        (
+            options([("datagram", OptionValue::Int(70_000))]),
+            "write 1000 to 65500",
+        ),
+    ];
+    for (options, advice) in cases {
+        let scratch = tempfile::tempdir().expect("a scratch directory");
+        let shown = format!("{options:?}");
+        let Err(error) = adapter.open(&context(&scratch, "options", 0, options)) else {
+            panic!("accepted: {shown}");
+        };
+        assert!(error.to_string().contains(advice), "{shown}: {error}");
+    }
+}
+
+/// The library takes a sample as acknowledged when it is taken, while its loan is still out.
+#[test]
+fn with_data_sharing_a_message_is_not_overwritten_while_it_is_shown() {
+    const SAMPLES: usize = 16;
+    /// While the first is shown a full history follows, and one more is filled that waits for room.
+    const FILLED: usize = 1 + SAMPLES + 1;
+    const SIZE: usize = 1_000;
+    let adapter = common::foreign("fastdds");
+    let scratch = tempfile::tempdir().expect("a scratch directory");
+    let node = |participant| {
+        let options = options([
+            ("transport", OptionValue::Text("data-sharing".into())),
+            ("samples", OptionValue::Int(SAMPLES as i64)),
+        ]);
+        adapter
+            .open(&context(&scratch, "overwritten", participant, options))
+            .expect("open")
+    };
+    let (mut near, mut far) = (node(0), node(1));
+    let channel = ChannelSpec {
+        id: 0,
+        name: format!("dynotest-{}-overwritten-c0", std::process::id()),
+        max_payload: SIZE,
+        writer: 0,
+        writer_address: "127.0.0.1".into(),
+        readers: vec![Endpoint {
+            participant: 1,
+            address: "127.0.0.1".into(),
+            port: 0,
+        }],
+        carries: Default::default(),
+    };
+    let mut receiver = far.receiver(&channel, Wait::Spin).expect("receiver");
+    let mut sender = near.sender(&channel).expect("sender");
+    let start = Instant::now();
+    while !((sender.matched().expect("matched") == 1) & receiver.matched().expect("matched")) {
+        assert!(start.elapsed() < DEADLINE, "no match");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+
+    let filled = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0..3 * SAMPLES {
+                let mut fill = |room: &mut [u8]| {
+                    room.fill(number as u8);
+                    filled.fetch_add(1, Ordering::SeqCst);
+                };
+                sender.send(SIZE, &mut fill).expect("send");
+            }
+        });
+        let mut taken = 0;
+        let mut damaged = None;
+        while taken < 3 * SAMPLES {
+            // Nothing may unwind out of it.
+            let mut show = |bytes: &[u8]| {
+                while taken == 0
+                    && filled.load(Ordering::SeqCst) < FILLED
+                    && start.elapsed() < DEADLINE
+                {
+                    std::thread::yield_now();
+                }
+                if bytes.iter().any(|byte| usize::from(*byte) != taken) {
+                    damaged.get_or_insert((taken, bytes[0]));
+                }
+            };
+            if receiver.take(&mut show).expect("take") {
+                taken += 1;
+            }
+            assert!(start.elapsed() < DEADLINE, "{taken} messages arrive");
+        }
+        assert_eq!(
+            damaged, None,
+            "the message, and the one that it holds instead"
+        );
+    });
+}
