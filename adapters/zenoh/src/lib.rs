@@ -6,9 +6,13 @@
 //! when a session opens, the session opens with the first call on an end of a channel, not with
 //! the node. What is made before that call shares the session; see the module `group`.
 //!
+//! A call is a query with a payload, and its response the one reply of a queryable; see the module
+//! `call`.
+//!
 //! zenoh runs its links on threads of its own, which all sessions of a process share; they
 //! inherit the affinity of the thread that makes that first call.
 
+mod call;
 mod group;
 mod presence;
 mod receiver;
@@ -16,6 +20,7 @@ mod sender;
 mod settings;
 mod shm;
 
+use call::Calls;
 use dyno_adapter::{
     Adapter, AdapterDescription, Capabilities, ChannelSpec, Node, NodeContext, OnMessage,
     Placement, Receiver, Result, Sender, Subscription, Wait,
@@ -64,6 +69,7 @@ impl Adapter for Zenoh {
             group: Arc::new(Group::new(Arc::clone(&settings), context.clone())),
             settings,
             context: context.clone(),
+            calls: Calls::default(),
         }))
     }
 }
@@ -74,6 +80,7 @@ struct ZenohNode {
     settings: Arc<Settings>,
     /// Gathers the ends that are made until the first call on one of them.
     group: Arc<Group>,
+    calls: Calls,
 }
 
 impl ZenohNode {
@@ -92,12 +99,15 @@ impl ZenohNode {
 
 impl Node for ZenohNode {
     fn sender(&mut self, channel: &ChannelSpec) -> Result<Box<dyn Sender>> {
-        let sender = self.add(|group| Ok(sender::ZenohSender::new(group, channel)))?;
+        let joint = self.calls.joint(channel);
+        let sender = self.add(|group| Ok(sender::ZenohSender::new(group, channel, joint)))?;
         Ok(Box::new(sender))
     }
 
     fn receiver(&mut self, channel: &ChannelSpec, wait: Wait) -> Result<Box<dyn Receiver>> {
-        let receiver = self.add(|group| receiver::ZenohReceiver::new(group, channel, wait))?;
+        let joint = self.calls.joint(channel);
+        let make = |group| receiver::ZenohReceiver::new(group, channel, wait, joint);
+        let receiver = self.add(make)?;
         Ok(Box::new(receiver))
     }
 
@@ -106,7 +116,8 @@ impl Node for ZenohNode {
         channel: &ChannelSpec,
         on_message: OnMessage,
     ) -> Result<Box<dyn Subscription>> {
-        let make = |group| receiver::ZenohSubscription::new(group, channel, on_message);
+        let joint = self.calls.joint(channel);
+        let make = |group| receiver::ZenohSubscription::new(group, channel, on_message, joint);
         Ok(Box::new(self.add(make)?))
     }
 }

@@ -1,14 +1,21 @@
 //! The reading ends: zenoh's own channel for those who spin or block, its callback for the rest.
+//!
+//! Requests of a call come through a queryable. Responses come through the channel or callback that
+//! the sender of the requests hands to each query, so that nothing of them is declared.
 
+use crate::call::Joint;
 use crate::group::{Declare, Group};
 use crate::presence::{Presence, Side, announce, key};
 use crate::shm;
-use dyno_adapter::{ChannelSpec, Error, OnMessage, PATIENCE, Receiver, Result, Subscription, Wait};
+use dyno_adapter::{
+    Carries, ChannelSpec, Error, OnMessage, PATIENCE, Receiver, Result, Subscription, Wait,
+};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use zenoh::bytes::ZBytes;
-use zenoh::handlers::{FifoChannel, FifoChannelHandler};
+use zenoh::handlers::{Callback, FifoChannel, FifoChannelHandler, IntoHandler};
 use zenoh::liveliness::LivelinessToken;
 use zenoh::pubsub::Subscriber;
+use zenoh::query::{Query, Queryable, Reply};
 use zenoh::sample::Sample;
 use zenoh::{Session, Wait as _};
 
@@ -42,9 +49,26 @@ impl Known {
     }
 }
 
-fn failed(channel: &str) -> impl FnOnce(zenoh::Error) -> Error {
-    let call = format!("declare_subscriber of {channel}");
+fn failed(call: &str, channel: &str) -> impl FnOnce(zenoh::Error) -> Error {
+    let call = format!("{call} of {channel}");
     move |e| Error::library(call, e)
+}
+
+/// Shows a request, which can be answered from then on.
+fn show_query(query: Query, joint: &Joint, whole: &mut Vec<u8>, on_message: &mut dyn FnMut(&[u8])) {
+    // A reference to the same bytes: the query itself may be dropped while they are shown.
+    let payload = query.payload().cloned().unwrap_or_default();
+    joint.hold(query);
+    show(&payload, whole, on_message);
+}
+
+/// Shows a response. What zenoh itself replies, such as that time is up, is none.
+fn show_reply(reply: &Reply, whole: &mut Vec<u8>, on_message: &mut dyn FnMut(&[u8])) -> bool {
+    let Ok(sample) = reply.result() else {
+        return false;
+    };
+    show(sample.payload(), whole, on_message);
+    true
 }
 
 /// A reading end from which the caller takes.
@@ -58,25 +82,70 @@ pub(crate) struct ZenohReceiver {
 struct TakingEnd {
     channel: String,
     buffer: usize,
-    declared: OnceLock<(Subscriber<FifoChannelHandler<Sample>>, Known)>,
+    way: Taking,
+    declared: OnceLock<(Declared, Known)>,
+}
+
+/// From what a receiver takes.
+enum Taking {
+    Messages,
+    Requests(Arc<Joint>),
+    Responses(FifoChannelHandler<Reply>),
+}
+
+/// What is declared for it.
+enum Declared {
+    Subscriber(Subscriber<FifoChannelHandler<Sample>>),
+    Queryable(Queryable<FifoChannelHandler<Query>>),
+    /// Replies need nothing.
+    Nothing,
 }
 
 impl Declare for TakingEnd {
     fn declare(&self, session: &Session, group: &Group) -> Result<()> {
-        let subscriber = session
-            .declare_subscriber(key(&self.channel))
-            .with(FifoChannel::new(self.buffer))
-            .wait()
-            .map_err(failed(&self.channel))?;
+        let declared = match &self.way {
+            Taking::Messages => Declared::Subscriber(
+                session
+                    .declare_subscriber(key(&self.channel))
+                    .with(FifoChannel::new(self.buffer))
+                    .wait()
+                    .map_err(failed("declare_subscriber", &self.channel))?,
+            ),
+            Taking::Requests(_) => Declared::Queryable(
+                session
+                    .declare_queryable(key(&self.channel))
+                    .with(FifoChannel::new(self.buffer))
+                    .wait()
+                    .map_err(failed("declare_queryable", &self.channel))?,
+            ),
+            Taking::Responses(_) => Declared::Nothing,
+        };
         let known = Known::new(session, &self.channel, group.context.participant)?;
         // Called once, so it is empty.
-        let _ = self.declared.set((subscriber, known));
+        let _ = self.declared.set((declared, known));
         Ok(())
     }
 }
 
+/// The next of zenoh's channel, at once or after waiting for it.
+#[inline]
+fn next<T>(handler: &FifoChannelHandler<T>, blocks: bool) -> Result<Option<T>> {
+    let next = if blocks {
+        handler.recv_timeout(PATIENCE)
+    } else {
+        handler.try_recv()
+    };
+    next.map_err(|e| Error::library("FifoChannelHandler::recv", e))
+}
+
 impl ZenohReceiver {
-    pub(crate) fn new(group: Arc<Group>, channel: &ChannelSpec, wait: Wait) -> Result<Self> {
+    /// `joint` where the channel is a direction of a call.
+    pub(crate) fn new(
+        group: Arc<Group>,
+        channel: &ChannelSpec,
+        wait: Wait,
+        joint: Option<Arc<Joint>>,
+    ) -> Result<Self> {
         let blocks = match wait {
             Wait::Spin => false,
             Wait::Block => true,
@@ -86,9 +155,20 @@ impl ZenohReceiver {
                 ));
             }
         };
+        let buffer = group.settings.buffer(channel.max_payload);
+        let way = match (&channel.carries, joint) {
+            (Carries::Requests { .. }, Some(joint)) => Taking::Requests(joint),
+            (Carries::Responses { .. }, Some(joint)) => {
+                let (callback, handler) = FifoChannel::new(buffer).into_handler();
+                joint.take_replies(callback);
+                Taking::Responses(handler)
+            }
+            _ => Taking::Messages,
+        };
         let end = Arc::new(TakingEnd {
             channel: channel.name.clone(),
-            buffer: group.settings.buffer(channel.max_payload),
+            buffer,
+            way,
             declared: OnceLock::new(),
         });
         group.add_reader(channel, Arc::downgrade(&end) as Weak<dyn Declare>)?;
@@ -116,22 +196,29 @@ impl Receiver for ZenohReceiver {
     }
 
     fn take(&mut self, on_message: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        let Some((subscriber, _)) = self.end.declared.get() else {
+        let Some((declared, _)) = self.end.declared.get() else {
             self.group.open()?;
             return Ok(false);
         };
-        let sample = if self.blocks {
-            subscriber.recv_timeout(PATIENCE)
-        } else {
-            subscriber.try_recv()
-        };
-        match sample {
-            Ok(Some(sample)) => {
-                show(sample.payload(), &mut self.whole, on_message);
-                Ok(true)
+        let (whole, blocks) = (&mut self.whole, self.blocks);
+        match (declared, &self.end.way) {
+            (Declared::Subscriber(subscriber), _) => {
+                let sample = next(subscriber.handler(), blocks)?;
+                Ok(sample
+                    .map(|s| show(s.payload(), whole, on_message))
+                    .is_some())
             }
-            Ok(None) => Ok(false),
-            Err(e) => Err(Error::library("FifoChannelHandler::recv", e)),
+            (Declared::Queryable(queryable), Taking::Requests(joint)) => {
+                let query = next(queryable.handler(), blocks)?;
+                Ok(query
+                    .map(|q| show_query(q, joint, whole, on_message))
+                    .is_some())
+            }
+            (Declared::Nothing, Taking::Responses(handler)) => {
+                let reply = next(handler, blocks)?;
+                Ok(reply.is_some_and(|r| show_reply(&r, whole, on_message)))
+            }
+            _ => Ok(false),
         }
     }
 }
@@ -144,28 +231,65 @@ pub(crate) struct ZenohSubscription {
 
 struct CalledEnd {
     channel: String,
-    /// Until the subscriber is declared, which takes it.
+    /// Until what calls it is declared, which takes it.
     on_message: Mutex<Option<OnMessage>>,
-    declared: Mutex<Option<(Subscriber<()>, Known)>>,
+    /// The callback of replies has it from the beginning, and until the subscription is dropped.
+    on_reply: Arc<Mutex<Option<(OnMessage, Vec<u8>)>>>,
+    way: Calling,
+    declared: Mutex<Option<(Calls, Known)>>,
+}
+
+/// What a subscription is called for.
+enum Calling {
+    Messages,
+    Requests(Arc<Joint>),
+    Responses,
+}
+
+/// What is declared for it.
+enum Calls {
+    Subscriber(Subscriber<()>),
+    Queryable(Queryable<()>),
+    /// Replies need nothing.
+    Nothing,
 }
 
 impl Declare for CalledEnd {
     fn declare(&self, session: &Session, group: &Group) -> Result<()> {
-        let Some(on_message) = locked(&self.on_message).take() else {
-            return Ok(());
+        let on_message = locked(&self.on_message).take();
+        let calls = match (&self.way, on_message) {
+            (Calling::Responses, _) => Calls::Nothing,
+            (_, None) => return Ok(()),
+            (Calling::Messages, Some(on_message)) => {
+                let called = Mutex::new((on_message, Vec::new()));
+                let subscriber = session
+                    .declare_subscriber(key(&self.channel))
+                    .callback(move |sample| {
+                        // Uncontended: the messages of one writer come from one thread at a time.
+                        let (on_message, whole) = &mut *locked(&called);
+                        show(sample.payload(), whole, on_message);
+                    })
+                    .wait()
+                    .map_err(failed("declare_subscriber", &self.channel))?;
+                Calls::Subscriber(subscriber)
+            }
+            (Calling::Requests(joint), Some(on_message)) => {
+                let called = Mutex::new((on_message, Vec::new()));
+                let joint = Arc::clone(joint);
+                let queryable = session
+                    .declare_queryable(key(&self.channel))
+                    .callback(move |query| {
+                        // Uncontended, as above.
+                        let (on_message, whole) = &mut *locked(&called);
+                        show_query(query, &joint, whole, on_message);
+                    })
+                    .wait()
+                    .map_err(failed("declare_queryable", &self.channel))?;
+                Calls::Queryable(queryable)
+            }
         };
-        let called = Mutex::new((on_message, Vec::new()));
-        let subscriber = session
-            .declare_subscriber(key(&self.channel))
-            .callback(move |sample| {
-                // Uncontended: the messages of one writer come from one thread at a time.
-                let (on_message, whole) = &mut *locked(&called);
-                show(sample.payload(), whole, on_message);
-            })
-            .wait()
-            .map_err(failed(&self.channel))?;
         let known = Known::new(session, &self.channel, group.context.participant)?;
-        *locked(&self.declared) = Some((subscriber, known));
+        *locked(&self.declared) = Some((calls, known));
         Ok(())
     }
 }
@@ -180,10 +304,29 @@ impl ZenohSubscription {
         group: Arc<Group>,
         channel: &ChannelSpec,
         on_message: OnMessage,
+        joint: Option<Arc<Joint>>,
     ) -> Result<Self> {
+        let on_reply = Arc::new(Mutex::new(None));
+        let (way, on_message) = match (&channel.carries, joint) {
+            (Carries::Requests { .. }, Some(joint)) => (Calling::Requests(joint), Some(on_message)),
+            (Carries::Responses { .. }, Some(joint)) => {
+                *locked(&on_reply) = Some((on_message, Vec::new()));
+                let called = Arc::clone(&on_reply);
+                joint.take_replies(Callback::from(move |reply: Reply| {
+                    // Uncontended, as for messages.
+                    if let Some((on_message, whole)) = &mut *locked(&called) {
+                        show_reply(&reply, whole, on_message);
+                    }
+                }));
+                (Calling::Responses, None)
+            }
+            _ => (Calling::Messages, Some(on_message)),
+        };
         let end = Arc::new(CalledEnd {
             channel: channel.name.clone(),
-            on_message: Mutex::new(Some(on_message)),
+            on_message: Mutex::new(on_message),
+            on_reply,
+            way,
             declared: Mutex::new(None),
         });
         group.add_reader(channel, Arc::downgrade(&end) as Weak<dyn Declare>)?;
@@ -208,10 +351,19 @@ impl Subscription for ZenohSubscription {
 impl Drop for ZenohSubscription {
     fn drop(&mut self) {
         let declared = locked(&self.end.declared).take();
-        if let Some((subscriber, _)) = declared {
-            // Waits until a call that is under way has returned. What fails here has failed with
-            // the session, which does not call any more either.
-            let _ = subscriber.undeclare().wait_callbacks().wait();
+        // Waits until a call that is under way has returned. What fails here has failed with the
+        // session, which does not call any more either.
+        match declared {
+            Some((Calls::Subscriber(subscriber), _)) => {
+                let _ = subscriber.undeclare().wait_callbacks().wait();
+            }
+            Some((Calls::Queryable(queryable), _)) => {
+                let _ = queryable.undeclare().wait_callbacks().wait();
+            }
+            Some((Calls::Nothing, _)) | None => {}
         }
+        // Taken out first: what is dropped may be an end whose drop calls zenoh.
+        let on_reply = locked(&self.end.on_reply).take();
+        drop(on_reply);
     }
 }

@@ -4,18 +4,17 @@
 //! that the same buffer serves the next message; a user who reuses buffers does the same. With
 //! shared memory it is a piece of the sender's pool, and nothing is copied.
 
+use crate::call::{Joint, Way};
 use crate::group::{Declare, Group, PATIENT};
-use crate::presence::{Presence, Side, announce, key};
+use crate::presence::{Presence, Side, announce};
 use crate::shm::Pool;
 use bytes::{Bytes, BytesMut};
-use dyno_adapter::{ChannelSpec, Error, Result, Sender, Sent};
+use dyno_adapter::{Carries, ChannelSpec, Error, Result, Sender, Sent};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
+use zenoh::Session;
 use zenoh::bytes::ZBytes;
 use zenoh::liveliness::LivelinessToken;
-use zenoh::pubsub::Publisher;
-use zenoh::sample::Locality;
-use zenoh::{Session, Wait};
 
 /// A put that takes longer has waited for room in zenoh's queue. zenoh itself does not tell.
 const WAITED: Duration = Duration::from_millis(1);
@@ -35,11 +34,13 @@ pub(crate) struct ZenohSender {
 struct WritingEnd {
     channel: String,
     max_payload: usize,
+    carries: Carries,
+    joint: Option<Arc<Joint>>,
     declared: OnceLock<Declared>,
 }
 
 struct Declared {
-    publisher: Publisher<'static>,
+    way: Way,
     readers: Presence,
     _token: LivelinessToken,
     pool: Option<Pool>,
@@ -48,14 +49,13 @@ struct Declared {
 impl Declare for WritingEnd {
     fn declare(&self, session: &Session, group: &Group) -> Result<()> {
         let settings = &group.settings;
-        let publisher = session
-            .declare_publisher(key(&self.channel))
-            .congestion_control(settings.congestion)
-            .reliability(settings.reliability)
-            .express(settings.express)
-            .allowed_destination(Locality::Remote)
-            .wait()
-            .map_err(|e| Error::library(format!("declare_publisher of {}", self.channel), e))?;
+        let way = Way::declare(
+            session,
+            settings,
+            &self.channel,
+            &self.carries,
+            self.joint.as_ref(),
+        )?;
         let pool = settings
             .shm
             .then(|| Pool::new(self.max_payload))
@@ -63,7 +63,7 @@ impl Declare for WritingEnd {
         let participant = group.context.participant;
         // Called once, so it is empty.
         let _ = self.declared.set(Declared {
-            publisher,
+            way,
             readers: Presence::watch(session, &self.channel, Side::Reader)?,
             _token: announce(session, &self.channel, Side::Writer, participant)?,
             pool,
@@ -73,10 +73,13 @@ impl Declare for WritingEnd {
 }
 
 impl ZenohSender {
-    pub(crate) fn new(group: Arc<Group>, channel: &ChannelSpec) -> Self {
+    /// `joint` where the channel is a direction of a call.
+    pub(crate) fn new(group: Arc<Group>, channel: &ChannelSpec, joint: Option<Arc<Joint>>) -> Self {
         let end = Arc::new(WritingEnd {
             channel: channel.name.clone(),
             max_payload: channel.max_payload,
+            carries: channel.carries.clone(),
+            joint,
             declared: OnceLock::new(),
         });
         group.add_writer(channel, Arc::downgrade(&end) as Weak<dyn Declare>);
@@ -105,7 +108,7 @@ impl ZenohSender {
     fn move_out(&mut self) -> Result<()> {
         let settings = Arc::clone(&self.group.settings);
         let own = Arc::new(Group::new(settings, self.group.context.clone()));
-        *self = ZenohSender::new(own, &self.channel);
+        *self = ZenohSender::new(own, &self.channel, self.end.joint.clone());
         self.group.open()
     }
 }
@@ -115,10 +118,8 @@ impl Sender for ZenohSender {
         let wanted = self.channel.readers.len();
         let declared = self.declared()?;
         let mut present = declared.readers.count();
-        if present > 0 {
-            let status = declared.publisher.matching_status().wait();
-            let status = status.map_err(|e| Error::library("Publisher::matching_status", e))?;
-            present = if status.matching() { present } else { 0 };
+        if present > 0 && !declared.way.is_matching()? {
+            present = 0;
         }
         if present < wanted {
             let now = Instant::now();
@@ -154,7 +155,7 @@ impl Sender for ZenohSender {
             Ok(())
         };
         alive()?;
-        if self.readers == 0 && declared.readers.count() == 0 {
+        if self.readers == 0 && declared.readers.count() == 0 && !declared.way.answers() {
             return Ok(Sent::Refused);
         }
         let (message, lent) = match &declared.pool {
@@ -168,11 +169,9 @@ impl Sender for ZenohSender {
             None => (write(&mut self.spare, len, fill), Sent::Now),
         };
         let start = Instant::now();
-        declared
-            .publisher
-            .put(message)
-            .wait()
-            .map_err(|e| Error::library("Publisher::put", e))?;
+        if !declared.way.put(message)? {
+            return Ok(Sent::Refused);
+        }
         if start.elapsed() > WAITED {
             return Ok(Sent::AfterWait);
         }

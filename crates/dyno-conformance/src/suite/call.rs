@@ -1,7 +1,7 @@
 //! Cases in which requests are answered: two channels that name each other, joined to one client
 //! and one server of the library.
 
-use super::child::{Child, Part, say};
+use super::child::{Child, Part};
 use super::ends::{Reader, Writer, await_match, deliver, link, must};
 use super::log::DEADLINE;
 use super::pattern::{self, Tag};
@@ -46,7 +46,24 @@ impl Caller {
         Caller { writer, reader }
     }
 
-    /// Waits for the provider and proves that it answers.
+    /// Waits until caller and provider see each other, and proves that calls are answered.
+    fn meet(mut self, provider: &mut Provider) -> Self {
+        let start = Instant::now();
+        while !(provider.matched() & (self.writer.matched() == 1) & self.reader.matched()) {
+            assert!(
+                start.elapsed() < DEADLINE,
+                "no match: the caller's sender sees {} providers, its receiver sees one: {}, the \
+                 provider sees the caller: {}",
+                self.writer.matched(),
+                self.reader.matched(),
+                provider.matched()
+            );
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.link()
+    }
+
+    /// Waits for a provider and proves that it answers.
     fn link(self) -> Self {
         let (mut writers, mut readers) = ([self.writer], [self.reader]);
         link(&mut writers, 1, &mut readers);
@@ -133,6 +150,15 @@ impl Provider {
         Provider(Served::ByUs(Some(thread), stop))
     }
 
+    /// Whether the caller is known, as far as that is for the library to say; a thread of ours waits
+    /// for it itself.
+    fn matched(&mut self) -> bool {
+        match &mut self.0 {
+            Served::ByUs(..) | Served::ByLibrary(None) => true,
+            Served::ByLibrary(Some(subscription)) => must("matched", subscription.matched()),
+        }
+    }
+
     /// Ends and drops both ends; panics if a call does not return.
     fn close(&mut self) {
         match &mut self.0 {
@@ -199,7 +225,7 @@ pub(super) fn calls_are_answered(rig: &Rig) {
             let call = rig.call(2 * round as u16, 0, 1, largest(rig));
             let (mut near, mut far) = (rig.node(0), rig.node(1));
             let mut provider = Provider::open(&mut *far, &call, *wait, order);
-            let mut caller = Caller::open(&mut *near, &call, *wait, order).link();
+            let mut caller = Caller::open(&mut *near, &call, *wait, order).meet(&mut provider);
             for i in 0..[200, 24][round] {
                 let len = rig.size(SIZES[i % SIZES.len()]);
                 assert!(
@@ -219,14 +245,7 @@ pub(super) fn a_callback_may_answer(rig: &Rig) {
     // The caller is there first: the provider must not need to be waited for.
     let caller = Caller::open(&mut *near, &call, rig.pull_wait(), Order::SenderFirst);
     let mut provider = Provider::open(&mut *far, &call, Wait::Callback, Order::SenderFirst);
-    if let Served::ByLibrary(Some(subscription)) = &mut provider.0 {
-        let start = Instant::now();
-        while !must("matched", subscription.matched()) {
-            assert!(start.elapsed() < DEADLINE, "the provider sees no caller");
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-    let mut caller = caller.link();
+    let mut caller = caller.meet(&mut provider);
     for i in 0..200 {
         let len = rig.size(SIZES[i % SIZES.len()]);
         assert!(
@@ -242,24 +261,36 @@ pub(super) fn two_callers_reach_one_provider(rig: &Rig) {
     let wait = rig.pull_wait();
     let mut provider = rig.node(2);
     let calls = [rig.call(0, 0, 2, 1_000), rig.call(2, 1, 2, 1_000)];
-    let _provided: Vec<Provider> = calls
+    let mut provided: Vec<Provider> = calls
         .iter()
         .map(|call| Provider::open(&mut *provider, call, wait, Order::SenderLast))
         .collect();
     std::thread::scope(|scope| {
-        for (participant, call) in calls.iter().enumerate() {
-            scope.spawn(move || {
-                let mut node = rig.node(participant as u16);
-                let mut caller = Caller::open(&mut *node, call, wait, Order::SenderFirst).link();
-                for i in 0..200 {
-                    let len = rig.size([8, 64, 1_000][i % 3]);
-                    assert!(
-                        caller.call(len, rig.may_lose()),
-                        "caller {participant}: call {i} is not answered"
-                    );
-                }
-                caller.assert_answered(rig.may_lose());
-            });
+        let calling: Vec<_> = calls
+            .iter()
+            .enumerate()
+            .map(|(participant, call)| {
+                scope.spawn(move || {
+                    let mut node = rig.node(participant as u16);
+                    let mut caller =
+                        Caller::open(&mut *node, call, wait, Order::SenderFirst).link();
+                    for i in 0..200 {
+                        let len = rig.size([8, 64, 1_000][i % 3]);
+                        assert!(
+                            caller.call(len, rig.may_lose()),
+                            "caller {participant}: call {i} is not answered"
+                        );
+                    }
+                    caller.assert_answered(rig.may_lose());
+                })
+            })
+            .collect();
+        // As a participant does until its trial begins.
+        while calling.iter().any(|thread| !thread.is_finished()) {
+            for provider in &mut provided {
+                provider.matched();
+            }
+            std::thread::sleep(Duration::from_millis(1));
         }
     });
 }
@@ -317,9 +348,9 @@ pub(super) fn provider(rig: &Rig, wait: Wait, channels: &[ChannelSpec], go_on: &
         responses: channels[1].clone(),
     };
     let mut node = rig.node(1);
-    let _provider = Provider::open(&mut *node, &call, wait, Order::SenderLast);
-    say("provided");
+    let mut provider = Provider::open(&mut *node, &call, wait, Order::SenderLast);
     while go_on() {
+        provider.matched();
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -329,7 +360,8 @@ pub(super) fn open_and_close(rig: &Rig, wait: Wait) {
     let call = rig.call(100, 0, 1, rig.size(1_000));
     let (mut near, mut far) = (rig.node(0), rig.node(1));
     let mut provider = Provider::open(&mut *far, &call, wait, Order::SenderLast);
-    let mut caller = Caller::open(&mut *near, &call, wait, Order::SenderFirst).link();
+    let caller = Caller::open(&mut *near, &call, wait, Order::SenderFirst);
+    let mut caller = caller.meet(&mut provider);
     caller.reader.close();
     provider.close();
 }
