@@ -17,7 +17,7 @@ dyno_conformance::conformance_tests!(data_sharing, || common::foreign("fastdds")
     "transport" = "data-sharing"
 });
 
-use dyno_adapter::{Adapter, ChannelSpec, Endpoint, NodeContext, OptionValue, Options, Wait};
+use dyno_adapter::{ChannelSpec, Endpoint, NodeContext, OptionValue, Options, Wait};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
