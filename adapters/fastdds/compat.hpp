@@ -68,7 +68,9 @@ inline void set_intraprocess(bool on) {
     edds::DomainParticipantFactory::get_instance()->set_library_settings(settings);
 }
 template <typename Times> void heartbeat(Times &times, const Duration &period) { times.heartbeat_period = period; }
-template <typename Times> void writer_response(Times &times, const Duration &delay) { times.nack_response_delay = delay; }
+template <typename Times> void writer_response(Times &times, const Duration &delay) {
+    times.nack_response_delay = delay;
+}
 template <typename Times> void reader_response(Times &times, const Duration &delay) {
     times.heartbeat_response_delay = delay;
 }

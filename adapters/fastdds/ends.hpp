@@ -86,7 +86,8 @@ class Reader {
 };
 
 struct dyno_receiver {
-    dyno_receiver(dyno_node &node, const dyno_channel &channel, int32_t wait) : reader(node, channel, nullptr), wait(wait) {}
+    dyno_receiver(dyno_node &node, const dyno_channel &channel, int32_t wait)
+        : reader(node, channel, nullptr), wait(wait) {}
     dyno_status take(dyno_on_message on_message, void *user);
     Reader reader;
     const int32_t wait;

@@ -11,6 +11,8 @@
 //
 // Discovery: without multicast on a loopback address and in shared memory; ports follow from the
 // session's name (node.cpp). Participants of one process use the transport too unless `intraprocess`.
+// The library is known either at once or some 170 ms later: it announces itself before it listens, and
+// an answer that comes too soon is lost and repeated only with the next announcement.
 //
 // Waits: spin is take alone; block is take and wait_for_unread_message, at most DYNO_PATIENCE_MS;
 // callback is on_data_available with takes until nothing is left, on the library's receiving thread.

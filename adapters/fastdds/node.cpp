@@ -190,8 +190,9 @@ void dyno_node::open(const dyno_context &context) {
     auto *factory = edds::DomainParticipantFactory::get_instance();
     participant = factory->create_participant(domain, qos, nullptr, edds::StatusMask::none());
     if (participant == nullptr) {
-        throw dyno::Error(DYNO_ERROR, std::string("create_participant failed, the reason is on the standard error; is ") +
-                                          context.address + " an address of this host, and /dev/shm not full?");
+        throw dyno::Error(DYNO_ERROR,
+                          std::string("create_participant failed, the reason is on the standard error; is ") +
+                              context.address + " an address of this host, and /dev/shm not full?");
     }
     if (settings.shared_memory()) {
         claim_segments(context, before);

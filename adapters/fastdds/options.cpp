@@ -58,7 +58,8 @@ const dyno_option_spec OPTIONS[] = {
     {"blocking_ms", DYNO_OPTION_INT, 0, nullptr, "10000",
      "how long a reliable send waits for room before it is refused, in milliseconds (library: 100)"},
     {"lease_ms", DYNO_OPTION_INT, 0, nullptr, "5000",
-     "after this silence a participant counts as gone, in milliseconds; announced four times as often (library: 20000)"},
+     "after this silence a participant counts as gone, in milliseconds; announced four times as often (library: "
+     "20000)"},
     {"announcements", DYNO_OPTION_INT, 0, nullptr, "20",
      "how often a new participant announces itself before it waits for a quarter of its lease, every 100 ms (library: "
      "5)"},
