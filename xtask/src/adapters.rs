@@ -214,7 +214,7 @@ fn place(from: &Path, to: &PathBuf) -> Outcome {
 }
 
 /// Runs CMake; what it printed is shown only where it fails.
-fn cmake(arguments: &[&str]) -> Outcome {
+pub(crate) fn cmake(arguments: &[&str]) -> Outcome {
     let output = Command::new("cmake")
         .args(arguments)
         .stdin(Stdio::null())

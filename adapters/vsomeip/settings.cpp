@@ -1,0 +1,228 @@
+#include "settings.hpp"
+#include "ids.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <sys/un.h>
+
+namespace dyno_vsomeip {
+
+namespace {
+
+// Where vsomeip makes its sockets unless it was built otherwise.
+const char BASE[] = "/tmp/";
+
+const char *const TRANSPORTS[] = {"local", "udp", "tcp", nullptr};
+const char *const ROUTINGS[] = {"in-process", "daemon", nullptr};
+
+// Options that are handed to vsomeip as they are: the section of the configuration file and the key.
+struct Direct {
+    const char *option;
+    int32_t kind;
+    const char *section;
+    const char *key;
+    const char *doc;
+};
+
+const Direct DIRECT[] = {
+    {"request_debounce_time", DYNO_OPTION_INT, "application", "request_debounce_time",
+     "how long requests for services are collected before they go to the routing manager, in ms; vsomeip: 10"},
+    {"threads", DYNO_OPTION_INT, "application", "threads", "threads of an application for its sockets; vsomeip: 2"},
+    {"npdu_debounce_request", DYNO_OPTION_INT, "npdu-default-timings", "debounce-time-request",
+     "least time between two requests of a method to a remote host, in ms; vsomeip: 2"},
+    {"npdu_debounce_response", DYNO_OPTION_INT, "npdu-default-timings", "debounce-time-response",
+     "least time between two events or responses of a method to a remote host, in ms; vsomeip: 2"},
+    {"npdu_retention_request", DYNO_OPTION_INT, "npdu-default-timings", "max-retention-time-request",
+     "how long a request to a remote host may wait for others to share its packet, in ms; vsomeip: 5"},
+    {"npdu_retention_response", DYNO_OPTION_INT, "npdu-default-timings", "max-retention-time-response",
+     "how long an event or response to a remote host may wait for others to share its packet, in ms; vsomeip: 5"},
+    {"sd_multicast", DYNO_OPTION_TEXT, "service-discovery", "multicast",
+     "the multicast address of service discovery; vsomeip: 224.224.224.0"},
+    {"sd_port", DYNO_OPTION_INT, "service-discovery", "port", "the port of service discovery; vsomeip: 30490"},
+    {"sd_initial_delay_min", DYNO_OPTION_INT, "service-discovery", "initial_delay_min",
+     "least delay before the first offer, in ms; vsomeip: 0"},
+    {"sd_initial_delay_max", DYNO_OPTION_INT, "service-discovery", "initial_delay_max",
+     "most delay before the first offer, in ms; vsomeip: 3000"},
+    {"sd_repetitions_base_delay", DYNO_OPTION_INT, "service-discovery", "repetitions_base_delay",
+     "delay between the first and the second offer, which doubles with each further one, in ms; vsomeip: 10"},
+    {"sd_repetitions_max", DYNO_OPTION_INT, "service-discovery", "repetitions_max",
+     "offers that are repeated at that pace; vsomeip: 3"},
+    {"sd_cyclic_offer_delay", DYNO_OPTION_INT, "service-discovery", "cyclic_offer_delay",
+     "time between the offers after that, in ms; vsomeip: 1000"},
+    {"sd_request_response_delay", DYNO_OPTION_INT, "service-discovery", "request_response_delay",
+     "least delay of an answer to a multicast message, in ms; vsomeip: 2000"},
+    {"sd_offer_debounce_time", DYNO_OPTION_INT, "service-discovery", "offer_debounce_time",
+     "how long new offers are collected before the first is sent, in ms; vsomeip: 500"},
+    {"buffer_shrink_threshold", DYNO_OPTION_INT, "", "buffer-shrink-threshold",
+     "messages of less than half a receive buffer's size after which it shrinks; 0: never; vsomeip: 5"},
+    {"udp_receive_buffer_size", DYNO_OPTION_INT, "", "udp-receive-buffer-size",
+     "the receive buffer of UDP sockets in bytes, as far as the kernel allows; vsomeip: 1703936"},
+    {"queue_limit_local", DYNO_OPTION_INT, "", "endpoint-queue-limit-local",
+     "bytes that may wait for a local receiver; what comes then is lost; vsomeip: no limit"},
+    {"queue_limit_external", DYNO_OPTION_INT, "", "endpoint-queue-limit-external",
+     "bytes that may wait for a remote receiver; what comes then is lost; vsomeip: no limit"},
+    {"shutdown_timeout", DYNO_OPTION_INT, "", "shutdown_timeout",
+     "how long an application waits for the routing manager when it ends, in ms; vsomeip: 5000"},
+};
+
+std::string quoted(const std::string &text) {
+    std::string result = "\"";
+    for (char c : text) {
+        if (c == '"' || c == '\\') {
+            result += '\\';
+        }
+        result += c;
+    }
+    return result + "\"";
+}
+
+// `"key": "text"`: vsomeip takes numbers and truth values as text, too.
+std::string entry(const char *key, const std::string &text) { return quoted(key) + ": " + quoted(text); }
+
+std::string entry(const char *key, unsigned number) { return entry(key, std::to_string(number)); }
+
+std::string list(const std::string &item) { return "[" + item + "]"; }
+
+// The part of a socket's path that the configuration may choose: vsomeip puts its base path before
+// it, and "-" and the application's number behind.
+std::string network_in(const std::string &scratch, const std::string &name) {
+    const size_t base = sizeof BASE - 1;
+    const bool below = scratch.compare(0, base, BASE) == 0;
+    const std::string network = (below ? scratch.substr(base) : ".." + scratch) + "/" + name;
+    const size_t longest = base + network.size() + sizeof "-ffff";
+    if (longest > sizeof(sockaddr_un::sun_path)) {
+        throw dyno::Error(DYNO_ERROR, "the scratch directory's path " + scratch + " is " +
+                                          std::to_string(longest - sizeof(sockaddr_un::sun_path)) +
+                                          " bytes too long for Unix sockets; set TMPDIR to a shorter path");
+    }
+    return network;
+}
+
+} // namespace
+
+const std::vector<dyno_option_spec> &option_specs() {
+    static const std::vector<dyno_option_spec> specs = [] {
+        std::vector<dyno_option_spec> all = {
+            {"transport", DYNO_OPTION_ONE_OF, 0, TRANSPORTS, "local",
+             "Unix sockets within a host, or SOME/IP over UDP or TCP between hosts"},
+            {"routing", DYNO_OPTION_ONE_OF, 0, ROUTINGS, "in-process",
+             "who hosts the routing manager: a participant, or routingmanagerd"},
+            {"port", DYNO_OPTION_INT, 0, nullptr, "30509", "the port of the services with `udp` and `tcp`"},
+            {"log", DYNO_OPTION_TEXT, 0, nullptr, "", "a file that vsomeip writes its log to; empty: none"},
+        };
+        for (const Direct &d : DIRECT) {
+            all.push_back({d.option, d.kind, 0, nullptr, nullptr, d.doc});
+        }
+        return all;
+    }();
+    return specs;
+}
+
+Settings::Settings(const dyno_context &context)
+    : session(context.session), participant(context.participant), address(context.address) {
+    const dyno::Options options(context);
+    const std::string wanted = options.text("transport", TRANSPORTS[0]);
+    transport = wanted == "udp" ? Transport::udp : wanted == "tcp" ? Transport::tcp : Transport::local;
+    // One routing manager for each host; a host is known by its address.
+    network = network_in(context.scratch, between_hosts() ? address : "v");
+    daemon = options.text("routing", ROUTINGS[0]) == "daemon";
+    if (daemon && transport != Transport::local) {
+        throw dyno::Error(DYNO_BAD_OPTION,
+                          "option `routing`: `daemon` goes with transport `local` only, not `" + wanted + "`");
+    }
+    port_ = options.text("port", "30509");
+    log_ = options.text("log", "");
+    file = std::string(context.scratch) + "/vsomeip-" + std::to_string(participant) + ".json";
+    for (const Direct &d : DIRECT) {
+        const std::string text = options.text(d.option, "");
+        if (!text.empty()) {
+            values_.push_back({d.section, d.key, text});
+        }
+    }
+}
+
+std::string Settings::application(uint16_t number) const { return session + "-" + std::to_string(number); }
+
+std::string Settings::routing_host() const {
+    if (daemon) {
+        return "routingmanagerd";
+    }
+    // Between hosts nobody knows who else is on this one.
+    return between_hosts() ? "" : application(0);
+}
+
+// The keys that the stack sets in a section, each with a comma before it.
+std::string Settings::section(const char *name) const {
+    std::string text;
+    for (const Value &value : values_) {
+        if (std::strcmp(value.section, name) == 0) {
+            text += ", " + entry(value.key, value.text);
+        }
+    }
+    return text;
+}
+
+// Services between hosts must be known before the application starts; all share one port.
+std::string Settings::services() const {
+    const bool reliable = transport == Transport::tcp;
+    const std::string event = quoted(std::to_string(EVENT));
+    const std::string method = quoted(std::to_string(METHOD));
+    std::string rest = ", " + entry("instance", INSTANCE);
+    if (reliable) {
+        rest += R"(, "reliable": {)" + entry("port", port_) + ", " + entry("enable-magic-cookies", "false") + "}";
+    } else {
+        rest += ", " + entry("unreliable", port_) + R"(, "someip-tp": {"service-to-client": )" +
+                list(event + ", " + method) + "}";
+    }
+    rest += R"(, "events": [{)" + entry("event", EVENT) + ", " + entry("is_field", "false") + ", " +
+            entry("is_reliable", reliable ? "true" : "false") + "}]";
+    rest += R"(, "eventgroups": [{)" + entry("eventgroup", EVENTGROUP) + R"(, "events": )" + list(event) + "}]";
+
+    std::string all;
+    for (unsigned id = 0; id < REMOTE_CHANNELS; id++) {
+        all += (id ? ",\n    {" : "\n    {") + entry("service", FIRST_SERVICE + id) + rest + "}";
+    }
+    return list(all);
+}
+
+// All applications, since a vsomeip built without support of several routing managers reads only one
+// file per process.
+std::string Settings::applications() const {
+    const unsigned last = std::max<unsigned>(participant, 15);
+    std::string all;
+    for (unsigned number = 0; number <= last; number++) {
+        // A second dispatcher would report messages out of order and two at a time as soon as a
+        // callback takes longer than `max_dispatch_time`.
+        all += (number ? ",\n    {" : "\n    {") + entry("name", application(static_cast<uint16_t>(number))) + ", " +
+               entry("max_dispatchers", "0") + section("application") + "}";
+    }
+    return list(all);
+}
+
+std::string Settings::json() const {
+    const std::string sink =
+        log_.empty() ? entry("enable", "false") : entry("enable", "true") + ", " + entry("path", log_);
+    std::ostringstream text;
+    text << "{\n  " << entry("unicast", between_hosts() ? address : "127.0.0.1");
+    text << ",\n  " << entry("network", network);
+    text << ",\n  \"logging\": {" << entry("console", "false") << ", " << entry("dlt", "false") << ", \"file\": {"
+         << sink << "}}";
+    text << ",\n  " << entry("routing", routing_host());
+    text << ",\n  \"applications\": " << applications();
+    if (between_hosts()) {
+        text << ",\n  \"services\": " << services();
+    }
+    const std::string npdu = section("npdu-default-timings");
+    if (!npdu.empty()) {
+        text << ",\n  \"npdu-default-timings\": {" << npdu.substr(2) << "}";
+    }
+    // Service discovery stays on also within a host: without it the application that hosts the routing
+    // manager cannot subscribe. On the loopback interface it finds no multicast route and is silent.
+    // Its default of three remote subscribers is too few for some topologies.
+    text << ",\n  \"service-discovery\": {" << entry("max_remote_subscribers", "255")
+         << section("service-discovery") << "}";
+    text << section("") << "\n}\n";
+    return text.str();
+}
+
+} // namespace dyno_vsomeip

@@ -1,0 +1,1 @@
+//! Nothing: this manifest only names where vsomeip's source comes from.
