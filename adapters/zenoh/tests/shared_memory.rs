@@ -70,5 +70,9 @@ cases! {
     processes_exchange_messages: ProcessesExchangeMessages,
     sender_survives_a_killed_receiver: SenderSurvivesAKilledReceiver,
     receiver_survives_a_killed_sender: ReceiverSurvivesAKilledSender,
+    calls_are_answered: CallsAreAnswered,
+    a_callback_may_answer: ACallbackMayAnswer,
+    two_callers_reach_one_provider: TwoCallersReachOneProvider,
+    call_survives_a_killed_provider: CallSurvivesAKilledProvider,
     open_and_close_leak_nothing: OpenAndCloseLeakNothing,
 }

@@ -42,6 +42,7 @@ fn channel() -> ChannelSpec {
         writer: 0,
         writer_address: String::new(),
         readers: Vec::new(),
+        carries: Default::default(),
     }
 }
 

@@ -61,6 +61,7 @@ impl Adapter for Memory {
                 doc: "nothing else than plain".into(),
             }],
             unavailable: None,
+            library: None,
         }
     }
     fn open(&self, context: &NodeContext) -> Result<Box<dyn Node>> {
