@@ -234,10 +234,13 @@ struct CalledEnd {
     /// Until what calls it is declared, which takes it.
     on_message: Mutex<Option<OnMessage>>,
     /// The callback of replies has it from the beginning, and until the subscription is dropped.
-    on_reply: Arc<Mutex<Option<(OnMessage, Vec<u8>)>>>,
+    on_reply: Arc<Mutex<Option<Called>>>,
     way: Calling,
     declared: Mutex<Option<(Calls, Known)>>,
 }
+
+/// What is called, and room to put fragments together.
+type Called = (OnMessage, Vec<u8>);
 
 /// What a subscription is called for.
 enum Calling {
