@@ -76,7 +76,7 @@ pub(crate) fn read(
     let waits = table.get("waits").and_then(|n| {
         let waits = crate::quantity::several::<PlainWait>("waits", n, problems)?;
         for w in &waits {
-            if !adapter.capabilities.waits.contains(&w.value.0) {
+            if adapter.is_known() && !adapter.capabilities.waits.contains(&w.value.0) {
                 let can: Vec<&str> = adapter
                     .capabilities
                     .waits
@@ -147,6 +147,16 @@ fn option(
     adapter: &AdapterDescription,
     problems: &mut Problems,
 ) -> Option<OptionValue> {
+    if !adapter.is_known() {
+        // Nothing of it can be run, and nobody knows its options: what stands there is taken as it is.
+        return match &entry.node.value {
+            Value::Bool(v) => Some(OptionValue::Bool(*v)),
+            Value::Int(v) => Some(OptionValue::Int(*v)),
+            Value::Float(v) => Some(OptionValue::Float(*v)),
+            Value::Text(v) => Some(OptionValue::Text(v.clone())),
+            _ => None,
+        };
+    }
     let Some(spec) = adapter.options.iter().find(|o| o.name == entry.key) else {
         let names = adapter.options.iter().map(|o| o.name.as_str());
         problems.push(
