@@ -50,6 +50,9 @@ pub struct Stack {
     /// Its adapter has the `loopback` capability: one participant plays both sides.
     #[serde(default)]
     pub loopback: bool,
+    /// Where it is meant to run; empty: wherever its adapter can.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub placements: Vec<Placement>,
     /// The processes that it needs beside the participants, in the order of their start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub daemons: Vec<Daemon>,

@@ -37,6 +37,14 @@ pub(crate) fn refusal(
             listed(&can.placements)
         ));
     }
+    if !stack.placements.is_empty() && !stack.placements.contains(&cell.placement) {
+        return Some(format!(
+            "{} is meant for placement {}, not {}",
+            stack.name,
+            listed(&stack.placements),
+            cell.placement
+        ));
+    }
     if cell.placement == Placement::Host && hosts < 2 {
         return Some("the testbed has one host".into());
     }

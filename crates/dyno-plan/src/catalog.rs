@@ -52,6 +52,7 @@ const STACKS: &[BuiltIn] = built_in!("stacks":
     "posix-mq", "tcp", "udp", "iceoryx2", "zenoh-tcp", "zenoh-udp", "zenoh-shm",
     "null-c", "cyclonedds", "cyclonedds-best-effort", "fastdds-udp", "fastdds-best-effort",
     "fastdds-shm", "fastdds-data-sharing",
+    "vsomeip", "vsomeip-defaults", "vsomeip-daemon", "vsomeip-udp", "vsomeip-tcp",
 );
 const TESTBEDS: &[BuiltIn] = built_in!("testbeds": "local");
 

@@ -8,6 +8,7 @@ use dyno_model::Stack;
 use dyno_model::adapter::{AdapterDescription, Options};
 use dyno_model::daemon::{Daemon, NUMBERS, PlaceholderError, Ready, StopSignal, TEXTS, fill};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 const KEYS: &[&str] = &[
     "name",
@@ -21,6 +22,9 @@ const KEYS: &[&str] = &[
 const READY: &[&str] = &["output", "file", "connect"];
 const HOW_READY: &str = "write for example `ready = { output = \"is ready\" }`, \
                          `{ file = \"{scratch}/x.sock\" }` or `{ connect = \"tcp:127.0.0.1:7447\" }`";
+
+/// The placeholder that is known while planning: the folder of the adapter's library.
+const LIBRARY: &str = "{library}";
 
 /// What placeholders of the texts may stand for, beside the numbers and texts of a trial.
 struct Values<'a> {
@@ -140,7 +144,8 @@ struct Texts<'a, 'p> {
 
 impl Texts<'_, '_> {
     fn text(&mut self, subject: &str, node: &Node) -> Option<String> {
-        let text = node.text(subject, self.problems)?.to_owned();
+        let text = node.text(subject, self.problems)?;
+        let text = text.replace(LIBRARY, &self.values.library());
         self.check(&text, &node.at);
         Some(text)
     }
@@ -231,6 +236,12 @@ impl Texts<'_, '_> {
 }
 
 impl Values<'_> {
+    /// The folder of the adapter's library. One that is built in or missing has none.
+    fn library(&self) -> String {
+        let library = self.adapter.library.as_deref().and_then(Path::parent);
+        library.map_or_else(|| ".".to_owned(), |folder| folder.display().to_string())
+    }
+
     /// An option of the stack as text, or its default.
     fn option(&self, name: &str) -> Option<String> {
         if !self.adapter.is_known() {
@@ -257,6 +268,7 @@ fn refused(error: &PlaceholderError, at: &Place, values: &Values<'_>) -> Problem
             let options = values.adapter.options.iter().map(|o| o.name.as_str());
             let known: Vec<String> = TEXTS
                 .iter()
+                .chain(&["library"])
                 .chain(NUMBERS)
                 .map(|name| (*name).to_owned())
                 .chain(options.map(|o| format!("option.{o}")))
@@ -290,6 +302,8 @@ pub(crate) fn programs(table: &Table) -> Vec<String> {
             return None;
         };
         match &command.first()?.value {
+            // What lies beside the library was built with it.
+            Value::Text(program) if program.starts_with(LIBRARY) => None,
             Value::Text(program) => Some(program.clone()),
             _ => None,
         }

@@ -5,7 +5,7 @@ use crate::problem::{Place, Problem, Problems};
 use crate::quantity::Quantity;
 use crate::suggest;
 use dyno_model::adapter::{AdapterDescription, OptionKind, OptionSpec, OptionValue, Options};
-use dyno_model::{Stack, Wait};
+use dyno_model::{Placement, Stack, Wait};
 use miette::NamedSource;
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ const KEYS: &[&str] = &[
     "adapter",
     "waits",
     "floor",
+    "placements",
     "options",
     "install",
     "daemon",
@@ -98,6 +99,11 @@ pub(crate) fn read(
         }
         Some(waits.into_iter().map(|w| w.value.0).collect())
     });
+    let placements = table
+        .get("placements")
+        .and_then(|n| crate::quantity::several::<Placement>("placements", n, problems))
+        .map(|list| list.into_iter().map(|p| p.value).collect())
+        .unwrap_or_default();
     let mut options = Options::new();
     if let Some(t) = table
         .get("options")
@@ -124,6 +130,7 @@ pub(crate) fn read(
         options,
         floor,
         loopback: adapter.capabilities.loopback,
+        placements,
         daemons,
         install: install.map(str::to_owned),
     })

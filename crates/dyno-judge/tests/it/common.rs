@@ -130,6 +130,7 @@ impl Builder {
             options: BTreeMap::new(),
             floor: name.starts_with("floor"),
             loopback: false,
+            placements: Vec::new(),
             daemons: Vec::new(),
             install: None,
         };

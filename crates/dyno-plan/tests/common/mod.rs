@@ -83,7 +83,7 @@ pub(crate) fn adapters() -> Vec<AdapterDescription> {
         option("link", one_of(&["tcp", "udp"]), "transport"),
         option("shm", OptionKind::Bool, "payloads in shared memory"),
     ];
-    vec![
+    let mut all = vec![
         null,
         floor,
         adapter("pipe", &both),
@@ -93,7 +93,16 @@ pub(crate) fn adapters() -> Vec<AdapterDescription> {
         udp,
         iceoryx2,
         zenoh,
-    ]
+    ];
+    all.extend(["cyclonedds", "fastdds", "iceoryx", "null-c", "vsomeip"].map(not_built));
+    all
+}
+
+/// An adapter in a shared library that was not built.
+fn not_built(name: &str) -> AdapterDescription {
+    let mut adapter = adapter(name, &[]);
+    adapter.unavailable = Some("its library was not built".into());
+    adapter
 }
 
 /// Two CPUs, and enough of everything else.

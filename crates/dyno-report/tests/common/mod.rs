@@ -168,6 +168,7 @@ impl Builder {
             options: BTreeMap::new(),
             floor,
             loopback: false,
+            placements: Vec::new(),
             daemons: Vec::new(),
             install: None,
         };

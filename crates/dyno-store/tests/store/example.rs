@@ -69,6 +69,7 @@ pub(crate) fn manifest() -> RunManifest {
         options: BTreeMap::from([("rcvbuf".into(), OptionValue::Int(4_096))]),
         floor,
         loopback: false,
+        placements: Vec::new(),
         daemons: Vec::new(),
         install: None,
     };
