@@ -148,7 +148,11 @@ typedef struct dyno_endpoint {
  * `partner`: the caller has a sender of the requests' channel and a receiver (or subscription) of
  * the responses' channel, the provider the reverse, in either order; a node joins its two ends to
  * one client or one server of the library. A sender of responses answers the request that was taken
- * (or reported) last. Without the capability all channels carry messages. */
+ * (or reported) last; it is not used within the `on_message` of a `take`, but may be within that of a
+ * subscription, without having been asked whether it is matched. Where there is no request to answer,
+ * `loan` or `send` returns DYNO_REFUSED. The caller's ends are matched when the provider is there; the
+ * provider's when its caller is, or, where the library does not tell, when the service is offered.
+ * Without the capability all channels carry messages. */
 #define DYNO_CARRIES_MESSAGES 0
 #define DYNO_CARRIES_REQUESTS 1
 #define DYNO_CARRIES_RESPONSES 2
