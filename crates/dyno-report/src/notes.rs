@@ -135,7 +135,7 @@ pub(crate) fn legend(view: &View<'_>, stacked: bool, left_out: &[&str]) -> Vec<S
             .is_some_and(|e| infinite(&e.value) || infinite(&e.hi))
     };
     if quantiles(view).any(shows_infinity) {
-        lines.push("∞: a lost message counts as infinitely late.".into());
+        lines.push("∞: a lost message counts as infinitely late; an interval that ends there has no known end.".into());
     }
     if view.has_host() && shown(HOST_P99) {
         lines.push(format!(

@@ -46,6 +46,10 @@ pub struct Estimate {
     pub hi: Latency,
 }
 
+/// Few widely scattered trials extrapolate to ends of any size; beyond this factor from the estimate they
+/// say no more than that the data does not bound it.
+const FARTHEST: f64 = 1_000.0;
+
 /// An interval under construction: starts at the estimate and only ever grows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Interval {
@@ -80,11 +84,22 @@ impl Interval {
         (self.lo, self.hi)
     }
 
+    /// The estimate with its interval. An end farther away than a factor of [`FARTHEST`] is no end:
+    /// it becomes 0 or infinite, which only widens the interval.
     pub(crate) fn estimate(&self) -> Estimate {
+        let lo = if self.lo * FARTHEST < self.point {
+            0.0
+        } else {
+            self.lo
+        };
+        let hi = match self.hi > self.point * FARTHEST {
+            true => f64::INFINITY,
+            false => self.hi,
+        };
         Estimate {
             value: Latency::from_f64(self.point),
-            lo: Latency::from_f64(self.lo),
-            hi: Latency::from_f64(self.hi),
+            lo: Latency::from_f64(lo),
+            hi: Latency::from_f64(hi),
         }
     }
 }
