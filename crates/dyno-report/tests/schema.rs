@@ -196,9 +196,10 @@ fn what_bears_on_trust_is_where_the_document_says() {
     assert_eq!(disturbed["disturbances"][0]["trials"], 2);
     assert_eq!(by_stack(&document, "tcp")["all_disturbed"], true);
     assert_eq!(by_stack(&document, "pipe")["unsteady_trials"], 1);
-    let tail = &by_stack(&document, "pipe")["host"]["tail"]["p99"];
+    let tail = &by_stack(&document, "pipe")["host"]["tail"]["p999"];
     assert!(tail["own_ns"].as_f64().unwrap() > 0.0, "{tail}");
-    assert_eq!(tail["explained"], 1.0);
+    let explained = tail["explained"].as_f64().unwrap();
+    assert!(explained > 0.5 && explained < 1.0, "{tail}");
     let modes = &by_stack(&document, "udp")["modes"];
     assert_eq!(modes["cause"], "cpu-sharing");
     assert_eq!(modes["covariates"][0]["groups"][1]["label"], "same CPU");
@@ -248,14 +249,10 @@ fn csv_has_it_too() {
     assert_eq!(udp["mode_cause"], "cpu-sharing");
     assert_eq!(udp["precision_reached"], "true");
     let pipe = csv_row(&held, "pipe");
-    assert_eq!(
-        (
-            pipe["unsteady_trials"].as_str(),
-            pipe["host_explains_p99"].as_str()
-        ),
-        ("1", "1")
-    );
-    assert!(pipe["host_p99"].parse::<f64>().unwrap() > 0.0 && pipe["mode_low"].is_empty());
+    assert_eq!(pipe["unsteady_trials"], "1");
+    let number = |column: &str| pipe[column].parse::<f64>().unwrap();
+    assert!(number("host_explains_p999") > 0.5 && number("host_p999") > 0.0);
+    assert!(pipe["mode_low"].is_empty());
     let stream = csv_row(&held, "uds-stream");
     let trials = ["trials", "disturbed_trials", "all_disturbed"].map(|c| stream[c].as_str());
     assert_eq!(trials, ["5", "2", "false"]);
