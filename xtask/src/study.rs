@@ -2,6 +2,7 @@
 //! figures that the documents quote. They take minutes to half an hour; nothing else should run meanwhile.
 
 mod again;
+mod agree;
 mod judgement;
 mod noise;
 
@@ -17,7 +18,8 @@ usage: cargo xtask study WHICH
   power [TRIES] [PAIRS]  plant +5 % on p50 and +20 % on p99 TRIES times (50), each of PAIRS pairs of
                       trials (10): how often are they found?
   noise [BURSTS]      bursts of foreign load at known times (40): which trials are flagged?
-  again OLD NEW       two run directories of one suite: share of new p50 within the old intervals";
+  again OLD NEW       two run directories of one suite: share of new p50 within the old intervals
+  agree [TURNS]       the libraries' own tools and Dyno in turns (5), pinned alike: do they say the same?";
 
 /// Runs the study that `arguments` name.
 pub(crate) fn run(arguments: &[String]) -> Outcome {
@@ -31,6 +33,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
         Some("aa") => judgement::aa(number(1, 100)?),
         Some("power") => judgement::power(number(1, 50)?, number(2, 10)?),
         Some("noise") => noise::study(number(1, 40)?),
+        Some("agree") => agree::study(number(1, 5)?),
         Some("again") => match &arguments[1..] {
             [old, new] => again::study(Path::new(old), Path::new(new)),
             _ => Err(USAGE.to_owned()),
@@ -39,14 +42,20 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
     }
 }
 
-/// A scratch directory with files for `dyno`, removed at the end.
+/// A scratch directory with files for `dyno` in cargo's target directory, removed at the end or, where
+/// a study was killed, by the next one of its name.
 struct Place {
     dir: PathBuf,
 }
 
 impl Place {
     fn new(name: &str) -> Result<Place, String> {
-        let dir = std::env::temp_dir().join(format!("dyno-study-{name}-{}", std::process::id()));
+        let target = crate::metadata::load()?.target_directory;
+        let dir = target.join("study").join(name);
+        if dir.exists() {
+            std::fs::remove_dir_all(&dir)
+                .map_err(|e| format!("cannot clear {}: {e}", dir.display()))?;
+        }
         for part in ["suites", "stacks"] {
             std::fs::create_dir_all(dir.join(part))
                 .map_err(|e| format!("cannot create {}: {e}", dir.display()))?;
@@ -100,7 +109,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // Left behind in the temporary directory at worst.
+        // The next study of the name clears it at the latest.
         let _ = std::fs::remove_dir_all(&self.dir);
     }
 }

@@ -1,0 +1,217 @@
+//! Whether Dyno says the same as the libraries' own tools, pinned alike and in turns.
+
+use super::{Place, list};
+use crate::Outcome;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+const SUITE: &str = r#"
+title = "the exchange of another tool"
+[defaults]
+trials = 1
+warmup = "500 ms"
+window = "2 s"
+wait = "natural"
+cpus = [0, 1]
+[[experiment]]
+name = "thread"
+workload = "ping-pong"
+placement = "thread"
+[[experiment]]
+name = "process"
+workload = "ping-pong"
+"#;
+
+/// What ddsperf's ping and pong use: reliable, keep last 1, a waitset; and what `DDSPERF_CONFIG` sets.
+const DDSPERF_STACK: &str = r#"
+description = "as ddsperf"
+adapter = "cyclonedds"
+waits = ["block"]
+[options]
+history = 1
+message_bytes = 65500
+receive_buffer_bytes = 10485760
+"#;
+
+const DDSPERF_CONFIG: &str = "<CycloneDDS><Domain Id=\"any\"><General><Interfaces>\
+    <NetworkInterface address=\"127.0.0.1\"/></Interfaces><AllowMulticast>false</AllowMulticast>\
+    <MaxMessageSize>65500 B</MaxMessageSize></General><Discovery><ParticipantIndex>auto</ParticipantIndex>\
+    <Peers><Peer Address=\"127.0.0.1\"/></Peers></Discovery><Internal>\
+    <SocketReceiveBufferSize max=\"10485760 B\"/></Internal></Domain></CycloneDDS>";
+
+/// One library: its own tool, and the same exchange in Dyno.
+struct Pair {
+    name: &'static str,
+    /// Nanoseconds of a round trip.
+    tool: fn() -> Result<f64, String>,
+    experiment: &'static str,
+    stack: &'static str,
+    wait: &'static str,
+    payload: &'static str,
+    /// `mean` or `p50`, as the tool says it.
+    figure: &'static str,
+}
+
+const PAIRS: &[Pair] = &[
+    Pair {
+        name: "cyclonedds against ddsperf, 64 B, waitset, p50",
+        tool: ddsperf,
+        experiment: "process",
+        stack: "as-ddsperf",
+        wait: "block",
+        payload: "64 B",
+        figure: "p50",
+    },
+    Pair {
+        name: "iceoryx2 against its published method, 8 KiB, spinning, untouched, mean",
+        tool: || example("round_trip", &["2000000"]),
+        experiment: "thread",
+        stack: "iceoryx2",
+        wait: "spin",
+        payload: "8 KiB",
+        figure: "mean",
+    },
+    Pair {
+        name: "zenoh against the ping-pong of its examples, 64 B, p50",
+        tool: || example("ping_pong", &["64", "20000"]),
+        experiment: "process",
+        stack: "zenoh-tcp",
+        wait: "callback",
+        payload: "64 B",
+        figure: "p50",
+    },
+];
+
+/// Runs every pair `times` times, tool and Dyno in turns, and prints the ratio of each turn.
+pub(super) fn study(times: u32) -> Outcome {
+    let place = Place::new("agree")?;
+    place.file("suites/agree.toml", SUITE)?;
+    place.file("stacks/as-ddsperf.toml", DDSPERF_STACK)?;
+    for pair in PAIRS {
+        println!("{}", pair.name);
+        let mut ratios = Vec::new();
+        for turn in 0..times {
+            // Which goes first changes from turn to turn.
+            let (tool, dyno) = match turn % 2 {
+                0 => {
+                    let tool = (pair.tool)()?;
+                    (tool, measure(&place, pair)?)
+                }
+                _ => {
+                    let dyno = measure(&place, pair)?;
+                    ((pair.tool)()?, dyno)
+                }
+            };
+            ratios.push(dyno / tool);
+            println!(
+                "  tool {tool:>9.0} ns   Dyno {dyno:>9.0} ns   ratio {:.3}",
+                dyno / tool
+            );
+        }
+        ratios.sort_unstable_by(f64::total_cmp);
+        if let (Some(least), Some(most)) = (ratios.first(), ratios.last()) {
+            let median = ratios[ratios.len() / 2];
+            println!("  Dyno / tool: median {median:.3}, {least:.3} to {most:.3}");
+        }
+    }
+    Ok(())
+}
+
+fn measure(place: &Place, pair: &Pair) -> Result<f64, String> {
+    let settings = [
+        format!("wait={}", pair.wait),
+        format!("payload={}", pair.payload),
+    ];
+    let [wait, payload] = &settings;
+    place.dyno(&[
+        "run",
+        "agree",
+        "--stack",
+        pair.stack,
+        "--set",
+        wait,
+        "--set",
+        payload,
+        "--repeats",
+        "0",
+        "--quiet",
+        "--out",
+        "run",
+    ])?;
+    let shown = place.json(&["show", "run", "--format", "json"])?;
+    place.forget("run")?;
+    let experiments = list(&shown, "experiments");
+    let rtt = experiments
+        .iter()
+        .find(|e| e["experiment"] == pair.experiment && e["stack"] == pair.stack)
+        .map(|e| &e["metrics"]["rtt_ns"]);
+    let value = rtt.and_then(|m| match pair.figure {
+        "mean" => m["mean"].as_f64(),
+        quantile => m[quantile]["value"].as_f64(),
+    });
+    value.ok_or_else(|| format!("{}: Dyno's run has no {}", pair.name, pair.figure))
+}
+
+/// The number that an example of an adapter's crate prints.
+fn example(name: &str, arguments: &[&str]) -> Result<f64, String> {
+    let program: PathBuf = crate::metadata::load()?
+        .target_directory
+        .join("release/examples")
+        .join(name);
+    let output = Command::new(&program)
+        .args(arguments)
+        .output()
+        .map_err(|e| {
+            format!(
+                "cannot start {}: {e}; run `cargo build --release -p dyno-adapter-iceoryx2 -p \
+                 dyno-adapter-zenoh --examples` first",
+                program.display()
+            )
+        })?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let last = text.lines().last().unwrap_or_default();
+    last.trim().parse().map_err(|_| {
+        let said = String::from_utf8_lossy(&output.stderr);
+        format!("{name} printed {last:?} instead of a number: {said}")
+    })
+}
+
+/// A process that is ended when it is dropped.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The median of ddsperf's medians by second, doubled: it prints half of the round trip.
+fn ddsperf() -> Result<f64, String> {
+    let start = |cpu: &str, arguments: &[&str]| {
+        Command::new("taskset")
+            .args(["-c", cpu, "ddsperf"])
+            .args(arguments)
+            .env("CYCLONEDDS_URI", DDSPERF_CONFIG)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|e| format!("cannot start taskset ddsperf: {e}; install cyclonedds-tools"))
+    };
+    let _pong = Ended(start("1", &["-D", "20", "pong", "waitset"])?);
+    let ping = start("0", &["-D", "5", "-TKS", "ping", "size", "64", "waitset"])?;
+    let output = ping.wait_with_output().map_err(|e| e.to_string())?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let median = |line: &str| -> Option<f64> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let at = words.iter().position(|w| *w == "50%")?;
+        words.get(at + 1)?.strip_suffix("us")?.parse().ok()
+    };
+    let mut medians: Vec<f64> = text.lines().filter_map(median).collect();
+    medians.sort_unstable_by(f64::total_cmp);
+    let half = medians
+        .get(medians.len() / 2)
+        .ok_or_else(|| format!("ddsperf printed no median:\n{text}"))?;
+    Ok(half * 2.0 * 1e3)
+}
