@@ -19,6 +19,9 @@ pub struct Daemon {
     /// The signal that asks it to end.
     #[serde(default)]
     pub stop: StopSignal,
+    /// The machine can have only one of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exclusive: bool,
     /// Added to the runner's own environment.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,

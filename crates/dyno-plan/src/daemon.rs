@@ -15,6 +15,7 @@ const KEYS: &[&str] = &[
     "command",
     "ready",
     "stop",
+    "exclusive",
     "environment",
     "files",
     "leaves",
@@ -100,6 +101,9 @@ fn one(item: &Node, values: &Values<'_>, problems: &mut Problems) -> Option<Daem
     let stop = table
         .get("stop")
         .map_or(Some(StopSignal::default()), |n| stop(n, texts.problems));
+    let exclusive = table
+        .get("exclusive")
+        .map_or(Some(false), |n| n.bool("`exclusive`", texts.problems));
     let environment = texts.map("environment", table);
     let files = texts.map("files", table);
     let leaves = table
@@ -111,6 +115,7 @@ fn one(item: &Node, values: &Values<'_>, problems: &mut Problems) -> Option<Daem
         command: command?,
         ready: ready?,
         stop: stop?,
+        exclusive: exclusive?,
         environment,
         files,
         leaves,

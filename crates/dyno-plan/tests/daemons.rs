@@ -18,6 +18,7 @@ name = "Broker"
 command = ["brokerd", "--config", "{scratch}/broker.json"]
 ready = { connect = "unix:{scratch}/broker.sock" }
 stop = "SIGINT"
+exclusive = true
 environment = { BROKER_NAME = "{session}" }
 leaves = ["/tmp/broker.{group}"]
 [daemon.files]
@@ -48,6 +49,7 @@ fn every_key_of_a_daemon_is_read() {
     let ready = Ready::Connect("unix:{scratch}/broker.sock".into());
     assert_eq!(daemon.ready, ready);
     assert_eq!(daemon.stop, StopSignal::Int);
+    assert!(daemon.exclusive);
     assert_eq!(daemon.environment["BROKER_NAME"], "{session}");
     assert_eq!(daemon.leaves, ["/tmp/broker.{group}"]);
     assert!(daemon.files["broker.json"].contains("{payload:8}"));

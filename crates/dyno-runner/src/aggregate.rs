@@ -3,8 +3,38 @@
 use dyno_measure::merge;
 use dyno_model::plan::Extent;
 use dyno_model::protocol::{AgentResult, SourceCounts};
-use dyno_model::record::{Cost, Counts, FlowCounts, Throughput};
-use dyno_model::{Experiment, Metric, Nanos, TrialRecord, Workload};
+use dyno_model::record::{Cost, Counts, FlowCounts, Outcome, Throughput};
+use dyno_model::{Experiment, Metric, Nanos, TrialId, TrialRecord, Workload};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The record of a trial that begins now.
+pub(crate) fn blank(id: TrialId, position: u32) -> TrialRecord {
+    let started = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    TrialRecord {
+        format: dyno_model::record::FORMAT,
+        id,
+        position,
+        started_unix_ms: u64::try_from(started.as_millis()).unwrap_or(u64::MAX),
+        wall: Nanos::ZERO,
+        outcome: Outcome::Completed,
+        distributions: Default::default(),
+        counts: Default::default(),
+        flows: Vec::new(),
+        throughput: Default::default(),
+        cost: Default::default(),
+        open: Nanos::ZERO,
+        matching: Nanos::ZERO,
+        raw: Vec::new(),
+        warnings: Vec::new(),
+        warmup: Nanos::ZERO,
+        unsteady: false,
+        noise: Default::default(),
+        disturbed: Vec::new(),
+        places: Vec::new(),
+    }
+}
 
 /// Fills the record. On contradiction: a sentence that says which.
 pub(crate) fn fill(

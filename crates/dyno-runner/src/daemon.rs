@@ -11,6 +11,7 @@ use dyno_model::daemon::{self, Ready, StopSignal};
 use dyno_model::record::{FailureKind, ProcessCost};
 use dyno_model::{Experiment, Nanos};
 use rustix::process::{Pid, Signal};
+use std::fs::{File, TryLockError};
 use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -22,18 +23,27 @@ use std::time::{Duration, Instant};
 const GRACE: Duration = Duration::from_secs(2);
 /// How often a daemon is looked at that is to become ready, or to end.
 const LOOK: Duration = Duration::from_millis(1);
+/// How long to wait until no other run of Dyno uses an exclusive daemon.
+const TURN: Duration = Duration::from_secs(300);
 /// How long one attempt to connect may take.
 const CONNECT: Duration = Duration::from_millis(50);
 
 /// Whether `program` can be started: an executable file of that path, or of that name in PATH.
 pub fn is_installed(program: &str) -> bool {
-    let executable = |path: &Path| {
+    find(program).is_some()
+}
+
+fn find(program: &str) -> Option<PathBuf> {
+    let executable = |path: &PathBuf| {
         path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
     };
     match program.contains('/') {
-        true => executable(Path::new(program)),
-        false => std::env::var_os("PATH")
-            .is_some_and(|path| std::env::split_paths(&path).any(|d| executable(&d.join(program)))),
+        true => Some(PathBuf::from(program)).filter(executable),
+        false => {
+            let path = std::env::var_os("PATH")?;
+            let files = std::env::split_paths(&path).map(|d| d.join(program));
+            files.into_iter().find(executable)
+        }
     }
 }
 
@@ -61,6 +71,8 @@ pub(crate) struct Daemon {
     status: Option<ExitStatus>,
     /// Notes of what it leaves, to be taken back when it ends by itself.
     claims: Vec<PathBuf>,
+    /// Held while an exclusive daemon lives.
+    _turn: Option<File>,
 }
 
 impl Daemon {
@@ -107,6 +119,15 @@ impl Daemon {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         tie_to_runner(&mut command);
+        let turn = match spec.exclusive {
+            true => Some(
+                take_turn(program, interrupt).map_err(|(kind, message)| Trouble {
+                    kind,
+                    ..error(message)
+                })?,
+            ),
+            false => None,
+        };
         let mut claims = Vec::new();
         for path in &spec.leaves {
             let path = session.scratch.join(fill(path)?);
@@ -133,6 +154,7 @@ impl Daemon {
             output: Tail::default(),
             status: None,
             claims,
+            _turn: turn,
         };
         if let Err(e) = session.note_process(daemon.pid()) {
             let message = format!("{}: cannot note its process: {e}", daemon.label);
@@ -310,6 +332,32 @@ impl Daemon {
 impl Drop for Daemon {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+/// Waits until no other run of Dyno on the machine uses the program. The lock is on the program's
+/// file: the one place that all of them know, whatever their temporary directories are.
+fn take_turn(program: &str, interrupt: &AtomicBool) -> Result<File, (FailureKind, String)> {
+    let error = |e: &dyn std::fmt::Display| (FailureKind::Error, format!("cannot lock it: {e}"));
+    let path = find(program).ok_or_else(|| error(&format!("there is no program {program}")))?;
+    let file = File::open(&path).map_err(|e| error(&e))?;
+    let deadline = Instant::now() + TURN;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(e)) => return Err(error(&e)),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        if interrupt.load(Ordering::Relaxed) {
+            return Err((FailureKind::Interrupted, "interrupted".to_owned()));
+        }
+        if Instant::now() >= deadline {
+            let program = path.display();
+            let seconds = TURN.as_secs();
+            let message = format!("another run of Dyno has used {program} for {seconds} s; end it");
+            return Err((FailureKind::Hang, message));
+        }
+        std::thread::sleep(10 * LOOK);
     }
 }
 

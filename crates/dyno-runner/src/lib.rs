@@ -8,6 +8,7 @@ mod agent;
 mod aggregate;
 mod child;
 mod daemon;
+mod noise;
 mod order;
 mod schedule;
 mod session;

@@ -295,7 +295,7 @@ mod tests {
             recorder.record(Nanos::ZERO, Nanos(level.max(1_000) + i));
         }
         let distribution: Distribution = recorder.finish(0).unwrap();
-        let mut record = crate::trial::blank(id, 0);
+        let mut record = crate::aggregate::blank(id, 0);
         record.distributions.insert(Metric::Rtt, distribution);
         if level == 0 {
             record.disturbed.push("the host did something".into());
@@ -426,7 +426,7 @@ mod tests {
         let mut schedule = Schedule::new(&plan);
         let mut n = 0;
         while let Some(id) = schedule.next(Duration::ZERO) {
-            let mut record = crate::trial::blank(id, 0);
+            let mut record = crate::aggregate::blank(id, 0);
             record.outcome = Outcome::Failed {
                 kind: dyno_model::record::FailureKind::Crash,
                 step: "window".into(),

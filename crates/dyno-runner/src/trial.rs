@@ -5,16 +5,17 @@ use crate::agent::{Agent, AgentCommand, Heard};
 use crate::aggregate;
 use crate::child::describe_exit;
 use crate::daemon::{Baseline, Daemon, Reading, Trouble, Values};
+use crate::noise;
 use crate::session::Session;
 use crate::wiring::{Wiring, wire};
 use dyno_measure::{Clock, LoadReading};
 use dyno_model::plan::Extent;
 use dyno_model::protocol::{self, AgentResult, Assignment, Command, Participant, Report};
 use dyno_model::record::{FailureKind, Outcome};
-use dyno_model::{Experiment, HostNoise, Nanos, Placement, Plan, TrialId, TrialRecord, Workload};
+use dyno_model::{Experiment, Nanos, Placement, Plan, TrialId, TrialRecord, Workload};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// What a trial needs.
 pub(crate) struct Context<'a, 'p> {
@@ -42,10 +43,10 @@ const BLAME: Duration = Duration::from_millis(300);
 /// Runs the trial to its end, whatever that is.
 pub(crate) fn run(context: Context<'_, '_>) -> TrialRecord {
     let began = Instant::now();
-    let mut record = blank(context.id, context.position);
+    let mut record = aggregate::blank(context.id, context.position);
     let experiment = context.experiment;
     let bare = &context.options.bare;
-    record.noise = noise_before(&context, &mut record.warnings);
+    record.noise = noise::before(experiment, context.clock, &mut record.warnings);
     let (sender, inbox) = mpsc::channel();
     let mut trial = Trial {
         context,
@@ -80,35 +81,6 @@ pub(crate) fn run(context: Context<'_, '_>) -> TrialRecord {
     record.disturbed = dyno_measure::disturbances(&record.noise, bare);
     record.wall = Nanos(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
     record
-}
-
-/// The record of a trial that begins now.
-pub(crate) fn blank(id: TrialId, position: u32) -> TrialRecord {
-    let started = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    TrialRecord {
-        format: dyno_model::record::FORMAT,
-        id,
-        position,
-        started_unix_ms: u64::try_from(started.as_millis()).unwrap_or(u64::MAX),
-        wall: Nanos::ZERO,
-        outcome: Outcome::Completed,
-        distributions: Default::default(),
-        counts: Default::default(),
-        flows: Vec::new(),
-        throughput: Default::default(),
-        cost: Default::default(),
-        open: Nanos::ZERO,
-        matching: Nanos::ZERO,
-        raw: Vec::new(),
-        warnings: Vec::new(),
-        warmup: Nanos::ZERO,
-        unsteady: false,
-        noise: Default::default(),
-        disturbed: Vec::new(),
-        places: Vec::new(),
-    }
 }
 
 struct Failed {
@@ -320,7 +292,7 @@ impl Trial<'_, '_> {
     fn read_load(&self) -> LoadReading {
         let mut own: Vec<u32> = self.agents.iter().map(Agent::pid).collect();
         own.extend(self.daemon_pids());
-        dyno_measure::read_load(&used_cpus(self.context.experiment), &own)
+        dyno_measure::read_load(&noise::used_cpus(self.context.experiment), &own)
     }
 
     /// One assignment for each agent to start.
@@ -569,38 +541,6 @@ impl Trial<'_, '_> {
         self.agents[index].status().is_some_and(|s| {
             s.signal().is_some() || (unexplained || s.code() != Some(1)) && !s.success()
         })
-    }
-}
-
-/// The CPUs that the experiment's participants may run on, ascending.
-fn used_cpus(experiment: &Experiment) -> Vec<u32> {
-    let mut cpus = match experiment.cpus.as_slice() {
-        [] => dyno_measure::allowed_cpus(),
-        pinned => pinned.to_vec(),
-    };
-    cpus.sort_unstable();
-    cpus.dedup();
-    cpus
-}
-
-/// How long each CPU is watched for gaps before a trial.
-const GAP_PROBE: Nanos = Nanos::from_millis(20);
-
-/// What the machine does by itself just before the trial. What cannot be probed becomes a warning.
-fn noise_before(context: &Context<'_, '_>, warnings: &mut Vec<String>) -> HostNoise {
-    let experiment = context.experiment;
-    let cpus = used_cpus(experiment);
-    let mut noted = |e: &dyn std::fmt::Display| warnings.push(format!("host noise: {e}"));
-    let gaps = dyno_measure::gaps(context.clock, &cpus, GAP_PROBE);
-    let senders = usize::from(experiment.topology.senders);
-    let line = match (experiment.cpus.first(), experiment.cpus.get(senders)) {
-        (Some(a), Some(b)) if a != b => Some(dyno_measure::line_round_trip(context.clock, *a, *b)),
-        _ => None,
-    };
-    HostNoise {
-        gaps: gaps.map_err(|e| noted(&e)).unwrap_or_default(),
-        line_ns: line.and_then(|line| line.map_err(|e| noted(&e)).ok()),
-        window: None,
     }
 }
 

@@ -1,0 +1,39 @@
+//! Looks at the machine just before a trial, when nothing of the trial runs yet.
+
+use dyno_measure::Clock;
+use dyno_model::{Experiment, HostNoise, Nanos};
+
+/// The CPUs that the experiment's participants may run on, ascending.
+pub(crate) fn used_cpus(experiment: &Experiment) -> Vec<u32> {
+    let mut cpus = match experiment.cpus.as_slice() {
+        [] => dyno_measure::allowed_cpus(),
+        pinned => pinned.to_vec(),
+    };
+    cpus.sort_unstable();
+    cpus.dedup();
+    cpus
+}
+
+/// How long each CPU is watched for gaps before a trial.
+const GAP_PROBE: Nanos = Nanos::from_millis(20);
+
+/// What the machine does by itself just before the trial. What cannot be probed becomes a warning.
+pub(crate) fn before(
+    experiment: &Experiment,
+    clock: Clock,
+    warnings: &mut Vec<String>,
+) -> HostNoise {
+    let cpus = used_cpus(experiment);
+    let mut noted = |e: &dyn std::fmt::Display| warnings.push(format!("host noise: {e}"));
+    let gaps = dyno_measure::gaps(clock, &cpus, GAP_PROBE);
+    let senders = usize::from(experiment.topology.senders);
+    let line = match (experiment.cpus.first(), experiment.cpus.get(senders)) {
+        (Some(a), Some(b)) if a != b => Some(dyno_measure::line_round_trip(clock, *a, *b)),
+        _ => None,
+    };
+    HostNoise {
+        gaps: gaps.map_err(|e| noted(&e)).unwrap_or_default(),
+        line_ns: line.and_then(|line| line.map_err(|e| noted(&e)).ok()),
+        window: None,
+    }
+}
