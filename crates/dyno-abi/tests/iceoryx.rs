@@ -12,7 +12,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixDatagram;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tempfile::NamedTempFile;
 
@@ -79,11 +79,14 @@ fn adapter() -> Box<dyn Adapter> {
 /// Opens RouDi's memory for the rest of the process: what is open before an adapter is used is not
 /// taken for the adapter's.
 fn keep_memory() {
-    for name in ["iceoryx_mgmt", &group()] {
-        let path = format!("/dev/shm/{name}");
-        let file = File::options().append(true).open(&path);
-        std::mem::forget(file.unwrap_or_else(|e| panic!("RouDi has no {path}: {e}")));
-    }
+    static KEPT: OnceLock<[File; 2]> = OnceLock::new();
+    KEPT.get_or_init(|| {
+        ["iceoryx_mgmt", &group()].map(|name| {
+            let path = format!("/dev/shm/{name}");
+            let file = File::options().append(true).open(&path);
+            file.unwrap_or_else(|e| panic!("RouDi has no {path}: {e}"))
+        })
+    });
 }
 
 /// The segment of RouDi's chunks is named after the group that it runs as.
@@ -170,7 +173,11 @@ struct Roudi {
 
 impl Roudi {
     fn start() -> Self {
-        let turn = File::create(concat!(env!("CARGO_TARGET_TMPDIR"), "/roudi.lock")).unwrap();
+        // As Dyno's runner does.
+        let path = std::env::var_os("PATH").unwrap();
+        let turn = std::env::split_paths(&path)
+            .find_map(|directory| File::open(directory.join("iox-roudi")).ok())
+            .expect("iox-roudi is in PATH; install it with `apt-get install iceoryx`");
         turn.lock().unwrap();
         let configuration = NamedTempFile::new().unwrap();
         std::fs::write(&configuration, CONFIGURATION).unwrap();

@@ -50,7 +50,7 @@ const SUITES: &[BuiltIn] = built_in!("suites": "quick", "iceperf", "stream", "th
 const STACKS: &[BuiltIn] = built_in!("stacks":
     "null", "floor-spin", "floor-futex", "pipe", "uds-stream", "uds-dgram", "uds-seqpacket",
     "posix-mq", "tcp", "udp", "iceoryx2", "zenoh-tcp", "zenoh-udp", "zenoh-shm",
-    "null-c", "cyclonedds", "cyclonedds-best-effort", "fastdds-udp", "fastdds-best-effort",
+    "null-c", "iceoryx", "cyclonedds", "cyclonedds-best-effort", "fastdds-udp", "fastdds-best-effort",
     "fastdds-shm", "fastdds-data-sharing",
     "vsomeip", "vsomeip-defaults", "vsomeip-daemon", "vsomeip-udp", "vsomeip-tcp",
 );

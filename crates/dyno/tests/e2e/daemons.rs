@@ -1,6 +1,6 @@
 //! Daemons of stacks: started, watched, paid for, and gone afterwards.
 
-use crate::harness::{Place, is_alive, on_stack, send, wait_for};
+use crate::harness::{Place, count, experiments, is_alive, on_stack, send, wait_for};
 use std::path::PathBuf;
 
 const SUITE: &str = r#"
@@ -184,4 +184,59 @@ fn a_stack_whose_daemon_is_not_installed_says_how_to_get_it() {
         .run(&["list", "stacks"])
         .with_code(0)
         .says("cannot be used: the program no-such-daemon");
+}
+
+#[test]
+fn iceoryx_is_measured_with_roudis_share_apart() {
+    let place = Place::new();
+    place.suite(
+        "small",
+        &SUITE
+            .replace("wait = \"block\"", "")
+            .replace("mine", "iceoryx"),
+    );
+    let run = place.run(&["run", "small", "--out", "out", "--quiet"]);
+    assert!(
+        !run.stderr.contains("cargo xtask adapters"),
+        "run `cargo xtask adapters iceoryx` first\n{}",
+        run.stderr
+    );
+    run.with_code(0);
+    let shown = place.show("out");
+    let of_iceoryx = experiments(&shown)
+        .iter()
+        .filter(|e| e["stack"] == "iceoryx");
+    let waits: Vec<&str> = of_iceoryx
+        .map(|e| {
+            let [roudi] = e["cost"]["daemons"].as_array().unwrap().as_slice() else {
+                panic!("{e:#}");
+            };
+            assert_eq!(roudi["name"], "RouDi");
+            assert!(roudi["pss_bytes"]["median"].as_f64().unwrap() > 0.0);
+            assert!(count(e, "received") > 0 && count(e, "lost") == 0, "{e:#}");
+            e["wait"].as_str().unwrap()
+        })
+        .collect();
+    assert_eq!(waits, ["spin", "block"]);
+    place.run(&["show", "out"]).says("daemon RouDi:");
+    assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn runs_take_turns_with_an_exclusive_daemon() {
+    // The second of two such daemons at once ends with an error.
+    let script = "mkdir $1/one || exit 7\ntrap 'rmdir $1/one; exit 0' TERM\necho ready for 1000\n\
+                  while :; do sleep 0.01; done";
+    let place = place(script, &format!("{READY}\nexclusive = true"));
+    // A program that nothing else locks.
+    std::fs::copy("/bin/sh", place.path("shell")).unwrap();
+    let stack = std::fs::read_to_string(place.path("stacks/mine.toml")).unwrap();
+    let shell = place.path("shell").display().to_string();
+    place.stack("mine", &stack.replace("\"sh\"", &format!("{shell:?}")));
+    let runs = ["a", "b", "c"]
+        .map(|out| place.start(&["run", "small", "--out", out, "--quiet", "--trials", "2"]));
+    for run in runs {
+        run.end().with_code(0);
+    }
+    assert!(!place.path("one").exists());
 }
