@@ -12,7 +12,7 @@ constexpr uint64_t LARGEST_DATAGRAM = 1400;
 } // namespace
 
 RequestSender::RequestSender(Node &node, const dyno_channel &channel)
-    : application_(node.shared_application()), service_(node.service(channel)), call_(node.call(channel)),
+    : application_(node.application()), service_(node.service(channel)), call_(node.call(channel)),
       buffer_(channel.max_payload), request_(vsomeip::runtime::get()->create_request(node.reliable())) {
     if (node.datagrams() && channel.max_payload > LARGEST_DATAGRAM) {
         throw dyno::Error(DYNO_UNSUPPORTED, "requests over UDP are at most " + std::to_string(LARGEST_DATAGRAM) +
@@ -52,7 +52,7 @@ ResponseReader::ResponseReader(Node &node, const dyno_channel &channel, dyno_on_
 }
 
 RequestReader::RequestReader(Node &node, const dyno_channel &channel, dyno_on_message on_message, void *user)
-    : application_(node.shared_application()), service_(node.service(channel)), call_(node.call(channel)),
+    : application_(node.application()), service_(node.service(channel)), call_(node.call(channel)),
       gate_(std::make_shared<Gate>()) {
     gate_->open(on_message, user);
     application_->register_message_handler(
@@ -75,7 +75,7 @@ RequestReader::~RequestReader() {
 }
 
 ResponseSender::ResponseSender(Node &node, const dyno_channel &channel)
-    : application_(node.shared_application()), call_(node.call(channel)), buffer_(channel.max_payload) {}
+    : application_(node.application()), call_(node.call(channel)), buffer_(channel.max_payload) {}
 
 void ResponseSender::send() {
     std::shared_ptr<vsomeip::message> request;

@@ -50,6 +50,9 @@ void Gate::deliver(const vsomeip::message &message) {
 
 namespace {
 
+// Subscribers of other hosts all come under the number of the routing manager.
+constexpr vsomeip::client_t REMOTE = 0;
+
 vsomeip::reliability_type_e reliability(const Node &node) {
     return node.reliable() ? vsomeip::reliability_type_e::RT_RELIABLE : vsomeip::reliability_type_e::RT_UNRELIABLE;
 }
@@ -57,7 +60,7 @@ vsomeip::reliability_type_e reliability(const Node &node) {
 } // namespace
 
 EventSender::EventSender(Node &node, const dyno_channel &channel)
-    : application_(node.shared_application()), service_(node.service(channel)),
+    : application_(node.application()), service_(node.service(channel)),
       subscribers_(std::make_shared<Subscribers>()), buffer_(channel.max_payload) {
     application_->register_async_subscription_handler(
         service_, INSTANCE, EVENTGROUP,
@@ -66,10 +69,12 @@ EventSender::EventSender(Node &node, const dyno_channel &channel)
             // A subscriber counts once the library sends to it, which begins within `accept`.
             accept(true);
             const std::lock_guard<std::mutex> lock(subscribers->mutex);
-            if (subscribed) {
-                subscribers->clients.insert(client);
+            if (client == REMOTE) {
+                subscribers->remote += subscribed ? 1 : subscribers->remote > 0 ? -1 : 0;
+            } else if (subscribed) {
+                subscribers->local.insert(client);
             } else {
-                subscribers->clients.erase(client);
+                subscribers->local.erase(client);
             }
         });
     application_->offer_event(service_, INSTANCE, EVENT, {EVENTGROUP}, vsomeip::event_type_e::ET_EVENT,
@@ -85,7 +90,7 @@ EventSender::~EventSender() {
 
 uint32_t EventSender::matched() {
     const std::lock_guard<std::mutex> lock(subscribers_->mutex);
-    return static_cast<uint32_t>(subscribers_->clients.size());
+    return subscribers_->remote + static_cast<uint32_t>(subscribers_->local.size());
 }
 
 void EventSender::send() {
@@ -94,7 +99,7 @@ void EventSender::send() {
 }
 
 EventReader::EventReader(Node &node, const dyno_channel &channel, dyno_on_message on_message, void *user)
-    : application_(node.shared_application()), service_(node.service(channel)), state_(std::make_shared<State>()) {
+    : application_(node.application()), service_(node.service(channel)), state_(std::make_shared<State>()) {
     state_->gate.open(on_message, user);
     application_->register_message_handler(
         service_, INSTANCE, EVENT,

@@ -61,7 +61,8 @@ class EventSender : public dyno_sender {
   private:
     struct Subscribers {
         std::mutex mutex;
-        std::set<vsomeip::client_t> clients;
+        std::set<vsomeip::client_t> local;
+        uint32_t remote = 0;
     };
     std::shared_ptr<vsomeip::application> application_;
     vsomeip::service_t service_;

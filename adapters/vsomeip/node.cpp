@@ -3,83 +3,28 @@
 #include "ids.hpp"
 
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <unistd.h>
 
 namespace dyno_vsomeip {
 
-namespace {
-
-// vsomeip learns of its configuration file through this variable only.
-const char CONFIGURATION[] = "VSOMEIP_CONFIGURATION";
-// Guards the variable while applications read it.
-std::mutex configuring;
-
-void write(const std::string &path, const std::string &text) {
-    std::ofstream file(path, std::ios::trunc);
-    file << text;
+Node::File::File(const Settings &settings) : path_(settings.file) {
+    std::ofstream file(path_, std::ios::trunc);
+    file << settings.json();
     file.close();
     if (!file) {
         throw dyno::Error(DYNO_ERROR,
-                          "cannot write vsomeip's configuration " + path + ": " + std::strerror(errno));
+                          "cannot write vsomeip's configuration " + path_ + ": " + std::strerror(errno));
     }
 }
 
-} // namespace
+Node::File::~File() { ::unlink(path_.c_str()); }
 
-Node::Node(const dyno_context &context) : settings_(context) {
-    write(settings_.file, settings_.json());
-    try {
-        start();
-    } catch (...) {
-        ::unlink(settings_.file.c_str());
-        throw;
+Node::Node(const dyno_context &context) : settings_(context), file_(settings_) {
+    if (!settings_.between_hosts() && !settings_.daemon) {
+        routing_ = std::make_unique<RoutingStay>(settings_, settings_.participant == 0);
     }
-}
-
-void Node::start() {
-    const auto runtime = vsomeip::runtime::get();
-    const std::string name = settings_.application(settings_.participant);
-    {
-        const std::lock_guard<std::mutex> lock(configuring);
-        ::setenv(CONFIGURATION, settings_.file.c_str(), 1);
-        application_ = runtime->create_application(name);
-        if (!application_ || application_->get_name() != name) {
-            throw dyno::Error(DYNO_ERROR, "participant " + std::to_string(settings_.participant) +
-                                              " is open already in this process");
-        }
-        if (!application_->init()) {
-            runtime->remove_application(name);
-            throw dyno::Error(DYNO_ERROR, "vsomeip cannot initialise application " + name +
-                                              "; set the option `log` to a file's path to see why");
-        }
-    }
-    if (application_->is_routing()) {
-        routing_ = std::make_shared<Routing>();
-        application_->register_state_handler([routing = routing_](vsomeip::state_type_e state) {
-            const std::lock_guard<std::mutex> lock(routing->mutex);
-            routing->started = routing->started || state == vsomeip::state_type_e::ST_REGISTERED;
-            routing->changed.notify_all();
-        });
-    }
-    // `start` runs the application and returns when it is stopped.
-    thread_ = std::thread([application = application_] { application->start(); });
-}
-
-Node::~Node() {
-    if (routing_) {
-        // A routing manager that is stopped before it has started leaves its socket behind.
-        std::unique_lock<std::mutex> lock(routing_->mutex);
-        routing_->changed.wait_for(lock, std::chrono::seconds(5), [this] { return routing_->started; });
-    }
-    application_->clear_all_handler();
-    application_->stop();
-    thread_.join();
-    // Otherwise the name stays taken until the last timer of the application has ended.
-    vsomeip::runtime::get()->remove_application(application_->get_name());
-    ::unlink(settings_.file.c_str());
+    application_ = std::make_unique<Application>(settings_, settings_.application(settings_.participant));
 }
 
 vsomeip::service_t Node::service(const dyno_channel &channel) const {

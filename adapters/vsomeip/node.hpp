@@ -1,17 +1,10 @@
-// One participant: a vsomeip application with its threads.
+// One participant: a vsomeip application, and what its ends share.
 #ifndef DYNO_VSOMEIP_NODE_HPP
 #define DYNO_VSOMEIP_NODE_HPP
 
-#include "settings.hpp"
+#include "application.hpp"
 
-#include <vsomeip/vsomeip.hpp>
-
-#include <condition_variable>
 #include <map>
-#include <memory>
-#include <mutex>
-#include <string>
-#include <thread>
 
 namespace dyno_vsomeip {
 
@@ -20,12 +13,8 @@ struct Call;
 class Node {
   public:
     explicit Node(const dyno_context &context);
-    ~Node();
-    Node(const Node &) = delete;
-    Node &operator=(const Node &) = delete;
 
-    vsomeip::application &application() { return *application_; }
-    const std::shared_ptr<vsomeip::application> &shared_application() const { return application_; }
+    const std::shared_ptr<vsomeip::application> &application() const { return application_->shared(); }
     bool reliable() const { return settings_.transport == Transport::tcp; }
     bool datagrams() const { return settings_.transport == Transport::udp; }
     // The number of a channel's service; refuses what this transport cannot carry.
@@ -34,18 +23,21 @@ class Node {
     std::shared_ptr<Call> call(const dyno_channel &channel);
 
   private:
-    // Whether the routing manager, where it is ours, has started.
-    struct Routing {
-        std::mutex mutex;
-        std::condition_variable changed;
-        bool started = false;
-    };
-    void start();
+    // The configuration file while the node is open.
+    class File {
+      public:
+        explicit File(const Settings &settings);
+        ~File();
+        File(const File &) = delete;
+        File &operator=(const File &) = delete;
 
+      private:
+        std::string path_;
+    };
     Settings settings_;
-    std::shared_ptr<vsomeip::application> application_;
-    std::shared_ptr<Routing> routing_;
-    std::thread thread_;
+    File file_;
+    std::unique_ptr<RoutingStay> routing_;
+    std::unique_ptr<Application> application_;
     std::mutex calls_mutex_;
     std::map<std::string, std::weak_ptr<Call>> calls_;
 };

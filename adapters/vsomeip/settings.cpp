@@ -148,7 +148,7 @@ std::string Settings::routing_host() const {
         return "routingmanagerd";
     }
     // Between hosts nobody knows who else is on this one.
-    return between_hosts() ? "" : application(0);
+    return between_hosts() ? "" : session + "-routing";
 }
 
 // The keys that the stack sets in a section, each with a comma before it.
@@ -210,15 +210,17 @@ std::string Settings::json() const {
     text << ",\n  " << entry("routing", routing_host());
     text << ",\n  \"applications\": " << applications();
     if (between_hosts()) {
+        // The upper half of client numbers, which tells a response where to go.
+        text << ",\n  " << entry("diagnosis", 1 + participant % 254u);
         text << ",\n  \"services\": " << services();
     }
     const std::string npdu = section("npdu-default-timings");
     if (!npdu.empty()) {
         text << ",\n  \"npdu-default-timings\": {" << npdu.substr(2) << "}";
     }
-    // Service discovery stays on also within a host: without it the application that hosts the routing
-    // manager cannot subscribe. On the loopback interface it finds no multicast route and is silent.
-    // Its default of three remote subscribers is too few for some topologies.
+    // Within a host service discovery stays on as it comes: on the loopback interface it finds no
+    // multicast route and is silent. Three remote subscribers, its default, are too few for some
+    // topologies.
     text << ",\n  \"service-discovery\": {" << entry("max_remote_subscribers", "255")
          << section("service-discovery") << "}";
     text << section("") << "\n}\n";

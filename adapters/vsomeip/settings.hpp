@@ -23,7 +23,7 @@ struct Settings {
     bool between_hosts() const { return transport != Transport::local; }
     // The name under which a participant is known to the routing manager.
     std::string application(uint16_t number) const;
-    // The name of the application that hosts the routing manager; empty: the first of the host.
+    // The name of the application that hosts the routing manager; empty: the first one of the host.
     std::string routing_host() const;
     // The configuration file.
     std::string json() const;

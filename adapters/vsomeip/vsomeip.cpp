@@ -14,13 +14,13 @@
 // (SOME/IP-TP); the requests of calls, which it cannot cut up without knowing the provider's address
 // beforehand, then end at 1400 bytes.
 //
+// Routing: an application of its own in the first participant's process, the daemon routingmanagerd, or,
+// between hosts, the first participant of each host.
+//
 // Traces: sockets, the lock file of the routing manager and the configuration file lie in the scratch
 // directory and are removed with the node.
 #include "calls.hpp"
-
-#include <climits>
-#include <cstdlib>
-#include <dlfcn.h>
+#include "library.hpp"
 
 namespace {
 
@@ -29,22 +29,8 @@ using namespace dyno_vsomeip;
 
 Node &of(dyno_node *node) { return *reinterpret_cast<Node *>(node); }
 
-// The library exports no version; the file that was loaded bears it: libvsomeip3.so.3.4.10.
-std::string loaded_version() {
-    Dl_info info{};
-    // The address of a function that only the library defines.
-    const auto symbol = reinterpret_cast<void *>(&vsomeip::runtime::get);
-    char path[PATH_MAX];
-    if (!::dladdr(symbol, &info) || !info.dli_fname || !::realpath(info.dli_fname, path)) {
-        return "unknown";
-    }
-    const std::string file = path;
-    const size_t at = file.rfind(".so.");
-    return at == std::string::npos ? "unknown" : file.substr(at + 4);
-}
-
 const dyno_description *describe() {
-    static const std::string version = loaded_version();
+    static const std::string version = library_version();
     static const dyno_description description = [] {
         dyno_description d{};
         d.name = "vsomeip";

@@ -1,0 +1,56 @@
+// A vsomeip application that runs: participants, and the routing manager.
+#ifndef DYNO_VSOMEIP_APPLICATION_HPP
+#define DYNO_VSOMEIP_APPLICATION_HPP
+
+#include "settings.hpp"
+
+#include <vsomeip/vsomeip.hpp>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace dyno_vsomeip {
+
+class Application {
+  public:
+    // Reads the configuration file, which must be there, and starts the library's threads.
+    Application(const Settings &settings, const std::string &name);
+    // Stops them.
+    ~Application();
+    Application(const Application &) = delete;
+    Application &operator=(const Application &) = delete;
+
+    const std::shared_ptr<vsomeip::application> &shared() const { return application_; }
+
+  private:
+    // Whether the routing manager, where it is this application's, has started.
+    struct Routing {
+        std::mutex mutex;
+        std::condition_variable changed;
+        bool started = false;
+    };
+    std::shared_ptr<vsomeip::application> application_;
+    std::shared_ptr<Routing> routing_;
+    std::thread thread_;
+};
+
+// The routing manager that the first participant's process hosts is an application beside those of
+// the participants: without it none of them can talk. It stays until the last participant of the
+// trial in this process has left.
+class RoutingStay {
+  public:
+    // `hosts`: this participant brings it along.
+    RoutingStay(const Settings &settings, bool hosts);
+    ~RoutingStay();
+    RoutingStay(const RoutingStay &) = delete;
+    RoutingStay &operator=(const RoutingStay &) = delete;
+
+  private:
+    std::string network_;
+};
+
+} // namespace dyno_vsomeip
+#endif
