@@ -200,7 +200,9 @@ fn build(recipe: &Recipe, target: &Path, sanitize: bool) -> Outcome {
         .chain(settings.iter().map(String::as_str))
         .collect();
     cmake(&configure)?;
-    cmake(&["--build", &work_text, "--parallel"])?;
+    // Without a number CMake starts as many compilers as there are files.
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    cmake(&["--build", &work_text, "--parallel", &jobs.to_string()])?;
     let file = format!("libdyno_{name}.so");
     place(&work.join(&file), &out.join(&file))
 }
