@@ -52,7 +52,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 /// What tests, benches and examples may use beyond [`ALLOWED`].
 const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
     (ADAPTER, &["dyno-conformance"]),
-    ("dyno-abi", &["dyno-adapter-null", "dyno-conformance"]),
+    ("dyno-abi", &[ADAPTER, "dyno-conformance"]),
 ];
 
 /// Stands for every crate in `adapters/`; their names all start so.
