@@ -215,6 +215,26 @@ fn place(from: &Path, to: &PathBuf) -> Outcome {
         .map_err(|e| format!("cannot copy {} to {}: {e}", from.display(), to.display()))
 }
 
+/// The libraries to preload into a program that is not sanitized itself, as `LD_PRELOAD` wants them. The
+/// C++ library comes along, because the sanitizer looks for its exceptions before anything else loads it.
+pub(crate) fn sanitizers() -> Result<String, String> {
+    let path = |library: &str| {
+        let output = Command::new("cc")
+            .arg(format!("-print-file-name={library}"))
+            .output()
+            .map_err(|e| format!("cannot start cc: {e}"))?;
+        let path = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        match Path::new(&path).is_absolute() {
+            true => Ok(path),
+            false => Err(format!(
+                "the C compiler has no {library}; install GCC's libraries"
+            )),
+        }
+    };
+    let all = ["libasan.so", "libubsan.so", "libstdc++.so.6"].map(path);
+    Ok(all.into_iter().collect::<Result<Vec<_>, _>>()?.join(":"))
+}
+
 /// Runs CMake; what it printed is shown only where it fails.
 pub(crate) fn cmake(arguments: &[&str]) -> Outcome {
     let output = Command::new("cmake")

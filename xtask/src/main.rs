@@ -1,4 +1,4 @@
-//! Chores of the project: `cargo xtask test`, `adapters`, `lint`, `arrows`, `licences`, `study`.
+//! Chores of the project: `cargo xtask test`, `adapters`, `sanitize`, `lint`, `arrows`, `licences`, `study`.
 //!
 //! Each chore prints what it does before it does it and ends with exit code 1 at the first failure.
 
@@ -17,6 +17,8 @@ usage: cargo xtask CHORE
 
   test      build the adapters, build all, run every test (also doc tests and loom models)
   adapters  install what adapters in C and C++ need, and build them; --help says more
+  sanitize  the conformance suite over the adapters in C and C++, built with the address and
+            undefined-behaviour sanitizers
   lint      formatting, clippy, rustdoc, arrows, licences; cargo deny where it is installed
   arrows    check which crate may depend on which
   licences  check the licences and origins of all dependencies against deny.toml
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
     let rest: Vec<String> = std::env::args().skip(2).collect();
     let outcome = match chore.as_str() {
         "test" => test(),
+        "sanitize" => sanitize(),
         "lint" => lint(),
         "adapters" => metadata::load().and_then(|m| adapters::run(&m.target_directory, &rest)),
         "arrows" => arrows::check(),
@@ -54,6 +57,12 @@ fn test() -> Outcome {
     let target = metadata::load()?.target_directory;
     adapters::run(&target, &[])?;
     steps::run(&steps::test(&target))
+}
+
+fn sanitize() -> Outcome {
+    let target = metadata::load()?.target_directory;
+    adapters::run(&target, &["--sanitize".to_owned()])?;
+    steps::run(&steps::sanitize(&target, &adapters::sanitizers()?))
 }
 
 fn lint() -> Outcome {
