@@ -155,9 +155,12 @@ pub struct LeftOut {
 }
 
 impl Comparison {
-    /// Whether a row says that the new side is slower: a higher latency, or less delivered.
+    /// Whether a row says that the new side is slower: a higher latency, or less delivered. The floor
+    /// tells of the machine, not of what is compared: it counts only where there is nothing else.
     pub fn has_slower(&self) -> bool {
-        let mut rows = self.cells.iter().flat_map(|c| &c.rows);
+        let only_floors = self.cells.iter().all(|c| c.is_floor);
+        let counted = self.cells.iter().filter(|c| only_floors || !c.is_floor);
+        let mut rows = counted.flat_map(|c| &c.rows);
         rows.any(|row| match (&row.result, row.figure) {
             (Ok(c), Figure::Quantile { .. }) => c.finding == Finding::Higher,
             (Ok(c), Figure::Delivered) => c.finding == Finding::Lower,
