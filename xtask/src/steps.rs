@@ -1,8 +1,10 @@
 //! Chores as data: the commands that `test` and `lint` run, in order.
 
 use crate::Outcome;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc;
 
 /// One command.
 pub(crate) struct Step {
@@ -145,16 +147,24 @@ pub(crate) fn deny() -> Vec<Step> {
     vec![cargo("cargo deny", &["--locked", "deny", "check"])]
 }
 
-/// Runs the steps in order, up to the first that fails.
+/// Runs the steps in order, up to the first that fails. Test programs that failed are shown once more at the
+/// end, since what ran after them may fill screens.
 pub(crate) fn run(steps: &[Step]) -> Outcome {
     for step in steps {
         println!("── {}: {}", step.name, step.command_line());
-        let status = Command::new(step.program)
+        let mut command = Command::new(step.program);
+        command
             .args(step.arguments)
-            .envs(step.environment.iter().map(|(name, value)| (name, value)))
-            .status()
-            .map_err(|e| format!("cannot start {}: {e}", step.program))?;
+            .envs(step.environment.iter().map(|(name, value)| (name, value)));
+        let mut failures = Failures::default();
+        let status = if step.arguments.first() == Some(&"test") {
+            watched(&mut command, |line| failures.read(line))
+        } else {
+            command.status()
+        }
+        .map_err(|e| format!("cannot start {}: {e}", step.program))?;
         if !status.success() {
+            println!("{}", failures.shown());
             return Err(format!(
                 "{} failed ({status}): {}",
                 step.name,
@@ -163,6 +173,76 @@ pub(crate) fn run(steps: &[Step]) -> Outcome {
         }
     }
     Ok(())
+}
+
+/// Runs a command, passes on what it prints, and shows each line of it.
+fn watched(command: &mut Command, mut show: impl FnMut(&str)) -> std::io::Result<ExitStatus> {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let (tell, told) = mpsc::channel();
+    let streams: [Option<Box<dyn Read + Send>>; 2] = [
+        child.stdout.take().map(|s| Box::new(s) as _),
+        child.stderr.take().map(|s| Box::new(s) as _),
+    ];
+    for stream in streams.into_iter().flatten() {
+        let tell = tell.clone();
+        std::thread::spawn(move || {
+            let lines = BufReader::new(stream).split(b'\n');
+            for line in lines.map_while(Result::ok) {
+                let _ = tell.send(String::from_utf8_lossy(&line).into_owned());
+            }
+        });
+    }
+    drop(tell);
+    for line in told {
+        println!("{line}");
+        show(&line);
+    }
+    child.wait()
+}
+
+/// What `cargo test` said of the test programs that failed.
+#[derive(Default)]
+struct Failures {
+    /// Of the program that runs now.
+    program: Vec<String>,
+    failed: bool,
+    shown: Vec<String>,
+}
+
+impl Failures {
+    /// Lines of one program that are shown again at most.
+    const MOST: usize = 200;
+
+    fn read(&mut self, line: &str) {
+        let begun = line.trim_start();
+        if begun.starts_with("Running ") || begun.starts_with("Doc-tests ") {
+            self.end_program();
+        }
+        self.failed |= line.starts_with("error: test failed") || line.starts_with("error: doctest");
+        if !(line.starts_with("test ") && line.ends_with("... ok")) {
+            self.program.push(line.to_owned());
+        }
+    }
+
+    fn end_program(&mut self) {
+        let program = std::mem::take(&mut self.program);
+        if std::mem::take(&mut self.failed) {
+            let first = program.len().saturating_sub(Self::MOST);
+            self.shown.extend(program.into_iter().skip(first));
+        }
+    }
+
+    /// The lines of all that failed; empty where nothing did.
+    fn shown(mut self) -> String {
+        self.end_program();
+        if self.shown.is_empty() {
+            return String::new();
+        }
+        format!("── what failed, once more\n{}", self.shown.join("\n"))
+    }
 }
 
 /// Whether a command can be started and succeeds; its output is thrown away.
@@ -186,6 +266,30 @@ mod tests {
         assert_eq!(
             step.command_line(),
             r#"RUSTFLAGS="--cfg loom" cargo test --lib"#
+        );
+    }
+
+    #[test]
+    fn only_what_failed_is_shown_once_more() {
+        let mut failures = Failures::default();
+        for line in [
+            "     Running tests/a.rs",
+            "test fine ... ok",
+            "test bad ... FAILED",
+            "error: test failed, to rerun pass `-p a --test a`",
+            "     Running tests/b.rs",
+            "test also_fine ... ok",
+            "   Doc-tests c",
+        ] {
+            failures.read(line);
+        }
+        assert_eq!(
+            failures.shown().lines().skip(1).collect::<Vec<_>>(),
+            [
+                "     Running tests/a.rs",
+                "test bad ... FAILED",
+                "error: test failed, to rerun pass `-p a --test a`",
+            ]
         );
     }
 

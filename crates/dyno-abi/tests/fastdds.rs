@@ -13,9 +13,17 @@ dyno_conformance::conformance_tests!(
     { "type" = "array", "publish" = "async", "durability" = "transient-local" }
 );
 dyno_conformance::conformance_tests!(shm, || common::foreign("fastdds"), { "transport" = "shm" });
-dyno_conformance::conformance_tests!(data_sharing, || common::foreign("fastdds"), {
-    "transport" = "data-sharing"
-});
+dyno_conformance::conformance_tests!(
+    data_sharing,
+    || common::foreign("fastdds"),
+    { "transport" = "data-sharing" },
+    except {
+        // A writer that is killed within its notification leaves the reader's lock in shared memory
+        // taken; a second later boost throws from the library's own listening thread, which catches
+        // nothing (Fast DDS 2.9, `DataSharingListener::run`). Seen in half of all kills.
+        ReceiverSurvivesAKilledSender: "the library ends the process of a reader whose writer is killed"
+    }
+);
 
 use dyno_adapter::{ChannelSpec, Endpoint, NodeContext, OptionValue, Options, Wait};
 use std::sync::atomic::{AtomicUsize, Ordering};

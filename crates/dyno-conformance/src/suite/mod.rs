@@ -45,6 +45,8 @@ pub struct Subject {
     /// Whether messages may be lost with these options. Where it is `None`, they may unless the
     /// adapter's capabilities say `reliable`.
     pub best_effort: Option<bool>,
+    /// Cases that the library itself fails, each with its reason: they are skipped and say so.
+    pub except: &'static [(Case, &'static str)],
     /// The module that holds the tests, from `module_path!()`: tells a child which test to run.
     pub module: &'static str,
 }
@@ -96,6 +98,10 @@ pub fn run(case: Case, subject: Subject) {
         eprintln!("{case:?} skipped for {}: {reason}", description.name);
         return;
     }
+    if let Some((_, reason)) = subject.except.iter().find(|(other, _)| *other == case) {
+        eprintln!("{case:?} skipped for {}: {reason}", description.name);
+        return;
+    }
     let rig = Arc::new(Rig::new(subject));
     play(&rig, case.body());
     rig.assert_nothing_left();
@@ -125,16 +131,31 @@ fn play(rig: &Arc<Rig>, body: fn(&Rig)) {
 ///
 /// `$adapter` is a function without arguments that returns `Box<dyn Adapter>`; the options are
 /// those of a stack. A trailing `best_effort` says that messages may be lost with these options
-/// although the adapter can be reliable.
+/// although the adapter can be reliable. A trailing `except { CASE: "reason" }` skips what the library
+/// itself fails, for that reason.
 #[macro_export]
 macro_rules! conformance_tests {
     ($name:ident, $adapter:expr, { $($key:literal = $value:expr),* $(,)? }) => {
-        $crate::conformance_tests!(@module $name, $adapter, None, { $($key = $value),* });
+        $crate::conformance_tests!(@module $name, $adapter, None, [], { $($key = $value),* });
     };
     ($name:ident, $adapter:expr, { $($key:literal = $value:expr),* $(,)? }, best_effort) => {
-        $crate::conformance_tests!(@module $name, $adapter, Some(true), { $($key = $value),* });
+        $crate::conformance_tests!(@module $name, $adapter, Some(true), [], {
+            $($key = $value),*
+        });
     };
-    (@module $name:ident, $adapter:expr, $best_effort:expr, { $($key:literal = $value:expr),* }) => {
+    (
+        $name:ident, $adapter:expr, { $($key:literal = $value:expr),* $(,)? },
+        except { $($case:ident: $reason:literal),+ $(,)? }
+    ) => {
+        $crate::conformance_tests!(
+            @module $name, $adapter, None, [$(($crate::Case::$case, $reason)),+],
+            { $($key = $value),* }
+        );
+    };
+    (
+        @module $name:ident, $adapter:expr, $best_effort:expr, $except:expr,
+        { $($key:literal = $value:expr),* }
+    ) => {
         mod $name {
             #[allow(unused_imports, reason = "the adapter may be named by a full path")]
             use super::*;
@@ -148,6 +169,7 @@ macro_rules! conformance_tests {
                     .into_iter()
                     .collect(),
                     best_effort: $best_effort,
+                    except: &$except,
                     module: module_path!(),
                 }
             }

@@ -37,6 +37,7 @@ fn verdict(case: Case, pairs: &[(&str, i64)]) -> String {
         adapter: wrapped(),
         options: options(pairs),
         best_effort: None,
+        except: &[],
         module: module_path!(),
     };
     judged(case, subject)
@@ -76,6 +77,7 @@ fn an_open_that_fails_is_caught() {
         ]
         .into(),
         best_effort: None,
+        except: &[],
         module: module_path!(),
     };
     let verdict = judged(Case::RepliesFlowBack, subject);
@@ -134,6 +136,7 @@ mod untidy {
                         adapter: Box::new(Untidy(memory::adapter(), Leaves::$leaves)),
                         options: Options::new(),
                         best_effort: None,
+                        except: &[],
                         module: module_path!(),
                     }
                 }
