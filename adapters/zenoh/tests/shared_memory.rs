@@ -15,6 +15,7 @@ fn subject() -> Subject {
         adapter: dyno_adapter_zenoh::adapter(),
         options: [("shm".to_owned(), true.into_option())].into(),
         best_effort: None,
+        except: &[],
         module: concat!(module_path!(), "::entry"),
     }
 }
