@@ -62,6 +62,10 @@ pub(crate) fn short(metric: Metric) -> &'static str {
         Metric::Response => "response",
         Metric::Service => "service",
         Metric::Lateness => "lateness",
+        Metric::FirstMessage => "first message",
+        Metric::Open => "open",
+        Metric::Match => "match",
+        Metric::FirstDelivery => "first delivery",
     }
 }
 

@@ -43,6 +43,9 @@ impl Clock {
                 None => monotonic(),
             },
             ClockSpec::Monotonic => monotonic(),
+            ClockSpec::Scaled { ticks0, ns0, mult } => {
+                ticks_to_nanos(monotonic().0, ticks0, ns0, mult)
+            }
         }
     }
 
@@ -57,6 +60,9 @@ impl Clock {
             },
             // The kernel's own reading is fenced (vDSO `rdtsc_ordered`).
             ClockSpec::Monotonic => monotonic(),
+            ClockSpec::Scaled { ticks0, ns0, mult } => {
+                ticks_to_nanos(monotonic().0, ticks0, ns0, mult)
+            }
         }
     }
 }

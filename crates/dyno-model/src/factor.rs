@@ -166,10 +166,12 @@ pub enum WorkloadKind {
     Burst,
     /// Closed loop: request, wait for the response of the one provider, repeat.
     Call,
+    /// From the common start of all participants to the first message at every receiver.
+    FirstMessage,
 }
 kebab_text!(WorkloadKind, "workload", {
     PingPong => "ping-pong", Stream => "stream", Flood => "flood", Burst => "burst",
-    Call => "call",
+    Call => "call", FirstMessage => "first-message",
 });
 
 impl WorkloadKind {
@@ -214,6 +216,12 @@ pub enum Workload {
         /// A response that takes longer is lost and counts as infinitely late.
         timeout: Nanos,
     },
+    /// Fresh participants start together; one sample per trial: the time until every receiver has a
+    /// message of every sender. Each sender sends as soon as it is matched, again and again.
+    FirstMessage {
+        /// From one attempt of a sender to the next.
+        period: Nanos,
+    },
 }
 
 impl Workload {
@@ -225,6 +233,7 @@ impl Workload {
             Workload::Flood => WorkloadKind::Flood,
             Workload::Burst { .. } => WorkloadKind::Burst,
             Workload::Call { .. } => WorkloadKind::Call,
+            Workload::FirstMessage { .. } => WorkloadKind::FirstMessage,
         }
     }
     /// Whether receivers only receive, so that latency is one way.
@@ -256,6 +265,7 @@ impl fmt::Display for Workload {
                 gap: Nanos::ZERO, ..
             } => write!(f, "call"),
             Workload::Call { gap, .. } => write!(f, "call every {gap}"),
+            Workload::FirstMessage { .. } => write!(f, "first-message"),
         }
     }
 }

@@ -67,6 +67,31 @@ pub struct Stack {
 pub enum Reach {
     /// The machine that the runner is on.
     Local,
+    /// A network namespace of the runner's machine, which Dyno makes for the run and removes. It has
+    /// the machine's clock and memory, and a network of its own.
+    Namespace,
+    /// Another machine, through the user's own OpenSSH.
+    Ssh {
+        /// What `ssh` is given: `host`, `user@host`, or a name of the user's `ssh_config`.
+        destination: String,
+    },
+}
+
+impl Reach {
+    /// Whether the host has the runner's clock, so that stamps need no translation.
+    pub const fn shares_clock(&self) -> bool {
+        !matches!(self, Reach::Ssh { .. })
+    }
+}
+
+/// A host's link to the others: full duplex, the same in both directions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// Bits per second, all bytes of a frame counted. Namespaces are shaped to it; of other hosts it
+    /// is what the testbed says.
+    pub rate_bits: u64,
+    /// Bytes that may wait for the link before frames are dropped; for shaped links.
+    pub buffer_bytes: u64,
 }
 
 /// One host of a testbed.
@@ -78,6 +103,9 @@ pub struct Host {
     pub reach: Reach,
     /// The address at which participants on other hosts reach it.
     pub address: String,
+    /// Its link to the other hosts, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<Link>,
 }
 
 /// Where a run takes place.
@@ -89,6 +117,27 @@ pub struct Testbed {
     pub description: String,
     /// At least one host.
     pub hosts: Vec<Host>,
+}
+
+impl Testbed {
+    /// The host of a participant (senders first, then receivers), as an index into `hosts`. Apart
+    /// from each other where the placement is `host`: each participant on a host of its own if there
+    /// are enough of them, else the senders on the first and the receivers spread over the others.
+    pub fn host_of(&self, placement: Placement, topology: Topology, participant: u16) -> usize {
+        let hosts = self.hosts.len();
+        let participant = usize::from(participant);
+        let senders = usize::from(topology.senders);
+        if placement != Placement::Host || hosts < 2 {
+            0
+        } else if senders + usize::from(topology.receivers) <= hosts {
+            participant
+        } else {
+            match participant.checked_sub(senders) {
+                Some(receiver) => 1 + receiver % (hosts - 1),
+                None => 0,
+            }
+        }
+    }
 }
 
 /// How long the measured part of a trial is.
@@ -300,6 +349,19 @@ pub struct Plan {
     /// A trial that the host disturbed is repeated, at most so many of each experiment.
     #[serde(default)]
     pub repeats: u32,
+    /// Only a part of the plan's trials is run here; the others are run elsewhere, from the same plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+}
+
+/// One of several equal parts of a run. A part holds whole experiments, and those that are compared
+/// with each other or with one floor stay together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shard {
+    /// Which one, from 1.
+    pub index: u32,
+    /// Of how many.
+    pub count: u32,
 }
 
 impl Plan {

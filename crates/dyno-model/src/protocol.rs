@@ -13,6 +13,7 @@
 //! | `drain` | `drained` (passive roles: all arrived, or the drain deadline passed) |
 //! | `collect` | `result`, then the agent exits |
 //!
+//! Between them the runner of a host with another clock sends `tick` and gets `tock`.
 //! At any time an agent may report `failed` and exit; `stop` makes it end without a result.
 
 use crate::adapter::Options;
@@ -25,7 +26,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// The version of this protocol. Runner and agent must agree exactly.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// How raw clock readings become nanoseconds on the run's clock. Calibrated once by the runner
 /// and handed to all participants, so that they convert alike.
@@ -42,6 +43,26 @@ pub enum ClockSpec {
         mult: u64,
     },
     /// `clock_gettime(CLOCK_MONOTONIC)`.
+    Monotonic,
+    /// CLOCK_MONOTONIC of another machine, translated to the run's clock by the formula of `tsc` with
+    /// its nanoseconds as ticks.
+    Scaled {
+        /// The host's CLOCK_MONOTONIC at the origin, in nanoseconds.
+        ticks0: u64,
+        /// The run's clock at the origin, in nanoseconds.
+        ns0: u64,
+        /// Nanoseconds of the run's clock per nanosecond of the host's, as a 32.32 fixed-point number.
+        mult: u64,
+    },
+}
+
+/// A counter of a host that can be translated to the run's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counter {
+    /// The invariant time stamp counter.
+    Tsc,
+    /// CLOCK_MONOTONIC, in nanoseconds.
     Monotonic,
 }
 
@@ -203,6 +224,13 @@ pub enum Command {
     Collect,
     /// A step takes too long: report where each participant is.
     Explain,
+    /// Read a counter now: one half of a timestamped exchange. Answered at any time before the result.
+    Tick {
+        /// Of the answer.
+        number: u32,
+        /// Which counter.
+        counter: Counter,
+    },
     /// End at once.
     Stop,
 }
@@ -305,6 +333,13 @@ pub enum Report {
     Drained,
     /// The measurement.
     Result(Box<AgentResult>),
+    /// The answer to `tick`.
+    Tock {
+        /// The number of the question.
+        number: u32,
+        /// The counter when the question was read.
+        ticks: u64,
+    },
     /// The answer to `explain`: one sentence for each thread that does not return from a call
     /// into its adapter; empty if all of them move.
     Stuck {

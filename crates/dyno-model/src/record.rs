@@ -28,6 +28,18 @@ pub enum Metric {
     /// Real send time minus due time: how late the source was.
     #[serde(rename = "lateness_ns")]
     Lateness,
+    /// Go to the first message of every sender at every receiver; one sample per trial.
+    #[serde(rename = "first_message_ns")]
+    FirstMessage,
+    /// The part of it from go until the last participant has its endpoints.
+    #[serde(rename = "open_ns")]
+    Open,
+    /// The part from then until the last participant sees its peers.
+    #[serde(rename = "match_ns")]
+    Match,
+    /// The part from then until the first message is at every receiver.
+    #[serde(rename = "first_delivery_ns")]
+    FirstDelivery,
 }
 
 impl Metric {
@@ -37,6 +49,10 @@ impl Metric {
         Metric::Response,
         Metric::Service,
         Metric::Lateness,
+        Metric::FirstMessage,
+        Metric::Open,
+        Metric::Match,
+        Metric::FirstDelivery,
     ];
     /// The name in files and in JSON, with its unit.
     pub const fn as_str(self) -> &'static str {
@@ -45,6 +61,10 @@ impl Metric {
             Metric::Response => "response_ns",
             Metric::Service => "service_ns",
             Metric::Lateness => "lateness_ns",
+            Metric::FirstMessage => "first_message_ns",
+            Metric::Open => "open_ns",
+            Metric::Match => "match_ns",
+            Metric::FirstDelivery => "first_delivery_ns",
         }
     }
 }
@@ -259,6 +279,30 @@ pub enum Outcome {
     },
 }
 
+/// How well the clock of a host is known in one trial.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct HostClock {
+    /// The host's name in the testbed.
+    pub host: String,
+    /// How much faster its counter runs than its nominal rate says, against the run's clock, in parts
+    /// per million.
+    pub drift_ppm: f64,
+    /// Its offset as it was estimated anew after the window, on the run's clock as it was given
+    /// before it, in nanoseconds: what the translation was wrong by, within `bound`.
+    pub residual_ns: i64,
+    /// A stamp of this host, on the run's clock, is wrong by at most this, however the delay is split
+    /// between the two directions.
+    pub bound: Nanos,
+    /// Timestamped exchanges that this rests on.
+    pub exchanges: u32,
+    /// The shortest round trip among them.
+    pub shortest: Nanos,
+    /// What linuxptp says of the host's clock, where it runs there: port state, offset from the
+    /// master, path delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ptp: Option<String>,
+}
+
 /// One trial as stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
@@ -319,6 +363,13 @@ pub struct TrialRecord {
     /// Where participants that are not pinned ran, in order of time.
     #[serde(default)]
     pub places: Vec<Place>,
+    /// The hosts whose stamps had to be translated to the run's clock. Empty: all share one clock.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clocks: Vec<HostClock>,
+    /// A one-way latency of this trial is wrong by at most this because of clocks: the largest sum of
+    /// the bounds of a sender's and a receiver's host. `None`: one clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub one_way_bound: Option<Nanos>,
 }
 
 /// The machine and the build that a run was measured with.

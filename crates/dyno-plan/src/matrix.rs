@@ -230,6 +230,14 @@ fn workloads(
     };
     match spec.workload.value {
         WorkloadKind::Flood => Some(vec![Workload::Flood]),
+        WorkloadKind::FirstMessage => {
+            let periods = levels.pick(|s| &s.period);
+            let periods = periods.map_or(vec![Nanos::from_millis(1)], |all| {
+                all.iter().map(|period| period.value).collect()
+            });
+            let of = |period| Workload::FirstMessage { period };
+            Some(periods.into_iter().map(of).collect())
+        }
         kind @ (WorkloadKind::PingPong | WorkloadKind::Call) => {
             let timeout = levels.pick(|s| &s.timeout)?.value;
             let of = |gap| match kind {

@@ -174,6 +174,7 @@ pub fn plan(
         against: request.against.clone(),
         precision: request.precision,
         repeats: request.repeats,
+        shard: None,
     })
 }
 

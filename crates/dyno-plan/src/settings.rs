@@ -50,7 +50,7 @@ const OF_WORKLOADS: &[(&str, &[WorkloadKind])] = &[
     ("rate", &[WorkloadKind::Stream]),
     ("arrivals", &[WorkloadKind::Stream]),
     ("group", &[WorkloadKind::Burst]),
-    ("period", &[WorkloadKind::Burst]),
+    ("period", &[WorkloadKind::Burst, WorkloadKind::FirstMessage]),
     (
         "messages",
         &[

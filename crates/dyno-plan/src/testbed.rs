@@ -119,5 +119,6 @@ fn host(node: &Node, problems: &mut Problems) -> Option<Host> {
         name: name?.0,
         reach: Reach::Local,
         address,
+        link: None,
     })
 }

@@ -210,6 +210,10 @@ fn meaning(metric: Metric) -> &'static str {
         Metric::Response => "response time (arrival minus due time)",
         Metric::Service => "service time (arrival minus real send)",
         Metric::Lateness => "lateness (real send minus due time)",
+        Metric::FirstMessage => "first message (from go until it is at every receiver)",
+        Metric::Open => "the part from go until all endpoints exist",
+        Metric::Match => "the part from then until all are matched",
+        Metric::FirstDelivery => "the part from then until the first message is at every receiver",
     }
 }
 

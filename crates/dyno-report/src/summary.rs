@@ -176,6 +176,7 @@ pub(crate) fn headline_candidates(kind: WorkloadKind) -> &'static [Metric] {
         WorkloadKind::Stream | WorkloadKind::Flood | WorkloadKind::Burst => {
             &[Metric::Response, Metric::Service]
         }
+        WorkloadKind::FirstMessage => &[Metric::FirstMessage],
     }
 }
 

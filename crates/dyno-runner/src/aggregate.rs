@@ -33,6 +33,8 @@ pub(crate) fn blank(id: TrialId, position: u32) -> TrialRecord {
         noise: Default::default(),
         disturbed: Vec::new(),
         places: Vec::new(),
+        clocks: Vec::new(),
+        one_way_bound: None,
     }
 }
 

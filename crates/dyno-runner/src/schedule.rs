@@ -275,6 +275,7 @@ mod tests {
                     name: "here".into(),
                     reach: Reach::Local,
                     address: "127.0.0.1".into(),
+                    link: None,
                 }],
             },
             stacks: BTreeMap::new(),
@@ -284,6 +285,7 @@ mod tests {
             against: None,
             precision: None,
             repeats: 2,
+            shard: None,
         }
     }
 

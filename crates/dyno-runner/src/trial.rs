@@ -559,7 +559,7 @@ fn nominal(experiment: &Experiment) -> Duration {
         (Extent::Messages(_), Workload::PingPong { .. } | Workload::Call { .. }) => {
             Duration::from(experiment.deadline)
         }
-        (Extent::Messages(_), Workload::Flood) => Duration::ZERO,
+        (Extent::Messages(_), Workload::Flood | Workload::FirstMessage { .. }) => Duration::ZERO,
     };
     let longest = experiment.settle.map_or(Duration::ZERO, Duration::from);
     of(experiment.warmup).max(longest) + of(experiment.window)

@@ -40,7 +40,10 @@ pub(super) fn play(
             Some(Schedule::stream(rate, arrivals, start, job.assignment.seed))
         }
         Workload::Burst { messages, period } => Some(Schedule::burst(messages, period, start)),
-        Workload::PingPong { .. } | Workload::Call { .. } | Workload::Flood => None,
+        Workload::PingPong { .. }
+        | Workload::Call { .. }
+        | Workload::Flood
+        | Workload::FirstMessage { .. } => None,
     };
     let mut pacer = Pacer::new(clock);
     let go_on = || shared.phase() < Phase::Drain;

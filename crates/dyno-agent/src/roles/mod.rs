@@ -94,7 +94,10 @@ fn expected_messages(experiment: &Experiment) -> u64 {
         }
         (
             Extent::Duration(d),
-            Workload::Flood | Workload::PingPong { .. } | Workload::Call { .. },
+            Workload::Flood
+            | Workload::PingPong { .. }
+            | Workload::Call { .. }
+            | Workload::FirstMessage { .. },
         ) => (seconds(d) * 5e6) as u64 + 64,
     }
 }

@@ -57,7 +57,10 @@ impl Due {
         let schedule = match job.assignment.experiment.workload {
             Workload::Stream { rate, arrivals } => Schedule::stream(rate, arrivals, start, seed),
             Workload::Burst { messages, period } => Schedule::burst(messages, period, start),
-            Workload::Flood | Workload::PingPong { .. } | Workload::Call { .. } => {
+            Workload::Flood
+            | Workload::PingPong { .. }
+            | Workload::Call { .. }
+            | Workload::FirstMessage { .. } => {
                 return Due::Now(clock);
             }
         };

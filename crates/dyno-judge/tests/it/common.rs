@@ -74,6 +74,7 @@ impl Builder {
                     name: "here".into(),
                     reach: Reach::Local,
                     address: "127.0.0.1".into(),
+                    link: None,
                 }],
             },
             stacks: BTreeMap::new(),
@@ -83,6 +84,7 @@ impl Builder {
             against: None,
             precision: None,
             repeats: 0,
+            shard: None,
         };
         let environment = Environment {
             dyno_version: "0.1.0".into(),
@@ -271,6 +273,8 @@ impl Builder {
             noise: Default::default(),
             disturbed: Vec::new(),
             places: Vec::new(),
+            clocks: Vec::new(),
+            one_way_bound: None,
         }
     }
 

@@ -211,7 +211,7 @@ fn facts(spec: ClockSpec, frequency_hz: Option<f64>) -> ClockFacts {
     ClockFacts {
         source: match spec {
             ClockSpec::Tsc { .. } => "tsc",
-            ClockSpec::Monotonic => "monotonic",
+            ClockSpec::Monotonic | ClockSpec::Scaled { .. } => "monotonic",
         }
         .into(),
         cost_ns: cost_of(|| clock.now().0),

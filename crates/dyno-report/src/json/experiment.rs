@@ -101,6 +101,10 @@ impl From<&Workload> for Load {
                 period_ns: Some(period.0),
                 ..Load::default()
             },
+            Workload::FirstMessage { period } => Load {
+                period_ns: Some(period.0),
+                ..Load::default()
+            },
         }
     }
 }

@@ -101,6 +101,7 @@ impl Builder {
             name: "here".into(),
             reach: Reach::Local,
             address: "127.0.0.1".into(),
+            link: None,
         };
         let plan = Plan {
             suite: suite.into(),
@@ -119,6 +120,7 @@ impl Builder {
             against: None,
             precision: None,
             repeats: 0,
+            shard: None,
         };
         let environment = Environment {
             dyno_version: "0.1.0".into(),
@@ -341,6 +343,8 @@ impl Builder {
             noise: Default::default(),
             disturbed: Vec::new(),
             places: Vec::new(),
+            clocks: Vec::new(),
+            one_way_bound: None,
         }
     }
 

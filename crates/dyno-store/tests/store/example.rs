@@ -94,6 +94,7 @@ pub(crate) fn manifest() -> RunManifest {
                     name: "here".into(),
                     reach: Reach::Local,
                     address: "127.0.0.1".into(),
+                    link: None,
                 }],
             },
             stacks: stacks.map(|s| (s.name.clone(), s)).into(),
@@ -121,6 +122,7 @@ pub(crate) fn manifest() -> RunManifest {
                 max_time: Some(Nanos::from_secs(600)),
             }),
             repeats: 3,
+            shard: None,
         },
         environment: Environment {
             dyno_version: "0.1.0".into(),
@@ -204,6 +206,8 @@ pub(crate) fn completed_v1(id: TrialId) -> TrialRecord {
         noise: HostNoise::default(),
         disturbed: Vec::new(),
         places: Vec::new(),
+        clocks: Vec::new(),
+        one_way_bound: None,
         ..completed(id)
     }
 }
@@ -319,6 +323,8 @@ pub(crate) fn completed(id: TrialId) -> TrialRecord {
                 cpu: 0,
             },
         ],
+        clocks: Vec::new(),
+        one_way_bound: None,
     }
 }
 
