@@ -6,6 +6,7 @@
 
 pub mod adapter;
 pub mod daemon;
+mod estimate;
 pub mod event;
 pub mod factor;
 pub mod noise;
@@ -19,7 +20,7 @@ pub use daemon::{Daemon, Ready, StopSignal};
 pub use factor::{Access, Arrivals, Placement, Topology, Wait, Workload, WorkloadKind};
 pub use noise::{BareMachine, CpuGaps, HostLoad, HostNoise, Place};
 pub use plan::{
-    Against, Experiment, ExperimentId, Extent, Plan, Precision, Stack, Testbed, TrialId,
+    Against, Experiment, ExperimentId, Extent, Plan, Precision, Shard, Stack, Testbed, TrialId,
 };
 pub use record::{Counts, Distribution, Metric, Outcome, RunManifest, TrialRecord};
 pub use unit::{Nanos, PayloadSize, RateHz, UnitError};

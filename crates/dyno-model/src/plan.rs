@@ -354,14 +354,23 @@ pub struct Plan {
     pub shard: Option<Shard>,
 }
 
-/// One of several equal parts of a run. A part holds whole experiments, and those that are compared
-/// with each other or with one floor stay together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// One of several parts of a run that take about equally long. A part holds whole experiments; those
+/// that are compared with each other stay together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shard {
     /// Which one, from 1.
     pub index: u32,
     /// Of how many.
     pub count: u32,
+    /// The experiments that are run here, in ascending order.
+    pub experiments: Vec<ExperimentId>,
+}
+
+impl fmt::Display for Shard {
+    /// `part 1 of 3`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "part {} of {}", self.index, self.count)
+    }
 }
 
 impl Plan {
@@ -373,9 +382,19 @@ impl Plan {
     pub fn is_base(&self, id: ExperimentId) -> bool {
         self.experiments.iter().any(|e| e.base == Some(id))
     }
-    /// Number of trials of all experiments, without those that precision or repeats may add.
+    /// Whether the experiment is run here: always, unless the run is a part and it is in another one.
+    pub fn is_here(&self, id: ExperimentId) -> bool {
+        let part = self.shard.as_ref();
+        part.is_none_or(|part| part.experiments.contains(&id))
+    }
+    /// The experiments that are run here, in the plan's order.
+    pub fn here(&self) -> impl Iterator<Item = &Experiment> {
+        self.experiments.iter().filter(|e| self.is_here(e.id))
+    }
+    /// Number of trials of the experiments that are run here, without those that precision or repeats
+    /// may add.
     pub fn trial_count(&self) -> usize {
-        self.experiments.iter().map(|e| e.trials as usize).sum()
+        self.here().map(|e| e.trials as usize).sum()
     }
 }
 

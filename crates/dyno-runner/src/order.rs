@@ -14,7 +14,7 @@ use rand_chacha::ChaCha8Rng;
 /// Experiments that are measured side by side: one alone, or a base with those compared with it.
 pub(crate) type Group = Vec<ExperimentId>;
 
-/// The groups of a plan, in the plan's order.
+/// The groups of a plan that are run here, in the plan's order.
 pub(crate) fn groups(plan: &Plan) -> Vec<Group> {
     let compared = |base: ExperimentId| {
         let of_base = move |e: &&Experiment| e.base == Some(base);
@@ -22,6 +22,7 @@ pub(crate) fn groups(plan: &Plan) -> Vec<Group> {
     };
     let alone = plan.experiments.iter().filter(|e| e.base.is_none());
     alone
+        .filter(|e| plan.is_here(e.id))
         .map(|e| std::iter::once(e.id).chain(compared(e.id)).collect())
         .collect()
 }

@@ -161,7 +161,7 @@ impl<'p> Schedule<'p> {
         let Some(precision) = self.plan.precision else {
             return;
         };
-        for e in &self.plan.experiments {
+        for e in self.plan.here() {
             let state = &self.state[&e.id];
             let least = match e.base {
                 Some(_) => LEAST_COMPARED,
@@ -228,7 +228,8 @@ mod tests {
     use super::*;
     use dyno_model::plan::{Extent, Host, Reach, Scheduling, TableKind, Testbed};
     use dyno_model::{
-        Access, Against, Distribution, Nanos, PayloadSize, Placement, Topology, Wait, Workload,
+        Access, Against, Distribution, Nanos, PayloadSize, Placement, Shard, Topology, Wait,
+        Workload,
     };
 
     fn experiment(id: u32, base: Option<u32>) -> Experiment {
@@ -276,6 +277,7 @@ mod tests {
                     reach: Reach::Local,
                     address: "127.0.0.1".into(),
                     link: None,
+                    own_clock: false,
                 }],
             },
             stacks: BTreeMap::new(),
@@ -331,6 +333,25 @@ mod tests {
         let ids = walk(&plan, |_| 10_000);
         assert_eq!(ids, crate::order(&plan));
         assert_eq!((count(&ids, 0), count(&ids, 1)), (3, 3));
+    }
+
+    #[test]
+    fn a_part_runs_its_own_experiments_alone() {
+        let mut plan = plan(vec![
+            experiment(0, None),
+            experiment(1, None),
+            experiment(2, Some(1)),
+        ]);
+        plan.shard = Some(Shard {
+            index: 2,
+            count: 2,
+            experiments: vec![ExperimentId(1), ExperimentId(2)],
+        });
+        let ids = walk(&plan, |_| 10_000);
+        assert_eq!(ids, crate::order(&plan));
+        let counts = [0, 1, 2].map(|experiment| count(&ids, experiment));
+        assert_eq!(counts, [0, 3, 3]);
+        assert_eq!(plan.trial_count(), 6);
     }
 
     #[test]
