@@ -38,6 +38,7 @@ pub fn run() -> ExitCode {
     out.send(&Report::Hello {
         protocol: VERSION,
         pid: std::process::id(),
+        counter: dyno_measure::best_counter(),
     });
     let (events, inbox) = mpsc::channel();
     let stdin = events.clone();

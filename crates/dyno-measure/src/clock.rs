@@ -11,9 +11,11 @@
 //! 19 ns, against 10 ns for a bare `rdtsc`.
 
 mod calibrate;
+mod counter;
 
 pub use calibrate::{ClockChoice, ClockError, calibrate, tsc_refusal};
 pub(crate) use calibrate::{cost_of, usual_step};
+pub use counter::{Counters, best_counter, nanos_at};
 
 use dyno_model::protocol::ClockSpec;
 use dyno_model::unit::Nanos;

@@ -20,7 +20,9 @@ pub mod stamp;
 
 mod procfile;
 
-pub use clock::{Clock, ClockChoice, ClockError, calibrate, tsc_refusal};
+pub use clock::{
+    Clock, ClockChoice, ClockError, Counters, best_counter, calibrate, nanos_at, tsc_refusal,
+};
 pub use cost::{Usage, usage_of, usage_of_self};
 pub use dyno_model::protocol::ClockSpec;
 pub use dyno_model::record::ClockFacts;

@@ -106,6 +106,16 @@ pub struct Host {
     /// Its link to the other hosts, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<Link>,
+    /// Whatever its reach says, it is not trusted to have the runner's clock.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own_clock: bool,
+}
+
+impl Host {
+    /// Whether stamps of the host are on the run's clock without translation.
+    pub const fn shares_clock(&self) -> bool {
+        self.reach.shares_clock() && !self.own_clock
+    }
 }
 
 /// Where a run takes place.

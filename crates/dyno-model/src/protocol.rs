@@ -311,6 +311,8 @@ pub enum Report {
         protocol: u32,
         /// Its process id.
         pid: u32,
+        /// The counter that is best translated to another machine's clock.
+        counter: Counter,
     },
     /// Ready to go.
     Ready(Applied),
@@ -339,6 +341,9 @@ pub enum Report {
         number: u32,
         /// The counter when the question was read.
         ticks: u64,
+        /// CLOCK_MONOTONIC_RAW just after it: the nominal rate of the counter is that against its own
+        /// kernel's clock, which no time daemon slews.
+        raw: Nanos,
     },
     /// The answer to `explain`: one sentence for each thread that does not return from a call
     /// into its adapter; empty if all of them move.

@@ -120,5 +120,6 @@ fn host(node: &Node, problems: &mut Problems) -> Option<Host> {
         reach: Reach::Local,
         address,
         link: None,
+        own_clock: false,
     })
 }

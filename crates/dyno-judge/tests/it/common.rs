@@ -75,6 +75,7 @@ impl Builder {
                     reach: Reach::Local,
                     address: "127.0.0.1".into(),
                     link: None,
+                    own_clock: false,
                 }],
             },
             stacks: BTreeMap::new(),

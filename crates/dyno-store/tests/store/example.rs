@@ -95,6 +95,7 @@ pub(crate) fn manifest() -> RunManifest {
                     reach: Reach::Local,
                     address: "127.0.0.1".into(),
                     link: None,
+                    own_clock: false,
                 }],
             },
             stacks: stacks.map(|s| (s.name.clone(), s)).into(),
