@@ -96,8 +96,12 @@ pub(crate) fn headline_candidates(kind: WorkloadKind) -> &'static [Metric] {
 }
 
 /// Whether an experiment says something of this build and its stacks when it stands alone: the other
-/// side of `--against` another build does not, and that of `--against` the same is a repetition.
+/// side of `--against` another build does not, and that of `--against` the same is a repetition. One
+/// that another part of the plan runs says nothing here.
 pub(crate) fn is_own(plan: &Plan, e: &Experiment) -> bool {
+    if !plan.is_here(e.id) {
+        return false;
+    }
     match plan.against {
         Some(Against::Same) => e.base.is_none(),
         Some(Against::Build { .. }) => !plan.is_base(e.id),

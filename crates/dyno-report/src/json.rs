@@ -48,6 +48,7 @@ struct Run<'a> {
     started_unix_ms: u64,
     command: &'a [String],
     seed: u64,
+    shard: Option<Shard>,
     trials: Trials,
     against: Option<AgainstJson<'a>>,
     precision: Option<Precision>,
@@ -56,6 +57,12 @@ struct Run<'a> {
     adapters: Vec<Adapter<'a>>,
     refused: Vec<Refused<'a>>,
     warnings: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Shard {
+    index: u32,
+    count: u32,
 }
 
 #[derive(Serialize)]
@@ -169,6 +176,10 @@ fn run(summary: &Summary) -> Run<'_> {
         started_unix_ms: run.started_unix_ms,
         command: &run.command,
         seed: run.seed,
+        shard: run.shard.as_ref().map(|part| Shard {
+            index: part.index,
+            count: part.count,
+        }),
         trials: Trials {
             planned: run.trials.planned,
             completed: run.trials.completed,

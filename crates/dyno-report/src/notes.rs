@@ -65,6 +65,9 @@ pub(crate) fn origin(run: &RunSummary) -> String {
     if let Some(hypervisor) = &environment.hypervisor {
         parts.push(format!("hypervisor {}", clean(hypervisor)));
     }
+    if let Some(part) = &run.shard {
+        parts.push(part.to_string());
+    }
     parts.push(progress(run));
     parts.join(" · ")
 }

@@ -32,8 +32,7 @@ pub fn summarise(run: &Run, options: &SummaryOptions) -> Summary {
         machine: host::Machine::new(run),
     };
     let experiments: Vec<ExperimentSummary> = plan
-        .experiments
-        .iter()
+        .here()
         .map(|e| summarise_experiment(run, e, &mut samples, options))
         .collect();
     let mut trials = TrialCounts::default();
@@ -55,6 +54,7 @@ pub fn summarise(run: &Run, options: &SummaryOptions) -> Summary {
             testbed: plan.testbed.name.clone(),
             table: plan.table,
             seed: plan.seed,
+            shard: plan.shard.clone(),
             environment: run.manifest.environment.clone(),
             adapters: run
                 .manifest
@@ -195,7 +195,9 @@ fn summarise_experiment(
     let headline = candidates.iter().find(|m| series.contains_key(m));
     let none = Series::default();
     let own = headline.map_or(&none, |m| &series[m]);
-    let floor = experiment.floor.and_then(|id| {
+    // Of a part, the floor may be elsewhere.
+    let floor = experiment.floor.filter(|id| plan.is_here(*id));
+    let floor = floor.and_then(|id| {
         let stack = plan.experiment(id)?.stack.clone();
         let ratio = |m: &Metric| quantile_ratio(&own.samples, cache.floor(id, *m), 0.5, how);
         let p50_ratio = headline.and_then(ratio);

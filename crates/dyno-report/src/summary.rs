@@ -4,7 +4,9 @@
 use crate::evidence::{BareSummary, HostSummary, ModesSummary, PrecisionSummary, WarmupSummary};
 use dyno_model::plan::{Refusal, TableKind};
 use dyno_model::record::{Environment, FailureKind};
-use dyno_model::{Against, Counts, Experiment, ExperimentId, Metric, Precision, WorkloadKind};
+use dyno_model::{
+    Against, Counts, Experiment, ExperimentId, Metric, Precision, Shard, WorkloadKind,
+};
 use dyno_stats::{Estimate, Quantile, Stability};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,7 +24,7 @@ pub const QUANTILES: [(&str, &str, f64); 4] = [
 pub struct Summary {
     /// What was run, where, and how far it came.
     pub run: RunSummary,
-    /// One per experiment of the plan, in the plan's order.
+    /// One per experiment of the plan, in the plan's order; of a part, one for each of its own.
     pub experiments: Vec<ExperimentSummary>,
     /// The cells that the plan left out, with the reasons.
     pub refused: Vec<Refusal>,
@@ -49,6 +51,8 @@ pub struct RunSummary {
     pub table: TableKind,
     /// The seed of the run's random choices.
     pub seed: u64,
+    /// Which part of the plan was run, where it was not all of it.
+    pub shard: Option<Shard>,
     /// The machine and the build.
     pub environment: Environment,
     /// Name and version of each adapter used.

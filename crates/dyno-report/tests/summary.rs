@@ -5,7 +5,7 @@ mod common;
 use common::{Builder, summary};
 use dyno_model::plan::TableKind;
 use dyno_model::record::FailureKind;
-use dyno_model::{Metric, RateHz, Workload};
+use dyno_model::{Metric, RateHz, Shard, Workload};
 use dyno_report::{ExperimentSummary, FailureCause, Format, RenderOptions, Spread, render};
 use dyno_stats::{Latency, Quantile};
 
@@ -220,4 +220,30 @@ fn experiments_without_a_row_in_iceperfs_table_follow_it() {
     }
     let floods = render(&summary(&run), Format::Table, &RenderOptions::default());
     assert!(!floods.contains("Measurement Result"), "{floods}");
+}
+
+#[test]
+fn a_part_shows_its_own_experiments_and_does_not_miss_the_others() {
+    let mut b = builder();
+    let floor = b.experiment("floor-futex", |_| {});
+    let own = b.experiment("tcp", |e| e.floor = Some(floor));
+    b.trials(own, &[(Metric::Rtt, 10_000.0, 500, 0)]);
+    let mut run = b.build();
+    run.manifest.plan.shard = Some(Shard {
+        index: 2,
+        count: 3,
+        experiments: vec![own],
+    });
+    let s = summary(&run);
+    let stacks: Vec<&str> = s
+        .experiments
+        .iter()
+        .map(|e| e.experiment.stack.as_str())
+        .collect();
+    assert_eq!(stacks, ["tcp"]);
+    assert_eq!(s.experiments[0].floor, None, "it is in another part");
+    assert_eq!(s.run.trials.planned, s.run.trials.completed);
+    let text = render(&s, Format::Table, &RenderOptions::default());
+    assert!(text.contains("part 2 of 3"), "{text}");
+    assert!(!text.contains("Not run"), "{text}");
 }

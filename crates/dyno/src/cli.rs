@@ -108,7 +108,12 @@ all figures, and repeated.
 --against measures each experiment side by side with its base, in turns, and prints which is faster:
   --against tcp              the same with another stack
   --against ./old/dyno       the same with the agents of another build
-  --against same             the same once more: what this host makes of no difference at all")]
+  --against same             the same once more: what this host makes of no difference at all
+
+--shard deals the experiments out to parts that take about equally long, for a cluster's or CI's own
+scheduler. Every part makes the whole plan and runs its own experiments of it:
+  dyno run SUITE --shard 1/3 --out a      here, with 2/3 and 3/3 elsewhere at the same time
+  dyno merge a b c -o all                 then: one run, as if measured by one command")]
 pub(crate) struct RunArgs {
     /// The suite: a name from `dyno list suites`, or the path of a .toml file.
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
@@ -144,14 +149,18 @@ pub(crate) struct RunArgs {
     /// Change a parameter of the suite; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) settings: Vec<(String, String)>,
-    /// The seed of every random choice: trial order, Poisson gaps. Chosen and stored when left out.
+    /// The seed of every random choice: trial order, Poisson gaps. Chosen and stored when left out;
+    /// with --shard it then follows from the plan, so that all parts have the same.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Run only part I of N, such as 1/3; `dyno merge` puts the parts together.
+    #[arg(long, value_name = "I/N", value_parser = part)]
+    pub(crate) shard: Option<Part>,
     /// The run directory to create.
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub(crate) out: Option<PathBuf>,
     /// Finish the interrupted run in this directory (or `latest`).
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["stack", "trials", "settings", "seed", "precision", "against"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["stack", "trials", "settings", "seed", "shard", "precision", "against"])]
     pub(crate) resume: Option<PathBuf>,
     /// With --resume: measure failed trials again too, not only interrupted and missing ones.
     #[arg(long, requires = "resume")]
@@ -242,6 +251,32 @@ pub(crate) struct DoctorArgs {
     /// No progress on standard error.
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+/// One part of several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Which one, from 1.
+    pub(crate) index: u32,
+    /// Of how many.
+    pub(crate) count: u32,
+}
+
+/// `1/3`.
+fn part(text: &str) -> Result<Part, String> {
+    let numbers = text.split_once('/').and_then(|(index, count)| {
+        let (index, count) = (index.trim().parse().ok()?, count.trim().parse().ok()?);
+        Some(Part { index, count })
+    });
+    match numbers {
+        Some(part) if (1..=part.count).contains(&part.index) => Ok(part),
+        Some(Part { count: 1.., .. }) => Err(format!(
+            "parts count from 1 to their number, as in 1/3, 2/3 and 3/3; there is no {text}"
+        )),
+        _ => Err(format!(
+            "write the number of the part and of all parts, such as 1/3, instead of {text:?}"
+        )),
+    }
 }
 
 /// What `--precision` is about.
@@ -350,6 +385,29 @@ mod tests {
                 .unwrap_err()
                 .contains("--precision")
         );
+    }
+
+    #[test]
+    fn a_part_is_one_of_several() {
+        let run = |shard: &str| Cli::try_parse_from(["dyno", "run", "quick", "--shard", shard]);
+        match run("2/3").unwrap().command {
+            Command::Run(args) => {
+                let (index, count) = (2, 3);
+                assert_eq!(args.shard, Some(Part { index, count }));
+            }
+            _ => unreachable!("it is a run"),
+        }
+        for (wrong, advice) in [
+            ("0/3", "count from 1"),
+            ("4/3", "count from 1"),
+            ("0/0", "such as 1/3"),
+            ("2", "such as 1/3"),
+            ("-1/3", "such as 1/3"),
+            ("a/b", "such as 1/3"),
+        ] {
+            let e = run(wrong).unwrap_err().to_string();
+            assert!(e.contains(advice), "{e}");
+        }
     }
 
     #[test]

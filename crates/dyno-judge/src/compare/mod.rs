@@ -229,7 +229,7 @@ pub fn compare_within(run: &Run, how: &CompareOptions) -> Comparison {
     let plan = &manifest.plan;
     let mut pairs = Vec::new();
     let mut left_out = Vec::new();
-    for new in &plan.experiments {
+    for new in plan.here() {
         let Some(id) = new.base else { continue };
         match plan.experiment(id) {
             Some(base) => pairs.push((base, new)),

@@ -1,6 +1,6 @@
 //! `dyno run`
 
-use crate::cli::{ClockArg, FormatArg, RunArgs};
+use crate::cli::{ClockArg, FormatArg, Part, RunArgs};
 use crate::commands::show::{print, render_options};
 use crate::exit::{self, Code, Failure, Result};
 use crate::files;
@@ -278,6 +278,12 @@ fn prepare(
         code: Code::Plan,
         report: miette::Report::new(e),
     })?;
+    if let Some(Part { index, count }) = args.shard {
+        let part = dyno_plan::shard(&plan, index, count).map_err(Failure::with(Code::Plan))?;
+        plan.shard = Some(part);
+        // Every part must have the same, and none knows of the others.
+        plan.seed = args.seed.unwrap_or(dyno_plan::common_seed(&plan));
+    }
     for warning in &plan.warnings {
         progress.on_event(&RunEvent::Warning(warning.clone()));
     }
@@ -358,11 +364,12 @@ fn available_memory() -> Option<u64> {
 
 /// The plan for people.
 fn describe(plan: &Plan) -> String {
-    let mut lines = vec![format!(
-        "{} trials of {} experiments",
-        plan.trial_count(),
-        plan.experiments.len()
-    )];
+    let all = plan.experiments.len();
+    let experiments = match &plan.shard {
+        Some(part) => format!("{part}, {} of {all} experiments", part.experiments.len()),
+        None => format!("{all} experiments"),
+    };
+    let mut lines = vec![format!("{} trials of {experiments}", plan.trial_count())];
     if let Some(p) = &plan.precision {
         lines.push(format!(
             "  and more, at most {} each, until p{} is known to ±{} %",
@@ -372,7 +379,7 @@ fn describe(plan: &Plan) -> String {
             (p.within * 1e6).round() / 1e4
         ));
     }
-    for e in &plan.experiments {
+    for e in plan.here() {
         let added = match e.added {
             true => "  (added for the floor)",
             false if plan.is_base(e.id) => "  (base)",
