@@ -1,0 +1,585 @@
+//! Hosts that are other machines, reached through the user's own OpenSSH: its configuration, its keys,
+//! its jump hosts. The host needs an ssh server and a POSIX shell with `tar`, and nothing of Dyno.
+//!
+//! The running program is copied there under the hash of its content, once ([`payload`]). One connection
+//! per host carries everything ([`connection`]): a keeper that holds the scratch directories of trials
+//! and clears them also when this runner cannot ([`crate::keeper`]), and the agents of each trial.
+
+mod connection;
+mod payload;
+
+use crate::agent::AgentCommand;
+use crate::child::{Tail, describe_exit};
+use crate::keeper;
+use connection::{Connection, Ran, end_group};
+use dyno_model::plan;
+use payload::{PROGRAM, Payload};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+/// How long the keeper may take for an answer: it ends processes and removes files.
+const ANSWER: Duration = Duration::from_secs(20);
+/// Copying that takes longer than this is told of.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How often the interrupt is looked for.
+const LOOK: Duration = Duration::from_millis(50);
+/// Begins the line by which the shell around an agent tells how the agent ended.
+pub(crate) const AGENT_STATUS: &str = "dyno-agent-status ";
+
+/// Tells what machine it is and where the user's caches are.
+const PROBE: &str = r#"echo dyno-probe; uname -s; uname -m; echo "${XDG_CACHE_HOME:-$HOME/.cache}""#;
+
+/// Ends with 0 where `$2` is in `$1` already. What has not been used for a month goes.
+const LOOK_FOR: &str = r#"mkdir -p "$1" || exit 2; if [ -d "$1/$2" ]; then touch "$1/$2"; fi; find "$1" -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {} +; [ -x "$1/$2/dyno" ]"#;
+
+/// Unpacks standard input aside and then names it `$2`, so that it is there whole or not at all. Another
+/// one may have been faster.
+const UNPACK: &str = r#"umask 077; new=$(mktemp -d "$1/.new.XXXXXX") || exit 1; if tar -x -f - -C "$new" && [ -x "$new/dyno" ]; then [ -d "$1/$2" ] || mv "$new" "$1/$2"; else code=1; fi; rm -rf "$new"; exit ${code:-0}"#;
+
+/// Runs the agent `$1` for the session in `$2`: notes the shell, which leads the agent's process group, by
+/// its id and start time (field 22 of /proc/PID/stat, proc(5)), and tells how the agent ended.
+const AGENT: &str = r#"read -r stat </proc/$$/stat; dyno=$1; scratch=$2; set -- ${stat##*) }; echo "$$-${20}" >>"$scratch/agents" || exit 1; "$dyno" agent; code=$?; echo "dyno-agent-status $code" >&2; exit $code"#;
+
+/// Why a host cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SshError {
+    /// There is no `ssh` on the runner's machine.
+    #[error("cannot start `ssh` to reach host {host}: {source}; install OpenSSH's client")]
+    NoClient {
+        /// The host's name in the testbed.
+        host: String,
+        /// The kernel's answer.
+        source: std::io::Error,
+    },
+    /// A client of the connection could not be started or waited for.
+    #[error("cannot run `ssh`: {0}")]
+    Client(std::io::Error),
+    /// `ssh` was not let in.
+    #[error(
+        "cannot reach host {host}: {said}; `ssh {destination} true` must succeed without asking anything"
+    )]
+    Unreachable {
+        /// The host's name in the testbed.
+        host: String,
+        /// What `ssh` was given.
+        destination: String,
+        /// What `ssh` said.
+        said: String,
+    },
+    /// Its shell does not do what a shell must.
+    #[error(
+        "host {host} answered {said:?} where its machine was asked for; it needs a POSIX shell, which must \
+         print nothing of its own when it is not interactive"
+    )]
+    Shell {
+        /// The host's name in the testbed.
+        host: String,
+        /// What it printed.
+        said: String,
+    },
+    /// It is another kind of machine.
+    #[error(
+        "host {host} is {theirs}, and this dyno is built for {ours}: its agents are copies of the running \
+         program, so all hosts of a testbed must be of one kind"
+    )]
+    Foreign {
+        /// The host's name in the testbed.
+        host: String,
+        /// Kernel and machine of the host.
+        theirs: String,
+        /// Those of this program.
+        ours: String,
+    },
+    /// The adapters' libraries could not be asked for.
+    #[error("cannot find out what to copy to other hosts: {0}")]
+    Describe(crate::agent::DescribeError),
+    /// A file that is to be copied cannot be read.
+    #[error("cannot read {}, which other hosts need: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: std::io::Error,
+    },
+    /// The copy failed.
+    #[error("cannot copy dyno to {cache} on host {host}: {said}")]
+    Copy {
+        /// The host's name in the testbed.
+        host: String,
+        /// The directory on the host.
+        cache: String,
+        /// What the host said.
+        said: String,
+    },
+    /// The copy does not run.
+    #[error("dyno does not run on host {host}: {said}")]
+    Agent {
+        /// The host's name in the testbed.
+        host: String,
+        /// What it said, or how it ended.
+        said: String,
+    },
+    /// The user does not want to wait.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// What hosts need of the run.
+pub(crate) struct Supplies<'a> {
+    /// What will be started on them: the running program, and another build where the plan compares.
+    pub(crate) agents: Vec<&'a AgentCommand>,
+    /// The adapters of the plan's stacks.
+    pub(crate) adapters: BTreeSet<&'a str>,
+    /// The runner's own place.
+    pub(crate) place: &'a Path,
+    /// Set when the user does not want to wait.
+    pub(crate) interrupt: &'a AtomicBool,
+    /// What hosts are given; read when the first one needs it.
+    payloads: BTreeMap<PathBuf, Payload>,
+}
+
+impl<'a> Supplies<'a> {
+    pub(crate) fn new(
+        agents: Vec<&'a AgentCommand>,
+        adapters: BTreeSet<&'a str>,
+        place: &'a Path,
+        interrupt: &'a AtomicBool,
+    ) -> Self {
+        Supplies {
+            agents,
+            adapters,
+            place,
+            interrupt,
+            payloads: BTreeMap::new(),
+        }
+    }
+
+    fn payloads(&mut self) -> Result<&BTreeMap<PathBuf, Payload>, SshError> {
+        for agent in &self.agents {
+            if !self.payloads.contains_key(&agent.program) {
+                let payload = Payload::of(agent, &self.adapters)?;
+                self.payloads.insert(agent.program.clone(), payload);
+            }
+        }
+        Ok(&self.payloads)
+    }
+}
+
+/// A machine that is reached by ssh.
+pub(crate) struct Ssh {
+    pub(crate) name: String,
+    destination: String,
+    /// The programs here, and what they are called there.
+    programs: BTreeMap<PathBuf, String>,
+    link: Mutex<Link>,
+}
+
+/// What ends with the connection. The keeper is asked to end first.
+struct Link {
+    keeper: Keeper,
+    connection: Connection,
+    /// Of the current session.
+    scratch: PathBuf,
+}
+
+/// Of one control socket, so that each has a name of its own.
+static OPENED: AtomicU32 = AtomicU32::new(0);
+
+impl Ssh {
+    /// Reaches the host and brings the agents there. `tell` hears remarks for the user.
+    pub(crate) fn open(
+        host: &plan::Host,
+        destination: &str,
+        supplies: &mut Supplies<'_>,
+        tell: &mut dyn FnMut(String),
+    ) -> Result<Self, SshError> {
+        let (place, interrupt) = (supplies.place, supplies.interrupt);
+        let owner = place.file_name().unwrap_or_default().to_string_lossy();
+        // A name that nothing else has: what carries the name of a runner's file is removed with it.
+        let number = OPENED.fetch_add(1, Ordering::Relaxed);
+        let control = format!("dyno-{owner}-ssh{number}");
+        let name = host.name.clone();
+        let connection = Connection::open(&name, destination, place, control, interrupt)?;
+        let ran = connection.run(PROBE, &[], interrupt, |_| Ok(()))?;
+        let cache = probed(&name, &ran)?;
+        let mut programs = BTreeMap::new();
+        for (program, payload) in supplies.payloads()? {
+            let path = bring(&connection, &name, &cache, payload, interrupt, tell)?;
+            programs.insert(program.clone(), path);
+        }
+        // All of them keep alike; the first agent is the running program.
+        let own = supplies.agents.first().and_then(|a| programs.get(&a.program));
+        let program = own.map_or("", String::as_str);
+        let keeper = Keeper::start(&connection, &name, program, interrupt, tell)?;
+        Ok(Ssh {
+            name,
+            destination: destination.to_owned(),
+            programs,
+            link: Mutex::new(Link {
+                keeper,
+                connection,
+                scratch: PathBuf::new(),
+            }),
+        })
+    }
+
+    fn link(&self) -> MutexGuard<'_, Link> {
+        self.link.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The command that starts an agent there, for the session that was prepared last; its process dies
+    /// with the runner.
+    pub(crate) fn command(&self, agent: &AgentCommand) -> Command {
+        let link = self.link();
+        let program = self.programs.get(&agent.program);
+        let program = program.map_or("", String::as_str);
+        let scratch = link.scratch.to_string_lossy();
+        let words = ["sh", "-c", AGENT, "sh", program, &scratch];
+        link.connection.command(&words)
+    }
+
+    /// Makes the session's directory there.
+    pub(crate) fn prepare_session(&self, session: &str) -> Result<PathBuf, String> {
+        let mut link = self.link();
+        let path = link.keeper.ask(&format!("open {session}"), ANSWER)?;
+        link.scratch = PathBuf::from(path);
+        Ok(link.scratch.clone())
+    }
+
+    /// Ends what is left of the session there and removes its files. Where the host cannot be reached,
+    /// its keeper does so when it notices.
+    pub(crate) fn clear_session(&self, session: &str) {
+        let mut link = self.link();
+        if link.keeper.ask(&format!("clear {session}"), ANSWER).is_err() {
+            // The next trial is to find a link that works, or none.
+            link.keeper.stop();
+        }
+    }
+
+    /// What has cut the host off.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        let mut link = self.link();
+        let said = match link.connection.lost() {
+            Some(said) => said,
+            None => link.keeper.lost()?,
+        };
+        let (name, destination) = (&self.name, &self.destination);
+        Some(format!(
+            "the connection to host {name} ({destination}) was lost: {said}"
+        ))
+    }
+}
+
+/// The directory for copies of Dyno on a host that answered the probe.
+fn probed(host: &str, ran: &Ran) -> Result<String, SshError> {
+    let [hello, kernel, machine, cache] = ran.stdout.as_slice() else {
+        return Err(shell(host, ran));
+    };
+    if hello != "dyno-probe" || !cache.starts_with('/') {
+        return Err(shell(host, ran));
+    }
+    let ours = format!("Linux {}", std::env::consts::ARCH);
+    let theirs = format!("{kernel} {machine}");
+    if theirs != ours {
+        return Err(SshError::Foreign {
+            host: host.to_owned(),
+            theirs,
+            ours,
+        });
+    }
+    Ok(format!("{cache}/dyno/agents"))
+}
+
+fn shell(host: &str, ran: &Ran) -> SshError {
+    let said = match ran.stdout.iter().find(|l| *l != "dyno-probe") {
+        Some(line) if ran.code == Some(0) => line.clone(),
+        _ => ran.said(),
+    };
+    SshError::Shell {
+        host: host.to_owned(),
+        said,
+    }
+}
+
+/// Brings the payload to the host if it is not there; returns the program's path there.
+fn bring(
+    connection: &Connection,
+    host: &str,
+    cache: &str,
+    payload: &Payload,
+    interrupt: &AtomicBool,
+    tell: &mut dyn FnMut(String),
+) -> Result<String, SshError> {
+    let arguments = [cache, &payload.hash];
+    let fail = |ran: &Ran| SshError::Copy {
+        host: host.to_owned(),
+        cache: cache.to_owned(),
+        said: ran.said(),
+    };
+    let looked = connection.run(LOOK_FOR, &arguments, interrupt, |_| Ok(()))?;
+    match looked.code {
+        Some(0) => {}
+        Some(1) => {
+            let ran = connection.run(UNPACK, &arguments, interrupt, |stdin| {
+                payload.write(Watched {
+                    to: stdin,
+                    began: Instant::now(),
+                    interrupt,
+                    slow: Some(&mut || {
+                        let megabytes = payload.bytes / 1_000_000;
+                        tell(format!("copying dyno to host {host}: {megabytes} MB"));
+                    }),
+                })
+            })?;
+            if ran.code != Some(0) {
+                return Err(fail(&ran));
+            }
+        }
+        _ => return Err(fail(&looked)),
+    }
+    Ok(format!("{cache}/{}/{PROGRAM}", payload.hash))
+}
+
+/// A writer that heeds the interrupt, and that says once when it takes long.
+struct Watched<'a, W> {
+    to: W,
+    began: Instant,
+    interrupt: &'a AtomicBool,
+    slow: Option<&'a mut dyn FnMut()>,
+}
+
+impl<W: Write> Write for Watched<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.interrupt.load(Ordering::Relaxed) {
+            return Err(std::io::Error::other("interrupted"));
+        }
+        if self.began.elapsed() > PATIENCE
+            && let Some(slow) = self.slow.take()
+        {
+            slow();
+        }
+        self.to.write(bytes)
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// The keeper of this runner's sessions on the host.
+struct Keeper {
+    child: Child,
+    stdin: Arc<Mutex<Option<ChildStdin>>>,
+    answers: mpsc::Receiver<String>,
+    said: Tail,
+    /// Dropped to end the heartbeat.
+    _heart: mpsc::Sender<()>,
+}
+
+impl Keeper {
+    fn start(
+        connection: &Connection,
+        host: &str,
+        program: &str,
+        interrupt: &AtomicBool,
+        tell: &mut dyn FnMut(String),
+    ) -> Result<Self, SshError> {
+        let mut command = connection.command(&[program, "agent", "--keep"]);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(SshError::Client)?;
+        let stdin = Arc::new(Mutex::new(child.stdin.take()));
+        let (answered, answers) = mpsc::channel();
+        if let Some(stdout) = child.stdout.take() {
+            std::thread::spawn(move || {
+                for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                    if answered.send(line).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        let mut said = Tail::default();
+        if let Some(stderr) = child.stderr.take() {
+            said.follow(stderr, |_| ());
+        }
+        let (heart, stopped) = mpsc::channel::<()>();
+        let beats = stdin.clone();
+        std::thread::spawn(move || {
+            while stopped.recv_timeout(keeper::BEAT) == Err(mpsc::RecvTimeoutError::Timeout)
+                && write(&beats, "alive")
+            {}
+        });
+        let mut keeper = Keeper {
+            child,
+            stdin,
+            answers,
+            said,
+            _heart: heart,
+        };
+        let deadline = Instant::now() + 3 * ANSWER;
+        let hello = loop {
+            match keeper.answers.recv_timeout(LOOK) {
+                Ok(line) => break Ok(line),
+                Err(_) if interrupt.load(Ordering::Relaxed) => return Err(SshError::Interrupted),
+                Err(mpsc::RecvTimeoutError::Disconnected) => break Err(keeper.last_words()),
+                Err(_) if Instant::now() >= deadline => break Err("it says nothing".to_owned()),
+                Err(_) => {}
+            }
+        };
+        let failed = |said: String| SshError::Agent {
+            host: host.to_owned(),
+            said,
+        };
+        let hello = hello.map_err(failed)?;
+        let counts = hello.strip_prefix(keeper::HELLO);
+        match counts.map(|c| c.split_whitespace().collect::<Vec<_>>()).as_deref() {
+            Some(["0", "0", "0"]) => {}
+            Some([places, killed, removed]) => tell(format!(
+                "cleared what an earlier run left behind on host {host}: {places} scratch places, \
+                 {killed} processes, {removed} other"
+            )),
+            _ => return Err(failed(hello)),
+        }
+        Ok(keeper)
+    }
+
+    /// Asks for something; the error says why there is no answer, or what the keeper could not do.
+    fn ask(&mut self, question: &str, within: Duration) -> Result<String, String> {
+        if !write(&self.stdin, question) {
+            return Err(self.last_words());
+        }
+        match self.answers.recv_timeout(within) {
+            Ok(answer) => match answer.split_once(' ').unwrap_or((&answer, "")) {
+                ("ok", text) => Ok(text.to_owned()),
+                (_, text) => Err(text.to_owned()),
+            },
+            Err(mpsc::RecvTimeoutError::Disconnected) => Err(self.last_words()),
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                // An answer that comes later must not be taken for another one's.
+                self.stop();
+                Err(format!("no answer within {} s", within.as_secs()))
+            }
+        }
+    }
+
+    fn last_words(&mut self) -> String {
+        let deadline = Instant::now() + Duration::from_secs(1);
+        while self.lost().is_none() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let lines = self.said.complete();
+        match lines.iter().rev().find(|l| !l.trim().is_empty()) {
+            Some(line) => line.trim().to_owned(),
+            None => self.lost().unwrap_or_else(|| "it says nothing".to_owned()),
+        }
+    }
+
+    /// How it ended, if it has.
+    fn lost(&mut self) -> Option<String> {
+        let status = self.child.try_wait().ok().flatten()?;
+        Some(format!("dyno ended there with {}", describe_exit(status)))
+    }
+
+    /// Has it clear what is open, and end.
+    fn stop(&mut self) {
+        let mut stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner);
+        *stdin = None;
+        drop(stdin);
+        let deadline = Instant::now() + ANSWER;
+        while self.child.try_wait().is_ok_and(|s| s.is_none()) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        end_group(&mut self.child);
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Whether the line could be written.
+fn write(stdin: &Mutex<Option<ChildStdin>>, line: &str) -> bool {
+    let mut stdin = stdin.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(pipe) = stdin.as_mut() else {
+        return false;
+    };
+    let written = writeln!(pipe, "{line}").and_then(|()| pipe.flush());
+    if written.is_err() {
+        *stdin = None;
+    }
+    stdin.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(lines: &[&str]) -> Result<String, String> {
+        let ran = Ran {
+            code: Some(0),
+            stdout: lines.iter().map(|l| (*l).to_owned()).collect(),
+            stderr: Vec::new(),
+        };
+        probed("h2", &ran).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn only_a_host_of_the_same_kind_with_a_quiet_shell_is_used() {
+        let machine = std::env::consts::ARCH;
+        let fine = answer(&["dyno-probe", "Linux", machine, "/home/me/.cache"]);
+        assert_eq!(fine.unwrap(), "/home/me/.cache/dyno/agents");
+        let other = answer(&["dyno-probe", "Linux", "riscv64", "/home/me/.cache"]).unwrap_err();
+        assert!(other.starts_with("host h2 is Linux riscv64, and this dyno is built for Linux"));
+        let other = answer(&["dyno-probe", "Darwin", machine, "/x"]).unwrap_err();
+        assert!(other.starts_with("host h2 is Darwin"), "{other}");
+        let greeting = ["Welcome!", "dyno-probe", "Linux", machine, "/x"];
+        assert!(answer(&greeting).unwrap_err().contains("answered \"Welcome!\""));
+        assert!(answer(&[]).unwrap_err().contains("POSIX shell"));
+    }
+
+    #[test]
+    fn a_copy_is_there_whole_and_only_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = dir.path().join("agents");
+        let run = |script: &str, input: &[u8]| {
+            let mut child = Command::new("sh")
+                .args(["-c", script, "sh"])
+                .arg(&cache)
+                .arg("abc")
+                .stdin(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            // A script that needs no input may have ended.
+            let _ = child.stdin.take().unwrap().write_all(input);
+            child.wait().unwrap().code()
+        };
+        assert_eq!(run(LOOK_FOR, b""), Some(1));
+        assert_eq!(run(UNPACK, b"this is no archive"), Some(1));
+        assert_eq!(run(LOOK_FOR, b""), Some(1));
+        let mut archive = Vec::new();
+        let mut builder = tar::Builder::new(&mut archive);
+        let mut header = tar::Header::new_gnu();
+        header.set_size(2);
+        header.set_mode(0o755);
+        builder
+            .append_data(&mut header, "dyno", b"hi".as_slice())
+            .unwrap();
+        builder.finish().unwrap();
+        drop(builder);
+        assert_eq!(run(UNPACK, &archive), Some(0));
+        assert_eq!(run(LOOK_FOR, b""), Some(0));
+        assert_eq!(run(UNPACK, &archive), Some(0));
+        let there: Vec<_> = std::fs::read_dir(&cache).unwrap().flatten().collect();
+        assert_eq!(there.len(), 1, "{there:?}");
+    }
+}

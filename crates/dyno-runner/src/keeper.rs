@@ -1,0 +1,70 @@
+//! What holds the scratch places of a runner on another host: `dyno agent --keep` there.
+//!
+//! The runner asks over stdio, line by line, and each line is answered with one: `open SESSION` makes a
+//! scratch directory and answers with its path, `clear SESSION` ends the session's processes and removes
+//! what they left, `alive` is not answered. All of it is as on the runner's own host ([`crate::session`]);
+//! the keeper is the process that owns the place. It ends when the runner does, or its host, or the way
+//! between them, and clears what is still open.
+
+use crate::session::{Place, sweep};
+use std::io::{BufRead, Write};
+use std::process::ExitCode;
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// How often the runner says that it lives. Seldom: the line may share a link with what is measured.
+pub(crate) const BEAT: Duration = Duration::from_secs(10);
+/// After this long without a line the runner is gone, or cannot be reached any more. A server of ssh does
+/// not notice that by itself for hours (tcp(7), tcp_keepalive_time).
+const SILENCE: Duration = Duration::from_secs(60);
+/// The first word of the first line.
+pub(crate) const HELLO: &str = "dyno-keeper";
+
+/// Keeps places until standard input ends. Prints first what it cleared of runners that are gone.
+pub fn keep() -> ExitCode {
+    let swept = sweep();
+    let place = match Place::create() {
+        Ok(place) => place,
+        Err(e) => {
+            eprintln!("{e}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let mut told = answer(&format!(
+        "{HELLO} {} {} {}",
+        swept.places.len(),
+        swept.killed.len(),
+        swept.removed.len()
+    ));
+    let (sender, lines) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines() {
+            let Ok(line) = line else { return };
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    // Neither the end of standard input nor a silence is a failure.
+    while told && let Ok(line) = lines.recv_timeout(SILENCE) {
+        told = match line.split_once(' ') {
+            Some(("open", name)) => match place.open(name) {
+                Ok(scratch) => answer(&format!("ok {}", scratch.display())),
+                Err(e) => answer(&format!("error {e}")),
+            },
+            Some(("clear", name)) => {
+                place.clear(name);
+                answer("ok")
+            }
+            _ if line == "alive" => true,
+            _ => answer(&format!("error there is no command {line:?}")),
+        };
+    }
+    ExitCode::SUCCESS
+}
+
+/// Whether anybody hears it.
+fn answer(line: &str) -> bool {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}").and_then(|()| out.flush()).is_ok()
+}
