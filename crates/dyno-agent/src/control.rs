@@ -1,15 +1,16 @@
 //! The control thread: hears the runner and the roles, moves the phase, reports.
 
+use crate::counter::OwnCounter;
 use crate::participant::{Failure, Job, receiving_ends};
+use crate::ptp;
 use crate::registry;
+use crate::reporter::Reporter;
 use crate::roles::Played;
 use crate::shared::{Call, Phase, Position, Shared};
 use dyno_measure::{Clock, merge};
 use dyno_model::Nanos;
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::protocol::{AgentResult, Applied, Assignment, Command, Report, Role, Sent};
-use std::fs::File;
-use std::io::{self, Write};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -40,27 +41,6 @@ pub(crate) enum Event {
 #[derive(Debug)]
 pub(crate) struct Ended;
 
-/// Writes reports to the descriptor that was standard output.
-pub(crate) struct Reporter(File);
-
-impl Reporter {
-    /// Takes standard output for the protocol; from now on descriptor 1 is standard error.
-    pub(crate) fn take_stdout() -> io::Result<Self> {
-        let own = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
-        rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
-        Ok(Reporter(File::from(own)))
-    }
-
-    pub(crate) fn send(&mut self, report: &Report) {
-        let written = serde_json::to_string(report)
-            .map_err(io::Error::other)
-            .and_then(|line| writeln!(self.0, "{line}"));
-        if let Err(e) = written {
-            eprintln!("dyno agent: cannot report to the runner: {e}");
-        }
-    }
-}
-
 /// The pause between two looks at conditions that only counters tell.
 const TICK: Duration = Duration::from_millis(1);
 
@@ -76,6 +56,7 @@ pub(crate) struct Control {
     events: mpsc::Sender<Event>,
     inbox: mpsc::Receiver<Event>,
     out: Reporter,
+    counter: Arc<OwnCounter>,
     trial: Option<Trial>,
 }
 
@@ -134,11 +115,13 @@ impl Control {
         events: mpsc::Sender<Event>,
         inbox: mpsc::Receiver<Event>,
         out: Reporter,
+        counter: Arc<OwnCounter>,
     ) -> Self {
         Control {
             events,
             inbox,
             out,
+            counter,
             trial: None,
         }
     }
@@ -211,6 +194,7 @@ impl Control {
                 trial.watch = Watch::Linked;
             }
             (Command::Start { at }, Some(trial)) => {
+                self.counter.note(trial.shared.clock);
                 let experiment = &trial.assignment.experiment;
                 let window = match (experiment.settle, experiment.warmup) {
                     (Some(_), _) => None,
@@ -235,6 +219,7 @@ impl Control {
                 trial.watch = trial.watch_in_window();
             }
             (Command::Drain { sent }, Some(trial)) => {
+                self.counter.note(trial.shared.clock);
                 trial.shared.drain(&sent);
                 let limit = Duration::from(trial.assignment.experiment.drain);
                 trial.watch = Watch::Drained(Instant::now() + limit);
@@ -267,7 +252,8 @@ impl Control {
         }
     }
 
-    fn prepare(&mut self, assignment: Assignment) -> Result<(), Ended> {
+    fn prepare(&mut self, mut assignment: Assignment) -> Result<(), Ended> {
+        assignment.clock = self.counter.clock(assignment.clock);
         let adapter = match registry::adapter(&assignment.adapter) {
             Ok(adapter) => adapter,
             Err(reason) => return self.fail("prepare", reason),
@@ -331,7 +317,11 @@ impl Control {
                 trial.warnings.extend(warnings);
                 if trial.prepared == participants {
                     let warnings = std::mem::take(&mut trial.warnings);
-                    self.out.send(&Report::Ready(Applied { warnings }));
+                    let ptp = match self.counter.is_asked() {
+                        true => ptp::state(),
+                        false => None,
+                    };
+                    self.out.send(&Report::Ready(Applied { warnings, ptp }));
                 }
             }
             Event::Matched { open, matching } => {
@@ -364,7 +354,8 @@ impl Control {
                 trial.played.push(*played);
                 if trial.played.len() == participants {
                     return match collect(trial) {
-                        Ok(result) => {
+                        Ok(mut result) => {
+                            result.warnings.extend(self.counter.confession());
                             self.out.send(&Report::Result(Box::new(result)));
                             Ok(true)
                         }

@@ -5,18 +5,22 @@
 //! own, writes no file but the adapter's, and ends when its standard input ends.
 
 mod control;
+mod counter;
 mod nudge;
 mod participant;
+mod ptp;
 mod registry;
+mod reporter;
 mod roles;
 mod shared;
 
 pub use registry::{describe, describe_library};
 
-use dyno_model::protocol::{Report, VERSION};
+use dyno_measure::{Counters, best_counter};
+use dyno_model::protocol::{Command, Report, VERSION};
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 
 /// Plays one trial: reads commands from standard input until the trial is over.
 ///
@@ -24,7 +28,7 @@ use std::sync::mpsc;
 /// loaded, and what libraries print goes to standard error.
 pub fn run() -> ExitCode {
     abort_on_panic();
-    let mut out = match control::Reporter::take_stdout() {
+    let out = match reporter::Reporter::take_stdout() {
         Ok(out) => out,
         Err(e) => {
             eprintln!("dyno agent: cannot set up its standard output: {e}");
@@ -35,17 +39,31 @@ pub fn run() -> ExitCode {
         eprintln!("dyno agent: cannot install its signal handler: {e}");
         return ExitCode::FAILURE;
     }
+    let counter = match counter::OwnCounter::from_environment() {
+        Ok(counter) => Arc::new(counter),
+        Err(e) => {
+            eprintln!("dyno agent: {e}");
+            return ExitCode::FAILURE;
+        }
+    };
     out.send(&Report::Hello {
         protocol: VERSION,
         pid: std::process::id(),
-        counter: dyno_measure::best_counter(),
+        counter: best_counter(),
     });
     let (events, inbox) = mpsc::channel();
-    let stdin = events.clone();
+    let (stdin, answers, own) = (events.clone(), out.clone(), counter.clone());
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines() {
+            // At once, and answered by this thread: what passes until the reading and from there until
+            // the answer is what another host's runner does not know.
+            let now = Counters::now();
             let Ok(line) = line else { break };
             let event = match serde_json::from_str(&line) {
+                Ok(Command::Tick { number, counter }) => {
+                    answers.send(&own.answer(number, counter, now));
+                    continue;
+                }
                 Ok(command) => control::Event::Command(command),
                 Err(e) => control::Event::Garbled(format!("cannot read {line:?}: {e}")),
             };
@@ -55,11 +73,23 @@ pub fn run() -> ExitCode {
         }
         // The control loop may have ended already; then nobody needs to hear it.
         let _ = stdin.send(control::Event::RunnerGone);
+        end_without(FAREWELL);
     });
-    match control::Control::new(events, inbox, out).run() {
+    match control::Control::new(events, inbox, out, counter).run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(control::Ended) => ExitCode::FAILURE,
     }
+}
+
+/// How long an agent whose runner is gone may take to end in order.
+const FAREWELL: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// Ends this process after a while if nothing else does: the control thread, or what a library does at
+/// exit, may hang. Where the runner is on another machine, nobody else would.
+fn end_without(patience: std::time::Duration) {
+    std::thread::sleep(patience);
+    // SAFETY: _exit(2) ends the process without running anything of it.
+    unsafe { libc::_exit(1) };
 }
 
 /// A panic anywhere, also in a library's own thread, ends the agent with SIGABRT after its message

@@ -251,6 +251,9 @@ pub struct Sent {
 pub struct Applied {
     /// Plain sentences, such as "SCHED_FIFO not granted: …".
     pub warnings: Vec<String>,
+    /// What linuxptp says of this host's clock, where the runner asked for its counter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ptp: Option<String>,
 }
 
 /// What an agent measured in one trial.
