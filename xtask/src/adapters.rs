@@ -1,7 +1,7 @@
 //! `cargo xtask adapters`: installs what the adapters in C and C++ need, builds each with CMake, and
 //! puts its library into `adapters` in cargo's target directory, where Dyno finds it.
 
-use crate::{Outcome, steps, vsomeip};
+use crate::{Outcome, packages, vsomeip};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -114,62 +114,9 @@ pub(crate) fn run(target: &Path, arguments: &[String]) -> Outcome {
     ))
 }
 
-/// Installs the packages that are missing, all at once. Only Debian and its like are known here; on
-/// other systems CMake says what it misses.
 fn install(recipes: &[&Recipe]) -> Outcome {
-    if !steps::succeeds("dpkg-query", &["--version"]) {
-        println!("── no dpkg here: install the libraries by hand if CMake misses them");
-        return Ok(());
-    }
-    let wanted = recipes
-        .iter()
-        .flat_map(|r| r.packages)
-        .chain(TOOLS)
-        .copied();
-    let missing: Vec<&str> = wanted.filter(|p| !is_installed(p)).collect();
-    if missing.is_empty() {
-        println!("── all libraries of the adapters are installed");
-        return Ok(());
-    }
-    let root = rustix::process::geteuid().is_root();
-    for arguments in [
-        vec!["apt-get", "update", "-q"],
-        [
-            vec!["apt-get", "install", "-y", "-q", "--no-install-recommends"],
-            missing.clone(),
-        ]
-        .concat(),
-    ] {
-        let words = match root {
-            true => arguments,
-            false => [vec!["sudo"], arguments].concat(),
-        };
-        println!("── {}", words.join(" "));
-        let mut command = Command::new(words[0]);
-        command
-            .args(&words[1..])
-            .env("DEBIAN_FRONTEND", "noninteractive")
-            .stdout(Stdio::null());
-        let status = command
-            .status()
-            .map_err(|e| format!("cannot start {}: {e}", words[0]))?;
-        if !status.success() {
-            return Err(format!(
-                "{} failed ({status}); install {} by hand, then run this again with --no-install",
-                words.join(" "),
-                missing.join(" ")
-            ));
-        }
-    }
-    Ok(())
-}
-
-fn is_installed(package: &str) -> bool {
-    let status = Command::new("dpkg-query")
-        .args(["-W", "-f=${db:Status-Status}", package])
-        .stderr(Stdio::null())
-        .output();
-    status.is_ok_and(|o| o.stdout == b"installed")
+    let packages = recipes.iter().flat_map(|r| r.packages);
+    packages::install(packages.chain(TOOLS).copied())
 }
 
 /// Configures and builds one adapter, and copies its library to the others.

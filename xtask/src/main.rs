@@ -6,6 +6,7 @@ mod adapters;
 mod arrows;
 mod licences;
 mod metadata;
+mod packages;
 mod steps;
 mod study;
 mod vsomeip;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
 
 fn test() -> Outcome {
     let target = metadata::load()?.target_directory;
+    packages::of_tests()?;
     adapters::run(&target, &[])?;
     steps::run(&steps::test(&target))
 }
