@@ -291,6 +291,9 @@ pub enum TableKind {
     Stacks,
     /// iceperf's table: one table per stack, a row per payload size, RTT/2 in µs.
     Iceperf,
+    /// The RWTH comparison's tables: first message and communication time by topology, beside the
+    /// paper's figures.
+    Rwth,
 }
 
 /// What the runs of `dyno run --against` compare with.

@@ -1,6 +1,7 @@
 //! The texts of all suites, stacks and testbeds: those built in, and those that the caller read.
 
 use crate::node::{Value, parse_what_can_be};
+use crate::presets;
 use crate::problem::{Place, PlanError, Problem, Problems};
 use crate::suggest;
 use dyno_model::{AdapterDescription, Stack};
@@ -29,6 +30,8 @@ pub struct Listing {
     pub title: String,
     /// The suite's description; empty where it has none, and for stacks and testbeds.
     pub description: String,
+    /// The suite's presets, which `--set GROUP=NAME` chooses: names by group.
+    pub presets: BTreeMap<String, Vec<String>>,
     /// Why the file is not even TOML; the other fields hold what could be read all the same.
     pub broken: Option<String>,
 }
@@ -46,13 +49,15 @@ macro_rules! built_in {
     };
 }
 
-const SUITES: &[BuiltIn] = built_in!("suites": "quick", "iceperf", "stream", "throughput", "calls");
+const SUITES: &[BuiltIn] =
+    built_in!("suites": "quick", "iceperf", "stream", "throughput", "calls", "rwth");
 const STACKS: &[BuiltIn] = built_in!("stacks":
     "null", "floor-spin", "floor-futex", "pipe", "uds-stream", "uds-dgram", "uds-seqpacket",
     "posix-mq", "tcp", "udp", "iceoryx2", "zenoh-tcp", "zenoh-udp", "zenoh-shm",
     "null-c", "iceoryx", "cyclonedds", "cyclonedds-best-effort", "fastdds-udp", "fastdds-best-effort",
-    "fastdds-shm", "fastdds-data-sharing",
+    "fastdds-shm", "fastdds-shm-best-effort", "fastdds-data-sharing",
     "vsomeip", "vsomeip-defaults", "vsomeip-daemon", "vsomeip-udp", "vsomeip-tcp",
+    "vsomeip-udp-defaults", "vsomeip-tcp-defaults",
 );
 const TESTBEDS: &[BuiltIn] = built_in!("testbeds": "local");
 
@@ -188,6 +193,10 @@ fn list(texts: &Texts, title_key: &str) -> Vec<Listing> {
                 path: source.name().to_owned(),
                 title,
                 description,
+                presets: match title_key {
+                    "title" => presets::names(&table),
+                    _ => BTreeMap::new(),
+                },
                 broken: errors.first().map(Problem::to_string),
             }
         })

@@ -1,8 +1,8 @@
 //! From the texts of suites, stacks and testbeds to a validated [`Plan`](dyno_model::Plan). Pure:
 //! the caller reads files and asks the machine; nothing here does I/O.
 //!
-//! - A **suite** holds `[defaults]`, `[parameters]` and `[[experiment]]`s, each with a workload and
-//!   optionally a matrix of factors that is multiplied out.
+//! - A **suite** holds `[defaults]`, `[parameters]`, `[presets]` and `[[experiment]]`s, each with a
+//!   workload and optionally a matrix of factors that is multiplied out.
 //! - A **stack** names an adapter, its options, and the waits that are natural to it.
 //! - A **testbed** lists hosts.
 //!
@@ -36,6 +36,7 @@ mod parameters;
 mod plan;
 mod problem;
 mod quantity;
+mod presets;
 mod settings;
 mod shard;
 mod stack;

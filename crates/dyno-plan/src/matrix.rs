@@ -73,7 +73,11 @@ impl<'a> Matrix<'a> {
         hosts: usize,
         problems: &mut Problems,
     ) -> Option<Self> {
-        let levels = Levels(vec![&suite.overrides, &spec.own, &suite.defaults, built_in]);
+        let levels: Vec<&Settings> = std::iter::once(&suite.overrides)
+            .chain(&spec.presets)
+            .chain([&spec.own, &suite.defaults, built_in])
+            .collect();
+        let levels = Levels(levels);
         let kind = spec.workload.value;
         let payloads = levels.pick(|s| &s.payload)?;
         if !kind.is_closed_loop() {

@@ -1,6 +1,7 @@
 //! What the command line may change: a suite's own `[parameters]`, and any setting.
 
 use crate::node::{Entry, Node, Table, Value, parse_flag_value};
+use crate::presets;
 use crate::problem::{Place, Problem, Problems};
 use crate::settings::{CONDITIONS, FACTORS, Form, Settings};
 use crate::suggest;
@@ -79,6 +80,7 @@ impl Parameters {
                 used: false,
             });
         }
+        let groups: Vec<String> = presets::names(suite).into_keys().collect();
         let mut settings = Settings::default();
         let mut set: Vec<Entry> = Vec::new();
         for Override { entry } in overrides {
@@ -87,7 +89,7 @@ impl Parameters {
             } else if settings.read(&entry, Form::Several, problems) {
                 set.push(entry);
             } else {
-                problems.push(unknown(&entry, &values));
+                problems.push(unknown(&entry, &values, &groups));
             }
         }
         let parameters = Parameters {
@@ -157,7 +159,7 @@ impl Parameters {
     }
 }
 
-fn unknown(entry: &Entry, parameters: &[Parameter]) -> Problem {
+fn unknown(entry: &Entry, parameters: &[Parameter], groups: &[String]) -> Problem {
     let advice = match entry.key.as_str() {
         "stack" | "stacks" => Some("choose stacks with --stack A,B"),
         "testbed" => Some("choose the testbed with --testbed NAME"),
@@ -176,6 +178,7 @@ fn unknown(entry: &Entry, parameters: &[Parameter]) -> Problem {
     let keys: Vec<&str> = parameters
         .iter()
         .map(|p| p.entry.key.as_str())
+        .chain(groups.iter().map(String::as_str))
         .chain(FACTORS.iter().copied())
         .chain(CONDITIONS.iter().copied())
         .collect();

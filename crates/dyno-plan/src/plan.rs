@@ -15,7 +15,7 @@ use crate::settings::{Form, Settings};
 use crate::suite::{self, StackChoice, Suite};
 use crate::{stack, testbed};
 use dyno_model::plan::{Experiment, ExperimentId, Refusal};
-use dyno_model::{AdapterDescription, Against, Plan, Precision, Stack};
+use dyno_model::{AdapterDescription, Against, Placement, Plan, Precision, Stack};
 use miette::NamedSource;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -133,10 +133,22 @@ pub fn plan(
             );
         }
     }
-    let in_suite = suite.experiments.iter().flat_map(|e| match &e.stacks {
-        StackChoice::Listed(names) => names.as_slice(),
-        StackChoice::All => &[],
-    });
+    // A suite does not know the machine and the testbed that it will run on.
+    let elsewhere = |stack: &str| {
+        stacks.get(stack).is_some_and(|c| {
+            c.adapter.unavailable.is_some()
+                || missing_daemon(&c.stack, facts).is_some()
+                || hosts < 2 && c.stack.placements == [Placement::Host]
+        })
+    };
+    let in_suite = suite
+        .experiments
+        .iter()
+        .flat_map(|e| match &e.stacks {
+            StackChoice::Listed(names) => names.as_slice(),
+            StackChoice::All => &[],
+        })
+        .filter(|name| !elsewhere(&name.value));
     match &named {
         Some(names) => refuse_idle_stacks(names.iter(), &experiments, &refused, &mut problems),
         None => refuse_idle_stacks(in_suite, &experiments, &refused, &mut problems),
@@ -160,6 +172,7 @@ pub fn plan(
     if let Some(against) = &request.against {
         warnings.extend(against::link(&mut experiments, against));
         refuse_no_base(&experiments, against)?;
+    warnings.extend(load::warnings(&experiments, &testbed, &used, facts));
     }
     Ok(Plan {
         suite: request.suite.clone(),

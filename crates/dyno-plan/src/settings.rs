@@ -191,7 +191,7 @@ impl Settings {
 /// their bounds.
 const MOST_MESSAGES: u64 = 1_000_000_000_000;
 
-/// Levels, the one that wins first: `--set`, experiment, `[defaults]`, built in.
+/// Levels, the one that wins first: `--set`, chosen presets, experiment, `[defaults]`, built in.
 pub(crate) struct Levels<'a>(pub(crate) Vec<&'a Settings>);
 
 impl<'a> Levels<'a> {

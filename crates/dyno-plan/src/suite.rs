@@ -3,6 +3,7 @@
 
 use crate::node::{Entry, Node, Table, Value, parse, unknown_key};
 use crate::parameters::{Override, Parameters};
+use crate::presets;
 use crate::problem::{Place, Problem, Problems};
 use crate::quantity::{At, one};
 use crate::settings::{CONDITIONS, FACTORS, Form, Settings, applies, workloads_of};
@@ -26,6 +27,8 @@ pub(crate) struct ExperimentSpec {
     pub(crate) name: String,
     pub(crate) workload: At<WorkloadKind>,
     pub(crate) stacks: StackChoice,
+    /// From the presets that were chosen, the one that wins first; they win over `own`.
+    pub(crate) presets: Vec<Settings>,
     /// Its own settings and those of its matrix.
     pub(crate) own: Settings,
 }
@@ -43,6 +46,7 @@ const SUITE_KEYS: &[&str] = &[
     "description",
     "table",
     "parameters",
+    "presets",
     "defaults",
     "experiment",
 ];
@@ -55,6 +59,7 @@ pub(crate) fn read(
 ) -> Option<Suite> {
     let mut table = parse(source, problems)?;
     table.refuse_unknown("a suite", SUITE_KEYS, problems);
+    let (choices, overrides) = presets::choices(&table, overrides, problems);
     let (mut parameters, settings, set) = Parameters::read(&table, overrides, problems);
     parameters.substitute_table(&mut table, problems);
     parameters.refuse_unused(problems);
@@ -84,8 +89,15 @@ pub(crate) fn read(
             }
         }
     }
-    let experiments = experiments(source, &table, problems);
-    refuse_idle_overrides(&set, &experiments, problems);
+    let mut experiments = experiments(source, &table, problems);
+    refuse_idle(&set, &experiments, problems);
+    let chosen = presets::read(&table, &choices, &experiments, problems);
+    for spec in &mut experiments {
+        spec.presets = chosen
+            .iter()
+            .flat_map(|c| c.settings_of(&spec.name))
+            .collect();
+    }
     Some(Suite {
         title,
         table: table_kind(&table, problems),
@@ -102,6 +114,7 @@ fn table_kind(table: &Table, problems: &mut Problems) -> TableKind {
     match node.text("`table`", problems) {
         Some("stacks") | None => TableKind::Stacks,
         Some("iceperf") => TableKind::Iceperf,
+        Some("rwth") => TableKind::Rwth,
         Some(other) => {
             problems.push(
                 Problem::at(&node.at, format!("there is no table {other:?}"))
@@ -109,7 +122,7 @@ fn table_kind(table: &Table, problems: &mut Problems) -> TableKind {
                     .help(crate::suggest::instead(
                         other,
                         "tables",
-                        ["stacks", "iceperf"],
+                        ["stacks", "iceperf", "rwth"],
                     )),
             );
             TableKind::Stacks
@@ -254,6 +267,7 @@ fn experiment(node: &Node, problems: &mut Problems) -> Option<ExperimentSpec> {
         name: name?,
         workload: workload?,
         stacks: stacks.unwrap_or(StackChoice::All),
+        presets: Vec::new(),
         own,
     })
 }
@@ -314,7 +328,11 @@ fn stack_choice(key: &str, node: &Node, problems: &mut Problems) -> StackChoice 
 }
 
 /// Refuses a key that the experiment's workload does not have.
-fn check_workload(entry: &Entry, workload: Option<&At<WorkloadKind>>, problems: &mut Problems) {
+pub(crate) fn check_workload(
+    entry: &Entry,
+    workload: Option<&At<WorkloadKind>>,
+    problems: &mut Problems,
+) {
     let Some(workload) = workload else { return };
     if applies(&entry.key, workload.value) {
         return;
@@ -347,8 +365,8 @@ fn check_workload(entry: &Entry, workload: Option<&At<WorkloadKind>>, problems: 
     );
 }
 
-/// Refuses `--set` of a key that no experiment of the suite has.
-fn refuse_idle_overrides(set: &[Entry], experiments: &[ExperimentSpec], problems: &mut Problems) {
+/// Refuses settings for all experiments that no experiment of the suite has.
+pub(crate) fn refuse_idle(set: &[Entry], experiments: &[ExperimentSpec], problems: &mut Problems) {
     for entry in set {
         let used = experiments
             .iter()
@@ -370,6 +388,6 @@ fn refuse_idle_overrides(set: &[Entry], experiments: &[ExperimentSpec], problems
     }
 }
 
-fn setting_keys() -> Vec<&'static str> {
+pub(crate) fn setting_keys() -> Vec<&'static str> {
     FACTORS.iter().chain(CONDITIONS).copied().collect()
 }

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{adapters, facts, request};
-use dyno_model::plan::Extent;
-use dyno_model::{Plan, Wait};
+use dyno_model::plan::{Extent, TableKind};
+use dyno_model::{OptionKind, Placement, Plan, Wait};
 use dyno_plan::{Catalog, plan};
 
 fn planned(suite: &str, set: &[(&str, &str)]) -> Plan {
@@ -34,7 +34,9 @@ fn every_suite_plans_and_every_stack_takes_part() {
     let catalog = Catalog::builtin();
     for listing in catalog.suites() {
         let plan = planned(&listing.name, &[]);
-        for stack in catalog.stacks() {
+        // One that lists its stacks has a test of its own.
+        let all = listing.name != "rwth";
+        for stack in catalog.stacks().into_iter().filter(|_| all) {
             let read = catalog.read_stack(&stack.name, &adapters()).unwrap();
             let built = adapters()
                 .iter()
@@ -180,4 +182,151 @@ fn the_examples_of_the_reference_plan() {
     let plan = plan(&catalog, &request, &adapters(), &facts())
         .unwrap_or_else(|e| panic!("{}", common::shown(&e)));
     assert!(plan.experiments.iter().any(|e| e.stack == "mine"));
+}
+
+/// Adapters that can do everything, the ones in shared libraries too.
+fn able_adapters() -> Vec<dyno_model::AdapterDescription> {
+    let mut all = adapters();
+    for a in &mut all {
+        a.unavailable = None;
+        if ["cyclonedds", "fastdds", "iceoryx", "vsomeip", "zenoh"].contains(&a.name.as_str()) {
+            a.capabilities.waits = Wait::ALL.to_vec();
+            a.capabilities.placements = Placement::ALL.to_vec();
+        }
+    }
+    for a in all.iter_mut().filter(|a| a.name != "zenoh") {
+        let any = |name: &str, kind| dyno_model::OptionSpec {
+            name: name.into(),
+            kind,
+            default: None,
+            doc: String::new(),
+        };
+        let text = ["transport", "routing", "policy"].map(|n| any(n, OptionKind::Text));
+        let whole = [
+            "history",
+            "request_debounce_time",
+            "buffer_shrink_threshold",
+        ];
+        let more = [
+            "npdu_debounce_request",
+            "npdu_debounce_response",
+            "npdu_retention_request",
+            "npdu_retention_response",
+            "sd_initial_delay_min",
+            "sd_initial_delay_max",
+            "sd_offer_debounce_time",
+            "sd_repetitions_base_delay",
+            "sd_request_response_delay",
+        ];
+        a.options.extend(text);
+        a.options
+            .extend(whole.iter().chain(&more).map(|n| any(n, OptionKind::Int)));
+        a.options.push(any("reliable", OptionKind::Bool));
+    }
+    all
+}
+
+fn rwth(set: &[(&str, &str)], testbed: &str) -> Plan {
+    let mut request = request("rwth");
+    request.testbed = testbed.into();
+    request.set = set
+        .iter()
+        .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+        .collect();
+    let host = |n: u8| format!("[[host]]\nname = \"h{n}\"\nreach = \"local\"\n");
+    let mut catalog = Catalog::builtin();
+    let one = format!("description = \"one\"\n{}", host(1));
+    catalog.add_testbed("one", "one.toml", one);
+    plan(&catalog, &request, &able_adapters(), &facts())
+        .unwrap_or_else(|e| panic!("{}", common::shown(&e)))
+}
+
+#[test]
+fn rwth_on_one_host_is_the_papers_c() {
+    let plan = rwth(&[], "one");
+    assert_eq!(plan.table, TableKind::Rwth);
+    let own = || plan.experiments.iter().filter(|e| !e.added);
+    assert!(own().all(|e| e.placement == Placement::Process && e.cpus.is_empty()));
+    for (name, cells) in [
+        ("imu", 4),
+        ("camera", 4),
+        ("lidar", 4),
+        ("radar", 4),
+        ("first-message", 4),
+        ("scaling", 11),
+    ] {
+        for stack in [
+            "fastdds-shm-best-effort",
+            "fastdds-shm",
+            "zenoh-udp",
+            "zenoh-tcp",
+            "vsomeip",
+            "vsomeip-defaults",
+        ] {
+            let found = own().filter(|e| e.name == name && e.stack == stack).count();
+            assert_eq!(found, cells, "{name} on {stack}");
+        }
+    }
+    // Those of between hosts are left out with their reasons, and are no error.
+    for stack in [
+        "vsomeip-udp",
+        "vsomeip-tcp",
+        "vsomeip-udp-defaults",
+        "vsomeip-tcp-defaults",
+    ] {
+        let reasons: Vec<&str> = plan
+            .refused
+            .iter()
+            .filter(|r| r.stack == stack)
+            .map(|r| r.reason.as_str())
+            .collect();
+        assert!(
+            reasons.iter().any(|r| r.contains("one host")),
+            "{reasons:?}"
+        );
+    }
+}
+
+#[test]
+fn rwths_scaling_takes_5500_samples_in_equal_steps() {
+    let plan = rwth(&[], "one");
+    let of_one = || {
+        let own = plan.experiments.iter().filter(|e| !e.added);
+        own.filter(|e| e.name == "scaling" && e.stack == "zenoh-tcp")
+    };
+    let samples: u64 = of_one()
+        .map(|e| match e.window {
+            Extent::Messages(n) => n * u64::from(e.trials),
+            Extent::Duration(_) => 0,
+        })
+        .sum();
+    assert_eq!(samples, 5_500);
+    let sizes: Vec<usize> = of_one().map(|e| e.payload.bytes()).collect();
+    assert_eq!(
+        sizes,
+        (0..11).map(|i| 100_000 + i * 390_000).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn short_rwth_is_a_tenth_of_it() {
+    let (full, short) = (rwth(&[], "one"), rwth(&[("scale", "short")], "one"));
+    assert_eq!(full.experiments.len(), short.experiments.len());
+    assert!(nominal_seconds(&short) < nominal_seconds(&full) / 10.0);
+    let of = |name: &str| short.experiments.iter().find(|e| e.name == name).unwrap();
+    assert_eq!(of("first-message").trials, 6);
+    assert_eq!(of("scaling").window, Extent::Messages(10));
+    let named = rwth(&[("scale", "full")], "one");
+    assert_eq!(named.experiments, full.experiments);
+}
+
+#[test]
+fn rwth_runs_where_only_some_of_its_stacks_can() {
+    // Shared libraries that were not built: the others run, and the reason is said.
+    let plan = planned("rwth", &[]);
+    assert!(plan.experiments.iter().any(|e| e.stack == "zenoh-udp"));
+    assert!(plan.experiments.iter().all(|e| e.stack != "vsomeip"));
+    let reason =
+        |r: &dyno_model::plan::Refusal| r.stack == "vsomeip" && r.reason.contains("not built");
+    assert!(plan.refused.iter().any(reason));
 }

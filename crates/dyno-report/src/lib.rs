@@ -125,7 +125,7 @@ pub fn render(summary: &Summary, format: Format, options: &RenderOptions) -> Str
     match (format, table) {
         (Format::Json, _) => json::render(summary),
         (Format::Csv, _) => csv::render(summary),
-        (_, TableKind::Stacks) => stacks(|_| true),
+        (_, TableKind::Stacks | TableKind::Rwth) => stacks(|_| true),
         (_, TableKind::Iceperf) => {
             let mut text = iceperf::render(summary, options.width, format == Format::Markdown);
             if !summary.experiments.iter().all(iceperf::shows) {

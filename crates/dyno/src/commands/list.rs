@@ -57,11 +57,14 @@ fn listings(all: &[Listing]) -> Vec<Row> {
             details: (!l.description.is_empty())
                 .then(|| l.description.clone())
                 .into_iter()
+                .chain(l.presets.iter().map(|(group, names)| {
+                    format!("presets: --set {group}={}", names.join("|"))
+                }))
                 .chain(l.broken.iter().map(|b| format!("cannot be used: {b}")))
                 .collect(),
             json: json!({
                 "name": l.name, "title": l.title, "description": l.description,
-                "path": l.path, "broken": l.broken,
+                "path": l.path, "presets": l.presets, "broken": l.broken,
             }),
         })
         .collect()
