@@ -1,12 +1,15 @@
 //! One agent process: starting it, speaking with it, and knowing how it ended.
 
-use crate::child::{Tail, describe_exit, tie_to_runner};
+use crate::child::{Tail, describe_exit};
+use crate::hosts::AGENT_STATUS;
 use dyno_model::protocol::{Command, Report};
 use dyno_model::{AdapterDescription, Against, Plan};
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ExitStatus, Stdio};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 /// How to start an agent: a program and its arguments.
@@ -30,7 +33,8 @@ impl AgentCommand {
         }
     }
 
-    fn command(&self) -> std::process::Command {
+    /// The command that starts an agent on this machine.
+    pub(crate) fn command(&self) -> std::process::Command {
         let mut command = std::process::Command::new(&self.program);
         command.args(&self.arguments);
         command
@@ -103,22 +107,28 @@ pub(crate) struct Agent {
     stdin: Option<ChildStdin>,
     stderr: Tail,
     status: Option<ExitStatus>,
+    /// The process here is an ssh client: the agent's own end is what its host tells.
+    remote: bool,
+    told: Arc<AtomicI32>,
 }
 
+/// No end was told: no status has this value.
+const UNTOLD: i32 = -1;
+
 impl Agent {
-    /// Starts an agent whose reports arrive in `inbox` with the number `index`.
+    /// Starts an agent with its host's command, which is one of ssh where it is `remote`; its reports
+    /// arrive in `inbox` with the number `index`.
     pub(crate) fn start(
-        command: &AgentCommand,
+        mut command: std::process::Command,
+        remote: bool,
         index: usize,
         label: String,
         inbox: mpsc::Sender<(usize, Heard)>,
     ) -> std::io::Result<Self> {
-        let mut command = command.command();
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        tie_to_runner(&mut command);
         let mut child = command.spawn()?;
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -138,8 +148,15 @@ impl Agent {
             });
         }
         let mut tail = Tail::default();
+        let told = Arc::new(AtomicI32::new(UNTOLD));
         if let Some(stderr) = stderr {
-            tail.follow(stderr, |_| ());
+            let told = told.clone();
+            tail.follow(stderr, move |line| {
+                let code = line.strip_prefix(AGENT_STATUS).map(str::parse);
+                if let Some(Ok(code)) = code {
+                    told.store(code, Ordering::Relaxed);
+                }
+            });
         }
         Ok(Agent {
             label,
@@ -147,11 +164,17 @@ impl Agent {
             stdin,
             stderr: tail,
             status: None,
+            remote,
+            told,
         })
     }
 
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    pub(crate) fn is_remote(&self) -> bool {
+        self.remote
     }
 
     /// Sends a command; an agent that has ended is noticed by its silence.
@@ -170,8 +193,30 @@ impl Agent {
         if self.status.is_none() {
             // An error here means that there is no such child, which cannot be before we reap it.
             self.status = self.child.try_wait().ok().flatten();
+            if self.remote && self.status.is_some() {
+                self.stderr.complete();
+                self.status = self.told().or(self.status);
+            }
         }
         self.status
+    }
+
+    /// How an agent on another host ended, as its host told: a shell adds 128 to the number of a signal.
+    fn told(&self) -> Option<ExitStatus> {
+        match self.told.load(Ordering::Relaxed) {
+            UNTOLD => None,
+            code @ 129..=192 => Some(ExitStatus::from_raw(code - 128)),
+            code => Some(ExitStatus::from_raw(code << 8)),
+        }
+    }
+
+    /// `ended with signal 9 (SIGKILL, …)`, or that its host cannot be heard any more.
+    pub(crate) fn describe_end(&self, status: ExitStatus) -> String {
+        let end = describe_exit(status);
+        match self.remote && self.told().is_none() {
+            true => format!("lost its connection: ssh ended with {end}"),
+            false => format!("ended with {end}"),
+        }
     }
 
     /// Waits for its end until `deadline`.
@@ -198,10 +243,12 @@ impl Agent {
 
     /// The last lines of its standard error. Complete once it has ended.
     pub(crate) fn stderr(&mut self) -> Vec<String> {
-        match self.status() {
+        let mut lines = match self.status() {
             Some(_) => self.stderr.complete(),
             None => self.stderr.lines(),
-        }
+        };
+        lines.retain(|line| !line.starts_with(AGENT_STATUS));
+        lines
     }
 }
 

@@ -4,7 +4,8 @@
 //! Every daemon has a process group of its own, runs in the trial's scratch directory and dies with
 //! the runner. What it does not remove when it is killed is claimed, like what adapters create.
 
-use crate::child::{Tail, describe_exit, tie_to_runner};
+use crate::child::{Tail, describe_exit};
+use crate::hosts::Host;
 use crate::session::Session;
 use dyno_measure::{Clock, Usage};
 use dyno_model::daemon::{self, Ready, StopSignal};
@@ -33,7 +34,8 @@ pub fn is_installed(program: &str) -> bool {
     find(program).is_some()
 }
 
-fn find(program: &str) -> Option<PathBuf> {
+/// The program's file, as a shell would find it.
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let executable = |path: &PathBuf| {
         path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
     };
@@ -57,8 +59,14 @@ pub(crate) struct Trouble {
 /// What placeholders stand for in one trial.
 pub(crate) struct Values<'a> {
     pub(crate) experiment: &'a Experiment,
+    /// Where it runs.
+    pub(crate) host: &'a Host,
+    /// The host's name, where that must be said.
+    pub(crate) host_name: Option<&'a str>,
     /// The IP address of the host.
     pub(crate) address: &'a str,
+    /// The trial's directory on the host.
+    pub(crate) scratch: &'a Path,
 }
 
 /// A running daemon. Dropping it ends the process.
@@ -84,7 +92,11 @@ impl Daemon {
         within: Duration,
         interrupt: &AtomicBool,
     ) -> Result<Daemon, Trouble> {
-        let label = format!("daemon {}", spec.name);
+        let label = match values.host_name {
+            Some(host) => format!("daemon {} on {host}", spec.name),
+            None => format!("daemon {}", spec.name),
+        };
+        let scratch = values.scratch;
         let error = |message: String| Trouble {
             kind: FailureKind::Error,
             message: format!("{label}: {message}"),
@@ -95,8 +107,8 @@ impl Daemon {
             daemon::fill(text, &mut value).map_err(|e| error(e.to_string()))
         };
         for (path, text) in &spec.files {
-            let (path, text) = (session.scratch.join(fill(path)?), fill(text)?);
-            let parent = path.parent().unwrap_or(&session.scratch);
+            let (path, text) = (scratch.join(fill(path)?), fill(text)?);
+            let parent = path.parent().unwrap_or(scratch);
             std::fs::create_dir_all(parent)
                 .and_then(|()| std::fs::write(&path, text))
                 .map_err(|e| error(format!("cannot write {}: {e}", path.display())))?;
@@ -114,11 +126,11 @@ impl Daemon {
         }
         command
             .args(arguments)
-            .current_dir(&session.scratch)
+            .current_dir(scratch)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        tie_to_runner(&mut command);
+        values.host.admit(&mut command);
         let turn = match spec.exclusive {
             true => Some(
                 take_turn(program, interrupt).map_err(|(kind, message)| Trouble {
@@ -130,7 +142,7 @@ impl Daemon {
         };
         let mut claims = Vec::new();
         for path in &spec.leaves {
-            let path = session.scratch.join(fill(path)?);
+            let path = scratch.join(fill(path)?);
             // What is there already is another one's.
             if !path.exists() {
                 let claim = session
@@ -161,7 +173,7 @@ impl Daemon {
             return Err(daemon.trouble(FailureKind::Error, message));
         }
         let said = daemon.listen_for(&ready);
-        daemon.wait_until_ready(&ready, &said, &session.scratch, within, interrupt)?;
+        daemon.wait_until_ready(&ready, &said, values, within, interrupt)?;
         Ok(daemon)
     }
 
@@ -197,7 +209,7 @@ impl Daemon {
         &mut self,
         ready: &Ready,
         said: &AtomicBool,
-        scratch: &Path,
+        values: &Values<'_>,
         within: Duration,
         interrupt: &AtomicBool,
     ) -> Result<(), Trouble> {
@@ -205,8 +217,8 @@ impl Daemon {
         loop {
             let is_ready = match ready {
                 Ready::Output(_) => said.load(Ordering::Relaxed),
-                Ready::File(path) => scratch.join(path).exists(),
-                Ready::Connect(to) => accepts(to),
+                Ready::File(path) => values.scratch.join(path).exists(),
+                Ready::Connect(to) => values.host.within(|| accepts(to)).unwrap_or(false),
             };
             // Asked after it was seen ready: what answered may be another one's.
             if let Some(status) = self.status() {
@@ -369,7 +381,7 @@ fn value(
 ) -> Option<String> {
     let experiment = values.experiment;
     Some(match name {
-        "scratch" => session.scratch.to_string_lossy().into_owned(),
+        "scratch" => values.scratch.to_string_lossy().into_owned(),
         "session" => session.name.clone(),
         "address" => values.address.to_owned(),
         "group" => group_name(),

@@ -8,15 +8,20 @@ mod agent;
 mod aggregate;
 mod child;
 mod daemon;
+mod hosts;
+mod keeper;
 mod noise;
 mod order;
 mod schedule;
 mod session;
+mod startup;
 mod trial;
 mod wiring;
 
 pub use agent::{AgentCommand, DescribeError, describe_adapters};
 pub use daemon::is_installed;
+pub use hosts::{HostsError, SshError, check_hosts};
+pub use keeper::keep;
 pub use order::order;
 pub use session::{SessionError, Swept, sweep};
 
@@ -51,6 +56,9 @@ pub enum RunError<E> {
     /// The place for the trials' scratch directories cannot be used.
     #[error(transparent)]
     Session(#[from] SessionError),
+    /// A host of the testbed cannot be used.
+    #[error(transparent)]
+    Hosts(#[from] HostsError),
     /// A trial could not be stored.
     #[error(transparent)]
     Store(E),
@@ -75,7 +83,7 @@ pub enum Ending {
 ///
 /// # Errors
 ///
-/// When the scratch place cannot be used, or when `store` fails.
+/// When the scratch place or a host of the testbed cannot be used, or when `store` fails.
 pub fn run<E>(
     plan: &Plan,
     options: &RunOptions,
@@ -96,6 +104,15 @@ pub fn run<E>(
     let began = Instant::now();
     let mut position = 0u32;
     let mut place = session::Place::create()?;
+    let adapters = plan.stacks.values().map(|s| &*s.adapter).collect();
+    let runner = place.path().to_owned();
+    let agents = vec![&options.agent, &base_agent];
+    let mut supplies = hosts::Supplies::new(agents, adapters, &runner, &options.interrupt);
+    let mut tell = |remark: String| on_event(&RunEvent::Warning(remark));
+    let mut hosts = match hosts::Hosts::open(&plan.testbed, &mut supplies, &mut tell) {
+        Err(HostsError::Ssh(SshError::Interrupted)) => return Ok(Ending::Interrupted),
+        opened => opened?,
+    };
     let clock = Clock::new(options.clock);
     let mut ending = Ending::Complete;
     while let Some(id) = schedule.next(began.elapsed()) {
@@ -117,6 +134,14 @@ pub fn run<E>(
         }
         let label = format!("{} on {}", experiment.name, experiment.stack);
         on_event(&RunEvent::TrialStarted { id, label });
+        let mut tell = |remark: String| on_event(&RunEvent::Warning(remark));
+        match hosts.mend(&plan.testbed, &mut supplies, &mut tell) {
+            Err(HostsError::Ssh(SshError::Interrupted)) => {
+                ending = Ending::Interrupted;
+                break;
+            }
+            mended => mended?,
+        }
         let mut session = place.session(position as usize)?;
         let agent = match plan.is_base(experiment.id) {
             true => &base_agent,
@@ -132,8 +157,10 @@ pub fn run<E>(
             clock,
             options,
             agent,
+            hosts: &hosts,
             session: &mut session,
         });
+        hosts.clear_session(&session.name);
         drop(session);
         if let Outcome::Failed {
             kind: FailureKind::Interrupted,

@@ -82,11 +82,12 @@ fn clear_session(scratch: &Path, swept: &mut Swept) {
             swept.killed.push(agent.pid);
         }
     }
-    for claim in fs::read_dir(scratch.join(CLAIMS))
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
+    // Several hosts of this machine have a directory each, within that of the session.
+    let below = fs::read_dir(scratch).into_iter().flatten().flatten();
+    let mut places = vec![scratch.to_path_buf()];
+    places.extend(below.map(|entry| entry.path()).filter(|path| path.is_dir()));
+    let claims = places.iter().flat_map(|p| fs::read_dir(p.join(CLAIMS)));
+    for claim in claims.flatten().flatten() {
         let text = fs::read_to_string(claim.path()).unwrap_or_default();
         let removed = match text.trim_end().split_once(' ') {
             Some(("mqueue", name)) => unlink_mqueue(name).then(|| format!("message queue {name}")),
@@ -213,15 +214,31 @@ impl Place {
         Ok(Place { path, owner, port })
     }
 
-    /// A fresh scratch directory for the trial at that position of the run.
-    pub(crate) fn session(&mut self, position: usize) -> Result<Session<'_>, SessionError> {
-        let name = format!("dyno-{}-{position}", self.owner);
-        let scratch = self.path.join(&name);
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A fresh scratch directory for a session that another runner names.
+    pub(crate) fn open(&self, name: &str) -> Result<PathBuf, SessionError> {
+        let scratch = self.path.join(name);
         fs::create_dir(&scratch).map_err(|source| SessionError {
             action: "create",
             path: scratch.clone(),
             source,
         })?;
+        Ok(scratch)
+    }
+
+    /// Ends the processes of that session and removes what they left.
+    pub(crate) fn clear(&self, name: &str) {
+        clear_session(&self.path.join(name), &mut Swept::default());
+    }
+
+    /// A fresh scratch directory for the trial at that position of the run.
+    pub(crate) fn session(&mut self, position: usize) -> Result<Session<'_>, SessionError> {
+        let name = format!("dyno-{}-{position}", self.owner);
+        let scratch = self.open(&name)?;
         Ok(Session {
             name,
             scratch,
@@ -277,8 +294,9 @@ impl Session<'_> {
         Ok(note)
     }
 
-    /// The next port on which nobody listens, for UDP and TCP.
-    pub(crate) fn free_port(&mut self) -> Option<u16> {
+    /// The next port; with `check` one on which nobody of this machine's own network listens, for UDP
+    /// and TCP. A host with a network of its own has nothing in it but the trial.
+    pub(crate) fn free_port(&mut self, check: bool) -> Option<u16> {
         for _ in FIRST_PORT..=LAST_PORT {
             let port = self.place.port;
             self.place.port = if port >= LAST_PORT {
@@ -287,8 +305,9 @@ impl Session<'_> {
                 port + 1
             };
             let address = (std::net::Ipv4Addr::UNSPECIFIED, port);
-            if std::net::UdpSocket::bind(address).is_ok()
-                && std::net::TcpListener::bind(address).is_ok()
+            if !check
+                || std::net::UdpSocket::bind(address).is_ok()
+                    && std::net::TcpListener::bind(address).is_ok()
             {
                 return Some(port);
             }

@@ -3,8 +3,8 @@
 use crate::RunOptions;
 use crate::agent::{Agent, AgentCommand, Heard};
 use crate::aggregate;
-use crate::child::describe_exit;
 use crate::daemon::{Baseline, Daemon, Reading, Trouble, Values};
+use crate::hosts::{Host, Hosts};
 use crate::noise;
 use crate::session::Session;
 use crate::wiring::{Wiring, wire};
@@ -13,6 +13,8 @@ use dyno_model::plan::Extent;
 use dyno_model::protocol::{self, AgentResult, Assignment, Command, Participant, Report};
 use dyno_model::record::{FailureKind, Outcome};
 use dyno_model::{Experiment, Nanos, Placement, Plan, TrialId, TrialRecord, Workload};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -27,11 +29,15 @@ pub(crate) struct Context<'a, 'p> {
     pub(crate) clock: Clock,
     pub(crate) options: &'a RunOptions,
     pub(crate) agent: &'a AgentCommand,
+    pub(crate) hosts: &'a Hosts,
     pub(crate) session: &'a mut Session<'p>,
 }
 
 /// Between the command and the instant of go or start: enough for it to reach every agent.
 const LEAD: Nanos = Nanos::from_millis(3);
+
+/// The same where agents are on other machines.
+const REMOTE_LEAD: Nanos = Nanos::from_millis(100);
 
 /// How long the interrupt may stay unnoticed.
 const LOOK: Duration = Duration::from_millis(50);
@@ -90,6 +96,18 @@ struct Failed {
     stderr: Vec<String>,
 }
 
+/// A host of the trial.
+struct Place<'a> {
+    /// In the testbed.
+    index: usize,
+    host: &'a Host,
+    /// Its name, where the trial has several hosts.
+    named: Option<&'a str>,
+    address: &'a str,
+    /// The trial's directory there.
+    scratch: PathBuf,
+}
+
 struct Trial<'a, 'p> {
     context: Context<'a, 'p>,
     // Dropped in this order: agents end before the daemons that they use.
@@ -99,17 +117,20 @@ struct Trial<'a, 'p> {
     step: &'static str,
 }
 
-impl Trial<'_, '_> {
+impl<'a> Trial<'a, '_> {
     fn lead(
         &mut self,
         inbox: mpsc::Sender<(usize, Heard)>,
         record: &mut TrialRecord,
     ) -> Result<Vec<AgentResult>, Failed> {
-        let groups = self.assignments()?;
-        self.start_daemons()?;
-        for (index, assignment) in groups.iter().enumerate() {
-            let label = label(assignment);
-            let agent = Agent::start(self.context.agent, index, label, inbox.clone())
+        let places = self.places()?;
+        let groups = self.assignments(&places)?;
+        self.start_daemons(&places)?;
+        for (index, (place, assignment)) in groups.iter().enumerate() {
+            let label = label(assignment, place.named);
+            let command = place.host.command(self.context.agent);
+            let remote = !place.host.is_local_machine();
+            let agent = Agent::start(command, remote, index, label, inbox.clone())
                 .and_then(|agent| {
                     self.context.session.note_process(agent.pid())?;
                     Ok(agent)
@@ -134,7 +155,7 @@ impl Trial<'_, '_> {
                 format!("the agent speaks protocol {other}, this runner {ours}; use one build"),
             ));
         }
-        for (agent, assignment) in self.agents.iter_mut().zip(groups) {
+        for (agent, (_, assignment)) in self.agents.iter_mut().zip(groups) {
             agent.send(&Command::Prepare(Box::new(assignment)));
         }
         for applied in self.each("prepare", deadline, |report| match report {
@@ -143,8 +164,9 @@ impl Trial<'_, '_> {
         })? {
             record.warnings.extend(applied.warnings);
         }
+        let before = self.before_go();
         self.tell(&Command::Go {
-            at: self.context.clock.now().saturating_add(LEAD),
+            at: self.context.clock.now().saturating_add(self.notice()),
         });
         self.each("match", deadline, |r| {
             matches!(r, Report::Matched).then_some(())
@@ -153,7 +175,15 @@ impl Trial<'_, '_> {
         self.each("link", deadline, |r| {
             matches!(r, Report::Linked).then_some(())
         })?;
-        let (load, daemons) = self.warm_up(record, deadline)?;
+        let (load, daemons) = match before {
+            Some(before) => {
+                // Nothing follows the first messages: agents only have to tell of them.
+                let at = self.context.clock.now();
+                self.tell(&Command::Start { at });
+                before
+            }
+            None => self.warm_up(record, deadline)?,
+        };
         let active = self.active_agents();
         let window = deadline + nominal(self.context.experiment);
         let sent = self.some("window", window, &active, |report| match report {
@@ -180,11 +210,8 @@ impl Trial<'_, '_> {
             match agent.status_by(end) {
                 Some(status) if status.success() => {}
                 Some(status) => {
-                    let message = format!(
-                        "{} ended with {} after its result",
-                        agent.label,
-                        describe_exit(status)
-                    );
+                    let end = agent.describe_end(status);
+                    let message = format!("{} {end} after its result", agent.label);
                     let stderr = agent.stderr();
                     return Err(Failed {
                         kind: FailureKind::Crash,
@@ -205,35 +232,73 @@ impl Trial<'_, '_> {
                 }
             }
         }
-        self.check_daemons()?;
+        self.check_surroundings()?;
         Ok(results)
     }
 
-    /// Starts the stack's daemons, each when the one before it is ready.
-    fn start_daemons(&mut self) -> Result<(), Failed> {
+    /// Every host with a participant, made ready for the trial.
+    fn places(&self) -> Result<Vec<Place<'a>>, Failed> {
+        let (plan, experiment) = (self.context.plan, self.context.experiment);
+        let (placement, topology) = (experiment.placement, experiment.topology);
+        let used: BTreeSet<usize> = (0..topology.senders + topology.receivers)
+            .map(|participant| plan.testbed.host_of(placement, topology, participant))
+            .collect();
+        let several = used.len() > 1;
+        let mut places = Vec::new();
+        for index in used {
+            let (Some(host), Some(spec)) =
+                (self.context.hosts.get(index), plan.testbed.hosts.get(index))
+            else {
+                let message = format!("the testbed has no host {}", index + 1);
+                return Err(self.failed(FailureKind::Error, message));
+            };
+            let scratch = host
+                .prepare_session(self.context.session)
+                .map_err(|e| self.failed(FailureKind::Error, e.to_string()))?;
+            places.push(Place {
+                index,
+                host,
+                named: several.then_some(spec.name.as_str()),
+                address: &spec.address,
+                scratch,
+            });
+        }
+        Ok(places)
+    }
+
+    /// Starts the stack's daemons on every host, each when the one before it is ready.
+    fn start_daemons(&mut self, places: &[Place<'_>]) -> Result<(), Failed> {
         self.step = "daemon";
         let (plan, experiment) = (self.context.plan, self.context.experiment);
         let specs = plan.stacks.get(&experiment.stack);
-        let values = Values {
-            experiment,
-            address: plan.testbed.hosts.first().map_or("", |h| &h.address),
-        };
-        for spec in specs.into_iter().flat_map(|stack| &stack.daemons) {
-            let started = Daemon::start(
-                spec,
-                &values,
-                self.context.session,
-                Duration::from(experiment.deadline),
-                &self.context.options.interrupt,
-            );
-            self.daemons.push(started.map_err(|t| self.troubled(t))?);
+        for place in places {
+            let values = Values {
+                experiment,
+                host: place.host,
+                host_name: place.named,
+                address: place.address,
+                scratch: &place.scratch,
+            };
+            for spec in specs.into_iter().flat_map(|stack| &stack.daemons) {
+                let started = Daemon::start(
+                    spec,
+                    &values,
+                    self.context.session,
+                    Duration::from(experiment.deadline),
+                    &self.context.options.interrupt,
+                );
+                self.daemons.push(started.map_err(|t| self.troubled(t))?);
+            }
         }
         self.step = "start";
         Ok(())
     }
 
-    /// Fails when a daemon has ended, which explains whatever else went wrong.
-    fn check_daemons(&mut self) -> Result<(), Failed> {
+    /// Fails when a daemon has ended or a host was cut off, which explains whatever else went wrong.
+    fn check_surroundings(&mut self) -> Result<(), Failed> {
+        if let Some(message) = self.context.hosts.trouble() {
+            return Err(self.failed(FailureKind::Error, message));
+        }
         match self.daemons.iter_mut().find_map(Daemon::ended) {
             Some(trouble) => Err(self.troubled(trouble)),
             None => Ok(()),
@@ -253,6 +318,15 @@ impl Trial<'_, '_> {
         self.daemons.iter().map(Daemon::pid).collect()
     }
 
+    /// Where the start itself is measured: what the machine and the daemons did before it.
+    fn before_go(&self) -> Option<(LoadReading, Baseline)> {
+        let workload = self.context.experiment.workload;
+        matches!(workload, Workload::FirstMessage { .. }).then(|| {
+            let reading = Reading::now(self.context.clock, &self.daemon_pids());
+            (self.read_load(), Baseline::Taken(reading))
+        })
+    }
+
     /// From the start to the command that begins the window; what the machine did is counted from
     /// the returned reading on, and what its daemons used from the baseline on.
     fn warm_up(
@@ -264,7 +338,7 @@ impl Trial<'_, '_> {
         let (clock, pids) = (self.context.clock, self.daemon_pids());
         let Some(longest) = experiment.settle else {
             let load = self.read_load();
-            let at = self.context.clock.now().saturating_add(LEAD);
+            let at = self.context.clock.now().saturating_add(self.notice());
             self.tell(&Command::Start { at });
             if let Extent::Duration(warmup) = experiment.warmup {
                 record.warmup = warmup;
@@ -273,7 +347,7 @@ impl Trial<'_, '_> {
             let window = at.saturating_add(record.warmup);
             return Ok((load, Baseline::at(clock, window, pids)));
         };
-        let start = self.context.clock.now().saturating_add(LEAD);
+        let start = self.context.clock.now().saturating_add(self.notice());
         self.tell(&Command::Start { at: start });
         let within = deadline + Duration::from(longest);
         let steady = self.each("warm-up", within, |report| match report {
@@ -283,7 +357,7 @@ impl Trial<'_, '_> {
         record.unsteady = !steady.into_iter().all(|s| s);
         let daemons = Baseline::Taken(Reading::now(clock, &pids));
         let load = self.read_load();
-        let at = self.context.clock.now().saturating_add(LEAD);
+        let at = self.context.clock.now().saturating_add(self.notice());
         self.tell(&Command::Window { at });
         record.warmup = at.saturating_sub(start);
         Ok((load, daemons))
@@ -295,18 +369,22 @@ impl Trial<'_, '_> {
         dyno_measure::read_load(&noise::used_cpus(self.context.experiment), &own)
     }
 
-    /// One assignment for each agent to start.
-    fn assignments(&mut self) -> Result<Vec<Assignment>, Failed> {
+    /// One assignment for each agent to start, and where.
+    fn assignments<'h>(
+        &mut self,
+        places: &'h [Place<'h>],
+    ) -> Result<Vec<(&'h Place<'h>, Assignment)>, Failed> {
         let (plan, experiment) = (self.context.plan, self.context.experiment);
         let Some(stack) = plan.stacks.get(&experiment.stack) else {
             let message = format!("the plan has no stack {:?}", experiment.stack);
             return Err(self.failed(FailureKind::Error, message));
         };
-        let session = &mut *self.context.session;
+        let (session, hosts) = (&mut *self.context.session, self.context.hosts);
         let name = session.name.clone();
-        let mut free_port = || session.free_port();
-        let hosts = &plan.testbed.hosts;
-        let wiring = wire(experiment, &name, hosts, stack.loopback, &mut free_port);
+        let is_here = |host| matches!(hosts.get(host), Some(Host::Local));
+        let mut free_port = |host| session.free_port(is_here(host));
+        let testbed = &plan.testbed;
+        let wiring = wire(experiment, &name, testbed, stack.loopback, &mut free_port);
         let Some(Wiring {
             participants,
             channels,
@@ -323,19 +401,29 @@ impl Trial<'_, '_> {
                 participants.into_iter().map(|p| vec![p]).collect()
             }
         };
+        let place_of = |participants: &[Participant]| {
+            let first = participants.first().map_or(0, |p| p.index);
+            let host = testbed.host_of(experiment.placement, experiment.topology, first);
+            places.iter().find(|place| place.index == host)
+        };
         Ok(groups
             .into_iter()
-            .map(|participants| Assignment {
-                trial: self.context.id,
-                session: self.context.session.name.clone(),
-                scratch: self.context.session.scratch.clone(),
-                clock: self.context.options.clock,
-                adapter: stack.adapter.clone(),
-                options: stack.options.clone(),
-                experiment: experiment.clone(),
-                seed: self.context.seed,
-                participants,
-                channels: channels.clone(),
+            // Every participant's host has a place.
+            .filter_map(|participants| Some((place_of(&participants)?, participants)))
+            .map(|(place, participants)| {
+                let assignment = Assignment {
+                    trial: self.context.id,
+                    session: name.clone(),
+                    scratch: place.scratch.clone(),
+                    clock: self.context.options.clock,
+                    adapter: stack.adapter.clone(),
+                    options: stack.options.clone(),
+                    experiment: experiment.clone(),
+                    seed: self.context.seed,
+                    participants,
+                    channels: channels.clone(),
+                };
+                (place, assignment)
             })
             .collect())
     }
@@ -344,6 +432,13 @@ impl Trial<'_, '_> {
         // Agents stand in the order of participants, senders first; one agent may play all.
         let senders = usize::from(self.context.experiment.topology.senders);
         (0..self.agents.len()).map(|i| i < senders).collect()
+    }
+
+    fn notice(&self) -> Nanos {
+        match self.agents.iter().any(Agent::is_remote) {
+            true => REMOTE_LEAD,
+            false => LEAD,
+        }
     }
 
     fn tell(&mut self, command: &Command) {
@@ -377,7 +472,7 @@ impl Trial<'_, '_> {
             if self.context.options.interrupt.load(Ordering::Relaxed) {
                 return Err(self.failed(FailureKind::Interrupted, "interrupted".to_owned()));
             }
-            self.check_daemons()?;
+            self.check_surroundings()?;
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 let missing: Vec<usize> = (0..of.len())
@@ -483,7 +578,7 @@ impl Trial<'_, '_> {
         let mut failures: Vec<(bool, String, String)> = said.into_iter().collect();
         let mut crashed = None;
         while crashed.is_none() && Instant::now() < deadline {
-            if let Err(failed) = self.check_daemons() {
+            if let Err(failed) = self.check_surroundings() {
                 return failed;
             }
             while let Ok((_, heard)) = self.inbox.try_recv() {
@@ -504,7 +599,7 @@ impl Trial<'_, '_> {
             && let Some(status) = self.agents[index].status()
         {
             let agent = &mut self.agents[index];
-            let message = format!("{} ended with {}", agent.label, describe_exit(status));
+            let message = format!("{} {}", agent.label, agent.describe_end(status));
             let stderr = agent.stderr();
             return Failed {
                 kind: FailureKind::Crash,
@@ -565,15 +660,16 @@ fn nominal(experiment: &Experiment) -> Duration {
     of(experiment.warmup).max(longest) + of(experiment.window)
 }
 
-/// `agent (source 0) with adapter uds`.
-fn label(assignment: &Assignment) -> String {
+/// `agent (source 0) with adapter uds`, or `agent (source 0) on h1 with adapter tcp`.
+fn label(assignment: &Assignment, host: Option<&str>) -> String {
     let roles: Vec<_> = assignment
         .participants
         .iter()
         .map(|p| format!("{} {}", p.role.as_str(), p.index))
         .collect();
+    let on = host.map(|host| format!(" on {host}")).unwrap_or_default();
     format!(
-        "agent ({}) with adapter {}",
+        "agent ({}){on} with adapter {}",
         roles.join(", "),
         assignment.adapter
     )

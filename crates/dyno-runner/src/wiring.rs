@@ -1,8 +1,8 @@
 //! Who plays what, and which channels join them: an experiment's topology spelled out.
 
-use dyno_model::plan::Host;
+use dyno_model::Testbed;
 use dyno_model::protocol::{Carries, ChannelSpec, Endpoint, Participant, Role};
-use dyno_model::{Experiment, Placement, Topology, Workload};
+use dyno_model::{Experiment, Topology, Workload};
 
 /// Participants and channels of a trial.
 pub(crate) struct Wiring {
@@ -11,13 +11,13 @@ pub(crate) struct Wiring {
 }
 
 /// Spells out the topology. `loopback`: the adapter plays both sides itself. `free_port` gives each
-/// endpoint a port; `None` when there is none left.
+/// endpoint a port of the host with that index; `None` when there is none left.
 pub(crate) fn wire(
     experiment: &Experiment,
     session: &str,
-    hosts: &[Host],
+    testbed: &Testbed,
     loopback: bool,
-    free_port: &mut dyn FnMut() -> Option<u16>,
+    free_port: &mut dyn FnMut(usize) -> Option<u16>,
 ) -> Option<Wiring> {
     let Topology { senders, receivers } = experiment.topology;
     let (active, passive) = match (loopback, experiment.workload) {
@@ -35,17 +35,10 @@ pub(crate) fn wire(
         participants.extend(passive.map(|role| participant(experiment, index, role)));
     }
 
-    // On several hosts the senders are on the first and the receivers spread over the others.
-    let address = |index: u16| {
-        let host = match (experiment.placement, index.checked_sub(senders)) {
-            (Placement::Host, Some(receiver)) if hosts.len() > 1 => {
-                1 + usize::from(receiver) % (hosts.len() - 1)
-            }
-            _ => 0,
-        };
-        hosts
-            .get(host)
-            .map_or_else(|| "127.0.0.1".to_owned(), |h| h.address.clone())
+    let host = |index| testbed.host_of(experiment.placement, experiment.topology, index);
+    let address = |index| {
+        let host = testbed.hosts.get(host(index));
+        host.map_or_else(|| "127.0.0.1".to_owned(), |h| h.address.clone())
     };
     let mut channels = Vec::new();
     let mut connect = |writer: u16, readers: &mut dyn Iterator<Item = u16>| {
@@ -55,7 +48,7 @@ pub(crate) fn wire(
                 Some(Endpoint {
                     participant,
                     address: address(participant),
-                    port: free_port()?,
+                    port: free_port(host(participant))?,
                 })
             })
             .collect::<Option<Vec<_>>>()?;

@@ -1,0 +1,251 @@
+//! The hosts of a run: made ready once, before the first trial, and gone when the run is over.
+//!
+//! A [`Host`] says how a process is started on it and where a trial may put its files there. All of
+//! the trial's code is the same for every kind. Dropping [`Hosts`] removes what they are made of; a
+//! runner that is killed leaves nothing either, since the kernel removes it with the runner.
+
+mod namespace;
+mod network;
+mod ssh;
+mod watch;
+
+use crate::agent::AgentCommand;
+use crate::child::tie_to_runner;
+use crate::session::Session;
+use dyno_model::Testbed;
+use dyno_model::plan::Reach;
+use namespace::Namespace;
+use network::Network;
+use ssh::Ssh;
+pub use ssh::SshError;
+pub(crate) use ssh::{AGENT_STATUS, Supplies};
+use std::io;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Why the hosts of a testbed cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum HostsError {
+    /// The runner may not make network namespaces.
+    #[error(
+        "the testbed `{testbed}` needs network namespaces, which cannot be made here: {source}; run \
+         dyno as root, or within `unshare --user --map-root-user`"
+    )]
+    Rights {
+        /// The testbed.
+        testbed: String,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// A program that sets up namespaces is missing.
+    #[error(
+        "the testbed `{testbed}` needs the program `{program}`, which is not installed; run `apt-get \
+         install iproute2`"
+    )]
+    Tool {
+        /// The testbed.
+        testbed: String,
+        /// The program.
+        program: &'static str,
+    },
+    /// A step of the setup failed.
+    #[error("cannot {step}: {reason}")]
+    Setup {
+        /// What was to be done.
+        step: String,
+        /// Why it failed.
+        reason: String,
+    },
+    /// A host cannot be used through ssh.
+    #[error(transparent)]
+    Ssh(#[from] SshError),
+    /// A host that was reached does not do its part.
+    #[error("host {host}: {reason}")]
+    Host {
+        /// Its name in the testbed.
+        host: String,
+        /// What happened, and what to do.
+        reason: String,
+    },
+}
+
+impl HostsError {
+    fn setup(step: impl Into<String>, reason: impl ToString) -> Self {
+        HostsError::Setup {
+            step: step.into(),
+            reason: reason.to_string(),
+        }
+    }
+}
+
+/// Whether the hosts of `testbed` can be made ready, as far as that can be said at once: the rights
+/// and the programs that they need. For before a run directory is made.
+///
+/// # Errors
+///
+/// What is missing, and what to do.
+pub fn check_hosts(testbed: &Testbed) -> Result<(), HostsError> {
+    match is_of_namespaces(testbed) {
+        true => network::check(testbed),
+        false => Ok(()),
+    }
+}
+
+fn is_of_namespaces(testbed: &Testbed) -> bool {
+    testbed.hosts.iter().any(|h| h.reach == Reach::Namespace)
+}
+
+/// One host of the testbed.
+pub(crate) enum Host {
+    /// The runner's machine as it is.
+    Local,
+    /// A network namespace of the runner's machine.
+    Namespace(Namespace),
+    /// Another machine.
+    Ssh(Ssh),
+}
+
+impl Host {
+    /// The command that starts an agent there. Standard input, output and error are left to the
+    /// caller; the process that it spawns dies with the runner.
+    pub(crate) fn command(&self, agent: &AgentCommand) -> Command {
+        match self {
+            Host::Local | Host::Namespace(_) => {
+                let mut command = agent.command();
+                self.admit(&mut command);
+                command
+            }
+            Host::Ssh(ssh) => ssh.command(agent),
+        }
+    }
+
+    /// Has a command of this machine run on the host, which [`is_local_machine`]; its process dies
+    /// with the runner.
+    ///
+    /// [`is_local_machine`]: Host::is_local_machine
+    pub(crate) fn admit(&self, command: &mut Command) {
+        tie_to_runner(command);
+        match self {
+            Host::Namespace(namespace) => namespace.enter(command),
+            Host::Local | Host::Ssh(_) => {}
+        }
+    }
+
+    /// Does something in its network, where that is this machine's.
+    pub(crate) fn within<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+        match self {
+            Host::Namespace(namespace) => namespace.within(work),
+            Host::Local | Host::Ssh(_) => Ok(work()),
+        }
+    }
+
+    /// The directory of the session on that host, which exists when this returns. Hosts of one machine
+    /// have one each, within that of the session: they share nothing that two machines would not.
+    pub(crate) fn prepare_session(&self, session: &Session<'_>) -> Result<PathBuf, HostsError> {
+        match self {
+            Host::Local => Ok(session.scratch.clone()),
+            Host::Namespace(namespace) => {
+                let scratch = session.scratch.join(&namespace.name);
+                std::fs::create_dir_all(&scratch)
+                    .map_err(|e| HostsError::setup(format!("create {}", scratch.display()), e))?;
+                Ok(scratch)
+            }
+            Host::Ssh(ssh) => {
+                ssh.prepare_session(&session.name)
+                    .map_err(|reason| HostsError::Host {
+                        host: ssh.name.clone(),
+                        reason,
+                    })
+            }
+        }
+    }
+
+    /// Removes what the session left on the host. What lies on this machine is removed with the
+    /// session itself.
+    pub(crate) fn clear_session(&self, name: &str) {
+        match self {
+            Host::Local | Host::Namespace(_) => {}
+            Host::Ssh(ssh) => ssh.clear_session(name),
+        }
+    }
+
+    /// Whether its processes, files and memory are those of the runner's machine.
+    pub(crate) fn is_local_machine(&self) -> bool {
+        !matches!(self, Host::Ssh(_))
+    }
+
+    /// What has cut the host off since it was made ready, or since [`Hosts::mend`].
+    fn trouble(&self) -> Option<String> {
+        match self {
+            Host::Local => None,
+            Host::Namespace(namespace) => namespace.trouble(),
+            Host::Ssh(ssh) => ssh.trouble(),
+        }
+    }
+}
+
+/// All hosts of a testbed, in its order.
+pub(crate) struct Hosts {
+    hosts: Vec<Host>,
+    /// What joins the namespaces.
+    _network: Option<Network>,
+}
+
+impl Hosts {
+    /// Makes all hosts of the testbed ready with what they need of the run. `tell` hears remarks for
+    /// the user.
+    pub(crate) fn open(
+        testbed: &Testbed,
+        supplies: &mut Supplies<'_>,
+        tell: &mut dyn FnMut(String),
+    ) -> Result<Self, HostsError> {
+        if is_of_namespaces(testbed) {
+            let (namespaces, network) = network::make(testbed)?;
+            return Ok(Hosts {
+                hosts: namespaces.into_iter().map(Host::Namespace).collect(),
+                _network: Some(network),
+            });
+        }
+        let hosts = testbed.hosts.iter().map(|host| match &host.reach {
+            Reach::Local | Reach::Namespace => Ok(Host::Local),
+            Reach::Ssh { destination } => {
+                Ssh::open(host, destination, supplies, tell).map(Host::Ssh)
+            }
+        });
+        Ok(Hosts {
+            hosts: hosts.collect::<Result<_, _>>()?,
+            _network: None,
+        })
+    }
+
+    /// The host of that number.
+    pub(crate) fn get(&self, index: usize) -> Option<&Host> {
+        self.hosts.get(index)
+    }
+
+    /// What has cut one of them off since they were made ready, if anything has.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.hosts.iter().find_map(Host::trouble)
+    }
+
+    /// Makes the hosts ready anew where one was cut off: before a trial, so that it does not suffer
+    /// from what happened in the one before.
+    pub(crate) fn mend(
+        &mut self,
+        testbed: &Testbed,
+        supplies: &mut Supplies<'_>,
+        tell: &mut dyn FnMut(String),
+    ) -> Result<(), HostsError> {
+        if self.trouble().is_some() {
+            *self = Hosts::open(testbed, supplies, tell)?;
+        }
+        Ok(())
+    }
+
+    /// Removes what the session left on any host.
+    pub(crate) fn clear_session(&self, name: &str) {
+        for host in &self.hosts {
+            host.clear_session(name);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! A host that is a network namespace of this machine, without a name in its file system: it lives
+//! as long as somebody holds it, which is the runner and what the runner started in it.
+
+use crate::hosts::watch::Watch;
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
+use std::fs::File;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::Arc;
+
+/// A network namespace that is held open.
+#[derive(Debug, Clone)]
+pub(crate) struct NetworkNamespace(Arc<OwnedFd>);
+
+impl NetworkNamespace {
+    /// A new one, with nothing in it but a loopback device that is down. IPv6 is off where that can
+    /// be set: its neighbour discovery would be traffic that no experiment asked for.
+    pub(crate) fn new() -> io::Result<Self> {
+        on_a_thread(|| {
+            // SAFETY: file descriptors stay shared: only the network namespace of this thread, which
+            // ends with this closure, is another one.
+            unsafe { unshare_unsafe(UnshareFlags::NEWNET) }?;
+            for which in ["all", "default"] {
+                let path = format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6");
+                // A kernel without IPv6, or a container that forbids it: then it does no harm.
+                let _ = std::fs::write(path, "1");
+            }
+            let held = File::open("/proc/thread-self/ns/net")?;
+            Ok(NetworkNamespace(Arc::new(held.into())))
+        })
+    }
+
+    /// Has the process of `command` run within.
+    pub(crate) fn enter(&self, command: &mut Command) {
+        let held = self.0.clone();
+        // SAFETY: between fork and exec only an async-signal-safe system call is made, without
+        // allocation.
+        unsafe {
+            command.pre_exec(move || Ok(enter(&held)?));
+        }
+    }
+
+    /// Does something within, on a thread of its own.
+    pub(crate) fn within<T: Send>(
+        &self,
+        work: impl FnOnce() -> io::Result<T> + Send,
+    ) -> io::Result<T> {
+        on_a_thread(|| {
+            enter(&self.0)?;
+            work()
+        })
+    }
+
+    /// A path by which the process of `command` can name this namespace.
+    pub(crate) fn path_for(&self, command: &mut Command) -> String {
+        let held = self.0.clone();
+        let path = format!("/proc/self/fd/{}", held.as_raw_fd());
+        // SAFETY: as in `enter`.
+        unsafe {
+            command.pre_exec(move || {
+                // The descriptor was inherited through fork; now it stays open through exec.
+                Ok(rustix::io::fcntl_setfd(
+                    held.as_fd(),
+                    rustix::io::FdFlags::empty(),
+                )?)
+            });
+        }
+        path
+    }
+}
+
+fn enter(held: &OwnedFd) -> rustix::io::Result<()> {
+    move_into_link_name_space(held.as_fd(), Some(LinkNameSpaceType::Network))
+}
+
+/// Runs `work` on a thread that ends with it: a thread's namespaces are its own.
+fn on_a_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    std::thread::scope(|scope| match scope.spawn(work).join() {
+        Ok(done) => done,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
+}
+
+/// A host of the testbed.
+pub(crate) struct Namespace {
+    /// In the testbed.
+    pub(crate) name: String,
+    network: NetworkNamespace,
+    link: Watch,
+}
+
+impl Namespace {
+    /// The host `name`, whose link is up.
+    pub(crate) fn new(name: &str, network: NetworkNamespace) -> io::Result<Self> {
+        Ok(Namespace {
+            name: name.to_owned(),
+            link: network.within(Watch::new)?,
+            network,
+        })
+    }
+
+    /// Has the process of `command` run on this host.
+    pub(crate) fn enter(&self, command: &mut Command) {
+        self.network.enter(command);
+    }
+
+    /// Does something in its network.
+    pub(crate) fn within<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+        self.network.within(|| Ok(work()))
+    }
+
+    /// Whether its link has been down since it was made.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        let host = &self.name;
+        (self.link.was_down()).then(|| format!("the link of host {host} went down"))
+    }
+}

@@ -1,0 +1,188 @@
+//! Joins namespaces by a switch: a bridge in a namespace of its own, and from each host a link to it,
+//! shaped in both directions. The machine's own network is not touched.
+//!
+//! ```text
+//! host h1: eth0 ─── p1 ┐
+//! host h2: eth0 ─── p2 ┤ switch: br0
+//! ```
+//!
+//! Each end of a link sends through a token bucket (tc-tbf(8)): the host's end is its uplink, the
+//! switch's end its downlink. So a message from one host to another passes two shapers, as it passes two
+//! wires and a switch that stores and forwards.
+
+use crate::daemon::find;
+use crate::hosts::HostsError;
+use crate::hosts::namespace::{Namespace, NetworkNamespace};
+use dyno_model::Testbed;
+use dyno_model::plan::Link;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// Bytes on an Ethernet wire beside those that the kernel counts: preamble and start 8, checksum 4,
+/// gap 12 (IEEE 802.3, clauses 3 and 4).
+const OVERHEAD: u32 = 24;
+/// The longest that a link may send above its rate, in seconds: about as long as a timer is late.
+const BURST_SECONDS: f64 = 100e-6;
+/// The least burst: two frames. The most: packets that the kernel cuts into frames late (up to 64 KiB)
+/// must exceed it, for only then are they cut here and counted frame by frame.
+const BURST_BYTES: std::ops::RangeInclusive<f64> = 4_000.0..=60_000.0;
+/// Of all hosts: one subnet, without a gateway.
+const PREFIX: u8 = 24;
+
+/// The switch. The links end with the namespaces of their hosts.
+pub(crate) struct Network {
+    _switch: NetworkNamespace,
+}
+
+/// The programs that set up a network.
+struct Tools {
+    ip: PathBuf,
+    tc: PathBuf,
+}
+
+impl Tools {
+    fn find(testbed: &Testbed) -> Result<Self, HostsError> {
+        let tool = |program: &'static str| {
+            // The folder of administrators may not be in everybody's PATH.
+            let path = find(program).or_else(|| find(&format!("/usr/sbin/{program}")));
+            path.ok_or_else(|| HostsError::Tool {
+                testbed: testbed.name.clone(),
+                program,
+            })
+        };
+        Ok(Tools {
+            ip: tool("ip")?,
+            tc: tool("tc")?,
+        })
+    }
+}
+
+/// Whether a network of namespaces can be made here.
+pub(crate) fn check(testbed: &Testbed) -> Result<(), HostsError> {
+    Tools::find(testbed)?;
+    new_namespace(testbed).map(drop)
+}
+
+fn new_namespace(testbed: &Testbed) -> Result<NetworkNamespace, HostsError> {
+    NetworkNamespace::new().map_err(|source| HostsError::Rights {
+        testbed: testbed.name.clone(),
+        source,
+    })
+}
+
+/// Makes the switch, the hosts and their links.
+pub(crate) fn make(testbed: &Testbed) -> Result<(Vec<Namespace>, Network), HostsError> {
+    let tools = Tools::find(testbed)?;
+    let switch = new_namespace(testbed)?;
+    let bridge = "link set lo up\n\
+                  link add br0 type bridge stp_state 0 forward_delay 0 mcast_snooping 0\n\
+                  link set br0 up\n";
+    run(&switch, Command::new(&tools.ip), bridge, "make the switch")?;
+    let mut namespaces = Vec::new();
+    for (number, host) in (1..).zip(&testbed.hosts) {
+        let network = new_namespace(testbed)?;
+        let (name, address) = (&host.name, &host.address);
+        let mut ip = Command::new(&tools.ip);
+        let there = network.path_for(&mut ip);
+        let cable = format!(
+            "link add p{number} type veth peer name eth0 netns {there}\n\
+             link set p{number} master br0 up\n"
+        );
+        run(&switch, ip, &cable, &format!("make the link of {name}"))?;
+        // Discovery by multicast needs a route, and there is no default route.
+        let configuration = format!(
+            "link set lo up\n\
+             address add {address}/{PREFIX} dev eth0\n\
+             link set eth0 up\n\
+             route add 224.0.0.0/4 dev eth0\n"
+        );
+        let step = format!("give {name} the address {address}");
+        run(&network, Command::new(&tools.ip), &configuration, &step)?;
+        if let Some(link) = &host.link {
+            let step = format!("shape the link of {name}");
+            let (up, down) = (shape("eth0", link), shape(&format!("p{number}"), link));
+            run(&network, Command::new(&tools.tc), &up, &step)?;
+            run(&switch, Command::new(&tools.tc), &down, &step)?;
+        }
+        let namespace = Namespace::new(name, network)
+            .map_err(|e| HostsError::setup(format!("watch the link of {name}"), e))?;
+        namespaces.push(namespace);
+    }
+    Ok((namespaces, Network { _switch: switch }))
+}
+
+/// The command for `tc` that gives one end of a link its rate and its buffer.
+fn shape(device: &str, link: &Link) -> String {
+    let burst = (link.rate_bits as f64 / 8.0 * BURST_SECONDS)
+        .clamp(*BURST_BYTES.start(), *BURST_BYTES.end());
+    let (rate, buffer) = (link.rate_bits, link.buffer_bytes);
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = writeln!(
+        text,
+        "qdisc add dev {device} root tbf rate {rate}bit burst {burst:.0} limit {buffer} overhead \
+         {OVERHEAD}"
+    );
+    text
+}
+
+/// Has `tool` (ip or tc) execute lines of commands within the namespace.
+fn run(
+    within: &NetworkNamespace,
+    mut tool: Command,
+    lines: &str,
+    step: &str,
+) -> Result<(), HostsError> {
+    let program = tool.get_program().to_string_lossy().into_owned();
+    let fail = |reason: String| HostsError::setup(step, reason);
+    within.enter(&mut tool);
+    let mut child = tool
+        .args(["-batch", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|e| fail(format!("cannot start {program}: {e}")))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A program that ends early says why.
+        let _ = stdin.write_all(lines.as_bytes());
+    }
+    let output = child
+        .wait_with_output()
+        .map_err(|e| fail(format!("{program}: {e}")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said: Vec<&str> = said.lines().map(str::trim).collect();
+    Err(fail(format!(
+        "{program} said: {}; does the kernel have veth, bridge and sch_tbf?",
+        said.join("; ")
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_burst_is_a_tenth_of_a_millisecond_within_bounds() {
+        let shaped = |rate_bits| {
+            shape(
+                "eth0",
+                &Link {
+                    rate_bits,
+                    buffer_bytes: 262_144,
+                },
+            )
+        };
+        assert_eq!(
+            shaped(1_000_000_000),
+            "qdisc add dev eth0 root tbf rate 1000000000bit burst 12500 limit 262144 overhead 24\n"
+        );
+        assert!(shaped(1_000_000).contains(" burst 4000 "));
+        assert!(shaped(40_000_000_000).contains(" burst 60000 "));
+    }
+}
