@@ -46,11 +46,16 @@ pub(crate) fn refusal(
         ));
     }
     if cell.placement == Placement::Host && hosts < 2 {
-        return Some("the testbed has one host".into());
+        return Some("the testbed has one host; choose for example --testbed netns-1gbe".into());
     }
     if can.loopback && cell.topology != Topology::ONE_TO_ONE {
         return Some(format!(
             "{name} plays both sides in one participant and knows topology 1-1 only"
+        ));
+    }
+    if cell.workload.kind() == WorkloadKind::FirstMessage && can.loopback {
+        return Some(format!(
+            "{name} has no second participant that a first message could reach"
         ));
     }
     if cell.workload.kind() == WorkloadKind::Call {

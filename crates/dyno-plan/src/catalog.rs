@@ -59,7 +59,7 @@ const STACKS: &[BuiltIn] = built_in!("stacks":
     "vsomeip", "vsomeip-defaults", "vsomeip-daemon", "vsomeip-udp", "vsomeip-tcp",
     "vsomeip-udp-defaults", "vsomeip-tcp-defaults",
 );
-const TESTBEDS: &[BuiltIn] = built_in!("testbeds": "local");
+const TESTBEDS: &[BuiltIn] = built_in!("testbeds": "local", "netns-1gbe");
 
 impl Catalog {
     /// Nothing at all.

@@ -95,11 +95,18 @@ impl<'a> Matrix<'a> {
                     "placement \"host\" needs a testbed with two hosts",
                 )
                 .label("this testbed has one")
-                .help("choose another testbed with --testbed, or write \"process\""),
+                .help("choose one with --testbed, such as netns-1gbe, or write \"process\""),
             );
         }
         let window = levels.window(kind)?;
         let workloads = workloads(&levels, spec, &window, problems)?;
+        let (warmup, settle, window) = match kind {
+            // Its one message is the first: nothing comes before it, and nothing after.
+            WorkloadKind::FirstMessage => {
+                (Extent::Duration(Nanos::ZERO), None, Extent::Messages(1))
+            }
+            _ => (levels.warmup()?.value, levels.settle()?, window.value),
+        };
         Some(Matrix {
             name: &spec.name,
             workloads,
@@ -114,9 +121,9 @@ impl<'a> Matrix<'a> {
                 .collect(),
             payloads: values(payloads),
             conditions: Conditions {
-                warmup: levels.warmup()?.value,
-                settle: levels.settle()?,
-                window: window.value,
+                warmup,
+                settle,
+                window,
                 drain: levels.pick(|s| &s.drain)?.value,
                 deadline: levels.pick(|s| &s.deadline)?.value,
                 cpus: levels.pick(|s| &s.cpus)?,

@@ -1,21 +1,46 @@
-//! Testbed files: the hosts and how each is reached.
+//! Testbed files: the hosts, how each is reached, and the link that joins them.
 
-use crate::node::{Node, Value, parse};
+use crate::link;
+use crate::node::{Node, Table, Value, parse};
+use crate::parameters::Override;
 use crate::problem::{Place, Problem, Problems};
 use crate::suggest;
 use dyno_model::Testbed;
-use dyno_model::plan::{Host, Reach};
+use dyno_model::plan::{Host, Link, Reach};
 use miette::NamedSource;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-/// Reads the testbed `name`; mistakes go to `problems`.
+const TESTBED_KEYS: &[&str] = &["description", "link", "host"];
+const HOST_KEYS: &[&str] = &[
+    "name",
+    "reach",
+    "destination",
+    "address",
+    "count",
+    "own_clock",
+];
+const REACHES: [&str; 3] = ["local", "namespace", "ssh"];
+/// Namespaces share the CPUs of one machine: with more of them nothing is measured but that.
+const MOST_NAMESPACES: usize = 8;
+/// The address of the first namespace, where the file has none.
+const FIRST_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+
+/// A host and where it stands in the file.
+struct Placed<'a> {
+    host: Host,
+    at: &'a Place,
+}
+
+/// Reads the testbed `name`, with `--set link.KEY=…` over it; mistakes go to `problems`.
 pub(crate) fn read(
     name: &str,
     source: &Arc<NamedSource<String>>,
+    overrides: &[Override],
     problems: &mut Problems,
 ) -> Option<Testbed> {
     let table = parse(source, problems)?;
-    table.refuse_unknown("a testbed", &["description", "host"], problems);
+    table.refuse_unknown("a testbed", TESTBED_KEYS, problems);
     let description = match table.get("description") {
         Some(n) => n.text("`description`", problems).unwrap_or("").to_owned(),
         None => {
@@ -45,81 +70,286 @@ pub(crate) fn read(
                 .help("add [[host]] with `name = \"here\"` and `reach = \"local\"`"),
         );
     }
-    let mut hosts: Vec<Host> = Vec::new();
+    let mut placed: Vec<Placed<'_>> = Vec::new();
     for node in nodes {
-        let Some(host) = host(node, problems) else {
-            continue;
-        };
-        let here = |text: &str| Problem::at(&node.at, text);
-        if hosts.iter().any(|h| h.name == host.name) {
-            problems.push(
-                here(&format!("two hosts are called {:?}", host.name))
-                    .label("the name is taken")
-                    .help("give each host a name of its own"),
-            );
-        } else if hosts.iter().any(|h| h.reach == host.reach) {
-            problems.push(
-                here("two hosts are local, and there is one local machine")
-                    .label("the second one")
-                    .help("keep one host with `reach = \"local\"`"),
-            );
+        let before = placed.len();
+        for host in hosts(node, before, problems).unwrap_or_default() {
+            add(Placed { host, at: &node.at }, &mut placed, problems);
         }
-        hosts.push(host);
     }
-    (!hosts.is_empty()).then(|| Testbed {
+    refuse_crowd(&placed, problems);
+    if !placed.is_empty() {
+        let joined = placed.iter().any(|p| p.host.reach != Reach::Local);
+        let link: Option<Link> = match joined {
+            true => link::read(&table, overrides, problems),
+            false => {
+                link::refuse(&table, overrides, problems);
+                None
+            }
+        };
+        for p in &mut placed {
+            p.host.link = link;
+        }
+    }
+    (!placed.is_empty()).then(|| Testbed {
         name: name.to_owned(),
         description,
-        hosts,
+        hosts: placed.into_iter().map(|p| p.host).collect(),
     })
 }
 
-fn host(node: &Node, problems: &mut Problems) -> Option<Host> {
-    let table = node.table("`host`", problems)?;
-    table.refuse_unknown("a host", &["name", "reach", "address"], problems);
-    let mut field = |key: &str, example: &str| match table.get(key) {
-        Some(n) => n
-            .text(&format!("`{key}`"), problems)
-            .map(|t| (t.to_owned(), n.at.clone())),
-        None => {
+/// Adds a host to those before it, whose names and addresses it must not have.
+fn add<'a>(new: Placed<'a>, placed: &mut Vec<Placed<'a>>, problems: &mut Problems) {
+    let here = |text: String| Problem::at(new.at, text);
+    let (name, address) = (&new.host.name, &new.host.address);
+    if placed.iter().any(|p| p.host.name == *name) {
+        problems.push(
+            here(format!("two hosts are called {name:?}"))
+                .label("the name is taken")
+                .help("give each host a name of its own"),
+        );
+    }
+    let kind = |p: &Placed<'_>| reach_name(&p.host.reach);
+    match placed.first() {
+        Some(first) if kind(first) != kind(&new) => problems.push(
+            here(format!(
+                "a host reached by {:?} cannot stand beside one reached by {:?}",
+                kind(&new),
+                kind(first)
+            ))
+            .label("nothing joins the two")
+            .help("reach all hosts of a testbed alike"),
+        ),
+        Some(_) if new.host.reach == Reach::Local => problems.push(
+            here("two hosts are local, and there is one local machine".into())
+                .label("the second one")
+                .help("keep one host with `reach = \"local\"`, or make all of them namespaces"),
+        ),
+        Some(_) if placed.iter().any(|p| p.host.address == *address) => problems.push(
+            here(format!("two hosts have the address {address}"))
+                .label("the address is taken")
+                .help("give each host an address of its own"),
+        ),
+        Some(first) if first.host.reach == Reach::Namespace && !is_beside(first, &new) => {
             problems.push(
-                Problem::at(&node.at, format!("the host has no `{key}`"))
-                    .label(format!("`{key}` is missing"))
-                    .help(format!("write for example `{key} = {example:?}`")),
+                here(format!(
+                    "{address} and {} are not of one subnet",
+                    first.host.address
+                ))
+                .label("no route leads there")
+                .help("namespaces are joined by a switch: give all of them addresses of one /24"),
             );
-            None
+        }
+        _ => {}
+    }
+    placed.push(new);
+}
+
+/// Whether both addresses are of one /24.
+fn is_beside(a: &Placed<'_>, b: &Placed<'_>) -> bool {
+    let net = |p: &Placed<'_>| {
+        let address: Option<Ipv4Addr> = p.host.address.parse().ok();
+        address.map(|a| a.octets()[..3].to_vec())
+    };
+    net(a) == net(b)
+}
+
+fn refuse_crowd(placed: &[Placed<'_>], problems: &mut Problems) {
+    let mut namespaces = placed.iter().filter(|p| p.host.reach == Reach::Namespace);
+    if let Some(surplus) = namespaces.nth(MOST_NAMESPACES) {
+        problems.push(
+            Problem::at(
+                surplus.at,
+                format!("a testbed has at most {MOST_NAMESPACES} namespaces"),
+            )
+            .label("one too many")
+            .help("they share the CPUs of one machine: use fewer, or real hosts with `reach = \"ssh\"`"),
+        );
+    }
+}
+
+const fn reach_name(reach: &Reach) -> &'static str {
+    match reach {
+        Reach::Local => REACHES[0],
+        Reach::Namespace => REACHES[1],
+        Reach::Ssh { .. } => REACHES[2],
+    }
+}
+
+/// The hosts that one `[[host]]` stands for; `before` hosts come before them.
+fn hosts(node: &Node, before: usize, problems: &mut Problems) -> Option<Vec<Host>> {
+    let table = node.table("`host`", problems)?;
+    table.refuse_unknown("a host", HOST_KEYS, problems);
+    let name = required(node, table, "name", "here", problems).and_then(|n| name(n, problems));
+    let reach = reach(node, table, problems);
+    let own_clock = match table.get("own_clock") {
+        Some(n) => n.bool("`own_clock`", problems)?,
+        None => false,
+    };
+    let (name, reach) = (name?, reach?);
+    refuse_of_others(table, &reach, problems);
+    let first = match (table.get("address"), &reach) {
+        (Some(n), _) => address(n, &reach, problems)?,
+        (None, Reach::Local) => Ipv4Addr::LOCALHOST.into(),
+        // Wraps nowhere: there are few namespaces.
+        (None, Reach::Namespace) => IpAddr::V4(nth(FIRST_ADDRESS, before)?),
+        (None, Reach::Ssh { .. }) => {
+            problems.push(
+                Problem::at(&node.at, "the host has no `address`")
+                    .label("`address` is missing")
+                    .help(
+                        "write the IP address at which the other hosts reach it, for example \
+                         `address = \"192.168.1.7\"`",
+                    ),
+            );
+            return None;
         }
     };
-    let name = field("name", "here");
-    let reach = field("reach", "local");
-    let (reach, at) = reach?;
-    if reach != "local" {
+    let host = |name: String, address: IpAddr| Host {
+        name,
+        reach: reach.clone(),
+        address: address.to_string(),
+        link: None,
+        own_clock,
+    };
+    let (Reach::Namespace, Some(count), IpAddr::V4(base)) = (&reach, table.get("count"), first)
+    else {
+        return Some(vec![host(name, first)]);
+    };
+    let most = MOST_NAMESPACES as u64;
+    let count = count.whole("`count`", 1, most, problems)? as usize;
+    if base.octets()[3] as usize + count > 255 {
         problems.push(
-            Problem::at(&at, format!("there is no way to reach a host by {reach:?}"))
-                .label("unknown")
-                .help(suggest::instead(&reach, "ways to reach a host", ["local"])),
+            Problem::at(
+                &node.at,
+                format!("{count} addresses from {base} on leave its /24"),
+            )
+            .label("too few addresses")
+            .help("write a lower `address`"),
         );
         return None;
     }
-    let address = match table.get("address") {
-        None => "127.0.0.1".to_owned(),
-        Some(n) => {
-            let text = n.text("`address`", problems)?;
-            if text.parse::<std::net::IpAddr>().is_err() {
+    (0..count)
+        .map(|i| Some(host(format!("{name}{}", i + 1), nth(base, i)?.into())))
+        .collect()
+}
+
+fn nth(base: Ipv4Addr, offset: usize) -> Option<Ipv4Addr> {
+    let offset = u32::try_from(offset).ok()?;
+    base.to_bits().checked_add(offset).map(Ipv4Addr::from_bits)
+}
+
+fn required<'a>(
+    node: &Node,
+    table: &'a Table,
+    key: &str,
+    example: &str,
+    problems: &mut Problems,
+) -> Option<&'a Node> {
+    let found = table.get(key);
+    if found.is_none() {
+        problems.push(
+            Problem::at(&node.at, format!("the host has no `{key}`"))
+                .label(format!("`{key}` is missing"))
+                .help(format!("write for example `{key} = {example:?}`")),
+        );
+    }
+    found
+}
+
+fn name(node: &Node, problems: &mut Problems) -> Option<String> {
+    let text = node.text("`name`", problems)?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if text.is_empty() || text.len() > 40 || !text.chars().all(plain) {
+        problems.push(
+            Problem::at(
+                &node.at,
+                "a host's name has 1 to 40 letters, digits, '-', '_' or '.'",
+            )
+            .label("not such a name")
+            .help("write for example \"h1\"; `description` may hold any text"),
+        );
+        return None;
+    }
+    Some(text.to_owned())
+}
+
+fn reach(node: &Node, table: &Table, problems: &mut Problems) -> Option<Reach> {
+    let at = required(node, table, "reach", "local", problems)?;
+    match at.text("`reach`", problems)? {
+        "local" => Some(Reach::Local),
+        "namespace" => Some(Reach::Namespace),
+        "ssh" => {
+            let to = required(node, table, "destination", "user@host", problems)?;
+            let destination = to.text("`destination`", problems)?;
+            let odd = |c: char| c.is_whitespace() || c.is_control();
+            if destination.is_empty() || destination.starts_with('-') || destination.contains(odd) {
                 problems.push(
-                    Problem::at(&n.at, format!("{text:?} is not an IP address"))
-                        .label("not an address")
-                        .help("write for example \"127.0.0.1\""),
+                    Problem::at(
+                        &to.at,
+                        format!("{destination:?} is nothing that ssh can reach"),
+                    )
+                    .label("not a destination")
+                    .help("write \"host\", \"user@host\", or a name of your ssh_config; options belong there"),
                 );
                 return None;
             }
-            text.to_owned()
+            Some(Reach::Ssh {
+                destination: destination.to_owned(),
+            })
         }
+        other => {
+            problems.push(
+                Problem::at(
+                    &at.at,
+                    format!("there is no way to reach a host by {other:?}"),
+                )
+                .label("unknown")
+                .help(suggest::instead(other, "ways to reach a host", REACHES)),
+            );
+            None
+        }
+    }
+}
+
+/// Refuses keys that mean something for hosts of another reach only.
+fn refuse_of_others(table: &Table, reach: &Reach, problems: &mut Problems) {
+    let kind = reach_name(reach);
+    for (key, of) in [("destination", "ssh"), ("count", "namespace")] {
+        if let Some(entry) = table.entry(key).filter(|_| kind != of) {
+            problems.push(
+                Problem::at(
+                    &entry.key_at,
+                    format!("a host reached by {kind:?} has no `{key}`"),
+                )
+                .label("means nothing here")
+                .help(format!("remove it, or write `reach = {of:?}`")),
+            );
+        }
+    }
+}
+
+fn address(node: &Node, reach: &Reach, problems: &mut Problems) -> Option<IpAddr> {
+    let text = node.text("`address`", problems)?;
+    let Ok(address) = text.parse::<IpAddr>() else {
+        problems.push(
+            Problem::at(&node.at, format!("{text:?} is not an IP address"))
+                .label("not an address")
+                .help("write for example \"127.0.0.1\""),
+        );
+        return None;
     };
-    Some(Host {
-        name: name?.0,
-        reach: Reach::Local,
-        address,
-        link: None,
-        own_clock: false,
-    })
+    let usable = |a: Ipv4Addr| a.is_private() && !matches!(a.octets()[3], 0 | 255);
+    if *reach == Reach::Namespace && !matches!(address, IpAddr::V4(a) if usable(a)) {
+        problems.push(
+            Problem::at(
+                &node.at,
+                format!("{address} is not an address for a namespace"),
+            )
+            .label("not a private IPv4 address of a host")
+            .help("write for example \"10.77.0.1\", or leave it out"),
+        );
+        return None;
+    }
+    Some(address)
 }
