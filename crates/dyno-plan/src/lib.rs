@@ -30,7 +30,6 @@ mod catalog;
 mod daemon;
 mod floor;
 mod host;
-mod link;
 mod load;
 mod matrix;
 mod node;
