@@ -12,6 +12,10 @@
 //!   of a typical one, and neither of the other two can reach it: at 20 % between trials their
 //!   union held the true p99 of a normal source in 31 % of the runs instead of 95 %.
 //!
+//! Trials of one sample each, such as the times of so many starts, are independent samples and nothing
+//! else: their interval is that of order statistics, exact for every distribution (Hahn & Meeker,
+//! *Statistical Intervals*, section 5.2).
+//!
 //! With a single trial nothing is known of the variation between trials. The interval then is the
 //! bootstrap over blocks, stretched for few and for autocorrelated blocks, united with the one from
 //! order statistics of as many samples as are worth an independent one (Woodruff, JASA 47, 1952).
@@ -216,6 +220,12 @@ impl<'a> Side<'a> {
     fn interval(&self, i: usize) -> Option<Interval> {
         let point = self.point(i)?;
         let mut interval = Interval::at(point);
+        if self.are_samples() {
+            let (lo, hi) = order_ranks(self.qs[i], self.n, self.how.tail());
+            let end = |rank| self.pool.order_statistic(rank);
+            interval.widen((end(lo), end(hi)));
+            return Some(interval);
+        }
         let percentiles = self.how.percentiles(self.drawn[i].clone());
         if self.alone.len() > 1 {
             self.widen_between_trials(i, &mut interval);
@@ -238,6 +248,11 @@ impl<'a> Side<'a> {
             }
         }
         Some(interval)
+    }
+
+    /// Whether each of several trials is one sample.
+    fn are_samples(&self) -> bool {
+        self.trials.len() > 1 && self.trials.iter().all(|t| t.n() == 1)
     }
 
     /// Widens by what differs between trials.
@@ -289,9 +304,10 @@ impl<'a> Side<'a> {
     }
 
     /// Values that the true quantile may have, as many as resamples, equally likely: from the
-    /// population where there are several trials, else log-normal with the interval's width.
+    /// population where there are several trials of several samples, else log-normal with the
+    /// interval's width.
     fn plausible(&self, i: usize, interval: &Interval) -> Option<Vec<f64>> {
-        if self.alone.len() > 1 {
+        if self.alone.len() > 1 && !self.are_samples() {
             return self.population(i);
         }
         let error = interval.log_half_width() / normal(self.how.tail());

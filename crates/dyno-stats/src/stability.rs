@@ -8,6 +8,10 @@ use crate::value::{Estimate, Interval};
 /// A repeat may differ by this share before a result is unstable: 10 %.
 pub const TOLERANCE: f64 = 0.10;
 
+/// Of trials with one sample each, two groups are modes where each holds at least this share of them:
+/// fewer are the tail of a distribution, which its quantiles tell.
+const MODE_SHARE: f64 = 0.1;
+
 /// Why a result is unstable.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Instability {
@@ -54,7 +58,8 @@ impl Stability {
 ///    estimate, a repeat stays within `exp(√2·w) - 1`. (10 % is reached when the interval itself
 ///    reaches 7 %; an interval of ±10 % alone would let repeats differ by 14 %.)
 /// 3. The trials' own quantiles, sorted, have a gap of more than 10 % that is wider than either of
-///    the two groups that it separates.
+///    the two groups that it separates. Where each trial is one sample, each group also holds at least
+///    a tenth of them.
 pub fn stability(trials: &[TrialSamples], q: f64, estimate: &Estimate) -> Stability {
     let mut own: Vec<f64> = trial_quantiles(trials, q)
         .into_iter()
@@ -71,7 +76,11 @@ pub fn stability(trials: &[TrialSamples], q: f64, estimate: &Estimate) -> Stabil
     if repeat_within > TOLERANCE {
         reasons.push(Instability::Wide);
     }
-    reasons.extend(two_modes(&own));
+    let least = match trials.iter().all(|t| t.n() <= 1) {
+        true => (MODE_SHARE * own.len() as f64).ceil() as usize,
+        false => 1,
+    };
+    reasons.extend(two_modes(&own, least.max(1)));
     let spread = match (own.first(), own.last()) {
         (Some(first), Some(last)) => log_gap(*first, *last).exp(),
         _ => 1.0,
@@ -83,10 +92,11 @@ pub fn stability(trials: &[TrialSamples], q: f64, estimate: &Estimate) -> Stabil
     }
 }
 
-/// Part 3 of the rule; `sorted` ascends.
-fn two_modes(sorted: &[f64]) -> Option<Instability> {
+/// Part 3 of the rule; `sorted` ascends, and a group has at least `least` trials.
+fn two_modes(sorted: &[f64], least: usize) -> Option<Instability> {
     let gap = |i: usize| log_gap(sorted[i - 1], sorted[i]);
-    let split = (1..sorted.len()).max_by(|a, b| gap(*a).total_cmp(&gap(*b)))?;
+    let splits = least..(sorted.len() + 1).saturating_sub(least);
+    let split = splits.max_by(|a, b| gap(*a).total_cmp(&gap(*b)))?;
     let (low, high) = sorted.split_at(split);
     let width = |group: &[f64]| log_gap(group[0], group[group.len() - 1]);
     let apart = gap(split);
@@ -151,6 +161,26 @@ mod tests {
         });
         let (low, high) = modes.expect("two modes");
         assert!((11e3..12.5e3).contains(&low) && (50e3..56e3).contains(&high));
+    }
+
+    #[test]
+    fn a_slow_start_among_many_is_a_tail_and_no_mode() {
+        let start = |level: f64| TrialSamples::from_values(&[vec![level]], 0);
+        let modes = |slow: usize| {
+            let levels = (0..40).map(|i| match i < slow {
+                true => 30e6,
+                false => 10e6 + 1e4 * f64::from(i as u32),
+            });
+            let trials: Vec<_> = levels.map(start).collect();
+            let Quantile::Estimated(e) = quantile(&trials, 0.5, &Bootstrap::default()) else {
+                panic!("there are enough samples");
+            };
+            let s = stability(&trials, 0.5, &e);
+            let two = |r: &Instability| matches!(r, Instability::TwoModes { .. });
+            s.reasons.iter().any(two)
+        };
+        assert!(!modes(3));
+        assert!(modes(4));
     }
 
     #[test]

@@ -302,3 +302,42 @@ fn clusters_leave_the_interval_open_and_independent_samples_do_not() {
     assert!(*clustered > replicates() / 2);
     assert!(independent.iter().all(|r| *r < replicates() / 3));
 }
+
+/// Starts: one sample for each trial, most of them near the best and a few far slower. Order statistics
+/// bound their quantiles whatever their distribution, and the p90 of fewer than 36 is refused.
+#[test]
+fn quantiles_of_one_sample_per_trial_are_covered_whatever_their_distribution() {
+    const REPLICATES: u32 = 500;
+    let truth = |q: f64| 1e6 * (1.0 - (1.0 - q).ln());
+    for (starts, expected) in [(6, 1), (10, 1), (35, 1), (36, 2), (40, 2)] {
+        let mut rng = ChaCha8Rng::seed_from_u64(starts);
+        let mut held = [0; 2];
+        for _ in 0..REPLICATES {
+            let start = |_| {
+                let time = truth(rng.random::<f64>());
+                TrialSamples::from_values(&[vec![time]], 0)
+            };
+            let data: Vec<_> = (0..starts).map(start).collect();
+            let how = Bootstrap {
+                resamples: 1,
+                ..Bootstrap::default()
+            };
+            let found = quantiles(&data, &QUANTILES[..2], &how);
+            let made = found.iter().filter(|q| q.estimate().is_some());
+            assert_eq!(made.count(), expected, "of {starts} starts");
+            for (i, e) in found.iter().filter_map(|q| q.estimate()).enumerate() {
+                let (lo, hi) = (e.lo.finite().unwrap(), e.hi.finite().unwrap());
+                held[i] += u32::from((lo..=hi).contains(&truth(QUANTILES[i])));
+            }
+        }
+        for (i, held) in held.iter().take(expected).enumerate() {
+            let share = f64::from(*held) / f64::from(REPLICATES);
+            // At least 95 %; three standard errors of so many replicates are 3 %.
+            assert!(
+                share >= 0.92,
+                "{share} of {starts} starts, {}",
+                QUANTILES[i]
+            );
+        }
+    }
+}
