@@ -30,6 +30,7 @@ mod catalog;
 mod daemon;
 mod floor;
 mod host;
+mod link;
 mod load;
 mod matrix;
 mod node;

@@ -6,6 +6,7 @@ use crate::catalog::Catalog;
 use crate::daemon::missing_daemon;
 use crate::floor::{self, FloorStack};
 use crate::host::{self, HostFacts};
+use crate::link;
 use crate::load;
 use crate::matrix::{MOST_CELLS, Matrix};
 use crate::node::parse;
@@ -65,15 +66,16 @@ pub fn plan(
     facts: &HostFacts,
 ) -> Result<Plan, PlanError> {
     let mut problems = Problems::default();
+    let (of_testbed, of_suite) = link::take_overrides(overrides(request));
     let testbed = match catalog.testbed(&request.testbed) {
-        Ok(source) => testbed::read(&request.testbed, source, &mut problems),
+        Ok(source) => testbed::read(&request.testbed, source, &of_testbed, &mut problems),
         Err(problem) => {
             problems.push(problem);
             None
         }
     };
     let suite = match catalog.suite(&request.suite) {
-        Ok(source) => suite::read(source, overrides(request), &mut problems),
+        Ok(source) => suite::read(source, of_suite, &mut problems),
         Err(problem) => {
             problems.push(problem);
             None
