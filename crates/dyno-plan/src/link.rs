@@ -82,11 +82,15 @@ pub(crate) fn read(
         table.refuse_unknown("a link", &KEYS, problems);
     }
     let (mut rate, mut buffer): (Option<At<BitRate>>, Option<At<Buffer>>) = (None, None);
+    let mut has_rate = false;
     let given = table.into_iter().flat_map(|t| &t.0);
     // Of two the later one holds.
     for Entry { key, key_at, node } in given.chain(overrides.iter().map(|o| &o.entry)) {
         match key.strip_prefix(PREFIX).unwrap_or(key) {
-            "rate" => rate = one("rate", node, problems).or(rate),
+            "rate" => {
+                has_rate = true;
+                rate = one("rate", node, problems).or(rate);
+            }
             "buffer" => buffer = one("buffer", node, problems).or(buffer),
             _ if key.starts_with(PREFIX) => problems.push(
                 Problem::at(key_at, format!("--set cannot change `{key}`"))
@@ -99,7 +103,8 @@ pub(crate) fn read(
     let Some(rate) = rate else {
         let at = entry
             .map(|e| &e.key_at)
-            .or(overrides.first().map(|o| &o.entry.key_at))?;
+            .or(overrides.first().map(|o| &o.entry.key_at))
+            .filter(|_| !has_rate)?;
         problems.push(
             Problem::at(at, "the link has no `rate`")
                 .label("`rate` is missing")

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{adapters, facts, request};
-use dyno_model::plan::{Extent, TableKind};
+use dyno_model::plan::{Extent, Reach, TableKind};
 use dyno_model::{OptionKind, Placement, Plan, Wait};
 use dyno_plan::{Catalog, plan};
 
@@ -329,4 +329,33 @@ fn rwth_runs_where_only_some_of_its_stacks_can() {
     let reason =
         |r: &dyno_model::plan::Refusal| r.stack == "vsomeip" && r.reason.contains("not built");
     assert!(plan.refused.iter().any(reason));
+}
+
+#[test]
+fn netns_1gbe_is_eight_joined_hosts() {
+    let mut of_hosts = request("quick");
+    of_hosts.testbed = "netns-1gbe".into();
+    of_hosts.set = vec![
+        ("placement".into(), "host".into()),
+        ("link.buffer".into(), "1 MiB".into()),
+    ];
+    of_hosts.stacks = Some(vec!["tcp".into()]);
+    let plan = plan(&Catalog::builtin(), &of_hosts, &adapters(), &facts()).unwrap();
+    let hosts = &plan.testbed.hosts;
+    let names: Vec<&str> = hosts.iter().map(|h| h.name.as_str()).collect();
+    assert_eq!(names, ["h1", "h2", "h3", "h4", "h5", "h6", "h7", "h8"]);
+    assert_eq!(hosts[7].address, "10.77.0.8");
+    for host in hosts {
+        assert_eq!(host.reach, Reach::Namespace);
+        let link = host.link.unwrap();
+        assert_eq!(
+            (link.rate_bits, link.buffer_bytes),
+            (1_000_000_000, 1 << 20)
+        );
+    }
+    assert!(
+        plan.experiments
+            .iter()
+            .any(|e| e.placement == Placement::Host)
+    );
 }
