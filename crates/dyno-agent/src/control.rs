@@ -10,7 +10,9 @@ use crate::shared::{Call, Phase, Position, Shared};
 use dyno_measure::{Clock, merge};
 use dyno_model::Nanos;
 use dyno_model::plan::{Extent, Scheduling};
-use dyno_model::protocol::{AgentResult, Applied, Assignment, Command, Report, Role, Sent};
+use dyno_model::protocol::{
+    AgentResult, Applied, Assignment, Command, Report, Role, Sent, Startup,
+};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -26,7 +28,7 @@ pub(crate) enum Event {
     /// A participant is pinned, scheduled and locked, with what was not granted.
     Prepared(Vec<String>),
     /// A participant sees all its peers.
-    Matched { open: Nanos, matching: Nanos },
+    Matched { opened: Nanos, matched: Nanos },
     /// What one recording end sees of the warm-up is steady.
     Settled,
     /// An active participant has offered everything.
@@ -67,7 +69,8 @@ struct Trial {
     warnings: Vec<String>,
     prepared: usize,
     matched: usize,
-    open: Nanos,
+    startup: Startup,
+    /// From endpoints existing until matched, the slowest participant's.
     matching: Nanos,
     settled: usize,
     sent: Vec<Sent>,
@@ -184,6 +187,7 @@ impl Control {
                 return Ok(true);
             }
             (Command::Go { at }, Some(trial)) => {
+                trial.startup.go = at;
                 for go in &trial.go {
                     // A participant that failed meanwhile has reported so itself.
                     let _ = go.send(at);
@@ -293,7 +297,7 @@ impl Control {
             warnings,
             prepared: 0,
             matched: 0,
-            open: Nanos::ZERO,
+            startup: Startup::default(),
             matching: Nanos::ZERO,
             settled: 0,
             sent: Vec::new(),
@@ -324,10 +328,12 @@ impl Control {
                     self.out.send(&Report::Ready(Applied { warnings, ptp }));
                 }
             }
-            Event::Matched { open, matching } => {
+            Event::Matched { opened, matched } => {
                 trial.matched += 1;
-                trial.open = trial.open.max(open);
-                trial.matching = trial.matching.max(matching);
+                let startup = &mut trial.startup;
+                startup.opened = startup.opened.max(opened);
+                startup.matched = startup.matched.max(matched);
+                trial.matching = trial.matching.max(matched.saturating_sub(opened));
                 if trial.matched == participants {
                     self.out.send(&Report::Matched);
                 }
@@ -439,8 +445,9 @@ fn stuck(before: &[Position], after: &[Position]) -> Vec<String> {
 }
 
 fn collect(trial: &mut Trial) -> Result<AgentResult, dyno_measure::RecordError> {
+    let mut startup = std::mem::take(&mut trial.startup);
     let mut result = AgentResult {
-        open: trial.open,
+        open: startup.opened.saturating_sub(startup.go),
         matching: trial.matching,
         ..AgentResult::default()
     };
@@ -452,12 +459,14 @@ fn collect(trial: &mut Trial) -> Result<AgentResult, dyno_measure::RecordError> 
             };
             result.distributions.insert(metric, merged);
         }
+        startup.first.extend(played.first);
         result.flows.extend(played.flows);
         result.sources.extend(played.source);
         result.raw.extend(played.raw);
         result.warnings.extend(played.warnings);
         result.places.extend(played.places);
     }
+    result.startup = Some(startup);
     result
         .raw
         .truncate(trial.assignment.experiment.raw_samples as usize);

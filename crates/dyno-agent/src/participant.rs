@@ -2,16 +2,15 @@
 //! ends, and then plays its role.
 
 use crate::control::Event;
-use crate::roles::{self, Played};
+use crate::roles::{self, Kit, Played};
 use crate::shared::{Call, Phase, Shared, ThreadState};
 use dyno_adapter::{
     Adapter, ChannelSpec, Error, Node, NodeContext, OnMessage, Receiver, Sender, Subscription,
 };
 use dyno_measure::host;
-use dyno_model::Nanos;
-use dyno_model::Wait;
 use dyno_model::plan::Scheduling;
 use dyno_model::protocol::{Assignment, Participant, Role};
+use dyno_model::{Nanos, Wait, WorkloadKind};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -55,10 +54,15 @@ impl Job {
     fn steps(&self, thread: &ThreadState, go: &mpsc::Receiver<Nanos>) -> Result<Played, Failure> {
         let index = self.participant.index;
         let warnings = self.prepare();
+        let kit = Kit::new(self);
         let _ = self.events.send(Event::Prepared(warnings));
         let Ok(at) = go.recv() else {
             return Ok(Played::default());
         };
+        if self.assignment.experiment.workload.kind() == WorkloadKind::FirstMessage {
+            // The start is what is measured, and so is its cost.
+            self.shared.window_begins();
+        }
         sleep_until(&self.shared, at);
 
         let context = NodeContext {
@@ -71,7 +75,7 @@ impl Job {
         let mut node = thread
             .inside(Call::Open, || self.adapter.open(&context))
             .map_err(self.in_call("open"))?;
-        let played = roles::play(self, thread, node.as_mut(), at)?;
+        let played = roles::play(self, thread, node.as_mut(), kit)?;
         thread.inside(Call::Drop, || drop(node));
         Ok(played)
     }
@@ -196,15 +200,15 @@ impl Job {
         self.assignment.experiment.wait == Wait::Callback
     }
 
-    /// Polls until every end sees its peers, then tells so and waits for the next step. False: the
-    /// trial was stopped meanwhile.
+    /// Polls until every end sees its peers, then tells so, and since when there are endpoints:
+    /// `opened`. What follows does not wait for other participants. False: the trial was stopped
+    /// meanwhile.
     pub(crate) fn await_matched(
         &self,
         thread: &ThreadState,
-        go: Nanos,
+        opened: Nanos,
         ends: &mut dyn FnMut() -> Result<bool, Error>,
     ) -> Result<bool, Failure> {
-        let opened = self.shared.clock.now();
         loop {
             if thread
                 .inside(Call::Matched, &mut *ends)
@@ -218,11 +222,8 @@ impl Job {
             std::thread::sleep(Duration::from_micros(200));
         }
         let matched = self.shared.clock.now();
-        let _ = self.events.send(Event::Matched {
-            open: opened.saturating_sub(go),
-            matching: matched.saturating_sub(opened),
-        });
-        Ok(self.shared.wait_for(Phase::Link) != Phase::Stop)
+        let _ = self.events.send(Event::Matched { opened, matched });
+        Ok(self.shared.phase() != Phase::Stop)
     }
 }
 

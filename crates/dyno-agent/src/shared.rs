@@ -9,9 +9,9 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Phase {
-    /// Endpoints are being made and matched.
+    /// Endpoints are being made and matched; those that are matched exchange probes.
     Setup,
-    /// Probes are exchanged until every receiver has seen one.
+    /// All are matched; probes are exchanged until every receiver has seen one.
     Link,
     /// Warm-up and window, from [`Shared::start`] on.
     Run,

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | | `hello` |
 //! | `prepare` | `ready` (adapter loaded, pinned, scheduled, memory locked) |
-//! | `go` | `matched` (endpoints exist and see each other) |
+//! | `go` | `matched` (endpoints exist and see each other; those that do exchange probes already) |
 //! | `link` | `linked` (a probe message arrived over every channel it receives from) |
 //! | `start` | `steady` (recording roles: the warm-up may end) |
 //! | `window` | `done` (active roles: everything offered) |
@@ -202,7 +202,8 @@ pub enum Command {
         /// The instant, on the run's clock.
         at: Nanos,
     },
-    /// All participants are matched: exchange probes until every receiver has seen one.
+    /// All participants are matched: tell when every receiver has seen a probe. Probes are sent since
+    /// each sender was matched itself: the time to the first message waits for no other command.
     Link,
     /// Begin the warm-up at `at`.
     Start {
@@ -276,9 +277,36 @@ pub struct AgentResult {
     pub open: Nanos,
     /// From endpoints existing until matched, the slowest participant's.
     pub matching: Nanos,
+    /// The instants that the time to the first message is made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub startup: Option<Startup>,
     /// Where participants that are not pinned ran.
     #[serde(default)]
     pub places: Vec<Place>,
+}
+
+/// How the participants of one agent came to their first messages, on the run's clock.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Startup {
+    /// Go.
+    pub go: Nanos,
+    /// When the last of them had made its endpoints.
+    pub opened: Nanos,
+    /// When the last of them saw its peers.
+    pub matched: Nanos,
+    /// The first message at each end that receives; a sender has none.
+    pub first: Vec<FirstArrival>,
+}
+
+/// When the first message arrived at one receiver over one channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FirstArrival {
+    /// The channel.
+    pub channel: u16,
+    /// The receiving participant.
+    pub receiver: u16,
+    /// The arrival, on the run's clock.
+    pub at: Nanos,
 }
 
 /// What one sender did in the window.

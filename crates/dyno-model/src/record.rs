@@ -67,6 +67,13 @@ impl Metric {
             Metric::FirstDelivery => "first_delivery_ns",
         }
     }
+    /// Whether it is of the start, so that a trial has one sample of it and no quantiles of its own.
+    pub const fn is_one_per_trial(self) -> bool {
+        matches!(
+            self,
+            Metric::FirstMessage | Metric::Open | Metric::Match | Metric::FirstDelivery
+        )
+    }
 }
 
 impl fmt::Display for Metric {

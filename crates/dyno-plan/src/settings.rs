@@ -42,6 +42,15 @@ pub(crate) const CONDITIONS: &[&str] = &[
 
 const CLOSED_LOOPS: &[WorkloadKind] = &[WorkloadKind::PingPong, WorkloadKind::Call];
 
+/// All but `first-message`, whose trial is over with its first message.
+const WITH_WINDOW: &[WorkloadKind] = &[
+    WorkloadKind::PingPong,
+    WorkloadKind::Stream,
+    WorkloadKind::Flood,
+    WorkloadKind::Burst,
+    WorkloadKind::Call,
+];
+
 /// The keys that only some workloads have.
 const OF_WORKLOADS: &[(&str, &[WorkloadKind])] = &[
     ("gap", CLOSED_LOOPS),
@@ -59,6 +68,12 @@ const OF_WORKLOADS: &[(&str, &[WorkloadKind])] = &[
             WorkloadKind::Burst,
         ],
     ),
+    ("warmup", WITH_WINDOW),
+    ("warmup_messages", WITH_WINDOW),
+    ("settle", WITH_WINDOW),
+    ("window", WITH_WINDOW),
+    ("drain", WITH_WINDOW),
+    ("raw_samples", WITH_WINDOW),
 ];
 
 /// Whether `key` means something for `workload`.

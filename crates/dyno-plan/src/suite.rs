@@ -352,6 +352,10 @@ pub(crate) fn check_workload(
         ("rate", WorkloadKind::Call) => {
             "the next request waits for the last response; `gap` sets the least time between two requests"
         }
+        (_, WorkloadKind::FirstMessage) => {
+            "its trial ends with the first message: `period` sets the time between two attempts, \
+             `trials` the number of starts"
+        }
         ("rate", WorkloadKind::Burst) => "`group` and `period` set the load of a burst",
         _ => "remove it, or change the workload",
     };

@@ -1,5 +1,6 @@
 //! Puts the agents' results together into a trial's record, and checks that they fit each other.
 
+use crate::startup;
 use dyno_measure::merge;
 use dyno_model::plan::Extent;
 use dyno_model::protocol::{AgentResult, SourceCounts};
@@ -45,6 +46,7 @@ pub(crate) fn fill(
     results: Vec<AgentResult>,
 ) -> Result<(), String> {
     let mut sources: Vec<SourceCounts> = Vec::new();
+    let mut startups = Vec::new();
     for result in results {
         for (metric, distribution) in result.distributions {
             let merged = match record.distributions.remove(&metric) {
@@ -61,7 +63,9 @@ pub(crate) fn fill(
         record.open = record.open.max(result.open);
         record.matching = record.matching.max(result.matching);
         sources.extend(result.sources);
+        startups.extend(result.startup);
     }
+    startup::add(&startups, &mut record.distributions).map_err(|e| e.to_string())?;
     record.cost.processes.sort_by_key(|p| p.daemon);
     record.places.sort_by_key(|p| (p.since, p.participant));
     record.raw.sort_by_key(|s| s.arrival);

@@ -8,7 +8,7 @@ use crate::participant::{Failure, Job};
 use crate::shared::{Call, Phase, Shared, ThreadState};
 use dyno_adapter::{Carries, ChannelSpec, Error, Node, Receiver, Sender};
 use dyno_measure::stamp::{self, Damage, Header, Kind, Tag};
-use dyno_model::protocol::Assignment;
+use dyno_model::protocol::{Assignment, FirstArrival};
 use dyno_model::record::FlowCounts;
 use dyno_model::{Nanos, Wait};
 use std::sync::{Arc, mpsc};
@@ -18,12 +18,11 @@ pub(super) fn play(
     job: &Job,
     thread: &ThreadState,
     node: &mut dyn Node,
-    go: Nanos,
 ) -> Result<Played, Failure> {
     if job.by_callback() {
-        by_callback(job, thread, node, go)
+        by_callback(job, thread, node)
     } else {
-        by_take(job, thread, node, go)
+        by_take(job, thread, node)
     }
 }
 
@@ -39,12 +38,7 @@ fn pong_of<'a>(job: &'a Job, ping: &ChannelSpec) -> Result<&'a ChannelSpec, Fail
         })
 }
 
-fn by_take(
-    job: &Job,
-    thread: &ThreadState,
-    node: &mut dyn Node,
-    go: Nanos,
-) -> Result<Played, Failure> {
+fn by_take(job: &Job, thread: &ThreadState, node: &mut dyn Node) -> Result<Played, Failure> {
     let mut ends = Vec::new();
     for ping in job.incoming() {
         let receiver = job.receiver(thread, node, ping)?;
@@ -56,12 +50,13 @@ fn by_take(
             answer: Answer::new(job, ping.id, pong.id),
         });
     }
+    let opened = job.shared.clock.now();
     let matched = &mut || {
         all(ends
             .iter_mut()
             .map(|e| Ok(e.receiver.matched()? & (e.sender.matched()? >= 1))))
     };
-    if !job.await_matched(thread, go, matched)? {
+    if !job.await_matched(thread, opened, matched)? {
         return Ok(Played::default());
     }
     if job.assignment.experiment.wait == Wait::Spin || ends.len() == 1 {
@@ -116,19 +111,13 @@ fn answer(job: &Job, thread: &ThreadState, mut ends: Vec<End>) -> Result<Played,
     shared.wait_for(Phase::Stop);
     let mut played = Played::default();
     for end in ends {
-        played.flows.push(end.answer.flow);
-        played.places.extend(end.answer.places.finish());
+        end.answer.finish(&mut played);
         thread.inside(Call::Drop, || drop((end.receiver, end.sender)));
     }
     Ok(played)
 }
 
-fn by_callback(
-    job: &Job,
-    thread: &ThreadState,
-    node: &mut dyn Node,
-    go: Nanos,
-) -> Result<Played, Failure> {
+fn by_callback(job: &Job, thread: &ThreadState, node: &mut dyn Node) -> Result<Played, Failure> {
     let mut sides = Vec::new();
     for ping in job.incoming() {
         let pong = pong_of(job, ping)?;
@@ -143,8 +132,10 @@ fn by_callback(
             matches!(pong.carries, Carries::Responses { .. }),
         ));
     }
-    // The senders go into the callbacks, so they are matched before there is a callback. One of
-    // responses is not: it goes the way that the request came.
+    // The senders go into the callbacks, so they are matched before there is a callback, and waiting
+    // for that is not a part of opening. One of responses is not: it goes the way that the request
+    // came.
+    let opened = job.shared.clock.now();
     loop {
         let matched = thread
             .inside(Call::Matched, || {
@@ -171,7 +162,7 @@ fn by_callback(
         subscriptions.push(job.subscribe(thread, node, ping, on_message)?);
     }
     let matched = &mut || all(subscriptions.iter_mut().map(|s| s.matched()));
-    if !job.await_matched(thread, go, matched)? {
+    if !job.await_matched(thread, opened, matched)? {
         return Ok(Played::default());
     }
     job.shared.wait_for(Phase::Drain);
@@ -191,8 +182,7 @@ fn by_callback(
         if let Some(error) = side.error {
             return Err(job.in_call("send")(error));
         }
-        played.flows.push(side.answer.flow);
-        played.places.extend(side.answer.places.finish());
+        side.answer.finish(&mut played);
         thread.inside(Call::Drop, || drop(side.sender));
     }
     Ok(played)
@@ -228,7 +218,8 @@ struct Answer {
     pong: u16,
     flow: FlowCounts,
     places: Places,
-    linked: bool,
+    /// When the first probe arrived.
+    probed: Option<Nanos>,
 }
 
 impl Answer {
@@ -244,8 +235,21 @@ impl Answer {
                 ..FlowCounts::default()
             },
             places: Places::new(job),
-            linked: false,
+            probed: None,
         }
+    }
+
+    fn finish(self, played: &mut Played) {
+        let FlowCounts {
+            channel, receiver, ..
+        } = self.flow;
+        played.first.extend(self.probed.map(|at| FirstArrival {
+            channel,
+            receiver,
+            at,
+        }));
+        played.flows.push(self.flow);
+        played.places.extend(self.places.finish());
     }
 
     /// The tag to answer with, where the ping is intact; a damaged ping gets no pong.
@@ -258,8 +262,8 @@ impl Answer {
                 return None;
             }
         };
-        if tag.kind == Kind::Probe && !self.linked {
-            self.linked = true;
+        if tag.kind == Kind::Probe && self.probed.is_none() {
+            self.probed = Some(self.shared.clock.now());
             self.shared.one_linked();
         }
         if tag.kind == Kind::Measured {

@@ -14,7 +14,7 @@ use dyno_adapter::{Node, Receiver, Sender, Sent};
 use dyno_measure::stamp::{self, Damage, Header, Kind, Tag};
 use dyno_measure::{Pacer, RawLog, Recorder, Seen, SequenceTracker};
 use dyno_model::plan::Extent;
-use dyno_model::protocol::{self, Assignment, SourceCounts};
+use dyno_model::protocol::{self, Assignment, FirstArrival, SourceCounts};
 use dyno_model::record::{FlowCounts, RawSample};
 use dyno_model::{Access, Metric, Nanos, Wait, Workload};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,33 +25,87 @@ pub(super) fn play(
     job: &Job,
     thread: &ThreadState,
     node: &mut dyn Node,
-    go: Nanos,
+    kit: Kit,
 ) -> Result<Played, Failure> {
     let Some(ping) = job.outgoing().next() else {
         return Err(job.failure("prepare", "no channel to write to was assigned"));
     };
     let echoes = ping.readers.len();
     let mut sender = job.sender(thread, node, ping)?;
-    let mut pongs = Pongs::new(job, thread, node)?;
+    let Kit {
+        rtt,
+        raw,
+        settling,
+        checks,
+    } = kit;
+    let mut pongs = Pongs::new(job, thread, node, checks)?;
+    let opened = job.shared.clock.now();
     let matched = &mut || Ok(pongs.matched()? & (sender.matched()? >= echoes));
-    if !job.await_matched(thread, go, matched)? {
+    if !job.await_matched(thread, opened, matched)? {
         return Ok(Played::default());
     }
-    let mut initiator = Initiator::new(job, thread, sender.as_mut(), &mut pongs, ping.id);
+    let channel = ping.id;
+    let mut initiator = Initiator {
+        job,
+        thread,
+        sender: sender.as_mut(),
+        pongs: &mut pongs,
+        counts: SourceCounts {
+            channel,
+            ..SourceCounts::default()
+        },
+        flow: FlowCounts {
+            channel,
+            receiver: job.participant.index,
+            ..FlowCounts::default()
+        },
+        rtt,
+        raw,
+        settling,
+        places: Places::new(job),
+        warnings: Vec::new(),
+    };
     if initiator.link()? == Phase::Run {
         initiator.exchange()?;
     }
     let mut played = initiator.finish()?;
     job.shared.wait_for(Phase::Stop);
     thread.inside(Call::Drop, || drop(sender));
-    if let (checks, Some(flow)) = (pongs.finish(job, thread)?, played.flows.first_mut()) {
-        for check in checks {
+    for check in pongs.finish(job, thread)? {
+        let (channel, receiver) = (check.channel, job.participant.index);
+        played.first.extend(check.probed.map(|at| FirstArrival {
+            channel,
+            receiver,
+            at,
+        }));
+        if let Some(flow) = played.flows.first_mut() {
             flow.duplicated += check.duplicated;
             flow.corrupted += check.corrupted;
             flow.truncated += check.truncated;
         }
     }
     Ok(played)
+}
+
+/// What an initiator records into.
+pub(crate) struct Kit {
+    rtt: Recorder,
+    raw: RawLog,
+    settling: Settling,
+    /// In the order of the channels that it receives from.
+    checks: Vec<PongCheck>,
+}
+
+impl Kit {
+    pub(super) fn new(job: &Job) -> Self {
+        let experiment = &job.assignment.experiment;
+        Kit {
+            rtt: recorder(experiment),
+            raw: raw_log(experiment),
+            settling: Settling::new(job),
+            checks: job.incoming().map(|c| PongCheck::new(job, c.id)).collect(),
+        }
+    }
 }
 
 struct Initiator<'a> {
@@ -68,38 +122,7 @@ struct Initiator<'a> {
     warnings: Vec<String>,
 }
 
-impl<'a> Initiator<'a> {
-    fn new(
-        job: &'a Job,
-        thread: &'a ThreadState,
-        sender: &'a mut dyn Sender,
-        pongs: &'a mut Pongs,
-        channel: u16,
-    ) -> Self {
-        let experiment = &job.assignment.experiment;
-        let receiver = job.participant.index;
-        Initiator {
-            job,
-            thread,
-            sender,
-            pongs,
-            counts: SourceCounts {
-                channel,
-                ..SourceCounts::default()
-            },
-            flow: FlowCounts {
-                channel,
-                receiver,
-                ..FlowCounts::default()
-            },
-            rtt: recorder(experiment),
-            raw: raw_log(experiment),
-            settling: Settling::new(job),
-            places: Places::new(job),
-            warnings: Vec::new(),
-        }
-    }
-
+impl Initiator<'_> {
     /// Exchanges probes until every echo has answered one, then waits for the start. A probe is
     /// sent only when the one before was answered or is overdue: replies that nobody takes would
     /// fill the buffers of both directions.
@@ -287,6 +310,7 @@ impl<'a> Initiator<'a> {
             raw: self.raw.into_samples(),
             warnings: self.warnings,
             places: self.places.finish(),
+            ..Played::default()
         })
     }
 }
@@ -308,26 +332,34 @@ const PROBE_OVERDUE: Duration = Duration::from_millis(20);
 const SPINS_PER_LOOK: u32 = 256;
 
 impl Pongs {
-    fn new(job: &Job, thread: &ThreadState, node: &mut dyn Node) -> Result<Self, Failure> {
+    fn new(
+        job: &Job,
+        thread: &ThreadState,
+        node: &mut dyn Node,
+        checks: Vec<PongCheck>,
+    ) -> Result<Self, Failure> {
+        let incoming = job.incoming().zip(checks);
         if !job.by_callback() {
             let mut ends = Vec::new();
-            for channel in job.incoming() {
-                let receiver = job.receiver(thread, node, channel)?;
-                ends.push((receiver, PongCheck::new(job, channel.id)));
+            for (channel, check) in incoming {
+                ends.push((job.receiver(thread, node, channel)?, check));
             }
             return Ok(Pongs::Taken(ends));
         }
         let (returned, checks) = mpsc::channel();
         let (mut subscriptions, mut boards) = (Vec::new(), Vec::new());
-        for channel in job.incoming() {
+        for (channel, check) in incoming {
             let board = Arc::new(Board::new());
             boards.push(board.clone());
-            let mut check = Returned(Some(PongCheck::new(job, channel.id)), returned.clone());
+            let mut check = Returned(Some(check), returned.clone());
             let on_message = Box::new(move |bytes: &[u8]| {
                 let Some(check) = &mut check.0 else { return };
                 match check.on_message(bytes) {
                     Some(pong) => board.post(pong),
-                    None => board.linked.store(check.linked, Ordering::Relaxed),
+                    None => {
+                        let linked = check.probed.is_some();
+                        board.linked.store(linked, Ordering::Relaxed);
+                    }
                 }
             });
             subscriptions.push(job.subscribe(thread, node, channel, on_message)?);
@@ -351,7 +383,7 @@ impl Pongs {
     /// Whether every echo has answered a probe.
     fn linked(&self) -> bool {
         match self {
-            Pongs::Taken(ends) => ends.iter().all(|(_, check)| check.linked),
+            Pongs::Taken(ends) => ends.iter().all(|(_, check)| check.probed.is_some()),
             Pongs::Called { boards, .. } => boards.iter().all(|b| b.linked.load(Ordering::Relaxed)),
         }
     }
@@ -364,7 +396,7 @@ impl Pongs {
         };
         let overdue = Instant::now() + PROBE_OVERDUE;
         for (receiver, check) in ends {
-            while !check.linked && job.shared.phase() <= Phase::Link {
+            while check.probed.is_none() && job.shared.phase() <= Phase::Link {
                 let taken = thread
                     .inside(Call::Take, || {
                         receiver.take(&mut |b| {
@@ -498,7 +530,8 @@ struct PongCheck {
     assignment: Arc<Assignment>,
     channel: u16,
     tracker: SequenceTracker,
-    linked: bool,
+    /// When the first probe came back.
+    probed: Option<Nanos>,
     duplicated: u64,
     corrupted: u64,
     truncated: u64,
@@ -512,7 +545,7 @@ impl PongCheck {
             assignment: job.assignment.clone(),
             channel,
             tracker: SequenceTracker::new(expected_messages(experiment)),
-            linked: false,
+            probed: None,
             duplicated: 0,
             corrupted: 0,
             truncated: 0,
@@ -533,8 +566,8 @@ impl PongCheck {
             }
         };
         if tag.kind == Kind::Probe {
-            if !self.linked {
-                self.linked = true;
+            if self.probed.is_none() {
+                self.probed = Some(early);
                 self.shared.one_linked();
             }
             return None;

@@ -18,15 +18,16 @@ pub(super) fn play(
     job: &Job,
     thread: &ThreadState,
     node: &mut dyn Node,
-    go: Nanos,
 ) -> Result<Played, Failure> {
     let Some(channel) = job.outgoing().next() else {
         return Err(job.failure("prepare", "no channel was assigned"));
     };
     let mut sender = job.sender(thread, node, channel)?;
     let mut receiver = job.receiver(thread, node, channel)?;
+    let opened = job.shared.clock.now();
     let matched = &mut || Ok(receiver.matched()? & (sender.matched()? >= 1));
-    if !job.await_matched(thread, go, matched)? || job.shared.wait_for(Phase::Run) != Phase::Run {
+    if !job.await_matched(thread, opened, matched)? || job.shared.wait_for(Phase::Run) != Phase::Run
+    {
         return Ok(Played::default());
     }
 

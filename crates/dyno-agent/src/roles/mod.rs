@@ -16,15 +16,15 @@ use dyno_adapter::{Node, Sender};
 use dyno_measure::stamp::{self, Damage, HEADER_BYTES, Header, Kind, Tag};
 use dyno_measure::{RawLog, Recorder};
 use dyno_model::plan::Extent;
-use dyno_model::protocol::{Role, SourceCounts};
+use dyno_model::protocol::{FirstArrival, Role, SourceCounts};
 use dyno_model::record::{FlowCounts, RawSample};
-use dyno_model::{Distribution, Experiment, Metric, Nanos, Place};
+use dyno_model::{Distribution, Experiment, Metric, Nanos, Place, Workload};
 use std::time::Duration;
 
 /// Blocks that a window is cut into.
 const BLOCKS: usize = 10;
 
-/// The time from one probe to the next while the ends of a channel are being linked.
+/// The time from one probe to the next until the warm-up begins, unless the workload says another.
 const PROBE_PERIOD: Duration = Duration::from_millis(1);
 
 /// What one participant measured.
@@ -32,6 +32,8 @@ const PROBE_PERIOD: Duration = Duration::from_millis(1);
 pub(crate) struct Played {
     pub(crate) distributions: Vec<(Metric, Distribution)>,
     pub(crate) flows: Vec<FlowCounts>,
+    /// The first probe at each end that receives.
+    pub(crate) first: Vec<FirstArrival>,
     pub(crate) source: Option<SourceCounts>,
     pub(crate) raw: Vec<RawSample>,
     /// What the reader of the result should know.
@@ -44,10 +46,38 @@ impl Played {
     fn add(&mut self, other: Played) {
         self.distributions.extend(other.distributions);
         self.flows.extend(other.flows);
+        self.first.extend(other.first);
         self.source = self.source.take().or(other.source);
         self.raw.extend(other.raw);
         self.warnings.extend(other.warnings);
         self.places.extend(other.places);
+    }
+}
+
+/// What a participant records into. It is made before go: its memory is touched beforehand, and that
+/// takes time that is not the stack's.
+pub(crate) enum Kit {
+    Source(Recorder),
+    Sink(Vec<sink::Inbox>),
+    Initiator(initiator::Kit),
+    /// Records no latencies.
+    Echo,
+    /// Makes its own when it starts: nothing but its window is measured.
+    Loopback,
+}
+
+impl Kit {
+    pub(crate) fn new(job: &Job) -> Self {
+        match job.participant.role {
+            Role::Source => Kit::Source(recorder(&job.assignment.experiment)),
+            Role::Sink => {
+                let inboxes = job.incoming().map(|c| sink::Inbox::new(job, c.id));
+                Kit::Sink(inboxes.collect())
+            }
+            Role::Initiator => Kit::Initiator(initiator::Kit::new(job)),
+            Role::Echo => Kit::Echo,
+            Role::Loopback => Kit::Loopback,
+        }
     }
 }
 
@@ -56,14 +86,14 @@ pub(crate) fn play(
     job: &Job,
     thread: &ThreadState,
     node: &mut dyn Node,
-    go: Nanos,
+    kit: Kit,
 ) -> Result<Played, Failure> {
-    match job.participant.role {
-        Role::Source => source::play(job, thread, node, go),
-        Role::Sink => sink::play(job, thread, node, go),
-        Role::Initiator => initiator::play(job, thread, node, go),
-        Role::Echo => echo::play(job, thread, node, go),
-        Role::Loopback => loopback::play(job, thread, node, go),
+    match kit {
+        Kit::Source(lateness) => source::play(job, thread, node, lateness),
+        Kit::Sink(inboxes) => sink::play(job, thread, node, inboxes),
+        Kit::Initiator(kit) => initiator::play(job, thread, node, kit),
+        Kit::Echo => echo::play(job, thread, node),
+        Kit::Loopback => loopback::play(job, thread, node),
     }
 }
 
@@ -82,7 +112,6 @@ fn raw_log(experiment: &Experiment) -> RawLog {
 
 /// How many measured messages to expect, for sizing; a flood may bring more.
 fn expected_messages(experiment: &Experiment) -> u64 {
-    use dyno_model::Workload;
     let seconds = |d: Nanos| d.as_secs_f64();
     match (experiment.window, experiment.workload) {
         (Extent::Messages(n), _) => n,
@@ -140,9 +169,20 @@ impl Progress {
 }
 
 /// The length of a probe: a header, or less where the payload has no room for it. Probes are small so
-/// that they fill no buffers.
+/// that they fill no buffers. Where the first message is what is measured, it is one of full size.
 fn probe_len(experiment: &Experiment) -> usize {
-    experiment.payload.bytes().min(HEADER_BYTES)
+    match experiment.workload {
+        Workload::FirstMessage { .. } => experiment.payload.bytes(),
+        _ => experiment.payload.bytes().min(HEADER_BYTES),
+    }
+}
+
+/// The time from one probe of a source to the next.
+fn probe_period(experiment: &Experiment) -> Duration {
+    match experiment.workload {
+        Workload::FirstMessage { period } => period.into(),
+        _ => PROBE_PERIOD,
+    }
 }
 
 /// Reads and checks a message of whatever kind.
@@ -185,7 +225,8 @@ fn send_probe(
         .map(|_| ())
 }
 
-/// Sends probes until the trial leaves [`Phase::Link`].
+/// Sends probes from the moment when the sender is matched, whether all others are or not, until the
+/// trial leaves [`Phase::Link`].
 fn probe_until_linked(
     job: &Job,
     thread: &ThreadState,
@@ -198,7 +239,7 @@ fn probe_until_linked(
             later => return Ok(later),
         }
         send_probe(job, thread, sender, channel)?;
-        std::thread::sleep(PROBE_PERIOD);
+        std::thread::sleep(probe_period(&job.assignment.experiment));
     }
 }
 

@@ -8,9 +8,9 @@ use crate::shared::{Call, Phase, Shared, ThreadState};
 use dyno_adapter::{Error, Node, Receiver};
 use dyno_measure::stamp::{Damage, Kind};
 use dyno_measure::{RawLog, Recorder, Seen, SequenceTracker};
-use dyno_model::protocol::Assignment;
+use dyno_model::protocol::{Assignment, FirstArrival};
 use dyno_model::record::{FlowCounts, RawSample};
-use dyno_model::{Access, Experiment, Metric, Nanos, Wait};
+use dyno_model::{Access, Experiment, Metric, Nanos, Wait, Workload};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -19,12 +19,12 @@ pub(super) fn play(
     job: &Job,
     thread: &ThreadState,
     node: &mut dyn Node,
-    go: Nanos,
+    inboxes: Vec<Inbox>,
 ) -> Result<Played, Failure> {
     if job.by_callback() {
-        by_callback(job, thread, node, go)
+        by_callback(job, thread, node, inboxes)
     } else {
-        by_take(job, thread, node, go)
+        by_take(job, thread, node, inboxes)
     }
 }
 
@@ -33,17 +33,15 @@ fn by_take(
     job: &Job,
     thread: &ThreadState,
     node: &mut dyn Node,
-    go: Nanos,
+    inboxes: Vec<Inbox>,
 ) -> Result<Played, Failure> {
     let mut ends = Vec::new();
-    for channel in job.incoming() {
-        ends.push((
-            job.receiver(thread, node, channel)?,
-            Inbox::new(job, channel.id),
-        ));
+    for (channel, inbox) in job.incoming().zip(inboxes) {
+        ends.push((job.receiver(thread, node, channel)?, inbox));
     }
+    let opened = job.shared.clock.now();
     let all_matched = &mut || all(ends.iter_mut().map(|(r, _)| r.matched()));
-    if !job.await_matched(thread, go, all_matched)? {
+    if !job.await_matched(thread, opened, all_matched)? {
         return Ok(Played::default());
     }
     if job.assignment.experiment.wait == Wait::Spin || ends.len() == 1 {
@@ -123,13 +121,12 @@ fn by_callback(
     job: &Job,
     thread: &ThreadState,
     node: &mut dyn Node,
-    go: Nanos,
+    inboxes: Vec<Inbox>,
 ) -> Result<Played, Failure> {
-    let (returned, inboxes) = mpsc::channel();
+    let (returned, gone) = mpsc::channel();
     let mut subscriptions = Vec::new();
     let mut arrivals = Vec::new();
-    for channel in job.incoming() {
-        let inbox = Inbox::new(job, channel.id);
+    for (channel, inbox) in job.incoming().zip(inboxes) {
         arrivals.push((channel.id, inbox.arrived.clone()));
         let mut inbox = Returned(Some(inbox), returned.clone());
         let on_message = Box::new(move |bytes: &[u8]| {
@@ -140,8 +137,9 @@ fn by_callback(
         subscriptions.push(job.subscribe(thread, node, channel, on_message)?);
     }
     drop(returned);
+    let opened = job.shared.clock.now();
     let all_matched = &mut || all(subscriptions.iter_mut().map(|s| s.matched()));
-    if !job.await_matched(thread, go, all_matched)? {
+    if !job.await_matched(thread, opened, all_matched)? {
         return Ok(Played::default());
     }
     let shared = &job.shared;
@@ -161,7 +159,7 @@ fn by_callback(
     thread.inside(Call::Drop, || drop(subscriptions));
     let mut played = Played::default();
     for _ in 0..expected {
-        let inbox = inboxes.recv_timeout(Duration::from_secs(5)).map_err(|_| {
+        let inbox: Inbox = gone.recv_timeout(Duration::from_secs(5)).map_err(|_| {
             job.failure(
                 "drop",
                 "the library keeps the callback of a dropped subscription",
@@ -195,7 +193,7 @@ pub(super) fn all(answers: impl Iterator<Item = Result<bool, Error>>) -> Result<
 }
 
 /// What arrives at one reading end.
-pub(super) struct Inbox {
+pub(crate) struct Inbox {
     shared: Arc<Shared>,
     assignment: Arc<Assignment>,
     flow: FlowCounts,
@@ -205,7 +203,8 @@ pub(super) struct Inbox {
     raw: RawLog,
     settling: Settling,
     places: Places,
-    linked: bool,
+    /// When the first probe arrived.
+    probed: Option<Nanos>,
     /// The sender has gone after offering everything.
     ended: bool,
     /// Measured messages that arrived in whatever state, each once.
@@ -213,7 +212,7 @@ pub(super) struct Inbox {
 }
 
 impl Inbox {
-    fn new(job: &Job, channel: u16) -> Self {
+    pub(super) fn new(job: &Job, channel: u16) -> Self {
         let experiment = &job.assignment.experiment;
         Inbox {
             shared: job.shared.clone(),
@@ -229,7 +228,7 @@ impl Inbox {
             raw: raw_log(experiment),
             settling: Settling::new(job),
             places: Places::new(job),
-            linked: false,
+            probed: None,
             ended: false,
             arrived: Arc::new(AtomicU64::new(0)),
         }
@@ -252,7 +251,7 @@ impl Inbox {
                 let service = early.saturating_sub(header.sent);
                 return self.settling.note(early, service);
             }
-            Kind::Probe => return self.probed(),
+            Kind::Probe => return self.on_probe(bytes.len(), early),
         }
         let arrival = match access {
             Access::Stamp => early,
@@ -296,11 +295,22 @@ impl Inbox {
     }
 
     #[cold]
-    fn probed(&mut self) {
-        if !self.linked {
-            self.linked = true;
-            self.shared.one_linked();
+    fn on_probe(&mut self, bytes: usize, early: Nanos) {
+        if self.probed.is_some() {
+            return;
         }
+        let arrival = match self.experiment().access {
+            Access::Stamp => early,
+            Access::All => self.shared.clock.arrival(),
+        };
+        self.probed = Some(arrival);
+        if let Workload::FirstMessage { .. } = self.experiment().workload {
+            self.flow.received = 1;
+            self.flow.bytes = bytes as u64;
+            (self.flow.first, self.flow.last) = (arrival, arrival);
+            self.note_arrival();
+        }
+        self.shared.one_linked();
     }
 
     #[cold]
@@ -331,12 +341,26 @@ impl Inbox {
             .shared
             .offered(self.flow.channel)
             .saturating_sub(self.flow.received);
-        Ok(Played {
-            distributions: vec![
+        let distributions = match self.experiment().workload {
+            // Its one time is not of the message but of the start.
+            Workload::FirstMessage { .. } => Vec::new(),
+            _ => vec![
                 (Metric::Response, self.response.finish(lost)?),
                 (Metric::Service, self.service.finish(lost)?),
             ],
+        };
+        let FlowCounts {
+            channel, receiver, ..
+        } = self.flow;
+        let first = self.probed.map(|at| FirstArrival {
+            channel,
+            receiver,
+            at,
+        });
+        Ok(Played {
+            distributions,
             flows: vec![self.flow],
+            first: first.into_iter().collect(),
             raw: self.raw.into_samples(),
             places: self.places.finish(),
             ..Played::default()

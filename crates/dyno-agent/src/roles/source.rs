@@ -4,7 +4,7 @@
 
 use super::places::Places;
 use super::warmup::Warmup;
-use super::{Played, Progress, probe_until_linked, recorder};
+use super::{Played, Progress, probe_until_linked};
 use crate::control::Event;
 use crate::participant::{Failure, Job};
 use crate::shared::{Call, Phase, ThreadState};
@@ -18,17 +18,18 @@ pub(super) fn play(
     job: &Job,
     thread: &ThreadState,
     node: &mut dyn Node,
-    go: Nanos,
+    lateness: Recorder,
 ) -> Result<Played, Failure> {
     let Some(channel) = job.outgoing().next() else {
         return Err(job.failure("prepare", "no channel to write to was assigned"));
     };
     let readers = channel.readers.len();
     let mut sender = job.sender(thread, node, channel)?;
-    if !job.await_matched(thread, go, &mut || Ok(sender.matched()? >= readers))? {
+    let opened = job.shared.clock.now();
+    if !job.await_matched(thread, opened, &mut || Ok(sender.matched()? >= readers))? {
         return Ok(Played::default());
     }
-    let mut source = Source::new(job, thread, sender.as_mut(), channel.id);
+    let mut source = Source::new(job, thread, sender.as_mut(), channel.id, lateness);
     if probe_until_linked(job, thread, source.sender, channel.id)? == Phase::Run {
         source.offer()?;
     }
@@ -105,12 +106,12 @@ impl<'a> Source<'a> {
         thread: &'a ThreadState,
         sender: &'a mut dyn Sender,
         channel: u16,
+        lateness: Recorder,
     ) -> Self {
         let counts = SourceCounts {
             channel,
             ..SourceCounts::default()
         };
-        let lateness = recorder(&job.assignment.experiment);
         Source {
             job,
             thread,
@@ -125,6 +126,12 @@ impl<'a> Source<'a> {
     fn offer(&mut self) -> Result<(), Failure> {
         let shared = &self.job.shared;
         let experiment = &self.job.assignment.experiment;
+        if let Workload::FirstMessage { .. } = experiment.workload {
+            // It has arrived everywhere, or the trial would not have come here; how many attempts
+            // that took is not counted.
+            (self.counts.offered, self.counts.sent) = (1, 1);
+            return Ok(());
+        }
         let clock = shared.clock;
         let go_on = || shared.phase() < Phase::Drain;
         let start = shared.start();
@@ -216,8 +223,9 @@ impl<'a> Source<'a> {
             places: self.places.finish(),
             ..Played::default()
         };
-        // A flood has no due times that it could be late for.
-        if !matches!(self.job.assignment.experiment.workload, Workload::Flood) {
+        // A flood has no due times that it could be late for, nor has a first message.
+        let workload = self.job.assignment.experiment.workload;
+        if !matches!(workload, Workload::Flood | Workload::FirstMessage { .. }) {
             let lateness = self
                 .lateness
                 .finish(0)
