@@ -23,6 +23,7 @@ mod modes;
 mod notes;
 mod number;
 mod precision;
+pub mod published;
 mod summarise;
 mod summary;
 mod table;
