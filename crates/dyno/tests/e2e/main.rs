@@ -6,6 +6,7 @@ mod cleanup;
 mod daemons;
 mod doctor;
 mod faults;
+mod first_message;
 mod foreign;
 mod freeze;
 mod harness;
