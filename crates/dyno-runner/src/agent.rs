@@ -2,7 +2,9 @@
 
 use crate::child::{Tail, describe_exit};
 use crate::hosts::AGENT_STATUS;
-use dyno_model::protocol::{Command, Report};
+use dyno_measure::Counters;
+use dyno_model::Nanos;
+use dyno_model::protocol::{Command, Counter, Report};
 use dyno_model::{AdapterDescription, Against, Plan};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -100,11 +102,26 @@ pub(crate) enum Heard {
     Silence,
 }
 
+/// An agent's answer to [`Agent::tick`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tock {
+    /// The number of the question.
+    pub(crate) number: u32,
+    /// The agent's counter.
+    pub(crate) ticks: u64,
+    /// CLOCK_MONOTONIC_RAW of its host.
+    pub(crate) raw: Nanos,
+    /// When the answer was here.
+    pub(crate) received: Counters,
+}
+
 /// A running agent. Dropping it ends the process.
 pub(crate) struct Agent {
     pub(crate) label: String,
     child: Child,
     stdin: Option<ChildStdin>,
+    /// Apart from all other reports, as they come.
+    pub(crate) tocks: mpsc::Receiver<Tock>,
     stderr: Tail,
     status: Option<ExitStatus>,
     /// The process here is an ssh client: the agent's own end is what its host tells.
@@ -132,13 +149,26 @@ impl Agent {
         let mut child = command.spawn()?;
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (answers, tocks) = mpsc::channel();
         if let Some(stdout) = stdout {
             std::thread::spawn(move || {
                 for line in BufReader::new(stdout).lines() {
+                    let received = Counters::now();
                     let Ok(line) = line else { break };
-                    let report = serde_json::from_str(&line)
-                        .map(Box::new)
-                        .map_err(|e| format!("{line:?}: {e}"));
+                    let report = match serde_json::from_str(&line) {
+                        Ok(Report::Tock { number, ticks, raw }) => {
+                            // Nobody may wait for it any more.
+                            let _ = answers.send(Tock {
+                                number,
+                                ticks,
+                                raw,
+                                received,
+                            });
+                            continue;
+                        }
+                        Ok(report) => Ok(Box::new(report)),
+                        Err(e) => Err(format!("{line:?}: {e}")),
+                    };
                     if inbox.send((index, Heard::Report(report))).is_err() {
                         return;
                     }
@@ -162,6 +192,7 @@ impl Agent {
             label,
             child,
             stdin,
+            tocks,
             stderr: tail,
             status: None,
             remote,
@@ -179,13 +210,29 @@ impl Agent {
 
     /// Sends a command; an agent that has ended is noticed by its silence.
     pub(crate) fn send(&mut self, command: &Command) {
-        let Some(stdin) = &mut self.stdin else { return };
-        let sent = serde_json::to_string(command)
-            .map_err(std::io::Error::other)
-            .and_then(|line| writeln!(stdin, "{line}"));
+        self.send_at(command);
+    }
+
+    /// Asks for the counter; the answer comes over `tocks`. Returns when it was asked, nothing of an
+    /// agent that has ended.
+    pub(crate) fn tick(&mut self, number: u32, counter: Counter) -> Option<Counters> {
+        self.send_at(&Command::Tick { number, counter })
+    }
+
+    fn send_at(&mut self, command: &Command) -> Option<Counters> {
+        let stdin = self.stdin.as_mut()?;
+        let line = serde_json::to_string(command).map_err(std::io::Error::other);
+        let sent = line.and_then(|mut line| {
+            // One write: the agent wakes up once.
+            line.push('\n');
+            let now = Counters::now();
+            stdin.write_all(line.as_bytes())?;
+            Ok(now)
+        });
         if sent.is_err() {
             self.stdin = None;
         }
+        sent.ok()
     }
 
     /// How it ended, if it has.

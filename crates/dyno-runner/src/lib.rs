@@ -7,6 +7,7 @@
 mod agent;
 mod aggregate;
 mod child;
+mod clocks;
 mod daemon;
 mod hosts;
 mod keeper;
@@ -114,6 +115,7 @@ pub fn run<E>(
         opened => opened?,
     };
     let clock = Clock::new(options.clock);
+    let mut clocks = clocks::HostClocks::new(options.clock, &plan.testbed);
     let mut ending = Ending::Complete;
     while let Some(id) = schedule.next(began.elapsed()) {
         if stored.contains(&id) {
@@ -159,6 +161,7 @@ pub fn run<E>(
             agent,
             hosts: &hosts,
             session: &mut session,
+            clocks: &mut clocks,
         });
         hosts.clear_session(&session.name);
         drop(session);

@@ -3,6 +3,7 @@
 use crate::RunOptions;
 use crate::agent::{Agent, AgentCommand, Heard};
 use crate::aggregate;
+use crate::clocks::{self, HostClocks, TrialClocks};
 use crate::daemon::{Baseline, Daemon, Reading, Trouble, Values};
 use crate::hosts::{Host, Hosts};
 use crate::noise;
@@ -31,6 +32,7 @@ pub(crate) struct Context<'a, 'p> {
     pub(crate) agent: &'a AgentCommand,
     pub(crate) hosts: &'a Hosts,
     pub(crate) session: &'a mut Session<'p>,
+    pub(crate) clocks: &'a mut HostClocks,
 }
 
 /// Between the command and the instant of go or start: enough for it to reach every agent.
@@ -58,6 +60,7 @@ pub(crate) fn run(context: Context<'_, '_>) -> TrialRecord {
         context,
         agents: Vec::new(),
         daemons: Vec::new(),
+        clocks: TrialClocks::default(),
         inbox,
         step: "start",
     };
@@ -113,6 +116,7 @@ struct Trial<'a, 'p> {
     // Dropped in this order: agents end before the daemons that they use.
     agents: Vec<Agent>,
     daemons: Vec<Daemon>,
+    clocks: TrialClocks,
     inbox: mpsc::Receiver<(usize, Heard)>,
     step: &'static str,
 }
@@ -145,23 +149,40 @@ impl<'a> Trial<'a, '_> {
         let deadline = Duration::from(self.context.experiment.deadline);
 
         let hellos = self.each("start", deadline, |report| match report {
-            Report::Hello { protocol, .. } => Some(protocol),
+            Report::Hello {
+                protocol, counter, ..
+            } => Some((protocol, counter)),
             _ => None,
         })?;
-        if let Some(other) = hellos.iter().find(|p| **p != protocol::VERSION) {
+        if let Some((other, _)) = hellos.iter().find(|p| p.0 != protocol::VERSION) {
             let ours = protocol::VERSION;
             return Err(self.failed(
                 FailureKind::Error,
                 format!("the agent speaks protocol {other}, this runner {ours}; use one build"),
             ));
         }
-        for (agent, (_, assignment)) in self.agents.iter_mut().zip(groups) {
-            agent.send(&Command::Prepare(Box::new(assignment)));
+        self.step = "clock";
+        let asked = TrialClocks::before(
+            self.context.clocks,
+            &self.context.plan.testbed,
+            groups.iter().map(|(place, _)| place.index).collect(),
+            &hellos.iter().map(|hello| hello.1).collect::<Vec<_>>(),
+            &mut self.agents,
+            deadline,
+        );
+        self.clocks = asked.map_err(|t| self.clock_trouble(t))?;
+        for (index, (_, mut assignment)) in groups.into_iter().enumerate() {
+            if let Some(clock) = self.clocks.of_agent(index) {
+                assignment.clock = clock;
+            }
+            self.agents[index].send(&Command::Prepare(Box::new(assignment)));
         }
-        for applied in self.each("prepare", deadline, |report| match report {
+        let ready = self.each("prepare", deadline, |report| match report {
             Report::Ready(applied) => Some(applied),
             _ => None,
-        })? {
+        })?;
+        for (index, applied) in ready.into_iter().enumerate() {
+            self.clocks.note_ptp(index, applied.ptp);
             record.warnings.extend(applied.warnings);
         }
         let before = self.before_go();
@@ -200,6 +221,15 @@ impl<'a> Trial<'a, '_> {
         self.each("drain", drain, |r| {
             matches!(r, Report::Drained).then_some(())
         })?;
+        self.step = "clock";
+        let (plan, experiment) = (self.context.plan, self.context.experiment);
+        let asked = self
+            .clocks
+            .after(self.context.clocks, &mut self.agents, deadline);
+        record.clocks = asked.map_err(|t| self.clock_trouble(t))?;
+        record.one_way_bound = self
+            .clocks
+            .one_way_bound(&plan.testbed, experiment, &record.clocks);
         self.tell(&Command::Collect);
         let results = self.each("collect", deadline, |report| match report {
             Report::Result(result) => Some(*result),
@@ -311,6 +341,13 @@ impl<'a> Trial<'a, '_> {
             step: self.step,
             message: trouble.message,
             stderr: trouble.output,
+        }
+    }
+
+    fn clock_trouble(&mut self, trouble: clocks::Trouble) -> Failed {
+        match trouble {
+            clocks::Trouble::Gone(agent) => self.blame(agent, None),
+            clocks::Trouble::Silent(message) => self.failed(FailureKind::Hang, message),
         }
     }
 
@@ -473,6 +510,7 @@ impl<'a> Trial<'a, '_> {
                 return Err(self.failed(FailureKind::Interrupted, "interrupted".to_owned()));
             }
             self.check_surroundings()?;
+            self.clocks.during(self.context.clocks, &mut self.agents);
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 let missing: Vec<usize> = (0..of.len())
