@@ -93,6 +93,16 @@ pub enum StoreError {
         /// The kernel's answer.
         source: io::Error,
     },
+    /// The disk, a quota or a file size limit is full, while runs are merged.
+    #[error(
+        "cannot write {path}: {source}; nothing was merged, and the runs are as they were; free some space or choose another --out"
+    )]
+    NoSpaceToMerge {
+        /// The file that did not fit.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
     /// The disk, a quota or a file size limit is full.
     #[error(
         "cannot write {path}: {source}; all trials stored before are intact; free some space, then finish the run with `dyno run --resume {dir}`"

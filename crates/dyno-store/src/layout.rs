@@ -9,6 +9,8 @@ pub const MANIFEST: &str = "run.json";
 pub const TRIALS: &str = "trials";
 /// The directory of raw samples.
 pub const RAW: &str = "raw";
+/// The directory of the manifests that a run was merged from.
+pub const PARTS: &str = "parts";
 /// The lock file's name.
 pub(crate) const LOCK: &str = ".lock";
 /// What names of unfinished files start with.
@@ -22,6 +24,11 @@ pub(crate) fn manifest(dir: &Path) -> PathBuf {
 
 pub(crate) fn trial(dir: &Path, id: TrialId) -> PathBuf {
     dir.join(TRIALS).join(format!("{id}.json"))
+}
+
+/// The manifest of the part with this number, from 1.
+pub(crate) fn part(dir: &Path, number: usize) -> PathBuf {
+    dir.join(PARTS).join(format!("{number}.json"))
 }
 
 pub(crate) fn raw(dir: &Path, id: TrialId) -> PathBuf {

@@ -6,6 +6,7 @@
 //! | `run.json` | the manifest: plan, environment, adapters; written first, never changed |
 //! | `trials/e0003-t002.json` | one trial: trial 2 of experiment 3 |
 //! | `raw/e0003-t002.csv` | its raw samples, where the experiment asked for them |
+//! | `parts/1.json` | the manifests that it was merged from, if it was |
 //! | `.lock` | held (flock) while a runner writes |
 //!
 //! `docs/run-format.md` is the full description. Everything is plain JSON and CSV: a run is small,
@@ -15,13 +16,15 @@ mod error;
 mod files;
 mod layout;
 mod locate;
+mod merge;
 mod raw;
 mod reader;
 mod trial;
 mod writer;
 
 pub use error::StoreError;
-pub use layout::{MANIFEST, RAW, TRIALS};
+pub use layout::{MANIFEST, PARTS, RAW, TRIALS};
 pub use locate::{DEFAULT_RUNS_DIR, LATEST, locate, new_run_dir};
+pub use merge::{MergeError, MergeOptions, Merged, merge, read_parts};
 pub use reader::{Problem, ReadRun, read_raw, read_run};
 pub use writer::{Redo, RunWriter};

@@ -4,7 +4,7 @@ use crate::error::StoreError;
 use crate::layout::{self, TRIALS};
 use crate::raw;
 use crate::trial::{Head, StoredTrial, Unusable, parse};
-use dyno_model::plan::TrialId;
+use dyno_model::plan::{Plan, TrialId};
 use dyno_model::record::{FORMAT, RawSample, Run, RunManifest};
 use std::fmt;
 use std::fs;
@@ -44,7 +44,7 @@ pub struct ReadRun {
 /// A run that is being written can be read; it then has the trials finished so far.
 pub fn read_run(dir: &Path) -> Result<ReadRun, StoreError> {
     let manifest = read_manifest(dir)?;
-    let files = trial_files(dir, &manifest)?;
+    let files = trial_files(dir, &manifest.plan)?;
     Ok(collect(dir, manifest, files))
 }
 
@@ -114,25 +114,32 @@ pub(crate) fn read_manifest(dir: &Path) -> Result<RunManifest, StoreError> {
         }
         Err(source) => return Err(StoreError::io("read", &path)(source)),
     };
+    decode_manifest(&path, &bytes)
+}
+
+/// Reads one manifest, wherever it lies.
+pub(crate) fn read_manifest_file(path: &Path) -> Result<RunManifest, StoreError> {
+    let bytes = fs::read(path).map_err(StoreError::io("read", path))?;
+    decode_manifest(path, &bytes)
+}
+
+fn decode_manifest(path: &Path, bytes: &[u8]) -> Result<RunManifest, StoreError> {
     let damaged = |e: serde_json::Error| StoreError::Manifest {
-        path: path.clone(),
+        path: path.to_owned(),
         reason: e.to_string(),
     };
-    let head: Head = serde_json::from_slice(&bytes).map_err(damaged)?;
+    let head: Head = serde_json::from_slice(bytes).map_err(damaged)?;
     if head.format > FORMAT {
-        return Err(newer(&path, head.format));
+        return Err(newer(path, head.format));
     }
-    serde_json::from_slice(&bytes).map_err(damaged)
+    serde_json::from_slice(bytes).map_err(damaged)
 }
 
 /// A trial's file and its content, or why there is none.
 pub(crate) type TrialFile = (PathBuf, Result<StoredTrial, Unusable>);
 
 /// Every trial file, by name. What does not end in `.json` or starts with a dot is not one.
-pub(crate) fn trial_files(
-    dir: &Path,
-    manifest: &RunManifest,
-) -> Result<Vec<TrialFile>, StoreError> {
+pub(crate) fn trial_files(dir: &Path, plan: &Plan) -> Result<Vec<TrialFile>, StoreError> {
     let trials = dir.join(TRIALS);
     let entries = match fs::read_dir(&trials) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -153,7 +160,7 @@ pub(crate) fn trial_files(
     let read = |path: PathBuf| {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         let parsed = match fs::read(&path) {
-            Ok(bytes) => parse(&bytes, &stem, &manifest.plan),
+            Ok(bytes) => parse(&bytes, &stem, plan),
             Err(e) => Err(Unusable::Damaged(e.to_string())),
         };
         (path, parsed)

@@ -113,7 +113,7 @@ impl RunWriter {
         }
         let trials = dir.join(TRIALS);
         fs::create_dir_all(&trials).map_err(|e| writer.failed("create", &trials, e))?;
-        let files = trial_files(dir, &manifest)?;
+        let files = trial_files(dir, &manifest.plan)?;
         for (file, parsed) in &files {
             if let Err(Unusable::Newer(found)) = parsed {
                 return Err(newer(file, *found));
@@ -180,14 +180,17 @@ impl RunWriter {
 }
 
 #[derive(Clone, Copy)]
-enum Layout {
+pub(crate) enum Layout {
     Compact,
     Pretty,
 }
 
 /// The value as JSON, ending in a line feed, having made sure that it can be read back: JSON has no
 /// numbers that are not finite, and what cannot be read must not take the place of what can.
-fn readable<T: DeserializeOwned>(value: &impl Serialize, form: Layout) -> Result<Vec<u8>, String> {
+pub(crate) fn readable<T: DeserializeOwned>(
+    value: &impl Serialize,
+    form: Layout,
+) -> Result<Vec<u8>, String> {
     let bytes = match form {
         Layout::Compact => serde_json::to_vec(value),
         Layout::Pretty => serde_json::to_vec_pretty(value),

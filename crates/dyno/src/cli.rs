@@ -50,6 +50,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Print a stored run.
     Show(ShowArgs),
+    /// Put the parts of a run together.
+    Merge(MergeArgs),
     /// Compare two runs, or the two sides of a run measured with --against.
     Compare(CompareArgs),
     /// Hold requirements against a run.
@@ -214,6 +216,27 @@ pub(crate) struct ShowArgs {
     /// How to print it.
     #[arg(long, value_enum, default_value_t = FormatArg::Table)]
     pub(crate) format: FormatArg,
+}
+
+/// `dyno merge`
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+The directories must be of one plan: the same suite, experiments, stacks, testbed and seed, as the parts of
+`dyno run SUITE --shard 1/3`, `2/3` and `3/3` are. The result is a run like any other, which show, compare,
+check, trend and `run --resume` read; the parts stay as they are. Machines, builds of Dyno and versions of
+adapters may differ: what differs is said, and each part's own manifest is kept in the result's `parts/`.
+
+A trial that two directories have must be the same in both. The result appears whole or not at all.")]
+pub(crate) struct MergeArgs {
+    /// The run directories of all parts, in any order.
+    #[arg(value_name = "DIR", required = true)]
+    pub(crate) directories: Vec<PathBuf>,
+    /// The run directory to create.
+    #[arg(long, short, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Merge what there is, though parts are missing; `dyno run --resume` measures the rest.
+    #[arg(long)]
+    pub(crate) partial: bool,
 }
 
 /// `dyno list`

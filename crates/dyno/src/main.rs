@@ -16,6 +16,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => commands::run::run(args),
         Command::Show(args) => commands::show::show(&args),
+        Command::Merge(args) => commands::merge::merge(&args),
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Check(args) => commands::check::check(&args),
         Command::Trend(args) => commands::trend::trend(&args),

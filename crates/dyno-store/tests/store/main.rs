@@ -3,4 +3,5 @@
 mod example;
 mod full_disk;
 mod golden;
+mod merge;
 mod run_directory;

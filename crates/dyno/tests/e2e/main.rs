@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod calls;
+mod campaigns;
 mod cleanup;
 mod daemons;
 mod doctor;

@@ -1,0 +1,40 @@
+//! `dyno merge`
+
+use crate::cli::MergeArgs;
+use crate::exit::{self, Code, Failure, Result};
+use dyno_store::{DEFAULT_RUNS_DIR, MergeOptions};
+use std::path::Path;
+
+/// Merges run directories into a new one and says what came of it.
+pub(crate) fn merge(args: &MergeArgs) -> Result {
+    let locate = |dir| dyno_store::locate(dir, Path::new(DEFAULT_RUNS_DIR));
+    let directories = args
+        .directories
+        .iter()
+        .map(|dir| locate(dir).map_err(Failure::with(Code::Store)))
+        .collect::<Result<Vec<_>>>()?;
+    let how = MergeOptions {
+        partial: args.partial,
+        command: std::env::args().collect(),
+    };
+    let merged =
+        dyno_store::merge(&directories, &args.out, &how).map_err(Failure::with(Code::Store))?;
+    for problem in &merged.problems {
+        eprintln!("warning: {problem}");
+    }
+    for note in &merged.notes {
+        eprintln!("note: {note}");
+    }
+    exit::print(&format!(
+        "{} trials of {} experiments from {} runs, stored in {}\n",
+        merged.trials,
+        merged.experiments,
+        merged.parts,
+        args.out.display()
+    ))?;
+    Ok(match merged.problems.is_empty() {
+        true => Code::Success,
+        false => Code::Store,
+    }
+    .into())
+}

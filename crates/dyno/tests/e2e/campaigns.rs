@@ -1,0 +1,250 @@
+//! Campaigns: a run dealt out to parts, each resumed and shown by itself, and merged.
+
+use crate::harness::{LONG, Place, experiments, on_stack, wait_for};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+const SUITE: &str = r#"
+    title = "dealt out"
+    [defaults]
+    trials = 2
+    warmup_messages = 2
+    round_trips = 20
+    wait = "block"
+    placement = "process"
+    [[experiment]]
+    name = "round-trip"
+    workload = "ping-pong"
+    stacks = ["pipe", "uds-stream", "tcp"]
+    [experiment.matrix]
+    payload = ["64 B", "4 KiB"]
+"#;
+
+fn place() -> Place {
+    let place = Place::new();
+    place.suite("dealt", SUITE);
+    place
+}
+
+/// Runs part `index` of three into a directory of that number.
+fn run_part(place: &Place, index: u32) {
+    let (shard, out) = (format!("{index}/3"), format!("p{index}"));
+    place
+        .run(&["run", "dealt", "--shard", &shard, "--out", &out, "--quiet"])
+        .with_code(0)
+        .says(&format!("part {index} of 3"));
+}
+
+fn manifest(place: &Place, run: &str) -> Value {
+    let text = std::fs::read_to_string(place.path(run).join("run.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Stack and factors of every experiment that is shown.
+fn cells(shown: &Value) -> BTreeSet<String> {
+    let of = |e: &Value| {
+        [
+            "experiment",
+            "stack",
+            "payload_bytes",
+            "wait",
+            "placement",
+            "trials",
+        ]
+        .map(|key| e[key].to_string())
+        .join(" ")
+    };
+    let all: BTreeSet<String> = experiments(shown).iter().map(of).collect();
+    assert_eq!(all.len(), experiments(shown).len(), "each once");
+    all
+}
+
+fn trial_files(place: &Place, run: &str) -> BTreeSet<String> {
+    std::fs::read_dir(place.path(run).join("trials"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect()
+}
+
+#[test]
+fn three_parts_merged_are_the_whole_run() {
+    let place = place();
+    (1..=3).for_each(|index| run_part(&place, index));
+    let parts: Vec<BTreeSet<String>> = (1..=3)
+        .map(|index| cells(&place.show(&format!("p{index}"))))
+        .collect();
+    assert!(parts.iter().all(|p| !p.is_empty()), "{parts:?}");
+    place
+        .run(&["merge", "p3", "p1", "p2", "-o", "all"])
+        .with_code(0)
+        .says("from 3 runs, stored in all");
+    let all = place.show("all");
+    assert_eq!(all["run"]["shard"], Value::Null);
+    let together: BTreeSet<String> = parts.iter().flatten().cloned().collect();
+    assert_eq!(
+        together.len(),
+        parts.iter().map(BTreeSet::len).sum::<usize>()
+    );
+    assert_eq!(cells(&all), together);
+    // The undivided run of the same seed has exactly these.
+    let seed = manifest(&place, "all")["plan"]["seed"].to_string();
+    place
+        .run(&["run", "dealt", "--seed", &seed, "--out", "one", "--quiet"])
+        .with_code(0);
+    assert_eq!(cells(&place.show("one")), together);
+    assert_eq!(trial_files(&place, "all"), trial_files(&place, "one"));
+    assert_eq!(
+        manifest(&place, "all")["plan"]["experiments"],
+        manifest(&place, "one")["plan"]["experiments"]
+    );
+    // It is read like any other run, and its rows stand beside their floor.
+    assert!(on_stack(&all, "tcp")["floor"]["p50_ratio"]["value"].is_number());
+    for arguments in [
+        &["show", "all"][..],
+        &["show", "all", "--format", "markdown"],
+        &["compare", "all", "one"],
+        &["trend", "all", "one"],
+    ] {
+        place.run(arguments).with_code(0).says("pipe");
+    }
+    // Nothing is left to measure.
+    let before = trial_files(&place, "all");
+    place
+        .run(&["run", "--resume", "all", "--quiet"])
+        .with_code(0);
+    assert_eq!(trial_files(&place, "all"), before);
+}
+
+#[test]
+fn a_part_is_resumed_alone() {
+    let place = place();
+    run_part(&place, 2);
+    let all = trial_files(&place, "p2");
+    std::fs::remove_file(place.path("p2/trials").join(all.first().unwrap())).unwrap();
+    place
+        .run(&["run", "--resume", "p2"])
+        .with_code(0)
+        .says(&format!(
+            "{} of {} trials are stored already",
+            all.len() - 1,
+            all.len()
+        ))
+        .says("part 2 of 3");
+    assert_eq!(trial_files(&place, "p2"), all);
+    let shown = place.run(&["show", "p2"]).with_code(0);
+    assert!(!shown.stdout.contains("Not run"), "{}", shown.stdout);
+}
+
+#[test]
+fn a_missing_part_is_measured_in_the_merged_run() {
+    let place = place();
+    run_part(&place, 1);
+    run_part(&place, 3);
+    place
+        .run(&["merge", "p1", "p3", "-o", "all"])
+        .with_code(5)
+        .says("part 2 of 3 is missing");
+    assert!(!place.path("all").exists());
+    place
+        .run(&["merge", "p1", "p3", "-o", "all", "--partial"])
+        .with_code(0)
+        .says("part 2 of 3 is missing");
+    place.run(&["show", "all"]).with_code(0).says("Not run");
+    place
+        .run(&["run", "--resume", "all", "--quiet"])
+        .with_code(0);
+    let shown = place.run(&["show", "all"]).with_code(0);
+    assert!(!shown.stdout.contains("Not run"), "{}", shown.stdout);
+}
+
+#[test]
+fn parts_of_other_runs_are_refused() {
+    let place = place();
+    run_part(&place, 1);
+    let rest =
+        |seed: &'static str, shard: &'static str, out: &'static str, more: &[&'static str]| {
+            let mut all = vec!["run", "dealt", "--shard", shard, "--out", out, "--quiet"];
+            if !seed.is_empty() {
+                all.extend(["--seed", seed]);
+            }
+            all.extend(more);
+            place.run(&all).with_code(0);
+        };
+    rest("7", "2/3", "seeded", &[]);
+    rest("", "2/3", "longer", &["--set", "round_trips=30"]);
+    rest("", "2/4", "of-four", &[]);
+    rest("", "1/3", "again", &[]);
+    for (other, reason) in [
+        ("seeded", "the seed is"),
+        ("longer", "the settings of round-trip on"),
+        ("of-four", "was dealt out to 3 parts"),
+        ("again", "leave one of the two out"),
+    ] {
+        place
+            .run(&["merge", "p1", other, "-o", "all", "--partial"])
+            .with_code(5)
+            .says(reason)
+            .says(other);
+    }
+    place
+        .run(&["merge", "p1", "nowhere", "-o", "all"])
+        .with_code(5)
+        .says("nowhere");
+    assert!(!place.path("all").exists());
+}
+
+#[test]
+fn parts_that_cannot_be_are_refused_before_anything_runs() {
+    let place = place();
+    place
+        .run(&["run", "dealt", "--shard", "4/3"])
+        .with_code(2)
+        .says("count from 1");
+    place
+        .run(&["run", "dealt", "--shard", "1/100"])
+        .with_code(3)
+        .says("use at most 8 parts");
+    place
+        .run(&["run", "dealt", "--shard", "2/2", "--dry-run"])
+        .with_code(0)
+        .says("part 2 of 2")
+        .says("of 8 experiments");
+    assert!(!place.path("runs").exists());
+}
+
+#[test]
+fn a_run_that_goes_on_is_not_merged() {
+    let place = place();
+    let arguments = [
+        "run",
+        "dealt",
+        "--shard",
+        "1/2",
+        "--out",
+        "slow",
+        "--set",
+        "trials=1000",
+    ];
+    let running = place.start(&arguments);
+    wait_for("a stored trial", || {
+        let trials = place.path("slow/trials");
+        let mut stored = std::fs::read_dir(trials).ok()?;
+        stored.next().map(|_| ())
+    });
+    place
+        .run(&["merge", "slow", "-o", "all", "--partial"])
+        .with_code(5)
+        .says("still writes to slow");
+    running.signal(libc::SIGTERM);
+    let ended = running.end();
+    assert_eq!(
+        ended.status.code(),
+        Some(130),
+        "within {LONG:?}: {}",
+        ended.stderr
+    );
+    place
+        .run(&["merge", "slow", "-o", "all", "--partial"])
+        .with_code(0)
+        .says("part 1 of 2");
+}
