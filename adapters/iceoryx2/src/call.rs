@@ -195,10 +195,16 @@ impl RequestSender {
         }
     }
 
+    fn is_gone(&self) -> bool {
+        let service = &self.shared.service;
+        service.dynamic_config().number_of_servers() == 0 || server_died(service)
+    }
+
     /// What sending a request came to; `reached` is the number of servers that got it.
     fn outcome(&self, reached: usize) -> Result<Sent> {
         match reached {
-            0 if self.seen => Err(self.gone()),
+            0 if self.seen && self.is_gone() => Err(self.gone()),
+            // There is none yet, or it has not connected to us yet and the buffer is full.
             0 => Ok(Sent::Refused),
             _ if self.pressure.waited() => Ok(Sent::AfterWait),
             _ => Ok(Sent::Now),
@@ -340,7 +346,8 @@ pub(crate) trait Takes: Send {
     /// Shows the next message, if there is one.
     fn poll(&mut self, on_message: &mut dyn FnMut(&[u8])) -> Result<bool>;
     /// Whether the other side is there.
-    fn matched(service: &Requests) -> bool;
+    /// Whether the other side is there, and what it sends can be delivered.
+    fn matched(&self, service: &Requests) -> Result<bool>;
 }
 
 impl Takes for Asking {
@@ -360,8 +367,8 @@ impl Takes for Asking {
         }
     }
 
-    fn matched(service: &Requests) -> bool {
-        service.dynamic_config().number_of_servers() > 0
+    fn matched(&self, service: &Requests) -> Result<bool> {
+        Ok(service.dynamic_config().number_of_servers() > 0)
     }
 }
 
@@ -378,8 +385,13 @@ impl Takes for Answering {
         }
     }
 
-    fn matched(service: &Requests) -> bool {
-        service.dynamic_config().number_of_clients() > 0
+    fn matched(&self, service: &Requests) -> Result<bool> {
+        // Also connects the server to its clients. Before that a request which finds the buffer full is
+        // not delivered, as if there were no server.
+        self.server
+            .has_requests()
+            .map_err(|e| Error::library("Server::has_requests", e))?;
+        Ok(service.dynamic_config().number_of_clients() > 0)
     }
 }
 
@@ -439,7 +451,10 @@ impl<P: Takes> CallReceiver<P> {
 
 impl<P: Takes> Receiver for CallReceiver<P> {
     fn matched(&mut self) -> Result<bool> {
-        Ok(self.shared.port().is_some() && P::matched(&self.shared.service))
+        match &*self.shared.port() {
+            Some(port) => port.matched(&self.shared.service),
+            None => Ok(false),
+        }
     }
 
     fn take(&mut self, on_message: &mut dyn FnMut(&[u8])) -> Result<bool> {
