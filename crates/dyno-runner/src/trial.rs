@@ -133,6 +133,7 @@ impl<'a> Trial<'a, '_> {
         for (index, (place, assignment)) in groups.iter().enumerate() {
             let label = label(assignment, place.named);
             let command = place.host.command(self.context.agent);
+            let command = command.map_err(|e| self.failed(FailureKind::Error, e.to_string()))?;
             let remote = !place.host.is_local_machine();
             let agent = Agent::start(command, remote, index, label, inbox.clone())
                 .and_then(|agent| {
@@ -301,7 +302,16 @@ impl<'a> Trial<'a, '_> {
         self.step = "daemon";
         let (plan, experiment) = (self.context.plan, self.context.experiment);
         let specs = plan.stacks.get(&experiment.stack);
+        let specs: Vec<_> = specs.into_iter().flat_map(|s| &s.daemons).collect();
         for place in places {
+            if let (Some(spec), false) = (specs.first(), place.host.is_local_machine()) {
+                let (name, host) = (&spec.name, place.named.unwrap_or(place.address));
+                let message = format!(
+                    "daemon {name} cannot be started on {host}: dyno starts daemons on its own machine \
+                     only; leave the stack out there, or use a testbed of namespaces"
+                );
+                return Err(self.failed(FailureKind::Error, message));
+            }
             let values = Values {
                 experiment,
                 host: place.host,
@@ -309,7 +319,7 @@ impl<'a> Trial<'a, '_> {
                 address: place.address,
                 scratch: &place.scratch,
             };
-            for spec in specs.into_iter().flat_map(|stack| &stack.daemons) {
+            for spec in &specs {
                 let started = Daemon::start(
                     spec,
                     &values,
