@@ -102,20 +102,20 @@ pub(crate) enum Host {
     /// A network namespace of the runner's machine.
     Namespace(Namespace),
     /// Another machine.
-    Ssh(Ssh),
+    Ssh(Box<Ssh>),
 }
 
 impl Host {
     /// The command that starts an agent there. Standard input, output and error are left to the
     /// caller; the process that it spawns dies with the runner.
-    pub(crate) fn command(&self, agent: &AgentCommand) -> Command {
+    pub(crate) fn command(&self, agent: &AgentCommand) -> Result<Command, HostsError> {
         match self {
             Host::Local | Host::Namespace(_) => {
                 let mut command = agent.command();
                 self.admit(&mut command);
-                command
+                Ok(command)
             }
-            Host::Ssh(ssh) => ssh.command(agent),
+            Host::Ssh(ssh) => Ok(ssh.command(agent)?),
         }
     }
 
@@ -207,9 +207,10 @@ impl Hosts {
             });
         }
         let hosts = testbed.hosts.iter().map(|host| match &host.reach {
-            Reach::Local | Reach::Namespace => Ok(Host::Local),
+            Reach::Local | Reach::Namespace => Ok::<_, HostsError>(Host::Local),
             Reach::Ssh { destination } => {
-                Ssh::open(host, destination, supplies, tell).map(Host::Ssh)
+                let ssh = Ssh::open(host, destination, supplies, tell)?;
+                Ok(Host::Ssh(Box::new(ssh)))
             }
         });
         Ok(Hosts {

@@ -6,33 +6,37 @@
 //! and clears them also when this runner cannot ([`crate::keeper`]), and the agents of each trial.
 
 mod connection;
+mod keeper;
 mod payload;
 
 use crate::agent::AgentCommand;
-use crate::child::{Tail, describe_exit};
-use crate::keeper;
-use connection::{Connection, Ran, end_group};
+use connection::{Connection, Ran};
 use dyno_model::plan;
+use keeper::Keeper;
 use payload::{PROGRAM, Payload};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long the keeper may take for an answer: it ends processes and removes files.
 const ANSWER: Duration = Duration::from_secs(20);
 /// Copying that takes longer than this is told of.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Agents of one connection. A server of ssh allows ten sessions unless it is told otherwise
+/// (sshd_config(5), MaxSessions); the first connection has the keeper as well.
+const AGENTS: usize = 8;
 /// How often the interrupt is looked for.
 const LOOK: Duration = Duration::from_millis(50);
 /// Begins the line by which the shell around an agent tells how the agent ended.
 pub(crate) const AGENT_STATUS: &str = "dyno-agent-status ";
 
 /// Tells what machine it is and where the user's caches are.
-const PROBE: &str = r#"echo dyno-probe; uname -s; uname -m; echo "${XDG_CACHE_HOME:-$HOME/.cache}""#;
+const PROBE: &str =
+    r#"echo dyno-probe; uname -s; uname -m; echo "${XDG_CACHE_HOME:-$HOME/.cache}""#;
 
 /// Ends with 0 where `$2` is in `$1` already. What has not been used for a month goes.
 const LOOK_FOR: &str = r#"mkdir -p "$1" || exit 2; if [ -d "$1/$2" ]; then touch "$1/$2"; fi; find "$1" -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {} +; [ -x "$1/$2/dyno" ]"#;
@@ -138,7 +142,7 @@ pub(crate) struct Supplies<'a> {
     /// The runner's own place.
     pub(crate) place: &'a Path,
     /// Set when the user does not want to wait.
-    pub(crate) interrupt: &'a AtomicBool,
+    pub(crate) interrupt: &'a Arc<AtomicBool>,
     /// What hosts are given; read when the first one needs it.
     payloads: BTreeMap<PathBuf, Payload>,
 }
@@ -148,7 +152,7 @@ impl<'a> Supplies<'a> {
         agents: Vec<&'a AgentCommand>,
         adapters: BTreeSet<&'a str>,
         place: &'a Path,
-        interrupt: &'a AtomicBool,
+        interrupt: &'a Arc<AtomicBool>,
     ) -> Self {
         Supplies {
             agents,
@@ -174,21 +178,41 @@ impl<'a> Supplies<'a> {
 pub(crate) struct Ssh {
     pub(crate) name: String,
     destination: String,
+    /// The runner's own place.
+    place: PathBuf,
+    interrupt: Arc<AtomicBool>,
     /// The programs here, and what they are called there.
     programs: BTreeMap<PathBuf, String>,
     link: Mutex<Link>,
 }
 
-/// What ends with the connection. The keeper is asked to end first.
+/// What ends with the connections. The keeper is asked to end first.
 struct Link {
     keeper: Keeper,
-    connection: Connection,
+    /// The first one carries the keeper; there are as many as the agents of a trial needed.
+    connections: Vec<Connection>,
     /// Of the current session.
     scratch: PathBuf,
+    /// Agents of the current session.
+    agents: usize,
 }
 
 /// Of one control socket, so that each has a name of its own.
 static OPENED: AtomicU32 = AtomicU32::new(0);
+
+/// Connects to a host, with a control socket in the runner's `place`.
+fn connect(
+    host: &str,
+    destination: &str,
+    place: &Path,
+    interrupt: &AtomicBool,
+) -> Result<Connection, SshError> {
+    let owner = place.file_name().unwrap_or_default().to_string_lossy();
+    // A name that nothing else has: what carries the name of a runner's file is removed with it.
+    let number = OPENED.fetch_add(1, Ordering::Relaxed);
+    let control = format!("dyno-{owner}-ssh{number}");
+    Connection::open(host, destination, place, control, interrupt)
+}
 
 impl Ssh {
     /// Reaches the host and brings the agents there. `tell` hears remarks for the user.
@@ -199,12 +223,8 @@ impl Ssh {
         tell: &mut dyn FnMut(String),
     ) -> Result<Self, SshError> {
         let (place, interrupt) = (supplies.place, supplies.interrupt);
-        let owner = place.file_name().unwrap_or_default().to_string_lossy();
-        // A name that nothing else has: what carries the name of a runner's file is removed with it.
-        let number = OPENED.fetch_add(1, Ordering::Relaxed);
-        let control = format!("dyno-{owner}-ssh{number}");
         let name = host.name.clone();
-        let connection = Connection::open(&name, destination, place, control, interrupt)?;
+        let connection = connect(&name, destination, place, interrupt)?;
         let ran = connection.run(PROBE, &[], interrupt, |_| Ok(()))?;
         let cache = probed(&name, &ran)?;
         let mut programs = BTreeMap::new();
@@ -213,17 +233,21 @@ impl Ssh {
             programs.insert(program.clone(), path);
         }
         // All of them keep alike; the first agent is the running program.
-        let own = supplies.agents.first().and_then(|a| programs.get(&a.program));
+        let own = supplies.agents.first();
+        let own = own.and_then(|agent| programs.get(&agent.program));
         let program = own.map_or("", String::as_str);
         let keeper = Keeper::start(&connection, &name, program, interrupt, tell)?;
         Ok(Ssh {
             name,
             destination: destination.to_owned(),
+            place: place.to_owned(),
+            interrupt: interrupt.clone(),
             programs,
             link: Mutex::new(Link {
                 keeper,
-                connection,
+                connections: vec![connection],
                 scratch: PathBuf::new(),
+                agents: 0,
             }),
         })
     }
@@ -234,13 +258,19 @@ impl Ssh {
 
     /// The command that starts an agent there, for the session that was prepared last; its process dies
     /// with the runner.
-    pub(crate) fn command(&self, agent: &AgentCommand) -> Command {
-        let link = self.link();
+    pub(crate) fn command(&self, agent: &AgentCommand) -> Result<Command, SshError> {
+        let mut link = self.link();
+        let number = link.agents / AGENTS;
+        if link.connections.len() <= number {
+            let more = connect(&self.name, &self.destination, &self.place, &self.interrupt)?;
+            link.connections.push(more);
+        }
+        link.agents += 1;
         let program = self.programs.get(&agent.program);
         let program = program.map_or("", String::as_str);
         let scratch = link.scratch.to_string_lossy();
         let words = ["sh", "-c", AGENT, "sh", program, &scratch];
-        link.connection.command(&words)
+        Ok(link.connections[number].command(&words))
     }
 
     /// Makes the session's directory there.
@@ -248,6 +278,7 @@ impl Ssh {
         let mut link = self.link();
         let path = link.keeper.ask(&format!("open {session}"), ANSWER)?;
         link.scratch = PathBuf::from(path);
+        link.agents = 0;
         Ok(link.scratch.clone())
     }
 
@@ -255,7 +286,8 @@ impl Ssh {
     /// its keeper does so when it notices.
     pub(crate) fn clear_session(&self, session: &str) {
         let mut link = self.link();
-        if link.keeper.ask(&format!("clear {session}"), ANSWER).is_err() {
+        let answer = link.keeper.ask(&format!("clear {session}"), ANSWER);
+        if answer.is_err() {
             // The next trial is to find a link that works, or none.
             link.keeper.stop();
         }
@@ -264,7 +296,8 @@ impl Ssh {
     /// What has cut the host off.
     pub(crate) fn trouble(&self) -> Option<String> {
         let mut link = self.link();
-        let said = match link.connection.lost() {
+        let lost = link.connections.iter_mut().find_map(Connection::lost);
+        let said = match lost {
             Some(said) => said,
             None => link.keeper.lost()?,
         };
@@ -370,158 +403,10 @@ impl<W: Write> Write for Watched<'_, W> {
     }
 }
 
-/// The keeper of this runner's sessions on the host.
-struct Keeper {
-    child: Child,
-    stdin: Arc<Mutex<Option<ChildStdin>>>,
-    answers: mpsc::Receiver<String>,
-    said: Tail,
-    /// Dropped to end the heartbeat.
-    _heart: mpsc::Sender<()>,
-}
-
-impl Keeper {
-    fn start(
-        connection: &Connection,
-        host: &str,
-        program: &str,
-        interrupt: &AtomicBool,
-        tell: &mut dyn FnMut(String),
-    ) -> Result<Self, SshError> {
-        let mut command = connection.command(&[program, "agent", "--keep"]);
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(SshError::Client)?;
-        let stdin = Arc::new(Mutex::new(child.stdin.take()));
-        let (answered, answers) = mpsc::channel();
-        if let Some(stdout) = child.stdout.take() {
-            std::thread::spawn(move || {
-                for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                    if answered.send(line).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-        let mut said = Tail::default();
-        if let Some(stderr) = child.stderr.take() {
-            said.follow(stderr, |_| ());
-        }
-        let (heart, stopped) = mpsc::channel::<()>();
-        let beats = stdin.clone();
-        std::thread::spawn(move || {
-            while stopped.recv_timeout(keeper::BEAT) == Err(mpsc::RecvTimeoutError::Timeout)
-                && write(&beats, "alive")
-            {}
-        });
-        let mut keeper = Keeper {
-            child,
-            stdin,
-            answers,
-            said,
-            _heart: heart,
-        };
-        let deadline = Instant::now() + 3 * ANSWER;
-        let hello = loop {
-            match keeper.answers.recv_timeout(LOOK) {
-                Ok(line) => break Ok(line),
-                Err(_) if interrupt.load(Ordering::Relaxed) => return Err(SshError::Interrupted),
-                Err(mpsc::RecvTimeoutError::Disconnected) => break Err(keeper.last_words()),
-                Err(_) if Instant::now() >= deadline => break Err("it says nothing".to_owned()),
-                Err(_) => {}
-            }
-        };
-        let failed = |said: String| SshError::Agent {
-            host: host.to_owned(),
-            said,
-        };
-        let hello = hello.map_err(failed)?;
-        let counts = hello.strip_prefix(keeper::HELLO);
-        match counts.map(|c| c.split_whitespace().collect::<Vec<_>>()).as_deref() {
-            Some(["0", "0", "0"]) => {}
-            Some([places, killed, removed]) => tell(format!(
-                "cleared what an earlier run left behind on host {host}: {places} scratch places, \
-                 {killed} processes, {removed} other"
-            )),
-            _ => return Err(failed(hello)),
-        }
-        Ok(keeper)
-    }
-
-    /// Asks for something; the error says why there is no answer, or what the keeper could not do.
-    fn ask(&mut self, question: &str, within: Duration) -> Result<String, String> {
-        if !write(&self.stdin, question) {
-            return Err(self.last_words());
-        }
-        match self.answers.recv_timeout(within) {
-            Ok(answer) => match answer.split_once(' ').unwrap_or((&answer, "")) {
-                ("ok", text) => Ok(text.to_owned()),
-                (_, text) => Err(text.to_owned()),
-            },
-            Err(mpsc::RecvTimeoutError::Disconnected) => Err(self.last_words()),
-            Err(mpsc::RecvTimeoutError::Timeout) => {
-                // An answer that comes later must not be taken for another one's.
-                self.stop();
-                Err(format!("no answer within {} s", within.as_secs()))
-            }
-        }
-    }
-
-    fn last_words(&mut self) -> String {
-        let deadline = Instant::now() + Duration::from_secs(1);
-        while self.lost().is_none() && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        let lines = self.said.complete();
-        match lines.iter().rev().find(|l| !l.trim().is_empty()) {
-            Some(line) => line.trim().to_owned(),
-            None => self.lost().unwrap_or_else(|| "it says nothing".to_owned()),
-        }
-    }
-
-    /// How it ended, if it has.
-    fn lost(&mut self) -> Option<String> {
-        let status = self.child.try_wait().ok().flatten()?;
-        Some(format!("dyno ended there with {}", describe_exit(status)))
-    }
-
-    /// Has it clear what is open, and end.
-    fn stop(&mut self) {
-        let mut stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner);
-        *stdin = None;
-        drop(stdin);
-        let deadline = Instant::now() + ANSWER;
-        while self.child.try_wait().is_ok_and(|s| s.is_none()) && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        end_group(&mut self.child);
-    }
-}
-
-impl Drop for Keeper {
-    fn drop(&mut self) {
-        self.stop();
-    }
-}
-
-/// Whether the line could be written.
-fn write(stdin: &Mutex<Option<ChildStdin>>, line: &str) -> bool {
-    let mut stdin = stdin.lock().unwrap_or_else(PoisonError::into_inner);
-    let Some(pipe) = stdin.as_mut() else {
-        return false;
-    };
-    let written = writeln!(pipe, "{line}").and_then(|()| pipe.flush());
-    if written.is_err() {
-        *stdin = None;
-    }
-    stdin.is_some()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::Stdio;
 
     fn answer(lines: &[&str]) -> Result<String, String> {
         let ran = Ran {
@@ -542,7 +427,8 @@ mod tests {
         let other = answer(&["dyno-probe", "Darwin", machine, "/x"]).unwrap_err();
         assert!(other.starts_with("host h2 is Darwin"), "{other}");
         let greeting = ["Welcome!", "dyno-probe", "Linux", machine, "/x"];
-        assert!(answer(&greeting).unwrap_err().contains("answered \"Welcome!\""));
+        let other = answer(&greeting).unwrap_err();
+        assert!(other.contains("answered \"Welcome!\""), "{other}");
         assert!(answer(&[]).unwrap_err().contains("POSIX shell"));
     }
 

@@ -1,0 +1,161 @@
+//! The runner's side of a keeper ([`crate::keeper`]).
+
+use super::connection::{Connection, end_group};
+use super::{ANSWER, LOOK, SshError};
+use crate::child::{Tail, describe_exit};
+use crate::keeper;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+/// The keeper of this runner's sessions on the host.
+pub(super) struct Keeper {
+    child: Child,
+    stdin: Arc<Mutex<Option<ChildStdin>>>,
+    answers: mpsc::Receiver<String>,
+    said: Tail,
+    /// Dropped to end the heartbeat.
+    _heart: mpsc::Sender<()>,
+}
+
+impl Keeper {
+    pub(super) fn start(
+        connection: &Connection,
+        host: &str,
+        program: &str,
+        interrupt: &AtomicBool,
+        tell: &mut dyn FnMut(String),
+    ) -> Result<Self, SshError> {
+        let mut command = connection.command(&[program, "agent", "--keep"]);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(SshError::Client)?;
+        let stdin = Arc::new(Mutex::new(child.stdin.take()));
+        let (answered, answers) = mpsc::channel();
+        if let Some(stdout) = child.stdout.take() {
+            std::thread::spawn(move || {
+                for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                    if answered.send(line).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        let mut said = Tail::default();
+        if let Some(stderr) = child.stderr.take() {
+            said.follow(stderr, |_| ());
+        }
+        let (heart, stopped) = mpsc::channel::<()>();
+        let beats = stdin.clone();
+        std::thread::spawn(move || {
+            while stopped.recv_timeout(keeper::BEAT) == Err(mpsc::RecvTimeoutError::Timeout)
+                && write(&beats, "alive")
+            {}
+        });
+        let mut keeper = Keeper {
+            child,
+            stdin,
+            answers,
+            said,
+            _heart: heart,
+        };
+        let deadline = Instant::now() + 3 * ANSWER;
+        let hello = loop {
+            match keeper.answers.recv_timeout(LOOK) {
+                Ok(line) => break Ok(line),
+                Err(_) if interrupt.load(Ordering::Relaxed) => return Err(SshError::Interrupted),
+                Err(mpsc::RecvTimeoutError::Disconnected) => break Err(keeper.last_words()),
+                Err(_) if Instant::now() >= deadline => break Err("it says nothing".to_owned()),
+                Err(_) => {}
+            }
+        };
+        let failed = |said: String| SshError::Agent {
+            host: host.to_owned(),
+            said,
+        };
+        let hello = hello.map_err(failed)?;
+        let counts = hello.strip_prefix(keeper::HELLO);
+        let counts: Option<Vec<&str>> = counts.map(|c| c.split_whitespace().collect());
+        match counts.as_deref() {
+            Some(["0", "0", "0"]) => {}
+            Some([places, killed, removed]) => tell(format!(
+                "cleared what an earlier run left behind on host {host}: {places} scratch places, \
+                 {killed} processes, {removed} other"
+            )),
+            _ => return Err(failed(hello)),
+        }
+        Ok(keeper)
+    }
+
+    /// Asks for something; the error says why there is no answer, or what the keeper could not do.
+    pub(super) fn ask(&mut self, question: &str, within: Duration) -> Result<String, String> {
+        if !write(&self.stdin, question) {
+            return Err(self.last_words());
+        }
+        match self.answers.recv_timeout(within) {
+            Ok(answer) => match answer.split_once(' ').unwrap_or((&answer, "")) {
+                ("ok", text) => Ok(text.to_owned()),
+                (_, text) => Err(text.to_owned()),
+            },
+            Err(mpsc::RecvTimeoutError::Disconnected) => Err(self.last_words()),
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                // An answer that comes later must not be taken for another one's.
+                self.stop();
+                Err(format!("no answer within {} s", within.as_secs()))
+            }
+        }
+    }
+
+    fn last_words(&mut self) -> String {
+        let deadline = Instant::now() + Duration::from_secs(1);
+        while self.lost().is_none() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let lines = self.said.complete();
+        match lines.iter().rev().find(|l| !l.trim().is_empty()) {
+            Some(line) => line.trim().to_owned(),
+            None => self.lost().unwrap_or_else(|| "it says nothing".to_owned()),
+        }
+    }
+
+    /// How it ended, if it has.
+    pub(super) fn lost(&mut self) -> Option<String> {
+        let status = self.child.try_wait().ok().flatten()?;
+        Some(format!("dyno ended there with {}", describe_exit(status)))
+    }
+
+    /// Has it clear what is open, and end.
+    pub(super) fn stop(&mut self) {
+        let mut stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner);
+        *stdin = None;
+        drop(stdin);
+        let deadline = Instant::now() + ANSWER;
+        while self.child.try_wait().is_ok_and(|s| s.is_none()) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        end_group(&mut self.child);
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Whether the line could be written.
+fn write(stdin: &Mutex<Option<ChildStdin>>, line: &str) -> bool {
+    let mut stdin = stdin.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(pipe) = stdin.as_mut() else {
+        return false;
+    };
+    let written = writeln!(pipe, "{line}").and_then(|()| pipe.flush());
+    if written.is_err() {
+        *stdin = None;
+    }
+    stdin.is_some()
+}
