@@ -78,6 +78,9 @@ pub(crate) enum Command {
         /// Load the adapter in this library, print what it says of itself as JSON, and end.
         #[arg(long, value_name = "FILE", conflicts_with = "describe")]
         describe_library: Option<PathBuf>,
+        /// Hold the scratch directories of a runner on another host, until standard input ends.
+        #[arg(long, conflicts_with_all = ["describe", "describe_library"])]
+        keep: bool,
     },
 }
 

@@ -27,7 +27,13 @@ fn main() -> ExitCode {
         Command::Agent {
             describe,
             describe_library,
-        } => return commands::agent::agent(describe, describe_library.as_deref()),
+            keep,
+        } => {
+            return match keep {
+                true => dyno_runner::keep(),
+                false => commands::agent::agent(describe, describe_library.as_deref()),
+            };
+        }
     };
     match result {
         Ok(code) => code,
