@@ -265,7 +265,7 @@ impl fmt::Display for Workload {
                 gap: Nanos::ZERO, ..
             } => write!(f, "call"),
             Workload::Call { gap, .. } => write!(f, "call every {gap}"),
-            Workload::FirstMessage { .. } => write!(f, "first-message"),
+            Workload::FirstMessage { period } => write!(f, "first-message every {period}"),
         }
     }
 }

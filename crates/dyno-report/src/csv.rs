@@ -149,7 +149,7 @@ const RUN_AND_FACTORS: [(&str, RowText); 31] = [
         _ => String::new(),
     }),
     ("period_ns", |r| match r.e.experiment.workload {
-        Workload::Burst { period, .. } => period.0.to_string(),
+        Workload::Burst { period, .. } | Workload::FirstMessage { period } => period.0.to_string(),
         _ => String::new(),
     }),
     ("gap_ns", |r| match r.e.experiment.workload {

@@ -1,8 +1,8 @@
 //! The factors of experiments as text. What is the same for a whole table stands in its heading,
 //! what varies in its columns, so that no number stands without its conditions.
 
-use dyno_model::Experiment;
 use dyno_model::plan::{Extent, Scheduling};
+use dyno_model::{Experiment, WorkloadKind};
 
 /// One factor of an experiment.
 #[derive(Debug)]
@@ -88,9 +88,12 @@ pub(crate) fn heading(constant: &[&Factor], experiment: Option<&Experiment>) -> 
     let Some(experiment) = experiment else {
         return String::new();
     };
+    // What measures its start alone has no window.
+    let has_window = experiment.workload.kind() != WorkloadKind::FirstMessage;
     let parts: Vec<String> = constant
         .iter()
         .filter(|f| f.title != "memory" || experiment.mlock)
+        .filter(|f| f.title != "window" || has_window)
         .map(|f| format!("{}{}", f.lead, (f.value)(experiment)))
         .collect();
     parts.join(" · ")

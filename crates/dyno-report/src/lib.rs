@@ -119,9 +119,18 @@ pub fn render(summary: &Summary, format: Format, options: &RenderOptions) -> Str
         true => summary.run.table,
         false => TableKind::Stacks,
     };
-    let stacks = |keep: fn(&ExperimentSummary) -> bool| match format {
+    let one = |keep: &dyn Fn(&ExperimentSummary) -> bool| match format {
         Format::Markdown => markdown::render(summary, keep),
         _ => table::render(summary, keep, options.width, options.color),
+    };
+    // Starts have columns of their own, so they have a table of their own.
+    let stacks = |keep: fn(&ExperimentSummary) -> bool| {
+        let of = |starts| move |e: &ExperimentSummary| keep(e) && view::is_start(e) == starts;
+        let has = |starts| summary.experiments.iter().any(of(starts));
+        match (has(false), has(true)) {
+            (true, true) => format!("{}\n{}", one(&of(false)), one(&of(true))),
+            _ => one(&keep),
+        }
     };
     match (format, table) {
         (Format::Json, _) => json::render(summary),

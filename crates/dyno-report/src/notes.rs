@@ -4,7 +4,9 @@
 use crate::factors;
 use crate::findings;
 use crate::number::{duration, sig3};
-use crate::summary::{DaemonCost, ExperimentSummary, FailureGroup, MetricSummary, RunSummary};
+use crate::summary::{
+    DaemonCost, ExperimentSummary, FailureGroup, MetricSummary, QUANTILES, RunSummary,
+};
 use crate::text::clean;
 use crate::view::{HOST_P99, View};
 use dyno_model::plan::Refusal;
@@ -108,7 +110,18 @@ pub(crate) fn legend(view: &View<'_>, stacked: bool, left_out: &[&str]) -> Vec<S
             true => "Below each: its 95 % interval, relative.",
             false => "With 95 % intervals.",
         };
-        lines.push(format!("p50 to p99.9: {headlines}. {interval}"));
+        let columns = match view.is_of_starts {
+            true => "p50, p90, max",
+            false => "p50 to p99.9",
+        };
+        lines.push(format!("{columns}: {headlines}. {interval}"));
+    }
+    if view.is_of_starts && ["open", "match", "delivery"].iter().any(|t| shown(t)) {
+        lines.push(
+            "open, match, delivery: its parts, each by its median: until the last participant has its \
+             endpoints, until the last one sees its peers, until the message is at every receiver."
+                .into(),
+        );
     }
     let mut floors: Vec<&str> = view
         .rows
@@ -159,8 +172,13 @@ pub(crate) fn legend(view: &View<'_>, stacked: bool, left_out: &[&str]) -> Vec<S
         lines.push("(disturbed): the host disturbed every trial of the row.".into());
     }
     let has_cpu = |e: &ExperimentSummary| e.cost.is_some_and(|c| c.cpu_ns_per_message.is_some());
-    if view.rows.iter().any(|e| has_cpu(e)) && shown("CPU/msg") {
-        let extremes = if stacked { "" } else { " (min–max)" };
+    let extremes = if stacked { "" } else { " (min–max)" };
+    if view.is_of_starts && view.rows.iter().any(|e| e.cost.is_some()) && shown("CPU") {
+        lines.push(format!(
+            "CPU: user and system time of all processes of the stack from go until the first message \
+             was known to be everywhere, median trial{extremes}."
+        ));
+    } else if view.rows.iter().any(|e| has_cpu(e)) && shown("CPU/msg") {
         lines.push(format!(
             "CPU/msg: user and system time of all processes of the stack per message that arrived, \
              median trial{extremes}."
@@ -222,10 +240,14 @@ fn meaning(metric: Metric) -> &'static str {
 
 /// The quantiles that the table shows.
 fn quantiles<'a>(view: &'a View<'_>) -> impl Iterator<Item = &'a Quantile> {
+    let shown = match view.is_of_starts {
+        true => 2,
+        false => QUANTILES.len(),
+    };
     view.rows
         .iter()
         .filter_map(|e| e.headline_metric())
-        .flat_map(|m| &m.quantiles)
+        .flat_map(move |m| m.quantiles.iter().take(shown))
 }
 
 /// Everything below the table, most serious first; sections without an item are left out.

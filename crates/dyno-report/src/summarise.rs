@@ -10,7 +10,7 @@ use crate::summary::{
 use crate::totals::{add_counts, cost, daemons, throughput};
 use crate::{host, modes, precision};
 use dyno_model::record::{Outcome, Run};
-use dyno_model::{Distribution, Experiment, ExperimentId, Metric, TrialRecord};
+use dyno_model::{Distribution, Experiment, ExperimentId, Metric, TrialRecord, WorkloadKind};
 use dyno_stats::{Bootstrap, Quantile, Stability, TrialSamples, quantile_ratio, quantiles};
 use std::collections::BTreeMap;
 
@@ -191,7 +191,17 @@ fn summarise_experiment(
             (*metric, metric_summary(&own.samples, stored, how))
         })
         .collect();
-    let candidates = headline_candidates(experiment.workload.kind());
+    let medians = series.iter().filter_map(|(metric, own)| {
+        let stored = own
+            .trials
+            .iter()
+            .filter_map(|t| t.distributions.get(metric));
+        let spread = Spread::of(stored.filter(|d| d.n == 1).map(|d| d.sum))?;
+        metric.is_one_per_trial().then_some((*metric, spread))
+    });
+    let medians = medians.collect();
+    let kind = experiment.workload.kind();
+    let candidates = headline_candidates(kind);
     let headline = candidates.iter().find(|m| series.contains_key(m));
     let none = Series::default();
     let own = headline.map_or(&none, |m| &series[m]);
@@ -214,6 +224,7 @@ fn summarise_experiment(
         .collect();
     let mut warnings = grouped(run.trials_of(experiment.id).flat_map(|t| &t.warnings));
     let looked_for = trials.iter().all(|t| t.format >= LOOKED_FOR_SINCE);
+    let has_window = looked_for && kind != WorkloadKind::FirstMessage;
     let host = match host::summarise(
         &mut cache.machine,
         experiment.workload,
@@ -243,18 +254,19 @@ fn summarise_experiment(
         matching_ns: Spread::of(trials.iter().map(|t| t.matching.0 as f64)),
         warnings,
         stability: headline.and_then(|m| stability(&own.samples, &metrics[m])),
-        warmup: warmup(&trials).filter(|_| looked_for),
-        modes: match looked_for {
+        warmup: warmup(&trials).filter(|_| has_window),
+        modes: match has_window {
             true => modes::summarise(experiment, &own.trials, &own.samples, how.seed),
             false => None,
         },
-        drift: match looked_for {
+        drift: match has_window {
             true => dyno_stats::drift(&own.samples, 0.5).map(|d| d.ratio),
             false => None,
         },
         host,
         precision: precision(run, experiment, headline, &series, cache, how),
         metrics,
+        medians,
     }
 }
 

@@ -114,6 +114,8 @@ pub struct ExperimentSummary {
     pub disturbances: Vec<(String, u64)>,
     /// Latencies over all counted trials.
     pub metrics: BTreeMap<Metric, MetricSummary>,
+    /// The metrics that a trial has one sample of, over the counted trials.
+    pub medians: BTreeMap<Metric, Spread>,
     /// p50 of the headline metric against that of the floor's experiment.
     pub floor: Option<FloorRatio>,
     /// Counts of all counted trials added up.

@@ -23,6 +23,13 @@ pub(crate) struct View<'a> {
     pub(crate) constant: Vec<&'static Factor>,
     pub(crate) varying: Vec<&'static Factor>,
     names_vary: bool,
+    /// All rows are of starts: one time to the first message for each trial, and no window.
+    pub(crate) is_of_starts: bool,
+}
+
+/// Whether an experiment measures its start and nothing else.
+pub(crate) fn is_start(e: &ExperimentSummary) -> bool {
+    e.experiment.workload.kind() == WorkloadKind::FirstMessage
 }
 
 impl<'a> View<'a> {
@@ -46,6 +53,7 @@ impl<'a> View<'a> {
         let names_vary = rows.iter().any(|e| Some(&e.experiment.name) != first);
         View {
             summary,
+            is_of_starts: !rows.is_empty() && rows.iter().all(|e| is_start(e)),
             rows,
             constant,
             varying,
@@ -77,7 +85,7 @@ impl<'a> View<'a> {
 
     /// Whether the machine's own delay at the p99 is known of any row.
     pub(crate) fn has_host(&self) -> bool {
-        self.rows.iter().any(|e| host_p99(e).is_some())
+        !self.is_of_starts && self.rows.iter().any(|e| host_p99(e).is_some())
     }
 
     /// The table, in forms that need less and less room: first without the column of the machine's
@@ -121,11 +129,17 @@ impl<'a> View<'a> {
                 columns.push(self.text(f.title, f.rank, |e| (f.value)(&e.experiment)));
             }
         }
-        self.quantiles(&mut columns, host);
+        if self.is_of_starts {
+            self.starts(&mut columns);
+        } else {
+            self.quantiles(&mut columns, host);
+        }
         if self.rows.iter().any(|e| e.floor.is_some()) {
             columns.push(self.column("× floor", "", 4, floor));
         }
-        columns.push(self.column("delivered/offered", "", 2, delivered));
+        if !self.is_of_starts {
+            columns.push(self.column("delivered/offered", "", 2, delivered));
+        }
         if self.rows.iter().any(|e| is_saturating(e)) {
             columns.push(self.column("delivered/s", "", 3, |e| {
                 per_second(e.throughput.map(|t| t.delivered_hz.median), "")
@@ -195,12 +209,63 @@ impl<'a> View<'a> {
         }
     }
 
-    /// CPU time per message: the median trial, and the extremes beside it.
+    /// The time to the first message, and the medians of its parts.
+    fn starts(&self, columns: &mut Vec<Column>) {
+        let base = TimeUnit::for_column(self.rows.iter().map(|e| p50_ns(e)));
+        // The p50 always stays.
+        for (i, rank) in [(0, 0), (1, 1)] {
+            let values = self.rows.iter().map(|e| quantile_ns(e, e.headline(), i));
+            let unit = column_unit(base, values);
+            columns.push(
+                self.column(QUANTILES[i].1, unit.as_str(), rank, |e| {
+                    match (e.headline_metric(), i) {
+                        (Some(m), _) => Measured::quantile(&m.quantiles[i], unit.ns()),
+                        (None, 0) => absence(e),
+                        (None, _) => Measured::default(),
+                    }
+                }),
+            );
+        }
+        let max = |e: &ExperimentSummary| Some(e.headline_metric()?.max? as f64);
+        columns.push(self.time("max", 6, base, max));
+        for (title, metric) in [
+            ("open", Metric::Open),
+            ("match", Metric::Match),
+            ("delivery", Metric::FirstDelivery),
+        ] {
+            let median = |e: &ExperimentSummary| Some(e.medians.get(&metric)?.median);
+            columns.push(self.time(title, 3, base, median));
+        }
+    }
+
+    /// A column of times without an accuracy, in a unit of its own where that reads better.
+    fn time(
+        &self,
+        title: &'static str,
+        rank: u8,
+        base: TimeUnit,
+        ns: impl Fn(&ExperimentSummary) -> Option<f64>,
+    ) -> Column {
+        let unit = column_unit(base, self.rows.iter().filter_map(|e| ns(e)));
+        self.column(title, unit.as_str(), rank, |e| match ns(e) {
+            Some(ns) => Measured::bare(number::sig3(ns / unit.ns())),
+            None => Measured::default(),
+        })
+    }
+
+    /// CPU time per message, or per start: the median trial, and the extremes beside it.
     fn cpu(&self) -> Column {
-        let spread = |e: &ExperimentSummary| e.cost.and_then(|c| c.cpu_ns_per_message);
+        let (title, starts) = match self.is_of_starts {
+            true => ("CPU", true),
+            false => ("CPU/msg", false),
+        };
+        let spread = |e: &ExperimentSummary| match starts {
+            true => e.cost.map(|c| c.cpu_ns),
+            false => e.cost.and_then(|c| c.cpu_ns_per_message),
+        };
         let medians = self.rows.iter().filter_map(|e| spread(e)).map(|s| s.median);
         let unit = TimeUnit::for_column(medians);
-        self.column("CPU/msg", unit.as_str(), 5, |e| match spread(e) {
+        self.column(title, unit.as_str(), 5, |e| match spread(e) {
             None => Measured::default(),
             Some(s) => {
                 let [median, min, max] =
