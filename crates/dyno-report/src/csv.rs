@@ -255,8 +255,8 @@ const COST: [(&str, Of<CostSummary, Option<Spread>>); 12] = [
     ("peak_rss_bytes", |c| Some(c.peak_rss_bytes)),
 ];
 
-/// The same in each row of an experiment.
-const TRIALS: [(&str, RowText); 13] = [
+/// The same in each row of an experiment, but for whether the clocks bear the row's metric.
+const TRIALS: [(&str, RowText); 15] = [
     ("disturbed_trials", |r| r.e.trials.disturbed.to_string()),
     ("all_disturbed", |r| r.e.trials.all_disturbed().to_string()),
     ("is_base", |r| r.e.is_base.to_string()),
@@ -281,6 +281,14 @@ const TRIALS: [(&str, RowText); 13] = [
     }),
     ("precision_reached", |r| {
         precision(r, |p| p.reached().to_string())
+    }),
+    ("clock_bound_ns", |r| match r.e.clock_bound {
+        Some(bound) => bound.0.to_string(),
+        None => String::new(),
+    }),
+    ("one_way_resolvable", |r| match r.e.is_resolvable(r.metric) {
+        Some(is) => is.to_string(),
+        None => String::new(),
     }),
 ];
 

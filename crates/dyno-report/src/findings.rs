@@ -346,7 +346,7 @@ fn quantile_name(q: f64) -> String {
 }
 
 /// The first few of a list.
-fn listed(mut parts: Vec<String>) -> String {
+pub(crate) fn listed(mut parts: Vec<String>) -> String {
     let more = parts.len().saturating_sub(MOST_NAMED);
     if more > 0 {
         parts.truncate(MOST_NAMED);

@@ -10,6 +10,7 @@
 //! | [`Format::Json`] | programs | a stable interface with a published schema |
 //! | [`Format::Csv`] | spreadsheets, pandas | a row per experiment and metric |
 
+mod clocks;
 mod csv;
 mod evidence;
 mod factors;
@@ -31,6 +32,7 @@ mod text;
 mod totals;
 mod view;
 
+pub use clocks::{HostClockSummary, clock_bound, is_between_hosts, is_too_wide};
 pub use evidence::{
     BareSummary, Covariate, CovariateSummary, HostSummary, HostTail, ModeGroup, ModesSummary,
     PrecisionSummary, WarmupSummary,

@@ -1,6 +1,7 @@
 //! What stands around a table: the heading that names its conditions, and below it everything that
 //! a reader must know before trusting a number.
 
+use crate::clocks;
 use crate::factors;
 use crate::findings;
 use crate::number::{duration, sig3};
@@ -268,6 +269,7 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
     });
     let all = [
         ("Failed", rows(view, failures)),
+        ("Clocks of the hosts", clocks::remarks(view)),
         (
             "Unstable (~): a repeat of the run may differ by more than 10 %",
             rows(view, unstable),

@@ -8,7 +8,7 @@ use crate::summary::{
     RunSummary, Spread, Summary, TrialCounts, headline_candidates,
 };
 use crate::totals::{add_counts, cost, daemons, throughput};
-use crate::{host, modes, precision};
+use crate::{clocks, host, modes, precision};
 use dyno_model::record::{Outcome, Run};
 use dyno_model::{Distribution, Experiment, ExperimentId, Metric, TrialRecord, WorkloadKind};
 use dyno_stats::{Bootstrap, Quantile, Stability, TrialSamples, quantile_ratio, quantiles};
@@ -265,6 +265,8 @@ fn summarise_experiment(
         },
         host,
         precision: precision(run, experiment, headline, &series, cache, how),
+        clock_bound: clocks::bound_of(experiment, &trials),
+        clocks: clocks::hosts(&trials),
         metrics,
         medians,
     }

@@ -1,11 +1,12 @@
 //! What a run says, as data: one [`ExperimentSummary`] per experiment of its plan, also for those
 //! without a completed trial. Every table and export is a rendering of this and computes nothing.
 
+use crate::clocks::HostClockSummary;
 use crate::evidence::{BareSummary, HostSummary, ModesSummary, PrecisionSummary, WarmupSummary};
 use dyno_model::plan::{Refusal, TableKind};
 use dyno_model::record::{Environment, FailureKind};
 use dyno_model::{
-    Against, Counts, Experiment, ExperimentId, Metric, Precision, Shard, WorkloadKind,
+    Against, Counts, Experiment, ExperimentId, Metric, Nanos, Precision, Shard, WorkloadKind,
 };
 use dyno_stats::{Estimate, Quantile, Stability};
 use std::collections::BTreeMap;
@@ -148,6 +149,11 @@ pub struct ExperimentSummary {
     /// The precision asked for; `None` where none was, and for bases, which are as precise as what
     /// is compared with them.
     pub precision: Option<PrecisionSummary>,
+    /// The most by which its one-way times are wrong because they begin and end on hosts with
+    /// different clocks; `None` where they do not.
+    pub clock_bound: Option<Nanos>,
+    /// What is known of the hosts' clocks that are not the run's.
+    pub clocks: Vec<HostClockSummary>,
 }
 
 impl ExperimentSummary {

@@ -180,6 +180,7 @@ impl<'a> View<'a> {
             let unit = column_unit(base, values);
             columns.push(self.column(title, unit.as_str(), RANKS[i], |e| {
                 match (e.headline_metric(), i) {
+                    (Some(_), _) if e.unresolved().is_some() => unresolved(e, i),
                     (Some(m), _) => Measured::quantile(&m.quantiles[i], unit.ns()),
                     (None, 0) => absence(e),
                     (None, _) => Measured::default(),
@@ -376,8 +377,23 @@ fn tone(e: &ExperimentSummary) -> Tone {
     }
 }
 
+/// What stands in the place of one-way figures that the clocks do not bear.
+fn unresolved(e: &ExperimentSummary, index: usize) -> Measured {
+    match e.unresolved() {
+        Some(bound) if index == 0 => Measured {
+            value: "unresolved".into(),
+            beside: format!("(clocks ±{bound})"),
+            below: format!("±{bound}"),
+        },
+        _ => Measured::default(),
+    }
+}
+
 /// What stands beside a response time.
 fn beside(e: &ExperimentSummary) -> Option<&MetricSummary> {
+    if e.is_resolvable(Metric::Service) == Some(false) {
+        return None;
+    }
     match e.headline() {
         Metric::Response => e.metrics.get(&Metric::Service),
         _ => None,

@@ -1,6 +1,7 @@
 //! One element of `experiments` in the JSON interface.
 
 use super::evidence::{HostJson, ModesJson, PrecisionJson};
+use crate::clocks::HostClockSummary;
 use crate::notes::instability;
 use crate::number::{exported, latency_ns};
 use crate::summary::{
@@ -62,6 +63,9 @@ pub(super) struct Experiment<'a> {
     drift: Option<EstimateJson>,
     host: Option<HostJson>,
     precision: Option<PrecisionJson>,
+    clock_bound_ns: Option<u64>,
+    one_way_resolvable: Option<bool>,
+    clocks: Vec<ClockJson<'a>>,
     warnings: Vec<Remark<'a>>,
 }
 
@@ -325,6 +329,32 @@ impl<'a> CostJson<'a> {
     }
 }
 
+/// What is known of one host's clock.
+#[derive(Serialize)]
+struct ClockJson<'a> {
+    host: &'a str,
+    bound_ns: SpreadJson,
+    residual_ns: SpreadJson,
+    drift_ppm: SpreadJson,
+    shortest_ns: SpreadJson,
+    exchanges: u64,
+    ptp: Option<&'a str>,
+}
+
+impl<'a> From<&'a HostClockSummary> for ClockJson<'a> {
+    fn from(c: &'a HostClockSummary) -> Self {
+        ClockJson {
+            host: &c.host,
+            bound_ns: c.bound_ns.into(),
+            residual_ns: c.residual_ns.into(),
+            drift_ppm: c.drift_ppm.into(),
+            shortest_ns: c.shortest_ns.into(),
+            exchanges: c.exchanges,
+            ptp: c.ptp.as_deref(),
+        }
+    }
+}
+
 /// What is said of so many trials.
 #[derive(Serialize)]
 struct Remark<'a> {
@@ -415,6 +445,9 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
         drift: e.drift.as_ref().map(Into::into),
         host: e.host.as_ref().map(Into::into),
         precision: e.precision.as_ref().map(Into::into),
+        clock_bound_ns: e.clock_bound.map(|bound| bound.0),
+        one_way_resolvable: e.is_resolvable(e.headline()),
+        clocks: e.clocks.iter().map(Into::into).collect(),
         warnings: remarks(&e.warnings),
     }
 }
