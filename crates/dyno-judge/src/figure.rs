@@ -148,7 +148,18 @@ impl<'a> Trials<'a> {
     }
 
     fn quantile(&self, q: f64) -> Result<Vec<(u32, f64)>, String> {
-        let need = needed(q, &Bootstrap::default());
+        let need = match self.metric {
+            Some(metric) if metric.is_one_per_trial() => {
+                if q != 0.5 {
+                    return Err(format!(
+                        "a trial has one {}, of which p50 alone can be looked at trial by trial",
+                        short(metric)
+                    ));
+                }
+                1
+            }
+            _ => needed(q, &Bootstrap::default()),
+        };
         let mut values = Vec::with_capacity(self.records.len());
         let mut least = u64::MAX;
         for (record, samples) in self.records.iter().zip(&self.samples) {

@@ -7,7 +7,9 @@ use crate::figure::{Trials, rank};
 use crate::number::{Unit, about_equal, counted, latency};
 use dyno_model::record::{Outcome, Run};
 use dyno_model::{Experiment, Metric, TrialRecord};
-use dyno_stats::{Bootstrap, Estimate, Pairing, Quantile, quantile, quantile_ratio, ratio};
+use dyno_stats::{
+    Bootstrap, Estimate, Pairing, Quantile, TrialSamples, quantile, quantile_ratio, ratio,
+};
 
 /// More further trials than this are not named.
 const MOST_FURTHER_TRIALS: f64 = 10_000.0;
@@ -49,7 +51,7 @@ pub(super) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions
                 each(records, limit, how, "", |t| Some(t.throughput.delivered_hz))
             }
             Measure::Memory => each(records, limit, how, "", |t| Some(t.cost.pss_bytes as f64)),
-            Measure::FirstMessage => first_message(records, limit, how),
+            Measure::Start(metric, q) => of_starts(records, metric, q, limit, how),
         },
     };
     // A stack that fails in some trials keeps no limit, however good the others are.
@@ -94,13 +96,24 @@ fn of_latency(
     }
     match trials.all_samples() {
         Err(reason) => Finding::unknown(reason),
-        Ok(samples) => match quantile(&samples, q, &bootstrap(how)) {
-            Quantile::Estimated(e) => interval(&e, limit, samples.len()),
-            Quantile::Refused { have, need } => Finding::unknown(format!(
-                "{} takes {need} samples, there are {have}: measure more or longer trials",
-                rank(q)
-            )),
-        },
+        Ok(samples) => judge_quantile(&samples, q, "measure more or longer trials", limit, how),
+    }
+}
+
+/// `advice`: what to do about too few samples.
+fn judge_quantile(
+    samples: &[TrialSamples],
+    q: f64,
+    advice: &str,
+    limit: &Limit,
+    how: &CheckOptions,
+) -> Finding {
+    match quantile(samples, q, &bootstrap(how)) {
+        Quantile::Estimated(e) => interval(&e, limit, samples.len()),
+        Quantile::Refused { have, need } => Finding::unknown(format!(
+            "{} takes {need} samples, there are {have}: {advice}",
+            rank(q)
+        )),
     }
 }
 
@@ -166,12 +179,53 @@ fn each(
     }
 }
 
+/// The time of one start, in nanoseconds. Runs that were measured before there was a first message know
+/// when endpoints existed and were matched: what a message sent at once would have had to wait for.
+fn start(t: &TrialRecord, metric: Metric) -> Option<f64> {
+    let known = t.distributions.get(&metric).filter(|d| d.n == 1);
+    let older = || match metric {
+        Metric::FirstMessage => Some(t.open.saturating_add(t.matching)),
+        Metric::Open => Some(t.open),
+        Metric::Match => Some(t.matching),
+        _ => None,
+    };
+    known
+        .map(|d| d.sum)
+        .or_else(|| older().map(|time| time.0 as f64))
+}
+
+/// The time to the first message, or a part of it.
+fn of_starts(
+    records: &[&TrialRecord],
+    metric: Metric,
+    q: Option<f64>,
+    limit: &Limit,
+    how: &CheckOptions,
+) -> Finding {
+    match q {
+        None => mean_start(records, metric, limit, how),
+        Some(q) => {
+            let times = records.iter().filter_map(|t| start(t, metric));
+            let samples: Vec<TrialSamples> = times
+                .map(|time| TrialSamples::from_values(&[vec![time]], 0))
+                .collect();
+            judge_quantile(&samples, q, "measure more trials", limit, how)
+        }
+    }
+}
+
 /// Each trial starts once, so a trial that breaks the limit is a start that broke it: nothing passes
 /// beside it, whatever the mean.
-fn first_message(records: &[&TrialRecord], limit: &Limit, how: &CheckOptions) -> Finding {
-    let time = |t: &TrialRecord| t.open.saturating_add(t.matching).0 as f64;
-    let mut finding = each(records, limit, how, "", |t| Some(time(t)));
-    let slowest = records.iter().map(|t| time(t)).fold(0.0, f64::max);
+fn mean_start(
+    records: &[&TrialRecord],
+    metric: Metric,
+    limit: &Limit,
+    how: &CheckOptions,
+) -> Finding {
+    let nothing = format!("the trials hold no {metric}");
+    let mut finding = each(records, limit, how, &nothing, |t| start(t, metric));
+    let times = records.iter().filter_map(|t| start(t, metric));
+    let slowest = times.fold(0.0, f64::max);
     if let Bound::AtMost(bound) = limit.bound
         && slowest > bound
         && finding.status == Status::Pass

@@ -21,8 +21,9 @@ pub enum Measure {
     CpuPerMessage,
     /// Messages per second that arrived, all receivers together.
     Throughput,
-    /// From go until every receiver is matched: `open` and `matching` of a trial together.
-    FirstMessage,
+    /// The time to the first message, or a part of it: a quantile over all starts, or, without one,
+    /// the mean start together with the slowest.
+    Start(Metric, Option<f64>),
     /// Proportional set size of all processes of the stack at the end of the window.
     Memory,
 }
@@ -30,7 +31,7 @@ pub enum Measure {
 impl Measure {
     pub(crate) fn unit(self) -> Unit {
         match self {
-            Measure::Latency(..) | Measure::CpuPerMessage | Measure::FirstMessage => Unit::Time,
+            Measure::Latency(..) | Measure::CpuPerMessage | Measure::Start(..) => Unit::Time,
             Measure::XFloor(_) => Unit::Times,
             Measure::Loss => Unit::Share,
             Measure::Throughput => Unit::Rate,
@@ -41,12 +42,14 @@ impl Measure {
     /// `p99 response`, `loss`.
     pub(crate) fn text(self) -> String {
         match self {
-            Measure::Latency(metric, q) => format!("{} {}", rank(q), short(metric)),
+            Measure::Latency(metric, q) | Measure::Start(metric, Some(q)) => {
+                format!("{} {}", rank(q), short(metric))
+            }
+            Measure::Start(metric, None) => short(metric).into(),
             Measure::XFloor(q) => format!("{} × floor", rank(q)),
             Measure::Loss => "loss".into(),
             Measure::CpuPerMessage => "CPU per message".into(),
             Measure::Throughput => "throughput".into(),
-            Measure::FirstMessage => "first message".into(),
             Measure::Memory => "memory".into(),
         }
     }
@@ -54,19 +57,20 @@ impl Measure {
     /// The word of `metric` in a limits file.
     pub(crate) fn word(self) -> &'static str {
         match self {
-            Measure::Latency(Metric::Rtt, _) => "rtt",
-            Measure::Latency(Metric::Response, _) => "response",
-            Measure::Latency(Metric::Service, _) => "service",
-            Measure::Latency(Metric::Lateness, _) => "lateness",
-            Measure::Latency(Metric::FirstMessage, _) => "first_message",
-            Measure::Latency(Metric::Open, _) => "open",
-            Measure::Latency(Metric::Match, _) => "match",
-            Measure::Latency(Metric::FirstDelivery, _) => "first_delivery",
+            Measure::Latency(metric, _) | Measure::Start(metric, _) => match metric {
+                Metric::Rtt => "rtt",
+                Metric::Response => "response",
+                Metric::Service => "service",
+                Metric::Lateness => "lateness",
+                Metric::FirstMessage => "first_message",
+                Metric::Open => "open",
+                Metric::Match => "match",
+                Metric::FirstDelivery => "first_delivery",
+            },
             Measure::XFloor(_) => "x_floor",
             Measure::Loss => "loss",
             Measure::CpuPerMessage => "cpu_per_message",
             Measure::Throughput => "throughput",
-            Measure::FirstMessage => "first_message",
             Measure::Memory => "memory",
         }
     }
@@ -75,6 +79,7 @@ impl Measure {
     pub(crate) fn quantile(self) -> Option<f64> {
         match self {
             Measure::Latency(_, q) | Measure::XFloor(q) => Some(q),
+            Measure::Start(_, q) => q,
             _ => None,
         }
     }
@@ -88,6 +93,8 @@ impl Measure {
                 matches!(kind, Stream | Burst)
             }
             Measure::Latency(Metric::Service, _) => matches!(kind, Stream | Burst | Flood),
+            // It has no rate.
+            Measure::Throughput => kind != WorkloadKind::FirstMessage,
             _ => true,
         }
     }
@@ -183,7 +190,7 @@ enum Written {
 }
 
 /// The words of `metric`: how the quantile and the bound are written.
-const METRICS: [(&str, Quantile, Written); 10] = [
+const METRICS: [(&str, Quantile, Written); 13] = [
     ("response", Quantile::Needed, Written::Time),
     ("rtt", Quantile::Needed, Written::Time),
     ("service", Quantile::Needed, Written::Time),
@@ -192,7 +199,10 @@ const METRICS: [(&str, Quantile, Written); 10] = [
     ("loss", Quantile::None, Written::Loss),
     ("cpu_per_message", Quantile::None, Written::Time),
     ("throughput", Quantile::None, Written::Rate),
-    ("first_message", Quantile::None, Written::Time),
+    ("first_message", Quantile::Optional, Written::Time),
+    ("open", Quantile::Optional, Written::Time),
+    ("match", Quantile::Optional, Written::Time),
+    ("first_delivery", Quantile::Optional, Written::Time),
     ("memory", Quantile::None, Written::Bytes),
 ];
 
@@ -201,6 +211,8 @@ enum Quantile {
     Needed,
     /// p50 where it is left out.
     Median,
+    /// Another measure where it is left out.
+    Optional,
     None,
 }
 
@@ -443,6 +455,10 @@ impl Reader<'_> {
         let q = self.quantile(table, head, word, *quantile);
         let bound = self.bound(table, head, word, *written);
         let q = q?;
+        let of_start = |metric| {
+            let has_quantile = table.get("quantile").is_some();
+            Measure::Start(metric, has_quantile.then_some(q))
+        };
         let measure = match *word {
             "response" => Measure::Latency(Metric::Response, q),
             "rtt" => Measure::Latency(Metric::Rtt, q),
@@ -452,7 +468,10 @@ impl Reader<'_> {
             "loss" => Measure::Loss,
             "cpu_per_message" => Measure::CpuPerMessage,
             "throughput" => Measure::Throughput,
-            "first_message" => Measure::FirstMessage,
+            "first_message" => of_start(Metric::FirstMessage),
+            "open" => of_start(Metric::Open),
+            "match" => of_start(Metric::Match),
+            "first_delivery" => of_start(Metric::FirstDelivery),
             _ => Measure::Memory,
         };
         Some((measure, bound?))
@@ -467,7 +486,7 @@ impl Reader<'_> {
         how: Quantile,
     ) -> Option<f64> {
         match (table.get("quantile"), how) {
-            (None, Quantile::None | Quantile::Median) => Some(0.5),
+            (None, Quantile::None | Quantile::Median | Quantile::Optional) => Some(0.5),
             (None, Quantile::Needed) => {
                 let message = format!("a limit on `{word}` needs a `quantile`");
                 self.wrong(

@@ -17,7 +17,7 @@ use crate::number::latency;
 use control::moved_floor;
 use dyno_model::plan::{Against, Plan};
 use dyno_model::record::{Run, RunManifest};
-use dyno_model::{Experiment, ExperimentId};
+use dyno_model::{Experiment, ExperimentId, Metric};
 use dyno_stats::{Pairing, Ratio, Verdict, ratio, simultaneous, verdict};
 use matching::{Matched, match_cells, one_stack_each};
 
@@ -480,10 +480,16 @@ impl Values {
 fn values(a: &Trials<'_>, b: &Trials<'_>, pairing: Pairing, how: &CompareOptions) -> Vec<Values> {
     let mut figures = Vec::new();
     if let (Some(metric), true) = (a.metric(), a.metric() == b.metric()) {
-        let quantiles = how.quantiles.iter();
+        // The one sample of a trial is its p50 and nothing else.
+        let one = metric.is_one_per_trial() && how.quantiles.contains(&0.5);
+        let quantiles = how.quantiles.iter().filter(|q| !one || **q == 0.5);
         figures.extend(quantiles.map(|q| Figure::Quantile { metric, q: *q }));
     }
-    figures.extend([Figure::Delivered, Figure::CpuPerMessage]);
+    // A first message has no rate.
+    if a.metric() != Some(Metric::FirstMessage) {
+        figures.push(Figure::Delivered);
+    }
+    figures.push(Figure::CpuPerMessage);
     let figures = figures.into_iter().map(|figure| Values {
         figure,
         sides: sides(a, b, figure, pairing).and_then(|(new, base)| {
