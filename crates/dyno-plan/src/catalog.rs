@@ -49,8 +49,8 @@ macro_rules! built_in {
     };
 }
 
-const SUITES: &[BuiltIn] =
-    built_in!("suites": "quick", "iceperf", "stream", "throughput", "calls", "rwth");
+const SUITES: &[BuiltIn] = built_in!("suites":
+    "quick", "iceperf", "stream", "throughput", "calls", "first-message", "rwth");
 const STACKS: &[BuiltIn] = built_in!("stacks":
     "null", "floor-spin", "floor-futex", "pipe", "uds-stream", "uds-dgram", "uds-seqpacket",
     "posix-mq", "tcp", "udp", "iceoryx2", "zenoh-tcp", "zenoh-udp", "zenoh-shm",

@@ -41,8 +41,9 @@ fn every_suite_plans_and_every_stack_takes_part() {
             let built = adapters()
                 .iter()
                 .any(|a| a.name == read.adapter && a.is_known());
-            // A loopback has nobody who could answer a call.
-            let can = built && !(read.loopback && listing.name == "calls");
+            // A loopback has nobody who could answer a call or wait for a first message.
+            let takes_two = ["calls", "first-message"].contains(&listing.name.as_str());
+            let can = built && !(read.loopback && takes_two);
             assert_eq!(
                 plan.experiments.iter().any(|e| e.stack == stack.name),
                 can,
@@ -58,6 +59,16 @@ fn every_suite_plans_and_every_stack_takes_part() {
             let stack = &plan.stacks[&e.stack];
             assert_eq!(e.floor.is_none(), stack.floor || stack.loopback);
         }
+    }
+}
+
+#[test]
+fn first_message_starts_often_enough_for_a_p90() {
+    let plan = planned("first-message", &[]);
+    for e in plan.experiments.iter() {
+        // Some starts may be disturbed or fail.
+        assert!(e.trials > 36, "{e:?}");
+        assert_eq!(e.window, Extent::Messages(1));
     }
 }
 

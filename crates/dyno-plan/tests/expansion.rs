@@ -4,7 +4,7 @@ mod common;
 
 use common::{plan_text, plan_with, suite};
 use dyno_model::plan::{Extent, Scheduling};
-use dyno_model::{Access, Placement, Wait};
+use dyno_model::{Access, Nanos, Placement, Wait, Workload};
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 
@@ -143,6 +143,29 @@ fn parameters_stand_where_a_suite_refers_to_them() {
     assert_eq!(plan.experiments[1].payload.bytes(), 16);
     let plan = plan_with(text, &[("n", "5")], |_| {}).unwrap();
     assert_eq!(plan.experiments[0].window, Extent::Messages(5));
+}
+
+#[test]
+fn a_start_has_no_window_even_where_the_defaults_say_one() {
+    let text = "title = \"t\"\n[defaults]\nwarmup = \"1 s\"\nwindow = \"2 s\"\n\
+                [[experiment]]\nname = \"start\"\nworkload = \"first-message\"\nstacks = [\"tcp\"]\n\
+                [experiment.matrix]\nperiod = [\"1 ms\", \"10 ms\"]\n";
+    let plan = plan_text(text).unwrap();
+    let starts: Vec<_> = plan.experiments.iter().filter(|e| !e.added).collect();
+    assert_eq!(starts.len(), 2);
+    for (e, period) in starts.iter().zip([1, 10]) {
+        let period = Nanos::from_millis(period);
+        assert_eq!(e.workload, Workload::FirstMessage { period });
+        assert_eq!(e.warmup, Extent::Duration(Nanos::ZERO));
+        assert_eq!((e.settle, e.window), (None, Extent::Messages(1)));
+    }
+    let text = suite("workload = \"first-message\"");
+    let plan = plan_text(&text).unwrap();
+    let period = Nanos::from_millis(1);
+    assert_eq!(
+        plan.experiments[0].workload,
+        Workload::FirstMessage { period }
+    );
 }
 
 #[test]

@@ -54,6 +54,10 @@ fn keys() {
         ),
         ("a stream without a rate", "workload = \"stream\""),
         ("a burst without its load", "workload = \"burst\""),
+        (
+            "a start with a window",
+            "workload = \"first-message\"\nwindow = \"1 s\"\nwarmup = \"1 s\""
+        ),
     ]));
 }
 
