@@ -4,12 +4,14 @@
 
 mod evidence;
 mod experiment;
+mod scaling;
 
 use crate::number::exported;
 use crate::summary::Summary;
 use dyno_model::Against;
 use dyno_model::record::ClockFacts;
 use experiment::{Experiment, experiment};
+use scaling::{Scaling, scaling};
 use serde::Serialize;
 
 /// The version of the interface, its field `format`.
@@ -25,6 +27,7 @@ pub(crate) fn render(summary: &Summary) -> String {
             .iter()
             .map(|e| experiment(&summary.run, e))
             .collect(),
+        scaling: summary.scaling.iter().map(scaling).collect(),
     };
     let mut text = serde_json::to_string_pretty(&document)
         .expect("all map keys are strings and no field's Serialize fails");
@@ -37,6 +40,7 @@ struct Document<'a> {
     format: u32,
     run: Run<'a>,
     experiments: Vec<Experiment<'a>>,
+    scaling: Vec<Scaling<'a>>,
 }
 
 #[derive(Serialize)]

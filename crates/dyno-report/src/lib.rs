@@ -5,7 +5,7 @@
 //!
 //! | format | for | form |
 //! |---|---|---|
-//! | [`Format::Table`] | terminals | fits a width; iceperf's sections where the suite asks for them |
+//! | [`Format::Table`] | terminals | fits a width; iceperf's or RWTH's tables where the suite asks for them |
 //! | [`Format::Markdown`] | reports, issues | the same columns as GitHub tables |
 //! | [`Format::Json`] | programs | a stable interface with a published schema |
 //! | [`Format::Csv`] | spreadsheets, pandas | a row per experiment and metric |
@@ -25,6 +25,8 @@ mod notes;
 mod number;
 mod precision;
 pub mod published;
+mod rwth;
+mod scaling;
 mod summarise;
 mod summary;
 mod table;
@@ -41,7 +43,7 @@ pub use json::JSON_FORMAT;
 pub use summarise::{SummaryOptions, counted_trials, summarise};
 pub use summary::{
     CostSummary, ExperimentSummary, FailureCause, FailureGroup, FloorRatio, MetricSummary,
-    QUANTILES, RunSummary, Spread, Summary, ThroughputSummary, TrialCounts,
+    QUANTILES, RunSummary, ScalingSummary, Spread, Summary, ThroughputSummary, TrialCounts,
 };
 
 use dyno_model::plan::TableKind;
@@ -116,37 +118,40 @@ pub struct RenderOptions {
 /// [`Format::Markdown`] show the table that the suite asks for; experiments that it has no row for
 /// follow in a table of stacks.
 pub fn render(summary: &Summary, format: Format, options: &RenderOptions) -> String {
-    // A suite that asks for iceperf's table and has no row for it gets the other one.
-    let table = match summary.experiments.iter().any(iceperf::shows) {
-        true => summary.run.table,
-        false => TableKind::Stacks,
+    // A suite that asks for a table and has no row for it gets the one of stacks.
+    let shows = match summary.run.table {
+        TableKind::Stacks => |_: &ExperimentSummary| false,
+        TableKind::Iceperf => iceperf::shows,
+        TableKind::Rwth => rwth::shows,
     };
     let one = |keep: &dyn Fn(&ExperimentSummary) -> bool| match format {
         Format::Markdown => markdown::render(summary, keep),
         _ => table::render(summary, keep, options.width, options.color),
     };
     // Starts have columns of their own, so they have a table of their own.
-    let stacks = |keep: fn(&ExperimentSummary) -> bool| {
+    let stacks = |keep: &dyn Fn(&ExperimentSummary) -> bool| {
         let of = |starts| move |e: &ExperimentSummary| keep(e) && view::is_start(e) == starts;
         let has = |starts| summary.experiments.iter().any(of(starts));
         match (has(false), has(true)) {
             (true, true) => format!("{}\n{}", one(&of(false)), one(&of(true))),
-            _ => one(&keep),
+            _ => one(keep),
         }
     };
-    match (format, table) {
-        (Format::Json, _) => json::render(summary),
-        (Format::Csv, _) => csv::render(summary),
-        (_, TableKind::Stacks | TableKind::Rwth) => stacks(|_| true),
-        (_, TableKind::Iceperf) => {
-            let mut text = iceperf::render(summary, options.width, format == Format::Markdown);
-            if !summary.experiments.iter().all(iceperf::shows) {
-                text.push('\n');
-                text.push_str(&stacks(|e| !iceperf::shows(e)));
-            }
-            text
+    let markdown = format == Format::Markdown;
+    let mut text = match (format, summary.run.table) {
+        (Format::Json, _) => return json::render(summary),
+        (Format::Csv, _) => return csv::render(summary),
+        _ if !summary.experiments.iter().any(shows) => return stacks(&|_| true),
+        (_, TableKind::Rwth) => rwth::render(summary, options.width, markdown),
+        (_, TableKind::Iceperf | TableKind::Stacks) => {
+            iceperf::render(summary, options.width, markdown)
         }
+    };
+    if !summary.experiments.iter().all(shows) {
+        text.push('\n');
+        text.push_str(&stacks(&|e| !shows(e)));
     }
+    text
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::summary::{
     RunSummary, Spread, Summary, TrialCounts, headline_candidates,
 };
 use crate::totals::{add_counts, cost, daemons, throughput};
-use crate::{clocks, host, modes, precision};
+use crate::{clocks, host, modes, precision, scaling};
 use dyno_model::record::{Outcome, Run};
 use dyno_model::{Distribution, Experiment, ExperimentId, Metric, TrialRecord, WorkloadKind};
 use dyno_stats::{Bootstrap, Quantile, Stability, TrialSamples, quantile_ratio, quantiles};
@@ -62,6 +62,7 @@ pub fn summarise(run: &Run, options: &SummaryOptions) -> Summary {
                 .iter()
                 .map(|a| (a.name.clone(), a.version.clone()))
                 .collect(),
+            stacks: plan.stacks.clone(),
             against: plan.against.clone(),
             precision: plan.precision,
             bare: run.manifest.bare.as_ref().map(host::bare),
@@ -69,6 +70,7 @@ pub fn summarise(run: &Run, options: &SummaryOptions) -> Summary {
         },
         experiments,
         refused: plan.refused.clone(),
+        scaling: scaling::summarise(run, &options.bootstrap),
     }
 }
 

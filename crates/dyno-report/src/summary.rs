@@ -8,7 +8,7 @@ use dyno_model::record::{Environment, FailureKind};
 use dyno_model::{
     Against, Counts, Experiment, ExperimentId, Metric, Nanos, Precision, Shard, WorkloadKind,
 };
-use dyno_stats::{Estimate, Quantile, Stability};
+use dyno_stats::{Estimate, Fit, Quantile, Stability};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -29,8 +29,29 @@ pub struct Summary {
     pub experiments: Vec<ExperimentSummary>,
     /// The cells that the plan left out, with the reasons.
     pub refused: Vec<Refusal>,
+    /// How latency grows with size, for each group of streams that differ in their payload only.
+    pub scaling: Vec<ScalingSummary>,
     /// Remarks about the whole run.
     pub warnings: Vec<String>,
+}
+
+/// The scaling factor of streams that differ in their payload only.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScalingSummary {
+    /// The experiments, one for each size.
+    pub experiments: Vec<ExperimentId>,
+    /// The first of them, for the factors that all have in common.
+    pub first: Experiment,
+    /// Different sizes.
+    pub sizes: u64,
+    /// Messages offered, all sizes together.
+    pub offered: u64,
+    /// Messages that arrived intact.
+    pub received: u64,
+    /// The line through the median service times of all trials.
+    pub fit: Option<Fit>,
+    /// Why there is none.
+    pub reason: Option<String>,
 }
 
 /// The head of a summary.
@@ -58,6 +79,8 @@ pub struct RunSummary {
     pub environment: Environment,
     /// Name and version of each adapter used.
     pub adapters: Vec<(String, String)>,
+    /// The stacks by name, as they were configured.
+    pub stacks: BTreeMap<String, dyno_model::Stack>,
     /// What experiments with a base are compared with.
     pub against: Option<Against>,
     /// When an experiment has enough trials, where that was asked for.

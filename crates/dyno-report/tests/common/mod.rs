@@ -21,6 +21,7 @@ use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use std::collections::BTreeMap;
 
 pub mod held;
+pub mod rwth;
 
 const BLOCKS: usize = 4;
 
@@ -605,6 +606,7 @@ pub fn all() -> Vec<(&'static str, Run)> {
         ("empty", empty()),
         ("small", small()),
         ("with a daemon", with_daemon()),
+        ("rwth", rwth::rwth()),
         ("held", held::held()),
         ("against", held::against()),
     ]

@@ -1,0 +1,189 @@
+//! The tables of the RWTH comparison (Klüner et al., 2025), from a run: message types and stacks as in
+//! its Tables I and II, first message as in Fig. 3 b, communication time as in Fig. 4 b, scaling and
+//! resources as in Fig. 5, and the paper's figures beside ours where they are of the same thing.
+//!
+//! What the paper calls communication time is Dyno's service time: from the real send to the arrival.
+//! It says nothing of messages that were lost or that the sender held up, so delivered share and
+//! response time stand in the same block, and a cell that delivers less than [`ENOUGH`] is not marked as
+//! the fastest.
+
+mod grid;
+mod latency;
+mod lines;
+mod order;
+mod resources;
+
+use crate::markdown::escape;
+use crate::notes;
+use crate::published::Study;
+use crate::summary::{ExperimentSummary, Summary};
+use crate::table::Lines;
+use crate::text::clean;
+use crate::view::View;
+use dyno_model::WorkloadKind;
+use grid::Grid;
+use lines::{Reasons, Table};
+
+/// What delivers less of what it was offered is no candidate for the fastest.
+const ENOUGH: f64 = 0.99;
+
+/// Sections that would say again, cell by cell, what the tables say.
+const SAID_ABOVE: [&str; 2] = ["Failed", "Counts"];
+
+/// Whether an experiment has a cell here.
+pub(crate) fn shows(e: &ExperimentSummary) -> bool {
+    let kind = e.experiment.workload.kind();
+    !e.is_base && matches!(kind, WorkloadKind::Stream | WorkloadKind::FirstMessage)
+}
+
+/// Heading, all tables, legend and remarks. With `markdown` tables and headings are Markdown's and the
+/// width is ignored.
+pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) -> String {
+    let study = Study::rwth();
+    let table = Table::new(summary, study);
+    let mut out = Page {
+        lines: Lines {
+            text: String::new(),
+            width: if markdown { None } else { limit },
+        },
+        markdown,
+    };
+    out.head(&notes::title(&summary.run), &notes::origin(&summary.run));
+    let mut reasons = Reasons::default();
+    out.part(
+        "Message types (the paper's Table I)",
+        &latency::message_types(&table),
+    );
+    out.list("Stacks (its Table II)", &latency::configurations(&table));
+    let first = latency::first_message(&table, &mut reasons);
+    out.part("Time to first message [ms] (its Fig. 3 b)", &first);
+    for (title, grid) in latency::communication(&table, &mut reasons) {
+        out.part(
+            &format!("Communication time of {title} [ms] (its Fig. 4 b)"),
+            &grid,
+        );
+    }
+    let scaling = resources::scaling(&table, &mut reasons);
+    out.part("Scaling factor S (its Fig. 5 a)", &scaling);
+    out.part(
+        "Memory and CPU (its Fig. 5 b, c)",
+        &resources::resources(&table),
+    );
+    out.list("Order of the middlewares", &order::sentences(&table));
+    out.list("How to read this", &legend(&table));
+    out.list(
+        "Cells without a figure, or with failed trials",
+        &reasons.lines(),
+    );
+    let flaws = study
+        .flaws
+        .iter()
+        .map(|f| format!("{}: {}", f.about, f.says));
+    let source = &study.source;
+    let title = format!(
+        "Before comparing with the paper ({}, {})",
+        source.title, source.place
+    );
+    out.list(&title, &flaws.collect::<Vec<_>>());
+    let view = View::new(summary, shows);
+    let remarks: Vec<_> = notes::sections(&view)
+        .into_iter()
+        .filter(|section| !SAID_ABOVE.contains(&section.title))
+        .collect();
+    match markdown {
+        true => crate::markdown::sections(&mut out.lines.text, &remarks),
+        false => out.lines.sections(&remarks),
+    }
+    out.lines.text
+}
+
+fn legend(table: &Table<'_>) -> Vec<String> {
+    let mut lines = vec![
+        "C: all participants on one host; D: each on a host of its own; 3-1: three senders, one receiver."
+            .to_owned(),
+        "p50: service time, from the call that sends to the callback that receives, with its 95 % interval; a \
+         lost message counts as infinitely late. max: of the messages that arrived."
+            .into(),
+        "response: from the time at which the message was due, so that a sender that is held up shows. \
+         delivered: intact messages of those offered."
+            .into(),
+        format!(
+            "↓ smallest and ↑ largest of a column, floors left out; what delivers less than {:.0} % is not \
+             marked as the smallest.",
+            100.0 * ENOUGH
+        ),
+        "its parts: medians of opening, matching and first delivery in ms; starts: samples, one of each fresh start."
+            .into(),
+        "–: refused, too few samples (samples there are/samples it takes).".into(),
+    ];
+    if let Some(base) = resources::baseline(table) {
+        lines.push(format!(
+            "memory: proportional set size of all processes of the stack at the end of the window, CPU: of one CPU; \
+             both medians over topologies. baseline: {}. The paper's memory and CPU are those of the system.",
+            base.label
+        ));
+    }
+    if table.has_paper() {
+        lines.push(
+            "paper: median / max as published, where message type, placement and topology are the same; – where \
+             it has none."
+                .into(),
+        );
+    }
+    lines
+}
+
+/// The text under construction, for a terminal or as Markdown.
+struct Page {
+    lines: Lines,
+    markdown: bool,
+}
+
+impl Page {
+    fn head(&mut self, title: &str, origin: &str) {
+        match self.markdown {
+            true => {
+                let text = format!("## {}\n\n{}", escape(title), escape(origin));
+                self.lines.add(&text, 0);
+            }
+            false => {
+                self.lines.add(title, 2);
+                self.lines.add(origin, 2);
+            }
+        }
+    }
+
+    fn title(&mut self, title: &str) {
+        self.lines.blank();
+        match self.markdown {
+            true => self.lines.add(&format!("### {}\n", escape(title)), 0),
+            false => self.lines.add(&format!("{title}:"), 2),
+        }
+    }
+
+    /// A titled table; nothing where it has no rows.
+    fn part(&mut self, title: &str, grid: &Grid) {
+        if grid.is_empty() {
+            return;
+        }
+        self.title(title);
+        for line in grid.lines(self.lines.width, self.markdown) {
+            self.lines.text.push_str(&line);
+            self.lines.text.push('\n');
+        }
+    }
+
+    /// A titled list; nothing where it is empty.
+    fn list(&mut self, title: &str, items: &[String]) {
+        if items.is_empty() {
+            return;
+        }
+        self.title(title);
+        for item in items {
+            match self.markdown {
+                true => self.lines.add(&format!("- {}", escape(&clean(item))), 0),
+                false => self.lines.add(&format!("  {}", clean(item)), 4),
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The scaling factor S: how the median service time of a stream grows with the size of its messages.
+//!
+//! Each trial of each size gives one point, its median; a line is fitted through all of them. Sizes
+//! are experiments of their own whose trials take turns in random order, so that drift of the machine
+//! scatters the points and does not tilt the line.
+
+use crate::summarise::counted_trials;
+use crate::summary::ScalingSummary;
+use dyno_model::record::Run;
+use dyno_model::{Experiment, Metric, WorkloadKind};
+use dyno_stats::{Bootstrap, Fit, Latency, TrialSamples, fit_line, trial_quantiles};
+use std::collections::BTreeSet;
+
+/// Fewer sizes say nothing of a line.
+const LEAST_SIZES: usize = 3;
+
+/// One summary for each group of streams of the plan that differ in their payload only.
+pub(crate) fn summarise(run: &Run, how: &Bootstrap) -> Vec<ScalingSummary> {
+    let mut groups: Vec<Vec<&Experiment>> = Vec::new();
+    let streams = run.manifest.plan.here();
+    for e in streams.filter(|e| e.workload.kind() == WorkloadKind::Stream && e.base.is_none()) {
+        match groups.iter_mut().find(|g| is_alike(g[0], e)) {
+            Some(group) => group.push(e),
+            None => groups.push(vec![e]),
+        }
+    }
+    groups
+        .into_iter()
+        .filter(|group| sizes(group) >= LEAST_SIZES)
+        .map(|group| of_group(run, &group, how))
+        .collect()
+}
+
+fn sizes(group: &[&Experiment]) -> usize {
+    let all: BTreeSet<usize> = group.iter().map(|e| e.payload.bytes()).collect();
+    all.len()
+}
+
+/// Whether two experiments have all factors but the payload in common.
+fn is_alike(a: &Experiment, b: &Experiment) -> bool {
+    let key = |e: &Experiment| {
+        let conditions = (e.access, e.placement, e.topology, e.wait, e.mlock);
+        (e.name.clone(), e.stack.clone(), conditions, e.cpus.clone())
+    };
+    key(a) == key(b) && a.workload == b.workload && a.scheduling == b.scheduling
+}
+
+fn of_group(run: &Run, group: &[&Experiment], how: &Bootstrap) -> ScalingSummary {
+    let (mut offered, mut received) = (0, 0);
+    for e in group {
+        for trial in counted_trials(run, e.id) {
+            offered += trial.counts.offered;
+            received += trial.counts.received;
+        }
+    }
+    let (fit, reason) = match fit(run, group, how) {
+        Ok(fit) => (Some(fit), None),
+        Err(reason) => (None, Some(reason)),
+    };
+    ScalingSummary {
+        experiments: group.iter().map(|e| e.id).collect(),
+        first: group[0].clone(),
+        sizes: sizes(group) as u64,
+        offered,
+        received,
+        fit,
+        reason,
+    }
+}
+
+/// The line through the medians of all trials, or why there is none. No size is left out: a line
+/// through those that did well would be another stack's.
+fn fit(run: &Run, group: &[&Experiment], how: &Bootstrap) -> Result<Fit, String> {
+    let mut points: Vec<(f64, f64)> = Vec::new();
+    for e in group {
+        let trials = counted_trials(run, e.id);
+        if trials.is_empty() {
+            return Err(format!("no trial with {} was completed", e.payload));
+        }
+        for trial in trials {
+            let stored = trial.distributions.get(&Metric::Service);
+            let samples = stored.and_then(|d| TrialSamples::from_distribution(d).ok());
+            let median = samples.and_then(|s| trial_quantiles(&[s], 0.5).first().copied());
+            match median {
+                Some(Latency::Finite(ns)) => points.push((e.payload.bytes() as f64, ns)),
+                Some(Latency::Infinite) => {
+                    return Err(format!(
+                        "half of the messages of {} or more were lost in a trial",
+                        e.payload
+                    ));
+                }
+                None => return Err(format!("a trial with {} has no service time", e.payload)),
+            }
+        }
+    }
+    fit_line(&points, how).ok_or_else(|| "the points make no line".into())
+}
