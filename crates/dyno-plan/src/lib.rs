@@ -39,6 +39,7 @@ mod plan;
 mod presets;
 mod problem;
 mod quantity;
+mod remote;
 mod settings;
 mod shard;
 mod stack;

@@ -13,11 +13,12 @@ use crate::node::parse;
 use crate::parameters::Override;
 use crate::problem::{Place, PlanError, Problem, Problems};
 use crate::quantity::At;
+use crate::remote;
 use crate::settings::{Form, Settings};
 use crate::suite::{self, StackChoice, Suite};
 use crate::{stack, testbed};
 use dyno_model::plan::{Experiment, ExperimentId, Refusal};
-use dyno_model::{AdapterDescription, Against, Placement, Plan, Precision, Stack};
+use dyno_model::{AdapterDescription, Against, Placement, Plan, Precision, Stack, Testbed};
 use miette::NamedSource;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -86,6 +87,7 @@ pub fn plan(
         return Err(problems.into_error());
     };
     let hosts = testbed.hosts.len();
+    let facts = &remote::facts(&testbed, facts);
     let readable = problems.is_empty();
 
     let named: Option<Vec<Named>> = request.stacks.as_ref().map(|names| {
@@ -128,7 +130,7 @@ pub fn plan(
             expand(
                 matrix,
                 configured,
-                hosts,
+                &testbed,
                 facts,
                 &mut experiments,
                 &mut refused,
@@ -172,6 +174,7 @@ pub fn plan(
         adapters.iter().find(|a| a.name == *name)
     };
     warnings.extend(host::warnings(&experiments, facts, adapter_of));
+    warnings.extend(remote::warnings(&testbed));
     warnings.extend(load::warnings(&experiments, &testbed, &used, facts));
     if let Some(against) = &request.against {
         warnings.extend(against::link(&mut experiments, against));
@@ -327,14 +330,15 @@ fn floor_stacks<'a>(catalog: &Catalog, adapters: &'a [AdapterDescription]) -> Ve
 fn expand(
     matrix: &Matrix<'_>,
     on: &Configured<'_>,
-    hosts: usize,
+    testbed: &Testbed,
     facts: &HostFacts,
     experiments: &mut Vec<Experiment>,
     refused: &mut Vec<Refusal>,
     problems: &mut Problems,
 ) {
     for cell in matrix.cells(&on.stack.waits) {
-        let reason = capability::refusal(&cell, &on.stack, on.adapter, hosts)
+        let reason = capability::refusal(&cell, &on.stack, on.adapter, testbed.hosts.len())
+            .or_else(|| remote::refusal(&on.stack, testbed))
             .or_else(|| missing_daemon(&on.stack, facts));
         if let Some(reason) = reason {
             refused.push(Refusal {

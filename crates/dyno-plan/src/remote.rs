@@ -1,0 +1,42 @@
+//! Hosts that are other machines: what is not known of them while planning, and what Dyno does not do
+//! there.
+
+use crate::HostFacts;
+use dyno_model::plan::Reach;
+use dyno_model::{Stack, Testbed};
+
+/// Whether the hosts are other machines than the planner's. They all are, or none is.
+fn is_remote(testbed: &Testbed) -> bool {
+    let mut hosts = testbed.hosts.iter();
+    hosts.any(|h| matches!(h.reach, Reach::Ssh { .. }))
+}
+
+/// What is known of the machine that participants run on: of another one, nothing.
+pub(crate) fn facts(testbed: &Testbed, own: &HostFacts) -> HostFacts {
+    match is_remote(testbed) {
+        true => HostFacts::default(),
+        false => own.clone(),
+    }
+}
+
+/// Why the stack cannot run on the testbed's hosts.
+pub(crate) fn refusal(stack: &Stack, testbed: &Testbed) -> Option<String> {
+    let daemon = stack.daemons.first().filter(|_| is_remote(testbed))?;
+    Some(format!(
+        "{} needs the daemon {}, and dyno starts daemons on its own machine only; use a testbed of \
+         namespaces",
+        stack.name, daemon.name
+    ))
+}
+
+/// Remarks on what is not measured there.
+pub(crate) fn warnings(testbed: &Testbed) -> Option<String> {
+    is_remote(testbed).then(|| {
+        let names: Vec<&str> = testbed.hosts.iter().map(|h| &*h.name).collect();
+        format!(
+            "the noise of {} is not measured: no trial is marked as disturbed, and participants are pinned \
+             only where `cpus` lists them; run `dyno doctor` there",
+            names.join(", ")
+        )
+    })
+}
