@@ -4,6 +4,7 @@ mod echo;
 mod initiator;
 mod loopback;
 mod places;
+mod pongs;
 mod sink;
 mod source;
 mod warmup;
