@@ -100,12 +100,44 @@ impl<'a> Trials<'a> {
                 })
                 .collect(),
         };
-        Trials {
+        let mut trials = Trials {
             remarks: remarks(run, id, &records),
             records,
             samples,
             metric,
+        };
+        match trials.clocks() {
+            None => {}
+            Some(Ok(remark)) => trials.remarks.push(remark),
+            Some(Err(reason)) => {
+                for samples in &mut trials.samples {
+                    *samples = Err(reason.clone());
+                }
+            }
         }
+        trials
+    }
+
+    /// Of times between hosts: how well their clocks are known, or that this is not well enough.
+    fn clocks(&self) -> Option<Result<String, String>> {
+        self.metric.filter(|m| dyno_report::is_between_hosts(*m))?;
+        let bound = dyno_report::clock_bound(&self.records)?;
+        let medians = self.samples.iter().filter_map(|s| {
+            let own = trial_quantiles(std::slice::from_ref(s.as_ref().ok()?), 0.5);
+            own.first().map(|v| latency(*v))
+        });
+        let mut medians: Vec<f64> = medians.collect();
+        medians.sort_by(f64::total_cmp);
+        let p50 = *medians.get(medians.len() / 2)?;
+        Some(match dyno_report::is_too_wide(bound, p50) {
+            false => Ok(format!(
+                "times between hosts: their clocks are known to ±{bound}"
+            )),
+            true => Err(format!(
+                "one-way not resolvable: the hosts' clocks are known to ±{bound}, the median is {}",
+                Unit::Time.text(p50)
+            )),
+        })
     }
 
     /// The metric that was found.

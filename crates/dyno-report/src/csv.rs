@@ -286,9 +286,11 @@ const TRIALS: [(&str, RowText); 15] = [
         Some(bound) => bound.0.to_string(),
         None => String::new(),
     }),
-    ("one_way_resolvable", |r| match r.e.is_resolvable(r.metric) {
-        Some(is) => is.to_string(),
-        None => String::new(),
+    ("one_way_resolvable", |r| {
+        match r.e.is_resolvable(r.metric) {
+            Some(is) => is.to_string(),
+            None => String::new(),
+        }
     }),
 ];
 

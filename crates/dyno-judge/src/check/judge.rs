@@ -8,7 +8,7 @@ use crate::number::{Unit, about_equal, counted, latency};
 use dyno_model::record::{Outcome, Run};
 use dyno_model::{Experiment, Metric, TrialRecord};
 use dyno_stats::{
-    Bootstrap, Estimate, Pairing, Quantile, TrialSamples, quantile, quantile_ratio, ratio,
+    Bootstrap, Estimate, Latency, Pairing, Quantile, TrialSamples, quantile, quantile_ratio, ratio,
 };
 
 /// More further trials than this are not named.
@@ -96,7 +96,32 @@ fn of_latency(
     }
     match trials.all_samples() {
         Err(reason) => Finding::unknown(reason),
-        Ok(samples) => judge_quantile(&samples, q, "measure more or longer trials", limit, how),
+        Ok(samples) => {
+            let advice = "measure more or longer trials";
+            let slack = slack(metric, trials.records());
+            judge_quantile(&samples, q, slack, advice, limit, how)
+        }
+    }
+}
+
+/// What the clocks of hosts may have added to a time between them or taken from it, in nanoseconds.
+fn slack(metric: Metric, records: &[&TrialRecord]) -> f64 {
+    match dyno_report::is_between_hosts(metric) {
+        true => dyno_report::clock_bound(records).map_or(0.0, |bound| bound.0 as f64),
+        false => 0.0,
+    }
+}
+
+/// The interval of what it would have been with one clock.
+fn widened(e: &Estimate, slack: f64) -> Estimate {
+    let shifted = |end: Latency, by: f64| match end {
+        Latency::Finite(ns) => Latency::Finite((ns + by).max(0.0)),
+        Latency::Infinite => Latency::Infinite,
+    };
+    Estimate {
+        value: e.value,
+        lo: shifted(e.lo, -slack),
+        hi: shifted(e.hi, slack),
     }
 }
 
@@ -104,12 +129,13 @@ fn of_latency(
 fn judge_quantile(
     samples: &[TrialSamples],
     q: f64,
+    slack: f64,
     advice: &str,
     limit: &Limit,
     how: &CheckOptions,
 ) -> Finding {
     match quantile(samples, q, &bootstrap(how)) {
-        Quantile::Estimated(e) => interval(&e, limit, samples.len()),
+        Quantile::Estimated(e) => interval(&widened(&e, slack), limit, samples.len()),
         Quantile::Refused { have, need } => Finding::unknown(format!(
             "{} takes {need} samples, there are {have}: {advice}",
             rank(q)
@@ -209,7 +235,8 @@ fn of_starts(
             let samples: Vec<TrialSamples> = times
                 .map(|time| TrialSamples::from_values(&[vec![time]], 0))
                 .collect();
-            judge_quantile(&samples, q, "measure more trials", limit, how)
+            let slack = slack(metric, records);
+            judge_quantile(&samples, q, slack, "measure more trials", limit, how)
         }
     }
 }

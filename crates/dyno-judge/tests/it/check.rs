@@ -515,3 +515,18 @@ fn a_limit_on_one_way_times_that_the_clocks_do_not_bear_is_undecided() {
     assert_eq!(report.results[1].status, Status::Pass);
     assert_eq!(with(1_900).results[0].status, Status::Pass);
 }
+
+#[test]
+fn what_clocks_may_have_taken_from_a_time_counts_against_it() {
+    let with = |bound_ns| {
+        let mut b = Builder::new(0);
+        let e = b.experiment("udp", stream);
+        for _ in 0..5 {
+            b.trial(e, 20_000.0, 2_000, 0).one_way_bound = Some(Nanos(bound_ns));
+        }
+        let limits = "[[limit]]\nname = \"near\"\nmetric = \"response\"\nquantile = \"p50\"\nat_most = \"21 us\"\n";
+        held(&b.build(), limits).results[0].status
+    };
+    assert_eq!(with(100), Status::Pass);
+    assert_eq!(with(1_800), Status::Undecided);
+}

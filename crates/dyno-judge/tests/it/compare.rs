@@ -5,7 +5,7 @@ use dyno_judge::{
     Aspect, CompareOptions, ComparedCell, Comparison, Figure, Finding, compare, compare_within,
 };
 use dyno_model::plan::{Against, Refusal};
-use dyno_model::{Metric, OptionValue};
+use dyno_model::{Metric, Nanos, OptionValue};
 use dyno_report::{Format, RenderOptions};
 
 fn how() -> CompareOptions {
@@ -332,4 +332,28 @@ fn equal_sides_are_called_different_in_few_tables() {
     }
     // 5 % of the tables, and three standard errors of that.
     assert!(alarms <= 19, "{alarms} of {TABLES}");
+}
+
+#[test]
+fn one_way_times_that_the_clocks_do_not_bear_are_not_compared() {
+    let side = |day, bound_ns| {
+        let mut b = Builder::new(day);
+        let e = b.experiment("udp", stream);
+        for _ in 0..5 {
+            b.trial(e, 12_000.0, 2_000, 0).one_way_bound = Some(Nanos(bound_ns));
+        }
+        b.build()
+    };
+    let c = compare(&side(1, 1_100), &side(2, 1_300), &how());
+    let rows = &cell(&c, "udp").rows;
+    let reason = rows[0].result.as_ref().unwrap_err();
+    assert!(reason.contains("new: one-way not resolvable"), "{reason}");
+    assert!(reason.contains("±1.30 µs"), "{reason}");
+    let rate = rows.iter().find(|r| r.figure == Figure::Delivered).unwrap();
+    assert!(rate.result.is_ok(), "{rate:?}");
+    let c = compare(&side(1, 1_100), &side(2, 1_200), &how());
+    let cell = cell(&c, "udp");
+    assert!(cell.rows[0].result.is_ok());
+    let remarks = cell.remarks.join("\n");
+    assert!(remarks.contains("base: times between hosts: their clocks are known to ±1.10 µs"));
 }
