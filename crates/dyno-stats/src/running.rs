@@ -1,0 +1,81 @@
+//! Quantiles over trials that come one after the other, without an interval: for displays that go on
+//! while a run does. What is published has its interval, see [`crate::quantiles`].
+
+use crate::pool::rank;
+use crate::samples::TrialSamples;
+use std::collections::BTreeMap;
+
+/// The samples of several trials, pooled: distinct values and how often each occurred.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Running {
+    /// By the bits of values that are not negative, which order like the values.
+    cells: BTreeMap<u64, u64>,
+    infinite: u64,
+}
+
+impl Running {
+    /// Takes a trial in.
+    pub fn add(&mut self, trial: &TrialSamples) {
+        for block in &trial.blocks {
+            for cell in &block.cells {
+                *self.cells.entry(cell.value.max(0.0).to_bits()).or_insert(0) += cell.count;
+            }
+            self.infinite += block.infinite;
+        }
+    }
+
+    /// Quantile `q` (0 to 1) of all samples so far, as [`crate::quantiles`] estimates it: lost messages
+    /// are infinitely late. `None` before the first sample.
+    pub fn quantile(&self, q: f64) -> Option<f64> {
+        let n = self.cells.values().sum::<u64>() + self.infinite;
+        if n == 0 {
+            return None;
+        }
+        let rank = rank(q, n);
+        let mut seen = 0;
+        let found = self.cells.iter().find(|(_, count)| {
+            seen += **count;
+            seen >= rank
+        });
+        Some(found.map_or(f64::INFINITY, |(bits, _)| f64::from_bits(*bits)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bootstrap, Quantile, quantile};
+
+    #[test]
+    fn it_says_what_the_table_will_say() {
+        let trials: Vec<TrialSamples> = (0..4u32)
+            .map(|t| {
+                let block = |b: u32| {
+                    (0..500)
+                        .map(|i| f64::from(1 + i * 37 % 500 + t + b))
+                        .collect()
+                };
+                TrialSamples::from_values(&[block(0), block(3)], u64::from(t))
+            })
+            .collect();
+        let mut running = Running::default();
+        assert_eq!(running.quantile(0.5), None);
+        trials.iter().for_each(|t| running.add(t));
+        for q in [0.5, 0.9, 0.99] {
+            match quantile(&trials, q, &Bootstrap::default()) {
+                Quantile::Estimated(e) => {
+                    assert_eq!(running.quantile(q), e.value.finite(), "{q}");
+                }
+                refused => panic!("{refused:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn lost_messages_are_infinitely_late() {
+        let mut running = Running::default();
+        running.add(&TrialSamples::from_values(&[vec![1.0, 2.0, 3.0]], 2));
+        assert_eq!(running.quantile(0.6), Some(3.0));
+        assert_eq!(running.quantile(0.61), Some(f64::INFINITY));
+    }
+}
