@@ -9,6 +9,7 @@ mod aggregate;
 mod child;
 mod clocks;
 mod daemon;
+mod follow;
 mod hosts;
 mod keeper;
 mod noise;
@@ -21,6 +22,7 @@ mod wiring;
 
 pub use agent::{AgentCommand, DescribeError, describe_adapters};
 pub use daemon::is_installed;
+pub use follow::Follow;
 pub use hosts::{HostsError, SshError, check_hosts};
 pub use keeper::keep;
 pub use order::order;

@@ -437,6 +437,29 @@ mod tests {
     }
 
     #[test]
+    fn who_follows_a_run_knows_its_current_trial() {
+        let plan = plan(vec![experiment(0, None), experiment(1, None)]);
+        // A resumed run: one trial of the last round is there already.
+        let early = *crate::order(&plan).last().unwrap();
+        let mut follow = crate::Follow::new(&plan);
+        follow.note(&trial(early, 10_000));
+        let mut seen = Vec::new();
+        while let Some(id) = follow.current(Duration::ZERO) {
+            assert_eq!(
+                follow.current(Duration::ZERO),
+                Some(id),
+                "until it is stored"
+            );
+            seen.push(id);
+            // The first one is disturbed: one more follows.
+            follow.note(&trial(id, u64::from(seen.len() > 1) * 10_000));
+        }
+        assert_eq!(seen.len(), crate::order(&plan).len() - 1 + 1);
+        assert_eq!(follow.known(), seen.len() + 1);
+        assert!(!seen.contains(&early));
+    }
+
+    #[test]
     fn an_experiment_that_only_fails_ends() {
         let mut plan = plan(vec![experiment(0, None)]);
         plan.precision = Some(Precision {

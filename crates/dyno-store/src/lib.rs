@@ -14,6 +14,7 @@
 
 mod error;
 mod files;
+mod follow;
 mod layout;
 mod locate;
 mod merge;
@@ -23,6 +24,7 @@ mod trial;
 mod writer;
 
 pub use error::StoreError;
+pub use follow::{News, RunFollower};
 pub use layout::{MANIFEST, PARTS, RAW, TRIALS};
 pub use locate::{DEFAULT_RUNS_DIR, LATEST, locate, new_run_dir};
 pub use merge::{MergeError, MergeOptions, Merged, merge, read_parts};

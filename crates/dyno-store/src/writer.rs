@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Which stored trials `--resume` measures again. Completed ones never are; damaged ones always.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -229,7 +230,7 @@ fn lock(dir: &Path) -> Result<File, StoreError> {
         .truncate(false)
         .open(&path)
         .map_err(StoreError::io("create", &path))?;
-    match file.try_lock() {
+    match try_for_a_moment(&file) {
         Ok(()) => {
             // The process number only serves the other runner's message.
             let _ = file
@@ -247,4 +248,17 @@ fn lock(dir: &Path) -> Result<File, StoreError> {
         }
         Err(TryLockError::Error(source)) => Err(StoreError::io("lock", &path)(source)),
     }
+}
+
+/// Those who only look whether a runner is at work hold the lock for an instant.
+fn try_for_a_moment(file: &File) -> Result<(), TryLockError> {
+    const TRIES: u32 = 20;
+    const PAUSE: Duration = Duration::from_millis(5);
+    for _ in 1..TRIES {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            other => return other,
+        }
+    }
+    file.try_lock()
 }
