@@ -2,16 +2,20 @@
 
 use dyno_adapter::{Error, Result, Wait};
 use dyno_wire::fd::{Buffers, SocketInlet};
-use dyno_wire::link::{Accept, Dial, Outlet};
+use dyno_wire::link::{Accept, Dial, Inlet, Outlet};
 use rustix::fd::OwnedFd;
 use rustix::io::{self, Errno};
-use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, sockopt};
-use rustix::net::{bind, connect, getpeername, getsockname, send, socket_with};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
+use rustix::net::{bind, connect, getpeername, getsockname};
+use rustix::net::{recv, recvfrom, send, sendto, socket_with};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// How long another host may take to answer that nobody listens.
-const ANSWER: Duration = Duration::from_millis(50);
+/// How often a reader on another host is asked.
+const PAUSE: Duration = Duration::from_millis(1);
+/// A host where nobody listens says so at least once in this time, while it is asked: Linux sends one
+/// such message per second (icmp(7), icmp_ratelimit).
+const SILENCE: Duration = Duration::from_secs(3);
 
 fn socket(address: SocketAddr, buffers: Buffers) -> Result<OwnedFd> {
     let family = if address.is_ipv4() {
@@ -29,14 +33,17 @@ fn socket(address: SocketAddr, buffers: Buffers) -> Result<OwnedFd> {
 ///
 /// A host where nobody listens answers with an ICMP message (RFC 1122 section 4.1.3.1), which the
 /// kernel turns into an error of the connected socket. On this host that is done before the send
-/// returns, and the kernel does not limit the rate of such messages there; another host is given
-/// time.
+/// returns, and the kernel does not limit the rate of such messages there: no error is the answer. A
+/// reader on another host answers with an empty datagram of its own, since no error tells nothing:
+/// messages take time and may be left out. Where answers are lost, the lack of errors must do.
 pub(crate) struct UdpDial {
     address: SocketAddr,
     buffers: Buffers,
     /// Taken by the outlet.
     fd: Option<OwnedFd>,
     asked: Option<Instant>,
+    /// Since when nobody has said that nobody listens.
+    silent: Option<Instant>,
 }
 
 impl UdpDial {
@@ -46,6 +53,7 @@ impl UdpDial {
             buffers,
             fd: None,
             asked: None,
+            silent: None,
         })
     }
 
@@ -90,25 +98,46 @@ impl Dial for UdpDial {
                 None => return Ok(None),
             },
         };
-        let found = match self.asked {
-            None => {
-                match send(&fd, &[], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
-                    Ok(_) => self.asked = Some(Instant::now()),
-                    // The answer to an earlier one.
-                    Err(Errno::CONNREFUSED | Errno::AGAIN | Errno::NOBUFS) => {}
-                    Err(e) => return Err(self.failed(e)),
-                }
-                self.asked.is_some() && self.is_local(&fd)
+        let local = self.is_local(&fd);
+        let mut refused = false;
+        let mut asked = false;
+        if local || self.asked.is_none_or(|at| at.elapsed() >= PAUSE) {
+            match send(&fd, &[], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+                Ok(_) => asked = true,
+                // The answer to an earlier one.
+                Err(Errno::CONNREFUSED) => refused = true,
+                Err(Errno::AGAIN | Errno::NOBUFS) => {}
+                Err(e) => return Err(self.failed(e)),
             }
-            Some(asked) => asked.elapsed() >= ANSWER,
+            self.asked = Some(Instant::now());
+        }
+        refused |= is_refused(&fd).map_err(|e| self.failed(e))?;
+        let found = match local {
+            true => asked && !refused,
+            false => self.has_answered(&fd, refused)?,
         };
-        if is_refused(&fd).map_err(|e| self.failed(e))? {
-            self.asked = None;
-        } else if found {
+        if found {
             return Ok(Some(UdpOutlet(fd)));
         }
         self.fd = Some(fd);
         Ok(None)
+    }
+}
+
+impl UdpDial {
+    /// Whether a reader on another host has answered, or must be there.
+    fn has_answered(&mut self, fd: &OwnedFd, refused: bool) -> Result<bool> {
+        match recv(fd, &mut [0u8; 1], RecvFlags::DONTWAIT) {
+            Ok(_) => return Ok(true),
+            Err(Errno::AGAIN | Errno::INTR) if !refused => {}
+            Err(Errno::AGAIN | Errno::INTR | Errno::CONNREFUSED) => {
+                self.silent = None;
+                return Ok(false);
+            }
+            Err(e) => return Err(self.failed(e)),
+        }
+        let silent = self.silent.get_or_insert_with(Instant::now);
+        Ok(silent.elapsed() >= SILENCE)
     }
 }
 
@@ -130,6 +159,36 @@ impl Outlet for UdpOutlet {
     }
 }
 
+/// The end from which a receiver takes. It answers the first greeting.
+pub(crate) struct UdpInlet {
+    inlet: SocketInlet<false>,
+    /// The same socket.
+    fd: OwnedFd,
+}
+
+impl Inlet for UdpInlet {
+    const CONNECTED: bool = false;
+
+    #[inline]
+    fn read(&self, space: &mut [u8]) -> io::Result<usize> {
+        self.inlet.read(space)
+    }
+    fn has_arrival(&self) -> io::Result<bool> {
+        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        match recvfrom(&self.fd, &mut [0u8; 1], flags) {
+            Ok((_, _, Some(sender))) => {
+                let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+                // A sender that hears nothing concludes from that, if later.
+                let _ = sendto(&self.fd, &[], flags, &sender);
+                Ok(true)
+            }
+            Ok(_) => Ok(true),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+}
+
 /// The receiving end, which needs nobody to connect.
 pub(crate) struct UdpAccept {
     /// Taken by the inlet.
@@ -146,12 +205,16 @@ impl UdpAccept {
 }
 
 impl Accept for UdpAccept {
-    type Inlet = SocketInlet<false>;
+    type Inlet = UdpInlet;
 
     fn accept(&mut self, _wait: Duration) -> Result<Option<Self::Inlet>> {
-        self.fd
-            .take()
-            .map(|fd| SocketInlet::new(fd, self.wait))
-            .transpose()
+        let Some(fd) = self.fd.take() else {
+            return Ok(None);
+        };
+        let same = io::fcntl_dupfd_cloexec(&fd, 0).map_err(|e| Error::system("dup", e))?;
+        Ok(Some(UdpInlet {
+            inlet: SocketInlet::new(fd, self.wait)?,
+            fd: same,
+        }))
     }
 }
