@@ -401,7 +401,7 @@ impl Plan {
         part.is_none_or(|part| part.experiments.contains(&id))
     }
     /// The experiments that are run here, in the plan's order.
-    pub fn here(&self) -> impl Iterator<Item = &Experiment> {
+    pub fn here(&self) -> impl Iterator<Item = &Experiment> + Clone {
         self.experiments.iter().filter(|e| self.is_here(e.id))
     }
     /// Number of trials of the experiments that are run here, without those that precision or repeats

@@ -99,6 +99,21 @@ pub(crate) fn heading(constant: &[&Factor], experiment: Option<&Experiment>) -> 
     parts.join(" · ")
 }
 
+/// All factors of an experiment in one line.
+pub fn conditions(experiment: &Experiment) -> String {
+    let all: Vec<&Factor> = FACTORS.iter().collect();
+    heading(&all, Some(experiment))
+}
+
+/// For each of these experiments, in their order, what tells it from the others: the values of those
+/// factors that are not the same in all of them.
+pub fn varying_conditions<'a>(
+    experiments: impl Iterator<Item = &'a Experiment> + Clone,
+) -> Vec<String> {
+    let (_, varying) = split(experiments.clone());
+    experiments.map(|e| label(&varying, e)).collect()
+}
+
 /// The values of varying factors, to tell one experiment from another.
 pub(crate) fn label(varying: &[&Factor], experiment: &Experiment) -> String {
     let parts: Vec<String> = varying

@@ -39,12 +39,15 @@ pub use evidence::{
     BareSummary, Covariate, CovariateSummary, HostSummary, HostTail, ModeGroup, ModesSummary,
     PrecisionSummary, WarmupSummary,
 };
+pub use factors::{conditions, varying_conditions};
 pub use json::JSON_FORMAT;
 pub use summarise::{SummaryOptions, counted_trials, summarise};
+pub use summary::headline_candidates;
 pub use summary::{
     CostSummary, ExperimentSummary, FailureCause, FailureGroup, FloorRatio, MetricSummary,
     QUANTILES, RunSummary, ScalingSummary, Spread, Summary, ThroughputSummary, TrialCounts,
 };
+pub use text::{clean, wrap};
 
 use dyno_model::plan::TableKind;
 use std::fmt;

@@ -205,7 +205,7 @@ impl ExperimentSummary {
 }
 
 /// The metrics that may stand for a workload, the best first. Never empty.
-pub(crate) fn headline_candidates(kind: WorkloadKind) -> &'static [Metric] {
+pub fn headline_candidates(kind: WorkloadKind) -> &'static [Metric] {
     match kind {
         WorkloadKind::PingPong | WorkloadKind::Call => &[Metric::Rtt],
         WorkloadKind::Stream | WorkloadKind::Flood | WorkloadKind::Burst => {

@@ -13,7 +13,7 @@ pub(crate) fn width(text: &str) -> usize {
 
 /// `text` in one line, without escape sequences, control characters and marks that change the
 /// direction of what follows.
-pub(crate) fn clean(text: &str) -> String {
+pub fn clean(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut chars = text.trim_end().chars().peekable();
     while let Some(c) = chars.next() {
@@ -38,7 +38,7 @@ pub(crate) fn clean(text: &str) -> String {
 
 /// Breaks `text` at blanks into lines of at most `width` cells, inside a word only where the word
 /// alone is too long. Lines after the first start with `indent` blanks. No width: one line.
-pub(crate) fn wrap(text: &str, width: Option<usize>, indent: usize) -> Vec<String> {
+pub fn wrap(text: &str, width: Option<usize>, indent: usize) -> Vec<String> {
     let Some(width) = width else {
         return vec![text.to_owned()];
     };

@@ -48,6 +48,8 @@ Exit codes:
 pub(crate) enum Command {
     /// Measure a suite and store the run.
     Run(RunArgs),
+    /// Show a run that goes on, live.
+    Watch(WatchArgs),
     /// Print a stored run.
     Show(ShowArgs),
     /// Put the parts of a run together.
@@ -179,6 +181,10 @@ pub(crate) struct RunArgs {
     /// How to print the result.
     #[arg(long, value_enum, default_value_t = FormatArg::Table)]
     pub(crate) format: FormatArg,
+    /// Show the run live on the whole terminal: hosts, the current trial, running quantiles, loss, time
+    /// left. q stops it as Ctrl-C does; h shows the keys.
+    #[arg(long, conflicts_with_all = ["quiet", "dry_run"])]
+    pub(crate) live: bool,
     /// No progress on standard error.
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -219,6 +225,18 @@ pub(crate) struct ShowArgs {
     /// How to print it.
     #[arg(long, value_enum, default_value_t = FormatArg::Table)]
     pub(crate) format: FormatArg,
+}
+
+/// `dyno watch`
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Shows what `dyno run --live` shows, of a run that another process writes: also of one that was started
+without --live, in another terminal, or over ssh (`ssh -t HOST dyno watch RUN`). It reads the run directory
+and nothing else, changes nothing, and ends when the run is complete. q stops watching, not the run.")]
+pub(crate) struct WatchArgs {
+    /// A run directory, or `latest` for the newest one in ./runs.
+    #[arg(default_value = "latest")]
+    pub(crate) run: PathBuf,
 }
 
 /// `dyno merge`

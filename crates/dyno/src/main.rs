@@ -5,6 +5,7 @@ mod commands;
 mod exit;
 mod files;
 mod progress;
+mod view;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -15,6 +16,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Run(args) => commands::run::run(args),
+        Command::Watch(args) => commands::watch::watch(&args),
         Command::Show(args) => commands::show::show(&args),
         Command::Merge(args) => commands::merge::merge(&args),
         Command::Compare(args) => commands::compare::compare(&args),

@@ -10,3 +10,4 @@ pub(crate) mod merge;
 pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod trend;
+pub(crate) mod watch;

@@ -5,6 +5,7 @@ use crate::commands::show::{print, render_options};
 use crate::exit::{self, Code, Failure, Result};
 use crate::files;
 use crate::progress::Progress;
+use crate::view::{self, Live};
 use dyno_judge::CompareOptions;
 use dyno_measure::{Clock, ClockChoice, allowed_cpus};
 use dyno_model::event::RunEvent;
@@ -18,13 +19,16 @@ use dyno_store::{DEFAULT_RUNS_DIR, Redo, RunWriter};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Plans, measures, stores and prints.
 pub(crate) fn run(args: RunArgs) -> Result {
+    if args.live {
+        view::check_terminal("--live needs a terminal; leave it out")?;
+    }
     let mut progress = Progress::new(args.quiet);
-    let interrupt = on_interrupt()?;
+    let interrupt = on_interrupt(args.live)?;
     report_sweep(&progress);
     let agent = agent_command()?;
     let (writer, run) = match &args.resume {
@@ -46,6 +50,10 @@ pub(crate) fn run(args: RunArgs) -> Result {
         // A run of an older Dyno is resumed.
         None => bare_machine(&progress)?,
     };
+    let live = match args.live {
+        true => Some(Live::start(&run.manifest, &run.trials, interrupt.clone())?),
+        false => None,
+    };
     let options = RunOptions {
         agent,
         clock,
@@ -55,12 +63,18 @@ pub(crate) fn run(args: RunArgs) -> Result {
     };
     let directory = writer.dir().to_path_buf();
     let mut store = |record: &_| writer.write_trial(record);
-    let mut on_event = |event: &RunEvent| progress.on_event(event);
+    let mut on_event = |event: &RunEvent| match &live {
+        Some(live) => live.on_event(event),
+        None => progress.on_event(event),
+    };
     let ending = dyno_runner::run(&run.manifest.plan, &options, &mut store, &mut on_event);
+    drop(live);
     let ending = match ending {
         Ok(ending) => ending,
         Err(RunError::Store(e)) => return Err(Failure::with(Code::Store)(e)),
-        Err(e @ RunError::Session(_)) => return Err(Failure::with(Code::Error)(e)),
+        Err(e @ (RunError::Session(_) | RunError::Hosts(_))) => {
+            return Err(Failure::with(Code::Error)(e));
+        }
     };
     drop(writer);
     finish(&args, &directory, ending, &progress)
@@ -181,15 +195,30 @@ fn against(text: &str) -> Result<Against> {
     Ok(Against::Build { program, version })
 }
 
-/// A flag that Ctrl-C, SIGTERM and SIGHUP set. A second one ends the program at once.
-fn on_interrupt() -> Result<Arc<AtomicBool>> {
+/// A flag that Ctrl-C, SIGTERM and SIGHUP set. A second one ends the program at once; with a live view,
+/// once the terminal is as it was.
+fn on_interrupt(live: bool) -> Result<Arc<AtomicBool>> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    const SIGNALS: [i32; 3] = [SIGHUP, SIGINT, SIGTERM];
     let flag = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        let code = i32::from(Code::Interrupted as u8);
+    let code = i32::from(Code::Interrupted as u8);
+    for signal in SIGNALS.into_iter().filter(|_| !live) {
         signal_hook::flag::register_conditional_shutdown(signal, code, flag.clone())
             .and_then(|_| signal_hook::flag::register(signal, flag.clone()))
             .map_err(Failure::with(Code::Error))?;
+    }
+    if live {
+        let mut signals =
+            signal_hook::iterator::Signals::new(SIGNALS).map_err(Failure::with(Code::Error))?;
+        let flag = flag.clone();
+        std::thread::spawn(move || {
+            for _ in signals.forever() {
+                if flag.swap(true, Ordering::Relaxed) {
+                    view::restore();
+                    std::process::exit(code);
+                }
+            }
+        });
     }
     Ok(flag)
 }
@@ -274,7 +303,7 @@ fn prepare(
         repeats: args.repeats,
     };
     let facts = host_facts(&catalog);
-    let plan = dyno_plan::plan(&catalog, &request, &adapters, &facts).map_err(|e| Failure {
+    let mut plan = dyno_plan::plan(&catalog, &request, &adapters, &facts).map_err(|e| Failure {
         code: Code::Plan,
         report: miette::Report::new(e),
     })?;
@@ -291,6 +320,7 @@ fn prepare(
         exit::print(&describe(&plan))?;
         return Ok(None);
     }
+    dyno_runner::check_hosts(&plan.testbed).map_err(Failure::with(Code::Error))?;
     for line in Refusal::lines(&plan.refused) {
         progress.say(format!("left out: {line}"));
     }

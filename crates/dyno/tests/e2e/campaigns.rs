@@ -177,7 +177,7 @@ fn parts_of_other_runs_are_refused() {
     for (other, reason) in [
         ("seeded", "the seed is"),
         ("longer", "the settings of round-trip on"),
-        ("of-four", "was dealt out to 3 parts"),
+        ("of-four", "was dealt out to 3"),
         ("again", "leave one of the two out"),
     ] {
         place

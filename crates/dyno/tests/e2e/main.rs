@@ -13,6 +13,7 @@ mod freeze;
 mod harness;
 mod interface;
 mod judge;
+mod live;
 mod precision;
 mod storage;
 mod workloads;
