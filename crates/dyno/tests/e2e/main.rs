@@ -15,5 +15,6 @@ mod interface;
 mod judge;
 mod live;
 mod precision;
+mod ssh;
 mod storage;
 mod workloads;

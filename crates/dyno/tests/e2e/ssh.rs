@@ -1,0 +1,205 @@
+//! Hosts that are reached by ssh: real servers, a real network between them, and the user's own `ssh`.
+
+mod rig;
+
+use crate::harness::{count, experiments, send, wait_for};
+use rig::{Rig, is_possible};
+use serde_json::Value;
+use std::process::Stdio;
+
+/// The last topology has more agents on a host than one connection carries.
+const SUITE: &str = r#"
+    title = "between hosts"
+    [defaults]
+    trials = 1
+    warmup = "20 ms"
+    window = "300 ms"
+    deadline = "20 s"
+    wait = "block"
+    placement = "host"
+    [[experiment]]
+    name = "one-way"
+    workload = "stream"
+    rate = "200 Hz"
+    stacks = ["tcp"]
+    [experiment.matrix]
+    topology = ["1-1", "2-2", "1-28"]
+"#;
+
+const SLOW: &str = r#"
+    title = "slow enough to be hit"
+    [defaults]
+    trials = 3
+    warmup = "20 ms"
+    window = "2 s"
+    deadline = "20 s"
+    wait = "block"
+    placement = "host"
+    [[experiment]]
+    name = "one-way"
+    workload = "stream"
+    rate = "200 Hz"
+    stacks = ["tcp"]
+"#;
+
+/// Why trials of the run failed.
+fn reasons(rig: &Rig) -> Vec<String> {
+    let files = std::fs::read_dir(rig.place.path("out/trials")).unwrap();
+    let trials = files.flatten().map(|f| std::fs::read_to_string(f.path()));
+    trials
+        .filter_map(|text| {
+            let trial: Value = serde_json::from_str(&text.unwrap()).unwrap();
+            Some(trial["message"].as_str()?.to_owned())
+        })
+        .collect()
+}
+
+#[test]
+fn four_hosts_deliver_and_each_program_is_copied_once() {
+    if !is_possible() {
+        return;
+    }
+    let rig = Rig::new(4);
+    rig.place.suite("between", SUITE);
+    let run = |out: &str| {
+        let arguments = ["run", "between", "--testbed", "bench", "--out", out];
+        rig.run(&arguments).with_code(0);
+        let shown = rig.place.show(out);
+        let of_each: Vec<u64> = experiments(&shown)
+            .iter()
+            .map(|e| {
+                assert_eq!(e["failed_trials"], 0, "{e:#}");
+                assert_eq!(count(e, "lost"), 0, "{e:#}");
+                count(e, "received")
+            })
+            .collect();
+        assert_eq!(of_each.len(), 3, "{shown:#}");
+        assert!(of_each.iter().all(|received| *received > 0));
+        for number in 1..=4 {
+            rig.wait_until_clear(number);
+        }
+    };
+    run("first");
+    let copies = rig.copies();
+    assert_eq!(copies.len(), 1, "{copies:?}");
+    run("second");
+    assert_eq!(rig.copies(), copies);
+}
+
+#[test]
+fn hosts_that_cannot_be_used_are_named_before_any_trial() {
+    if !is_possible() {
+        return;
+    }
+    let rig = Rig::new(1);
+    rig.place.suite("between", SUITE);
+    for (destination, reason) in [
+        ("stranger", "Permission denied (publickey)"),
+        ("nobody", "cannot reach host there"),
+        ("absent.invalid", "Could not resolve hostname"),
+    ] {
+        let testbed = format!(
+            "description = \"one of two\"\n\
+             [[host]]\nname = \"h1\"\nreach = \"ssh\"\ndestination = \"h1\"\naddress = \"10.88.0.1\"\n\
+             [[host]]\nname = \"there\"\nreach = \"ssh\"\ndestination = {destination:?}\n\
+             address = \"10.88.0.2\"\n"
+        );
+        rig.place.file("testbeds/broken.toml", &testbed);
+        let arguments = [
+            "run",
+            "between",
+            "--testbed",
+            "broken",
+            "--out",
+            destination,
+        ];
+        let ended = rig.run(&arguments).with_code(1);
+        let ended = ended.says("host there").says(reason);
+        ended.says("without asking anything");
+        let trials = rig.place.path(destination).join("trials");
+        assert!(!trials.exists() || std::fs::read_dir(trials).unwrap().next().is_none());
+        rig.wait_until_clear(1);
+    }
+}
+
+#[test]
+fn what_happens_to_a_host_costs_one_trial_and_is_named() {
+    if !is_possible() {
+        return;
+    }
+    let rig = Rig::new(2);
+    rig.place.suite("slow", SLOW);
+    let hit = |victims: &dyn Fn() -> Vec<i32>, reason: &str| {
+        let arguments = ["run", "slow", "--testbed", "bench", "--out", "out"];
+        let mut command = rig.dyno(&arguments);
+        let run = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let run = run.spawn().unwrap();
+        rig.agent(1);
+        rig.agent(2);
+        for victim in victims() {
+            send(victim, libc::SIGKILL);
+        }
+        let ended: crate::harness::Ended = run.wait_with_output().unwrap().into();
+        ended.with_code(4);
+        let reasons = reasons(&rig);
+        assert_eq!(reasons.len(), 1, "{reasons:?}");
+        assert!(reasons[0].contains(reason), "{reasons:?}");
+        let shown = rig.place.show("out");
+        assert_eq!(experiments(&shown)[0]["failed_trials"], 1);
+        for number in 1..=2 {
+            rig.wait_until_clear(number);
+        }
+        std::fs::remove_dir_all(rig.place.path("out")).unwrap();
+    };
+    let of_server = || {
+        let all = rig.processes(2).into_iter();
+        all.filter(|(_, a)| a.starts_with("sshd: root"))
+            .map(|p| p.0)
+            .collect()
+    };
+    hit(&of_server, "the connection to host h2 (h2) was lost");
+    let keeper = || rig.ending(2, "/dyno agent --keep");
+    hit(&keeper, "the connection to host h2 (h2) was lost");
+    hit(
+        &|| vec![rig.agent(2)],
+        "on h2 with adapter tcp ended with signal 9",
+    );
+}
+
+#[test]
+fn a_killed_runner_leaves_nothing_on_its_hosts() {
+    if !is_possible() {
+        return;
+    }
+    let rig = Rig::new(2);
+    rig.place.suite("slow", SLOW);
+    let arguments = ["run", "slow", "--testbed", "bench", "--out", "out"];
+    let mut run = rig.dyno(&arguments).stdout(Stdio::null()).spawn().unwrap();
+    rig.agent(1);
+    // An agent that hangs cannot notice anything by itself.
+    send(rig.agent(2), libc::SIGSTOP);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    for number in 1..=2 {
+        rig.wait_until_clear(number);
+    }
+    // What even the keeper could not clear, the next run does.
+    let mut run = rig.dyno(&["run", "slow", "--testbed", "bench", "--out", "again"]);
+    let mut run = run.stdout(Stdio::null()).spawn().unwrap();
+    let agent = rig.agent(2);
+    send(agent, libc::SIGSTOP);
+    for keeper in rig.ending(2, "/dyno agent --keep") {
+        send(keeper, libc::SIGKILL);
+    }
+    run.kill().unwrap();
+    run.wait().unwrap();
+    wait_for("h1 to be clear", || {
+        rig.leftovers(1).is_empty().then_some(())
+    });
+    assert!(!rig.leftovers(2).is_empty());
+    let resumed = rig.run(&["run", "--resume", "again"]);
+    resumed.with_code(0).says("left behind on host h2");
+    for number in 1..=2 {
+        rig.wait_until_clear(number);
+    }
+}
