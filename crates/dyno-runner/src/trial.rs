@@ -54,7 +54,9 @@ pub(crate) fn run(context: Context<'_, '_>) -> TrialRecord {
     let mut record = aggregate::blank(context.id, context.position);
     let experiment = context.experiment;
     let bare = &context.options.bare;
-    record.noise = noise::before(experiment, context.clock, &mut record.warnings);
+    if context.hosts.is_local_machine() {
+        record.noise = noise::before(experiment, context.clock, &mut record.warnings);
+    }
     let (sender, inbox) = mpsc::channel();
     let mut trial = Trial {
         context,
@@ -213,7 +215,9 @@ impl<'a> Trial<'a, '_> {
             _ => None,
         })?;
         let later = self.read_load();
-        record.noise.window = Some(load.until(&later));
+        if self.context.hosts.is_local_machine() {
+            record.noise.window = Some(load.until(&later));
+        }
         record.cost.processes = daemons.costs(self.context.clock, &self.daemons);
         self.tell(&Command::Drain {
             sent: sent.into_iter().flatten().collect(),

@@ -224,6 +224,11 @@ impl Hosts {
         self.hosts.get(index)
     }
 
+    /// Whether trials run on the runner's machine. All hosts are reached alike.
+    pub(crate) fn is_local_machine(&self) -> bool {
+        self.hosts.iter().all(Host::is_local_machine)
+    }
+
     /// What has cut one of them off since they were made ready, if anything has.
     pub(crate) fn trouble(&self) -> Option<String> {
         self.hosts.iter().find_map(Host::trouble)
