@@ -61,18 +61,16 @@ impl OwnCounter {
                 peer_gone: false,
             };
         };
-        let ticks = match &self.lie {
-            None => ticks,
+        let (ticks, raw) = match &self.lie {
+            None => (ticks, now.raw),
             Some(lie) => {
                 std::thread::sleep(lie.delay);
-                lie.told(ticks, counter)
+                // All clocks of a host whose oscillator is fast are fast.
+                let raw = lie.told(now.raw.0, Counter::Monotonic);
+                (lie.told(ticks, counter), Nanos(raw))
             }
         };
-        Report::Tock {
-            number,
-            ticks,
-            raw: now.raw,
-        }
+        Report::Tock { number, ticks, raw }
     }
 
     /// Whether this host has a clock of its own.

@@ -312,7 +312,8 @@ impl Foreign {
         }
         match series.is_empty() {
             true => Err(Trouble::Silent(format!(
-                "host {} did not answer one of {} questions for its clock within {:.1} s",
+                "host {} answered none of {} questions for its clock within {:.1} s: is its agent, or the \
+                 way to it, at a standstill?",
                 self.name,
                 self.number,
                 began.elapsed().as_secs_f64()

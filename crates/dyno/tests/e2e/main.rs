@@ -4,6 +4,7 @@ mod bad_input;
 mod calls;
 mod campaigns;
 mod cleanup;
+mod clocks;
 mod daemons;
 mod doctor;
 mod faults;
