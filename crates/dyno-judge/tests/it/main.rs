@@ -3,4 +3,5 @@
 mod check;
 mod common;
 mod compare;
+mod starts;
 mod trend;

@@ -1,0 +1,51 @@
+//! The one time of each start, compared between runs.
+
+use crate::common::Builder;
+use dyno_judge::{CompareOptions, Figure, Finding, compare};
+use dyno_model::record::Run;
+use dyno_model::{Metric, Nanos, Workload};
+
+/// Ten starts that differ by a few percent.
+fn starts(day: u64, ms: f64) -> Run {
+    let mut b = Builder::new(day);
+    let e = b.experiment("tcp", |e| {
+        let period = Nanos::from_millis(1);
+        e.workload = Workload::FirstMessage { period };
+    });
+    for _ in 0..10 {
+        let trial = b.trial(e, ms * 1e6, 1, 0);
+        let one = trial.distributions.remove(&Metric::Response).unwrap();
+        trial.distributions.insert(Metric::FirstMessage, one);
+    }
+    b.build()
+}
+
+#[test]
+fn starts_are_compared_by_their_one_time_and_by_no_other_quantile() {
+    let c = compare(
+        &starts(1, 10.0),
+        &starts(2, 20.0),
+        &CompareOptions::default(),
+    );
+    let figures: Vec<Figure> = c.cells[0].rows.iter().map(|r| r.figure).collect();
+    let p50 = Figure::Quantile {
+        metric: Metric::FirstMessage,
+        q: 0.5,
+    };
+    assert_eq!(figures, [p50, Figure::CpuPerMessage]);
+    let first = c.cells[0].rows[0].result.as_ref().unwrap();
+    assert_eq!(first.finding, Finding::Higher);
+    let ratio = first.ratio.estimate.value.finite().unwrap();
+    assert!((ratio - 2.0).abs() < 0.3, "{ratio}");
+}
+
+#[test]
+fn another_quantile_of_one_time_is_refused() {
+    let how = CompareOptions {
+        quantiles: vec![0.9],
+        ..CompareOptions::default()
+    };
+    let c = compare(&starts(1, 10.0), &starts(2, 20.0), &how);
+    let reason = c.cells[0].rows[0].result.as_ref().unwrap_err();
+    assert!(reason.contains("a trial has one first message"), "{reason}");
+}
