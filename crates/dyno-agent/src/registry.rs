@@ -1,9 +1,12 @@
 //! The adapters that this build knows: those that are built in, and those in shared libraries.
 
 use dyno_adapter::{Adapter, AdapterDescription, Capabilities};
+use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
 
 /// The adapters of Dyno's own tree that live in shared libraries, with what builds each.
 const OUTSIDE: &[(&str, &str)] = &[
@@ -108,31 +111,77 @@ pub fn describe_library(path: &Path) -> Result<AdapterDescription, String> {
         .map_err(|e| e.to_string())
 }
 
+/// How long a library may take to be loaded and to describe its adapter.
+const ANSWER: Duration = Duration::from_secs(10);
+
 /// Asks the adapter in the library at `path` in a process of its own: whatever it does then, it does
-/// not do here.
+/// not do here, and if it hangs, the process is killed.
 fn ask(path: &Path) -> Result<AdapterDescription, String> {
-    let output = Command::new("/proc/self/exe")
+    let cannot =
+        |e: std::io::Error| format!("cannot start a process to load {}: {e}", path.display());
+    let mut child = Command::new("/proc/self/exe")
         .args(["agent", "--describe-library"])
         .arg(path)
         .stdin(Stdio::null())
-        .output()
-        .map_err(|e| format!("cannot start a process to load {}: {e}", path.display()))?;
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    if output.status.success() {
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(cannot)?;
+    let deadline = Instant::now() + ANSWER;
+    let (output, errors) = (child.stdout.take(), child.stderr.take());
+    let (output, errors) = (collect(output), collect(errors));
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(cannot)? {
+            break status;
+        }
+        if Instant::now() >= deadline {
+            // It may have ended by itself meanwhile, which is as good.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(format!(
+                "the library {} did not answer within {} s: it hangs while it is loaded or asked",
+                path.display(),
+                ANSWER.as_secs()
+            ));
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    // A process that the library started may hold the pipes open: no longer than the rest of the time.
+    let text = |from: &Receiver<Vec<u8>>| {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let bytes = from.recv_timeout(left.max(Duration::from_millis(100)));
+        String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
+    };
+    let (output, said) = (text(&output), text(&errors));
+    let said = said.trim().to_owned();
+    if status.success() {
         // Libraries may print while they are loaded; the description is the last line.
-        let text = String::from_utf8_lossy(&output.stdout);
-        let line = text.trim_end().lines().last().unwrap_or_default();
+        let line = output.trim_end().lines().last().unwrap_or_default();
         return serde_json::from_str(line)
             .map_err(|e| format!("cannot read what {} says of itself: {e}", path.display()));
     }
-    if output.status.code() == Some(1) && !said.is_empty() {
+    if status.code() == Some(1) && !said.is_empty() {
         return Err(said);
     }
     Err(format!(
-        "the process that loaded {} ended with {}: {said}",
+        "the process that loaded {} ended with {status}: {said}",
         path.display(),
-        output.status
     ))
+}
+
+/// All that comes out of a pipe, once it is closed.
+fn collect(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            // What was read before an error is all there is.
+            let _ = pipe.read_to_end(&mut bytes);
+        }
+        // Nobody listens any more if it took too long.
+        let _ = sender.send(bytes);
+    });
+    receiver
 }
 
 /// An adapter of which only the name is known.

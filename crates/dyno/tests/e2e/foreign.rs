@@ -200,3 +200,29 @@ fn a_library_of_another_version_says_so() {
         .with_code(0)
         .says("it was built for version 9 of the ABI and this dyno serves 1 to 1");
 }
+
+#[test]
+fn a_library_that_hangs_while_it_is_loaded_is_left_out_and_ended() {
+    let place = place();
+    let source = place.path("hang.c");
+    std::fs::write(
+        &source,
+        "#include \"dyno_adapter.h\"\n#include <unistd.h>\n\
+         __attribute__((constructor)) static void hang(void) { for (;;) pause(); }\n\
+         const dyno_adapter_ops *dyno_adapter(void) { return 0; }\n",
+    )
+    .unwrap();
+    let library = place.path("adapters/libdyno_hanging.so");
+    compile("cc", &["-std=gnu11", "-shared"], &[source], &library);
+    run(&place, &["list", "adapters"])
+        .with_code(0)
+        .says("did not answer within 10 s")
+        .says("liar");
+    let name = library.to_string_lossy().into_owned();
+    let loads_it = |entry: &std::fs::DirEntry| {
+        let arguments = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&arguments).contains(&name)
+    };
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    assert_eq!(processes.filter(loads_it).count(), 0, "it is ended");
+}
