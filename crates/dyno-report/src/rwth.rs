@@ -27,8 +27,8 @@ use lines::{Reasons, Table};
 /// What delivers less of what it was offered is no candidate for the fastest.
 const ENOUGH: f64 = 0.99;
 
-/// Sections that would say again, cell by cell, what the tables say.
-const SAID_ABOVE: [&str; 2] = ["Failed", "Counts"];
+/// How the titles of sections begin that would say again, cell by cell, what the tables say.
+const SAID_ABOVE: [&str; 3] = ["Failed", "Counts", "Unstable"];
 
 /// Whether an experiment has a cell here.
 pub(crate) fn shows(e: &ExperimentSummary) -> bool {
@@ -88,7 +88,11 @@ pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) ->
     let view = View::new(summary, shows);
     let remarks: Vec<_> = notes::sections(&view)
         .into_iter()
-        .filter(|section| !SAID_ABOVE.contains(&section.title))
+        .filter(|section| {
+            !SAID_ABOVE
+                .iter()
+                .any(|said| section.title.starts_with(said))
+        })
         .collect();
     match markdown {
         true => crate::markdown::sections(&mut out.lines.text, &remarks),
@@ -112,6 +116,7 @@ fn legend(table: &Table<'_>) -> Vec<String> {
              marked as the smallest.",
             100.0 * ENOUGH
         ),
+        "~: a repeat of the run may show another p50; --format json says by how much.".into(),
         "its parts: medians of opening, matching and first delivery in ms; starts: samples, one of each fresh start."
             .into(),
         "–: refused, too few samples (samples there are/samples it takes).".into(),

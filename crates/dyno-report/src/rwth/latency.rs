@@ -187,6 +187,9 @@ fn blocks<'a>(
                     Cell::Ran(e) if e.trials.counted > 0 => (quantity.text)(e),
                     _ => String::new(),
                 };
+                if i == 0 && matches!(cell, Cell::Ran(e) if e.is_unstable()) {
+                    text.insert_str(0, "~ ");
+                }
                 if i == 0 && !code.is_empty() {
                     text = format!("{text} {code}").trim_start().to_owned();
                 }
