@@ -316,6 +316,14 @@ impl<'a> Trial<'a, '_> {
                 );
                 return Err(self.failed(FailureKind::Error, message));
             }
+            if let (Some(spec), Some(_)) = (specs.iter().find(|s| s.exclusive), place.named) {
+                let message = format!(
+                    "daemon {} cannot be started on each host: a machine can have one of it, and the \
+                     hosts are one machine; leave the stack out there",
+                    spec.name
+                );
+                return Err(self.failed(FailureKind::Error, message));
+            }
             let values = Values {
                 experiment,
                 host: place.host,

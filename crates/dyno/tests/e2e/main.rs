@@ -15,6 +15,7 @@ mod harness;
 mod interface;
 mod judge;
 mod live;
+mod namespaces;
 mod precision;
 mod ssh;
 mod storage;
