@@ -23,7 +23,8 @@ usage: cargo xtask CHORE
   lint      formatting, clippy, rustdoc, arrows, licences; cargo deny where it is installed
   arrows    check which crate may depend on which
   licences  check the licences and origins of all dependencies against deny.toml
-  study     how often Dyno's own statements are right on this machine: aa, power, noise, again, agree";
+  study     how often Dyno's own statements are right on this machine: aa, power, clocks, noise, again,
+            agree";
 
 /// What a chore ends with; the error is for a person to read.
 type Outcome = Result<(), String>;

@@ -3,6 +3,7 @@
 
 mod again;
 mod agree;
+mod clocks;
 mod judgement;
 mod noise;
 
@@ -17,6 +18,7 @@ usage: cargo xtask study WHICH
   aa [PAIRS]          compare identical things PAIRS times (100): how often is a difference reported?
   power [TRIES] [PAIRS]  plant +5 % on p50 and +20 % on p99 TRIES times (50), each of PAIRS pairs of
                       trials (10): how often are they found?
+  clocks [TRIALS]     a host whose clock lies, TRIALS times each (100): is the truth inside the bound?
   noise [BURSTS]      bursts of foreign load at known times (40): which trials are flagged?
   again OLD NEW       two run directories of one suite: share of new p50 within the old intervals
   agree [TURNS]       the libraries' own tools and Dyno in turns (5), pinned alike: do they say the same?";
@@ -32,6 +34,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
     match arguments.first().map(String::as_str) {
         Some("aa") => judgement::aa(number(1, 100)?),
         Some("power") => judgement::power(number(1, 50)?, number(2, 10)?),
+        Some("clocks") => clocks::study(number(1, 100)?),
         Some("noise") => noise::study(number(1, 40)?),
         Some("agree") => agree::study(number(1, 5)?),
         Some("again") => match &arguments[1..] {
@@ -70,6 +73,11 @@ impl Place {
 
     /// Runs `dyno` of the release build in this place and returns what it printed.
     fn dyno(&self, arguments: &[&str]) -> Result<String, String> {
+        self.dyno_with(arguments, &[])
+    }
+
+    /// The same with more in its environment.
+    fn dyno_with(&self, arguments: &[&str], more: &[(&str, &str)]) -> Result<String, String> {
         let program = crate::metadata::load()?
             .target_directory
             .join("release/dyno");
@@ -77,6 +85,7 @@ impl Place {
             .args(arguments)
             .current_dir(&self.dir)
             .env("DYNO_FILES", &self.dir)
+            .envs(more.iter().copied())
             .output()
             .map_err(|e| {
                 format!(
