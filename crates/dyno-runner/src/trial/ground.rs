@@ -1,0 +1,195 @@
+//! What a trial stands on: its hosts, the daemons there, and what each agent is told to be.
+
+use super::{Failed, Trial};
+use crate::daemon::{Daemon, Trouble, Values};
+use crate::hosts::Host;
+use crate::wiring::{Wiring, wire};
+use dyno_model::Placement;
+use dyno_model::protocol::{Assignment, Participant};
+use dyno_model::record::FailureKind;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A host of the trial.
+pub(super) struct Place<'a> {
+    /// In the testbed.
+    pub(super) index: usize,
+    pub(super) host: &'a Host,
+    /// Its name, where the trial has several hosts.
+    pub(super) named: Option<&'a str>,
+    address: &'a str,
+    /// The trial's directory there.
+    scratch: PathBuf,
+}
+
+impl<'a> Trial<'a, '_> {
+    /// Every host with a participant, made ready for the trial.
+    pub(super) fn places(&self) -> Result<Vec<Place<'a>>, Failed> {
+        let (plan, experiment) = (self.context.plan, self.context.experiment);
+        let (placement, topology) = (experiment.placement, experiment.topology);
+        let used: BTreeSet<usize> = (0..topology.senders + topology.receivers)
+            .map(|participant| plan.testbed.host_of(placement, topology, participant))
+            .collect();
+        let several = used.len() > 1;
+        let mut places = Vec::new();
+        for index in used {
+            let (Some(host), Some(spec)) =
+                (self.context.hosts.get(index), plan.testbed.hosts.get(index))
+            else {
+                let message = format!("the testbed has no host {}", index + 1);
+                return Err(self.failed(FailureKind::Error, message));
+            };
+            let scratch = host
+                .prepare_session(self.context.session)
+                .map_err(|e| self.failed(FailureKind::Error, e.to_string()))?;
+            places.push(Place {
+                index,
+                host,
+                named: several.then_some(spec.name.as_str()),
+                address: &spec.address,
+                scratch,
+            });
+        }
+        Ok(places)
+    }
+
+    /// Starts the stack's daemons on every host, each when the one before it is ready.
+    pub(super) fn start_daemons(&mut self, places: &[Place<'_>]) -> Result<(), Failed> {
+        self.step = "daemon";
+        let (plan, experiment) = (self.context.plan, self.context.experiment);
+        let specs = plan.stacks.get(&experiment.stack);
+        let specs: Vec<_> = specs.into_iter().flat_map(|s| &s.daemons).collect();
+        for place in places {
+            if let (Some(spec), false) = (specs.first(), place.host.is_local_machine()) {
+                let (name, host) = (&spec.name, place.named.unwrap_or(place.address));
+                let message = format!(
+                    "daemon {name} cannot be started on {host}: dyno starts daemons on its own machine \
+                     only; leave the stack out there, or use a testbed of namespaces"
+                );
+                return Err(self.failed(FailureKind::Error, message));
+            }
+            if let (Some(spec), Some(_)) = (specs.iter().find(|s| s.exclusive), place.named) {
+                let message = format!(
+                    "daemon {} cannot be started on each host: a machine can have one of it, and the \
+                     hosts are one machine; leave the stack out there",
+                    spec.name
+                );
+                return Err(self.failed(FailureKind::Error, message));
+            }
+            let values = Values {
+                experiment,
+                host: place.host,
+                host_name: place.named,
+                address: place.address,
+                scratch: &place.scratch,
+            };
+            for spec in &specs {
+                let started = Daemon::start(
+                    spec,
+                    &values,
+                    self.context.session,
+                    Duration::from(experiment.deadline),
+                    &self.context.options.interrupt,
+                );
+                self.daemons.push(started.map_err(|t| self.troubled(t))?);
+            }
+        }
+        self.step = "start";
+        Ok(())
+    }
+
+    /// Fails when a daemon has ended or a host was cut off, which explains whatever else went wrong.
+    pub(super) fn check_surroundings(&mut self) -> Result<(), Failed> {
+        if let Some(message) = self.context.hosts.trouble() {
+            return Err(self.failed(FailureKind::Error, message));
+        }
+        match self.daemons.iter_mut().find_map(Daemon::ended) {
+            Some(trouble) => Err(self.troubled(trouble)),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn troubled(&self, trouble: Trouble) -> Failed {
+        Failed {
+            kind: trouble.kind,
+            step: self.step,
+            message: trouble.message,
+            stderr: trouble.output,
+        }
+    }
+
+    /// One assignment for each agent to start, and where.
+    pub(super) fn assignments<'h>(
+        &mut self,
+        places: &'h [Place<'h>],
+    ) -> Result<Vec<(&'h Place<'h>, Assignment)>, Failed> {
+        let (plan, experiment) = (self.context.plan, self.context.experiment);
+        let Some(stack) = plan.stacks.get(&experiment.stack) else {
+            let message = format!("the plan has no stack {:?}", experiment.stack);
+            return Err(self.failed(FailureKind::Error, message));
+        };
+        let (session, hosts) = (&mut *self.context.session, self.context.hosts);
+        let name = session.name.clone();
+        let is_here = |host| matches!(hosts.get(host), Some(Host::Local));
+        let mut free_port = |host| session.free_port(is_here(host));
+        let testbed = &plan.testbed;
+        let wiring = wire(experiment, &name, testbed, stack.loopback, &mut free_port);
+        let Some(Wiring {
+            participants,
+            channels,
+        }) = wiring
+        else {
+            return Err(self.failed(
+                FailureKind::Error,
+                "no free port between 20000 and 31999; end what listens there".to_owned(),
+            ));
+        };
+        let groups: Vec<Vec<Participant>> = match experiment.placement {
+            Placement::Thread => vec![participants],
+            Placement::Process | Placement::Host => {
+                participants.into_iter().map(|p| vec![p]).collect()
+            }
+        };
+        let place_of = |participants: &[Participant]| {
+            let first = participants.first().map_or(0, |p| p.index);
+            let host = testbed.host_of(experiment.placement, experiment.topology, first);
+            places.iter().find(|place| place.index == host)
+        };
+        Ok(groups
+            .into_iter()
+            // Every participant's host has a place.
+            .filter_map(|participants| Some((place_of(&participants)?, participants)))
+            .map(|(place, participants)| {
+                let assignment = Assignment {
+                    trial: self.context.id,
+                    session: name.clone(),
+                    scratch: place.scratch.clone(),
+                    clock: self.context.options.clock,
+                    adapter: stack.adapter.clone(),
+                    options: stack.options.clone(),
+                    experiment: experiment.clone(),
+                    seed: self.context.seed,
+                    participants,
+                    channels: channels.clone(),
+                };
+                (place, assignment)
+            })
+            .collect())
+    }
+}
+
+/// `agent (source 0) with adapter uds`, or `agent (source 0) on h1 with adapter tcp`.
+pub(super) fn label(assignment: &Assignment, host: Option<&str>) -> String {
+    let roles: Vec<_> = assignment
+        .participants
+        .iter()
+        .map(|p| format!("{} {}", p.role.as_str(), p.index))
+        .collect();
+    let on = host.map(|host| format!(" on {host}")).unwrap_or_default();
+    format!(
+        "agent ({}){on} with adapter {}",
+        roles.join(", "),
+        assignment.adapter
+    )
+}
