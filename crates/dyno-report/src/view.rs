@@ -217,15 +217,13 @@ impl<'a> View<'a> {
         for (i, rank) in [(0, 0), (1, 1)] {
             let values = self.rows.iter().map(|e| quantile_ns(e, e.headline(), i));
             let unit = column_unit(base, values);
-            columns.push(
-                self.column(QUANTILES[i].1, unit.as_str(), rank, |e| {
-                    match (e.headline_metric(), i) {
-                        (Some(m), _) => Measured::quantile(&m.quantiles[i], unit.ns()),
-                        (None, 0) => absence(e),
-                        (None, _) => Measured::default(),
-                    }
-                }),
-            );
+            columns.push(self.column(QUANTILES[i].1, unit.as_str(), rank, |e| {
+                match (e.headline_metric(), i) {
+                    (Some(m), _) => Measured::quantile(&m.quantiles[i], unit.ns()),
+                    (None, 0) => absence(e),
+                    (None, _) => Measured::default(),
+                }
+            }));
         }
         let max = |e: &ExperimentSummary| Some(e.headline_metric()?.max? as f64);
         columns.push(self.time("max", 6, base, max));

@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 
 pub mod held;
 pub mod rwth;
+pub mod starts;
 
 const BLOCKS: usize = 4;
 
@@ -609,5 +610,6 @@ pub fn all() -> Vec<(&'static str, Run)> {
         ("rwth", rwth::rwth()),
         ("held", held::held()),
         ("against", held::against()),
+        ("starts", starts::starts()),
     ]
 }
