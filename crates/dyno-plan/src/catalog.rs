@@ -4,7 +4,7 @@ use crate::node::{Value, parse_what_can_be};
 use crate::presets;
 use crate::problem::{Place, PlanError, Problem, Problems};
 use crate::suggest;
-use dyno_model::{AdapterDescription, Stack};
+use dyno_model::{AdapterDescription, Stack, Testbed};
 use miette::NamedSource;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -121,6 +121,16 @@ impl Catalog {
         problems.check()?;
         // Whatever keeps a stack from being read is a problem.
         stack.ok_or_else(|| problems.into_error())
+    }
+
+    /// The testbed `name`.
+    pub fn read_testbed(&self, name: &str) -> Result<Testbed, PlanError> {
+        let source = self.testbed(name)?;
+        let mut problems = Problems::default();
+        let testbed = crate::testbed::read(name, source, &[], &mut problems);
+        problems.check()?;
+        // Whatever keeps a testbed from being read is a problem.
+        testbed.ok_or_else(|| problems.into_error())
     }
 
     /// The programs that the daemons of all stacks start, each once; files with mistakes as far as

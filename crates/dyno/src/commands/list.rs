@@ -13,7 +13,7 @@ pub(crate) fn list(args: &ListArgs) -> Result {
     let catalog = files::catalog(&args.files)?;
     let rows = match args.what {
         ListWhat::Suites => listings(&catalog.suites()),
-        ListWhat::Testbeds => listings(&catalog.testbeds()),
+        ListWhat::Testbeds => testbeds(&catalog),
         ListWhat::Stacks => stacks(&catalog)?,
         ListWhat::Adapters => adapters()?.iter().map(adapter_row).collect(),
     };
@@ -57,9 +57,11 @@ fn listings(all: &[Listing]) -> Vec<Row> {
             details: (!l.description.is_empty())
                 .then(|| l.description.clone())
                 .into_iter()
-                .chain(l.presets.iter().map(|(group, names)| {
-                    format!("presets: --set {group}={}", names.join("|"))
-                }))
+                .chain(
+                    l.presets.iter().map(|(group, names)| {
+                        format!("presets: --set {group}={}", names.join("|"))
+                    }),
+                )
                 .chain(l.broken.iter().map(|b| format!("cannot be used: {b}")))
                 .collect(),
             json: json!({
@@ -68,6 +70,27 @@ fn listings(all: &[Listing]) -> Vec<Row> {
             }),
         })
         .collect()
+}
+
+/// With the reason where one cannot be used here.
+fn testbeds(catalog: &dyno_plan::Catalog) -> Vec<Row> {
+    let all = catalog.testbeds();
+    let mut rows = listings(&all);
+    for (row, listing) in rows.iter_mut().zip(&all) {
+        let problem = match catalog.read_testbed(&listing.name) {
+            Ok(testbed) => dyno_runner::check_hosts(&testbed)
+                .err()
+                .map(|e| e.to_string()),
+            Err(_) if listing.broken.is_some() => None,
+            Err(e) => Some(e.to_string()),
+        };
+        row.details
+            .extend(problem.as_ref().map(|p| format!("cannot be used: {p}")));
+        if let Value::Object(fields) = &mut row.json {
+            fields.insert("unavailable".to_owned(), json!(problem));
+        }
+    }
+    rows
 }
 
 fn stacks(catalog: &dyno_plan::Catalog) -> Result<Vec<Row>> {

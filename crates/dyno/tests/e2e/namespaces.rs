@@ -392,6 +392,9 @@ fn missing_rights_are_said_before_anything_is_measured() {
         .says("needs network namespaces, which cannot be made")
         .says("run dyno as root");
     assert!(!place.path("out").exists());
+    within(&place, &without, "exec \"$DYNO\" list testbeds")
+        .with_code(0)
+        .says("cannot be used: the testbed `netns-1gbe` needs network namespaces");
 }
 
 #[test]
