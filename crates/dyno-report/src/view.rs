@@ -219,20 +219,28 @@ impl<'a> View<'a> {
             let unit = column_unit(base, values);
             columns.push(self.column(QUANTILES[i].1, unit.as_str(), rank, |e| {
                 match (e.headline_metric(), i) {
+                    (Some(_), _) if e.unresolved().is_some() => unresolved(e, i),
                     (Some(m), _) => Measured::quantile(&m.quantiles[i], unit.ns()),
                     (None, 0) => absence(e),
                     (None, _) => Measured::default(),
                 }
             }));
         }
-        let max = |e: &ExperimentSummary| Some(e.headline_metric()?.max? as f64);
+        let borne = |e: &ExperimentSummary| e.unresolved().is_none().then_some(());
+        let max = |e: &ExperimentSummary| {
+            borne(e)?;
+            Some(e.headline_metric()?.max? as f64)
+        };
         columns.push(self.time("max", 6, base, max));
         for (title, metric) in [
             ("open", Metric::Open),
             ("match", Metric::Match),
             ("delivery", Metric::FirstDelivery),
         ] {
-            let median = |e: &ExperimentSummary| Some(e.medians.get(&metric)?.median);
+            let median = |e: &ExperimentSummary| {
+                borne(e)?;
+                Some(e.medians.get(&metric)?.median)
+            };
             columns.push(self.time(title, 3, base, median));
         }
     }
