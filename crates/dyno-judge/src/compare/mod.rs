@@ -485,8 +485,8 @@ fn values(a: &Trials<'_>, b: &Trials<'_>, pairing: Pairing, how: &CompareOptions
         let quantiles = how.quantiles.iter().filter(|q| !one || **q == 0.5);
         figures.extend(quantiles.map(|q| Figure::Quantile { metric, q: *q }));
     }
-    // A first message has no rate.
-    if a.metric() != Some(Metric::FirstMessage) {
+    // A first message has no rate, and that of a closed loop is its round trip once more.
+    if !matches!(a.metric(), Some(Metric::FirstMessage | Metric::Rtt)) {
         figures.push(Figure::Delivered);
     }
     figures.push(Figure::CpuPerMessage);
