@@ -33,6 +33,8 @@ Examples:
   dyno show latest --format markdown     the last run's table again
   dyno run quick --stack tcp --precision 5%         trials until each p50 is known to ±5 %
   dyno run quick --stack tcp --against uds-stream   both in turns, and which is faster
+  dyno run quick --live                  on the whole terminal; `dyno watch` shows a run elsewhere
+  dyno run quick --shard 1/3 --out a     one part of three; `dyno merge` puts them together
   dyno doctor                            what this host does to measurements
 
 Exit codes:
@@ -446,7 +448,7 @@ mod tests {
             ("4/3", "count from 1"),
             ("0/0", "such as 1/3"),
             ("2", "such as 1/3"),
-            ("-1/3", "such as 1/3"),
+            ("1/-3", "such as 1/3"),
             ("a/b", "such as 1/3"),
         ] {
             let e = run(wrong).unwrap_err().to_string();

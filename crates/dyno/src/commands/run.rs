@@ -214,8 +214,7 @@ fn on_interrupt(live: bool) -> Result<Arc<AtomicBool>> {
         std::thread::spawn(move || {
             for _ in signals.forever() {
                 if flag.swap(true, Ordering::Relaxed) {
-                    view::restore();
-                    std::process::exit(code);
+                    view::leave_at_once();
                 }
             }
         });

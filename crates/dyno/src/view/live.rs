@@ -1,11 +1,9 @@
 //! The view of the run that this very process runs: a thread of its own keeps the screen up to date,
 //! so that the runner never waits for a terminal.
 
-pub(crate) use super::screen::restore;
-
-use super::screen::{Screen, Seen};
+use super::screen::{Screen, Seen, leave_at_once};
 use super::state::{Key, View};
-use crate::exit::{Code, Result};
+use crate::exit::Result;
 use dyno_model::TrialRecord;
 use dyno_model::event::RunEvent;
 use dyno_model::record::RunManifest;
@@ -92,8 +90,7 @@ fn watch(mut view: View, mut screen: Screen, events: &Receiver<RunEvent>, interr
         match screen.wait(LEAST_PAUSE) {
             Seen::Key(Key::Quit) if interrupt.swap(true, Ordering::Relaxed) => {
                 // As a second Ctrl-C does without a view.
-                restore();
-                std::process::exit(i32::from(Code::Interrupted as u8));
+                leave_at_once();
             }
             Seen::Key(Key::Quit) => {}
             Seen::Key(key) => view.on_key(key),

@@ -12,6 +12,6 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use live::{Live, restore};
-pub(crate) use screen::{Screen, Seen, check_terminal, end_on_signals};
+pub(crate) use live::Live;
+pub(crate) use screen::{Screen, Seen, check_terminal, end_on_signals, leave_at_once};
 pub(crate) use state::{Key, Phase, View};

@@ -106,7 +106,7 @@ impl Drop for Screen {
 }
 
 /// Gives the terminal back as it was; does nothing where no view is shown.
-pub(crate) fn restore() {
+fn restore() {
     if SHOWN.swap(false, Ordering::SeqCst) {
         // A terminal that has gone away needs no care.
         let _ = disable_raw_mode();
@@ -116,6 +116,17 @@ pub(crate) fn restore() {
             ratatui::crossterm::cursor::Show
         );
     }
+}
+
+/// Gives the terminal back and ends the program without another step, as a second Ctrl-C asks for.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "whoever asks twice does not want to wait; agents die with the runner, and the next start \
+              clears what is left"
+)]
+pub(crate) fn leave_at_once() -> ! {
+    restore();
+    std::process::exit(i32::from(Code::Interrupted as u8))
 }
 
 /// From now on SIGINT, SIGTERM and SIGHUP end the program once the terminal is as it was; for commands
@@ -130,8 +141,7 @@ pub(crate) fn end_on_signals() -> Result<()> {
     let mut signals = signals.map_err(Failure::with(Code::Error))?;
     std::thread::spawn(move || {
         if signals.forever().next().is_some() {
-            restore();
-            std::process::exit(i32::from(Code::Interrupted as u8));
+            leave_at_once();
         }
     });
     Ok(())

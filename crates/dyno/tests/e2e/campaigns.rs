@@ -178,7 +178,7 @@ fn parts_of_other_runs_are_refused() {
         ("seeded", "the seed is"),
         ("longer", "the settings of round-trip on"),
         ("of-four", "was dealt out to 3"),
-        ("again", "leave one of the two out"),
+        ("again", "is both in p1 and in again"),
     ] {
         place
             .run(&["merge", "p1", other, "-o", "all", "--partial"])

@@ -65,7 +65,7 @@ impl Session {
     /// Starts `dyno` with standard input and standard error on a terminal of 100 columns.
     fn start(place: &Place, arguments: &[&str]) -> Session {
         let (mut ours, mut theirs) = (0, 0);
-        let mut size = libc::winsize {
+        let size = libc::winsize {
             ws_row: 30,
             ws_col: 100,
             ws_xpixel: 0,
@@ -78,7 +78,7 @@ impl Session {
                 &mut theirs,
                 std::ptr::null_mut(),
                 std::ptr::null_mut(),
-                &mut size,
+                &size,
             )
         };
         assert_eq!(opened, 0, "{}", std::io::Error::last_os_error());
