@@ -173,6 +173,10 @@ fn the_order_is_stated_with_intervals_and_compared() {
         "{between}"
     );
     let camera = order("D1-1 camera: ");
+    assert!(
+        camera.contains("vSome/IP 5") && camera.contains("(its sender is held up: response 9"),
+        "{camera}"
+    );
     let dropped = "not compared, since it drops: FastDDS 3";
     assert!(
         camera.contains(dropped) && camera.contains("(delivers 60.0 %)"),

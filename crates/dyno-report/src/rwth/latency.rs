@@ -133,17 +133,16 @@ pub(super) fn communication(table: &Table<'_>, reasons: &mut Reasons) -> Vec<(St
             value: |e| max(e, Metric::Service),
             text: |e| shown(max(e, Metric::Service)),
         },
+        Marked {
+            title: "response p50",
+            value: |e| p50(e, Metric::Response),
+            text: |e| quantile(e, Metric::Response, 0),
+        },
     ];
-    let others: Vec<Quantity<'_>> = vec![
-        (
-            "response p50",
-            Box::new(|e| quantile(e, Metric::Response, 0)),
-        ),
-        (
-            "delivered",
-            Box::new(|e| e.delivered_ratio().map_or_else(String::new, number::share)),
-        ),
-    ];
+    let others: Vec<Quantity<'_>> = vec![(
+        "delivered",
+        Box::new(|e| e.delivered_ratio().map_or_else(String::new, number::share)),
+    )];
     let one = |message: &super::lines::MessageType| {
         let places = table.places_of(message);
         let paper = table

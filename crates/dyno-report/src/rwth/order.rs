@@ -8,6 +8,9 @@ use crate::summary::ExperimentSummary;
 use dyno_model::{Metric, Placement, Topology};
 use dyno_stats::Estimate;
 
+/// A response time of more than so many service times is said beside it.
+const HELD_UP: f64 = 2.0;
+
 /// One middleware with what was measured and what the paper has.
 struct Entry<'a> {
     line: &'a Line,
@@ -30,13 +33,23 @@ impl Entry<'_> {
     }
 
     fn text(&self) -> String {
-        let figure = figure(&self.p50);
+        let mut text = format!("{} {}", self.middleware, figure(&self.p50));
         match self.e.delivered_ratio() {
             Some(ratio) if !delivers(self.e) => {
-                format!("{} {figure} (delivers {})", self.middleware, share(ratio))
+                text.push_str(&format!(" (delivers {})", share(ratio)));
             }
-            _ => format!("{} {figure}", self.middleware),
+            _ => {}
         }
+        let response = self.e.metrics.get(&Metric::Response);
+        if let Some(response) = response.and_then(|m| m.quantiles[0].estimate())
+            && latency_ns(&response.value) > HELD_UP * self.ns()[1]
+        {
+            text.push_str(&format!(
+                " (its sender is held up: response {})",
+                figure(response)
+            ));
+        }
+        text
     }
 }
 

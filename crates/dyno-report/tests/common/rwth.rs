@@ -77,6 +77,7 @@ pub fn rwth() -> Run {
         33.0,
         (600, 400),
     );
+    // One that takes its time before it sends.
     let slow = add(
         &mut b,
         "vsomeip-tcp-defaults",
@@ -84,6 +85,10 @@ pub fn rwth() -> Run {
         56.0,
         (990, 0),
     );
+    for record in b.records(slow) {
+        let held_up = super::distribution(900e6, 990, 0, 7);
+        record.distributions.insert(Response, held_up);
+    }
     b.failed(
         slow,
         FailureKind::Hang,
