@@ -84,7 +84,7 @@ pub(crate) fn hosts(trials: &[&TrialRecord]) -> Vec<HostClockSummary> {
             drift_ppm: Spread::of(of().map(|c| c.drift_ppm))?,
             shortest_ns: Spread::of(of().map(|c| c.shortest.0 as f64))?,
             exchanges: of().map(|c| u64::from(c.exchanges)).sum(),
-            ptp: of().last().and_then(|c| c.ptp.clone()),
+            ptp: of().next_back().and_then(|c| c.ptp.clone()),
         })
     };
     names.into_iter().filter_map(summary).collect()
