@@ -151,6 +151,28 @@ Reader::Reader(dyno_node &node, const dyno_channel &channel, edds::DataReaderLis
     }
 }
 
+Reader::~Reader() {
+    if (place_.node.settings.transport == Transport::data_sharing) {
+        empty();
+    }
+}
+
+// Takes what is still there or under way. With data sharing the library's own thread hands a message over
+// again and again until the reader accepts it, and a reader that is being deleted accepts none: it waits
+// for that thread for ever (`DataSharingListener::process_new_data`, Fast DDS 2.9).
+void Reader::empty() noexcept {
+    constexpr long long QUIET_MS = 20;
+    constexpr long long MOST_NS = 1'000'000'000; // For a sender that goes on.
+    const long long start = coarse_ns();
+    dyno::guarded("close", [&] {
+        do {
+            while (take_from(*reader_, [](void *, const void *, size_t) {}, nullptr) == DYNO_OK) {
+            }
+        } while (reader_->wait_for_unread_message(compat::milliseconds(QUIET_MS)) && coarse_ns() - start < MOST_NS);
+        return DYNO_OK;
+    });
+}
+
 bool Reader::matched() const {
     edds::SubscriptionMatchedStatus status;
     const auto code = reader_->get_subscription_matched_status(status);

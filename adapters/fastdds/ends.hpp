@@ -69,6 +69,7 @@ class Reader {
   public:
     // The listener, if there is one, may be called before the constructor returns.
     Reader(dyno_node &node, const dyno_channel &channel, edds::DataReaderListener *listener);
+    ~Reader();
 
     bool matched() const;
     // Takes one message without waiting and shows it.
@@ -79,6 +80,8 @@ class Reader {
     void wait();
 
   private:
+    void empty() noexcept;
+
     Place place_;
     Loans loans_;
     edds::SampleInfoSeq infos_;
