@@ -82,6 +82,11 @@ impl Session {
             )
         };
         assert_eq!(opened, 0, "{}", std::io::Error::last_os_error());
+        // SAFETY: the numbers are ours; the program must not hold the far end of its own terminal.
+        unsafe {
+            libc::fcntl(ours, libc::F_SETFD, libc::FD_CLOEXEC);
+            libc::fcntl(theirs, libc::F_SETFD, libc::FD_CLOEXEC);
+        }
         // SAFETY: openpty gave both to us.
         let (ours, theirs) = unsafe { (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
         let mut command = place.dyno(arguments);
@@ -154,6 +159,14 @@ impl Session {
         let cooked = libc::ICANON | libc::ECHO | libc::ISIG;
         assert_eq!(modes(&self.terminal).c_lflag & cooked, cooked);
         (status.code(), stdout)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // Where a test fails; otherwise it has ended long ago.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
