@@ -7,7 +7,7 @@
 
 mod line;
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Tock};
 use dyno_measure::{Counters, nanos_at};
 use dyno_model::plan::Testbed;
 use dyno_model::protocol::{ClockSpec, Counter};
@@ -17,9 +17,9 @@ use line::{Exchange, History, Seen};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-/// The first series with a host is at least so long, for the rate.
-const FIRST: Duration = Duration::from_secs(1);
-/// Pause between two exchanges of the first series once it has as many as any other.
+/// Hosts that are not known yet are asked for so long before their first series, for the rate.
+const FIRST: Duration = Duration::from_secs(2);
+/// Pause between two rounds of that.
 const PAUSE: Duration = Duration::from_millis(5);
 /// A series ends when it has so many exchanges and the shortest is so many back, or after so long.
 const ENOUGH: usize = 40;
@@ -129,17 +129,17 @@ impl TrialClocks {
                 ptp: None,
             });
         }
-        for f in &mut foreign {
-            let Some(history) = known.hosts.get_mut(f.host) else {
+        let asked = foreign.iter_mut().map(|f| {
+            let series = f.series(known.run, agents, deadline)?;
+            learn(known, f, &series);
+            Ok(series)
+        });
+        let mut asked: Vec<Vec<Exchange>> = asked.collect::<Result<_, _>>()?;
+        acquaint(known, &mut foreign, &mut asked, agents, deadline)?;
+        for (f, series) in foreign.iter_mut().zip(asked) {
+            let Some(history) = known.hosts.get(f.host) else {
                 continue;
             };
-            let mut series = f.series(known.run, agents, Duration::ZERO, deadline)?;
-            history.learn(&series);
-            if Duration::from(history.span()) < FIRST {
-                // The first time, or the host was started anew and what was known is of no use.
-                series = f.series(known.run, agents, FIRST, deadline)?;
-                history.learn(&series);
-            }
             let clock = history
                 .rate()
                 .and_then(|rate| line::through(&series, rate, f.counter));
@@ -203,7 +203,7 @@ impl TrialClocks {
                 f.hear(known.run, agent);
             }
             f.pending = None;
-            f.seen.after = f.series(known.run, agents, Duration::ZERO, deadline)?;
+            f.seen.after = f.series(known.run, agents, deadline)?;
             let Some(history) = known.hosts.get_mut(f.host) else {
                 continue;
             };
@@ -261,53 +261,76 @@ impl TrialClocks {
     }
 }
 
+fn learn(known: &mut HostClocks, f: &Foreign, series: &[Exchange]) {
+    if let Some(history) = known.hosts.get_mut(f.host) {
+        history.learn(series);
+    }
+}
+
+/// Asks hosts whose rate is not known until it is, all of them in turns: those of the first trial, and
+/// those that were started anew, of which nothing that was known before is of use. Their `series` are
+/// then those that follow.
+fn acquaint(
+    known: &mut HostClocks,
+    foreign: &mut [Foreign],
+    series: &mut [Vec<Exchange>],
+    agents: &mut [Agent],
+    deadline: Duration,
+) -> Result<(), Trouble> {
+    let is_new = |f: &Foreign| {
+        let history = known.hosts.get(f.host);
+        history.is_some_and(|h| Duration::from(h.span()) < FIRST)
+    };
+    let mut new: Vec<(&mut Foreign, &mut Vec<Exchange>, Vec<Exchange>)> = foreign
+        .iter_mut()
+        .zip(series)
+        .filter(|(f, _)| is_new(f))
+        .map(|(f, series)| (f, series, Vec::new()))
+        .collect();
+    let began = Instant::now();
+    while !new.is_empty() && began.elapsed() < FIRST {
+        for (f, _, found) in &mut new {
+            found.extend(f.ask(known.run, agents, PATIENCE.min(deadline))?);
+        }
+        std::thread::sleep(PAUSE);
+    }
+    for (f, series, found) in new {
+        learn(known, f, &found);
+        *series = f.series(known.run, agents, deadline)?;
+        learn(known, f, series);
+    }
+    Ok(())
+}
+
 impl Foreign {
-    /// Exchanges one after the other for at least `least`; at least one, or there is trouble.
+    /// Exchanges one after the other; at least one, or there is trouble.
     fn series(
         &mut self,
         run: ClockSpec,
         agents: &mut [Agent],
-        least: Duration,
         deadline: Duration,
     ) -> Result<Vec<Exchange>, Trouble> {
-        let gone = Trouble::Gone(self.agent);
-        let Some(agent) = agents.get_mut(self.agent) else {
-            return Err(gone);
-        };
         let began = Instant::now();
+        let first = self.number;
         let mut series: Vec<Exchange> = Vec::new();
         let mut best = 0;
         loop {
             let took = began.elapsed();
             let shrinks = best + BACK > series.len();
             let is_over = match series.len() {
-                n if n < LEAST => took >= deadline.max(least),
-                n if n < ENOUGH || shrinks => took >= LONGEST.max(least),
-                _ => took >= least,
+                n if n < LEAST => took >= deadline,
+                n if n < ENOUGH || shrinks => took >= LONGEST,
+                _ => true,
             };
             if is_over {
                 break;
             }
-            if series.len() >= ENOUGH && took < least {
-                std::thread::sleep(PAUSE);
-            }
-            self.number += 1;
-            let Some(sent) = agent.tick(self.number, self.counter) else {
-                return Err(gone);
-            };
-            match await_tock(agent, self.number, PATIENCE.min(deadline)) {
-                Ok(tock) => {
-                    let next = exchange(run, sent, &tock);
-                    if series
-                        .get(best)
-                        .is_none_or(|b| next.round_trip() < b.round_trip())
-                    {
-                        best = series.len();
-                    }
-                    series.push(next);
+            if let Some(next) = self.ask(run, agents, PATIENCE.min(deadline))? {
+                let shortest = series.get(best).map(Exchange::round_trip);
+                if shortest.is_none_or(|s| next.round_trip() < s) {
+                    best = series.len();
                 }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Err(gone),
+                series.push(next);
             }
         }
         match series.is_empty() {
@@ -315,10 +338,36 @@ impl Foreign {
                 "host {} answered none of {} questions for its clock within {:.1} s: is its agent, or the \
                  way to it, at a standstill?",
                 self.name,
-                self.number,
+                self.number - first,
                 began.elapsed().as_secs_f64()
             ))),
             false => Ok(series),
+        }
+    }
+
+    /// One exchange, unless the answer takes longer than `patience`.
+    fn ask(
+        &mut self,
+        run: ClockSpec,
+        agents: &mut [Agent],
+        patience: Duration,
+    ) -> Result<Option<Exchange>, Trouble> {
+        let gone = || Trouble::Gone(self.agent);
+        let agent = agents.get_mut(self.agent).ok_or_else(gone)?;
+        self.number += 1;
+        let sent = agent.tick(self.number, self.counter).ok_or_else(gone)?;
+        let deadline = Instant::now() + patience;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match agent.tocks.recv_timeout(left) {
+                Ok(tock) if tock.number == self.number => {
+                    return Ok(Some(exchange(run, sent, &tock)));
+                }
+                // A late answer to a question that was given up.
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout) => return Ok(None),
+                Err(RecvTimeoutError::Disconnected) => return Err(gone()),
+            }
         }
     }
 
@@ -335,23 +384,7 @@ impl Foreign {
     }
 }
 
-fn await_tock(
-    agent: &Agent,
-    number: u32,
-    patience: Duration,
-) -> Result<crate::agent::Tock, RecvTimeoutError> {
-    let deadline = Instant::now() + patience;
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let tock = agent.tocks.recv_timeout(left)?;
-        // Others are late answers to questions that were given up.
-        if tock.number == number {
-            return Ok(tock);
-        }
-    }
-}
-
-fn exchange(run: ClockSpec, sent: Counters, tock: &crate::agent::Tock) -> Exchange {
+fn exchange(run: ClockSpec, sent: Counters, tock: &Tock) -> Exchange {
     Exchange {
         ticks: tock.ticks,
         raw: tock.raw,

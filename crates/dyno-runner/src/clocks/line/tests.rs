@@ -91,8 +91,10 @@ impl Host {
 fn trial(host: &mut Host, history: &mut History) -> (Seen, ClockSpec, f64, f64) {
     let mut before = host.series(40, 0.0);
     history.learn(&before);
-    if history.span() < Nanos::from_secs(1) {
-        before = host.series(220, 5e6);
+    if history.span() < Nanos::from_secs(2) {
+        let first = host.series(400, 5e6);
+        history.learn(&first);
+        before = host.series(40, 0.0);
         history.learn(&before);
     }
     let clock = through(&before, history.rate().unwrap(), Counter::Tsc).unwrap();
