@@ -39,17 +39,20 @@ const LIES: [(&str, &str); 3] = [
     ("delay=1ms", "1 ms on the way back"),
 ];
 
+/// The kinds take turns, since the machine itself changes from minute to minute.
+const TURNS: u32 = 5;
+
 /// Runs `trials` trials of each kind, and as many with one clock.
 pub(super) fn study(trials: u32) -> Outcome {
     let place = Place::new("clocks")?;
     place.file("suites/apart.toml", SUITE)?;
     place.file("twice.toml", TESTBED)?;
-    let trials = trials.to_string();
+    let each = trials.div_ceil(TURNS).to_string();
     let common = [
         "run",
         "apart",
         "--trials",
-        &trials,
+        &each,
         "--repeats",
         "0",
         "--quiet",
@@ -57,51 +60,26 @@ pub(super) fn study(trials: u32) -> Outcome {
     let run = |name: &str, more: &[&str], lie: &str| {
         let arguments = [&common[..], &["--out", name], more].concat();
         place.dyno_with(&arguments, &[("DYNO_CLOCK_LIE", lie)])?;
-        place.json(&["show", name, "--format", "json"])
+        p50_us(&place.json(&["show", name, "--format", "json"])?)
     };
-    let plain = median(&run(
-        "shared",
-        &["--set", "placement=process"],
-        "offset=0s",
-    )?)?;
-    println!(
-        "one clock: one-way p50 {:.1} µs [{:.1}, {:.1}]",
-        plain.value, plain.lo, plain.hi
-    );
+    let mut plain = Vec::new();
+    let mut kinds: Vec<Kind> = LIES.iter().map(|_| Kind::default()).collect();
+    for turn in 0..TURNS {
+        let one_clock = ["--set", "placement=process"];
+        let before = run(&format!("shared{turn}"), &one_clock, LIES[0].0)?;
+        plain.push(before);
+        for (number, ((lie, _), kind)) in LIES.iter().zip(&mut kinds).enumerate() {
+            let name = format!("lie{number}-{turn}");
+            let apart = ["--testbed", "./twice.toml", "--set", "placement=host"];
+            kind.moved.push(run(&name, &apart, lie)? - before);
+            kind.trials.extend(read(&place, &name)?);
+        }
+    }
+    let of_turns = Spread::of(plain);
+    println!("one clock: one-way p50 {of_turns} µs, by turns");
     let mut holds = true;
-    for (number, (lie, what)) in LIES.iter().enumerate() {
-        let name = format!("lie{number}");
-        let apart = ["--testbed", "./twice.toml", "--set", "placement=host"];
-        let found = median(&run(&name, &apart, lie)?)?;
-        let seen = read(&place, &name)?;
-        let inside = seen.iter().filter(|t| t.error <= t.bound).count();
-        holds &= 100 * inside >= 99 * seen.len() && !seen.is_empty();
-        let mut bounds: Vec<f64> = seen.iter().map(|t| t.bound).collect();
-        bounds.sort_by(f64::total_cmp);
-        let largest = bounds.last().copied().unwrap_or_default();
-        let worst = seen.iter().map(|t| t.error).fold(0.0, f64::max);
-        let fullest = seen.iter().map(|t| t.error / t.bound).fold(0.0, f64::max);
-        println!(
-            "{what}: truth inside the bound in {}; bounds {:.1} to {largest:.1} µs (median {:.1}); \
-             largest error {worst:.1} µs, at most {:.0} % of its trial's bound",
-            share(inside, seen.len()),
-            bounds.first().copied().unwrap_or_default(),
-            bounds.get(bounds.len() / 2).copied().unwrap_or_default(),
-            100.0 * fullest
-        );
-        let moved = found.value - plain.value;
-        // What two runs of the same differ by belongs to neither clock.
-        let scatter = (found.hi - found.lo + plain.hi - plain.lo) / 2.0;
-        let moves = match moved.abs() {
-            m if m <= largest => "less than the bound",
-            m if m <= largest + scatter => "less than the bound and the medians' own intervals",
-            _ => "MORE than the bound",
-        };
-        holds &= moved.abs() <= largest + scatter;
-        println!(
-            "  one-way p50 {:.1} µs [{:.1}, {:.1}]: moves by {moved:+.1} µs, {moves} of {largest:.1} µs",
-            found.value, found.lo, found.hi
-        );
+    for ((_, what), kind) in LIES.iter().zip(kinds) {
+        holds &= kind.print(what, &of_turns);
     }
     match holds {
         true => Ok(()),
@@ -109,26 +87,76 @@ pub(super) fn study(trials: u32) -> Outcome {
     }
 }
 
-/// A p50 and its interval, in microseconds.
-struct Median {
-    value: f64,
-    lo: f64,
-    hi: f64,
+/// All turns of one kind.
+#[derive(Default)]
+struct Kind {
+    trials: Vec<Trial>,
+    /// By how much each turn's p50 is above that with one clock, in microseconds.
+    moved: Vec<f64>,
 }
 
-fn median(shown: &Value) -> Result<Median, String> {
+impl Kind {
+    /// Whether the bound holds, and what is to be said of it.
+    fn print(self, what: &str, one_clock: &Spread) -> bool {
+        let inside = self.trials.iter().filter(|t| t.error <= t.bound).count();
+        let fullest = self.trials.iter().map(|t| t.error / t.bound);
+        let all = self.trials.len();
+        let bounds = Spread::of(self.trials.iter().map(|t| t.bound).collect());
+        let errors = Spread::of(self.trials.iter().map(|t| t.error).collect());
+        println!(
+            "{what}: truth inside the bound in {}; bounds {bounds} µs, errors {errors} µs, at most {:.0} % \
+             of the trial's own bound",
+            share(inside, all),
+            100.0 * fullest.fold(0.0, f64::max)
+        );
+        let moved = Spread::of(self.moved);
+        // What turns of the same differ by is the machine's.
+        let scatter = one_clock.max - one_clock.min;
+        let (verdict, holds) = match moved.median.abs() {
+            m if m <= bounds.median => ("less than the bound", true),
+            m if m <= bounds.median + scatter => (
+                "less than the bound and what turns with one clock differ by",
+                true,
+            ),
+            _ => ("MORE than the bound", false),
+        };
+        println!("  one-way p50 moves by {moved} µs: {verdict}");
+        holds && all > 0 && 100 * inside >= 99 * all
+    }
+}
+
+/// The median of some figures, and their extremes.
+struct Spread {
+    median: f64,
+    min: f64,
+    max: f64,
+}
+
+impl Spread {
+    fn of(mut values: Vec<f64>) -> Spread {
+        values.sort_by(f64::total_cmp);
+        let at = |i: usize| values.get(i).copied().unwrap_or(f64::NAN);
+        Spread {
+            median: at(values.len() / 2),
+            min: at(0),
+            max: at(values.len().saturating_sub(1)),
+        }
+    }
+}
+
+impl std::fmt::Display for Spread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:.1} ({:.1} to {:.1})", self.median, self.min, self.max)
+    }
+}
+
+/// The median response time of the stream, in microseconds.
+fn p50_us(shown: &Value) -> Result<f64, String> {
     let mut experiments = list(shown, "experiments").iter();
     let own = experiments.find(|e| e["is_floor"] == false);
     let p50 = &own.ok_or("the run has no experiment")?["metrics"]["response_ns"]["p50"];
-    let us = |key: &str| {
-        let ns = p50[key].as_f64();
-        ns.map(|ns| ns / 1e3).ok_or("the run has no p50")
-    };
-    Ok(Median {
-        value: us("value")?,
-        lo: us("lo")?,
-        hi: us("hi")?,
-    })
+    let ns = p50["value"].as_f64().ok_or("the run has no p50")?;
+    Ok(ns / 1e3)
 }
 
 /// One trial: what stamps of the other host were wrong by at most, and what was said of it, in
