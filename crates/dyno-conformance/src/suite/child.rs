@@ -198,6 +198,13 @@ impl Child {
         );
     }
 
+    /// Tells it to go to its next step.
+    pub(super) fn tell(&mut self) {
+        let stdin = self.process.stdin.as_mut().expect("stdin is a pipe");
+        // A child that has ended shows in what is waited for next.
+        let _ = stdin.write_all(b"\n").and_then(|()| stdin.flush());
+    }
+
     /// Closes its standard input, which asks it to end, and waits for that.
     pub(super) fn finish(mut self) {
         drop(self.process.stdin.take());
@@ -262,6 +269,10 @@ pub(super) fn say(word: &str) {
     let _ = out.flush();
 }
 
+fn flag() -> Arc<AtomicBool> {
+    Arc::new(AtomicBool::new(false))
+}
+
 /// The entry of child processes: plays the part that the environment orders, and returns at once
 /// where it orders none.
 pub fn run_child(subject: Subject) {
@@ -273,18 +284,21 @@ pub fn run_child(subject: Subject) {
     let orders = Orders::from_text(&orders)
         .unwrap_or_else(|| panic!("{ORDERS} holds no orders of this version: {orders:?}"));
     let rig = Rig::inherited(subject, orders.session, orders.scratch.into());
-    let asked_to_end = Arc::new(AtomicBool::new(false));
-    let theirs = asked_to_end.clone();
+    let (told, asked_to_end) = (flag(), flag());
+    let theirs = (told.clone(), asked_to_end.clone());
     std::thread::spawn(move || {
-        // Ends with the parent's end of the pipe; what it reads does not matter.
-        let _ = std::io::stdin().lock().read_to_end(&mut Vec::new());
-        theirs.store(true, Ordering::Relaxed);
+        // Ends with the parent's end of the pipe; which bytes it reads does not matter.
+        for _ in std::io::stdin().lock().bytes().map_while(Result::ok) {
+            theirs.0.store(true, Ordering::Relaxed);
+        }
+        theirs.1.store(true, Ordering::Relaxed);
     });
+    let told = || told.load(Ordering::Relaxed);
     let go_on = || !asked_to_end.load(Ordering::Relaxed);
     let (wait, channels) = (orders.wait, &orders.channels);
     match orders.part {
         Part::Echo => process::echo(&rig, wait, channels, &go_on),
-        Part::Source => process::source(&rig, channels, &go_on),
+        Part::Source => process::source(&rig, channels, &told, &go_on),
         Part::Sink => process::sink(&rig, wait, channels, &go_on),
         Part::Provider => call::provider(&rig, wait, channels, &go_on),
         Part::Leaks => process::leaks(&rig, wait, &channels[0]),

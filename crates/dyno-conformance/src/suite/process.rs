@@ -186,6 +186,8 @@ pub(super) fn receiver_survives_a_killed_sender(rig: &Rig) {
         let mut readers = [Reader::open(&mut *node, &channel, *wait)];
         await_match(&mut [], 0, &mut readers);
         let [reader] = &mut readers;
+        reader.log.wait("a probe", |seen| seen.probes > 0);
+        child.tell();
         reader
             .log
             .wait("a message", |seen| !seen.messages.is_empty());
@@ -207,11 +209,21 @@ pub(super) fn receiver_survives_a_killed_sender(rig: &Rig) {
 /// Bytes of each message of [`source`].
 const SOURCE_SIZE: usize = 1_000;
 
-/// The child of [`receiver_survives_a_killed_sender`].
-pub(super) fn source(rig: &Rig, channels: &[ChannelSpec], go_on: &dyn Fn() -> bool) {
+/// The child of [`receiver_survives_a_killed_sender`]. What is sent before the receiver knows its sender
+/// may come late, or never: until it is told that the path works, it sends probes.
+pub(super) fn source(
+    rig: &Rig,
+    channels: &[ChannelSpec],
+    told: &dyn Fn() -> bool,
+    go_on: &dyn Fn() -> bool,
+) {
     let mut node = rig.node(0);
     let mut writers = [Writer::open(&mut *node, &channels[0])];
     await_match(&mut writers, 1, &mut []);
+    while go_on() && !told() {
+        writers[0].probe();
+        std::thread::sleep(Duration::from_millis(5));
+    }
     while go_on() && writers[0].try_send(rig.size(SOURCE_SIZE)).is_ok() {}
 }
 
