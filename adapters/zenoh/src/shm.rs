@@ -6,8 +6,8 @@
 //! sender. Beside it the library keeps pieces for the rest of the process's life, and of these some
 //! are still there when the process has exited in order: an exit handler of ours removes those that
 //! no other process uses. Those of a process that was killed are recognised by their missing lock
-//! and removed by any process that uses zenoh's shared memory, when it starts and when it exits; a
-//! node of this adapter asks for that when it opens its session. So that a crash is also cleared up
+//! and removed by any process that uses zenoh's shared memory, when it starts and when it exits; the
+//! first node of a process asks for that when it opens its session. So that a crash is also cleared up
 //! without another such process, what is mapped is claimed as soon as it exists. Once no session of
 //! the process uses shared memory any more, the claims of what stays until the process exits are
 //! taken back.
@@ -120,15 +120,17 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
-    /// Also removes what killed processes have left.
+    /// The first one also removes what killed processes have left.
     pub(crate) fn new(context: &NodeContext) -> Self {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
             // SAFETY: the handler is a function without captures that does not unwind. If there
             // is no room for it, what it would remove is removed by the next user.
             unsafe { libc::atexit(remove_own_segments) };
+            // Once, since a piece that another process has just created and not locked yet looks like
+            // one that was left: its messages would reach nobody.
+            cleanup_orphaned_shm_segments();
         });
-        cleanup_orphaned_shm_segments();
         registry().sessions += 1;
         Lease {
             claims: context.scratch.join(CLAIMS),
