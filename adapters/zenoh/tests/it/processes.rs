@@ -1,6 +1,6 @@
 //! What becomes of one process when the other stops or dies.
 
-use crate::common::{Trial, connect, pattern, take, write};
+use crate::common::{Trial, pattern, take, write};
 use dyno_adapter::{Error, OptionValue, Sent, Wait};
 use dyno_adapter_zenoh::adapter;
 
@@ -68,7 +68,7 @@ fn a_stopped_reader_makes_the_sender_wait_and_loses_nothing() {
 }
 
 #[test]
-fn shared_memory_of_a_killed_process_is_claimed_and_goes_with_the_next_session() {
+fn shared_memory_of_a_killed_process_is_claimed_and_goes_with_the_next_look() {
     let trial = Trial::new().with("shm", OptionValue::Bool(true));
     let reader = trial.process("role_reader");
     let (sender, node) = matched_sender(&trial);
@@ -81,15 +81,8 @@ fn shared_memory_of_a_killed_process_is_claimed_and_goes_with_the_next_session()
     reader.signal(libc::SIGKILL);
     drop(reader);
 
-    let next = Trial::new().with("shm", OptionValue::Bool(true));
-    let channel = next.channel(0, SIZE, 0, 1);
-    let mut near = adapter().open(&next.context(0)).unwrap();
-    let mut far = adapter().open(&next.context(1)).unwrap();
-    let mut sender = near.sender(&channel).unwrap();
-    let mut receiver = far.receiver(&channel, Wait::Spin).unwrap();
-    connect(sender.as_mut(), receiver.as_mut());
-    sender.send(SIZE, &mut |bytes| write(5, bytes)).unwrap();
-    assert_eq!(take(receiver.as_mut()), pattern(5, SIZE));
+    // What the first node of the next process does.
+    zenoh::shm::cleanup_orphaned_shm_segments();
     let mapped = std::fs::read_to_string("/proc/self/maps").unwrap();
     for path in claimed {
         let text = path.to_string_lossy();
