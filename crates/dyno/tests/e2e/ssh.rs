@@ -5,6 +5,7 @@ mod rig;
 use crate::harness::{count, experiments, send, wait_for};
 use rig::{Rig, is_possible};
 use serde_json::Value;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 /// The last topology has more agents on a host than one connection carries.
@@ -204,4 +205,53 @@ fn a_killed_runner_leaves_nothing_on_its_hosts() {
     for number in 1..=2 {
         rig.wait_until_clear(number);
     }
+}
+
+/// The suite `rwth` over four servers with the links of `netns-1gbe`, beside the same suite on
+/// `netns-1gbe`: half an hour each, on a machine that does nothing else. `DYNO_RWTH_BASE` is a run on
+/// `netns-1gbe` that exists already, `DYNO_RWTH_OUT` where the other one is to be kept.
+///
+/// ```sh
+/// cargo test --release -p dyno --test e2e rwth_over_ssh -- --ignored --nocapture
+/// ```
+#[test]
+#[ignore = "takes an hour of a machine that does nothing else"]
+fn rwth_over_ssh_has_the_medians_of_namespaces() {
+    assert!(is_possible());
+    let rig = Rig::new(4);
+    rig.shape();
+    let given = |name: &str, default: &str| {
+        std::env::var_os(name).map_or_else(|| rig.place.path(default), PathBuf::from)
+    };
+    let (base, new) = (given("DYNO_RWTH_BASE", "base"), given("DYNO_RWTH_OUT", "new"));
+    let [base, new] = [&base, &new].map(|path| path.to_str().unwrap());
+    let measure = |testbed: &str, out: &str| {
+        let arguments = ["run", "rwth", "--set", "scale=short", "--testbed", testbed, "--out", out];
+        let status = rig.dyno(&arguments).status().unwrap();
+        // Trials may fail: a cell without a figure has its reason.
+        assert!(matches!(status.code(), Some(0 | 4)), "{status}");
+    };
+    if !Path::new(base).exists() {
+        measure("netns-1gbe", base);
+    }
+    measure("bench", new);
+    let compared = rig.run(&["compare", base, new, "--format", "json"]);
+    println!("{}", rig.run(&["compare", base, new]).stdout);
+    let compared: Value = serde_json::from_str(&compared.stdout).unwrap();
+    let mut verdicts = std::collections::BTreeMap::<String, u32>::new();
+    for cell in compared["cells"].as_array().unwrap() {
+        for row in cell["rows"].as_array().unwrap() {
+            let verdict = format!("{}: {}", row["figure"], row["verdict"]);
+            *verdicts.entry(verdict).or_default() += 1;
+        }
+    }
+    println!("{verdicts:#?}");
+    for e in experiments(&rig.place.show(new)) {
+        let figure = !e["metrics"].as_object().unwrap().is_empty();
+        assert!(figure || count_of(e, "failures") > 0, "neither a figure nor a reason: {e:#}");
+    }
+}
+
+fn count_of(e: &Value, list: &str) -> usize {
+    e[list].as_array().map_or(0, Vec::len)
 }

@@ -125,6 +125,22 @@ impl Rig {
         rig
     }
 
+    /// Gives every link what `testbeds/netns-1gbe.toml` gives its own: rate and buffer in both directions.
+    pub(crate) fn shape(&self) {
+        let shape = |pid: u32, device: &str| {
+            let mut command = Command::new("nsenter");
+            command
+                .arg(format!("--net=/proc/{pid}/ns/net"))
+                .args(["tc", "qdisc", "add", "dev", device, "root", "tbf"])
+                .args(["rate", "1gbit", "burst", "125000", "limit", "524288", "overhead", "24"]);
+            must(&mut command);
+        };
+        for (number, host) in (1..).zip(&self.hosts) {
+            shape(host.id(), "eth0");
+            shape(self.desk.id(), &format!("p{number}"));
+        }
+    }
+
     /// The server of one host, and what holds the host's namespaces.
     fn start(&self, number: usize) -> Child {
         let dir = self.place.path("rig");
