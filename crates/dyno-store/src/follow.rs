@@ -11,6 +11,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+/// Whether a runner holds the lock of the run directory `dir`; `None` where the file system does not tell.
+pub fn has_runner(dir: &Path) -> Option<bool> {
+    let file = match File::open(dir.join(LOCK)) {
+        Ok(file) => file,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Some(false),
+        Err(_) => return None,
+    };
+    // Shared and given back at once; a runner that starts just then tries again.
+    match file.try_lock_shared() {
+        Ok(()) => Some(false),
+        Err(TryLockError::WouldBlock) => Some(true),
+        Err(TryLockError::Error(_)) => None,
+    }
+}
+
 /// Follows a run directory.
 #[derive(Debug)]
 pub struct RunFollower {
@@ -82,17 +97,7 @@ impl RunFollower {
 
     /// Whether a runner holds the directory's lock; `None` where the file system does not tell.
     pub fn has_runner(&self) -> Option<bool> {
-        let file = match File::open(self.dir.join(LOCK)) {
-            Ok(file) => file,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Some(false),
-            Err(_) => return None,
-        };
-        // Shared and given back at once; a runner that starts just then tries again.
-        match file.try_lock_shared() {
-            Ok(()) => Some(false),
-            Err(TryLockError::WouldBlock) => Some(true),
-            Err(TryLockError::Error(_)) => None,
-        }
+        has_runner(&self.dir)
     }
 
     /// The trial files that there are, with their time of change.

@@ -6,3 +6,4 @@ mod full_disk;
 mod golden;
 mod merge;
 mod run_directory;
+mod tally;
