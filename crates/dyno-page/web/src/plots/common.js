@@ -1,0 +1,287 @@
+// What plots share about data: groups of cells and their names, figures with what they can be (known,
+// lost, refused, absent), failures, marks of stacks, and figures of others. Pure; draws nothing.
+
+import {
+  FACTORS,
+  NONE,
+  conditions,
+  duration,
+  metricName,
+  refusal,
+  splitFactors,
+  timeEstimate,
+} from '../format.js';
+import { name, plural, short } from './text.js';
+
+// ---- Cells, and what tells them apart ----
+
+/** The stack of a cell, also where it is the base that another is compared with. */
+export function stackName(cell) {
+  return `${name(cell.e.stack)}${cell.e.is_base ? ' (base)' : ''}`;
+}
+
+/** Whether the cells come from more than one run. */
+export function severalRuns(view) {
+  return new Set(view.cells.map((c) => c.run)).size > 1;
+}
+
+/** The short name of a cell's run. */
+export function runName(view, cell) {
+  const run = view.runs.find((r) => r.index === cell.run) ?? view.doc?.runs?.[cell.run];
+  return name(run?.name ?? cell.run);
+}
+
+/** What a series of the cell is called: its stack, and its run where there are several. */
+export function seriesName(view, cell) {
+  return severalRuns(view) ? `${runName(view, cell)}: ${stackName(cell)}` : stackName(cell);
+}
+
+/** What a click on a mark of the cell opens; marks carry it as `open`. */
+export function place(cell) {
+  return { run: cell.run, experiment: cell.index };
+}
+
+/** An identity of a series that belongs to one cell, from which `pick` reads the cell. */
+export function seriesId(cell, panel, what) {
+  return `cell:${cell.run}.${cell.index}:${panel}:${what}`;
+}
+
+/** What a click opens: the cell of the mark, or of the line. */
+export function pick(params) {
+  const open = params?.data?.open;
+  if (open) return { run: open.run, experiment: open.experiment };
+  const id = /^cell:(\d+)\.(\d+):/.exec(params?.seriesId ?? '');
+  return id ? { run: Number(id[1]), experiment: Number(id[2]) } : null;
+}
+
+/**
+ * All conditions of an experiment but its stack and those of `without` as one text, to group by. The
+ * experiment's name in the suite counts as one, `experiment`.
+ */
+export function conditionKey(e, without = []) {
+  const parts = FACTORS.filter((f) => !without.includes(f.key)).map((f) =>
+    // Sizes are rounded for display.
+    f.key === 'payload' ? e.payload_bytes : f.of(e),
+  );
+  if (!without.includes('experiment')) parts.push(e.experiment);
+  return JSON.stringify(parts);
+}
+
+/** Groups in the order of their first element: `[{ key, items }]`. */
+export function groupBy(items, keyOf) {
+  const groups = new Map();
+  for (const item of items) {
+    const key = keyOf(item);
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(item);
+  }
+  return [...groups].map(([key, list]) => ({ key, items: list }));
+}
+
+/**
+ * What tells these experiments apart, each as a list of words, and what they share in one line. Factors of
+ * `without` are named nowhere. A factor that follows from the experiment's name is not said.
+ */
+export function distinctions(experiments, without = []) {
+  const { constant, varying } = splitFactors(experiments);
+  const kept = (factors) => factors.filter((f) => !without.includes(f.key));
+  const names = new Set(experiments.map((e) => e.experiment));
+  const follows = (factor) =>
+    names.size > 1 &&
+    [...names].every((n) => {
+      const values = experiments.filter((e) => e.experiment === n).map((e) => factor.of(e));
+      return values.every((v) => v === values[0]);
+    });
+  const said = kept(varying).filter((f) => !follows(f));
+  const words = experiments.map((e) => {
+    const lead = names.size > 1 || said.length === 0 ? [name(e.experiment)] : [];
+    return [...lead, ...said.map((f) => f.of(e)).filter(Boolean)];
+  });
+  const alone = experiments.length > 0 && names.size === 1 && said.length > 0;
+  const shared = experiments.length > 0 ? conditions(kept(constant), experiments[0]) : '';
+  return { words, shared: alone ? `${name(experiments[0].experiment)} · ${shared}` : shared };
+}
+
+/** All conditions of a cell in one line. */
+export function allConditions(cell) {
+  return `${name(cell.e.experiment)}: ${conditions(FACTORS, cell.e)}`;
+}
+
+// ---- Figures ----
+
+/** Metrics that begin on one host and end on another. */
+const ONE_WAY = new Set(['response_ns', 'service_ns', 'first_message_ns', 'first_delivery_ns']);
+
+/** Why a one-way time must not be shown: the clocks of the hosts are too far apart for it. Null: it may. */
+export function unresolvable(cell, metric) {
+  if (cell.e.one_way_resolvable !== false || !ONE_WAY.has(metric)) return null;
+  return `not shown: the hosts' clocks may be apart by ${duration(cell.e.clock_bound_ns)}, more than a tenth of the median`;
+}
+
+/**
+ * The metric to show of a cell: its name, what people call it, and its figures, or null where there are none or
+ * where they would say nothing.
+ */
+export function metricOf(view, cell) {
+  const metric = view.metricOf(cell);
+  const figures = unresolvable(cell, metric) ? null : (cell.e.metrics?.[metric] ?? null);
+  return { metric, title: metricName(metric), figures };
+}
+
+/** What the latencies of these cells are called, all kinds of them. */
+export function metricTitle(view, cells) {
+  const titles = [...new Set(cells.map((c) => metricOf(view, c).title))];
+  return titles.join(' or ') || 'latency';
+}
+
+/**
+ * A quantile of a metric: `{ state, value, lo, hi, text }`. State is known, lost (value Infinity), refused (too
+ * few samples) or absent; the latter two have null values. `hi` may be Infinity.
+ */
+export function quantileOf(figures, quantile) {
+  const nothing = { value: null, lo: null, hi: null };
+  if (!figures) return { state: 'absent', ...nothing, text: NONE };
+  const estimate = figures[quantile];
+  if (!estimate) {
+    const why = refusal(figures[`${quantile}_refused`]);
+    return { state: 'refused', ...nothing, text: why || NONE };
+  }
+  const lost = estimate.infinite || estimate.value === null;
+  return {
+    state: lost ? 'lost' : 'known',
+    value: lost ? Infinity : estimate.value,
+    lo: estimate.lo ?? Infinity,
+    hi: estimate.hi ?? Infinity,
+    text: timeEstimate(estimate),
+  };
+}
+
+/** The share of messages that never arrived, or null where there is no sample. */
+export function lostShare(figures) {
+  const all = (figures?.n ?? 0) + (figures?.infinite ?? 0);
+  return all > 0 ? figures.infinite / all : null;
+}
+
+/**
+ * Why a cell has no figures: `{ failed, text }`, or null where it has. With a `metric` also because that one says
+ * nothing.
+ */
+export function lack(cell, metric) {
+  const { e } = cell;
+  if (e.trials > 0) {
+    const why = unresolvable(cell, metric);
+    return why && { failed: false, text: why };
+  }
+  const f = e.failures?.[0];
+  if (f) return { failed: true, text: name(`${f.kind} in ${f.step}: ${f.message}`) };
+  if (e.failed_trials > 0) return { failed: true, text: 'all trials failed' };
+  return { failed: false, text: 'no trial was run' };
+}
+
+/** Its trials in words: `5 count, 1 failed, 2 disturbed`. */
+export function trialsText(e) {
+  const parts = [`${e.trials} count`];
+  if (e.failed_trials > 0) parts.push(`${e.failed_trials} failed`);
+  if (e.disturbed_trials > 0) {
+    parts.push(`${e.disturbed_trials} disturbed${e.all_disturbed ? ', all of them' : ''}`);
+  }
+  return parts.join(', ');
+}
+
+/** Figures of others for this metric of a cell, each with the study that it is from. */
+export function publishedOf(view, cell, metric) {
+  const run = view.runs.find((r) => r.index === cell.run);
+  return (run?.published ?? [])
+    .filter((p) => p.experiment === cell.e.id && p.metric === metric)
+    .map((p) => ({ ...p, source: view.studies?.[p.study] ?? null }));
+}
+
+/** Where a figure of others comes from, in a few words. */
+export function sourceText(study) {
+  if (!study) return 'published elsewhere';
+  const [first, ...others] = study.authors ?? [];
+  const who = first ? `${short(first, 40)}${others.length ? ' et al.' : ''}` : short(study.title, 60);
+  return `${who}, ${study.year}${study.where ? `, ${short(study.where, 60)}` : ''}`;
+}
+
+// ---- Marks ----
+
+const SYMBOLS = ['circle', 'rect', 'triangle', 'diamond', 'pin', 'arrow', 'roundRect'];
+const DASHES = ['solid', [6, 3], [2, 2], [9, 3, 2, 3], [1, 3]];
+const RUN_DASHES = ['solid', [7, 4], [2, 3], [10, 3, 2, 3]];
+
+/**
+ * How a cell is drawn: colour, symbol and dash of its stack. With several runs the dash is the run's, and
+ * symbols of later runs are hollow, so that a stack keeps its colour and symbol.
+ */
+export function styleOf(view, cell, theme) {
+  const i = cell.style ?? 0;
+  const symbols = theme.symbols ?? SYMBOLS;
+  const dashes = theme.dashes ?? DASHES;
+  const runs = [...new Set(view.cells.map((c) => c.run))].sort((a, b) => a - b);
+  const rank = Math.max(0, runs.indexOf(cell.run));
+  return {
+    color: theme.colors[i % theme.colors.length],
+    symbol: symbols[i % symbols.length],
+    dash: runs.length > 1 ? RUN_DASHES[rank % RUN_DASHES.length] : dashes[i % dashes.length],
+    hollow: rank > 0,
+  };
+}
+
+/** How a symbol is filled. Hollow ones are outlines, which also tell figures of others from ours. */
+export function fill(style, hollow = style.hollow) {
+  return hollow
+    ? { color: 'transparent', borderColor: style.color, borderWidth: 1.5, opacity: 1 }
+    : { color: style.color, borderColor: style.color, borderWidth: 0, opacity: 1 };
+}
+
+// ---- Limits ----
+
+/** The first `max` of these, and how many that leaves out. */
+export function limited(items, max) {
+  return { shown: items.slice(0, max), left: Math.max(0, items.length - max) };
+}
+
+/**
+ * At most `max` cells, those with the smallest figures, in the order in which they came. Cells without
+ * a figure go first.
+ */
+export function fastest(cells, figureOf, max) {
+  if (cells.length <= max) return { shown: cells, left: 0 };
+  const figures = new Map(cells.map((c) => [c, figureOf(c) ?? Infinity]));
+  const kept = new Set([...cells].sort((a, b) => figures.get(a) - figures.get(b)).slice(0, max));
+  return { shown: cells.filter((c) => kept.has(c)), left: cells.length - max };
+}
+
+/** What is left out, as sentences for the reader, each with the way to see it. */
+export function leftOut({ panels, panelsLeft = 0, what = 'question', seriesLeft = 0 }) {
+  const notes = [];
+  if (panelsLeft > 0) {
+    notes.push(
+      `${panels} of ${plural(panels + panelsLeft, what)} are drawn, the first of the plan: choose experiments, sizes or conditions above to see others.`,
+    );
+  }
+  if (seriesLeft > 0) {
+    notes.push(
+      `At most ${MAX_SERIES} stacks are drawn in a panel, the fastest ones (${plural(seriesLeft, 'series')} left out): choose stacks above to see others.`,
+    );
+  }
+  return notes;
+}
+
+/** Sentences about cells that have no figure, at most `max` of them. */
+export function lacks(view, cells, max = 3) {
+  const without = cells.map((c) => [c, lack(c, view.metricOf(c))]).filter(([, why]) => why);
+  const lines = without
+    .slice(0, max)
+    .map(
+      ([c, why]) =>
+        `${why.failed ? '✕' : '·'} ${short(seriesName(view, c), 40)}, ${short(c.e.experiment, 30)}: ${short(why.text, 110)}`,
+    );
+  if (without.length > max) lines.push(`${without.length - max} more cells have no figure: see the table.`);
+  return lines;
+}
+
+/** Panels and series that stay readable beside each other. */
+export const MAX_PANELS = 6;
+export const MAX_SERIES = 12;

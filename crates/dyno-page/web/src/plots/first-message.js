@@ -1,0 +1,368 @@
+// Every fresh start as a dot: from go to the first message at all receivers, as in Fig. 3 of Klüner et al. (2025).
+// Beside it the medians of its parts: opening, matching, first delivery.
+
+import { duration } from '../format.js';
+import {
+  distinctions,
+  fill,
+  groupBy,
+  limited,
+  pick,
+  place,
+  publishedOf,
+  quantileOf,
+  runName,
+  seriesName,
+  styleOf,
+  unresolvable,
+} from './common.js';
+import {
+  CROSS,
+  axisOf,
+  categoryAxis,
+  compose,
+  exported,
+  gridAt,
+  layout,
+  legendOf,
+  nothing,
+  panelTitle,
+  scaleOf,
+  textAt,
+} from './chart.js';
+import { plural, short } from './text.js';
+import { cellTip, publishedTip, tip } from './tip.js';
+
+const METRIC = 'first_message_ns';
+const PARTS = [
+  ['open_ns', 'open'],
+  ['match_ns', 'match'],
+  ['first_delivery_ns', 'first delivery'],
+];
+const MAX_ROWS = 24;
+const MAX_TOPOLOGIES = 4;
+
+/** One sample of a trial in ns, Infinity where the message never came, null where it was not recorded. */
+export function sampleOf(trial, metric) {
+  const m = trial.metrics?.[metric];
+  if (!m) return null;
+  if (!(m.n > 0)) return m.infinite > 0 ? Infinity : null;
+  return m.p50 ?? m.min ?? m.max ?? null;
+}
+
+export function median(values) {
+  const sorted = values.filter((v) => v !== null).sort((a, b) => a - b);
+  if (sorted.length === 0) return null;
+  const half = Math.floor(sorted.length / 2);
+  return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+}
+
+/** The starts of a cell's trials. */
+function startsOf(cell) {
+  if (unresolvable(cell, METRIC)) return [];
+  return (cell.d?.trials ?? []).map((trial) => ({ cell, trial, ns: sampleOf(trial, METRIC) }));
+}
+
+const ran = (s) => s.ns !== null;
+
+/** Panels of one topology, rows of one stack with all its starts. */
+function drawn(view) {
+  const own = view.cells.filter((c) => c.e.workload === 'first-message');
+  const cells = own.length > 0 ? own : view.cells;
+  const keyOf = (c) => JSON.stringify([c.e.placement, c.e.topology]);
+  const all = groupBy(cells, keyOf)
+    .map((g) => ({ ...g, rows: rowsOf(view, g.items) }))
+    .filter((g) => g.rows.some((r) => r.starts.some(ran)));
+  const { shown, left } = limited(all, MAX_TOPOLOGIES);
+  const { words, shared } = distinctions(shown.map((g) => g.items[0].e));
+  let rowsLeft = 0;
+  const panels = shown.map((g, i) => {
+    const { shown: rows, left: over } = limited(g.rows, MAX_ROWS);
+    rowsLeft += over;
+    const e = g.items[0].e;
+    const title = own.length > 0 && shown.length > 1 ? words[i].join(', ') : `${e.placement}, ${e.topology}`;
+    return { title, rows };
+  });
+  const notes = [];
+  if (own.length === 0 && panels.length > 0) {
+    notes.push('No first-message experiment is selected: these are the starts of the trials of all other workloads.');
+  }
+  if (left > 0) {
+    notes.push(`${panels.length} of ${panels.length + left} topologies are drawn: choose topologies or placements above to see others.`);
+  }
+  if (rowsLeft > 0) notes.push(`${plural(rowsLeft, 'stack')} left out: choose stacks above to see others.`);
+  const starts = panels.flatMap((p) => p.rows.flatMap((r) => r.starts));
+  if (starts.some((s) => s.trial.outcome === 'completed' && s.trial.counted === false)) {
+    notes.push('Hollow: the host disturbed the trial; it counts in no median.');
+  }
+  if (starts.some((s) => !ran(s) || s.ns === Infinity)) notes.push('✕ at the right: the trial failed, or its message never came.');
+  return { panels, shared: own.length > 0 ? shared : '', notes };
+}
+
+function rowsOf(view, cells) {
+  return groupBy(cells, (c) => seriesName(view, c)).map(({ key, items }) => {
+    const starts = items.flatMap(startsOf);
+    const counted = starts.filter((s) => s.trial.counted !== false && ran(s));
+    return {
+      name: key,
+      cell: items[0],
+      cells: items,
+      starts,
+      median: median(counted.map((s) => s.ns)),
+      parts: PARTS.map(([metric]) => median(counted.map((s) => sampleOf(s.trial, metric)))),
+    };
+  });
+}
+
+const rowHeight = (d) => (d.panels.some((p) => p.rows.length > 12) ? 19 : 24);
+
+/** Boxes in pairs: the starts, and the parts beside them; below each other where the page is narrow. */
+function placeOf(theme, d) {
+  const height = (i) => Math.max(56, d.panels[Math.floor(i / 2)].rows.length * rowHeight(d));
+  return layout(theme, d.panels.length * 2, {
+    height,
+    minWidth: 400,
+    left: 150,
+    right: 26,
+    below: 46,
+    caption: d.shared,
+    notes: d.notes,
+  });
+}
+
+/** px up or down by which a dot stands aside of its row's middle: the same for the same trial. */
+const jitter = (number, height) => (((number * 0.618034) % 1) - 0.5) * height * 0.62;
+
+function starts(view, theme, d, panel, i) {
+  const rows = [...panel.rows].reverse();
+  const values = rows.flatMap((r) => r.starts.map((s) => s.ns)).filter((v) => v !== null);
+  const others = rows.flatMap((r, n) =>
+    r.cells.flatMap((cell) => publishedOf(view, cell, METRIC).map((o) => ({ ...o, cell, n }))),
+  );
+  const x = scaleOf(values.concat(others.map((o) => o.value_ns)), { log: view.log, ticks: 4 });
+  const series = rows.map((row, n) => {
+    const style = styleOf(view, row.cell, theme);
+    const height = rowHeight(d);
+    return {
+      id: `starts:${i}:${n}`,
+      name: row.name,
+      type: 'scatter',
+      xAxisIndex: i,
+      yAxisIndex: i,
+      symbolSize: 7,
+      symbol: style.symbol,
+      itemStyle: fill(style),
+      clip: false,
+      data: row.starts.map(({ cell, trial, ns }) => {
+        const lost = ns === null || ns === Infinity;
+        const hollow = trial.counted === false || style.hollow;
+        return {
+          value: [lost ? x.max : ns, n],
+          symbol: lost ? CROSS : style.symbol,
+          symbolOffset: [lost ? 9 : 0, jitter(trial.number ?? 0, height)],
+          itemStyle: lost ? { color: theme.bad ?? theme.text } : { ...fill(style, hollow), opacity: 0.8 },
+          open: place(cell),
+          trial: trial.number,
+        };
+      }),
+    };
+  });
+  series.push(medians(theme, rows, i, rowHeight(d)));
+  if (others.length > 0) {
+    series.push({
+      id: `published:${i}`,
+      name: 'published by others',
+      type: 'scatter',
+      xAxisIndex: i,
+      yAxisIndex: i,
+      symbol: 'diamond',
+      symbolSize: 12,
+      itemStyle: { color: 'transparent', borderColor: theme.text, borderWidth: 1.5 },
+      data: others.map((o) => ({ value: [o.value_ns, o.n], open: place(o.cell), other: o })),
+    });
+  }
+  return { series, x, names: rows.map((r) => r.name) };
+}
+
+/** A line across each row at the median of its starts. */
+function medians(theme, rows, i, height) {
+  const known = rows.map((row, n) => ({ row, n })).filter(({ row }) => Number.isFinite(row.median));
+  return {
+    id: `medians:${i}`,
+    name: 'median',
+    type: 'custom',
+    xAxisIndex: i,
+    yAxisIndex: i,
+    z: 5,
+    silent: true,
+    itemStyle: { color: theme.text },
+    encode: { x: 0, y: 1 },
+    data: known.map(({ row, n }) => [row.median, n]),
+    renderItem: (params, api) => {
+      const [x, y] = api.coord([api.value(0), api.value(1)]);
+      const shape = { x1: x, y1: y - height * 0.42, x2: x, y2: y + height * 0.42 };
+      return { type: 'line', shape, style: { stroke: theme.text, lineWidth: 2, fill: 'none' } };
+    },
+  };
+}
+
+/** Fills of the parts: shades of the text, so that no part looks like a stack, and a pattern for each. */
+function partFill(theme, k) {
+  const decals = [
+    { symbol: 'none' },
+    { symbol: 'rect', symbolSize: 1, dashArrayX: [1, 0], dashArrayY: [2, 4], rotation: Math.PI / 4, color: theme.text },
+    { symbol: 'rect', symbolSize: 1, dashArrayX: [1, 0], dashArrayY: [1, 6], rotation: -Math.PI / 4, color: theme.muted },
+  ];
+  const fills = theme.dark ? ['#7f8a97', '#4a535e', '#2b323a'] : ['#6b747e', '#b4bac1', '#e4e6e9'];
+  return { color: fills[k], decal: decals[k], borderColor: theme.muted, borderWidth: 1 };
+}
+
+function parts(view, theme, panel, i) {
+  const rows = [...panel.rows].reverse();
+  const sums = rows.map((r) => r.parts.reduce((sum, p) => sum + (Number.isFinite(p) ? p : 0), 0));
+  // Lengths of stacked bars add up on a linear scale only.
+  const x = scaleOf(sums, { log: false, ticks: 4 });
+  const series = PARTS.map(([, title], k) => ({
+    id: `parts:${i}:${k}`,
+    name: title,
+    type: 'bar',
+    stack: `parts:${i}`,
+    xAxisIndex: i,
+    yAxisIndex: i,
+    barMaxWidth: 14,
+    itemStyle: partFill(theme, k),
+    data: rows.map((r, n) => ({
+      value: [Number.isFinite(r.parts[k]) ? r.parts[k] : 0, n],
+      open: place(r.cell),
+      row: n,
+    })),
+  }));
+  return { series, x, names: rows.map((r) => r.name) };
+}
+
+function tooltip(view, theme, d) {
+  return ({ data, seriesId: id }) => {
+    const cell = data?.open && view.cells.find((c) => c.run === data.open.run && c.index === data.open.experiment);
+    if (!cell) return '';
+    if (data.other) return publishedTip(view, data.other, seriesName(view, cell));
+    const bar = /^parts:(\d+):/.exec(id);
+    if (bar) {
+      const panel = d.panels[(Number(bar[1]) - 1) / 2];
+      const row = [...panel.rows].reverse()[data.row];
+      return tip({
+        title: row.name,
+        style: styleOf(view, row.cell, theme),
+        rows: [
+          ...PARTS.map(([, title], k) => [`${title}, median`, row.parts[k] === null ? '–' : duration(row.parts[k])]),
+          ['first message, median', row.median === null ? '–' : duration(row.median)],
+          ['starts', String(row.starts.filter(ran).length)],
+        ],
+        notes: ['Medians of parts need not add up to the median of the whole.'],
+      });
+    }
+    const trial = cell.d.trials.find((t) => t.number === data.trial);
+    const ns = sampleOf(trial, METRIC);
+    return cellTip(view, cell, theme, {
+      metric: METRIC,
+      first: [
+        [`trial ${trial.number}`, ns === null ? '✕ failed' : ns === Infinity ? '∞ (never came)' : duration(ns)],
+        ...PARTS.map(([metric, title]) => {
+          const part = sampleOf(trial, metric);
+          return [title, part === null ? null : duration(part)];
+        }),
+      ],
+      notes: [trial.message, ...(trial.disturbed ?? []).slice(0, 2)],
+    });
+  };
+}
+
+function option(view, theme) {
+  const d = drawn(view);
+  if (d.panels.length === 0) return nothing(theme, 'No start of the selected stacks was recorded.');
+  const at = placeOf(theme, d);
+  const all = { grid: [], xAxis: [], yAxis: [], series: [], titles: [] };
+  d.panels.forEach((panel, p) => {
+    for (const [k, make] of [starts, parts].entries()) {
+      const i = 2 * p + k;
+      const box = at.boxes[i];
+      const made = k === 0 ? make(view, theme, d, panel, i) : make(view, theme, panel, i);
+      all.grid.push(gridAt(box));
+      all.xAxis.push(
+        axisOf(theme, i, made.x, { log: k === 0 && view.log, title: k === 0 ? 'go to first message' : 'median of each part', gap: 26 }),
+      );
+      all.yAxis.push(categoryAxis(theme, i, made.names, { length: 21 }));
+      all.series.push(...made.series);
+      if (k === 0) all.titles.push(panelTitle(theme, box, panel.title));
+      else all.titles.push(textAt(theme, 'parts', { left: box.titleLeft, top: box.titleTop + 4, muted: true }));
+    }
+  });
+  // Rows are named at the axis: the legend explains the rest.
+  const entries = PARTS.map(([, title]) => ({ name: title }));
+  if (all.series.some((s) => s.id.startsWith('published'))) entries.push({ name: 'published by others' });
+  return compose(theme, at, {
+    ...all,
+    caption: d.shared,
+    notes: d.notes,
+    summary: summary(view),
+    legend: legendOf(theme, entries),
+    tooltip: { formatter: tooltip(view, theme, d) },
+  });
+}
+
+function table(view) {
+  const columns = [
+    { name: 'run' },
+    { name: 'stack' },
+    { name: 'placement' },
+    { name: 'topology' },
+    { name: 'experiment' },
+    { name: 'trial' },
+    { name: 'counted' },
+    { name: 'first message', unit: 'ns' },
+    ...PARTS.map(([, name]) => ({ name, unit: 'ns' })),
+    { name: 'remark' },
+  ];
+  const rows = [];
+  for (const row of drawn(view).panels.flatMap((p) => p.rows)) {
+    for (const { cell, trial, ns } of row.starts) {
+      rows.push([
+        runName(view, cell),
+        cell.e.stack,
+        cell.e.placement,
+        cell.e.topology,
+        cell.e.experiment,
+        trial.number,
+        trial.counted === false || ns === null ? 'no' : 'yes',
+        exported(ns),
+        ...PARTS.map(([metric]) => exported(sampleOf(trial, metric))),
+        trial.message ?? trial.disturbed?.[0] ?? null,
+      ]);
+    }
+  }
+  return { columns, rows };
+}
+
+function summary(view) {
+  const { panels } = drawn(view);
+  const rows = panels.flatMap((p) => p.rows).filter((r) => Number.isFinite(r.median));
+  if (rows.length === 0) return 'First message: no start of the selected stacks was recorded.';
+  const best = rows.reduce((a, b) => (b.median < a.median ? b : a));
+  const count = panels.flatMap((p) => p.rows).reduce((sum, r) => sum + r.starts.filter(ran).length, 0);
+  const known = quantileOf(best.cell.e.metrics?.[METRIC], 'p50');
+  const interval = best.cells.length === 1 && known.state === 'known' ? known.text : duration(best.median);
+  return `${plural(count, 'start')}, stack by stack and topology by topology: the fastest median is that of ${short(best.name, 60)}, ${interval}.`;
+}
+
+export const firstMessage = {
+  id: 'first-message',
+  title: 'First message',
+  question: 'How long from the start until everybody has heard everybody?',
+  kinds: { log: true, response: false },
+  applies: (view) => drawn(view).panels.length > 0,
+  height: (view, theme) => placeOf(theme, drawn(view)).total,
+  option,
+  table,
+  summary,
+  notes: (view) => drawn(view).notes,
+  pick,
+};

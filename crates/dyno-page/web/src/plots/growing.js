@@ -1,0 +1,255 @@
+// Growing sizes: the median of each trial over payload size and the line that Dyno fitted through them, whose
+// slope is S, as in Fig. 5 of Klüner et al. (2025).
+
+import { duration, metricName, payload } from '../format.js';
+import {
+  allConditions,
+  fill,
+  pick,
+  place,
+  runName,
+  seriesName,
+  styleOf,
+  unresolvable,
+} from './common.js';
+import {
+  CROSS,
+  UP,
+  axisOf,
+  compose,
+  exported,
+  gridAt,
+  layout,
+  legendOf,
+  markLabel,
+  nothing,
+  panelTitle,
+  scaleOf,
+} from './chart.js';
+import { fitLine, fitText, sizePanels, sizeSeries, sizeTicks } from './sizes.js';
+import { plural, short, sizeTick } from './text.js';
+import { cellTip } from './tip.js';
+
+const LEAST = 3;
+
+/** S is fitted through service times, so these are shown unless another metric is asked for. */
+function metricHere(view, cell) {
+  if (view.metric !== undefined && view.metric !== 'auto') return view.metricOf(cell);
+  return cell.e.metrics?.service_ns ? 'service_ns' : view.metricOf(cell);
+}
+
+/** The median of each trial of a cell: `[{ cell, trial, ns }]`, Infinity where lost, null where it failed. */
+function trialsOf(view, cell) {
+  const metric = metricHere(view, cell);
+  if (unresolvable(cell, metric)) return [];
+  return (cell.d?.trials ?? []).map((trial) => {
+    const m = trial.metrics?.[metric];
+    const lost = m && m.p50 === null && m.infinite > 0;
+    return { cell, trial, ns: lost ? Infinity : (m?.p50 ?? null) };
+  });
+}
+
+function drawn(view) {
+  const able = sizeSeries(view, LEAST)
+    .filter((s) => s.fit)
+    .map((s) => ({ ...s, trials: s.cells.flatMap((c) => trialsOf(view, c)) }))
+    .filter((s) => s.trials.some((t) => t.ns !== null));
+  const slope = (s) => s.fit.s_ms_per_mb?.value;
+  const d = sizePanels(able, slope, LEAST);
+  const cells = able.flatMap((s) => s.cells);
+  if (cells.some((c) => metricHere(view, c) !== 'service_ns')) {
+    d.notes.push('The fits go through median service times, whatever is shown.');
+  }
+  if (d.panels.some((p) => p.series.some((s) => s.trials.some((t) => t.trial.counted === false)))) {
+    d.notes.push('Hollow: the host disturbed the trial; the fit leaves it out.');
+  }
+  for (const s of d.panels.flatMap((p) => p.series).filter((s) => !s.fit.s_ms_per_mb)) {
+    d.notes.push(`${short(seriesName(view, s.cell), 40)} has no S: ${short(s.fit.reason ?? 'no line fits', 120)}`);
+  }
+  return d;
+}
+
+function placeOf(theme, d) {
+  const one = d.panels.length === 1;
+  return layout(theme, d.panels.length, {
+    height: one ? 360 : 260,
+    minWidth: 430,
+    caption: d.shared,
+    notes: d.notes,
+    right: one ? 190 : 110,
+  });
+}
+
+function panelOf(view, theme, panel, i) {
+  const dots = panel.series.flatMap((s) => s.trials);
+  const sizes = panel.series.flatMap((s) => s.cells.map((c) => c.e.payload_bytes));
+  const values = dots.map((p) => p.ns).filter((v) => v !== null);
+  const x = scaleOf(sizes, { log: view.log });
+  const y = scaleOf(values, { log: view.log, headroom: values.includes(Infinity) });
+  const series = [];
+  panel.series.forEach((s, k) => {
+    const style = styleOf(view, s.cell, theme);
+    const aside = panel.series.length > 1 ? (k - (panel.series.length - 1) / 2) * Math.min(2.5, 14 / panel.series.length) : 0;
+    series.push({
+      id: `growing:${i}:${k}`,
+      name: seriesName(view, s.cell),
+      type: 'scatter',
+      xAxisIndex: i,
+      yAxisIndex: i,
+      symbol: style.symbol,
+      symbolSize: 7,
+      itemStyle: fill(style),
+      clip: false,
+      z: 3,
+      data: s.trials.map(({ cell, trial, ns }) => dot(theme, style, cell, trial, ns, y, aside)),
+    });
+    const line = fitLine(s.fit, Math.min(...sizes), Math.max(...sizes), view.log).filter(([, ns]) => ns >= y.min && ns <= y.max);
+    if (line.length === 0) return;
+    const data = line.map((value) => ({ value }));
+    data[data.length - 1].label = {
+      ...markLabel(theme, `S ${fitText(s.fit).split(' ')[0]} ${short(seriesName(view, s.cell), 16)}`),
+      distance: 6,
+    };
+    series.push({
+      id: `growing:${i}:${k}:fit`,
+      name: seriesName(view, s.cell),
+      type: 'line',
+      xAxisIndex: i,
+      yAxisIndex: i,
+      data,
+      // A label belongs to a symbol, which this line does without.
+      symbol: 'circle',
+      symbolSize: 0.1,
+      lineStyle: { color: style.color, type: style.dash, width: 1.8 },
+      itemStyle: { color: style.color },
+      labelLayout: { moveOverlap: 'shiftY' },
+      silent: true,
+      tooltip: { show: false },
+      clip: false,
+      z: 2,
+    });
+  });
+  return { series, x: { ...x, ticks: sizeTicks(sizes, x, view.log) }, y };
+}
+
+function dot(theme, style, cell, trial, ns, y, aside) {
+  const common = { open: place(cell), trial: trial.number };
+  const at = cell.e.payload_bytes;
+  if (ns === null) {
+    return { ...common, value: [at, y.min], symbol: CROSS, symbolSize: 9, symbolOffset: [aside, -7], itemStyle: { color: theme.bad ?? theme.text } };
+  }
+  if (ns === Infinity) {
+    return { ...common, value: [at, y.max], symbol: UP, symbolSize: 10, symbolOffset: [aside, 0] };
+  }
+  const hollow = trial.counted === false || style.hollow;
+  return { ...common, value: [at, ns], symbolOffset: [aside, 0], itemStyle: { ...fill(style, hollow), opacity: 0.85 } };
+}
+
+function tooltip(view, theme, d) {
+  return ({ data }) => {
+    const cell = data?.open && view.cells.find((c) => c.run === data.open.run && c.index === data.open.experiment);
+    if (!cell) return '';
+    const s = d.panels.flatMap((p) => p.series).find((one) => one.cells.includes(cell));
+    const { trial, ns } = s.trials.find((t) => t.cell === cell && t.trial.number === data.trial);
+    const metric = metricHere(view, cell);
+    const value = ns === null ? '✕ failed' : ns === Infinity ? '∞ (lost)' : duration(ns);
+    return cellTip(view, cell, theme, {
+      metric,
+      first: [
+        ['payload', payload(cell.e.payload_bytes)],
+        [`median of trial ${trial.number}`, value],
+        ['S', fitText(s.fit)],
+      ],
+      notes: [trial.message, ...(trial.disturbed ?? []).slice(0, 2)],
+    });
+  };
+}
+
+function option(view, theme) {
+  const d = drawn(view);
+  if (d.panels.length === 0) return nothing(theme, 'No experiment of growing sizes is selected: a fit takes three sizes of one stream.');
+  const at = placeOf(theme, d);
+  const parts = { grid: [], xAxis: [], yAxis: [], series: [], titles: [] };
+  const entries = [];
+  d.panels.forEach((panel, i) => {
+    const box = at.boxes[i];
+    const { series, x, y } = panelOf(view, theme, panel, i);
+    const metrics = [...new Set(panel.series.map((s) => metricName(metricHere(view, s.cell))))];
+    parts.grid.push(gridAt(box));
+    parts.xAxis.push(axisOf(theme, i, x, { log: view.log, format: sizeTick, title: 'payload', gap: 28 }));
+    parts.yAxis.push(axisOf(theme, i, y, { log: view.log, title: `median of a trial, ${metrics.join(' or ')}`, gap: 56 }));
+    parts.series.push(...series);
+    parts.titles.push(panelTitle(theme, box, panel.title));
+    entries.push(...panel.series.map((s) => ({ name: seriesName(view, s.cell), style: styleOf(view, s.cell, theme) })));
+  });
+  return compose(theme, at, {
+    ...parts,
+    caption: d.shared,
+    notes: d.notes,
+    summary: summary(view),
+    legend: legendOf(theme, entries),
+    tooltip: { formatter: tooltip(view, theme, d) },
+  });
+}
+
+function table(view) {
+  const columns = [
+    { name: 'run' },
+    { name: 'stack' },
+    { name: 'conditions' },
+    { name: 'payload', unit: 'bytes' },
+    { name: 'metric' },
+    { name: 'trial' },
+    { name: 'counted' },
+    { name: 'median', unit: 'ns' },
+    { name: 'fit', unit: 'ns' },
+    { name: 'S', unit: 'ms/MB' },
+    { name: 'S lo', unit: 'ms/MB' },
+    { name: 'S hi', unit: 'ms/MB' },
+  ];
+  const rows = [];
+  for (const s of drawn(view).panels.flatMap((p) => p.series)) {
+    const fit = s.fit.s_ms_per_mb;
+    for (const { cell, trial, ns } of s.trials) {
+      const bytes = cell.e.payload_bytes;
+      const figures = fit
+        ? [s.fit.intercept_ns + fit.value * bytes, fit.value, fit.lo ?? -Infinity, fit.hi ?? Infinity]
+        : [null, null, null, null];
+      rows.push([
+        runName(view, cell),
+        cell.e.stack,
+        allConditions(cell),
+        bytes,
+        metricHere(view, cell),
+        trial.number,
+        trial.counted === false || ns === null ? 'no' : 'yes',
+        exported(ns),
+        ...figures.map(exported),
+      ]);
+    }
+  }
+  return { columns, rows };
+}
+
+function summary(view) {
+  const all = drawn(view).panels.flatMap((p) => p.series);
+  if (all.length === 0) return 'Growing sizes: no such experiment is selected.';
+  const sorted = all.filter((s) => s.fit.s_ms_per_mb).sort((a, b) => a.fit.s_ms_per_mb.value - b.fit.s_ms_per_mb.value);
+  const text = sorted.slice(0, 6).map((s) => `${short(seriesName(view, s.cell), 40)} ${fitText(s.fit)}`);
+  const rest = sorted.length > 6 ? [`and ${sorted.length - 6} more`] : [];
+  return `Scaling factor S of ${plural(all.length, 'series')}, the best first: ${[...text, ...rest].join('; ')}.`;
+}
+
+export const growing = {
+  id: 'growing',
+  title: 'Growing sizes',
+  question: 'How does the time grow with the size of messages?',
+  kinds: { log: true, response: true },
+  applies: (view) => drawn(view).panels.length > 0,
+  height: (view, theme) => placeOf(theme, drawn(view)).total,
+  option,
+  table,
+  summary,
+  notes: (view) => drawn(view).notes,
+  pick,
+};

@@ -1,0 +1,408 @@
+// The whole matrix: a row for each stack, a column for each question, the colour by how many times as long as the
+// best of the column (or as its floor) it takes. Every cell has its number; what failed has a cross.
+
+import { QUANTILES, metricName, ratioEstimate, sig3 } from '../format.js';
+import {
+  allConditions,
+  conditionKey,
+  distinctions,
+  groupBy,
+  lack,
+  lostShare,
+  metricOf,
+  pick,
+  place,
+  quantileOf,
+  runName,
+  seriesName,
+} from './common.js';
+import { categoryAxis, compose, exported, gridAt, layout, nothing, widthOf } from './chart.js';
+import { brief, plural, short } from './text.js';
+import { cellTip } from './tip.js';
+
+const LEFT = 176;
+const RIGHT = 14;
+/** Least width of a column, in which `1.02` has room. */
+const COLUMN = 34;
+/** Names of columns: upright and broken where columns are this wide, else aslant. */
+const UPRIGHT = 96;
+const HEAD_UPRIGHT = 58;
+const HEAD_LENGTH = 25;
+const ROW = 24;
+const MAX_BANDS = 8;
+
+const quantileName = (view) => view.quantile ?? 'p50';
+const valueOf = (view, cell) => quantileOf(metricOf(view, cell).figures, quantileName(view));
+
+/** What ratios are of: the floor where the reader asks for it, else the best stack. */
+const byFloor = (view) => view.ratio === 'floor';
+
+/** Yardsticks are shown, but nothing is compared with them as if they were stacks. */
+const isYardstick = (cell) => cell.e.is_floor || cell.e.is_loopback;
+
+/** What stands in a place of the matrix: `{ cell, ratio, text, value, note }`. */
+function entryOf(view, cell, best) {
+  const value = valueOf(view, cell);
+  const why = lack(cell, metricOf(view, cell).metric);
+  const entry = { cell, value, ratio: null };
+  if (why) return { ...entry, text: why.failed ? '✕' : '·', note: why.text };
+  if (value.state === 'lost') {
+    const lost = lostShare(metricOf(view, cell).figures);
+    return { ...entry, text: '∞', note: `lost: ${brief(100 * lost)} % of the messages never arrived` };
+  }
+  if (value.state !== 'known') return { ...entry, text: '?', note: value.text };
+  if (byFloor(view)) {
+    const ratio = floorRatio(view, cell);
+    return ratio === null ? { ...entry, text: '–', note: 'there is no floor for it' } : { ...entry, ratio, text: tight(ratio) };
+  }
+  if (best === null) return { ...entry, text: '–', note: 'no stack of this question has a figure' };
+  const ratio = value.value / best;
+  return { ...entry, ratio, text: tight(ratio) };
+}
+
+/** A ratio in four characters: 1.02, 3.4, 12, 345, 12k. */
+function tight(ratio) {
+  if (ratio < 1.995) return ratio.toFixed(2);
+  if (ratio < 9.95) return ratio.toFixed(1);
+  if (ratio < 999.5) return ratio.toFixed(0);
+  return ratio < 9950 ? `${(ratio / 1e3).toFixed(1)}k` : `${(ratio / 1e3).toFixed(0)}k`;
+}
+
+function floorRatio(view, cell) {
+  if (isYardstick(cell)) return cell.e.is_floor ? 1 : null;
+  const known = cell.e.floor?.p50_ratio;
+  if (quantileName(view) === 'p50' && metricOf(view, cell).metric === cell.e.headline) return known?.value ?? null;
+  const floor = view.cellOf?.(cell.run, cell.e.floor?.id);
+  if (!floor || floor.e.id !== cell.e.floor.id) return null;
+  const own = valueOf(view, cell).value;
+  const base = quantileOf(floor.e.metrics?.[metricOf(view, cell).metric], quantileName(view)).value;
+  return own > 0 && base > 0 && Number.isFinite(base) ? own / base : null;
+}
+
+function drawn(view) {
+  const columns = groupBy(view.cells, (c) => conditionKey(c.e)).map(({ items }) => {
+    const runs = groupBy(items, (c) => c.run);
+    // Runs are measured on their own; the best is that of all that stand side by side.
+    const figures = items.filter((c) => !isYardstick(c)).map((c) => valueOf(view, c).value);
+    const known = figures.filter((v) => v !== null && Number.isFinite(v));
+    return { items, runs, best: known.length ? Math.min(...known) : null };
+  });
+  const { words, shared } = distinctions(columns.map((c) => c.items[0].e));
+  const rows = groupBy(view.cells, (c) => seriesName(view, c)).map(({ key, items }) => ({
+    name: isYardstick(items[0]) ? `${key} (floor)` : key,
+    key,
+    last: isYardstick(items[0]),
+  }));
+  rows.sort((a, b) => Number(a.last) - Number(b.last));
+  const rowOf = new Map(rows.map((r, i) => [r.key, i]));
+  const entries = columns.flatMap((column, x) =>
+    column.items.map((cell) => ({ ...entryOf(view, cell, column.best), x, y: rowOf.get(seriesName(view, cell)) })),
+  );
+  return { columns: columns.map((c, i) => ({ ...c, title: words[i].join(', ') })), rows, entries, shared };
+}
+
+/** Columns in bands below each other, as many in each as have room. */
+function bandsOf(theme, d) {
+  const room = Math.max(1, Math.floor((widthOf(theme) - LEFT - RIGHT) / COLUMN));
+  const count = Math.ceil(d.columns.length / room);
+  // Bands of about the same length look like one matrix.
+  const size = Math.ceil(d.columns.length / Math.max(1, count));
+  const all = Array.from({ length: count }, (_, b) => ({ from: b * size, to: Math.min(d.columns.length, (b + 1) * size) }));
+  return { bands: all.slice(0, MAX_BANDS), left: d.columns.length - Math.min(d.columns.length, MAX_BANDS * size) };
+}
+
+function notesOf(view, d, left) {
+  const marks = [
+    ['✕', '✕ failed'],
+    ['∞', '∞ lost messages beyond the quantile'],
+    ['?', '? too few samples for the quantile'],
+    ['·', '· not run'],
+  ];
+  const used = marks.filter(([mark]) => d.entries.some((e) => e.text === mark)).map(([, text]) => text);
+  const of = byFloor(view) ? 'times the floor of the same question' : 'times the best stack of the same question';
+  const notes = [`Numbers: ${QUANTILES[quantileName(view)]} in ${of}. ${used.join('; ')}${used.length ? '. ' : ''}Empty: not in the plan.`];
+  if (left > 0) notes.push(`${plural(left, 'question')} left out: choose experiments, sizes or conditions above to see others.`);
+  return notes;
+}
+
+/** The width of a column in px. */
+const columnPx = (theme, bands) => (widthOf(theme) - LEFT - RIGHT) / Math.max(1, bands[0]?.to - bands[0]?.from || 1);
+
+/** Room for the names of columns. */
+function headPx(d, column) {
+  if (column >= UPRIGHT) return HEAD_UPRIGHT;
+  const longest = Math.max(...d.columns.map((c) => Math.min(HEAD_LENGTH, Array.from(c.title).length)));
+  return Math.ceil(18 + longest * 6.2 * Math.sin((48 * Math.PI) / 180));
+}
+
+function placeOf(view, theme, d) {
+  const { bands, left } = bandsOf(theme, d);
+  const notes = notesOf(view, d, left);
+  const at = layout(theme, bands.length, {
+    height: d.rows.length * ROW,
+    maxColumns: 1,
+    left: LEFT,
+    right: RIGHT,
+    above: headPx(d, columnPx(theme, bands)),
+    below: 14,
+    caption: d.shared,
+    // The scale of colours has the place of the legend.
+    legend: true,
+    notes,
+  });
+  return { ...at, bands, notes, column: columnPx(theme, bands) };
+}
+
+// ---- Colours ----
+
+/** From the best to the worst: one hue, its lightness says the size, so that it also works without colour. */
+const RAMPS = {
+  light: ['#f1f6fb', '#c3daee', '#7fb2d9', '#3d80b8', '#15508a', '#0a2c52'],
+  dark: ['#16222e', '#1b3f5f', '#25648f', '#4a93c2', '#8fc3e4', '#e3f2fb'],
+};
+const rampOf = (theme) => (theme.dark ? RAMPS.dark : RAMPS.light);
+
+const channels = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+
+/** The colour at a share of the scale, as ECharts mixes it. */
+export function rampAt(ramp, share) {
+  const at = Math.min(1, Math.max(0, share)) * (ramp.length - 1);
+  const low = Math.min(ramp.length - 2, Math.floor(at));
+  const [a, b] = [channels(ramp[low]), channels(ramp[low + 1])];
+  return a.map((v, i) => Math.round(v + (b[i] - v) * (at - low)));
+}
+
+/** Relative luminance (WCAG 2, 1.4.3) of an sRGB colour. */
+export function luminance(rgb) {
+  const [r, g, b] = rgb.map((v) => {
+    const s = v / 255;
+    return s <= 0.04045 ? s / 12.92 : ((s + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+/** Black or white, whichever has more contrast to the ground. */
+export const inkOn = (rgb) => (luminance(rgb) > 0.179 ? '#000000' : '#ffffff');
+
+function option(view, theme) {
+  const d = drawn(view);
+  if (d.columns.length === 0) return nothing(theme, 'Nothing is selected.');
+  const at = placeOf(view, theme, d);
+  const ratios = d.entries.map((e) => e.ratio).filter((r) => r !== null);
+  // Yardsticks may be faster than the best; they share its colour.
+  const min = 0;
+  const max = Math.max(Math.log10(2), ...ratios.map(Math.log10));
+  const ramp = rampOf(theme);
+  const parts = { grid: [], xAxis: [], yAxis: [], series: [] };
+  at.bands.forEach((band, b) => {
+    const box = at.boxes[b];
+    const size = at.bands[0].to - at.bands[0].from;
+    const share = (band.to - band.from) / size;
+    const width = `${(parseFloat(box.width) * share).toFixed(3)}%`;
+    parts.grid.push({ ...gridAt(box), width });
+    parts.xAxis.push(
+      categoryAxis(theme, b, d.columns.slice(band.from, band.to).map((c) => c.title), {
+        position: 'top',
+        axisLine: { show: false },
+        axisLabel: headLabel(theme, at.column),
+      }),
+    );
+    parts.yAxis.push(
+      categoryAxis(theme, b, d.rows.map((r) => r.name), { length: 26, inverse: true, axisLine: { show: false } }),
+    );
+    parts.series.push(...bandSeries(view, theme, d, band, b, { ramp, min, max }));
+  });
+  return compose(theme, at, {
+    ...parts,
+    caption: d.shared,
+    notes: at.notes,
+    summary: summary(view),
+    visualMap: {
+      type: 'continuous',
+      seriesIndex: at.bands.map((_, b) => 2 * b),
+      dimension: 2,
+      min,
+      max,
+      calculable: false,
+      orient: 'horizontal',
+      left: 0,
+      top: at.legendTop,
+      itemWidth: 12,
+      itemHeight: 150,
+      precision: 2,
+      text: [`× ${brief(10 ** max)}`, `× ${brief(10 ** min)}${byFloor(view) ? ' floor' : ' best'}`],
+      textStyle: { color: theme.text, fontSize: 12 },
+      formatter: (v) => `× ${brief(10 ** v)}`,
+      inRange: { color: ramp },
+    },
+    tooltip: { formatter: tooltip(view, theme, d) },
+  });
+}
+
+/** Names of columns. Aslant ones lean over the names of rows, where there is room. */
+function headLabel(theme, column) {
+  const common = { interval: 0, color: theme.text, fontSize: 11, lineHeight: 13 };
+  if (column < UPRIGHT) return { ...common, rotate: 48, formatter: (text) => short(text, HEAD_LENGTH) };
+  return { ...common, width: column - 8, overflow: 'break', formatter: (text) => short(text, Math.floor((column - 8) / 6) * 4) };
+}
+
+/** Coloured places, and those that have a mark instead of a number. */
+function bandSeries(view, theme, d, band, b, { ramp, min, max }) {
+  const within = d.entries.filter((e) => e.x >= band.from && e.x < band.to);
+  const item = (e, extra) => ({ open: place(e.cell), ...extra });
+  const numbers = within.filter((e) => e.ratio !== null);
+  const marks = within.filter((e) => e.ratio === null);
+  const common = { type: 'heatmap', xAxisIndex: b, yAxisIndex: b };
+  const gap = { borderColor: theme.background ?? (theme.dark ? '#191d23' : '#ffffff'), borderWidth: 1.5 };
+  return [
+    {
+      ...common,
+      id: `matrix:${b}`,
+      name: 'ratio',
+      itemStyle: gap,
+      label: { show: true, fontSize: 11 },
+      emphasis: { itemStyle: { borderColor: theme.text, borderWidth: 2 } },
+      data: numbers.map((e) => {
+        const share = (Math.log10(e.ratio) - min) / (max - min);
+        const color = inkOn(rampAt(ramp, share));
+        const best = !byFloor(view) && e.ratio === 1 && !isYardstick(e.cell);
+        return item(e, {
+          value: [e.x - band.from, e.y, Math.max(min, Math.log10(e.ratio))],
+          label: { show: true, formatter: () => e.text, color, fontWeight: best ? 700 : 400 },
+        });
+      }),
+    },
+    {
+      ...common,
+      type: 'custom',
+      id: `marks:${b}`,
+      name: 'without a number',
+      itemStyle: { color: theme.muted },
+      encode: { x: 0, y: 1 },
+      data: marks.map((e) => item(e, { value: [e.x - band.from, e.y] })),
+      renderItem: (params, api) => drawMark(theme, marks[params.dataIndex], api),
+    },
+  ];
+}
+
+/** An outlined place with its sign. */
+function drawMark(theme, entry, api) {
+  const [x, y] = api.coord([api.value(0), api.value(1)]);
+  const [w, h] = api.size([1, 1]);
+  const failed = entry.text === '✕';
+  return {
+    type: 'group',
+    children: [
+      {
+        type: 'rect',
+        shape: { x: x - w / 2 + 1, y: y - h / 2 + 1, width: w - 2, height: h - 2 },
+        style: { fill: theme.background ?? 'none', stroke: failed ? (theme.bad ?? theme.text) : theme.grid, lineWidth: 1 },
+      },
+      {
+        type: 'text',
+        style: {
+          text: entry.text,
+          x,
+          y,
+          align: 'center',
+          verticalAlign: 'middle',
+          fill: failed ? (theme.bad ?? theme.text) : theme.text,
+          fontSize: 12,
+          fontWeight: failed ? 700 : 400,
+        },
+      },
+    ],
+  };
+}
+
+function tooltip(view, theme, d) {
+  const byPlace = new Map(d.entries.map((e) => [`${e.cell.run}.${e.cell.index}`, e]));
+  return ({ data }) => {
+    const entry = data?.open && byPlace.get(`${data.open.run}.${data.open.experiment}`);
+    if (!entry) return '';
+    const { cell, ratio } = entry;
+    const { metric } = metricOf(view, cell);
+    const exact = cell.e.floor?.p50_ratio;
+    const first = [[`${QUANTILES[quantileName(view)]}, ${metricName(metric)}`, entry.value.text]];
+    if (!byFloor(view) && ratio !== null) first.push(['× best', sig3(ratio)]);
+    if (exact) first.push(['× floor', ratioEstimate(exact)]);
+    else if (byFloor(view) && ratio !== null) first.push(['× floor', sig3(ratio)]);
+    const others = Object.keys(QUANTILES).filter((q) => q !== quantileName(view));
+    const { figures } = metricOf(view, cell);
+    for (const q of others) first.push([QUANTILES[q], quantileOf(figures, q).text]);
+    return cellTip(view, cell, theme, {
+      quantiles: false,
+      first,
+      notes: [entry.note && !lack(cell) ? entry.note : null],
+    });
+  };
+}
+
+function table(view) {
+  const columns = [
+    { name: 'run' },
+    { name: 'stack' },
+    { name: 'question' },
+    { name: 'conditions' },
+    { name: 'metric' },
+    { name: quantileName(view), unit: 'ns' },
+    { name: 'lo', unit: 'ns' },
+    { name: 'hi', unit: 'ns' },
+    { name: byFloor(view) ? 'times floor' : 'times best' },
+    { name: 'samples' },
+    { name: 'trials' },
+    { name: 'failed trials' },
+    { name: 'remark' },
+  ];
+  const d = drawn(view);
+  const rows = d.entries.map(({ cell, value, ratio, note, x }) => {
+    const { metric, figures } = metricOf(view, cell);
+    return [
+      runName(view, cell),
+      cell.e.stack,
+      d.columns[x].title,
+      allConditions(cell),
+      metric,
+      value.value,
+      value.lo,
+      value.hi,
+      ratio,
+      figures ? figures.n + figures.infinite : 0,
+      cell.e.trials,
+      cell.e.failed_trials,
+      note ?? null,
+    ].map(exported);
+  });
+  return { columns, rows };
+}
+
+function summary(view) {
+  const d = drawn(view);
+  if (d.columns.length === 0) return 'Heat map: nothing is selected.';
+  const wins = new Map();
+  for (const e of d.entries) {
+    const best = d.columns[e.x].best;
+    if (isYardstick(e.cell) || best === null || e.value.value !== best) continue;
+    wins.set(d.rows[e.y].name, (wins.get(d.rows[e.y].name) ?? 0) + 1);
+  }
+  const first = [...wins].sort((a, b) => b[1] - a[1])[0];
+  const failed = d.entries.filter((e) => e.text === '✕').length;
+  const parts = [`Heat map of ${plural(d.rows.length, 'stack')} by ${plural(d.columns.length, 'question')}.`];
+  if (first) parts.push(`${short(first[0], 60)} has the lowest ${QUANTILES[quantileName(view)]} in ${first[1]}.`);
+  if (failed) parts.push(`${plural(failed, 'cell')} failed.`);
+  return parts.join(' ');
+}
+
+export const matrix = {
+  id: 'matrix',
+  title: 'The whole matrix',
+  question: 'Which stack where, and how much slower are the others?',
+  kinds: { log: false, response: true, ratio: true },
+  applies: (view) => !view.one && drawn(view).columns.length > 0,
+  height: (view, theme) => placeOf(view, theme, drawn(view)).total,
+  option,
+  table,
+  summary,
+  notes: (view) => notesOf(view, drawn(view), 0),
+  pick,
+};

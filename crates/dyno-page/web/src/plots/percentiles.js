@@ -1,0 +1,260 @@
+// Latency against percentile, the tail stretched: each nine takes as much room as the one before.
+
+import { duration, share } from '../format.js';
+import {
+  MAX_SERIES,
+  fill,
+  lostShare,
+  metricOf,
+  pick,
+  place,
+  quantileOf,
+  seriesId,
+  seriesName,
+  sourceText,
+  styleOf,
+} from './common.js';
+import {
+  UP,
+  axisOf,
+  compose,
+  gridAt,
+  layout,
+  legendOf,
+  markLabel,
+  nothing,
+  panelTitle,
+  scaleOf,
+} from './chart.js';
+import {
+  curveSummary,
+  curveTable,
+  drawn,
+  nines,
+  pointsOf,
+  publishedPoints,
+  rankText,
+  trialCurves,
+} from './distribution.js';
+import { rankName, short, timeTick } from './text.js';
+import { cellTip, flawsOf, samplesText, tip } from './tip.js';
+
+/** Ranks that have a tick, and ranks that have a symbol. */
+const TICKS = [0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999];
+const marked = (q) => TICKS.some((t) => Math.abs(t - q) < 1e-9) || q === 1;
+
+function placeOf(view, theme, d) {
+  return layout(theme, d.panels.length, {
+    height: d.panels.length > 1 ? 230 : 340,
+    minWidth: 430,
+    caption: d.shared,
+    notes: d.notes,
+    right: d.panels.length > 1 ? 24 : 150,
+  });
+}
+
+/** The series of one panel, and what its scales must hold. */
+function panelOf(view, theme, panel, i, labelled) {
+  const curves = panel.cells.map((cell) => ({ cell, ...pointsOf(view, cell) }));
+  const trials = panel.cells.flatMap((cell) => trialCurves(view, cell).map((t) => ({ cell, ...t })));
+  const others = panel.cells.flatMap((cell) => publishedPoints(view, cell).map((p) => ({ cell, ...p })));
+  const values = [...curves, ...trials].flatMap((c) => c.points.map((p) => p.ns)).concat(others.map((p) => p.value_ns));
+  const anyLost = curves.some((c) => c.lost !== null);
+  const y = scaleOf(values, { log: view.log, headroom: anyLost });
+  const far = Math.max(1, ...[...curves, ...trials].flatMap((c) => c.points.map((p) => p.x)));
+  const series = trials.map((t) => trialLine(t, i, theme, view));
+  for (const { cell, points, lost } of curves) {
+    const style = styleOf(view, cell, theme);
+    const data = points.map(({ q, x, ns }, k) => ({
+      value: [x, ns],
+      q,
+      open: place(cell),
+      symbol: marked(q) ? style.symbol : 'none',
+      label: labelled && k === points.length - 1 && lost === null ? endLabel(theme, view, cell) : undefined,
+    }));
+    if (lost !== null) {
+      const { figures } = metricOf(view, cell);
+      data.push({
+        value: [nines(Math.min(lost, 1 - 1e-9)), y.max],
+        q: lost,
+        lost: true,
+        open: place(cell),
+        symbol: UP,
+        symbolSize: 11,
+        label: markLabel(theme, lostLabel(labelled, view, cell, figures), 'right'),
+      });
+    }
+    series.push({
+      id: seriesId(cell, i, 'curve'),
+      name: seriesName(view, cell),
+      type: 'line',
+      xAxisIndex: i,
+      yAxisIndex: i,
+      data,
+      symbol: style.symbol,
+      symbolSize: 7,
+      showSymbol: true,
+      itemStyle: fill(style),
+      lineStyle: { color: style.color, type: style.dash, width: 2 },
+      labelLayout: { moveOverlap: 'shiftY' },
+      emphasis: { focus: 'series', blurScope: 'coordinateSystem' },
+      triggerEvent: 'line',
+      clip: false,
+      z: 3,
+    });
+  }
+  if (others.length > 0) series.push(othersSeries(others, i, theme, view));
+  return { series, y, far };
+}
+
+function lostLabel(labelled, view, cell, figures) {
+  const lost = `lost ${share(lostShare(figures))}`;
+  return labelled ? `${short(seriesName(view, cell), 14)}: ${lost}` : lost;
+}
+
+const endLabel = (theme, view, cell) => ({
+  ...markLabel(theme, short(seriesName(view, cell), 20)),
+  distance: 6,
+});
+
+function trialLine({ cell, trial, points }, i, theme, view) {
+  const style = styleOf(view, cell, theme);
+  const kept = trial.counted !== false;
+  return {
+    id: seriesId(cell, i, `trial ${trial.number}`),
+    name: kept ? 'single trials' : 'disturbed trials',
+    type: 'line',
+    xAxisIndex: i,
+    yAxisIndex: i,
+    data: points.map(({ q, x, ns }) => ({ value: [x, ns], q, trial: trial.number, open: place(cell) })),
+    showSymbol: false,
+    symbol: 'none',
+    lineStyle: { color: kept ? style.color : theme.muted, width: 1, opacity: 0.55, type: kept ? 'solid' : [2, 3] },
+    itemStyle: { color: kept ? style.color : theme.muted },
+    z: 2,
+  };
+}
+
+function othersSeries(others, i, theme, view) {
+  return {
+    id: `published:${i}`,
+    name: 'published by others',
+    type: 'scatter',
+    xAxisIndex: i,
+    yAxisIndex: i,
+    z: 4,
+    data: others.map((p) => {
+      const style = styleOf(view, p.cell, theme);
+      return {
+        value: [nines(p.q), p.value_ns],
+        symbol: style.symbol,
+        symbolSize: 13,
+        itemStyle: fill(style, true),
+        open: place(p.cell),
+        said: `${p.as ?? 'published'}, not measured by Dyno: ${p.text} (${sourceText(p.source)})`,
+        notes: flawsOf(p),
+        q: p.q,
+      };
+    }),
+    itemStyle: { color: 'transparent', borderColor: theme.text, borderWidth: 1.5 },
+  };
+}
+
+/** One row for each series at the rank under the pointer. */
+function tooltip(view, theme, byId) {
+  return (params) => {
+    const list = Array.isArray(params) ? params : [params];
+    const rows = [];
+    const notes = [];
+    const alone = list.length === 1 ? byId.get(list[0].seriesId) : null;
+    const q = list.find((p) => p?.data)?.data.q;
+    if (alone && list[0].data) {
+      const { data } = list[0];
+      const { figures } = metricOf(view, alone);
+      const value = data.lost ? `∞ from rank ${rankName(data.q)} on` : duration(data.value[1]);
+      return cellTip(view, alone, theme, { first: [[data.lost ? 'lost' : rankText(data.q, figures), value]] });
+    }
+    for (const p of list) {
+      if (!p?.data) continue;
+      const cell = byId.get(p.seriesId);
+      const value = p.data.lost ? '∞ (lost)' : duration(p.data.value[1]);
+      if (!cell) {
+        if (p.data.said) notes.push(p.data.said, ...p.data.notes);
+        else rows.push([`trial ${p.data.trial}`, value, null, p.data.value[1]]);
+        continue;
+      }
+      const { figures } = metricOf(view, cell);
+      const known = quantileOf(figures, { 0.5: 'p50', 0.9: 'p90', 0.99: 'p99', 0.999: 'p999' }[p.data.q]);
+      const shown = known.state === 'known' ? known.text : value;
+      const text = `${shown} · n ${samplesText(figures)} · ${cell.e.trials} trials`;
+      rows.push([seriesName(view, cell), text, styleOf(view, cell, theme), p.data.lost ? Infinity : p.data.value[1]]);
+    }
+    rows.sort((a, b) => a[3] - b[3]);
+    return tip({
+      title: q === undefined ? '' : `At ${rankName(q)}`,
+      rows: rows.slice(0, MAX_SERIES + 2),
+      notes,
+    });
+  };
+}
+
+function option(view, theme) {
+  const d = drawn(view);
+  if (d.panels.length === 0) return nothing(theme, 'Nothing is selected that has samples.');
+  const at = placeOf(view, theme, d);
+  const labelled = d.panels.length === 1 && at.width >= 620;
+  const parts = { grid: [], xAxis: [], yAxis: [], series: [], titles: [] };
+  const byId = new Map();
+  d.panels.forEach((panel, i) => {
+    const box = at.boxes[i];
+    const { series, y, far } = panelOf(view, theme, panel, i, labelled);
+    for (const cell of panel.cells) byId.set(seriesId(cell, i, 'curve'), cell);
+    parts.grid.push(gridAt(box));
+    const ticks = TICKS.map(nines).filter((x) => x <= far * 1.02);
+    parts.xAxis.push(
+      axisOf(theme, i, { min: 0, max: far * 1.02, ticks }, {
+        log: false,
+        format: (x) => rankName(TICKS[nearest(x)]),
+        title: 'percentile',
+        gap: 28,
+      }),
+    );
+    parts.yAxis.push(axisOf(theme, i, y, { log: view.log, title: panel.metric, gap: 56 }));
+    parts.series.push(...series);
+    parts.titles.push(panelTitle(theme, box, panel.title));
+  });
+  const entries = d.panels.flatMap((p) =>
+    p.cells.map((c) => ({ name: seriesName(view, c), style: styleOf(view, c, theme), line: true })),
+  );
+  for (const s of parts.series) if (!s.id.endsWith(':curve')) entries.push({ name: s.name, line: true });
+  return compose(theme, at, {
+    ...parts,
+    caption: d.shared,
+    notes: d.notes,
+    summary: summary(view),
+    legend: legendOf(theme, entries),
+    tooltip: {
+      trigger: 'axis',
+      axisPointer: { type: 'line', axis: 'x', lineStyle: { color: theme.muted } },
+      formatter: tooltip(view, theme, byId),
+    },
+  });
+}
+
+const nearest = (x) => TICKS.reduce((best, q, i) => (Math.abs(nines(q) - x) < Math.abs(nines(TICKS[best]) - x) ? i : best), 0);
+
+const summary = (view) => curveSummary(view, 'Latency by percentile');
+
+export const percentiles = {
+  id: 'percentiles',
+  title: 'Percentiles',
+  question: 'How long is the tail? Each step to the right is ten times as rare.',
+  kinds: { log: true, response: true },
+  applies: (view) => drawn(view).panels.length > 0,
+  height: (view, theme) => placeOf(view, theme, drawn(view)).total,
+  option,
+  table: curveTable,
+  summary,
+  notes: (view) => drawn(view).notes,
+  pick,
+};

@@ -1,0 +1,341 @@
+// A quantile of latency against payload size, with its interval, and the line that Dyno fitted through the
+// median service times: its slope is the scaling factor S.
+
+import { QUANTILES, metricName, payload } from '../format.js';
+import {
+  allConditions,
+  fill,
+  lack,
+  metricOf,
+  pick,
+  place,
+  publishedOf,
+  quantileOf,
+  runName,
+  seriesName,
+  sourceText,
+  styleOf,
+} from './common.js';
+import {
+  CROSS,
+  UP,
+  axisOf,
+  compose,
+  exported,
+  gridAt,
+  layout,
+  legendOf,
+  markLabel,
+  nothing,
+  panelTitle,
+  scaleOf,
+  whiskers,
+} from './chart.js';
+import { fitLine, fitText, sizePanels, sizeSeries, sizeTicks } from './sizes.js';
+import { plural, short, sizeTick } from './text.js';
+import { cellTip, publishedTip } from './tip.js';
+
+const LEAST = 2;
+
+const quantileName = (view) => view.quantile ?? 'p50';
+const figure = (view, cell) => quantileOf(metricOf(view, cell).figures, quantileName(view));
+
+function drawn(view) {
+  const able = sizeSeries(view, LEAST).filter((s) => s.cells.some((c) => figure(view, c).value !== null));
+  const largest = (s) => figure(view, s.cells[s.cells.length - 1]).value;
+  const d = sizePanels(able, largest, LEAST);
+  const fits = able.some((s) => s.fit?.s_ms_per_mb);
+  const service = able.every((s) => s.cells.every((c) => metricOf(view, c).metric === 'service_ns'));
+  if (fits) {
+    d.notes.push(
+      `Thin lines are the fits with the scaling factor S${service ? '' : '; they go through median service times, whatever is shown'}.`,
+    );
+  }
+  return d;
+}
+
+function placeOf(theme, d) {
+  const one = d.panels.length === 1;
+  return layout(theme, d.panels.length, {
+    height: one ? 340 : 240,
+    minWidth: 430,
+    caption: d.shared,
+    notes: d.notes,
+    right: one ? 190 : 30,
+  });
+}
+
+function panelOf(view, theme, panel, i, labelled) {
+  const series = [];
+  const dots = panel.series.flatMap((s) => s.cells.map((cell) => ({ s, cell, ...figure(view, cell) })));
+  const others = dots.flatMap((p) =>
+    publishedOf(view, p.cell, metricOf(view, p.cell).metric)
+      .filter((o) => o.quantile === quantileName(view))
+      .map((o) => ({ ...o, cell: p.cell })),
+  );
+  const values = dots.flatMap((p) => [p.value, p.lo, p.hi]).concat(others.map((o) => o.value_ns));
+  const sizes = dots.map((p) => p.cell.e.payload_bytes);
+  const y = scaleOf(values.filter((v) => v !== null), { log: view.log, headroom: dots.some((p) => p.state === 'lost') });
+  const x = scaleOf(sizes, { log: view.log });
+  panel.series.forEach((s, k) => {
+    const style = styleOf(view, s.cell, theme);
+    const points = dots.filter((p) => p.s === s);
+    const lost = points.filter((p) => p.state === 'lost');
+    const known = points.filter((p) => p.state === 'known');
+    const dodge = dodgeOf(k, panel.series.length);
+    series.push({
+      id: `size:${i}:${k}`,
+      name: seriesName(view, s.cell),
+      type: 'line',
+      xAxisIndex: i,
+      yAxisIndex: i,
+      data: known.map((p, n) => ({
+        value: [p.cell.e.payload_bytes, p.value],
+        open: place(p.cell),
+        fit: fitText(s.fit),
+        label: labelled && n === known.length - 1 ? endLabel(theme, view, s) : undefined,
+      })),
+      symbol: style.symbol,
+      symbolSize: 8,
+      symbolOffset: [dodge, 0],
+      itemStyle: fill(style),
+      lineStyle: { color: style.color, type: style.dash, width: 2 },
+      labelLayout: { moveOverlap: 'shiftY' },
+      emphasis: { focus: 'series', blurScope: 'coordinateSystem' },
+      clip: false,
+      z: 3,
+    });
+    series.push(
+      whiskers({
+        id: `size:${i}:${k}:interval`,
+        name: seriesName(view, s.cell),
+        panel: i,
+        points: known.map((p) => ({ x: p.cell.e.payload_bytes, lo: Math.max(p.lo, y.min), hi: p.hi })),
+        color: style.color,
+        top: y.max,
+        dodge: () => dodge,
+      }),
+    );
+    const line = fitLine(s.fit, Math.min(...points.map((p) => p.cell.e.payload_bytes)), Math.max(...points.map((p) => p.cell.e.payload_bytes)), view.log);
+    if (line.length > 0) series.push(fitSeries(view, s, i, k, line, y, style));
+    if (lost.length > 0) series.push(lostSeries(view, theme, s, i, k, lost, y, style));
+  });
+  const missing = panel.series.flatMap((s) => s.cells).filter((c) => lack(c, view.metricOf(c)));
+  if (missing.length > 0) series.push(failedSeries(view, theme, i, missing, y));
+  if (others.length > 0) series.push(othersSeries(view, theme, i, others));
+  return { series, x: { ...x, ticks: sizeTicks(sizes, x, view.log) }, y };
+}
+
+/** px by which a series stands aside, so that intervals of several stay apart. */
+const dodgeOf = (k, count) => (count > 1 ? (k - (count - 1) / 2) * Math.min(3, 12 / count) : 0);
+
+const endLabel = (theme, view, s) => ({
+  ...markLabel(
+    theme,
+    s.fit?.s_ms_per_mb
+      ? `${short(seriesName(view, s.cell), 14)}, S ${fitText(s.fit).split(' ')[0]} ms/MB`
+      : short(seriesName(view, s.cell), 26),
+  ),
+  distance: 8,
+});
+
+function fitSeries(view, s, i, k, line, y, style) {
+  return {
+    id: `size:${i}:${k}:fit`,
+    name: seriesName(view, s.cell),
+    type: 'line',
+    xAxisIndex: i,
+    yAxisIndex: i,
+    data: line.filter(([, ns]) => ns >= y.min && ns <= y.max),
+    showSymbol: false,
+    symbol: style.symbol,
+    silent: true,
+    lineStyle: { color: style.color, type: 'solid', width: 1, opacity: 0.6 },
+    itemStyle: { color: style.color },
+    tooltip: { show: false },
+    z: 2,
+  };
+}
+
+function lostSeries(view, theme, s, i, k, lost, y, style) {
+  return {
+    id: `size:${i}:${k}:lost`,
+    name: seriesName(view, s.cell),
+    type: 'scatter',
+    xAxisIndex: i,
+    yAxisIndex: i,
+    symbol: UP,
+    symbolSize: 11,
+    itemStyle: { color: style.color },
+    label: markLabel(theme, 'lost'),
+    data: lost.map((p) => ({ value: [p.cell.e.payload_bytes, y.max], open: place(p.cell), fit: fitText(s.fit) })),
+    clip: false,
+    z: 4,
+  };
+}
+
+function failedSeries(view, theme, i, cells, y) {
+  return {
+    id: `failed:${i}`,
+    name: 'no figure',
+    type: 'scatter',
+    xAxisIndex: i,
+    yAxisIndex: i,
+    symbol: CROSS,
+    symbolSize: 10,
+    itemStyle: { color: theme.bad ?? theme.text },
+    data: cells.map((c, n) => ({
+      value: [c.e.payload_bytes, y.min],
+      symbolOffset: [(n % 5) * 3 - 6, -7],
+      open: place(c),
+    })),
+    clip: false,
+    z: 4,
+  };
+}
+
+function othersSeries(view, theme, i, others) {
+  return {
+    id: `published:${i}`,
+    name: 'published by others',
+    type: 'scatter',
+    xAxisIndex: i,
+    yAxisIndex: i,
+    itemStyle: { color: 'transparent', borderColor: theme.text, borderWidth: 1.5 },
+    data: others.map((o) => {
+      const style = styleOf(view, o.cell, theme);
+      return {
+        value: [o.cell.e.payload_bytes, o.value_ns],
+        symbol: style.symbol,
+        symbolSize: 13,
+        itemStyle: fill(style, true),
+        open: place(o.cell),
+        other: o,
+      };
+    }),
+    z: 4,
+  };
+}
+
+const cellAt = (view, open) => view.cells.find((c) => c.run === open.run && c.index === open.experiment);
+
+function tooltip(view, theme) {
+  return ({ data }) => {
+    const cell = data?.open && cellAt(view, data.open);
+    if (!cell) return '';
+    if (data.other) return publishedTip(view, data.other, seriesName(view, cell));
+    return cellTip(view, cell, theme, {
+      first: [['payload', payload(cell.e.payload_bytes)]],
+      notes: [data.fit && data.fit !== '–' ? `S ${data.fit}` : null],
+    });
+  };
+}
+
+function option(view, theme) {
+  const d = drawn(view);
+  if (d.panels.length === 0) return nothing(theme, d.notes[0]);
+  const at = placeOf(theme, d);
+  const labelled = d.panels.length === 1 && at.width >= 620;
+  const parts = { grid: [], xAxis: [], yAxis: [], series: [], titles: [] };
+  const entries = [];
+  d.panels.forEach((panel, i) => {
+    const box = at.boxes[i];
+    const { series, x, y } = panelOf(view, theme, panel, i, labelled);
+    const metrics = [...new Set(panel.series.map((s) => metricName(metricOf(view, s.cell).metric)))];
+    parts.grid.push(gridAt(box));
+    parts.xAxis.push(axisOf(theme, i, x, { log: view.log, format: sizeTick, title: 'payload', gap: 28 }));
+    parts.yAxis.push(
+      axisOf(theme, i, y, {
+        log: view.log,
+        title: `${QUANTILES[quantileName(view)]}, ${metrics.join(' or ')}`,
+        gap: 56,
+      }),
+    );
+    parts.series.push(...series);
+    parts.titles.push(panelTitle(theme, box, panel.title));
+    entries.push(
+      ...panel.series.map((s) => ({ name: seriesName(view, s.cell), style: styleOf(view, s.cell, theme), line: true })),
+      ...series.filter((s) => /^(failed|published)/.test(s.id)).map((s) => ({ name: s.name, line: true })),
+    );
+  });
+  return compose(theme, at, {
+    ...parts,
+    caption: d.shared,
+    notes: d.notes,
+    summary: summary(view),
+    legend: legendOf(theme, entries),
+    tooltip: { formatter: tooltip(view, theme) },
+  });
+}
+
+function table(view) {
+  const columns = [
+    { name: 'run' },
+    { name: 'stack' },
+    { name: 'conditions' },
+    { name: 'payload', unit: 'bytes' },
+    { name: 'metric' },
+    { name: quantileName(view), unit: 'ns' },
+    { name: 'lo', unit: 'ns' },
+    { name: 'hi', unit: 'ns' },
+    { name: 'samples' },
+    { name: 'trials' },
+    { name: 'S', unit: 'ms/MB' },
+    { name: 'S lo', unit: 'ms/MB' },
+    { name: 'S hi', unit: 'ms/MB' },
+    { name: 'S at no payload', unit: 'ns' },
+    { name: 'published', unit: 'ns' },
+    { name: 'source' },
+    { name: 'remark' },
+  ];
+  const rows = [];
+  for (const s of drawn(view).panels.flatMap((p) => p.series)) {
+    const fit = s.fit?.s_ms_per_mb;
+    for (const cell of s.cells) {
+      const { metric, figures } = metricOf(view, cell);
+      const q = figure(view, cell);
+      const other = publishedOf(view, cell, metric).find((o) => o.quantile === quantileName(view));
+      const why = lack(cell, metric);
+      rows.push([
+        runName(view, cell),
+        cell.e.stack,
+        allConditions(cell),
+        cell.e.payload_bytes,
+        metric,
+        exported(q.value),
+        exported(q.lo),
+        exported(q.hi),
+        figures ? figures.n + figures.infinite : 0,
+        cell.e.trials,
+        ...(fit ? [fit.value, fit.lo ?? -Infinity, fit.hi ?? Infinity, s.fit.intercept_ns].map(exported) : [null, null, null, null]),
+        other?.value_ns ?? null,
+        other ? sourceText(other.source) : null,
+        why?.text ?? (q.state === 'refused' ? q.text : (s.fit?.reason ?? null)),
+      ]);
+    }
+  }
+  return { columns, rows };
+}
+
+function summary(view) {
+  const { panels } = drawn(view);
+  const all = panels.flatMap((p) => p.series);
+  if (all.length === 0) return 'Latency against payload size: fewer than two sizes are selected.';
+  const best = all.filter((s) => s.fit?.s_ms_per_mb).sort((a, b) => a.fit.s_ms_per_mb.value - b.fit.s_ms_per_mb.value)[0];
+  const scaling = best ? ` ${seriesName(view, best.cell)} scales best: S ${fitText(best.fit)}.` : '';
+  return `Latency against payload size of ${plural(all.length, 'series')} in ${plural(panels.length, 'panel')}.${scaling}`;
+}
+
+export const size = {
+  id: 'size',
+  title: 'Latency against payload size',
+  question: 'What does a larger message cost?',
+  kinds: { log: true, response: true },
+  applies: (view) => drawn(view).panels.length > 0,
+  height: (view, theme) => placeOf(theme, drawn(view)).total,
+  option,
+  table,
+  summary,
+  notes: (view) => drawn(view).notes,
+  pick,
+};

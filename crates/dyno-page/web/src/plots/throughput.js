@@ -1,0 +1,323 @@
+// Delivered against offered rate of open loops. What lies on the diagonal delivered everything; the distance
+// below it was lost or held up.
+
+import { rate, share, withPrefix } from '../format.js';
+import {
+  MAX_PANELS,
+  MAX_SERIES,
+  allConditions,
+  conditionKey,
+  distinctions,
+  fastest,
+  fill,
+  groupBy,
+  lack,
+  lacks,
+  leftOut,
+  limited,
+  pick,
+  place,
+  runName,
+  seriesName,
+  styleOf,
+} from './common.js';
+import {
+  CROSS,
+  axisOf,
+  compose,
+  exported,
+  gridAt,
+  layout,
+  legendOf,
+  markLabel,
+  nothing,
+  panelTitle,
+  scaleOf,
+} from './chart.js';
+import { plural, rateTick, short } from './text.js';
+import { cellTip } from './tip.js';
+
+const OPEN = new Set(['stream', 'flood', 'burst']);
+/** From this share on a loss is written beside its mark. */
+const LOSS = 0.01;
+/** Conditions under which offered rates may differ within a panel. */
+const WITHIN = ['workload', 'topology', 'cpus', 'window', 'experiment'];
+
+/** Rates of a cell per second: `{ offered, delivered, lost }`, the medians of its trials; or null. */
+function ratesOf(cell) {
+  const t = cell.e.throughput;
+  const offered = t?.offered_hz?.median;
+  if (!(offered > 0)) return null;
+  const delivered = t.delivered_hz.median;
+  // Counts are exact; rates of a short window also miss what is still on its way.
+  const ratio = cell.e.delivered_ratio ?? delivered / offered;
+  return { offered, delivered, lost: Math.max(0, 1 - ratio), spread: t.delivered_hz };
+}
+
+/** What a cell without a trial would have offered, as far as the plan says it. */
+function planned(cell) {
+  const [senders, receivers] = cell.e.topology.split('-').map(Number);
+  const { load = {}, workload } = cell.e;
+  const each = workload === 'burst' ? load.messages / (load.period_ns / 1e9) : load.rate_hz;
+  const hz = each * senders * receivers;
+  return Number.isFinite(hz) ? hz : null;
+}
+
+function drawn(view) {
+  const cells = view.cells.filter((c) => OPEN.has(c.e.workload) && (ratesOf(c) || lack(c)));
+  const all = groupBy(cells, (c) => conditionKey(c.e, WITHIN)).filter((g) => g.items.some(ratesOf));
+  const { shown, left } = limited(all, MAX_PANELS);
+  const { words, shared } = distinctions(
+    shown.map((g) => g.items[0].e),
+    WITHIN,
+  );
+  let seriesLeft = 0;
+  const panels = shown.map((g, i) => {
+    const stacks = groupBy(g.items, (c) => seriesName(view, c)).map((s) => s.items);
+    // The most delivered first: of what is left out least is lost to the reader.
+    const most = (s) => -Math.max(...s.map((c) => ratesOf(c)?.delivered ?? 0));
+    const { shown: kept, left: over } = fastest(stacks, most, MAX_SERIES);
+    seriesLeft += over;
+    const names = [...new Set(g.items.map((c) => c.e.experiment))];
+    // The names of the experiments stand first; distinctions lead with one only.
+    const said = words[i].filter((w) => !names.includes(w));
+    return { title: [short(names.join(', '), 60), ...said].join(': '), stacks: kept };
+  });
+  const notes = [
+    'Hollow with a percentage: messages were lost.',
+    ...leftOut({ panels: panels.length, panelsLeft: left, what: 'panel', seriesLeft }).map((n) =>
+      n.replace('the fastest ones', 'those that deliver most'),
+    ),
+    ...lacks(view, shown.flatMap((g) => g.items)),
+  ];
+  return { panels, shared, notes };
+}
+
+function placeOf(theme, d) {
+  const one = d.panels.length === 1;
+  return layout(theme, d.panels.length, {
+    height: one ? 360 : 250,
+    minWidth: 400,
+    caption: d.shared,
+    notes: d.notes,
+    right: 56,
+  });
+}
+
+function panelOf(view, theme, panel, i) {
+  const cells = panel.stacks.flat();
+  const rates = cells.map(ratesOf).filter(Boolean);
+  const failed = cells.filter((c) => !ratesOf(c));
+  const offered = rates.map((r) => r.offered).concat(failed.map(planned).filter((v) => v !== null));
+  const x = scaleOf(offered, { log: view.log, ticks: 5 });
+  const delivered = rates.flatMap((r) => [r.delivered, r.offered]).filter((v) => v > 0);
+  const y = scaleOf(delivered, { log: view.log, ticks: 5 });
+  const series = [diagonal(theme, i, x, y)];
+  panel.stacks.forEach((stack, k) => {
+    const style = styleOf(view, stack[0], theme);
+    const known = stack.map((cell) => ({ cell, ...ratesOf(cell) })).filter((p) => p.offered);
+    known.sort((a, b) => a.offered - b.offered);
+    const aside = panel.stacks.length > 1 ? (k - (panel.stacks.length - 1) / 2) * Math.min(5, 36 / panel.stacks.length) : 0;
+    series.push({
+      id: `throughput:${i}:${k}`,
+      name: seriesName(view, stack[0]),
+      // A sweep of one experiment's rates is a line; different topologies and loads are not.
+      type: 'scatter',
+      xAxisIndex: i,
+      yAxisIndex: i,
+      symbol: style.symbol,
+      symbolSize: 9,
+      itemStyle: fill(style),
+      clip: false,
+      z: 3,
+      data: known.map((p) => ({
+        value: [p.offered, view.log ? Math.max(p.delivered, y.min) : p.delivered],
+        open: place(p.cell),
+        symbolOffset: [aside, 0],
+        itemStyle: p.lost >= LOSS ? { ...fill(style, true), borderWidth: 2 } : undefined,
+        label: p.lost >= LOSS ? { ...markLabel(theme, `−${share(p.lost)}`), distance: 4 } : undefined,
+      })),
+      labelLayout: { moveOverlap: 'shiftY', hideOverlap: true },
+    });
+    const sweep = sweepOf(known);
+    if (sweep.length > 1) {
+      series.push({
+        id: `throughput:${i}:${k}:sweep`,
+        name: seriesName(view, stack[0]),
+        type: 'line',
+        xAxisIndex: i,
+        yAxisIndex: i,
+        data: sweep.map((p) => [p.offered, p.delivered]),
+        showSymbol: false,
+        symbol: style.symbol,
+        lineStyle: { color: style.color, type: style.dash, width: 1.4, opacity: 0.8 },
+        itemStyle: { color: style.color },
+        silent: true,
+        tooltip: { show: false },
+        z: 2,
+      });
+    }
+  });
+  if (failed.length > 0) {
+    series.push({
+      id: `failed:${i}`,
+      name: 'no figure',
+      type: 'scatter',
+      xAxisIndex: i,
+      yAxisIndex: i,
+      symbol: CROSS,
+      symbolSize: 10,
+      itemStyle: { color: theme.bad ?? theme.text },
+      clip: false,
+      z: 4,
+      data: failed.map((c, n) => ({
+        value: [planned(c) ?? x.min, y.min],
+        symbolOffset: [(n % 7) * 5 - 15, -8],
+        open: place(c),
+      })),
+    });
+  }
+  return { series, x, y };
+}
+
+/** The points of the topology that was tried with the most rates. */
+function sweepOf(known) {
+  const groups = groupBy(known, (p) => JSON.stringify([p.cell.e.topology, p.cell.e.workload]));
+  return groups.map((g) => g.items).sort((a, b) => b.length - a.length)[0] ?? [];
+}
+
+function diagonal(theme, i, x, y) {
+  const lo = Math.max(x.min, y.min);
+  const hi = Math.min(x.max, y.max);
+  return {
+    id: `diagonal:${i}`,
+    name: 'all delivered',
+    type: 'line',
+    xAxisIndex: i,
+    yAxisIndex: i,
+    data: [[lo, lo], { value: [hi, hi], label: { ...markLabel(theme, 'all delivered', 'insideBottomRight'), color: theme.muted } }],
+    symbol: 'circle',
+    symbolSize: 0.1,
+    silent: true,
+    tooltip: { show: false },
+    lineStyle: { color: theme.muted, type: [4, 4], width: 1 },
+    itemStyle: { color: theme.muted },
+    z: 1,
+  };
+}
+
+function tooltip(view, theme) {
+  return ({ data }) => {
+    const cell = data?.open && view.cells.find((c) => c.run === data.open.run && c.index === data.open.experiment);
+    if (!cell) return '';
+    const r = ratesOf(cell);
+    const bytes = cell.e.throughput?.delivered_bytes_per_s?.median;
+    const blocked = cell.e.throughput?.blocked_share?.median;
+    const first = r
+      ? [
+          ['offered', rate(r.offered)],
+          ['delivered', `${rate(r.delivered)} [${rate(r.spread.min)} to ${rate(r.spread.max)} over trials]`],
+          ['lost', r.lost > 0 ? share(r.lost) : 'none'],
+          ['data', bytes ? withPrefix(bytes, 'B/s') : null],
+          ['in blocked sends', blocked > 0 ? share(blocked) : null],
+        ]
+      : [];
+    return cellTip(view, cell, theme, { first });
+  };
+}
+
+function option(view, theme) {
+  const d = drawn(view);
+  if (d.panels.length === 0) return nothing(theme, 'No stream, flood or burst is selected: closed loops offer what is delivered.');
+  const at = placeOf(theme, d);
+  const parts = { grid: [], xAxis: [], yAxis: [], series: [], titles: [] };
+  const entries = [];
+  d.panels.forEach((panel, i) => {
+    const box = at.boxes[i];
+    const { series, x, y } = panelOf(view, theme, panel, i);
+    parts.grid.push(gridAt(box));
+    parts.xAxis.push(axisOf(theme, i, x, { log: view.log, format: rateTick, title: 'offered, messages/s', gap: 28 }));
+    parts.yAxis.push(axisOf(theme, i, y, { log: view.log, format: rateTick, title: 'delivered', gap: 56 }));
+    parts.series.push(...series);
+    parts.titles.push(panelTitle(theme, box, panel.title));
+    entries.push(...panel.stacks.map((s) => ({ name: seriesName(view, s[0]), style: styleOf(view, s[0], theme) })));
+  });
+  return compose(theme, at, {
+    ...parts,
+    caption: d.shared,
+    notes: d.notes,
+    summary: summary(view),
+    legend: legendOf(theme, entries),
+    tooltip: { formatter: tooltip(view, theme) },
+  });
+}
+
+function table(view) {
+  const columns = [
+    { name: 'run' },
+    { name: 'stack' },
+    { name: 'conditions' },
+    { name: 'offered', unit: '1/s' },
+    { name: 'delivered', unit: '1/s' },
+    { name: 'delivered min', unit: '1/s' },
+    { name: 'delivered max', unit: '1/s' },
+    { name: 'delivered data', unit: 'bytes/s' },
+    { name: 'lost share' },
+    { name: 'lost messages' },
+    { name: 'blocked share' },
+    { name: 'trials' },
+    { name: 'remark' },
+  ];
+  const rows = drawn(view)
+    .panels.flatMap((p) => p.stacks.flat())
+    .map((cell) => {
+      const r = ratesOf(cell);
+      const t = cell.e.throughput;
+      return [
+        runName(view, cell),
+        cell.e.stack,
+        allConditions(cell),
+        r?.offered ?? null,
+        r?.delivered ?? null,
+        r?.spread.min ?? null,
+        r?.spread.max ?? null,
+        r ? (t.delivered_bytes_per_s?.median ?? null) : null,
+        r?.lost ?? null,
+        r ? cell.e.counts.lost : null,
+        r ? (t.blocked_share?.median ?? null) : null,
+        cell.e.trials,
+        lack(cell)?.text ?? null,
+      ].map(exported);
+    });
+  return { columns, rows };
+}
+
+function summary(view) {
+  const cells = drawn(view).panels.flatMap((p) => p.stacks.flat());
+  if (cells.length === 0) return 'Throughput: no stream, flood or burst is selected.';
+  const losing = cells.filter((c) => ratesOf(c)?.lost >= LOSS);
+  const failed = cells.filter((c) => !ratesOf(c));
+  const worst = losing.sort((a, b) => ratesOf(b).lost - ratesOf(a).lost)[0];
+  const parts = [`Delivered against offered rate of ${plural(cells.length, 'experiment')}.`];
+  parts.push(
+    worst
+      ? `${losing.length} lost 1 % or more, the most ${seriesName(view, worst)} with ${share(ratesOf(worst).lost)}.`
+      : 'None lost 1 % or more.',
+  );
+  if (failed.length) parts.push(`${plural(failed.length, 'experiment')} failed or did not run.`);
+  return parts.join(' ');
+}
+
+export const throughput = {
+  id: 'throughput',
+  title: 'Throughput',
+  question: 'What arrives of what is offered?',
+  kinds: { log: true, response: false },
+  applies: (view) => drawn(view).panels.length > 0,
+  height: (view, theme) => placeOf(theme, drawn(view)).total,
+  option,
+  table,
+  summary,
+  notes: (view) => drawn(view).notes,
+  pick,
+};

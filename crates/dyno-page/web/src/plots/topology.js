@@ -1,0 +1,329 @@
+// Box plots by topology, the stacks side by side, as in Fig. 4 of Klüner et al. (2025): box from p25 to p75 with
+// the median, whiskers from the smallest to p95, the stack's symbol at the largest.
+
+import { duration } from '../format.js';
+import {
+  MAX_SERIES,
+  allConditions,
+  conditionKey,
+  distinctions,
+  fastest,
+  groupBy,
+  lack,
+  lacks,
+  leftOut,
+  limited,
+  metricOf,
+  metricTitle,
+  pick,
+  place,
+  publishedOf,
+  quantileOf,
+  runName,
+  seriesName,
+  styleOf,
+} from './common.js';
+import {
+  axisOf,
+  categoryAxis,
+  compose,
+  gridAt,
+  layout,
+  legendOf,
+  nothing,
+  panelTitle,
+  scaleOf,
+} from './chart.js';
+import { plural, short } from './text.js';
+import { OUTLINES, cellTip, publishedTip } from './tip.js';
+
+const MAX_BOX_PANELS = 5;
+/** Conditions that differ with the topology, or make it up. */
+const WITHIN = ['topology', 'placement', 'cpus'];
+
+/** The box of a cell's metric, Infinity where lost, or null. */
+function boxOf(view, cell) {
+  const { metric, figures } = metricOf(view, cell);
+  const box = figures ? cell.d?.box?.[metric] : null;
+  if (!box) return null;
+  const at = (key) => (box[key] === null ? Infinity : box[key]);
+  const [min, p25, p50, p75, p95, max] = ['min', 'p25', 'p50', 'p75', 'p95', 'max'].map(at);
+  return [min, p25, p50, p75, p95, max].some((v) => v === undefined) ? null : { min, p25, p50, p75, p95, max };
+}
+
+/** A start is measured a few times only; it has a plot of its own. */
+const concerns = (view, cell) => cell.e.workload !== 'first-message' || view.one;
+
+function drawn(view) {
+  const cells = view.cells.filter((c) => concerns(view, c));
+  const all = groupBy(cells, (c) => conditionKey(c.e, WITHIN)).filter((g) => g.items.some((c) => boxOf(view, c)));
+  const { shown, left } = limited(all, MAX_BOX_PANELS);
+  const { words, shared } = distinctions(
+    shown.map((g) => g.items[0].e),
+    WITHIN,
+  );
+  const placements = new Set(shown.flatMap((g) => g.items.map((c) => c.e.placement)));
+  const categoryOf = (e) => (placements.size > 1 ? `${e.placement} ${e.topology}` : e.topology);
+  let seriesLeft = 0;
+  const panels = shown.map((g, i) => {
+    const stacks = groupBy(g.items, (c) => seriesName(view, c)).map((s) => s.items);
+    const median = (s) => Math.min(...s.map((c) => quantileOf(metricOf(view, c).figures, 'p50').value ?? Infinity));
+    const { shown: kept, left: over } = fastest(stacks, median, MAX_SERIES);
+    seriesLeft += over;
+    const categories = [...new Set(g.items.map((c) => categoryOf(c.e)))];
+    return { title: words[i].join(', '), stacks: kept, categories, categoryOf, metric: metricTitle(view, kept.flat()) };
+  });
+  const notes = [
+    'Box: p25 to p75 with the median; whiskers: smallest to p95; symbol: largest. An arrow at the top: lost messages.',
+    ...leftOut({ panels: panels.length, panelsLeft: left, what: 'panel', seriesLeft }),
+    ...lacks(view, shown.flatMap((g) => g.items)),
+  ];
+  return { panels, shared, notes };
+}
+
+const wide = (d) => d.panels.some((p) => p.categories.length * p.stacks.length > 12);
+
+function placeOf(theme, d) {
+  return layout(theme, d.panels.length, {
+    height: d.panels.length > 1 ? 210 : 320,
+    minWidth: wide(d) ? 1e9 : 400,
+    caption: d.shared,
+    notes: d.notes,
+    below: 40,
+  });
+}
+
+/** Line segments and a rectangle of one box; `y` maps ns to px, infinite ones to the top. */
+function drawBox(style, box, x, half, y, hollow) {
+  const line = (x1, y1, x2, y2, width = 1.4) => ({
+    type: 'line',
+    shape: { x1, y1, x2, y2 },
+    style: { stroke: style.color, lineWidth: width, fill: 'none' },
+  });
+  const children = [];
+  if (Number.isFinite(box.min)) {
+    children.push(line(x, y(box.min), x, y(box.p25)), line(x - half / 2, y(box.min), x + half / 2, y(box.min)));
+  }
+  if (Number.isFinite(box.p75)) {
+    children.push(line(x, y(box.p75), x, y(box.p95)));
+    if (Number.isFinite(box.p95)) children.push(line(x - half / 2, y(box.p95), x + half / 2, y(box.p95)));
+  }
+  if (Number.isFinite(box.p25)) {
+    const top = y(box.p75);
+    const height = Math.max(1, y(box.p25) - top);
+    children.push({
+      type: 'rect',
+      shape: { x: x - half, y: top, width: 2 * half, height },
+      style: { stroke: style.color, lineWidth: 1.4, fill: hollow ? 'none' : style.color, fillOpacity: 0.3 },
+    });
+  }
+  if (Number.isFinite(box.p50)) children.push(line(x - half, y(box.p50), x + half, y(box.p50), 2.6));
+  if (Number.isFinite(box.max)) {
+    // The stack's symbol, so that it is known without its colour.
+    const size = Math.min(9, Math.max(4.5, 1.6 * half));
+    const shape = { pathData: OUTLINES[style.symbol] ?? OUTLINES.circle, x: x - size / 2, y: y(box.max) - size / 2, width: size, height: size };
+    const paint = hollow ? { fill: 'none', stroke: style.color, lineWidth: 1.2 } : { fill: style.color, stroke: 'none' };
+    children.push({ type: 'path', shape, style: paint });
+  } else {
+    const top = y(Infinity);
+    const points = [[x, top - 7], [x + 5, top + 1], [x - 5, top + 1]];
+    children.push({ type: 'polygon', shape: { points }, style: { fill: style.color, stroke: 'none' } });
+  }
+  return children;
+}
+
+/** A cross where a cell failed, at the bottom. */
+function drawCross(theme, x, y) {
+  const arm = (x1, y1, x2, y2) => ({
+    type: 'line',
+    shape: { x1: x + x1, y1: y + y1, x2: x + x2, y2: y + y2 },
+    style: { stroke: theme.bad ?? theme.text, lineWidth: 2, fill: 'none' },
+  });
+  return [arm(-4, -10, 4, -2), arm(-4, -2, 4, -10)];
+}
+
+/** px from the middle of a category to a stack's place in it, and half of a box's width. */
+function slot(band, k, count) {
+  const step = (band * 0.86) / count;
+  return { offset: (k - (count - 1) / 2) * step, half: Math.max(1.5, Math.min(13, step * 0.36)) };
+}
+
+function panelOf(view, theme, panel, i) {
+  const count = panel.stacks.length;
+  const boxes = panel.stacks.flat().map((c) => boxOf(view, c)).filter(Boolean);
+  const others = panel.stacks.flatMap((stack, k) =>
+    stack.flatMap((cell) =>
+      publishedOf(view, cell, metricOf(view, cell).metric)
+        .filter((o) => ['p50', 'median', 'max'].includes(o.quantile) && o.value_ns > 0)
+        .map((o) => ({ ...o, cell, k })),
+    ),
+  );
+  const values = boxes.flatMap((b) => Object.values(b)).concat(others.map((o) => o.value_ns));
+  const y = scaleOf(values, { log: view.log, headroom: boxes.some((b) => b.max === Infinity) });
+  const series = panel.stacks.map((stack, k) => {
+    const style = styleOf(view, stack[0], theme);
+    const shown = stack.map((cell) => ({ cell, box: boxOf(view, cell) })).filter((s) => s.box || lack(s.cell)?.failed);
+    return {
+      id: `topology:${i}:${k}`,
+      name: seriesName(view, stack[0]),
+      type: 'custom',
+      xAxisIndex: i,
+      yAxisIndex: i,
+      clip: false,
+      itemStyle: { color: style.color },
+      encode: { x: 0, y: 1 },
+      data: shown.map(({ cell, box }) => ({
+        value: [panel.categories.indexOf(panel.categoryOf(cell.e)), Number.isFinite(box?.p50) ? box.p50 : y.max],
+        open: place(cell),
+      })),
+      renderItem: (params, api) => {
+        const entry = shown[params.dataIndex];
+        const band = api.size([1, 0])[0];
+        const { offset, half } = slot(band, k, count);
+        const at = (ns) => api.coord([api.value(0), Math.min(Math.max(ns, y.min), y.max)])[1];
+        const x = api.coord([api.value(0), y.min])[0] + offset;
+        const children = entry.box ? drawBox(style, entry.box, x, half, at, style.hollow) : drawCross(theme, x, at(y.min));
+        return { type: 'group', children };
+      },
+    };
+  });
+  if (others.length > 0) series.push(othersSeries(view, theme, panel, i, others, count));
+  return { series, y };
+}
+
+function othersSeries(view, theme, panel, i, others, count) {
+  return {
+    id: `published:${i}`,
+    name: 'published by others',
+    type: 'custom',
+    xAxisIndex: i,
+    yAxisIndex: i,
+    z: 4,
+    itemStyle: { color: theme.text },
+    encode: { x: 0, y: 1 },
+    data: others.map((o) => ({
+      value: [panel.categories.indexOf(panel.categoryOf(o.cell.e)), o.value_ns],
+      open: place(o.cell),
+      other: o,
+    })),
+    renderItem: (params, api) => {
+      const o = others[params.dataIndex];
+      const { offset } = slot(api.size([1, 0])[0], o.k, count);
+      const [x, y] = api.coord([api.value(0), api.value(1)]);
+      const r = 4.5;
+      // A hollow diamond for the median, a hollow circle for the largest.
+      const style = { fill: theme.background ?? 'none', stroke: theme.text, lineWidth: 1.4 };
+      const cx = x + offset;
+      if (o.quantile === 'max') return { type: 'circle', shape: { cx, cy: y, r: r - 1 }, style };
+      const points = [[cx, y - r], [cx + r, y], [cx, y + r], [cx - r, y]];
+      return { type: 'polygon', shape: { points }, style };
+    },
+  };
+}
+
+function tooltip(view, theme) {
+  return ({ data }) => {
+    const cell = data?.open && view.cells.find((c) => c.run === data.open.run && c.index === data.open.experiment);
+    if (!cell) return '';
+    if (data.other) return publishedTip(view, data.other, seriesName(view, cell));
+    const box = boxOf(view, cell);
+    const first = box
+      ? [
+          ['smallest', duration(box.min)],
+          ['p25 to p75', `${duration(box.p25)} to ${duration(box.p75)}`],
+          ['p95', duration(box.p95)],
+          ['largest', duration(box.max)],
+        ]
+      : [];
+    return cellTip(view, cell, theme, { first });
+  };
+}
+
+function option(view, theme) {
+  const d = drawn(view);
+  if (d.panels.length === 0) return nothing(theme, 'Nothing is selected that has samples.');
+  const at = placeOf(theme, d);
+  const parts = { grid: [], xAxis: [], yAxis: [], series: [], titles: [] };
+  d.panels.forEach((panel, i) => {
+    const box = at.boxes[i];
+    const { series, y } = panelOf(view, theme, panel, i);
+    const length = Math.floor(box.px / panel.categories.length / 6.5);
+    parts.grid.push(gridAt(box));
+    parts.xAxis.push(categoryAxis(theme, i, panel.categories, { length: Math.max(6, length) }));
+    parts.yAxis.push(axisOf(theme, i, y, { log: view.log, title: panel.metric, gap: 56 }));
+    parts.series.push(...series);
+    parts.titles.push(panelTitle(theme, box, panel.title));
+  });
+  const entries = d.panels.flatMap((p) =>
+    p.stacks.map((s) => ({ name: seriesName(view, s[0]), style: styleOf(view, s[0], theme) })),
+  );
+  if (parts.series.some((s) => s.id.startsWith('published'))) {
+    const style = { symbol: 'diamond', color: theme.text, hollow: true };
+    entries.push({ name: 'published by others', style });
+  }
+  return compose(theme, at, {
+    ...parts,
+    caption: d.shared,
+    notes: d.notes,
+    summary: summary(view),
+    legend: legendOf(theme, entries),
+    tooltip: { formatter: tooltip(view, theme) },
+  });
+}
+
+function table(view) {
+  const ranks = ['min', 'p25', 'p50', 'p75', 'p95', 'max'];
+  const columns = [
+    { name: 'run' },
+    { name: 'stack' },
+    { name: 'topology' },
+    { name: 'placement' },
+    { name: 'conditions' },
+    { name: 'metric' },
+    ...ranks.map((name) => ({ name, unit: 'ns' })),
+    { name: 'samples' },
+    { name: 'trials' },
+    { name: 'remark' },
+  ];
+  const cells = drawn(view).panels.flatMap((p) => p.stacks.flat());
+  const rows = cells.map((cell) => {
+    const { metric, figures } = metricOf(view, cell);
+    const box = boxOf(view, cell);
+    return [
+      runName(view, cell),
+      cell.e.stack,
+      cell.e.topology,
+      cell.e.placement,
+      allConditions(cell),
+      metric,
+      ...ranks.map((r) => box?.[r] ?? null),
+      figures ? figures.n + figures.infinite : 0,
+      cell.e.trials,
+      lack(cell, metric)?.text ?? null,
+    ];
+  });
+  return { columns, rows };
+}
+
+function summary(view) {
+  const { panels } = drawn(view);
+  if (panels.length === 0) return 'Latency by topology: nothing is selected that has samples.';
+  const topologies = new Set(panels.flatMap((p) => p.categories));
+  const stacks = new Set(panels.flatMap((p) => p.stacks.map((s) => seriesName(view, s[0]))));
+  const list = [...topologies].slice(0, 8).join(', ');
+  return `Box plots of latency of ${plural(stacks.size, 'stack')} over ${plural(topologies.size, 'topology').replace(/ys$/, 'ies')} (${short(list, 80)}) in ${plural(panels.length, 'panel')}.`;
+}
+
+export const topology = {
+  id: 'topology',
+  title: 'Latency by topology',
+  question: 'What do more senders and receivers change?',
+  kinds: { log: true, response: true },
+  applies: (view) => drawn(view).panels.length > 0,
+  height: (view, theme) => placeOf(theme, drawn(view)).total,
+  option,
+  table,
+  summary,
+  notes: (view) => drawn(view).notes,
+  pick,
+};
