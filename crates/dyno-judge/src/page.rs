@@ -258,6 +258,7 @@ mod tests {
             let options = RenderOptions {
                 width: Some(width),
                 color: false,
+                ..RenderOptions::default()
             };
             for line in page().text(&options).lines() {
                 assert!(line.width() <= width, "{width}: {line}");

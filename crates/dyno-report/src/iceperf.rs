@@ -1,11 +1,15 @@
 //! iceperf's table: one section per stack and conditions, a row per payload size, and RTT/2 as its
 //! latency, which the section says. Headings and columns are those of iceoryx's example `iceperf`,
-//! so that both outputs can be laid side by side; p50, p99 and the maximum stand beside its average.
+//! so that both outputs can be laid side by side; p50, p99 and the maximum stand beside its average, and
+//! behind them what iceperf's own page printed of the same mechanism.
 
+use crate::RenderOptions;
 use crate::factors::{self, FACTORS, Factor};
 use crate::markdown::escape;
-use crate::notes;
+use crate::notes::{self, Section as Remarks};
 use crate::number::{Measured, TimeUnit, sig3};
+use crate::published::{Iceperf, in_iceperf};
+use crate::spark;
 use crate::summary::{ExperimentSummary, MetricSummary, Summary};
 use crate::table::Lines;
 use crate::text::{clean, width};
@@ -20,6 +24,12 @@ const KB: usize = 1024;
 /// Nanoseconds of round trip per unit of the table: half a round trip, in microseconds.
 const SCALE: f64 = 2.0 * TimeUnit::Micro.ns();
 
+/// Title of the column with what iceperf's page printed.
+const PUBLISHED: &str = "iceperf 2020 [µs]";
+
+/// Title of the column with the shape of each distribution.
+const SHAPE: &str = "Shape";
+
 /// The quantiles that it shows: their places in [`crate::QUANTILES`], and their names.
 const SHOWN: [(usize, &str); 2] = [(0, "p50"), (2, "p99")];
 
@@ -30,12 +40,13 @@ pub(crate) fn shows(e: &ExperimentSummary) -> bool {
 
 /// Heading, one section per stack and conditions, and the remarks. With `markdown` the sections'
 /// first lines are Markdown headings and the width is ignored.
-pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) -> String {
+pub(crate) fn render(summary: &Summary, options: &RenderOptions, markdown: bool) -> String {
     let view = View::new(summary, shows);
     let mut out = Lines {
         text: String::new(),
-        width: if markdown { None } else { limit },
+        width: if markdown { None } else { options.width },
     };
+    let shapes = options.sparklines && out.width.is_some();
     let plain = |text: String| if markdown { escape(&text) } else { text };
     let (title, origin) = (notes::title(&summary.run), notes::origin(&summary.run));
     match markdown {
@@ -45,18 +56,24 @@ pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) ->
             out.add(&origin, 2);
         }
     }
+    let mut shaped = false;
     for section in sections(summary) {
         out.blank();
-        section.render(&mut out, markdown);
+        shaped |= section.render(&mut out, markdown, shapes).shapes;
     }
     out.blank();
-    for line in legend(&view) {
+    let mut legend = legend(&view);
+    if shaped {
+        legend.push(spark::LEGEND.into());
+    }
+    for line in legend {
         out.add(&plain(line), 2);
         if markdown {
             out.blank();
         }
     }
-    let remarks = notes::sections(&view);
+    let mut remarks = notes::sections(&view);
+    remarks.extend(before_comparing(&view));
     match markdown {
         true => crate::markdown::sections(&mut out.text, &remarks),
         false => out.sections(&remarks),
@@ -70,6 +87,11 @@ fn legend(view: &View<'_>) -> Vec<String> {
         let metrics = view.rows.iter().filter_map(|e| e.metrics.get(&Metric::Rtt));
         metrics.flat_map(|m| SHOWN.map(|(i, _)| &m.quantiles[i]))
     };
+    if before_comparing(view).is_some() {
+        lines.push(format!(
+            "{PUBLISHED}: as printed, of the same mechanism, wait and size; the remarks below say what of it."
+        ));
+    }
     if quantiles().any(|q| matches!(q, Quantile::Refused { .. })) {
         lines.push("–: refused, too few samples (samples there are/samples it takes).".into());
     }
@@ -78,6 +100,24 @@ fn legend(view: &View<'_>) -> Vec<String> {
             .push("∞: a lost round trip counts as infinitely late, but not in the average.".into());
     }
     lines
+}
+
+/// What to know of the page's figures, where any of them is shown.
+fn before_comparing(view: &View<'_>) -> Option<Remarks> {
+    let shown = |e: &&ExperimentSummary| in_iceperf(&e.experiment).is_some();
+    if !view.rows.iter().any(shown) {
+        return None;
+    }
+    let page = Iceperf::published();
+    let origin = format!("source: {}, {}", page.source.title, page.source.place);
+    let flaws = page
+        .flaws
+        .iter()
+        .map(|f| format!("{}: {}", f.about, f.says));
+    Some(Remarks {
+        title: "Before comparing with what iceperf published",
+        items: [origin].into_iter().chain(flaws).map(Into::into).collect(),
+    })
 }
 
 /// Experiments that differ in their payload only, smallest first.
@@ -111,8 +151,41 @@ fn sections(summary: &Summary) -> Vec<Section<'_>> {
     sections
 }
 
+/// How much stands in a row.
+#[derive(Debug, Clone, Copy)]
+struct Form {
+    /// Intervals stand in the cells, else below the table.
+    intervals: bool,
+    /// The page's figures stand in a column, else below the table.
+    published: bool,
+    /// Each row has a line of bars.
+    shapes: bool,
+}
+
+impl Form {
+    const LEAST: Form = Form::of(false, false, false);
+    /// The richest first.
+    const ALL: [Form; 6] = [
+        Form::of(true, true, true),
+        Form::of(true, true, false),
+        Form::of(false, true, true),
+        Form::of(false, true, false),
+        Form::of(false, false, true),
+        Form::LEAST,
+    ];
+
+    const fn of(intervals: bool, published: bool, shapes: bool) -> Form {
+        Form {
+            intervals,
+            published,
+            shapes,
+        }
+    }
+}
+
 impl Section<'_> {
-    fn render(&self, out: &mut Lines, markdown: bool) {
+    /// Returns how much there was room for.
+    fn render(&self, out: &mut Lines, markdown: bool, shapes: bool) -> Form {
         let first = self.rows[0];
         let e = &first.experiment;
         let stack = format!(
@@ -151,31 +224,59 @@ impl Section<'_> {
             false => out.add(&conditions, 0),
         }
         out.blank();
-        let wide = self.lines(true);
-        match out.width {
-            Some(limit) if wide.iter().any(|l| width(l) > limit) => {
-                self.lines(false).iter().for_each(|l| out.add(l, 0));
-                out.blank();
-                out.add(&self.intervals(), 2);
-            }
-            _ => {
-                // GitHub would take two marks of one row for a strike-through.
-                let shown = |l: &String| {
-                    if markdown {
-                        l.replace('~', "\\~")
-                    } else {
-                        l.clone()
-                    }
-                };
-                wide.iter().for_each(|l| out.add(&shown(l), 0));
-            }
+        let form = self.form(out.width, shapes);
+        for line in self.lines(form) {
+            // GitHub would take two marks of one row for a strike-through.
+            let line = if markdown {
+                line.replace('~', "\\~")
+            } else {
+                line
+            };
+            out.add(&line, 0);
         }
+        if !form.intervals {
+            out.blank();
+            out.add(&self.intervals(), 2);
+        }
+        let published = self.published();
+        if !form.published && !published.is_empty() {
+            let unit = self.unit();
+            let figures: Vec<String> = published
+                .iter()
+                .map(|(size, figure)| format!("{size} {unit}: {figure}"))
+                .collect();
+            out.add(&format!("{PUBLISHED}: {}.", figures.join("; ")), 2);
+        }
+        form
+    }
+
+    /// What the page printed for each size, as far as it has a figure.
+    fn published(&self) -> Vec<(String, &'static str)> {
+        let of = |e: &&ExperimentSummary| {
+            let (_, figure) = in_iceperf(&e.experiment)?;
+            Some((self.payload(e), figure.text.as_str()))
+        };
+        self.rows.iter().filter_map(of).collect()
+    }
+
+    /// The richest form of the table that fits.
+    fn form(&self, limit: Option<usize>, shapes: bool) -> Form {
+        let fits = |form: &Form| {
+            let lines = self.lines(*form);
+            limit.is_none_or(|limit| lines.iter().all(|l| width(l) <= limit))
+        };
+        let mut forms = Form::ALL.into_iter().filter(|f| shapes || !f.shapes);
+        forms.find(fits).unwrap_or(Form::LEAST)
     }
 
     fn in_kb(&self) -> bool {
         self.rows
             .iter()
             .all(|e| e.experiment.payload.bytes().is_multiple_of(KB))
+    }
+
+    fn unit(&self) -> &'static str {
+        if self.in_kb() { "kB" } else { "B" }
     }
 
     fn payload(&self, e: &ExperimentSummary) -> String {
@@ -215,9 +316,9 @@ impl Section<'_> {
         }
     }
 
-    /// The table's lines, with or without intervals in its cells.
-    fn lines(&self, intervals: bool) -> Vec<String> {
-        let unit = if self.in_kb() { "kB" } else { "B" };
+    /// The table's lines.
+    fn lines(&self, form: Form) -> Vec<String> {
+        let unit = self.unit();
         let mut grid = vec![vec![
             format!("Payload Size [{unit}]"),
             "Average Latency [µs]".into(),
@@ -225,7 +326,29 @@ impl Section<'_> {
             "p99 [µs]".into(),
             "Max [µs]".into(),
         ]];
-        grid.extend(self.rows.iter().map(|e| self.cells(e, intervals)));
+        grid.extend(self.rows.iter().map(|e| self.cells(e, form.intervals)));
+        let published = self.published();
+        let mut add = |title: &str, cells: Vec<String>| {
+            let cells = [title.to_owned()].into_iter().chain(cells);
+            for (row, cell) in grid.iter_mut().zip(cells) {
+                row.push(cell);
+            }
+        };
+        if form.published && !published.is_empty() {
+            let of = |e: &&ExperimentSummary| {
+                let size = self.payload(e);
+                let found = published.iter().find(|(known, _)| *known == size);
+                found.map_or_else(String::new, |(_, figure)| (*figure).to_owned())
+            };
+            add(PUBLISHED, self.rows.iter().map(of).collect());
+        }
+        if form.shapes {
+            let shape = |e: &&ExperimentSummary| {
+                let metric = e.metrics.get(&Metric::Rtt);
+                metric.map_or_else(String::new, spark::of_metric)
+            };
+            add(SHAPE, self.rows.iter().map(shape).collect());
+        }
         let widths: Vec<usize> = (0..grid[0].len())
             .map(|i| grid.iter().map(|row| width(&row[i])).max().unwrap_or(0))
             .collect();
@@ -279,7 +402,7 @@ impl Section<'_> {
 
     /// The intervals that the cells have no room for.
     fn intervals(&self) -> String {
-        let unit = if self.in_kb() { "kB" } else { "B" };
+        let unit = self.unit();
         let of = |e: &ExperimentSummary, m: &MetricSummary| {
             let texts = SHOWN.map(|(i, name)| {
                 let measured = Measured::quantile(&m.quantiles[i], SCALE);

@@ -8,6 +8,9 @@ use comfy_table::{Attribute, Cell, CellAlignment, Color, ColumnConstraint, Table
 /// A column of text is not made narrower than this while others can still be left out.
 const TEXT_DEMAND: usize = 12;
 
+/// Nor is it made narrower than this for the sake of an extra column.
+const ROOMY_TEXT: usize = 24;
+
 /// Draws the line below the head and nothing else.
 const PRESET: &str = "     ─             ";
 
@@ -65,6 +68,8 @@ pub(crate) struct Laid {
     pub(crate) stacked: bool,
     /// Titles of the columns that did not fit.
     pub(crate) left_out: Vec<&'static str>,
+    /// The extra column is there.
+    pub(crate) shaped: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,8 +92,14 @@ const TIGHT: Shape = Shape {
 };
 
 /// Lays out the first of `sheets` that fits: they hold the same rows, each with less room for the
-/// conditions than the one before. Never empty.
-pub(crate) fn lay_out(sheets: &[Sheet], limit: Option<usize>, color: bool) -> Laid {
+/// conditions than the one before. Never empty. `extra` is a last column for what room is left: it
+/// never costs another column or a narrower form, and texts keep most of their room.
+pub(crate) fn lay_out(
+    sheets: &[Sheet],
+    extra: Option<&Column>,
+    limit: Option<usize>,
+    color: bool,
+) -> Laid {
     let Some(limit) = limit else {
         let all: Vec<&Column> = sheets[0].columns.iter().collect();
         let widths: Vec<usize> = all.iter().map(|c| natural(c, WIDE)).collect();
@@ -97,7 +108,8 @@ pub(crate) fn lay_out(sheets: &[Sheet], limit: Option<usize>, color: bool) -> La
     for shape in [WIDE, STACKED, TIGHT] {
         for sheet in sheets {
             let all: Vec<&Column> = sheet.columns.iter().collect();
-            if let Some(widths) = fit(&all, shape, limit) {
+            if let Some(widths) = fit(&all, shape, limit, TEXT_DEMAND) {
+                let (all, widths) = with_extra(all, widths, extra, shape, limit);
                 return finish(sheet, &all, &widths, shape, color);
             }
         }
@@ -105,7 +117,7 @@ pub(crate) fn lay_out(sheets: &[Sheet], limit: Option<usize>, color: bool) -> La
     let sheet = &sheets[sheets.len() - 1];
     let mut kept: Vec<&Column> = sheet.columns.iter().collect();
     loop {
-        if let Some(widths) = fit(&kept, TIGHT, limit) {
+        if let Some(widths) = fit(&kept, TIGHT, limit, TEXT_DEMAND) {
             return finish(sheet, &kept, &widths, TIGHT, color);
         }
         let highest = kept.iter().map(|c| c.rank).max().unwrap_or(0);
@@ -117,13 +129,14 @@ pub(crate) fn lay_out(sheets: &[Sheet], limit: Option<usize>, color: bool) -> La
     }
 }
 
-/// Widths of columns that fit into `limit`, with what is left over given to the texts.
-fn fit(columns: &[&Column], shape: Shape, limit: usize) -> Option<Vec<usize>> {
+/// Widths of columns that fit into `limit` where texts have `least` cells, with what is left over given to
+/// the texts.
+fn fit(columns: &[&Column], shape: Shape, limit: usize, least: usize) -> Option<Vec<usize>> {
     let full: Vec<usize> = columns.iter().map(|c| natural(c, shape)).collect();
     let mut widths: Vec<usize> = columns
         .iter()
         .zip(&full)
-        .map(|(c, w)| demand(c, *w))
+        .map(|(c, w)| demand(c, *w, least))
         .collect();
     let gaps = shape.gap * columns.len().saturating_sub(1);
     let mut spare = limit.checked_sub(widths.iter().sum::<usize>() + gaps)?;
@@ -141,11 +154,29 @@ fn fit(columns: &[&Column], shape: Shape, limit: usize) -> Option<Vec<usize>> {
     Some(widths)
 }
 
+/// The columns and widths with `extra` at the end, where there is room for it.
+fn with_extra<'a>(
+    columns: Vec<&'a Column>,
+    widths: Vec<usize>,
+    extra: Option<&'a Column>,
+    shape: Shape,
+    limit: usize,
+) -> (Vec<&'a Column>, Vec<usize>) {
+    if extra.is_none() {
+        return (columns, widths);
+    }
+    let more: Vec<&Column> = columns.iter().copied().chain(extra).collect();
+    match fit(&more, shape, limit, ROOMY_TEXT) {
+        Some(widths) => (more, widths),
+        None => (columns, widths),
+    }
+}
+
 /// Widths that add up to `limit` by taking cells from the widest column, one after the other.
 fn squeeze(columns: &[&Column], shape: Shape, limit: usize) -> Vec<usize> {
     let mut widths: Vec<usize> = columns
         .iter()
-        .map(|c| demand(c, natural(c, shape)))
+        .map(|c| demand(c, natural(c, shape), TEXT_DEMAND))
         .collect();
     let gaps = shape.gap * columns.len().saturating_sub(1);
     while widths.iter().sum::<usize>() + gaps > limit {
@@ -159,9 +190,9 @@ fn squeeze(columns: &[&Column], shape: Shape, limit: usize) -> Vec<usize> {
 }
 
 /// The width that a column asks for when room is short.
-fn demand(column: &Column, natural: usize) -> usize {
+fn demand(column: &Column, natural: usize, least: usize) -> usize {
     match column.text {
-        true => natural.min(TEXT_DEMAND),
+        true => natural.min(least),
         false => natural,
     }
 }
@@ -223,6 +254,7 @@ fn finish(sheet: &Sheet, kept: &[&Column], widths: &[usize], shape: Shape, color
         text.push_str(line.trim_end());
         text.push('\n');
     }
+    let known = |c: &Column| sheet.columns.iter().any(|s| std::ptr::eq(s, c));
     let out = sheet
         .columns
         .iter()
@@ -231,6 +263,7 @@ fn finish(sheet: &Sheet, kept: &[&Column], widths: &[usize], shape: Shape, color
         text,
         stacked: shape.stacked,
         left_out: out.map(|c| c.title).chain(sheet.spared.clone()).collect(),
+        shaped: kept.iter().any(|c| !known(c)),
     }
 }
 
@@ -272,11 +305,46 @@ mod tests {
         }
     }
 
+    fn extra() -> Column {
+        Column {
+            title: "shape",
+            short: "shape",
+            unit: "",
+            text: true,
+            rank: 0,
+            cells: vec![Measured::bare("▁▂█  ▁")],
+        }
+    }
+
+    #[test]
+    fn an_extra_column_takes_room_that_is_left_and_costs_no_other() {
+        let extra = extra();
+        let mut shown = 0;
+        for limit in 12..130 {
+            let without = lay_out(&[sheet()], None, Some(limit), false);
+            let with = lay_out(&[sheet()], Some(&extra), Some(limit), false);
+            assert_eq!(
+                (with.stacked, &with.left_out),
+                (without.stacked, &without.left_out),
+                "{limit}"
+            );
+            assert_eq!(with.text.contains("▁▂█  ▁"), with.shaped, "{limit}");
+            // The name keeps at least its 24 cells.
+            let first = with.text.lines().nth(if with.stacked { 3 } else { 2 });
+            let whole = first.is_some_and(|l| l.starts_with("a name of more than"));
+            assert!(whole || !with.shaped, "{limit}\n{}", with.text);
+            shown += u32::from(with.shaped);
+        }
+        assert!(shown > 40, "{shown}");
+        let piped = lay_out(&[sheet()], Some(&extra), None, false);
+        assert!(!piped.shaped);
+    }
+
     #[test]
     fn room_is_used_in_order_of_what_reads_best() {
         let sheets = [sheet()];
         let shape = |limit| {
-            let laid = lay_out(&sheets, limit, false);
+            let laid = lay_out(&sheets, None, limit, false);
             (laid.stacked, laid.left_out)
         };
         assert_eq!(shape(None), (false, vec![]));
@@ -289,7 +357,7 @@ mod tests {
     #[test]
     fn no_line_is_wider_than_asked() {
         for limit in 12..130 {
-            let laid = lay_out(&[sheet()], Some(limit), false);
+            let laid = lay_out(&[sheet()], Some(&extra()), Some(limit), false);
             assert!(width(&laid.text) <= limit, "{limit}\n{}", laid.text);
         }
     }
@@ -299,10 +367,10 @@ mod tests {
         let mut sheet = sheet();
         sheet.tones = vec![Tone::Failed];
         assert!(
-            !lay_out(std::slice::from_ref(&sheet), None, false)
+            !lay_out(std::slice::from_ref(&sheet), None, None, false)
                 .text
                 .contains('\x1b')
         );
-        assert!(lay_out(&[sheet], None, true).text.contains('\x1b'));
+        assert!(lay_out(&[sheet], None, None, true).text.contains('\x1b'));
     }
 }

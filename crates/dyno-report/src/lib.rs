@@ -27,6 +27,7 @@ mod precision;
 pub mod published;
 mod rwth;
 mod scaling;
+mod spark;
 mod summarise;
 mod summary;
 mod table;
@@ -115,6 +116,8 @@ pub struct RenderOptions {
     pub width: Option<usize>,
     /// Whether rows may be set off by colours.
     pub color: bool,
+    /// Whether a line of bars may show the shape of a distribution, where a width leaves room for it.
+    pub sparklines: bool,
 }
 
 /// The summary as text, ended by a newline (CSV: by CR LF). [`Format::Table`] and
@@ -129,7 +132,7 @@ pub fn render(summary: &Summary, format: Format, options: &RenderOptions) -> Str
     };
     let one = |keep: &dyn Fn(&ExperimentSummary) -> bool| match format {
         Format::Markdown => markdown::render(summary, keep),
-        _ => table::render(summary, keep, options.width, options.color),
+        _ => table::render(summary, keep, options),
     };
     // Starts have columns of their own, so they have a table of their own.
     let stacks = |keep: &dyn Fn(&ExperimentSummary) -> bool| {
@@ -146,9 +149,7 @@ pub fn render(summary: &Summary, format: Format, options: &RenderOptions) -> Str
         (Format::Csv, _) => return csv::render(summary),
         _ if !summary.experiments.iter().any(shows) => return stacks(&|_| true),
         (_, TableKind::Rwth) => rwth::render(summary, options.width, markdown),
-        (_, TableKind::Iceperf | TableKind::Stacks) => {
-            iceperf::render(summary, options.width, markdown)
-        }
+        (_, TableKind::Iceperf | TableKind::Stacks) => iceperf::render(summary, options, markdown),
     };
     if !summary.experiments.iter().all(shows) {
         text.push('\n');

@@ -1,5 +1,16 @@
 //! Figures that others published, to stand beside ours: the files of `published/`, which are built in.
 //! Unknown keys, wrong lengths and words that a study does not use are refused.
+//!
+//! Each study has tables of a shape of its own: [`Study`] compares middlewares over topologies,
+//! [`Iceperf`] mechanisms over sizes. What all have is in [`studies`], and [`beside()`] says which figures
+//! stand beside an experiment.
+
+mod beside;
+mod iceperf;
+
+pub(crate) use beside::in_iceperf;
+pub use beside::{About, PublishedFigure, Statistic, beside, studies};
+pub use iceperf::{Iceperf, MechanismRow, Printed, RoundTrips};
 
 use dyno_model::{Placement, Topology};
 use serde::{Deserialize, Deserializer};

@@ -8,10 +8,12 @@ use crate::summary::{
     RunSummary, Spread, Summary, TrialCounts, headline_candidates,
 };
 use crate::totals::{add_counts, cost, daemons, throughput};
-use crate::{clocks, host, modes, precision, scaling};
+use crate::{clocks, host, modes, precision, scaling, spark};
 use dyno_model::record::{Outcome, Run};
 use dyno_model::{Distribution, Experiment, ExperimentId, Metric, TrialRecord, WorkloadKind};
-use dyno_stats::{Bootstrap, Quantile, Stability, TrialSamples, quantile_ratio, quantiles};
+use dyno_stats::{
+    Bootstrap, Quantile, Stability, TrialSamples, log_bins, quantile_ratio, quantiles,
+};
 use std::collections::BTreeMap;
 
 /// How a run is summarised.
@@ -359,6 +361,7 @@ fn metric_summary<'a>(
                 need: u64::MAX,
             })
         }),
+        shape: log_bins(samples, spark::BINS),
     }
 }
 

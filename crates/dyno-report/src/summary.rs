@@ -8,7 +8,7 @@ use dyno_model::record::{Environment, FailureKind};
 use dyno_model::{
     Against, Counts, Experiment, ExperimentId, Metric, Nanos, Precision, Shard, WorkloadKind,
 };
-use dyno_stats::{Estimate, Fit, Quantile, Stability};
+use dyno_stats::{Estimate, Fit, LogBins, Quantile, Stability};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -232,6 +232,8 @@ pub struct MetricSummary {
     pub max: Option<u64>,
     /// In the order of [`QUANTILES`].
     pub quantiles: [Quantile; 4],
+    /// Its finite samples over a logarithmic scale; `None` where there is none.
+    pub shape: Option<LogBins>,
 }
 
 /// × floor: how many times the floor's p50 an experiment's p50 is.

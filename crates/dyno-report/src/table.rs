@@ -1,19 +1,21 @@
 //! The table of stacks for a terminal.
 
+use crate::RenderOptions;
 use crate::layout::lay_out;
 use crate::notes::{self, Section};
+use crate::spark;
 use crate::summary::{ExperimentSummary, Summary};
 use crate::text::wrap;
 use crate::view::View;
 
 /// Heading, table, legend and remarks of the experiments that `keep` selects. No line is wider
-/// than `width`, if that is at least 40.
+/// than the width, if that is at least 40.
 pub(crate) fn render(
     summary: &Summary,
     keep: impl Fn(&ExperimentSummary) -> bool,
-    width: Option<usize>,
-    color: bool,
+    options: &RenderOptions,
 ) -> String {
+    let width = options.width;
     let view = View::new(summary, keep);
     let mut out = Lines {
         text: String::new(),
@@ -31,11 +33,15 @@ pub(crate) fn render(
         out.sections(&notes::sections(&view));
         return out.text;
     }
-    let laid = lay_out(&view.sheets(), width, color);
+    let shape = view.shape().filter(|_| options.sparklines);
+    let laid = lay_out(&view.sheets(), shape.as_ref(), width, options.color);
     out.text.push_str(&laid.text);
     out.blank();
     for line in notes::legend(&view, laid.stacked, &laid.left_out) {
         out.add(&line, 2);
+    }
+    if laid.shaped {
+        out.add(spark::LEGEND, 2);
     }
     if !laid.left_out.is_empty() {
         out.add(

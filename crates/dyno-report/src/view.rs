@@ -4,6 +4,7 @@ use crate::evidence::HostTail;
 use crate::factors::{self, Factor};
 use crate::layout::{Column, Sheet, Tone};
 use crate::number::{self, Measured, TimeUnit};
+use crate::spark;
 use crate::summary::{ExperimentSummary, MetricSummary, QUANTILES, Summary};
 use crate::text::clean;
 use dyno_model::{Metric, WorkloadKind};
@@ -110,6 +111,13 @@ impl<'a> View<'a> {
     /// The whole table.
     pub(crate) fn sheet(&self) -> Sheet {
         self.form(false, self.has_host())
+    }
+
+    /// A column with the shape of each row's headline; `None` where no row has one.
+    pub(crate) fn shape(&self) -> Option<Column> {
+        let column = self.text("shape", 0, spark::of);
+        let has_one = column.cells.iter().any(|c| !c.value.is_empty());
+        has_one.then_some(column)
     }
 
     /// `folded`: all varying factors in one column, for narrow terminals. `host`: with the machine's

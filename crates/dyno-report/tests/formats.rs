@@ -37,6 +37,7 @@ fn show(run: &dyno_model::record::Run, format: Format, width: Option<usize>) -> 
     let options = RenderOptions {
         width,
         color: false,
+        ..RenderOptions::default()
     };
     render(&summary(run), format, &options)
 }

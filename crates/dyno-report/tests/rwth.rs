@@ -17,6 +17,7 @@ fn show(format: Format, width: Option<usize>) -> String {
     let options = RenderOptions {
         width,
         color: false,
+        ..RenderOptions::default()
     };
     render(summarised(), format, &options)
 }

@@ -14,6 +14,7 @@ fn show(run: &Run, format: Format, width: Option<usize>) -> String {
     let options = RenderOptions {
         width,
         color: false,
+        ..RenderOptions::default()
     };
     render(&summary(run), format, &options)
 }

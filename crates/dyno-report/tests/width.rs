@@ -13,6 +13,7 @@ fn no_line_is_wider_than_asked() {
             let options = RenderOptions {
                 width: Some(width),
                 color: false,
+                sparklines: true,
             };
             for line in render(&summary, Format::Table, &options).lines() {
                 assert!(
@@ -44,6 +45,7 @@ fn colours_change_nothing_but_colours() {
         let options = RenderOptions {
             width: Some(100),
             color,
+            ..RenderOptions::default()
         };
         render(&summary, Format::Table, &options)
     };
@@ -73,5 +75,29 @@ fn every_condition_stands_in_every_table() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn a_terminal_with_room_shows_the_shape_of_each_distribution() {
+    let summary = common::summary(&common::quick());
+    let shown = |width, sparklines| {
+        let options = RenderOptions {
+            width,
+            color: false,
+            sparklines,
+        };
+        render(&summary, Format::Table, &options)
+    };
+    let is_bar = |c: char| ('▁'..='█').contains(&c);
+    let wide = shown(Some(250), true);
+    let rows = wide.lines().filter(|l| l.contains(is_bar)).count();
+    let measured = |e: &&dyno_report::ExperimentSummary| e.headline_metric().is_some();
+    assert_eq!(rows, summary.experiments.iter().filter(measured).count());
+    assert!(wide.contains("shape: samples from the smallest"), "{wide}");
+    // What has no room for it, and what is no terminal, is as it was.
+    for width in [Some(80), None] {
+        assert_eq!(shown(width, true), shown(width, false));
+        assert!(!shown(width, true).contains(is_bar));
     }
 }

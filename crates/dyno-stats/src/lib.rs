@@ -9,7 +9,7 @@
 //!   by a t-interval over the trials' own quantiles, because three to five trials are too few for a
 //!   bootstrap alone. A quantile that the samples cannot bear is refused with the number they lack.
 //! - [`quantile_ratio`]: how many times the floor; both sides are resampled independently.
-//! - [`extent`]: counts and bounds, the other columns of a table.
+//! - [`extent`]: counts and bounds, the other columns of a table; [`log_bins`]: the shape of a distribution.
 //! - [`fit_line`]: the scaling factor S of time over payload size.
 //! - [`stability()`]: whether a repeat of the run would show the same; [`within()`]: how precise an
 //!   estimate is, for whoever decides to go on.
@@ -30,6 +30,7 @@
 //! that file. `tests/false_alarms.rs` counts how often two equal sides are called different, also
 //! where the runs stopped on precision.
 
+mod bins;
 mod bootstrap;
 mod change;
 mod compare;
@@ -49,6 +50,7 @@ mod small;
 mod stability;
 mod value;
 
+pub use bins::{LogBins, log_bins};
 pub use bootstrap::Bootstrap;
 pub use change::{ChangeOptions, ChangePoint, SteadyTest, change_points};
 pub use compare::{Pairing, Ratio, Verdict, ratio, simultaneous, verdict};

@@ -4,6 +4,7 @@ use crate::cli::{FormatArg, ShowArgs};
 use crate::exit::{self, Code, Failure, Result};
 use dyno_model::record::Run;
 use dyno_report::{Format, RenderOptions, SummaryOptions};
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::Path;
 
@@ -38,10 +39,28 @@ pub(crate) fn print(run: &Run, format: FormatArg) -> Result<()> {
 
 /// How text for people is laid out on this standard output.
 pub(crate) fn render_options() -> RenderOptions {
-    let terminal = std::io::stdout().is_terminal();
-    let color = terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-    let width = if terminal { terminal_width() } else { None };
-    RenderOptions { width, color }
+    let terminal = std::io::stdout().is_terminal().then(terminal_width);
+    options_of(terminal, |name| std::env::var_os(name))
+}
+
+/// `terminal`: `None` where the output is none, else its width as far as that is known. Colours are left
+/// out for `NO_COLOR` (no-color.org), `CLICOLOR=0` (bixense.com/clicolors), and together with bars for a
+/// terminal that is `dumb`.
+fn options_of(
+    terminal: Option<Option<usize>>,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> RenderOptions {
+    let Some(width) = terminal else {
+        return RenderOptions::default();
+    };
+    let is = |name: &str, value: &str| variable(name).is_some_and(|v| v == value);
+    let dumb = is("TERM", "dumb");
+    let unwanted = variable("NO_COLOR").is_some_and(|v| !v.is_empty()) || is("CLICOLOR", "0");
+    RenderOptions {
+        width,
+        color: !dumb && !unwanted,
+        sparklines: !dumb,
+    }
 }
 
 fn terminal_width() -> Option<usize> {
@@ -49,4 +68,45 @@ fn terminal_width() -> Option<usize> {
         .ok()
         .map(|size| usize::from(size.ws_col))
         .filter(|columns| *columns > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(terminal: Option<Option<usize>>, set: &[(&str, &str)]) -> RenderOptions {
+        options_of(terminal, |name| {
+            let found = set.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| OsString::from(value))
+        })
+    }
+
+    #[test]
+    fn what_is_no_terminal_gets_plain_text_of_any_width() {
+        let plain = options(None, &[("TERM", "xterm-256color"), ("CLICOLOR", "1")]);
+        assert_eq!(plain, RenderOptions::default());
+    }
+
+    #[test]
+    fn a_terminal_gets_colours_bars_and_its_width() {
+        let full = RenderOptions {
+            width: Some(100),
+            color: true,
+            sparklines: true,
+        };
+        assert_eq!(options(Some(Some(100)), &[]), full);
+        // An empty NO_COLOR asks for nothing.
+        let set = [("TERM", "xterm"), ("NO_COLOR", ""), ("CLICOLOR", "1")];
+        assert_eq!(options(Some(Some(100)), &set), full);
+    }
+
+    #[test]
+    fn colours_can_be_refused_and_a_dumb_terminal_has_neither_colours_nor_bars() {
+        for set in [("NO_COLOR", "1"), ("CLICOLOR", "0")] {
+            let shown = options(Some(Some(80)), &[set]);
+            assert_eq!((shown.color, shown.sparklines), (false, true), "{set:?}");
+        }
+        let dumb = options(Some(None), &[("TERM", "dumb")]);
+        assert_eq!(dumb, RenderOptions::default());
+    }
 }
