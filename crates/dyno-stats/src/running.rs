@@ -24,20 +24,38 @@ impl Running {
         }
     }
 
+    /// Samples so far, lost messages included.
+    pub fn n(&self) -> u64 {
+        self.cells.values().sum::<u64>() + self.infinite
+    }
+
     /// Quantile `q` (0 to 1) of all samples so far, as [`crate::quantiles`] estimates it: lost messages
     /// are infinitely late. `None` before the first sample.
     pub fn quantile(&self, q: f64) -> Option<f64> {
-        let n = self.cells.values().sum::<u64>() + self.infinite;
+        self.quantiles(&[q])?.first().copied()
+    }
+
+    /// Several quantiles at once, each as [`Running::quantile`] gives it; `qs` ascends. `None` before the
+    /// first sample.
+    pub fn quantiles(&self, qs: &[f64]) -> Option<Vec<f64>> {
+        let n = self.n();
         if n == 0 {
             return None;
         }
-        let rank = rank(q, n);
-        let mut seen = 0;
-        let found = self.cells.iter().find(|(_, count)| {
-            seen += **count;
-            seen >= rank
-        });
-        Some(found.map_or(f64::INFINITY, |(bits, _)| f64::from_bits(*bits)))
+        let mut cells = self.cells.iter();
+        let (mut seen, mut value) = (0, 0.0);
+        let one = |q: &f64| {
+            let rank = rank(*q, n);
+            while seen < rank {
+                let Some((bits, count)) = cells.next() else {
+                    return f64::INFINITY;
+                };
+                seen += count;
+                value = f64::from_bits(*bits);
+            }
+            value
+        };
+        Some(qs.iter().map(one).collect())
     }
 }
 
@@ -77,5 +95,9 @@ mod tests {
         running.add(&TrialSamples::from_values(&[vec![1.0, 2.0, 3.0]], 2));
         assert_eq!(running.quantile(0.6), Some(3.0));
         assert_eq!(running.quantile(0.61), Some(f64::INFINITY));
+        let all = running.quantiles(&[0.0, 0.2, 0.21, 0.6, 0.61, 1.0]);
+        let inf = f64::INFINITY;
+        assert_eq!(all, Some(vec![1.0, 1.0, 2.0, 3.0, inf, inf]));
+        assert_eq!(running.n(), 5);
     }
 }

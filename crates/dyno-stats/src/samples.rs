@@ -149,6 +149,14 @@ impl TrialSamples {
         self.blocks.iter().map(|b| b.infinite).sum()
     }
 
+    /// Each block of the window by itself, in order of time; those without a sample as well.
+    pub fn by_block(&self) -> Vec<TrialSamples> {
+        let alone = |block: &Block| TrialSamples {
+            blocks: vec![block.clone()],
+        };
+        self.blocks.iter().map(alone).collect()
+    }
+
     /// Finite samples and lost messages together.
     pub fn n(&self) -> u64 {
         self.finite() + self.infinite()
