@@ -18,6 +18,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("dyno-store", &["dyno-model"]),
     ("dyno-report", &["dyno-model", "dyno-stats"]),
     ("dyno-judge", &["dyno-model", "dyno-report", "dyno-stats"]),
+    (
+        "dyno-page",
+        &["dyno-judge", "dyno-model", "dyno-report", "dyno-stats"],
+    ),
     ("dyno-runner", &["dyno-measure", "dyno-model", "dyno-stats"]),
     (
         "dyno-agent",
@@ -38,6 +42,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "dyno-judge",
             "dyno-measure",
             "dyno-model",
+            "dyno-page",
             "dyno-plan",
             "dyno-report",
             "dyno-runner",
@@ -53,6 +58,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
     (ADAPTER, &["dyno-conformance"]),
     ("dyno-abi", &[ADAPTER, "dyno-conformance"]),
+    ("dyno-page", &["dyno-store"]),
 ];
 
 /// Stands for every crate in `adapters/`; their names all start so.

@@ -8,7 +8,7 @@ use dyno_stats::{Estimate, Latency, Quantile};
 const SIMILAR: f64 = 1.25;
 
 /// `value` with three significant digits and without an exponent: `0.0312`, `12.3`, `12300`.
-pub(crate) fn sig3(value: f64) -> String {
+pub fn sig3(value: f64) -> String {
     significant(value, 3)
 }
 
@@ -84,7 +84,7 @@ impl TimeUnit {
 }
 
 /// A duration with its unit: `12.3 µs`.
-pub(crate) fn duration(ns: f64) -> String {
+pub fn duration(ns: f64) -> String {
     let unit = TimeUnit::of(ns);
     format!("{} {}", sig3(ns / unit.ns()), unit.as_str())
 }
@@ -256,7 +256,7 @@ fn half_width(value: f64, half: f64) -> String {
 }
 
 /// A large number with an SI prefix and its unit: `1.23 M`, `45.0 kB`.
-pub(crate) fn with_prefix(value: f64, unit: &str) -> String {
+pub fn with_prefix(value: f64, unit: &str) -> String {
     const PREFIXES: [(f64, &str); 4] = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")];
     let fits = PREFIXES.iter().find(|(scale, _)| value >= *scale);
     let (scale, prefix) = *fits.unwrap_or(&(1.0, ""));
@@ -265,7 +265,7 @@ pub(crate) fn with_prefix(value: f64, unit: &str) -> String {
 }
 
 /// A share of one as a percentage that says `100 %` only of the whole: 0.999999 is `>99.999 %`.
-pub(crate) fn share(part: f64) -> String {
+pub fn share(part: f64) -> String {
     let percent = 100.0 * part;
     if part >= 1.0 {
         format!("{percent:.0} %")

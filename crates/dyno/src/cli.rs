@@ -1,8 +1,10 @@
 //! The command line as types.
 
 mod judge;
+mod report;
 
 pub(crate) use judge::{CheckArgs, CompareArgs, FailOn, TrendArgs};
+pub(crate) use report::ReportArgs;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use dyno_model::{Metric, Nanos};
@@ -31,6 +33,7 @@ Examples:
   dyno run quick --stack pipe,tcp        only these two (and the floor)
   dyno run iceperf --set round_trips=1000
   dyno show latest --format markdown     the last run's table again
+  dyno report latest                     the same as a page with plots, report.html
   dyno run quick --stack tcp --precision 5%         trials until each p50 is known to ±5 %
   dyno run quick --stack tcp --against uds-stream   both in turns, and which is faster
   dyno run quick --live                  on the whole terminal; `dyno watch` shows a run elsewhere
@@ -54,6 +57,8 @@ pub(crate) enum Command {
     Watch(WatchArgs),
     /// Print a stored run.
     Show(ShowArgs),
+    /// Write a page that shows runs: answers, plots, every trial.
+    Report(ReportArgs),
     /// Put the parts of a run together.
     Merge(MergeArgs),
     /// Compare two runs, or the two sides of a run measured with --against.

@@ -4,6 +4,8 @@ use dyno_model::event::RunEvent;
 use dyno_model::record::Outcome;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// The display. On a terminal: a line with the current trial and an estimate of the time left.
@@ -105,5 +107,58 @@ fn minutes(time: Duration) -> String {
     match time.as_secs() {
         s if s < 60 => format!("{s} s"),
         s => format!("{}:{:02} min", s / 60, s % 60),
+    }
+}
+
+/// How long a command that is usually quick says nothing.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What a command is doing, shown on a terminal once it takes longer than [`PATIENCE`].
+pub(crate) struct Patience {
+    bar: ProgressBar,
+    /// Ends the thread that waits; `None` where nothing is ever shown.
+    waiting: Option<(mpsc::Sender<()>, thread::JoinHandle<()>)>,
+}
+
+impl Patience {
+    pub(crate) fn new(quiet: bool) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})");
+        if let Ok(style) = style {
+            bar.set_style(style);
+        }
+        let waiting = (!quiet && std::io::stderr().is_terminal()).then(|| {
+            let (end, ended) = mpsc::channel();
+            let bar = bar.clone();
+            let thread = thread::spawn(move || {
+                if ended.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
+                    bar.set_draw_target(ProgressDrawTarget::stderr());
+                    bar.enable_steady_tick(Duration::from_millis(250));
+                }
+            });
+            (end, thread)
+        });
+        Patience { bar, waiting }
+    }
+
+    /// What is done from now on.
+    pub(crate) fn now(&self, what: String) {
+        self.bar.set_message(what);
+    }
+
+    /// Prints a line above the progress.
+    pub(crate) fn say(&self, line: &str) {
+        self.bar.suspend(|| eprintln!("{line}"));
+    }
+}
+
+impl Drop for Patience {
+    fn drop(&mut self) {
+        if let Some((end, thread)) = self.waiting.take() {
+            drop(end);
+            // It does nothing that could panic; if it did, only the display is missing.
+            let _ = thread.join();
+        }
+        self.bar.finish_and_clear();
     }
 }

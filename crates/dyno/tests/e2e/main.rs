@@ -17,6 +17,7 @@ mod judge;
 mod live;
 mod namespaces;
 mod precision;
+mod report;
 mod ssh;
 mod storage;
 mod workloads;

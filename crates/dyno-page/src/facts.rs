@@ -1,0 +1,165 @@
+//! What the page says of a run in its HTML, so that it can be read without JavaScript: where it took
+//! place, how far it came, what failed and what was refused.
+
+use dyno_model::plan::Refusal;
+use dyno_model::record::Run;
+use dyno_report::{Summary, TrialCounts, clean, duration, with_prefix};
+use jiff::Timestamp;
+use serde::Serialize;
+
+/// One run in words.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub(crate) struct Facts {
+    pub(crate) id: String,
+    pub(crate) suite: String,
+    pub(crate) title: String,
+    /// `2026-11-21 03:26 UTC`.
+    pub(crate) started: String,
+    /// `58 of 60 trials completed, 2 failed`.
+    pub(crate) progress: String,
+    /// Label and value.
+    pub(crate) environment: Vec<(&'static str, String)>,
+    /// Name and version.
+    pub(crate) adapters: Vec<(String, String)>,
+    pub(crate) warnings: Vec<String>,
+    /// Failed trials, those that failed alike together.
+    pub(crate) failures: Vec<String>,
+    pub(crate) refused: Vec<String>,
+}
+
+impl Facts {
+    pub(crate) fn of(run: &Run, summary: &Summary) -> Facts {
+        let head = &summary.run;
+        Facts {
+            id: clean(&head.id),
+            suite: clean(&head.suite),
+            title: clean(&head.title),
+            started: utc(head.started_unix_ms),
+            progress: progress(&head.trials),
+            environment: environment(run, summary),
+            adapters: head
+                .adapters
+                .iter()
+                .map(|(name, version)| (clean(name), clean(version)))
+                .collect(),
+            warnings: summary.warnings.iter().map(|w| clean(w)).collect(),
+            failures: failures(summary),
+            refused: Refusal::lines(&summary.refused)
+                .iter()
+                .map(|line| clean(line))
+                .collect(),
+        }
+    }
+}
+
+/// To the minute; the number itself for an instant that no calendar has.
+pub(crate) fn utc(unix_ms: u64) -> String {
+    let instant = i64::try_from(unix_ms).ok();
+    instant
+        .and_then(|ms| Timestamp::from_millisecond(ms).ok())
+        .map_or_else(
+            || format!("{unix_ms} ms"),
+            |t| t.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        )
+}
+
+fn progress(trials: &TrialCounts) -> String {
+    let mut text = match trials.completed > trials.planned {
+        // Precision or repeats added some.
+        true => format!(
+            "{} trials completed, {} planned",
+            trials.completed, trials.planned
+        ),
+        false => format!(
+            "{} of {} trials completed",
+            trials.completed, trials.planned
+        ),
+    };
+    for (n, what) in [(trials.disturbed, "disturbed"), (trials.failed, "failed")] {
+        if n > 0 {
+            text.push_str(&format!(", {n} {what}"));
+        }
+    }
+    text
+}
+
+fn environment(run: &Run, summary: &Summary) -> Vec<(&'static str, String)> {
+    let e = &run.manifest.environment;
+    let cpus: Vec<String> = e.cpus.iter().map(u32::to_string).collect();
+    let governors: Vec<&str> = {
+        let mut all: Vec<&str> = e.governors.values().map(String::as_str).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    };
+    let clock = match e.clock.source.as_str() {
+        "" => String::new(),
+        source => format!("{source}, {} per reading", duration(e.clock.cost_ns)),
+    };
+    let memory = match e.memory_bytes {
+        0 => String::new(),
+        bytes => with_prefix(bytes as f64, "B"),
+    };
+    let build = match e.build_profile.as_str() {
+        "" => e.dyno_version.clone(),
+        profile => format!("{} ({profile} build)", e.dyno_version),
+    };
+    let shard = summary.run.shard.as_ref();
+    let all = [
+        ("Started", utc(run.manifest.started_unix_ms)),
+        ("Trials", progress(&summary.run.trials)),
+        ("Part", shard.map_or_else(String::new, ToString::to_string)),
+        ("Testbed", summary.run.testbed.clone()),
+        ("Host", e.host.clone()),
+        ("CPU", e.cpu_model.clone()),
+        ("CPUs used", cpus.join(", ")),
+        ("Memory", memory),
+        ("Kernel", e.kernel.clone()),
+        ("Hypervisor", e.hypervisor.clone().unwrap_or_default()),
+        ("Governor", governors.join(", ")),
+        ("Clock", clock),
+        ("Dyno", build),
+        ("Seed", summary.run.seed.to_string()),
+        ("Command", run.manifest.command.join(" ")),
+    ];
+    all.into_iter()
+        .map(|(label, value)| (label, clean(&value)))
+        .filter(|(_, value)| !value.is_empty())
+        .collect()
+}
+
+/// One line for each way of failing of each stack.
+fn failures(summary: &Summary) -> Vec<String> {
+    let mut groups: Vec<(String, u64)> = Vec::new();
+    for e in &summary.experiments {
+        for f in &e.failures {
+            let text = format!(
+                "{}: {} in {}: {}",
+                clean(&e.experiment.stack),
+                f.cause,
+                clean(&f.step),
+                clean(&f.message)
+            );
+            match groups.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, count)) => *count += f.count,
+                None => groups.push((text, f.count)),
+            }
+        }
+    }
+    let line = |(text, count): (String, u64)| match count {
+        1 => text,
+        n => format!("{text} ({n} trials)"),
+    };
+    groups.into_iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instants_are_utc() {
+        assert_eq!(utc(1_795_231_560_000), "2026-11-21 03:26 UTC");
+        assert_eq!(utc(u64::MAX), format!("{} ms", u64::MAX));
+    }
+}

@@ -1,0 +1,35 @@
+//! Stored runs as one page that answers, at a glance, which stack, at what cost, how sure, and why the
+//! tail.
+//!
+//! [`Document::of`] computes everything that the page shows and prints nothing; [`render`] turns it into
+//! one HTML file that needs no network: the script and the style sheet are inlined, the data lies in the
+//! page as JSON, and its content security policy allows nothing else. [`Document::to_json`] is that data
+//! alone, for whoever shows a run that is still written.
+//!
+//! The words and the table of the answers are in the HTML itself, so that they are there without
+//! JavaScript, for search and for screen readers. Plots, selection and drill-down are `web/`'s, whose
+//! bundle is checked in as `assets/page.js` and `assets/page.css`.
+//!
+//! Names of stacks and suites, messages and host facts come from elsewhere. They reach the page as text
+//! only: through the template's escaping, and as JSON strings without a character that HTML could take for
+//! markup.
+
+mod answer;
+mod beside;
+mod curves;
+mod document;
+mod facts;
+mod number;
+mod page;
+mod question;
+mod trials;
+
+pub use answer::{Answer, AnswerRow};
+pub use beside::{Flaw, Published, Study};
+pub use curves::BoxPlot;
+pub use document::{
+    Comparison, DOCUMENT_FORMAT, Details, Document, Options, RunPage, Source, Step, Unreadable,
+};
+pub use number::Number;
+pub use page::{PageError, render, render_live};
+pub use trials::{HostShares, Process, Trial, TrialMetric};

@@ -1,0 +1,201 @@
+//! The document as one HTML file: skeleton, words, data, style and script, and a policy that lets the page
+//! do nothing but show itself.
+//!
+//! Two things keep foreign text from becoming markup: the template escapes whatever it prints, and the data
+//! has none of the characters that HTML could take for markup. If both failed, the policy would still run no
+//! script but ours, which it knows by its hash.
+
+use crate::answer::{Answer, AnswerRow};
+use crate::document::{Document, Unreadable};
+use crate::facts::{Facts, utc};
+use base64::Engine as _;
+use minijinja::Environment;
+use minijinja::value::Serde;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+/// The skeleton.
+const TEMPLATE: &str = include_str!("../templates/page.html");
+/// The bundle that `web/` is built into.
+const SCRIPT: &str = include_str!("../assets/page.js");
+const STYLE: &str = include_str!("../assets/page.css");
+
+/// The page could not be put together: a defect of Dyno.
+#[derive(Debug, thiserror::Error)]
+#[error("the page cannot be made: {0}; this is a defect of Dyno, please report it")]
+pub struct PageError(#[from] minijinja::Error);
+
+/// The page as one file that needs no network and opens from disk.
+///
+/// # Errors
+///
+/// When the built-in template is wrong.
+pub fn render(document: &Document) -> Result<String, PageError> {
+    page(document, None)
+}
+
+/// The page for a server that has newer data under `url`: the same, but it may ask its own origin, and the
+/// `<html>` element names the address in `data-live`.
+///
+/// # Errors
+///
+/// When the built-in template is wrong.
+pub fn render_live(document: &Document, url: &str) -> Result<String, PageError> {
+    page(document, Some(url))
+}
+
+/// What the template prints.
+#[derive(Serialize)]
+struct PageView<'a> {
+    title: String,
+    policy: String,
+    dyno: &'a str,
+    made: String,
+    live: Option<&'a str>,
+    several: bool,
+    runs: Vec<RunView<'a>>,
+    unreadable: &'a [Unreadable],
+    style: &'a str,
+    script: &'a str,
+    data: String,
+}
+
+/// What it prints of a run.
+#[derive(Serialize)]
+struct RunView<'a> {
+    name: &'a str,
+    running: bool,
+    facts: &'a Facts,
+    problems: &'a [String],
+    answers: Vec<AnswerView<'a>>,
+}
+
+/// An answer with the rows that the data leaves out.
+#[derive(Serialize)]
+struct AnswerView<'a> {
+    question: &'a str,
+    text: &'a str,
+    rows: &'a [AnswerRow],
+    /// Experiments compared.
+    stacks: usize,
+}
+
+fn page(document: &Document, live: Option<&str>) -> Result<String, PageError> {
+    let runs: Vec<RunView<'_>> = document
+        .runs
+        .iter()
+        .map(|run| RunView {
+            name: &run.name,
+            running: run.running,
+            facts: &run.facts,
+            problems: &run.problems,
+            answers: run.answers.iter().map(answer_view).collect(),
+        })
+        .collect();
+    let mut environment = Environment::new();
+    // Names that end in .html are escaped.
+    environment.add_template("page.html", TEMPLATE)?;
+    let view = PageView {
+        title: title(document),
+        policy: policy(live.is_some()),
+        dyno: document.dyno,
+        made: utc(document.made_unix_ms),
+        live,
+        several: runs.len() > 1,
+        runs,
+        unreadable: &document.unreadable,
+        style: STYLE,
+        script: SCRIPT,
+        data: inert(&document.to_json()),
+    };
+    let template = environment.get_template("page.html")?;
+    Ok(template.render(Serde(&view))?)
+}
+
+fn answer_view(answer: &Answer) -> AnswerView<'_> {
+    AnswerView {
+        question: &answer.question,
+        text: &answer.text,
+        rows: &answer.rows,
+        stacks: answer.experiments.len(),
+    }
+}
+
+/// What browsers and lists of files show.
+fn title(document: &Document) -> String {
+    match document.runs.as_slice() {
+        [] => "Dyno".into(),
+        [run] => match run.facts.title.as_str() {
+            "" => format!("{} · Dyno", run.facts.id),
+            title => format!("{}: {title} · Dyno", run.facts.suite),
+        },
+        several => {
+            let ids: Vec<&str> = several.iter().map(|r| r.facts.id.as_str()).collect();
+            format!("{} · Dyno", ids.join(", "))
+        }
+    }
+}
+
+/// Nothing but the page's own style and script, and images that the script makes. Inline styles are
+/// allowed, because plots set them on their elements; scripts only with our bundle's hash.
+fn policy(live: bool) -> String {
+    let hash = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(SCRIPT.as_bytes()));
+    let connect = if live { "; connect-src 'self'" } else { "" };
+    format!(
+        "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{hash}'; img-src data: blob:; \
+         base-uri 'none'; form-action 'none'{connect}"
+    )
+}
+
+/// JSON without a character that HTML or an old JavaScript takes for anything but text. They only occur in
+/// strings, where the escapes mean the same.
+fn inert(json: &str) -> String {
+    let mut text = String::with_capacity(json.len() + json.len() / 64);
+    for c in json.chars() {
+        match c {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                text.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
+            c => text.push(c),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_data_cannot_end_its_element_and_means_the_same() {
+        let value = serde_json::json!({"a": "</script><!-- & \u{2028}\u{2029} 🚗 \u{202e}"});
+        let text = inert(&value.to_string());
+        assert!(
+            !text.contains(['<', '>', '&', '\u{2028}', '\u{2029}']),
+            "{text}"
+        );
+        let back: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(back, value);
+    }
+
+    #[test]
+    fn the_bundle_stays_within_its_elements() {
+        let script = SCRIPT.to_ascii_lowercase();
+        for end in ["</script", "<!--", "<script"] {
+            assert!(!script.contains(end), "page.js has {end}");
+        }
+        // The parser would change it, and the hash would not fit.
+        assert!(!SCRIPT.contains(['\r', '\0']));
+        assert!(!STYLE.to_ascii_lowercase().contains("</style"));
+    }
+
+    #[test]
+    fn the_bundle_neither_evaluates_text_nor_names_a_network_address() {
+        for way in ["eval(", "new Function(", "importScripts"] {
+            assert!(!SCRIPT.contains(way), "page.js has {way}");
+        }
+        for way in ["@import", "url(http", "url(//"] {
+            assert!(!STYLE.contains(way), "page.css has {way}");
+        }
+    }
+}
