@@ -23,6 +23,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["dyno-judge", "dyno-model", "dyno-report", "dyno-stats"],
     ),
     ("dyno-runner", &["dyno-measure", "dyno-model", "dyno-stats"]),
+    ("dyno-serve", &["dyno-model", "dyno-page", "dyno-store"]),
     (
         "dyno-agent",
         &[
@@ -46,6 +47,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "dyno-plan",
             "dyno-report",
             "dyno-runner",
+            "dyno-serve",
             "dyno-stats",
             "dyno-store",
         ],

@@ -2,9 +2,11 @@
 
 mod judge;
 mod report;
+mod serve;
 
 pub(crate) use judge::{CheckArgs, CompareArgs, FailOn, TrendArgs};
 pub(crate) use report::ReportArgs;
+pub(crate) use serve::ServeArgs;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use dyno_model::{Metric, Nanos};
@@ -34,6 +36,7 @@ Examples:
   dyno run iceperf --set round_trips=1000
   dyno show latest --format markdown     the last run's table again
   dyno report latest                     the same as a page with plots, report.html
+  dyno serve                             all runs in ./runs, in the browser
   dyno run quick --stack tcp --precision 5%         trials until each p50 is known to ±5 %
   dyno run quick --stack tcp --against uds-stream   both in turns, and which is faster
   dyno run quick --live                  on the whole terminal; `dyno watch` shows a run elsewhere
@@ -59,6 +62,8 @@ pub(crate) enum Command {
     Show(ShowArgs),
     /// Write a page that shows runs: answers, plots, every trial.
     Report(ReportArgs),
+    /// Show a folder of runs in the browser: list, reports, comparisons, runs that go on.
+    Serve(ServeArgs),
     /// Put the parts of a run together.
     Merge(MergeArgs),
     /// Compare two runs, or the two sides of a run measured with --against.

@@ -19,6 +19,7 @@ fn main() -> ExitCode {
         Command::Watch(args) => commands::watch::watch(&args),
         Command::Show(args) => commands::show::show(&args),
         Command::Report(args) => commands::report::report(&args),
+        Command::Serve(args) => commands::serve::serve(&args),
         Command::Merge(args) => commands::merge::merge(&args),
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Check(args) => commands::check::check(&args),

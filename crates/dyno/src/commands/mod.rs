@@ -9,6 +9,7 @@ pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod trend;
 pub(crate) mod watch;

@@ -18,6 +18,7 @@ mod live;
 mod namespaces;
 mod precision;
 mod report;
+mod serve;
 mod ssh;
 mod storage;
 mod workloads;

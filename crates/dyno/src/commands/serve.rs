@@ -1,0 +1,51 @@
+//! `dyno serve`
+
+use crate::cli::ServeArgs;
+use crate::exit::{self, Code, Failure, Result};
+use dyno_serve::{Options, ServeError, Server, Stopper};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+/// Serves a folder of runs until it is ended, which is no failure.
+pub(crate) fn serve(args: &ServeArgs) -> Result {
+    let options = Options {
+        folder: args.folder.clone(),
+        listen: args.listen,
+        hosts: args.hosts.clone(),
+        network: args.network,
+    };
+    let server = Server::bind(&options).map_err(|e| Failure::with(code(&e))(e))?;
+    end_on_signals(server.stopper())?;
+    let address = server.address();
+    if !address.ip().to_canonical().is_loopback() {
+        eprintln!(
+            "warning: other machines can reach {address}, and whoever does sees all runs of {}; there is no password",
+            args.folder.display()
+        );
+    }
+    exit::print(&format!(
+        "{} is shown at http://{address}/ until Ctrl-C\n",
+        args.folder.display()
+    ))?;
+    server.run().map_err(Failure::with(Code::Error))?;
+    Ok(Code::Success.into())
+}
+
+fn code(error: &ServeError) -> Code {
+    match error {
+        ServeError::Folder { .. } | ServeError::IsARun { .. } => Code::Store,
+        ServeError::NotLoopback { .. } => Code::Usage,
+        ServeError::Listen { .. } | ServeError::Start(_) => Code::Error,
+    }
+}
+
+fn end_on_signals(stopper: Stopper) -> Result<()> {
+    let signals = Signals::new([SIGHUP, SIGINT, SIGTERM]);
+    let mut signals = signals.map_err(Failure::with(Code::Error))?;
+    std::thread::spawn(move || {
+        for _ in signals.forever() {
+            stopper.stop();
+        }
+    });
+    Ok(())
+}
