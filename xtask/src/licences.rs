@@ -1,6 +1,8 @@
 //! Licences and origins of all dependencies, held against `deny.toml`. The same file serves
 //! `cargo deny`, which knows more (advisories) but has to be installed.
 
+mod npm;
+
 use crate::Outcome;
 use crate::metadata::{self, Metadata, Package};
 use serde::Deserialize;
@@ -24,19 +26,24 @@ struct Sources {
     allow_registry: Vec<String>,
 }
 
-/// Checks every package of the lock file.
+/// Checks every package of the lock files, cargo's and npm's.
 pub(crate) fn check() -> Outcome {
     let metadata = metadata::load()?;
-    let file = metadata.workspace_root.join("deny.toml");
-    let text = std::fs::read_to_string(&file)
-        .map_err(|e| format!("cannot read {}: {e}", file.display()))?;
+    let read = |name: &str| {
+        let file = metadata.workspace_root.join(name);
+        std::fs::read_to_string(&file).map_err(|e| format!("cannot read {}: {e}", file.display()))
+    };
     let policy: Policy =
-        toml::from_str(&text).map_err(|e| format!("{} is not valid: {e}", file.display()))?;
-    let violations = violations(&metadata, &policy);
+        toml::from_str(&read("deny.toml")?).map_err(|e| format!("deny.toml is not valid: {e}"))?;
+    let lock: npm::Lock = serde_json::from_str(&read(npm::LOCK)?)
+        .map_err(|e| format!("{} is not valid: {e}", npm::LOCK))?;
+    let mut violations = violations(&metadata, &policy);
+    violations.extend(lock.violations(&policy.licenses.allow));
     if violations.is_empty() {
         println!(
-            "── licences and origins: {} packages, all as deny.toml allows",
-            metadata.packages.len()
+            "── licences and origins: {} packages and {} of npm, all as deny.toml allows",
+            metadata.packages.len(),
+            lock.count()
         );
         return Ok(());
     }

@@ -1,22 +1,26 @@
-//! Chores of the project: `cargo xtask test`, `adapters`, `sanitize`, `lint`, `arrows`, `licences`, `study`.
+//! Chores of the project: `cargo xtask test`, `adapters`, `sanitize`, `lint`, `arrows`, `licences`, `study`,
+//! `readers`, `web`, `gallery`.
 //!
 //! Each chore prints what it does before it does it and ends with exit code 1 at the first failure.
 
 mod adapters;
 mod arrows;
+mod gallery;
 mod licences;
 mod metadata;
 mod packages;
 mod steps;
 mod study;
 mod vsomeip;
+mod web;
 
 use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask CHORE
 
-  test      build the adapters, build all, run every test (also doc tests and loom models)
+  test      build the adapters, build all, run every test (also doc tests, loom models, and the tests of
+            the report's page in a browser)
   adapters  install what adapters in C and C++ need, and build them; --help says more
   sanitize  the conformance suite over the adapters in C and C++, built with the address and
             undefined-behaviour sanitizers
@@ -24,7 +28,11 @@ usage: cargo xtask CHORE
   arrows    check which crate may depend on which
   licences  check the licences and origins of all dependencies against deny.toml
   study     how often Dyno's own statements are right on this machine: aa, power, clocks, noise, again,
-            agree";
+            agree
+  readers   install the programs that read exports back in tests, into target/python
+  web       build the scripts of the report's page; --check compares what is checked in with a build
+  gallery   run a few suites, make the report of them, and draw the pictures of docs/gallery.md; --help
+            says more";
 
 /// What a chore ends with; the error is for a person to read.
 type Outcome = Result<(), String>;
@@ -40,6 +48,9 @@ fn main() -> ExitCode {
         "arrows" => arrows::check(),
         "licences" => licences::check(),
         "study" => study::run(&rest),
+        "readers" => metadata::load().and_then(|m| packages::readers(&m)),
+        "web" => metadata::load().and_then(|m| web::run(&m, &rest)),
+        "gallery" => metadata::load().and_then(|m| gallery::run(&m, &rest)),
         "--help" | "-h" | "help" => {
             println!("{USAGE}");
             Ok(())
@@ -56,10 +67,12 @@ fn main() -> ExitCode {
 }
 
 fn test() -> Outcome {
-    let target = metadata::load()?.target_directory;
+    let metadata = metadata::load()?;
     packages::of_tests()?;
-    adapters::run(&target, &[])?;
-    steps::run(&steps::test(&target))
+    packages::readers(&metadata)?;
+    adapters::run(&metadata.target_directory, &[])?;
+    web::run(&metadata, &["--check".to_owned()])?;
+    steps::run(&steps::test(&metadata))
 }
 
 fn sanitize() -> Outcome {

@@ -1,11 +1,26 @@
 //! Debian packages that chores need.
 
+use crate::metadata::Metadata;
 use crate::{Outcome, steps};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What the tests of several hosts need: network namespaces, and ssh in both directions.
-const OF_TESTS: &[&str] = &["iproute2", "openssh-client"];
+/// What tests need: network namespaces, ssh in both directions, and a browser with letters to draw.
+const OF_TESTS: &[&str] = &[
+    "iproute2",
+    "openssh-client",
+    "chromium",
+    "fonts-dejavu-core",
+    "libbenchmark-tools",
+];
+/// What installs and runs the page's scripts, where no newer one is found.
+const NODE: &[&str] = &["nodejs", "npm"];
+/// The oldest version of node that they run with; crates/dyno-page/web/package.json says the same.
+const OLDEST_NODE: u32 = 20;
+/// What the programs need that read exports back.
+const PYTHON: &[&str] = &["python3", "python3-venv"];
+/// Those programs, below the workspace's root.
+const READERS: &str = "crates/dyno-export/tests/requirements.txt";
 /// Starts at boot once it is installed, where there is an init system that starts things.
 const SSH_SERVER: &str = "openssh-server";
 
@@ -19,6 +34,83 @@ pub(crate) fn of_tests() -> Outcome {
     }
     let server = (!is_booted).then_some(SSH_SERVER);
     install(OF_TESTS.iter().copied().chain(server))
+}
+
+/// Sees to node and npm, from Debian where there are none.
+pub(crate) fn of_web() -> Outcome {
+    let found = || Some((node_version()?, steps::succeeds("npm", &["--version"])));
+    let is_enough = |found| matches!(found, Some((version, true)) if version >= OLDEST_NODE);
+    if is_enough(found()) {
+        return Ok(());
+    }
+    install(NODE.iter().copied())?;
+    match found() {
+        found if is_enough(found) => Ok(()),
+        Some((version, true)) => Err(format!(
+            "node is of version {version}, the page's scripts take {OLDEST_NODE} or newer; install it from \
+             nodejs.org, then run this again"
+        )),
+        _ => Err(format!(
+            "node or npm is missing; install node {OLDEST_NODE} or newer with npm, then run this again"
+        )),
+    }
+}
+
+/// The first number of `node --version`, such as `v20.19.2`.
+fn node_version() -> Option<u32> {
+    let output = Command::new("node").arg("--version").output().ok()?;
+    major(&String::from_utf8_lossy(&output.stdout))
+}
+
+fn major(version: &str) -> Option<u32> {
+    let (major, _) = version.trim().strip_prefix('v')?.split_once('.')?;
+    major.parse().ok()
+}
+
+/// Installs what reads exports back into `target/python`, where it is missing or was that of another list.
+pub(crate) fn readers(metadata: &Metadata) -> Outcome {
+    let list = metadata.workspace_root.join(READERS);
+    let wanted = std::fs::read(&list)
+        .map_err(|e| format!("cannot read {}: {e}; restore it with git", list.display()))?;
+    let place = metadata.target_directory.join("python");
+    let python = place.join("bin/python");
+    let installed = place.join("installed.txt");
+    if python.exists() && std::fs::read(&installed).is_ok_and(|known| known == wanted) {
+        println!("── what reads exports back is installed");
+        return Ok(());
+    }
+    if !steps::succeeds("python3", &["-c", "import ensurepip, venv"]) {
+        install(PYTHON.iter().copied())?;
+    }
+    let [place, list, python] = [&place, &list, &python].map(|p| p.to_string_lossy().into_owned());
+    for words in [
+        vec!["python3", "-m", "venv", "--clear", place.as_str()],
+        vec![
+            python.as_str(),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--requirement",
+            list.as_str(),
+        ],
+    ] {
+        println!("── {}", words.join(" "));
+        let status = Command::new(words[0])
+            .args(&words[1..])
+            .status()
+            .map_err(|e| format!("cannot start {}: {e}", words[0]))?;
+        if !status.success() {
+            return Err(format!(
+                "{} failed ({status}); what reads exports back comes from PyPI: see that it can be reached, then \
+                 run this again",
+                words.join(" ")
+            ));
+        }
+    }
+    std::fs::write(&installed, wanted)
+        .map_err(|e| format!("cannot write {}: {e}", installed.display()))
 }
 
 /// Installs the packages that are missing, all at once. Only Debian and its like are known here; on
@@ -79,4 +171,17 @@ fn is_installed(package: &str) -> bool {
         .stderr(Stdio::null())
         .output();
     status.is_ok_and(|o| o.stdout == b"installed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_version_is_read_and_anything_else_is_none() {
+        assert_eq!(major("v20.19.2\n"), Some(20));
+        assert_eq!(major("v8.0.0"), Some(8));
+        assert_eq!(major("20.19.2"), None);
+        assert_eq!(major(""), None);
+    }
 }

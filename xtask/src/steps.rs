@@ -1,8 +1,9 @@
 //! Chores as data: the commands that `test` and `lint` run, in order.
 
-use crate::Outcome;
+use crate::metadata::Metadata;
+use crate::{Outcome, web};
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 
@@ -13,19 +14,35 @@ pub(crate) struct Step {
     program: &'static str,
     arguments: &'static [&'static str],
     environment: Vec<(&'static str, String)>,
+    /// Where it runs, if not where the chore does.
+    directory: Option<PathBuf>,
 }
 
 fn cargo(name: &'static str, arguments: &'static [&'static str]) -> Step {
-    Step {
-        name,
-        program: "cargo",
-        arguments,
-        environment: Vec::new(),
-    }
+    Step::new(name, "cargo", arguments)
 }
 
 impl Step {
-    fn with(mut self, variable: &'static str, value: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        name: &'static str,
+        program: &'static str,
+        arguments: &'static [&'static str],
+    ) -> Self {
+        Step {
+            name,
+            program,
+            arguments,
+            environment: Vec::new(),
+            directory: None,
+        }
+    }
+
+    pub(crate) fn inside(mut self, directory: PathBuf) -> Self {
+        self.directory = Some(directory);
+        self
+    }
+
+    pub(crate) fn with(mut self, variable: &'static str, value: impl Into<String>) -> Self {
         self.environment.push((variable, value.into()));
         self
     }
@@ -38,14 +55,18 @@ impl Step {
         let words = [self.program]
             .into_iter()
             .chain(self.arguments.iter().copied());
-        environment.collect::<String>() + &words.collect::<Vec<_>>().join(" ")
+        let line = environment.collect::<String>() + &words.collect::<Vec<_>>().join(" ");
+        match &self.directory {
+            Some(directory) => format!("cd {directory:?} && {line}"),
+            None => line,
+        }
     }
 }
 
-/// Builds everything, then tests it. The loom models have a target directory of their own, because
-/// their flags would make cargo build everything twice in turns.
-pub(crate) fn test(target: &Path) -> Vec<Step> {
-    let loom = target.join("loom");
+/// Builds everything, then tests it, the page's scripts with what was built. The loom models have a target
+/// directory of their own, because their flags would make cargo build everything twice in turns.
+pub(crate) fn test(metadata: &Metadata) -> Vec<Step> {
+    let loom = metadata.target_directory.join("loom");
     vec![
         cargo(
             "build",
@@ -57,7 +78,10 @@ pub(crate) fn test(target: &Path) -> Vec<Step> {
             "tests and doc tests",
             &["test", "--workspace", "--locked", "--no-fail-fast"],
         )
-        .with("PROPTEST_RNG_SEED", "20261121"),
+        .with("PROPTEST_RNG_SEED", "20261121")
+        // What exports are for reads them: it was installed before, so that missing it is a failure.
+        .with("DYNO_REQUIRE_READERS", "1"),
+        web::tests(metadata),
         cargo(
             "loom models of the shared-memory exchange",
             &[
@@ -156,6 +180,9 @@ pub(crate) fn run(steps: &[Step]) -> Outcome {
         command
             .args(step.arguments)
             .envs(step.environment.iter().map(|(name, value)| (name, value)));
+        if let Some(directory) = &step.directory {
+            command.current_dir(directory);
+        }
         let mut failures = Failures::default();
         let status = if step.arguments.first() == Some(&"test") {
             watched(&mut command, |line| failures.read(line))
@@ -267,6 +294,19 @@ mod tests {
             step.command_line(),
             r#"RUSTFLAGS="--cfg loom" cargo test --lib"#
         );
+        let step = Step::new("page", "npm", &["test"]).inside("a page".into());
+        assert_eq!(
+            step.with("CI", "1").command_line(),
+            r#"cd "a page" && CI="1" npm test"#
+        );
+    }
+
+    #[test]
+    fn a_step_runs_where_it_is_told_to() {
+        let step = |program| Step::new("here", program, &["-e", "main.rs"]);
+        let source = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src");
+        assert!(run(&[step("test").inside(source)]).is_ok());
+        assert!(run(&[step("test").inside("/".into())]).is_err());
     }
 
     #[test]
@@ -295,12 +335,7 @@ mod tests {
 
     #[test]
     fn the_first_failure_ends_a_chore_and_is_named() {
-        let step = |name, program| Step {
-            name,
-            program,
-            arguments: &[],
-            environment: Vec::new(),
-        };
+        let step = |name, program| Step::new(name, program, &[]);
         let steps = [
             step("good", "true"),
             step("bad", "false"),
