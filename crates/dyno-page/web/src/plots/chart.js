@@ -55,7 +55,7 @@ export function layout(
     minWidth = 400,
     maxColumns = 2,
     left = 74,
-    right = 18,
+    right = 28,
     above = 28,
     below = 50,
     caption = '',
@@ -218,7 +218,7 @@ export function legendOf(theme, entries) {
     formatter: (text) => short(text, 34),
     textStyle: { color: theme.text, fontSize: 12 },
     inactiveColor: theme.muted,
-    pageTextStyle: { color: theme.text },
+    pageTextStyle: { color: theme.text, fontSize: 12 },
     pageIconColor: theme.text,
     pageIconInactiveColor: theme.muted,
     pageIconSize: 11,
@@ -277,7 +277,7 @@ export function scaleOf(values, { log, headroom = false, ticks = 6, zero = true 
   let min = floor125(lo * 0.97);
   let max = ceil125(hi * (headroom ? 1.5 : 1.03));
   if (max <= min * 1.5) [min, max] = [floor125(min * 0.9), ceil125(max * 1.2)];
-  return { min, max, ticks: logTicks(min, max, ticks + 3) };
+  return { min, max, ticks: logTicks(min, max, ticks + 4) };
 }
 
 /** Equal steps of 1, 2 or 5 times a power of ten that cover lo to hi. */
@@ -351,6 +351,60 @@ export const markLabel = (theme, text, position = 'right') => ({
   textBorderColor: theme.background ?? 'transparent',
   textBorderWidth: 2,
 });
+
+/** Positions as near to the wanted ones as a distance of `gap` between them allows, from `lo` to `hi`. */
+export function spread(wanted, gap, lo, hi) {
+  const order = wanted.map((at, i) => ({ at, i })).sort((a, b) => a.at - b.at);
+  order.forEach((one, k) => {
+    one.at = Math.max(one.at, lo, k > 0 ? order[k - 1].at + gap : -Infinity);
+  });
+  for (let k = order.length - 1; k >= 0; k -= 1) {
+    const below = k + 1 < order.length ? order[k + 1].at - gap : hi;
+    order[k].at = Math.min(order[k].at, below);
+  }
+  const out = [];
+  for (const { at, i } of order) out[i] = at;
+  return out;
+}
+
+/**
+ * Names at the right of a panel, each beside the end of its line at `[x, y]`, apart from each other, with a
+ * thin line to where they belong. `entries`: `{ text, x, y, color }`.
+ */
+export function endLabels({ id, panel, box, scale, log, entries, theme }) {
+  const place = log ? Math.log : (v) => v;
+  const [lo, hi] = [place(scale.min), place(scale.max)];
+  const top = entries.map((e) => box.top + box.height * (1 - (place(Math.min(Math.max(e.y, scale.min), scale.max)) - lo) / (hi - lo)));
+  const ys = spread(top, 14, box.top + 2, box.top + box.height - 2);
+  return {
+    id,
+    name: 'names',
+    type: 'custom',
+    xAxisIndex: panel,
+    yAxisIndex: panel,
+    silent: true,
+    clip: false,
+    z: 5,
+    tooltip: { show: false },
+    itemStyle: { color: theme.muted },
+    encode: { x: 0, y: 1 },
+    data: entries.map((e) => [e.x, Math.min(Math.max(e.y, scale.min), scale.max)]),
+    renderItem: (params, api) => {
+      const { text, color } = entries[params.dataIndex];
+      const [x, y] = api.coord([api.value(0), api.value(1)]);
+      const right = params.coordSys.x + params.coordSys.width;
+      const at = ys[params.dataIndex];
+      const points = [[x + 6, y], [right + 4, at], [right + 10, at]];
+      return {
+        type: 'group',
+        children: [
+          { type: 'polyline', shape: { points }, style: { stroke: color, lineWidth: 0.8, fill: 'none', opacity: 0.7 } },
+          { type: 'text', style: { text, x: right + 13, y: at, align: 'left', verticalAlign: 'middle', fill: theme.text, fontSize: 11 } },
+        ],
+      };
+    },
+  };
+}
 
 /**
  * Vertical bars with caps at [x, lo, hi], moved aside by `dodge(index)` px: intervals. Infinite ends reach `top`.

@@ -78,28 +78,65 @@ export function groupBy(items, keyOf) {
   return [...groups].map(([key, list]) => ({ key, items: list }));
 }
 
+/** Yardsticks are shown, but are no stacks that one could choose. */
+export const isYardstick = (cell) => Boolean(cell.e.is_floor || cell.e.is_loopback);
+
+/** Groups of yardsticks alone go last: they answer no question by themselves. */
+export function yardsticksLast(groups, cellsOf = (g) => g.items) {
+  const alone = (g) => cellsOf(g).every(isYardstick);
+  return [...groups.filter((g) => !alone(g)), ...groups.filter(alone)];
+}
+
 /**
- * What tells these experiments apart, each as a list of words, and what they share in one line. Factors of
- * `without` are named nowhere. A factor that follows from the experiment's name is not said.
+ * The groups with the floors of their cells beside them, also where a floor was measured under another wait
+ * strategy; groups that then only repeat such floors are gone.
  */
-export function distinctions(experiments, without = []) {
-  const { constant, varying } = splitFactors(experiments);
-  const kept = (factors) => factors.filter((f) => !without.includes(f.key));
-  const names = new Set(experiments.map((e) => e.experiment));
-  const follows = (factor) =>
-    names.size > 1 &&
-    [...names].every((n) => {
-      const values = experiments.filter((e) => e.experiment === n).map((e) => factor.of(e));
-      return values.every((v) => v === values[0]);
-    });
-  const said = kept(varying).filter((f) => !follows(f));
-  const words = experiments.map((e) => {
-    const lead = names.size > 1 || said.length === 0 ? [name(e.experiment)] : [];
-    return [...lead, ...said.map((f) => f.of(e)).filter(Boolean)];
+export function withFloors(view, groups) {
+  const byId = new Map(view.cells.map((c) => [`${c.run}.${c.e.id}`, c]));
+  const placed = new Set();
+  const full = groups.map((g) => {
+    const items = [...g.items];
+    for (const cell of g.items) {
+      const floor = byId.get(`${cell.run}.${cell.e.floor?.id}`);
+      if (!floor || floor === cell || items.includes(floor)) continue;
+      items.push(floor);
+      placed.add(floor);
+    }
+    return { ...g, items };
   });
-  const alone = experiments.length > 0 && names.size === 1 && said.length > 0;
-  const shared = experiments.length > 0 ? conditions(kept(constant), experiments[0]) : '';
-  return { words, shared: alone ? `${name(experiments[0].experiment)} · ${shared}` : shared };
+  return yardsticksLast(full.filter((g) => !g.items.every((c) => isYardstick(c) && placed.has(c))));
+}
+
+/** The factors in the order in which they tell experiments apart best. */
+const TELLING = ['workload', 'payload', 'topology', 'placement', 'wait'];
+const rank = (factor) => (TELLING.includes(factor.key) ? TELLING.indexOf(factor.key) : TELLING.length);
+
+/**
+ * What tells these experiments apart, and what `all` experiments that are meant share, in one line. Each has
+ * `words`, the name in the suite first where names differ, and `rest`: without the name, and without what follows
+ * from it. Factors of `without` are named nowhere, neither is the name where it says `experiment`.
+ */
+export function distinctions(experiments, without = [], all = experiments) {
+  const kept = (factors) => factors.filter((f) => !without.includes(f.key));
+  const varying = kept(splitFactors(experiments).varying).sort((a, b) => rank(a) - rank(b));
+  const { constant } = splitFactors(all);
+  const named = !without.includes('experiment');
+  const names = new Set(experiments.map((e) => e.experiment));
+  const within = new Map(
+    [...names].map((n) => [n, kept(splitFactors(experiments.filter((e) => e.experiment === n)).varying)]),
+  );
+  const said = (factors, e) => factors.map((f) => f.of(e)).filter(Boolean);
+  const words = experiments.map((e) => {
+    const lead = named && (names.size > 1 || varying.length === 0) ? [name(e.experiment)] : [];
+    return [...lead, ...said(varying, e)];
+  });
+  const rest = experiments.map((e) => {
+    const own = within.get(e.experiment);
+    return said(varying.filter((f) => own.includes(f)), e);
+  });
+  const shared = all.length > 0 ? conditions(kept(constant), all[0]) : '';
+  const alone = named && names.size === 1 && varying.length > 0 && new Set(all.map((e) => e.experiment)).size === 1;
+  return { words, rest, shared: alone ? `${name(experiments[0].experiment)} · ${shared}` : shared };
 }
 
 /** All conditions of a cell in one line. */
@@ -206,12 +243,24 @@ export function sourceText(study) {
 
 // ---- Marks ----
 
-const SYMBOLS = ['circle', 'rect', 'triangle', 'diamond', 'pin', 'arrow', 'roundRect'];
+/** Outlines of symbols in a square of ten. */
+export const OUTLINES = {
+  circle: 'M5 1a4 4 0 1 0 .001 0z',
+  rect: 'M1 1h8v8h-8z',
+  triangle: 'M5 1L9.5 9h-9z',
+  diamond: 'M5 .5L9 5L5 9.5L1 5z',
+  down: 'M.5 1h9L5 9z',
+  plus: 'M3.6 0h2.8v3.6h3.6v2.8h-3.6v3.6h-2.8v-3.6h-3.6v-2.8h3.6z',
+  star: 'M5 0L6.3 3.4L9.9 3.5L7.1 5.8L8 9.3L5 7.3L2 9.3L2.9 5.8L.1 3.5L3.7 3.4z',
+};
+const SYMBOLS = Object.keys(OUTLINES);
+/** Symbols that ECharts has itself. */
+const BUILT_IN = ['circle', 'rect', 'triangle', 'diamond'];
 const DASHES = ['solid', [6, 3], [2, 2], [9, 3, 2, 3], [1, 3]];
 const RUN_DASHES = ['solid', [7, 4], [2, 3], [10, 3, 2, 3]];
 
 /**
- * How a cell is drawn: colour, symbol and dash of its stack. With several runs the dash is the run's, and
+ * How a cell is drawn: colour, symbol (`mark` is its name) and dash of its stack. With several runs the dash is the run's, and
  * symbols of later runs are hollow, so that a stack keeps its colour and symbol.
  */
 export function styleOf(view, cell, theme) {
@@ -220,9 +269,11 @@ export function styleOf(view, cell, theme) {
   const dashes = theme.dashes ?? DASHES;
   const runs = [...new Set(view.cells.map((c) => c.run))].sort((a, b) => a - b);
   const rank = Math.max(0, runs.indexOf(cell.run));
+  const mark = symbols[i % symbols.length];
   return {
     color: theme.colors[i % theme.colors.length],
-    symbol: symbols[i % symbols.length],
+    mark,
+    symbol: BUILT_IN.includes(mark) ? mark : `path://${OUTLINES[mark] ?? OUTLINES.circle}`,
     dash: runs.length > 1 ? RUN_DASHES[rank % RUN_DASHES.length] : dashes[i % dashes.length],
     hollow: rank > 0,
   };

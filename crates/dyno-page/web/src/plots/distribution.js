@@ -18,6 +18,7 @@ import {
   quantileOf,
   runName,
   seriesName,
+  withFloors,
 } from './common.js';
 import { exported } from './chart.js';
 import { plural, rankName } from './text.js';
@@ -71,11 +72,15 @@ export function trialCurves(view, cell) {
 /** What the plots draw of a view. */
 export function drawn(view) {
   const able = view.cells.filter((c) => curveOf(view, c));
-  const all = groupBy(view.cells, (c) => conditionKey(c.e))
+  const all = withFloors(view, groupBy(view.cells, (c) => conditionKey(c.e)))
     .map((g) => ({ ...g, able: g.items.filter((c) => curveOf(view, c)) }))
     .filter((g) => g.able.length > 0);
   const { shown, left } = limited(all, MAX_PANELS);
-  const { words, shared } = distinctions(shown.map((g) => g.items[0].e));
+  const { words, shared } = distinctions(
+    shown.map((g) => g.items[0].e),
+    [],
+    shown.flatMap((g) => g.items.map((c) => c.e)),
+  );
   let seriesLeft = 0;
   const panels = shown.map((g, i) => {
     const p50 = (c) => quantileOf(metricOf(view, c).figures, 'p50').value;

@@ -15,6 +15,7 @@ import {
 import {
   axisOf,
   compose,
+  endLabels,
   gridAt,
   layout,
   legendOf,
@@ -38,11 +39,11 @@ function placeOf(theme, d) {
     minWidth: 430,
     caption: d.shared,
     notes: d.notes,
-    right: one ? 150 : 24,
+    right: one ? 172 : 28,
   });
 }
 
-function panelOf(view, theme, panel, i, labelled) {
+function panelOf(view, theme, panel, i, box, labelled) {
   const curves = panel.cells.map((cell) => ({ cell, ...pointsOf(view, cell) }));
   const others = panel.cells.flatMap((cell) => publishedPoints(view, cell).map((p) => ({ cell, ...p })));
   const values = curves.flatMap((c) => c.points.map((p) => p.ns)).concat(others.map((p) => p.value_ns));
@@ -55,10 +56,9 @@ function panelOf(view, theme, panel, i, labelled) {
       open: place(cell),
     }));
     const last = data[data.length - 1];
-    if (last) {
-      last.label = markLabel(theme, endText(view, cell, lost, labelled));
-      last.label.show = labelled || lost !== null;
-      if (lost !== null) last.symbol = style.symbol;
+    if (last && lost !== null) {
+      last.symbol = style.symbol;
+      if (!labelled) last.label = markLabel(theme, `${share(lostShare(metricOf(view, cell).figures))} lost`);
     }
     return {
       id: seriesId(cell, i, 'curve'),
@@ -72,7 +72,6 @@ function panelOf(view, theme, panel, i, labelled) {
       showSymbol: true,
       itemStyle: fill(style),
       lineStyle: { color: style.color, type: style.dash, width: 2 },
-      labelLayout: { moveOverlap: 'shiftY' },
       emphasis: { focus: 'series', blurScope: 'coordinateSystem' },
       triggerEvent: 'line',
       clip: false,
@@ -80,13 +79,19 @@ function panelOf(view, theme, panel, i, labelled) {
     };
   });
   if (others.length > 0) series.push(othersSeries(others, i, theme, view));
+  if (labelled) {
+    const entries = curves
+      .filter((c) => c.points.length > 0)
+      .map(({ cell, points, lost }) => {
+        const last = points[points.length - 1];
+        const { color } = styleOf(view, cell, theme);
+        const gone = lost === null ? '' : `, ${share(lostShare(metricOf(view, cell).figures))} lost`;
+        const text = `${short(seriesName(view, cell), gone ? 11 : 22)}${gone}`;
+        return { text, x: view.log ? Math.max(last.ns, 1) : last.ns, y: last.q, color };
+      });
+    series.push(endLabels({ id: `names:${i}`, panel: i, box, scale: { min: 0, max: 1 }, log: false, entries, theme }));
+  }
   return { series, x };
-}
-
-function endText(view, cell, lost, labelled) {
-  const name = labelled ? short(seriesName(view, cell), lost === null ? 20 : 12) : '';
-  const rest = lost === null ? '' : `${share(lostShare(metricOf(view, cell).figures))} lost`;
-  return [name, rest].filter(Boolean).join(': ');
 }
 
 function othersSeries(others, i, theme, view) {
@@ -149,7 +154,7 @@ function option(view, theme) {
   const shares = { min: 0, max: 1, ticks: [0, 0.25, 0.5, 0.75, 1] };
   d.panels.forEach((panel, i) => {
     const box = at.boxes[i];
-    const { series, x } = panelOf(view, theme, panel, i, labelled);
+    const { series, x } = panelOf(view, theme, panel, i, box, labelled);
     for (const cell of panel.cells) byId.set(seriesId(cell, i, 'curve'), cell);
     parts.grid.push(gridAt(box));
     parts.xAxis.push(axisOf(theme, i, x, { log: view.log, title: panel.metric, gap: 28 }));
@@ -159,7 +164,8 @@ function option(view, theme) {
     parts.series.push(...series);
     parts.titles.push(panelTitle(theme, box, panel.title));
   });
-  const entries = parts.series.map((s) => ({ name: s.name, line: true }));
+  const named = parts.series.filter((s) => !s.id.startsWith('names'));
+  const entries = named.map((s) => ({ name: s.name, line: true }));
   return compose(theme, at, {
     ...parts,
     caption: d.shared,

@@ -39,8 +39,10 @@ const PARTS = [
   ['match_ns', 'match'],
   ['first_delivery_ns', 'first delivery'],
 ];
-const MAX_ROWS = 24;
-const MAX_TOPOLOGIES = 4;
+const MAX_ROWS = 32;
+const MAX_TOPOLOGIES = 8;
+/** Rows of all panels together. */
+const MAX_ALL = 56;
 
 /** One sample of a trial in ns, Infinity where the message never came, null where it was not recorded. */
 export function sampleOf(trial, metric) {
@@ -73,8 +75,14 @@ function drawn(view) {
   const all = groupBy(cells, keyOf)
     .map((g) => ({ ...g, rows: rowsOf(view, g.items) }))
     .filter((g) => g.rows.some((r) => r.starts.some(ran)));
-  const { shown, left } = limited(all, MAX_TOPOLOGIES);
-  const { words, shared } = distinctions(shown.map((g) => g.items[0].e));
+  const rowsTo = (n) => all.slice(0, n).reduce((sum, g) => sum + g.rows.length, 0);
+  const fitting = all.filter((_, n) => n === 0 || rowsTo(n + 1) <= MAX_ALL).length;
+  const { shown, left } = limited(all, Math.min(MAX_TOPOLOGIES, fitting));
+  const { words, shared } = distinctions(
+    shown.map((g) => g.items[0].e),
+    [],
+    shown.flatMap((g) => g.items.map((c) => c.e)),
+  );
   let rowsLeft = 0;
   const panels = shown.map((g, i) => {
     const { shown: rows, left: over } = limited(g.rows, MAX_ROWS);
@@ -100,7 +108,11 @@ function drawn(view) {
 }
 
 function rowsOf(view, cells) {
-  return groupBy(cells, (c) => seriesName(view, c)).map(({ key, items }) => {
+  // A stack that waits in another way than most is compared with them, but not unmarked.
+  const waits = groupBy(cells, (c) => c.e.wait).sort((a, b) => b.items.length - a.items.length);
+  const usual = waits[0]?.key;
+  const nameOf = (c) => (c.e.wait === usual ? seriesName(view, c) : `${short(seriesName(view, c), 17)} (${c.e.wait})`);
+  return groupBy(cells, nameOf).map(({ key, items }) => {
     const starts = items.flatMap(startsOf);
     const counted = starts.filter((s) => s.trial.counted !== false && ran(s));
     return {
@@ -122,7 +134,7 @@ function placeOf(theme, d) {
   return layout(theme, d.panels.length * 2, {
     height,
     minWidth: 400,
-    left: 150,
+    left: 196,
     right: 26,
     below: 46,
     caption: d.shared,
@@ -290,7 +302,7 @@ function option(view, theme) {
       all.xAxis.push(
         axisOf(theme, i, made.x, { log: k === 0 && view.log, title: k === 0 ? 'go to first message' : 'median of each part', gap: 26 }),
       );
-      all.yAxis.push(categoryAxis(theme, i, made.names, { length: 21 }));
+      all.yAxis.push(categoryAxis(theme, i, made.names, { length: 28 }));
       all.series.push(...made.series);
       if (k === 0) all.titles.push(panelTitle(theme, box, panel.title));
       else all.titles.push(textAt(theme, 'parts', { left: box.titleLeft, top: box.titleTop + 4, muted: true }));

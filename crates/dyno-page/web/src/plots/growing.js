@@ -17,14 +17,15 @@ import {
   UP,
   axisOf,
   compose,
+  endLabels,
   exported,
   gridAt,
   layout,
   legendOf,
-  markLabel,
   nothing,
   panelTitle,
   scaleOf,
+  widthOf,
 } from './chart.js';
 import { fitLine, fitText, sizePanels, sizeSeries, sizeTicks } from './sizes.js';
 import { plural, short, sizeTick } from './text.js';
@@ -63,30 +64,34 @@ function drawn(view) {
   if (d.panels.some((p) => p.series.some((s) => s.trials.some((t) => t.trial.counted === false)))) {
     d.notes.push('Hollow: the host disturbed the trial; the fit leaves it out.');
   }
-  for (const s of d.panels.flatMap((p) => p.series).filter((s) => !s.fit.s_ms_per_mb)) {
-    d.notes.push(`${short(seriesName(view, s.cell), 40)} has no S: ${short(s.fit.reason ?? 'no line fits', 120)}`);
+  for (const panel of d.panels) {
+    for (const s of panel.series.filter((one) => !one.fit.s_ms_per_mb)) {
+      const where = d.panels.length > 1 ? ` (${panel.title})` : '';
+      d.notes.push(`${short(seriesName(view, s.cell), 40)}${where} has no S: ${short(s.fit.reason ?? 'no line fits', 120)}`);
+    }
   }
   return d;
 }
 
 function placeOf(theme, d) {
-  const one = d.panels.length === 1;
+  const wide = widthOf(theme) >= 620;
   return layout(theme, d.panels.length, {
-    height: one ? 360 : 260,
-    minWidth: 430,
+    height: d.panels.length === 1 ? 360 : 270,
+    maxColumns: 1,
     caption: d.shared,
     notes: d.notes,
-    right: one ? 190 : 110,
+    right: wide ? 270 : 100,
   });
 }
 
-function panelOf(view, theme, panel, i) {
+function panelOf(view, theme, panel, i, box, wide) {
   const dots = panel.series.flatMap((s) => s.trials);
   const sizes = panel.series.flatMap((s) => s.cells.map((c) => c.e.payload_bytes));
   const values = dots.map((p) => p.ns).filter((v) => v !== null);
   const x = scaleOf(sizes, { log: view.log });
   const y = scaleOf(values, { log: view.log, headroom: values.includes(Infinity) });
   const series = [];
+  const ends = [];
   panel.series.forEach((s, k) => {
     const style = styleOf(view, s.cell, theme);
     const aside = panel.series.length > 1 ? (k - (panel.series.length - 1) / 2) * Math.min(2.5, 14 / panel.series.length) : 0;
@@ -105,30 +110,28 @@ function panelOf(view, theme, panel, i) {
     });
     const line = fitLine(s.fit, Math.min(...sizes), Math.max(...sizes), view.log).filter(([, ns]) => ns >= y.min && ns <= y.max);
     if (line.length === 0) return;
-    const data = line.map((value) => ({ value }));
-    data[data.length - 1].label = {
-      ...markLabel(theme, `S ${fitText(s.fit).split(' ')[0]} ${short(seriesName(view, s.cell), 16)}`),
-      distance: 6,
-    };
+    const [x1, y1] = line[line.length - 1];
+    const factor = fitText(s.fit).split(' ')[0];
+    const text = wide ? `${short(seriesName(view, s.cell), 24)}, S ${factor} ms/MB` : `${short(seriesName(view, s.cell), 8)} ${factor}`;
+    ends.push({ text, x: x1, y: y1, color: style.color });
     series.push({
       id: `growing:${i}:${k}:fit`,
       name: seriesName(view, s.cell),
       type: 'line',
       xAxisIndex: i,
       yAxisIndex: i,
-      data,
-      // A label belongs to a symbol, which this line does without.
-      symbol: 'circle',
-      symbolSize: 0.1,
+      data: line,
+      showSymbol: false,
+      symbol: style.symbol,
       lineStyle: { color: style.color, type: style.dash, width: 1.8 },
       itemStyle: { color: style.color },
-      labelLayout: { moveOverlap: 'shiftY' },
       silent: true,
       tooltip: { show: false },
       clip: false,
       z: 2,
     });
   });
+  series.push(endLabels({ id: `names:${i}`, panel: i, box, scale: y, log: view.log, entries: ends, theme }));
   return { series, x: { ...x, ticks: sizeTicks(sizes, x, view.log) }, y };
 }
 
@@ -173,7 +176,7 @@ function option(view, theme) {
   const entries = [];
   d.panels.forEach((panel, i) => {
     const box = at.boxes[i];
-    const { series, x, y } = panelOf(view, theme, panel, i);
+    const { series, x, y } = panelOf(view, theme, panel, i, box, at.width >= 620);
     const metrics = [...new Set(panel.series.map((s) => metricName(metricHere(view, s.cell))))];
     parts.grid.push(gridAt(box));
     parts.xAxis.push(axisOf(theme, i, x, { log: view.log, format: sizeTick, title: 'payload', gap: 28 }));

@@ -7,6 +7,7 @@ import {
   conditionKey,
   distinctions,
   groupBy,
+  isYardstick,
   lack,
   lostShare,
   metricOf,
@@ -15,9 +16,10 @@ import {
   quantileOf,
   runName,
   seriesName,
+  withFloors,
 } from './common.js';
 import { categoryAxis, compose, exported, gridAt, layout, nothing, widthOf } from './chart.js';
-import { brief, plural, short } from './text.js';
+import { brief, name, plural, short } from './text.js';
 import { cellTip } from './tip.js';
 
 const LEFT = 176;
@@ -28,6 +30,8 @@ const COLUMN = 34;
 const UPRIGHT = 96;
 const HEAD_UPRIGHT = 58;
 const HEAD_LENGTH = 25;
+/** Height of the names above columns. */
+const GROUP = 22;
 const ROW = 24;
 const MAX_BANDS = 8;
 
@@ -36,9 +40,6 @@ const valueOf = (view, cell) => quantileOf(metricOf(view, cell).figures, quantil
 
 /** What ratios are of: the floor where the reader asks for it, else the best stack. */
 const byFloor = (view) => view.ratio === 'floor';
-
-/** Yardsticks are shown, but nothing is compared with them as if they were stacks. */
-const isYardstick = (cell) => cell.e.is_floor || cell.e.is_loopback;
 
 /** What stands in a place of the matrix: `{ cell, ratio, text, value, note }`. */
 function entryOf(view, cell, best) {
@@ -62,6 +63,7 @@ function entryOf(view, cell, best) {
 
 /** A ratio in four characters: 1.02, 3.4, 12, 345, 12k. */
 function tight(ratio) {
+  if (ratio < 0.01) return '<.01';
   if (ratio < 1.995) return ratio.toFixed(2);
   if (ratio < 9.95) return ratio.toFixed(1);
   if (ratio < 999.5) return ratio.toFixed(0);
@@ -80,14 +82,23 @@ function floorRatio(view, cell) {
 }
 
 function drawn(view) {
-  const columns = groupBy(view.cells, (c) => conditionKey(c.e)).map(({ items }) => {
-    const runs = groupBy(items, (c) => c.run);
-    // Runs are measured on their own; the best is that of all that stand side by side.
+  const columns = withFloors(view, groupBy(view.cells, (c) => conditionKey(c.e))).map(({ items }) => {
+    // Yardsticks may be faster, but nobody can choose them.
     const figures = items.filter((c) => !isYardstick(c)).map((c) => valueOf(view, c).value);
     const known = figures.filter((v) => v !== null && Number.isFinite(v));
-    return { items, runs, best: known.length ? Math.min(...known) : null };
+    return { items, best: known.length ? Math.min(...known) : null };
   });
-  const { words, shared } = distinctions(columns.map((c) => c.items[0].e));
+  const all = columns.flatMap((c) => c.items.map((one) => one.e));
+  const { words, rest, shared } = distinctions(columns.map((c) => c.items[0].e), [], all);
+  const names = groupBy(columns, (c) => c.items[0].e.experiment);
+  // Names that stand for several columns are written once, above them.
+  const grouped = names.length > 1 && columns.length >= 2.5 * names.length;
+  const titled = columns.map((c, i) => ({
+    ...c,
+    group: grouped ? c.items[0].e.experiment : null,
+    head: (grouped ? rest[i].join(', ') : words[i].join(', ')) || name(c.items[0].e.experiment),
+    title: words[i].join(', '),
+  }));
   const rows = groupBy(view.cells, (c) => seriesName(view, c)).map(({ key, items }) => ({
     name: isYardstick(items[0]) ? `${key} (floor)` : key,
     key,
@@ -98,7 +109,7 @@ function drawn(view) {
   const entries = columns.flatMap((column, x) =>
     column.items.map((cell) => ({ ...entryOf(view, cell, column.best), x, y: rowOf.get(seriesName(view, cell)) })),
   );
-  return { columns: columns.map((c, i) => ({ ...c, title: words[i].join(', ') })), rows, entries, shared };
+  return { columns: titled, rows, entries, shared, grouped };
 }
 
 /** Columns in bands below each other, as many in each as have room. */
@@ -107,7 +118,11 @@ function bandsOf(theme, d) {
   const count = Math.ceil(d.columns.length / room);
   // Bands of about the same length look like one matrix.
   const size = Math.ceil(d.columns.length / Math.max(1, count));
-  const all = Array.from({ length: count }, (_, b) => ({ from: b * size, to: Math.min(d.columns.length, (b + 1) * size) }));
+  const all = Array.from({ length: count }, (_, b) => {
+    const [from, to] = [b * size, Math.min(d.columns.length, (b + 1) * size)];
+    const used = new Set(d.entries.filter((e) => e.x >= from && e.x < to).map((e) => e.y));
+    return { from, to, rows: d.rows.map((_, y) => y).filter((y) => used.has(y)) };
+  });
   return { bands: all.slice(0, MAX_BANDS), left: d.columns.length - Math.min(d.columns.length, MAX_BANDS * size) };
 }
 
@@ -130,16 +145,16 @@ const columnPx = (theme, bands) => (widthOf(theme) - LEFT - RIGHT) / Math.max(1,
 
 /** Room for the names of columns. */
 function headPx(d, column) {
-  if (column >= UPRIGHT) return HEAD_UPRIGHT;
-  const longest = Math.max(...d.columns.map((c) => Math.min(HEAD_LENGTH, Array.from(c.title).length)));
-  return Math.ceil(18 + longest * 6.2 * Math.sin((48 * Math.PI) / 180));
+  if (column >= UPRIGHT) return HEAD_UPRIGHT + (d.grouped ? GROUP : 0);
+  const longest = Math.max(...d.columns.map((c) => Math.min(HEAD_LENGTH, Array.from(c.head).length)));
+  return Math.ceil((d.grouped ? GROUP : 0) + 18 + longest * 6.2 * Math.sin((48 * Math.PI) / 180));
 }
 
 function placeOf(view, theme, d) {
   const { bands, left } = bandsOf(theme, d);
   const notes = notesOf(view, d, left);
   const at = layout(theme, bands.length, {
-    height: d.rows.length * ROW,
+    height: (b) => bands[b].rows.length * ROW,
     maxColumns: 1,
     left: LEFT,
     right: RIGHT,
@@ -149,6 +164,7 @@ function placeOf(view, theme, d) {
     // The scale of colours has the place of the legend.
     legend: true,
     notes,
+    offset: 8,
   });
   return { ...at, bands, notes, column: columnPx(theme, bands) };
 }
@@ -201,16 +217,17 @@ function option(view, theme) {
     const width = `${(parseFloat(box.width) * share).toFixed(3)}%`;
     parts.grid.push({ ...gridAt(box), width });
     parts.xAxis.push(
-      categoryAxis(theme, b, d.columns.slice(band.from, band.to).map((c) => c.title), {
+      categoryAxis(theme, b, d.columns.slice(band.from, band.to).map((c) => c.head), {
         position: 'top',
         axisLine: { show: false },
         axisLabel: headLabel(theme, at.column),
       }),
     );
     parts.yAxis.push(
-      categoryAxis(theme, b, d.rows.map((r) => r.name), { length: 26, inverse: true, axisLine: { show: false } }),
+      categoryAxis(theme, b, band.rows.map((y) => d.rows[y].name), { length: 26, inverse: true, axisLine: { show: false } }),
     );
     parts.series.push(...bandSeries(view, theme, d, band, b, { ramp, min, max }));
+    if (d.grouped) parts.series.push(groupHeads(theme, d, band, b, box));
   });
   return compose(theme, at, {
     ...parts,
@@ -219,7 +236,7 @@ function option(view, theme) {
     summary: summary(view),
     visualMap: {
       type: 'continuous',
-      seriesIndex: at.bands.map((_, b) => 2 * b),
+      seriesIndex: parts.series.map((one, i) => [one, i]).filter(([one]) => one.id.startsWith('matrix:')).map(([, i]) => i),
       dimension: 2,
       min,
       max,
@@ -249,6 +266,7 @@ function headLabel(theme, column) {
 /** Coloured places, and those that have a mark instead of a number. */
 function bandSeries(view, theme, d, band, b, { ramp, min, max }) {
   const within = d.entries.filter((e) => e.x >= band.from && e.x < band.to);
+  const rowAt = new Map(band.rows.map((y, at) => [y, at]));
   const item = (e, extra) => ({ open: place(e.cell), ...extra });
   const numbers = within.filter((e) => e.ratio !== null);
   const marks = within.filter((e) => e.ratio === null);
@@ -267,7 +285,7 @@ function bandSeries(view, theme, d, band, b, { ramp, min, max }) {
         const color = inkOn(rampAt(ramp, share));
         const best = !byFloor(view) && e.ratio === 1 && !isYardstick(e.cell);
         return item(e, {
-          value: [e.x - band.from, e.y, Math.max(min, Math.log10(e.ratio))],
+          value: [e.x - band.from, rowAt.get(e.y), Math.max(min, Math.log10(e.ratio))],
           label: { show: true, formatter: () => e.text, color, fontWeight: best ? 700 : 400 },
         });
       }),
@@ -279,10 +297,49 @@ function bandSeries(view, theme, d, band, b, { ramp, min, max }) {
       name: 'without a number',
       itemStyle: { color: theme.muted },
       encode: { x: 0, y: 1 },
-      data: marks.map((e) => item(e, { value: [e.x - band.from, e.y] })),
+      data: marks.map((e) => item(e, { value: [e.x - band.from, rowAt.get(e.y)] })),
       renderItem: (params, api) => drawMark(theme, marks[params.dataIndex], api),
     },
   ];
+}
+
+/** The name of an experiment over its columns, with a line that says which these are. */
+function groupHeads(theme, d, band, b, box) {
+  const spans = [];
+  for (let x = band.from; x < band.to; x += 1) {
+    const { group } = d.columns[x];
+    const last = spans[spans.length - 1];
+    if (last?.group === group) last.to = x - band.from;
+    else spans.push({ group, from: x - band.from, to: x - band.from });
+  }
+  return {
+    id: `heads:${b}`,
+    name: 'experiments',
+    type: 'custom',
+    xAxisIndex: b,
+    yAxisIndex: b,
+    silent: true,
+    clip: false,
+    tooltip: { show: false },
+    itemStyle: { color: theme.muted },
+    encode: { x: 0, y: 1 },
+    data: spans.map((s) => [s.from, 0]),
+    renderItem: (params, api) => {
+      const { group, from, to } = spans[params.dataIndex];
+      const [w] = api.size([1, 1]);
+      const x1 = api.coord([from, 0])[0] - w / 2 + 2;
+      const x2 = api.coord([to, 0])[0] + w / 2 - 2;
+      const y = box.titleTop + GROUP - 6;
+      const text = { text: short(group, Math.max(3, Math.floor((x2 - x1) / 6.4))), x: x1, y: y - 3, align: 'left', verticalAlign: 'bottom', fill: theme.text, fontSize: 12, fontWeight: 600 };
+      return {
+        type: 'group',
+        children: [
+          { type: 'line', shape: { x1, y1: y, x2, y2: y }, style: { stroke: theme.muted, lineWidth: 1, fill: 'none' } },
+          { type: 'text', style: text },
+        ],
+      };
+    },
+  };
 }
 
 /** An outlined place with its sign. */

@@ -18,6 +18,7 @@ import {
   UP,
   axisOf,
   compose,
+  endLabels,
   gridAt,
   layout,
   legendOf,
@@ -49,12 +50,12 @@ function placeOf(view, theme, d) {
     minWidth: 430,
     caption: d.shared,
     notes: d.notes,
-    right: d.panels.length > 1 ? 24 : 150,
+    right: d.panels.length > 1 ? 28 : 172,
   });
 }
 
 /** The series of one panel, and what its scales must hold. */
-function panelOf(view, theme, panel, i, labelled) {
+function panelOf(view, theme, panel, i, box, labelled) {
   const curves = panel.cells.map((cell) => ({ cell, ...pointsOf(view, cell) }));
   const trials = panel.cells.flatMap((cell) => trialCurves(view, cell).map((t) => ({ cell, ...t })));
   const others = panel.cells.flatMap((cell) => publishedPoints(view, cell).map((p) => ({ cell, ...p })));
@@ -65,12 +66,11 @@ function panelOf(view, theme, panel, i, labelled) {
   const series = trials.map((t) => trialLine(t, i, theme, view));
   for (const { cell, points, lost } of curves) {
     const style = styleOf(view, cell, theme);
-    const data = points.map(({ q, x, ns }, k) => ({
+    const data = points.map(({ q, x, ns }) => ({
       value: [x, ns],
       q,
       open: place(cell),
       symbol: marked(q) ? style.symbol : 'none',
-      label: labelled && k === points.length - 1 && lost === null ? endLabel(theme, view, cell) : undefined,
     }));
     if (lost !== null) {
       const { figures } = metricOf(view, cell);
@@ -81,7 +81,7 @@ function panelOf(view, theme, panel, i, labelled) {
         open: place(cell),
         symbol: UP,
         symbolSize: 11,
-        label: markLabel(theme, lostLabel(labelled, view, cell, figures), 'right'),
+        label: labelled ? undefined : markLabel(theme, `lost ${share(lostShare(figures))}`, 'right'),
       });
     }
     series.push({
@@ -96,7 +96,6 @@ function panelOf(view, theme, panel, i, labelled) {
       showSymbol: true,
       itemStyle: fill(style),
       lineStyle: { color: style.color, type: style.dash, width: 2 },
-      labelLayout: { moveOverlap: 'shiftY' },
       emphasis: { focus: 'series', blurScope: 'coordinateSystem' },
       triggerEvent: 'line',
       clip: false,
@@ -104,18 +103,18 @@ function panelOf(view, theme, panel, i, labelled) {
     });
   }
   if (others.length > 0) series.push(othersSeries(others, i, theme, view));
+  if (labelled) {
+    const entries = curves.map(({ cell, points, lost }) => {
+      const last = points[points.length - 1];
+      const { color } = styleOf(view, cell, theme);
+      if (lost === null) return { text: short(seriesName(view, cell), 22), x: last.x, y: last.ns, color };
+      const text = `${short(seriesName(view, cell), 11)}, lost ${share(lostShare(metricOf(view, cell).figures))}`;
+      return { text, x: nines(Math.min(lost, 1 - 1e-9)), y: y.max, color };
+    });
+    series.push(endLabels({ id: `names:${i}`, panel: i, box, scale: y, log: view.log, entries, theme }));
+  }
   return { series, y, far };
 }
-
-function lostLabel(labelled, view, cell, figures) {
-  const lost = `lost ${share(lostShare(figures))}`;
-  return labelled ? `${short(seriesName(view, cell), 14)}: ${lost}` : lost;
-}
-
-const endLabel = (theme, view, cell) => ({
-  ...markLabel(theme, short(seriesName(view, cell), 20)),
-  distance: 6,
-});
 
 function trialLine({ cell, trial, points }, i, theme, view) {
   const style = styleOf(view, cell, theme);
@@ -207,7 +206,7 @@ function option(view, theme) {
   const byId = new Map();
   d.panels.forEach((panel, i) => {
     const box = at.boxes[i];
-    const { series, y, far } = panelOf(view, theme, panel, i, labelled);
+    const { series, y, far } = panelOf(view, theme, panel, i, box, labelled);
     for (const cell of panel.cells) byId.set(seriesId(cell, i, 'curve'), cell);
     parts.grid.push(gridAt(box));
     const ticks = TICKS.map(nines).filter((x) => x <= far * 1.02);
@@ -226,7 +225,7 @@ function option(view, theme) {
   const entries = d.panels.flatMap((p) =>
     p.cells.map((c) => ({ name: seriesName(view, c), style: styleOf(view, c, theme), line: true })),
   );
-  for (const s of parts.series) if (!s.id.endsWith(':curve')) entries.push({ name: s.name, line: true });
+  for (const s of parts.series) if (/^published|:trial/.test(s.id)) entries.push({ name: s.name, line: true });
   return compose(theme, at, {
     ...parts,
     caption: d.shared,

@@ -15,6 +15,7 @@ import {
   runName,
   seriesName,
   styleOf,
+  withFloors,
 } from './common.js';
 import {
   axisOf,
@@ -41,6 +42,12 @@ const KINDS = [
   { key: 'cpu_ns_per_message', title: 'CPU time per message', tick: timeTick, text: duration, unit: 'ns' },
 ];
 
+/** Where only the start is measured, it is one message that all of it is the cost of. */
+function titleOf(kind, panel) {
+  const start = panel.cells.every((c) => c.e.workload === 'first-message');
+  return start && kind.key === 'cpu_ns_per_message' ? 'CPU time of a start' : kind.title;
+}
+
 /** A cost of a cell: `{ all, daemons, rest, min, max, each }`, medians of its trials; or null. */
 function costOf(cell, key) {
   const spread = cell.e.cost?.[key];
@@ -55,9 +62,13 @@ function costOf(cell, key) {
 const hasCost = (cell) => KINDS.some(({ key }) => costOf(cell, key));
 
 function drawn(view) {
-  const all = groupBy(view.cells, (c) => conditionKey(c.e)).filter((g) => g.items.some(hasCost));
+  const all = withFloors(view, groupBy(view.cells, (c) => conditionKey(c.e))).filter((g) => g.items.some(hasCost));
   const { shown, left } = limited(all, MAX_COST_PANELS);
-  const { words, shared } = distinctions(shown.map((g) => g.items[0].e));
+  const { words, shared } = distinctions(
+    shown.map((g) => g.items[0].e),
+    [],
+    shown.flatMap((g) => g.items.map((c) => c.e)),
+  );
   let rowsLeft = 0;
   const panels = shown.map((g, i) => {
     const { shown: cells, left: over } = limited(g.items, MAX_ROWS);
@@ -80,7 +91,7 @@ function placeOf(theme, d) {
   return layout(theme, d.panels.length * 2, {
     height,
     minWidth: 400,
-    left: 150,
+    left: 170,
     right: 76,
     below: 46,
     caption: d.shared,
@@ -200,8 +211,8 @@ function option(view, theme) {
       const box = at.boxes[i];
       const { series, x, names } = panelOf(view, theme, panel, kind, i);
       parts.grid.push(gridAt(box));
-      parts.xAxis.push(axisOf(theme, i, x, { log: false, format: kind.tick, title: kind.title, gap: 26 }));
-      parts.yAxis.push(categoryAxis(theme, i, names, { length: 21 }));
+      parts.xAxis.push(axisOf(theme, i, x, { log: false, format: kind.tick, title: titleOf(kind, panel), gap: 26 }));
+      parts.yAxis.push(categoryAxis(theme, i, names, { length: 25 }));
       parts.series.push(...series);
       if (k === 0) parts.titles.push(panelTitle(theme, box, panel.title));
     });

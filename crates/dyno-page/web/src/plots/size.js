@@ -21,6 +21,7 @@ import {
   UP,
   axisOf,
   compose,
+  endLabels,
   exported,
   gridAt,
   layout,
@@ -61,11 +62,11 @@ function placeOf(theme, d) {
     minWidth: 430,
     caption: d.shared,
     notes: d.notes,
-    right: one ? 190 : 30,
+    right: one ? 210 : 30,
   });
 }
 
-function panelOf(view, theme, panel, i, labelled) {
+function panelOf(view, theme, panel, i, box, labelled) {
   const series = [];
   const dots = panel.series.flatMap((s) => s.cells.map((cell) => ({ s, cell, ...figure(view, cell) })));
   const others = dots.flatMap((p) =>
@@ -89,18 +90,12 @@ function panelOf(view, theme, panel, i, labelled) {
       type: 'line',
       xAxisIndex: i,
       yAxisIndex: i,
-      data: known.map((p, n) => ({
-        value: [p.cell.e.payload_bytes, p.value],
-        open: place(p.cell),
-        fit: fitText(s.fit),
-        label: labelled && n === known.length - 1 ? endLabel(theme, view, s) : undefined,
-      })),
+      data: known.map((p) => ({ value: [p.cell.e.payload_bytes, p.value], open: place(p.cell), fit: fitText(s.fit) })),
       symbol: style.symbol,
       symbolSize: 8,
       symbolOffset: [dodge, 0],
       itemStyle: fill(style),
       lineStyle: { color: style.color, type: style.dash, width: 2 },
-      labelLayout: { moveOverlap: 'shiftY' },
       emphasis: { focus: 'series', blurScope: 'coordinateSystem' },
       clip: false,
       z: 3,
@@ -123,21 +118,24 @@ function panelOf(view, theme, panel, i, labelled) {
   const missing = panel.series.flatMap((s) => s.cells).filter((c) => lack(c, view.metricOf(c)));
   if (missing.length > 0) series.push(failedSeries(view, theme, i, missing, y));
   if (others.length > 0) series.push(othersSeries(view, theme, i, others));
+  if (labelled) series.push(names(view, theme, panel, i, box, dots, y));
   return { series, x: { ...x, ticks: sizeTicks(sizes, x, view.log) }, y };
 }
 
 /** px by which a series stands aside, so that intervals of several stay apart. */
 const dodgeOf = (k, count) => (count > 1 ? (k - (count - 1) / 2) * Math.min(3, 12 / count) : 0);
 
-const endLabel = (theme, view, s) => ({
-  ...markLabel(
-    theme,
-    s.fit?.s_ms_per_mb
-      ? `${short(seriesName(view, s.cell), 14)}, S ${fitText(s.fit).split(' ')[0]} ms/MB`
-      : short(seriesName(view, s.cell), 26),
-  ),
-  distance: 8,
-});
+/** The name of each series at its last point, with its S. */
+function names(view, theme, panel, i, box, dots, y) {
+  const entries = panel.series.flatMap((s) => {
+    const last = dots.filter((p) => p.s === s && p.value !== null).pop();
+    if (!last) return [];
+    const fit = s.fit?.s_ms_per_mb ? `, S ${fitText(s.fit).split(' ')[0]} ms/MB` : '';
+    const text = `${short(seriesName(view, s.cell), fit ? 14 : 28)}${fit}`;
+    return [{ text, x: last.cell.e.payload_bytes, y: last.value, color: styleOf(view, s.cell, theme).color }];
+  });
+  return endLabels({ id: `names:${i}`, panel: i, box, scale: y, log: view.log, entries, theme });
+}
 
 function fitSeries(view, s, i, k, line, y, style) {
   return {
@@ -167,8 +165,12 @@ function lostSeries(view, theme, s, i, k, lost, y, style) {
     symbol: UP,
     symbolSize: 11,
     itemStyle: { color: style.color },
-    label: markLabel(theme, 'lost'),
-    data: lost.map((p) => ({ value: [p.cell.e.payload_bytes, y.max], open: place(p.cell), fit: fitText(s.fit) })),
+    data: lost.map((p, n) => ({
+      value: [p.cell.e.payload_bytes, y.max],
+      open: place(p.cell),
+      fit: fitText(s.fit),
+      label: n === lost.length - 1 ? markLabel(theme, 'lost') : undefined,
+    })),
     clip: false,
     z: 4,
   };
@@ -240,7 +242,7 @@ function option(view, theme) {
   const entries = [];
   d.panels.forEach((panel, i) => {
     const box = at.boxes[i];
-    const { series, x, y } = panelOf(view, theme, panel, i, labelled);
+    const { series, x, y } = panelOf(view, theme, panel, i, box, labelled);
     const metrics = [...new Set(panel.series.map((s) => metricName(metricOf(view, s.cell).metric)))];
     parts.grid.push(gridAt(box));
     parts.xAxis.push(axisOf(theme, i, x, { log: view.log, format: sizeTick, title: 'payload', gap: 28 }));

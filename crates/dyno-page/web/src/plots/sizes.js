@@ -11,8 +11,10 @@ import {
   groupBy,
   leftOut,
   limited,
+  yardsticksLast,
 } from './common.js';
 import { logTicks } from './chart.js';
+import { short } from './text.js';
 
 /** Series of cells with `least` payloads or more, each by size: `[{ cell, cells, fit }]`, cell the first. */
 export function sizeSeries(view, least) {
@@ -52,17 +54,22 @@ export function fitLine(fit, lo, hi, log) {
 
 /** Panels of series that differ in their stack alone, within the limits, and what that leaves out. */
 export function sizePanels(series, figureOf, least) {
-  const all = groupBy(series, (s) => conditionKey(s.cell.e, ['payload', 'experiment']));
+  const groups = groupBy(series, (s) => conditionKey(s.cell.e, ['payload', 'experiment']));
+  const sizes = (g) => Math.max(...g.items.map((s) => s.cells.length));
+  const cellsOf = (g) => g.items.flatMap((s) => s.cells);
+  // The more sizes, the more a panel says of them.
+  const all = yardsticksLast([...groups].sort((a, b) => sizes(b) - sizes(a)), cellsOf);
   const { shown, left } = limited(all, MAX_PANELS);
   const { words, shared } = distinctions(
     shown.map((g) => g.items[0].cell.e),
-    ['payload'],
+    ['payload', 'experiment'],
   );
   let seriesLeft = 0;
   const panels = shown.map((g, i) => {
     const { shown: kept, left: over } = fastest(g.items, figureOf, MAX_SERIES);
     seriesLeft += over;
-    return { title: words[i].join(', '), series: kept };
+    const names = [...new Set(cellsOf(g).map((c) => c.e.experiment))];
+    return { title: [short(names.join(', '), 50), ...words[i]].join(', '), series: kept };
   });
   const notes = [
     ...leftOut({ panels: panels.length, panelsLeft: left, what: 'panel', seriesLeft }),

@@ -20,6 +20,7 @@ import {
   runName,
   seriesName,
   styleOf,
+  yardsticksLast,
 } from './common.js';
 import {
   CROSS,
@@ -46,13 +47,16 @@ const WITHIN = ['workload', 'topology', 'cpus', 'window', 'experiment'];
 /** Rates of a cell per second: `{ offered, delivered, lost }`, the medians of its trials; or null. */
 function ratesOf(cell) {
   const t = cell.e.throughput;
-  const offered = t?.offered_hz?.median;
+  // What is sent once is to arrive at each receiver, and counts at each.
+  const offered = (t?.offered_hz?.median ?? 0) * receiversOf(cell);
   if (!(offered > 0)) return null;
   const delivered = t.delivered_hz.median;
   // Counts are exact; rates of a short window also miss what is still on its way.
   const ratio = cell.e.delivered_ratio ?? delivered / offered;
   return { offered, delivered, lost: Math.max(0, 1 - ratio), spread: t.delivered_hz };
 }
+
+const receiversOf = (cell) => Number(cell.e.topology.split('-')[1]) || 1;
 
 /** What a cell without a trial would have offered, as far as the plan says it. */
 function planned(cell) {
@@ -65,11 +69,13 @@ function planned(cell) {
 
 function drawn(view) {
   const cells = view.cells.filter((c) => OPEN.has(c.e.workload) && (ratesOf(c) || lack(c)));
-  const all = groupBy(cells, (c) => conditionKey(c.e, WITHIN)).filter((g) => g.items.some(ratesOf));
+  const groups = groupBy(cells, (c) => conditionKey(c.e, WITHIN));
+  const all = yardsticksLast(groups.filter((g) => g.items.some(ratesOf)));
   const { shown, left } = limited(all, MAX_PANELS);
   const { words, shared } = distinctions(
     shown.map((g) => g.items[0].e),
     WITHIN,
+    shown.flatMap((g) => g.items.map((c) => c.e)),
   );
   let seriesLeft = 0;
   const panels = shown.map((g, i) => {
@@ -79,9 +85,7 @@ function drawn(view) {
     const { shown: kept, left: over } = fastest(stacks, most, MAX_SERIES);
     seriesLeft += over;
     const names = [...new Set(g.items.map((c) => c.e.experiment))];
-    // The names of the experiments stand first; distinctions lead with one only.
-    const said = words[i].filter((w) => !names.includes(w));
-    return { title: [short(names.join(', '), 60), ...said].join(': '), stacks: kept };
+    return { title: [short(names.join(', '), 60), ...words[i]].join(', '), stacks: kept };
   });
   const notes = [
     'Hollow with a percentage: messages were lost.',
@@ -140,7 +144,7 @@ function panelOf(view, theme, panel, i) {
       labelLayout: { moveOverlap: 'shiftY', hideOverlap: true },
     });
     const sweep = sweepOf(known);
-    if (sweep.length > 1) {
+    if (new Set(sweep.map((p) => p.offered)).size > 2) {
       series.push({
         id: `throughput:${i}:${k}:sweep`,
         name: seriesName(view, stack[0]),
@@ -236,7 +240,7 @@ function option(view, theme) {
     const box = at.boxes[i];
     const { series, x, y } = panelOf(view, theme, panel, i);
     parts.grid.push(gridAt(box));
-    parts.xAxis.push(axisOf(theme, i, x, { log: view.log, format: rateTick, title: 'offered, messages/s', gap: 28 }));
+    parts.xAxis.push(axisOf(theme, i, x, { log: view.log, format: rateTick, title: 'offered to all receivers, messages/s', gap: 28 }));
     parts.yAxis.push(axisOf(theme, i, y, { log: view.log, format: rateTick, title: 'delivered', gap: 56 }));
     parts.series.push(...series);
     parts.titles.push(panelTitle(theme, box, panel.title));

@@ -314,7 +314,7 @@ function option(view, theme) {
 
 function legendEntries(view, theme, d) {
   // Cells without a trial have no series, which a legend would miss.
-  const cells = [...new Set(d.panels.flatMap((p) => p.trials.map((t) => t.cell)))];
+  const cells = [...new Set(d.panels.flatMap((p) => p.trials.map((t) => t.cell)))].sort((a, b) => a.style - b.style);
   const entries = cells.map((c) => ({ name: seriesName(view, c), style: styleOf(view, c, theme) }));
   const box = (name, color) => ({ name, style: { symbol: 'rect', color } });
   entries.push(

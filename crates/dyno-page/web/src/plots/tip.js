@@ -3,6 +3,7 @@
 
 import { METRICS, QUANTILES, count, metricName, ratioEstimate, share } from '../format.js';
 import {
+  OUTLINES,
   allConditions,
   lack,
   lostShare,
@@ -16,20 +17,9 @@ import {
 } from './common.js';
 import { escapeHtml, short } from './text.js';
 
-/** Outlines of symbols in a square of ten. */
-export const OUTLINES = {
-  circle: 'M5 1a4 4 0 1 0 .001 0z',
-  rect: 'M1 1h8v8h-8z',
-  roundRect: 'M3 1h4a2 2 0 0 1 2 2v4a2 2 0 0 1-2 2h-4a2 2 0 0 1-2-2v-4a2 2 0 0 1 2-2z',
-  triangle: 'M5 1L9.5 9h-9z',
-  diamond: 'M5 .5L9 5L5 9.5L1 5z',
-  pin: 'M5 9.5C3 6.5 2 5.5 2 3.8a3 3 0 0 1 6 0C8 5.5 7 6.5 5 9.5z',
-  arrow: 'M5 .5L9 9.5L5 7L1 9.5z',
-};
-
 /** The symbol of a series; attributes, not styles, so that a strict content policy lets it be. */
 function mark(style) {
-  const outline = OUTLINES[style.symbol] ?? OUTLINES.circle;
+  const outline = OUTLINES[style.mark] ?? OUTLINES.circle;
   const paint = style.hollow
     ? `fill="none" stroke-width="1.5" stroke="${escapeHtml(style.color)}"`
     : `fill="${escapeHtml(style.color)}"`;

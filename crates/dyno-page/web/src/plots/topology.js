@@ -4,6 +4,7 @@
 import { duration } from '../format.js';
 import {
   MAX_SERIES,
+  OUTLINES,
   allConditions,
   conditionKey,
   distinctions,
@@ -22,6 +23,7 @@ import {
   runName,
   seriesName,
   styleOf,
+  yardsticksLast,
 } from './common.js';
 import {
   axisOf,
@@ -35,7 +37,7 @@ import {
   scaleOf,
 } from './chart.js';
 import { plural, short } from './text.js';
-import { OUTLINES, cellTip, publishedTip } from './tip.js';
+import { cellTip, publishedTip } from './tip.js';
 
 const MAX_BOX_PANELS = 5;
 /** Conditions that differ with the topology, or make it up. */
@@ -56,7 +58,8 @@ const concerns = (view, cell) => cell.e.workload !== 'first-message' || view.one
 
 function drawn(view) {
   const cells = view.cells.filter((c) => concerns(view, c));
-  const all = groupBy(cells, (c) => conditionKey(c.e, WITHIN)).filter((g) => g.items.some((c) => boxOf(view, c)));
+  const groups = groupBy(cells, (c) => conditionKey(c.e, WITHIN));
+  const all = yardsticksLast(groups.filter((g) => g.items.some((c) => boxOf(view, c))));
   const { shown, left } = limited(all, MAX_BOX_PANELS);
   const { words, shared } = distinctions(
     shown.map((g) => g.items[0].e),
@@ -76,9 +79,21 @@ function drawn(view) {
   const notes = [
     'Box: p25 to p75 with the median; whiskers: smallest to p95; symbol: largest. An arrow at the top: lost messages.',
     ...leftOut({ panels: panels.length, panelsLeft: left, what: 'panel', seriesLeft }),
+    ...(others(view, panels.flatMap((p) => p.stacks.flat())).length > 0
+      ? ['White: figures of others, a diamond for the median, a circle for the largest.']
+      : []),
     ...lacks(view, shown.flatMap((g) => g.items)),
   ];
   return { panels, shared, notes };
+}
+
+/** Figures of others beside these cells that boxes have a place for. */
+function others(view, cells) {
+  return cells.flatMap((cell) =>
+    publishedOf(view, cell, metricOf(view, cell).metric)
+      .filter((o) => ['p50', 'median', 'max'].includes(o.quantile) && o.value_ns > 0)
+      .map((o) => ({ ...o, cell })),
+  );
 }
 
 const wide = (d) => d.panels.some((p) => p.categories.length * p.stacks.length > 12);
@@ -121,7 +136,7 @@ function drawBox(style, box, x, half, y, hollow) {
   if (Number.isFinite(box.max)) {
     // The stack's symbol, so that it is known without its colour.
     const size = Math.min(9, Math.max(4.5, 1.6 * half));
-    const shape = { pathData: OUTLINES[style.symbol] ?? OUTLINES.circle, x: x - size / 2, y: y(box.max) - size / 2, width: size, height: size };
+    const shape = { pathData: OUTLINES[style.mark] ?? OUTLINES.circle, x: x - size / 2, y: y(box.max) - size / 2, width: size, height: size };
     const paint = hollow ? { fill: 'none', stroke: style.color, lineWidth: 1.2 } : { fill: style.color, stroke: 'none' };
     children.push({ type: 'path', shape, style: paint });
   } else {
@@ -151,14 +166,9 @@ function slot(band, k, count) {
 function panelOf(view, theme, panel, i) {
   const count = panel.stacks.length;
   const boxes = panel.stacks.flat().map((c) => boxOf(view, c)).filter(Boolean);
-  const others = panel.stacks.flatMap((stack, k) =>
-    stack.flatMap((cell) =>
-      publishedOf(view, cell, metricOf(view, cell).metric)
-        .filter((o) => ['p50', 'median', 'max'].includes(o.quantile) && o.value_ns > 0)
-        .map((o) => ({ ...o, cell, k })),
-    ),
-  );
-  const values = boxes.flatMap((b) => Object.values(b)).concat(others.map((o) => o.value_ns));
+  const slots = new Map(panel.stacks.flatMap((stack, k) => stack.map((cell) => [cell, k])));
+  const published = others(view, panel.stacks.flat()).map((o) => ({ ...o, k: slots.get(o.cell) }));
+  const values = boxes.flatMap((b) => Object.values(b)).concat(published.map((o) => o.value_ns));
   const y = scaleOf(values, { log: view.log, headroom: boxes.some((b) => b.max === Infinity) });
   const series = panel.stacks.map((stack, k) => {
     const style = styleOf(view, stack[0], theme);
@@ -187,11 +197,11 @@ function panelOf(view, theme, panel, i) {
       },
     };
   });
-  if (others.length > 0) series.push(othersSeries(view, theme, panel, i, others, count));
+  if (published.length > 0) series.push(othersSeries(theme, panel, i, published, count));
   return { series, y };
 }
 
-function othersSeries(view, theme, panel, i, others, count) {
+function othersSeries(theme, panel, i, published, count) {
   return {
     id: `published:${i}`,
     name: 'published by others',
@@ -201,13 +211,13 @@ function othersSeries(view, theme, panel, i, others, count) {
     z: 4,
     itemStyle: { color: theme.text },
     encode: { x: 0, y: 1 },
-    data: others.map((o) => ({
+    data: published.map((o) => ({
       value: [panel.categories.indexOf(panel.categoryOf(o.cell.e)), o.value_ns],
       open: place(o.cell),
       other: o,
     })),
     renderItem: (params, api) => {
-      const o = others[params.dataIndex];
+      const o = published[params.dataIndex];
       const { offset } = slot(api.size([1, 0])[0], o.k, count);
       const [x, y] = api.coord([api.value(0), api.value(1)]);
       const r = 4.5;

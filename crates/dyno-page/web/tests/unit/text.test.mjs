@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { logTicks, scaleOf, wrap } from '../../src/plots/chart.js';
+import { logTicks, scaleOf, spread, wrap } from '../../src/plots/chart.js';
 import { brief, escapeHtml, name, plural, rankName, short, sizeTick, timeTick } from '../../src/plots/text.js';
 import { tip } from '../../src/plots/tip.js';
 import { HOSTILE } from './fixture.mjs';
@@ -87,4 +87,11 @@ test('a scale holds its values, also one value, none, or infinite ones', () => {
       for (const t of ticks) assert.ok(t >= min * (1 - 1e-9) && t <= max * (1 + 1e-9));
     }
   }
+});
+
+test('names beside a plot stand apart, in the order of what they name, and within it', () => {
+  assert.deepEqual(spread([10, 50], 14, 0, 100), [10, 50]);
+  assert.deepEqual(spread([50, 50, 49], 10, 0, 100), [59, 69, 49]);
+  const crowded = spread(Array(6).fill(98), 14, 2, 100);
+  assert.deepEqual(crowded, [30, 44, 58, 72, 86, 100]);
 });
