@@ -22,6 +22,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "dyno-page",
         &["dyno-judge", "dyno-model", "dyno-report", "dyno-stats"],
     ),
+    ("dyno-export", &["dyno-model", "dyno-report", "dyno-stats"]),
     ("dyno-runner", &["dyno-measure", "dyno-model", "dyno-stats"]),
     ("dyno-serve", &["dyno-model", "dyno-page", "dyno-store"]),
     (
@@ -40,6 +41,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "dyno",
         &[
             "dyno-agent",
+            "dyno-export",
             "dyno-judge",
             "dyno-measure",
             "dyno-model",

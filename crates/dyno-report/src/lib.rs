@@ -42,7 +42,7 @@ pub use evidence::{
 };
 pub use factors::{conditions, varying_conditions};
 pub use json::JSON_FORMAT;
-pub use number::{duration, share, sig3, with_prefix};
+pub use number::{duration, exported, share, sig3, with_prefix};
 pub use summarise::{SummaryOptions, counted_trials, summarise};
 pub use summary::headline_candidates;
 pub use summary::{

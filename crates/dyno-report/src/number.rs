@@ -91,7 +91,7 @@ pub fn duration(ns: f64) -> String {
 
 /// Nine significant digits for exports: more than any figure bears, and the same on machines whose
 /// mathematical libraries differ in the last place.
-pub(crate) fn exported(value: f64) -> f64 {
+pub fn exported(value: f64) -> f64 {
     format!("{value:.8e}").parse().unwrap_or(value)
 }
 

@@ -1,0 +1,109 @@
+//! Names for experiments: unique within a run, and the same in every run of the same suite, so that
+//! tools that compare by name compare like with like.
+
+use crate::factors;
+use dyno_model::{Experiment, Metric};
+use dyno_report::{ExperimentSummary, Summary, conditions};
+
+/// `suite/experiment/stack/payload:64/load:ping-pong/wait:block/…` for each experiment, in the
+/// summary's order. Factors that seldom matter are named only where experiments would have one name
+/// without them, and the number of the experiment only where even that does not tell them apart.
+pub(crate) fn paths(summary: &Summary) -> Vec<String> {
+    let path = |e: &ExperimentSummary| {
+        let x = &e.experiment;
+        let base = if e.is_base { "/base" } else { "" };
+        format!(
+            "{}/{}/{}/payload:{}/load:{}/wait:{}/access:{}/placement:{}/topology:{}{base}",
+            summary.run.suite,
+            x.name,
+            x.stack,
+            x.payload.bytes(),
+            x.exchange().replace(' ', "_"),
+            x.wait,
+            x.access,
+            x.placement,
+            x.topology,
+        )
+    };
+    let rest = |x: &Experiment| {
+        let told = [
+            "cpus",
+            "scheduling",
+            "mlock",
+            "window_ns",
+            "window_messages",
+        ];
+        let rest = factors::all(x).into_iter().filter(|f| told.contains(&f.0));
+        rest.map(|(name, value)| format!("/{name}:{}", value.replace(' ', "_")))
+            .collect()
+    };
+    unique(summary, path, rest, |x| format!("/id:{}", x.id.0))
+}
+
+/// `stack: conditions` for each experiment, in the summary's order.
+pub(crate) fn labels(summary: &Summary) -> Vec<String> {
+    let label = |e: &ExperimentSummary| {
+        let base = if e.is_base { " (base)" } else { "" };
+        let x = &e.experiment;
+        format!("{}: {}{base}", x.stack, conditions(x))
+    };
+    unique(
+        summary,
+        label,
+        |_| String::new(),
+        |x| format!(" #{}", x.id.0),
+    )
+}
+
+/// Names that differ: `first` for all; `second` after those that have it in common with others of the
+/// same experiment; `last` after those that still have.
+fn unique(
+    summary: &Summary,
+    first: impl Fn(&ExperimentSummary) -> String,
+    second: impl Fn(&Experiment) -> String,
+    last: impl Fn(&Experiment) -> String,
+) -> Vec<String> {
+    let experiments = || summary.experiments.iter();
+    let key = |e: &ExperimentSummary| (e.experiment.name.clone(), first(e));
+    let names: Vec<(String, String)> = experiments().map(key).collect();
+    let names: Vec<String> = experiments()
+        .zip(&names)
+        .map(|(e, name)| match occurs(&names, name) {
+            1 => name.1.clone(),
+            _ => format!("{}{}", name.1, second(&e.experiment)),
+        })
+        .collect();
+    experiments()
+        .zip(&names)
+        .map(|(e, name)| match occurs(&names, name) {
+            1 => name.clone(),
+            _ => format!("{name}{}", last(&e.experiment)),
+        })
+        .collect()
+}
+
+fn occurs<T: PartialEq>(all: &[T], one: &T) -> usize {
+    all.iter().filter(|other| *other == one).count()
+}
+
+/// The longest part of a file's name that comes from a name of the user's.
+const LONGEST: usize = 40;
+
+/// A file's name without its ending: `e0012_round-trip_uds-stream_64B_rtt_ns`. The number makes it
+/// unique; of names that the user gave, what is not a letter, a digit, `.`, `_` or `-` of ASCII is `-`.
+pub(crate) fn file_stem(e: &Experiment, metric: Metric) -> String {
+    let safe = |text: &str| -> String {
+        let safe = text.chars().take(LONGEST).map(|c| match c {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '_' | '-' => c,
+            _ => '-',
+        });
+        safe.collect()
+    };
+    format!(
+        "e{:04}_{}_{}_{}B_{metric}",
+        e.id.0,
+        safe(&e.name),
+        safe(&e.stack),
+        e.payload.bytes()
+    )
+}

@@ -1,0 +1,449 @@
+//! The columns of the table of results.
+
+use super::results::{Ended, Row};
+use super::table::{Column, Get};
+use crate::factors;
+use dyno_model::plan::Extent;
+use dyno_model::record::{ProcessCost, Throughput};
+use dyno_model::{HostLoad, TrialRecord, Workload, WorkloadKind};
+use std::borrow::Cow;
+
+impl Row<'_> {
+    /// The trial, where it has a measurement.
+    fn measured(&self) -> Option<&TrialRecord> {
+        self.trial
+            .filter(|_| matches!(self.ended, Ended::Completed))
+    }
+
+    /// A sum over the processes of the stack.
+    fn cost(&self, of: fn(&ProcessCost) -> u64) -> Option<u64> {
+        let processes = self.measured()?.cost.processes.iter();
+        Some(processes.map(of).fold(0, u64::saturating_add))
+    }
+
+    /// The same over its daemons alone.
+    fn daemons(&self, of: fn(&ProcessCost) -> u64) -> Option<u64> {
+        let processes = self.measured()?.cost.processes.iter();
+        let daemons = processes.filter(|p| p.daemon).map(of);
+        Some(daemons.fold(0, u64::saturating_add))
+    }
+
+    fn load(&self) -> Option<&HostLoad> {
+        self.trial?.noise.window.as_ref()
+    }
+
+    /// Rates of starts are zero and mean nothing.
+    fn rate(&self, of: fn(&Throughput) -> f64) -> Option<f64> {
+        let has_rates = self.e.experiment.workload.kind() != WorkloadKind::FirstMessage;
+        let trial = self.measured().filter(|_| has_rates)?;
+        Some(of(&trial.throughput))
+    }
+}
+
+fn text(text: &str) -> Option<Cow<'_, str>> {
+    Some(Cow::Borrowed(text))
+}
+
+/// Several texts, a line each; null for none.
+fn lines(texts: &[String]) -> Option<Cow<'_, str>> {
+    (!texts.is_empty()).then(|| Cow::Owned(texts.join("\n")))
+}
+
+pub(super) fn columns<'a>() -> Vec<Column<Row<'a>>> {
+    let mut all = of_run();
+    all.extend(of_factors());
+    all.extend(of_trial());
+    all.extend(of_metric());
+    all.extend(of_counts());
+    all.extend(of_cost());
+    all.extend(of_host());
+    all
+}
+
+type Columns<'a> = Vec<Column<Row<'a>>>;
+
+fn column<'a>(name: &'static str, get: Get<Row<'a>>) -> Column<Row<'a>> {
+    Column { name, get }
+}
+
+fn of_run<'a>() -> Columns<'a> {
+    vec![
+        column("run", Get::Text(|r| text(&r.summary.run.id))),
+        column(
+            "run_started",
+            Get::Instant(|r| Some(r.summary.run.started_unix_ms)),
+        ),
+        column("suite", Get::Text(|r| text(&r.summary.run.suite))),
+        column("testbed", Get::Text(|r| text(&r.summary.run.testbed))),
+        column(
+            "dyno_version",
+            Get::Text(|r| text(&r.summary.run.environment.dyno_version)),
+        ),
+        column(
+            "build_profile",
+            Get::Text(|r| text(&r.summary.run.environment.build_profile)),
+        ),
+        column("host", Get::Text(|r| text(&r.summary.run.environment.host))),
+        column(
+            "cpu_model",
+            Get::Text(|r| text(&r.summary.run.environment.cpu_model)),
+        ),
+        column(
+            "kernel",
+            Get::Text(|r| text(&r.summary.run.environment.kernel)),
+        ),
+        column(
+            "hypervisor",
+            Get::Text(|r| {
+                let hypervisor = r.summary.run.environment.hypervisor.as_deref();
+                hypervisor.map(Cow::Borrowed)
+            }),
+        ),
+        column(
+            "clock",
+            Get::Text(|r| text(&r.summary.run.environment.clock.source)),
+        ),
+    ]
+}
+
+fn of_factors<'a>() -> Columns<'a> {
+    vec![
+        column("id", Get::Count(|r| Some(u64::from(r.e.experiment.id.0)))),
+        column("experiment", Get::Text(|r| text(&r.e.experiment.name))),
+        column("stack", Get::Text(|r| text(&r.e.experiment.stack))),
+        column("adapter", Get::Text(|r| r.adapter.map(Cow::Borrowed))),
+        column(
+            "workload",
+            Get::Text(|r| text(r.e.experiment.workload.kind().as_str())),
+        ),
+        column("paired", Get::Bool(|r| Some(r.e.experiment.paired))),
+        column(
+            "rate_hz",
+            Get::Float(|r| match r.e.experiment.workload {
+                Workload::Stream { rate, .. } => Some(rate.hz()),
+                _ => None,
+            }),
+        ),
+        column(
+            "arrivals",
+            Get::Text(|r| match r.e.experiment.workload {
+                Workload::Stream { arrivals, .. } => text(arrivals.as_str()),
+                _ => None,
+            }),
+        ),
+        column(
+            "burst_messages",
+            Get::Count(|r| match r.e.experiment.workload {
+                Workload::Burst { messages, .. } => Some(u64::from(messages)),
+                _ => None,
+            }),
+        ),
+        column(
+            "period_ns",
+            Get::Count(|r| match r.e.experiment.workload {
+                Workload::Burst { period, .. } | Workload::FirstMessage { period } => {
+                    Some(period.0)
+                }
+                _ => None,
+            }),
+        ),
+        column(
+            "gap_ns",
+            Get::Count(|r| match r.e.experiment.workload {
+                Workload::PingPong { gap, .. } | Workload::Call { gap, .. } => Some(gap.0),
+                _ => None,
+            }),
+        ),
+        column(
+            "timeout_ns",
+            Get::Count(|r| match r.e.experiment.workload {
+                Workload::PingPong { timeout, .. } | Workload::Call { timeout, .. } => {
+                    Some(timeout.0)
+                }
+                _ => None,
+            }),
+        ),
+        column(
+            "payload_bytes",
+            Get::Count(|r| Some(r.e.experiment.payload.bytes() as u64)),
+        ),
+        column("wait", Get::Text(|r| text(r.e.experiment.wait.as_str()))),
+        column(
+            "access",
+            Get::Text(|r| text(r.e.experiment.access.as_str())),
+        ),
+        column(
+            "placement",
+            Get::Text(|r| text(r.e.experiment.placement.as_str())),
+        ),
+        column(
+            "topology",
+            Get::Text(|r| Some(Cow::Owned(r.e.experiment.topology.to_string()))),
+        ),
+        column(
+            "senders",
+            Get::Count(|r| Some(u64::from(r.e.experiment.topology.senders))),
+        ),
+        column(
+            "receivers",
+            Get::Count(|r| Some(u64::from(r.e.experiment.topology.receivers))),
+        ),
+        column(
+            "cpus",
+            Get::Text(|r| {
+                let pinned = !r.e.experiment.cpus.is_empty();
+                pinned.then(|| Cow::Owned(factors::cpus(&r.e.experiment)))
+            }),
+        ),
+        column(
+            "scheduling",
+            Get::Text(|r| Some(Cow::Owned(factors::scheduling(&r.e.experiment)))),
+        ),
+        column("mlock", Get::Bool(|r| Some(r.e.experiment.mlock))),
+        column(
+            "window_ns",
+            Get::Count(|r| match r.e.experiment.window {
+                Extent::Duration(d) => Some(d.0),
+                Extent::Messages(_) => None,
+            }),
+        ),
+        column(
+            "window_messages",
+            Get::Count(|r| match r.e.experiment.window {
+                Extent::Duration(_) => None,
+                Extent::Messages(n) => Some(n),
+            }),
+        ),
+        column("is_floor", Get::Bool(|r| Some(r.e.is_floor))),
+        column("is_loopback", Get::Bool(|r| Some(r.e.is_loopback))),
+        column("is_base", Get::Bool(|r| Some(r.e.is_base))),
+        column(
+            "base",
+            Get::Count(|r| r.e.experiment.base.map(|id| u64::from(id.0))),
+        ),
+        column(
+            "floor",
+            Get::Count(|r| r.e.floor.as_ref().map(|f| u64::from(f.id.0))),
+        ),
+    ]
+}
+
+fn of_trial<'a>() -> Columns<'a> {
+    vec![
+        column("trial", Get::Count(|r| Some(u64::from(r.trial?.id.number)))),
+        column(
+            "position",
+            Get::Count(|r| Some(u64::from(r.trial?.position))),
+        ),
+        column("started", Get::Instant(|r| Some(r.trial?.started_unix_ms))),
+        column("wall_ns", Get::Count(|r| Some(r.trial?.wall.0))),
+        column("outcome", Get::Text(|r| text(r.ended.as_str()))),
+        column("counted", Get::Bool(|r| Some(r.counted))),
+        column("disturbed", Get::Text(|r| lines(&r.trial?.disturbed))),
+        column("warnings", Get::Text(|r| lines(&r.trial?.warnings))),
+        column(
+            "failure_kind",
+            Get::Text(|r| match &r.ended {
+                Ended::Failed { kind, .. } => Some(Cow::Owned(kind.to_string())),
+                _ => None,
+            }),
+        ),
+        column(
+            "failure_step",
+            Get::Text(|r| match &r.ended {
+                Ended::Failed { step, .. } => text(step),
+                _ => None,
+            }),
+        ),
+        column(
+            "failure_message",
+            Get::Text(|r| match &r.ended {
+                Ended::Failed { message, .. } => text(message),
+                Ended::Unreadable(reason) => text(reason),
+                _ => None,
+            }),
+        ),
+        column(
+            "failure_stderr",
+            Get::Text(|r| match &r.ended {
+                Ended::Failed { stderr, .. } => lines(stderr),
+                _ => None,
+            }),
+        ),
+    ]
+}
+
+fn of_metric<'a>() -> Columns<'a> {
+    vec![
+        column("metric", Get::Text(|r| text(r.metric.as_str()))),
+        column(
+            "is_headline",
+            Get::Bool(|r| Some(r.metric == r.e.headline())),
+        ),
+        column("n", Get::Count(|r| Some(r.figures?.n))),
+        column("infinite", Get::Count(|r| Some(r.figures?.infinite))),
+        column("saturated", Get::Count(|r| Some(r.figures?.saturated))),
+        column(
+            "min",
+            Get::Count(|r| r.figures.filter(|d| d.n > 0).map(|d| d.min)),
+        ),
+        column(
+            "mean",
+            Get::Float(|r| r.figures.filter(|d| d.n > 0).map(|d| d.sum / d.n as f64)),
+        ),
+        column(
+            "max",
+            Get::Count(|r| r.figures.filter(|d| d.n > 0).map(|d| d.max)),
+        ),
+        column("p50", Get::Float(|r| r.quantiles[0])),
+        column("p90", Get::Float(|r| r.quantiles[1])),
+        column("p99", Get::Float(|r| r.quantiles[2])),
+        column("p999", Get::Float(|r| r.quantiles[3])),
+    ]
+}
+
+fn of_counts<'a>() -> Columns<'a> {
+    vec![
+        column(
+            "offered",
+            Get::Count(|r| Some(r.measured()?.counts.offered)),
+        ),
+        column("sent", Get::Count(|r| Some(r.measured()?.counts.sent))),
+        column(
+            "received",
+            Get::Count(|r| Some(r.measured()?.counts.received)),
+        ),
+        column("lost", Get::Count(|r| Some(r.measured()?.counts.lost))),
+        column(
+            "duplicated",
+            Get::Count(|r| Some(r.measured()?.counts.duplicated)),
+        ),
+        column(
+            "reordered",
+            Get::Count(|r| Some(r.measured()?.counts.reordered)),
+        ),
+        column(
+            "corrupted",
+            Get::Count(|r| Some(r.measured()?.counts.corrupted)),
+        ),
+        column(
+            "truncated",
+            Get::Count(|r| Some(r.measured()?.counts.truncated)),
+        ),
+        column(
+            "refused",
+            Get::Count(|r| Some(r.measured()?.counts.refused)),
+        ),
+        column("late", Get::Count(|r| Some(r.measured()?.counts.late))),
+        column("offered_hz", Get::Float(|r| r.rate(|t| t.offered_hz))),
+        column("sent_hz", Get::Float(|r| r.rate(|t| t.sent_hz))),
+        column("delivered_hz", Get::Float(|r| r.rate(|t| t.delivered_hz))),
+        column(
+            "delivered_bytes_per_s",
+            Get::Float(|r| r.rate(|t| t.delivered_bytes_per_s)),
+        ),
+        column("blocked_share", Get::Float(|r| r.rate(|t| t.blocked_share))),
+    ]
+}
+
+fn of_cost<'a>() -> Columns<'a> {
+    vec![
+        column("cpu_ns", Get::Count(|r| Some(r.measured()?.cost.cpu.0))),
+        column("user_ns", Get::Count(|r| r.cost(|p| p.user.0))),
+        column("system_ns", Get::Count(|r| r.cost(|p| p.system.0))),
+        column("pacing_ns", Get::Count(|r| r.cost(|p| p.pacing.0))),
+        column(
+            "cpu_ns_per_message",
+            Get::Float(|r| r.measured()?.cost.cpu_ns_per_message),
+        ),
+        column(
+            "switches_per_message",
+            Get::Float(|r| r.measured()?.cost.switches_per_message),
+        ),
+        column(
+            "voluntary_switches",
+            Get::Count(|r| r.cost(|p| p.voluntary_switches)),
+        ),
+        column(
+            "involuntary_switches",
+            Get::Count(|r| r.cost(|p| p.involuntary_switches)),
+        ),
+        column("minor_faults", Get::Count(|r| r.cost(|p| p.minor_faults))),
+        column("major_faults", Get::Count(|r| r.cost(|p| p.major_faults))),
+        column(
+            "pss_bytes",
+            Get::Count(|r| Some(r.measured()?.cost.pss_bytes)),
+        ),
+        column(
+            "peak_rss_bytes",
+            Get::Count(|r| Some(r.measured()?.cost.peak_rss_bytes)),
+        ),
+        column(
+            "daemon_cpu_ns",
+            Get::Count(|r| r.daemons(|p| p.user.0.saturating_add(p.system.0))),
+        ),
+        column(
+            "daemon_pss_bytes",
+            Get::Count(|r| r.daemons(|p| p.pss_bytes)),
+        ),
+        column("open_ns", Get::Count(|r| Some(r.measured()?.open.0))),
+        column(
+            "matching_ns",
+            Get::Count(|r| Some(r.measured()?.matching.0)),
+        ),
+    ]
+}
+
+/// The first format that has these; of older trials nothing is claimed.
+const LOOKED_FOR_SINCE: u32 = 2;
+
+fn of_host<'a>() -> Columns<'a> {
+    vec![
+        column(
+            "warmup_ns",
+            Get::Count(|r| {
+                let trial = r.measured()?;
+                (trial.format >= LOOKED_FOR_SINCE).then_some(trial.warmup.0)
+            }),
+        ),
+        column(
+            "unsteady",
+            Get::Bool(|r| {
+                let trial = r.measured()?;
+                (trial.format >= LOOKED_FOR_SINCE).then_some(trial.unsteady)
+            }),
+        ),
+        column(
+            "foreign_share",
+            Get::Float(|r| r.load().map(HostLoad::foreign_share)),
+        ),
+        column(
+            "stolen_share",
+            Get::Float(|r| r.load().map(HostLoad::stolen_share)),
+        ),
+        column(
+            "gap_share",
+            Get::Float(|r| {
+                let gaps = &r.trial?.noise.gaps;
+                let watched: f64 = gaps.iter().map(|g| g.watched.0 as f64).sum();
+                let lost: f64 = gaps.iter().map(|g| g.lost.0 as f64).sum();
+                (watched > 0.0).then(|| lost / watched)
+            }),
+        ),
+        column(
+            "longest_gap_ns",
+            Get::Count(|r| r.trial?.noise.gaps.iter().map(|g| g.longest.0).max()),
+        ),
+        column("line_ns", Get::Float(|r| r.trial?.noise.line_ns)),
+        column("interrupts", Get::Count(|r| Some(r.load()?.interrupts))),
+        column(
+            "context_switches",
+            Get::Count(|r| Some(r.load()?.context_switches)),
+        ),
+        column("throttled", Get::Count(|r| r.load()?.throttled)),
+        column(
+            "clock_bound_ns",
+            Get::Count(|r| r.trial?.one_way_bound.map(|n| n.0)),
+        ),
+    ]
+}
