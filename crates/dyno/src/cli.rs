@@ -3,10 +3,12 @@
 mod judge;
 mod report;
 mod serve;
+mod show;
 
 pub(crate) use judge::{CheckArgs, CompareArgs, FailOn, TrendArgs};
 pub(crate) use report::ReportArgs;
 pub(crate) use serve::ServeArgs;
+pub(crate) use show::{ShowArgs, ShowFormat};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use dyno_model::{Metric, Nanos};
@@ -226,17 +228,6 @@ pub(crate) enum FormatArg {
     Json,
     /// For spreadsheets and data frames.
     Csv,
-}
-
-/// `dyno show`
-#[derive(Debug, Args)]
-pub(crate) struct ShowArgs {
-    /// A run directory, or `latest` for the newest one in ./runs.
-    #[arg(default_value = "latest")]
-    pub(crate) run: PathBuf,
-    /// How to print it.
-    #[arg(long, value_enum, default_value_t = FormatArg::Table)]
-    pub(crate) format: FormatArg,
 }
 
 /// `dyno watch`

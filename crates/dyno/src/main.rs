@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod exit;
 mod files;
+mod output;
 mod progress;
 mod view;
 

@@ -4,6 +4,7 @@ pub(crate) mod agent;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod doctor;
+pub(crate) mod export;
 pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod merge;

@@ -1,28 +1,85 @@
 //! `dyno show`
 
-use crate::cli::{FormatArg, ShowArgs};
+use crate::cli::{FormatArg, ShowArgs, ShowFormat};
+use crate::commands::export::FolderFormat;
 use crate::exit::{self, Code, Failure, Result};
+use crate::output;
 use dyno_model::record::Run;
-use dyno_report::{Format, RenderOptions, SummaryOptions};
+use dyno_report::{Format, RenderOptions, Summary, SummaryOptions};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::Path;
 
-/// Reads a run and prints it.
+/// Reads a run and prints or exports it.
 pub(crate) fn show(args: &ShowArgs) -> Result {
+    let folder = match args.format {
+        ShowFormat::Parquet => Some(FolderFormat::Parquet),
+        ShowFormat::Hdr => Some(FolderFormat::Hdr),
+        _ => None,
+    };
+    let folder = match folder {
+        Some(format) => Some((format, format.target(args.out.as_deref())?)),
+        None => None,
+    };
     let directory = dyno_store::locate(&args.run, Path::new(dyno_store::DEFAULT_RUNS_DIR))
         .map_err(Failure::with(Code::Store))?;
     let read = dyno_store::read_run(&directory).map_err(Failure::with(Code::Store))?;
     for problem in &read.problems {
         eprintln!("warning: {problem}");
     }
-    print(&read.run, args.format)?;
-    Ok(if read.problems.is_empty() {
-        Code::Success
-    } else {
-        Code::Store
+    let run = &read.run;
+    let summary = dyno_report::summarise(run, &SummaryOptions::default());
+    let mut whole = read.problems.is_empty();
+    match folder {
+        Some((format, target)) => {
+            for left_out in format.write(run, &summary, &directory, target)? {
+                eprintln!("warning: {left_out}");
+                whole = false;
+            }
+        }
+        None => {
+            let out = args.out.as_deref().filter(|path| *path != Path::new("-"));
+            let options = match out {
+                Some(_) => RenderOptions::default(),
+                None => render_options(),
+            };
+            let text = text(run, &summary, args.format, &options)?;
+            match out {
+                Some(path) => output::write_file(path, text.as_bytes())?,
+                None => exit::print(&text)?,
+            }
+        }
+    }
+    Ok(match whole {
+        true => Code::Success,
+        false => Code::Store,
     }
     .into())
+}
+
+/// The run in a format that is one text.
+fn text(
+    run: &Run,
+    summary: &Summary,
+    format: ShowFormat,
+    options: &RenderOptions,
+) -> Result<String> {
+    let own = |format| Ok(dyno_report::render(summary, format, options));
+    match format {
+        ShowFormat::Table => own(Format::Table),
+        ShowFormat::Markdown => own(Format::Markdown),
+        ShowFormat::Json => own(Format::Json),
+        ShowFormat::Csv => own(Format::Csv),
+        ShowFormat::Gbench => Ok(dyno_export::gbench::render(run, summary)),
+        ShowFormat::Openmetrics => Ok(dyno_export::openmetrics::render(summary)),
+        ShowFormat::Junit => {
+            dyno_export::junit::render(run, summary).map_err(Failure::with(Code::Error))
+        }
+        ShowFormat::Parquet | ShowFormat::Hdr => Err(Failure::message(
+            Code::Usage,
+            "this format is several files: name a new directory with -o",
+        )),
+    }
 }
 
 /// Prints a run to standard output.

@@ -7,6 +7,7 @@ mod cleanup;
 mod clocks;
 mod daemons;
 mod doctor;
+mod exports;
 mod faults;
 mod first_message;
 mod foreign;
@@ -17,6 +18,9 @@ mod judge;
 mod live;
 mod namespaces;
 mod precision;
+#[allow(dead_code, reason = "a module of several test binaries, of which each uses a part")]
+#[path = "../../../dyno-export/tests/it/python.rs"]
+mod python;
 mod report;
 mod serve;
 mod ssh;

@@ -1,0 +1,51 @@
+//! `dyno show`
+
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// `dyno show`
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+docs/reference/exports.md describes each format. A file that -o names appears whole or not at all; a directory
+must not exist yet, or be empty.
+
+  dyno show latest --format csv -o run.csv
+  dyno show before --format gbench -o a.json    then: compare.py benchmarks a.json b.json
+  dyno show latest --format parquet -o tables   tables/results.parquet, and tables/samples.parquet
+                                                where raw samples were kept
+  dyno show latest --format hdr -o histograms   two files for each experiment and metric")]
+pub(crate) struct ShowArgs {
+    /// A run directory, or `latest` for the newest one in ./runs.
+    #[arg(default_value = "latest")]
+    pub(crate) run: PathBuf,
+    /// How to print it.
+    #[arg(long, value_enum, default_value_t = ShowFormat::Table)]
+    pub(crate) format: ShowFormat,
+    /// Where to: a file instead of standard output (`-`); with parquet and hdr, which are several
+    /// files, a new directory.
+    #[arg(long, short, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// How a stored run is printed or exported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShowFormat {
+    /// For the terminal.
+    Table,
+    /// A GitHub table.
+    Markdown,
+    /// The documented stable interface (docs/reference/show.schema.json).
+    Json,
+    /// For spreadsheets and data frames: a row per experiment and metric.
+    Csv,
+    /// For DuckDB, pandas, Polars: a row per experiment, metric and trial, and raw samples apart.
+    Parquet,
+    /// Google Benchmark's JSON, for its compare.py.
+    Gbench,
+    /// HdrHistogram's interval logs and percentile files.
+    Hdr,
+    /// For CI servers: a test case per experiment.
+    Junit,
+    /// For Prometheus.
+    Openmetrics,
+}
