@@ -1,4 +1,4 @@
-//! The answers in words: which stack is fastest, how sure that is, at what cost, and what else must be said
+//! The answers: which stack is fastest, how sure that is, at what cost, and what else must be said
 //! before anybody repeats it.
 //!
 //! A stack is best among those that deliver: one that drops more than [`ENOUGH`] allows is named apart,
@@ -7,19 +7,16 @@
 //! best.
 
 use crate::question::{Question, questions};
+use crate::words;
 use dyno_model::plan::Plan;
 use dyno_model::{Metric, WorkloadKind};
-use dyno_report::{ExperimentSummary, Summary, clean, duration, share, sig3, with_prefix};
+use dyno_report::{ExperimentSummary, Summary, clean, duration, share, sig3};
 use dyno_stats::{Estimate, Latency, Quantile};
 use serde::Serialize;
 
 /// What delivers less of what it was offered is not called fastest beside what delivers; the same as in the
 /// RWTH tables of `dyno show`.
-const ENOUGH: f64 = 0.99;
-/// So many stacks of one kind are named, then "and 3 more".
-const NAMED: usize = 6;
-/// So many stacks that cannot be told apart are described in full.
-const DESCRIBED: usize = 3;
+pub(crate) const ENOUGH: f64 = 0.99;
 
 /// The answer to one question of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -63,7 +60,7 @@ pub(crate) fn answers(summary: &Summary, plan: &Plan) -> Vec<Answer> {
 }
 
 /// How a stack comes out.
-enum Standing {
+pub(crate) enum Standing {
     Delivers(Estimate),
     Drops(Estimate),
     Infinite,
@@ -72,11 +69,11 @@ enum Standing {
     Failed(String),
 }
 
-struct Entry<'a> {
+pub(crate) struct Entry<'a> {
     place: usize,
-    e: &'a ExperimentSummary,
-    name: String,
-    standing: Standing,
+    pub(crate) e: &'a ExperimentSummary,
+    pub(crate) name: String,
+    pub(crate) standing: Standing,
 }
 
 fn answer(question: &Question<'_>) -> Answer {
@@ -101,7 +98,7 @@ fn answer(question: &Question<'_>) -> Answer {
     };
     Answer {
         question: question.text.clone(),
-        text: text(&named, &others, metric),
+        text: words::text(&named, &others, metric),
         experiments: entries.iter().map(|x| x.place).collect(),
         best,
         metric: metric.as_str(),
@@ -125,7 +122,7 @@ fn best(entries: &[Entry<'_>]) -> Vec<usize> {
 
 impl Standing {
     /// The p50 of what may be called best.
-    fn compared(&self) -> Option<&Estimate> {
+    pub(crate) fn compared(&self) -> Option<&Estimate> {
         match self {
             Standing::Delivers(e) | Standing::Drops(e) => Some(e),
             Standing::Infinite | Standing::Without(_) | Standing::Failed(_) => None,
@@ -148,7 +145,7 @@ impl<'a> Entry<'a> {
     }
 
     /// Best first.
-    fn rank(&self) -> u8 {
+    pub(crate) fn rank(&self) -> u8 {
         match self.standing {
             Standing::Delivers(_) => 0,
             Standing::Drops(_) => 1,
@@ -159,7 +156,7 @@ impl<'a> Entry<'a> {
     }
 
     /// In nanoseconds; infinite without one.
-    fn p50(&self) -> f64 {
+    pub(crate) fn p50(&self) -> f64 {
         self.standing
             .compared()
             .map_or(f64::INFINITY, |e| ns(&e.value))
@@ -190,43 +187,6 @@ impl<'a> Entry<'a> {
             },
         }
     }
-
-    /// Why it has no p50 to compare, to follow its name.
-    fn absence(&self) -> String {
-        match &self.standing {
-            Standing::Delivers(_) | Standing::Drops(_) => String::new(),
-            Standing::Infinite => {
-                format!("lost half of the messages or more ({})", delivers(self.e))
-            }
-            Standing::Without(reason) => format!("has no figure ({reason})"),
-            Standing::Failed(reason) => format!("failed ({reason})"),
-        }
-    }
-
-    /// Value, interval, × floor, cost, and what must be said with them.
-    fn description(&self) -> String {
-        let e = self.e;
-        let mut parts: Vec<String> = self.standing.compared().map(interval).into_iter().collect();
-        parts.extend(floor(e).map(|ratio| format!("{} × floor", sig3(ratio))));
-        let kind = e.experiment.workload.kind();
-        if matches!(kind, WorkloadKind::Flood | WorkloadKind::Burst)
-            && let Some(rates) = &e.throughput
-        {
-            let rate = with_prefix(rates.delivered_hz.median, "");
-            parts.push(format!("delivers {rate} messages/s"));
-        }
-        let each = match kind {
-            WorkloadKind::FirstMessage => "start",
-            _ => "message",
-        };
-        parts.extend(cpu(e).map(|ns| format!("{} of CPU per {each}", duration(ns))));
-        let mut text = parts.join(", ");
-        let caveats = caveats(e);
-        if !caveats.is_empty() {
-            text.push_str(&format!(" ({})", caveats.join("; ")));
-        }
-        text
-    }
 }
 
 fn standing(e: &ExperimentSummary, metric: Metric) -> Standing {
@@ -256,207 +216,18 @@ fn standing(e: &ExperimentSummary, metric: Metric) -> Standing {
     }
 }
 
-/// What nobody should repeat the figure without.
-fn caveats(e: &ExperimentSummary) -> Vec<String> {
-    let mut all = Vec::new();
-    if let Some(ratio) = e.delivered_ratio().filter(|r| *r < 1.0) {
-        all.push(format!(
-            "lost {} of {} messages: delivers {}",
-            e.counts.lost,
-            e.counts.offered,
-            share(ratio)
-        ));
-    }
-    if e.trials.failed > 0 {
-        all.push(format!(
-            "{} of {} trials failed",
-            e.trials.failed,
-            trials(e)
-        ));
-    }
-    if e.trials.all_disturbed() {
-        all.push("the host disturbed every trial".into());
-    }
-    if e.is_unstable() {
-        all.push("a repeat may show another value".into());
-    }
-    all
-}
-
-/// The whole answer, of the best ones and the others, each in their order.
-fn text(named: &[&Entry<'_>], others: &[&Entry<'_>], metric: Metric) -> String {
-    let mut sentences = vec![lead(named, others, metric)];
-    let rank = named.first().map(|x| x.rank());
-    let (slower, left): (Vec<&Entry<'_>>, Vec<&Entry<'_>>) =
-        others.iter().copied().partition(|x| Some(x.rank()) == rank);
-    if let Some(first) = named.first() {
-        sentences.extend(times(&slower, first.p50()));
-    }
-    type Say = fn(&Entry<'_>) -> Option<String>;
-    let kinds: [(&str, Say); 4] = [
-        ("Not compared, for what they drop", |x| match &x.standing {
-            Standing::Drops(p50) => Some(format!("p50 {}, {}", interval(p50), delivers(x.e))),
-            _ => None,
-        }),
-        ("Half of the messages or more were lost", |x| {
-            match x.standing {
-                Standing::Infinite => Some(delivers(x.e)),
-                _ => None,
-            }
-        }),
-        ("Without a figure", |x| match &x.standing {
-            Standing::Without(reason) => Some(reason.clone()),
-            _ => None,
-        }),
-        ("Failed", |x| match &x.standing {
-            Standing::Failed(reason) => Some(reason.clone()),
-            _ => None,
-        }),
-    ];
-    // Of one alone the first sentence has said it.
-    let left = if named.len() + others.len() > 1 {
-        left
-    } else {
-        Vec::new()
-    };
-    for (title, say) in kinds {
-        let said = left.iter().filter_map(|x| {
-            let reason = say(x)?;
-            Some(format!("{} ({reason})", x.name))
-        });
-        let all: Vec<String> = said.collect();
-        if !all.is_empty() {
-            sentences.push(format!("{title}: {}.", listed(&all)));
-        }
-    }
-    sentences.join(" ")
-}
-
-fn delivers(e: &ExperimentSummary) -> String {
-    match e.delivered_ratio() {
-        Some(ratio) => format!("delivers {}", share(ratio)),
-        None => "nothing was offered".into(),
-    }
-}
-
-fn lead(named: &[&Entry<'_>], others: &[&Entry<'_>], metric: Metric) -> String {
-    let Some(first) = named.first() else {
-        return match others {
-            [only] => format!("No answer: {} {}.", only.name, only.absence()),
-            _ => "No stack has an answer.".into(),
-        };
-    };
-    let is_alone = named.len() + others.len() == 1;
-    let lead = match first.standing {
-        Standing::Drops(_) if !is_alone => format!(
-            "None delivers {} of what it is offered. Of those that drop messages, ",
-            share(ENOUGH)
-        ),
-        _ => String::new(),
-    };
-    let what = short(metric);
-    if named.len() > 1 {
-        let described: Vec<String> = named
-            .iter()
-            .take(DESCRIBED)
-            .map(|x| format!("{} {}", x.name, x.description()))
-            .collect();
-        let more = match named.len().saturating_sub(DESCRIBED) {
-            0 => String::new(),
-            n => format!("; and {n} more"),
-        };
-        return format!(
-            "{lead}{}: p50 {what} {}{more}.",
-            tied(first, named),
-            described.join("; ")
-        );
-    }
-    let compared = |x: &&&Entry<'_>| x.standing.compared().is_some();
-    let verdict = match others.iter().find(compared) {
-        None if is_alone => "is the only stack",
-        None => "is the only stack with a figure",
-        Some(x) if x.rank() != first.rank() => "is the only stack that delivers",
-        Some(_)
-            if others
-                .iter()
-                .any(|x| matches!(x.standing, Standing::Drops(_)))
-                && matches!(first.standing, Standing::Delivers(_)) =>
-        {
-            "is fastest of those that deliver"
-        }
-        Some(_) => "is fastest",
-    };
-    format!(
-        "{lead}{} {verdict}: p50 {what} {}.",
-        first.name,
-        first.description()
-    )
-}
-
-/// Overlapping is not transitive: of three, two that both overlap with a wide one may well be told apart.
-fn tied(first: &Entry<'_>, named: &[&Entry<'_>]) -> String {
-    let ends = || named.iter().filter_map(|x| x.standing.compared());
-    let lowest_end = ends().map(|e| ns(&e.hi)).fold(f64::INFINITY, f64::min);
-    let highest_start = ends().map(|e| ns(&e.lo)).fold(0.0, f64::max);
-    let names: Vec<String> = named.iter().map(|x| x.name.clone()).collect();
-    match highest_start <= lowest_end {
-        true => format!("{} cannot be told apart", listed(&names)),
-        false => format!(
-            "{} has the smallest p50, and {} cannot be told from it",
-            first.name,
-            listed(&names[1..])
-        ),
-    }
-}
-
-/// How many times as long the slower ones take.
-fn times(slower: &[&Entry<'_>], best: f64) -> Option<String> {
-    let caveat = |x: &Entry<'_>| match x.e.trials.failed {
-        0 => String::new(),
-        failed => format!(" ({failed} of {} trials failed)", trials(x.e)),
-    };
-    let ratio = |x: &Entry<'_>| sig3(x.p50() / best);
-    let (first, rest) = slower.split_first()?;
-    let mut parts = vec![format!(
-        "{} takes {} times as long{}",
-        first.name,
-        ratio(first),
-        caveat(first)
-    )];
-    let text = |x: &&Entry<'_>| format!("{} {} times{}", x.name, ratio(x), caveat(x));
-    match rest {
-        [second, .., last] if rest.len() > 3 => {
-            parts.push(text(second));
-            parts.push(format!("… {} (the slowest)", text(last)));
-        }
-        _ => parts.extend(rest.iter().map(text)),
-    }
-    Some(format!("{}.", parts.join(", ")))
-}
-
-/// `a, b and c`; the first few and how many more.
-fn listed(all: &[String]) -> String {
-    if all.len() > NAMED {
-        return format!("{} and {} more", all[..NAMED].join(", "), all.len() - NAMED);
-    }
-    match all {
-        [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
-        _ => all.join(", "),
-    }
-}
-
 /// Completed and failed.
-fn trials(e: &ExperimentSummary) -> u64 {
+pub(crate) fn trials(e: &ExperimentSummary) -> u64 {
     e.trials.completed + e.trials.failed
 }
 
-fn floor(e: &ExperimentSummary) -> Option<f64> {
+pub(crate) fn floor(e: &ExperimentSummary) -> Option<f64> {
     let ratio = e.floor.as_ref()?.p50_ratio.as_ref()?;
     ratio.value.finite()
 }
 
 /// In nanoseconds per message, or per start.
-fn cpu(e: &ExperimentSummary) -> Option<f64> {
+pub(crate) fn cpu(e: &ExperimentSummary) -> Option<f64> {
     let cost = e.cost.as_ref()?;
     match e.experiment.workload.kind() {
         WorkloadKind::FirstMessage => Some(cost.cpu_ns.median),
@@ -464,12 +235,12 @@ fn cpu(e: &ExperimentSummary) -> Option<f64> {
     }
 }
 
-fn ns(latency: &Latency) -> f64 {
+pub(crate) fn ns(latency: &Latency) -> f64 {
     latency.finite().unwrap_or(f64::INFINITY)
 }
 
 /// `5.10 µs [5.02, 5.31]`: a finite value with its interval, in the value's unit.
-fn interval(p50: &Estimate) -> String {
+pub(crate) fn interval(p50: &Estimate) -> String {
     let value = ns(&p50.value);
     let (scale, unit) = match value {
         v if v >= 1e9 => (1e9, "s"),

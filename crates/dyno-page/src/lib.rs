@@ -23,6 +23,7 @@ mod number;
 mod page;
 mod question;
 mod trials;
+mod words;
 
 pub use answer::{Answer, AnswerRow};
 pub use beside::{Flaw, Published, Study};

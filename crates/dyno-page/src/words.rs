@@ -1,0 +1,284 @@
+//! An answer in sentences: the best stack with its figures first, then how far the others are behind, then
+//! those that cannot be compared and why.
+
+use crate::answer::{ENOUGH, Entry, Standing, cpu, floor, interval, ns, short, trials};
+use dyno_model::{Metric, WorkloadKind};
+use dyno_report::{ExperimentSummary, duration, share, sig3, with_prefix};
+
+/// So many stacks of one kind are named, then "and 3 more".
+const NAMED: usize = 6;
+
+/// The whole answer, of the best ones and the others, each in their order.
+pub(crate) fn text(named: &[&Entry<'_>], others: &[&Entry<'_>], metric: Metric) -> String {
+    let is_alone = named.len() + others.len() == 1;
+    let mut sentences = match named {
+        [] => vec![match others {
+            [only] => format!("No answer: {} {}.", only.name, absence(only)),
+            _ => "No stack has an answer.".into(),
+        }],
+        [best] => vec![single(best, others, metric)],
+        [first, ..] => tie(first, named, others, metric),
+    };
+    let rank = named.first().map(|x| x.rank());
+    let (slower, left): (Vec<&Entry<'_>>, Vec<&Entry<'_>>) =
+        others.iter().copied().partition(|x| Some(x.rank()) == rank);
+    if let Some(first) = named.first() {
+        sentences.extend(times(&slower, first.p50()));
+    }
+    // Of one alone the first sentence has said it.
+    if !is_alone {
+        sentences.extend(incomparable(&left));
+    }
+    sentences.join(" ")
+}
+
+/// The sentence on a best stack that has no equal.
+fn single(best: &Entry<'_>, others: &[&Entry<'_>], metric: Metric) -> String {
+    let mut compared = others.iter().filter(|x| x.standing.compared().is_some());
+    let drops = |x: &&Entry<'_>| matches!(x.standing, Standing::Drops(_));
+    let verdict = match compared.next() {
+        None if others.is_empty() => "is the only stack",
+        None => "is the only stack with a figure",
+        Some(x) if x.rank() != best.rank() => "is the only stack that delivers",
+        Some(_) if !drops(&best) && others.iter().any(drops) => "is fastest of those that deliver",
+        Some(_) => "is fastest",
+    };
+    format!(
+        "{}{} {verdict}: p50 {} {}.",
+        among(best, others.is_empty()),
+        best.name,
+        short(metric),
+        description(best)
+    )
+}
+
+/// What stands before stacks that are best only because nobody delivers.
+fn among(best: &Entry<'_>, is_alone: bool) -> String {
+    match best.standing {
+        Standing::Drops(_) if !is_alone => format!(
+            "None delivers {} of what it is offered. Of those that drop messages, ",
+            share(ENOUGH)
+        ),
+        _ => String::new(),
+    }
+}
+
+/// Value, interval, × floor, cost, and what must be said with them.
+fn description(x: &Entry<'_>) -> String {
+    let e = x.e;
+    let mut parts: Vec<String> = x.standing.compared().map(interval).into_iter().collect();
+    parts.extend(floor(e).map(|ratio| format!("{} × floor", sig3(ratio))));
+    parts.extend(rate(e));
+    parts.extend(cpu(e).map(|ns| cost(e, ns)));
+    let mut text = parts.join(", ");
+    let mut caveats = caveats(e);
+    if e.is_unstable() {
+        caveats.push("a repeat may show another value".into());
+    }
+    if !caveats.is_empty() {
+        text.push_str(&format!(" ({})", caveats.join("; ")));
+    }
+    text
+}
+
+/// What arrives, where that is what the workload is for.
+fn rate(e: &ExperimentSummary) -> Option<String> {
+    let kind = e.experiment.workload.kind();
+    let saturates = matches!(kind, WorkloadKind::Flood | WorkloadKind::Burst);
+    let rates = e.throughput.as_ref().filter(|_| saturates)?;
+    let delivered = with_prefix(rates.delivered_hz.median, "");
+    Some(format!("delivers {delivered} messages/s"))
+}
+
+fn cost(e: &ExperimentSummary, ns: f64) -> String {
+    let each = match e.experiment.workload.kind() {
+        WorkloadKind::FirstMessage => "start",
+        _ => "message",
+    };
+    format!("{} of CPU per {each}", duration(ns))
+}
+
+/// What nobody should repeat the figure without.
+fn caveats(e: &ExperimentSummary) -> Vec<String> {
+    let mut all = Vec::new();
+    if let Some(ratio) = e.delivered_ratio().filter(|r| *r < 1.0) {
+        all.push(format!(
+            "lost {} of {} messages: delivers {}",
+            e.counts.lost,
+            e.counts.offered,
+            share(ratio)
+        ));
+    }
+    all.extend(failed(e));
+    if e.trials.all_disturbed() {
+        all.push("the host disturbed every trial".into());
+    }
+    all
+}
+
+fn failed(e: &ExperimentSummary) -> Option<String> {
+    let failed = e.trials.failed;
+    (failed > 0).then(|| format!("{failed} of {} trials failed", trials(e)))
+}
+
+/// The sentences on several best stacks: who they are, from which value to which, who is cheapest, and
+/// what must be said of each.
+fn tie(
+    first: &Entry<'_>,
+    named: &[&Entry<'_>],
+    others: &[&Entry<'_>],
+    metric: Metric,
+) -> Vec<String> {
+    let mut text = format!(
+        "{}{}: p50 {} ",
+        among(first, named.len() + others.len() == 1),
+        tied(first, named),
+        short(metric)
+    );
+    let values: Vec<String> = [named.first(), named.last()]
+        .into_iter()
+        .filter_map(|x| x?.standing.compared().map(interval))
+        .collect();
+    text.push_str(&values.join(" to "));
+    text.push_str(&floors(named));
+    let mut sentences = vec![format!("{text}.")];
+    let costs = named.iter().filter_map(|x| Some((x, cpu(x.e)?)));
+    if let Some((cheapest, ns)) = costs.min_by(|a, b| a.1.total_cmp(&b.1)) {
+        let cost = cost(cheapest.e, ns);
+        sentences.push(format!("Cheapest of them: {}, {cost}.", cheapest.name));
+    }
+    for x in named {
+        let caveats = caveats(x.e);
+        if !caveats.is_empty() {
+            sentences.push(format!("{}: {}.", x.name, caveats.join("; ")));
+        }
+    }
+    let unstable: Vec<String> = named
+        .iter()
+        .filter(|x| x.e.is_unstable())
+        .map(|x| x.name.clone())
+        .collect();
+    match unstable.len() {
+        0 => {}
+        n if n == named.len() => sentences.push("A repeat may show other values of all.".into()),
+        _ => sentences.push(format!(
+            "A repeat may show another value of {}.",
+            listed(&unstable)
+        )),
+    }
+    sentences
+}
+
+/// Overlapping is not transitive: of three, two that both overlap with a wide one may well be told apart.
+fn tied(first: &Entry<'_>, named: &[&Entry<'_>]) -> String {
+    let ends = || named.iter().filter_map(|x| x.standing.compared());
+    let lowest_end = ends().map(|e| ns(&e.hi)).fold(f64::INFINITY, f64::min);
+    let highest_start = ends().map(|e| ns(&e.lo)).fold(0.0, f64::max);
+    let names: Vec<String> = named.iter().map(|x| x.name.clone()).collect();
+    match highest_start <= lowest_end {
+        true => format!("{} cannot be told apart", listed(&names)),
+        false => format!(
+            "{} has the smallest p50, and {} cannot be told from it",
+            first.name,
+            listed(&names[1..])
+        ),
+    }
+}
+
+/// `, 8.50 to 27.2 × floor`, where all of them have one.
+fn floors(named: &[&Entry<'_>]) -> String {
+    let all: Option<Vec<f64>> = named.iter().map(|x| floor(x.e)).collect();
+    let Some(all) = all else {
+        return String::new();
+    };
+    let least = sig3(all.iter().copied().fold(f64::INFINITY, f64::min));
+    let most = sig3(all.iter().copied().fold(0.0, f64::max));
+    match least == most {
+        true => format!(", {least} × floor"),
+        false => format!(", {least} to {most} × floor"),
+    }
+}
+
+/// How many times as long the slower ones take.
+fn times(slower: &[&Entry<'_>], best: f64) -> Option<String> {
+    let caveat = |x: &Entry<'_>| failed(x.e).map_or_else(String::new, |text| format!(" ({text})"));
+    let ratio = |x: &Entry<'_>| sig3(x.p50() / best);
+    let (first, rest) = slower.split_first()?;
+    let mut parts = vec![format!(
+        "{} takes {} times as long{}",
+        first.name,
+        ratio(first),
+        caveat(first)
+    )];
+    let text = |x: &&Entry<'_>| format!("{} {} times{}", x.name, ratio(x), caveat(x));
+    match rest {
+        [second, .., last] if rest.len() > 3 => {
+            parts.push(text(second));
+            parts.push(format!("… {} (the slowest)", text(last)));
+        }
+        _ => parts.extend(rest.iter().map(text)),
+    }
+    Some(format!("{}.", parts.join(", ")))
+}
+
+/// One sentence for each reason for which stacks are not compared.
+fn incomparable(left: &[&Entry<'_>]) -> Vec<String> {
+    type Say = fn(&Entry<'_>) -> Option<String>;
+    let kinds: [(&str, Say); 4] = [
+        ("Not compared, for what they drop", |x| match &x.standing {
+            Standing::Drops(p50) => Some(format!("p50 {}, {}", interval(p50), delivers(x.e))),
+            _ => None,
+        }),
+        ("Half of the messages or more were lost", |x| {
+            match x.standing {
+                Standing::Infinite => Some(delivers(x.e)),
+                _ => None,
+            }
+        }),
+        ("Without a figure", |x| match &x.standing {
+            Standing::Without(reason) => Some(reason.clone()),
+            _ => None,
+        }),
+        ("Failed", |x| match &x.standing {
+            Standing::Failed(reason) => Some(reason.clone()),
+            _ => None,
+        }),
+    ];
+    let sentence = |(title, say): (&str, Say)| {
+        let said = left.iter().filter_map(|x| {
+            let reason = say(x)?;
+            Some(format!("{} ({reason})", x.name))
+        });
+        let all: Vec<String> = said.collect();
+        (!all.is_empty()).then(|| format!("{title}: {}.", listed(&all)))
+    };
+    kinds.into_iter().filter_map(sentence).collect()
+}
+
+/// Why a stack has no p50 to compare, to follow its name.
+fn absence(x: &Entry<'_>) -> String {
+    match &x.standing {
+        Standing::Delivers(_) | Standing::Drops(_) => String::new(),
+        Standing::Infinite => format!("lost half of the messages or more ({})", delivers(x.e)),
+        Standing::Without(reason) => format!("has no figure ({reason})"),
+        Standing::Failed(reason) => format!("failed ({reason})"),
+    }
+}
+
+fn delivers(e: &ExperimentSummary) -> String {
+    match e.delivered_ratio() {
+        Some(ratio) => format!("delivers {}", share(ratio)),
+        None => "nothing was offered".into(),
+    }
+}
+
+/// `a, b and c`; the first few and how many more.
+fn listed(all: &[String]) -> String {
+    if all.len() > NAMED {
+        return format!("{} and {} more", all[..NAMED].join(", "), all.len() - NAMED);
+    }
+    match all {
+        [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        _ => all.join(", "),
+    }
+}
