@@ -1,0 +1,262 @@
+// The answer: in words, and as one table with the best stack of each question. Questions, order and words
+// come with the document; here they meet the reader's selection.
+
+import { el, name, refill, withNames } from './dom.js';
+import {
+  cpuKey,
+  floorKey,
+  floorOf,
+  lostKey,
+  lostOf,
+  memoryKey,
+  memoryOf,
+  quantileKey,
+  quantileOf,
+  trialsOf,
+} from './cells.js';
+import { NONE, duration, metricName } from './format.js';
+import { swatch } from './marks.js';
+import { DataTable } from './table.js';
+
+/** So many sentences stand open; the others fold. */
+const WORDS = 4;
+
+/**
+ * The questions of a view, each as {run, question, metric, text, asked, best, ties, failed, partial}: `best`
+ * is the fastest selected cell (null where none completed), `ties` those that cannot be told from it,
+ * `partial` whether the selection leaves some of the question's cells out.
+ */
+export function questionsOf(view) {
+  const shown = new Set(view.cells.map((c) => `${c.run}.${c.index}`));
+  const rows = [];
+  for (const run of view.runs) {
+    for (const answer of run.answers ?? []) {
+      const cellAt = (index) => view.cellOf(run.index, index);
+      const all = (answer.experiments ?? []).map(cellAt).filter(Boolean);
+      const asked = all.filter((c) => shown.has(`${c.run}.${c.index}`));
+      if (asked.length === 0) continue;
+      const p50 = (c) => (c.e.is_floor || c.e.is_loopback ? null : (c.e.metrics?.[answer.metric]?.p50 ?? null));
+      const told = (answer.best ?? []).map(cellAt).filter((c) => c && asked.includes(c));
+      let [best, ...ties] = told;
+      if (!best || best.index !== answer.best[0]) {
+        // The best of all is not selected: the next in order is, with all whose intervals overlap with its.
+        const ranked = asked.filter((c) => p50(c) && p50(c).value !== null);
+        best = ranked[0] ?? null;
+        ties = ranked.slice(1).filter((c) => p50(best).hi === null || p50(c).lo <= p50(best).hi);
+      }
+      rows.push({
+        run,
+        question: answer.question,
+        metric: answer.metric,
+        text: answer.text,
+        asked,
+        best: best ?? null,
+        ties,
+        failed: asked.filter((c) => c.e.trials === 0),
+        partial: asked.length < all.length,
+      });
+    }
+  }
+  // Runs side by side: the same question of all runs, then the next.
+  const order = new Map();
+  for (const row of rows) if (!order.has(row.question)) order.set(row.question, order.size);
+  return rows.sort((a, b) => order.get(a.question) - order.get(b.question));
+}
+
+/** Fills the section and keeps it up to date. */
+export function answers(section, store, open) {
+  const words = el('div', { class: 'words' });
+  const table = new DataTable({
+    name: 'answers',
+    caption: 'The best stack of each question',
+    limit: 16,
+    sort: store.state.sorts.answers ?? null,
+    onSort: (sort) => store.set({ sorts: { ...store.state.sorts, answers: sort } }),
+  });
+  section.append(words, table.element);
+
+  function update(view) {
+    const rows = questionsOf(view);
+    fillWords(words, rows, view);
+    table.fill({
+      columns: columnsOf(rows, view, open),
+      rows,
+      caption: 'The best stack of each question, by the median of its headline metric',
+    });
+  }
+  update(store.view);
+  store.subscribe((view, state, changed) => {
+    if (changed.view) update(view);
+    table.sortBy(state.sorts.answers ?? null);
+  });
+}
+
+function fillWords(words, rows, view) {
+  const several = view.doc.runs.length > 1;
+  const sentence = (row) =>
+    el(
+      'li',
+      {},
+      el(
+        'span',
+        { class: 'question' },
+        several ? [name(row.run.name), ': '] : null,
+        withNames(row.question, namesOf(row)),
+      ),
+      ' ',
+      el('span', { class: 'text' }, withNames(row.text, namesOf(row))),
+    );
+  const list = (part) => el('ul', { class: 'sentences' }, part.map(sentence));
+  const rest = rows.slice(WORDS);
+  refill(
+    words,
+    rows.length ? list(rows.slice(0, WORDS)) : el('p', { class: 'nothing' }, 'The selection asks no question.'),
+    rest.length
+      ? el(
+          'details',
+          {},
+          el('summary', {}, rest.length === 1 ? 'One more answer' : `${rest.length} more answers`),
+          list(rest),
+        )
+      : null,
+    rows.some((row) => row.partial)
+      ? el('p', { class: 'hint' }, 'Sentences speak of all stacks, the table of the selected ones.')
+      : null,
+  );
+}
+
+function namesOf(row) {
+  return row.asked.flatMap((c) => [c.e.stack, c.e.experiment, c.e.floor?.stack]);
+}
+
+function columnsOf(rows, view, open) {
+  const several = view.doc.runs.length > 1;
+  const onBest =
+    (f, none = NONE) =>
+    (row) =>
+      row.best ? f(row.best.e, row) : none;
+  const keyOfBest = (f) => (row) => (row.best ? f(row.best.e, row) : null);
+  const metrics = new Set(rows.map((row) => row.metric));
+  return [
+    several && { key: 'run', title: 'Run', cell: (row) => name(row.run.name), sort: (row) => row.run.name },
+    {
+      key: 'question',
+      title: 'Question',
+      header: true,
+      class: 'question',
+      cell: (row) => [
+        withNames(row.question, namesOf(row)),
+        metrics.size > 1 ? el('span', { class: 'metric' }, ` ${metricName(row.metric)}`) : null,
+      ],
+      sort: (row) => row.question,
+    },
+    {
+      key: 'best',
+      title: 'Best stack',
+      help: 'with those that cannot be told from it, because their intervals overlap',
+      class: 'best',
+      cell: (row) => bestCell(row, open),
+      sort: (row) => row.best?.e.stack ?? null,
+    },
+    {
+      key: 'p50',
+      title: 'p50',
+      help: 'median with its 95 % interval',
+      numeric: true,
+      cell: onBest((e, row) => quantileOf(e, row.metric, 'p50')),
+      sort: keyOfBest((e, row) => quantileKey(e, row.metric, 'p50')),
+    },
+    {
+      key: 'p99',
+      title: 'p99',
+      numeric: true,
+      cell: onBest((e, row) => quantileOf(e, row.metric, 'p99')),
+      sort: keyOfBest((e, row) => quantileKey(e, row.metric, 'p99')),
+    },
+    {
+      key: 'floor',
+      title: '× floor',
+      help: 'p50 over that of the same exchange through bare shared memory',
+      numeric: true,
+      cell: onBest(floorOf),
+      sort: keyOfBest(floorKey),
+    },
+    {
+      key: 'cpu',
+      title: 'CPU',
+      unit: 'per message',
+      help: 'CPU time of all processes, daemons included, per message that arrived',
+      numeric: true,
+      cell: onBest((e) => (cpuKey(e) === null ? NONE : duration(cpuKey(e)))),
+      sort: keyOfBest(cpuKey),
+    },
+    {
+      key: 'memory',
+      title: 'Memory',
+      help: 'proportional (PSS) of all processes, daemons included',
+      numeric: true,
+      cell: onBest(memoryOf),
+      sort: keyOfBest(memoryKey),
+    },
+    {
+      key: 'lost',
+      title: 'Lost',
+      help: 'messages that never arrived, and their share of those offered',
+      numeric: true,
+      cell: onBest(lostOf),
+      sort: keyOfBest(lostKey),
+    },
+    {
+      key: 'trials',
+      title: 'Trials',
+      help: 'of the best stack: those that count, and what became of the others',
+      cell: onBest(trialsOf),
+      sort: keyOfBest((e) => e.failed_trials),
+    },
+    {
+      key: 'failed',
+      title: 'Failed stacks',
+      help: 'stacks of the question without one completed trial',
+      cell: (row) => failedCell(row, open),
+      sort: (row) => row.failed.length,
+    },
+  ].filter(Boolean);
+}
+
+function opener(cell, open, content) {
+  return el(
+    'button',
+    {
+      type: 'button',
+      class: 'open',
+      title: `${cell.e.stack}: trials, environment, distribution`,
+      on: { click: () => open(cell) },
+    },
+    content,
+  );
+}
+
+function bestCell(row, open) {
+  if (!row.best) return el('span', { class: 'bad' }, 'none completed');
+  const ties = row.ties.length
+    ? el(
+        'span',
+        { class: 'ties', title: 'cannot be told from it: the intervals overlap' },
+        ' ≈ ',
+        row.ties.slice(0, 3).map((c, i) => [i ? ', ' : null, name(c.e.stack)]),
+        row.ties.length > 3 ? `, ${row.ties.length - 3} more` : null,
+      )
+    : null;
+  return [opener(row.best, open, [swatch(row.best.style), name(row.best.e.stack)]), ties];
+}
+
+function failedCell(row, open) {
+  if (row.failed.length === 0) return '0';
+  return el(
+    'span',
+    { class: 'bad' },
+    `${row.failed.length}: `,
+    row.failed.slice(0, 3).map((c, i) => [i ? ', ' : null, opener(c, open, name(c.e.stack))]),
+    row.failed.length > 3 ? ` and ${row.failed.length - 3} more` : null,
+  );
+}

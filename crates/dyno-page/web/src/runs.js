@@ -1,0 +1,142 @@
+// Where the figures come from: each run's command, environment, adapters, what was refused, and what could
+// not be read.
+
+import { el, foreign, name, pairs } from './dom.js';
+import { count, duration, instant, memory, share, sig3, withPrefix } from './format.js';
+import { DataTable } from './table.js';
+
+/** Fills the section. */
+export function runs(section, store) {
+  const box = el('div', { class: 'runs' });
+  section.append(box);
+  const update = () => box.replaceChildren(...store.model.doc.runs.map((run) => card(run)));
+  update();
+  store.subscribe((_view, _state, changed) => {
+    if (changed.doc) update();
+  });
+}
+
+function card(run) {
+  const r = run.show.run;
+  const t = r.trials ?? {};
+  return el(
+    'article',
+    { class: 'run' },
+    el('h3', {}, name(run.name), run.name === r.id ? null : [' · ', name(r.id)]),
+    el('p', { class: 'title' }, foreign(r.suite), ': ', foreign(r.title)),
+    run.running ? el('p', { class: 'hint' }, 'A runner still writes this run.') : null,
+    list('What could not be read of it', run.problems, 'bad'),
+    pairs([
+      ['Began', instant(r.started_unix_ms)],
+      ['Testbed', foreign(r.testbed)],
+      ['Trials', trialsText(t)],
+      ['Part of the plan', r.shard ? `${r.shard.index} of ${r.shard.count}` : null],
+      ['Compared with', r.against ? againstText(r.against) : null],
+      ['Seed', String(r.seed)],
+      ['Command', r.command?.length ? el('code', {}, foreign(r.command.join(' '))) : null],
+    ]),
+    environment(run),
+    list('Warnings', r.warnings),
+    adapters(r.adapters ?? []),
+    refused(r.refused ?? []),
+  );
+}
+
+function trialsText(t) {
+  const parts = [`${count(t.completed)} of ${count(t.planned)} completed`];
+  if (t.failed) parts.push(`${count(t.failed)} failed`);
+  if (t.disturbed) parts.push(`${count(t.disturbed)} disturbed`);
+  return parts.join(', ');
+}
+
+function againstText(a) {
+  if (a.kind === 'same') return 'the same once more';
+  return a.kind === 'stack' ? name(a.name) : foreign(`${a.program} (${a.version})`);
+}
+
+function list(title, texts, mark) {
+  if (!texts?.length) return null;
+  return [
+    el('h4', { class: mark ?? null }, title),
+    el(
+      'ul',
+      { class: mark ?? null },
+      texts.map((text) => el('li', {}, foreign(text))),
+    ),
+  ];
+}
+
+/** The machine that a run ran on, and what it did while idle. */
+export function environment(run) {
+  const r = run.show.run;
+  const e = r.environment ?? {};
+  const clock = e.clock ?? {};
+  const bare = r.bare;
+  return pairs([
+    ['Host', foreign(e.host ?? '')],
+    ['CPU', e.cpu_model ? foreign(`${e.cpu_model}, CPUs ${(e.cpus ?? []).join(',')}`) : null],
+    ['Memory', Number.isFinite(e.memory_bytes) ? memory(e.memory_bytes) : null],
+    ['Kernel', foreign(e.kernel ?? '')],
+    ['Hypervisor', e.hypervisor ? foreign(e.hypervisor) : 'none'],
+    [
+      'Clock',
+      clock.source
+        ? `${clock.source}, ${sig3(clock.cost_ns)} ns to read, resolution ${sig3(clock.resolution_ns)} ns${
+            clock.frequency_hz ? `, ${withPrefix(clock.frequency_hz, 'Hz')}` : ''
+          }`
+        : null,
+    ],
+    ['Dyno', `${e.dyno_version ?? ''} (${e.build_profile ?? ''})`],
+    [
+      'The bare machine',
+      bare
+        ? [
+            `others used ${share(bare.foreign_share)} of its CPUs`,
+            `the hypervisor took ${share(bare.stolen_share)}`,
+            bare.gap_share === null
+              ? null
+              : `gaps took ${share(bare.gap_share)}, the longest ${duration(bare.longest_gap_ns)}`,
+          ]
+            .filter(Boolean)
+            .join('; ')
+        : null,
+    ],
+  ]);
+}
+
+function adapters(all) {
+  if (all.length === 0) return null;
+  const table = new DataTable({ name: 'adapters', caption: 'Adapters and the libraries that they loaded', limit: 40 });
+  table.fill({
+    rows: all,
+    columns: [
+      { key: 'name', title: 'Adapter', header: true, cell: (a) => name(a.name), sort: (a) => a.name },
+      { key: 'version', title: 'Version', cell: (a) => foreign(a.version), sort: (a) => a.version },
+    ],
+  });
+  return fold(`Adapters (${all.length})`, table.element);
+}
+
+function refused(all) {
+  if (all.length === 0) return null;
+  const table = new DataTable({
+    name: 'refused',
+    caption: 'What the suite asks for and the stack cannot do',
+    limit: 60,
+    tall: true,
+  });
+  table.fill({
+    rows: all,
+    columns: [
+      { key: 'stack', title: 'Stack', header: true, cell: (r) => name(r.stack), sort: (r) => r.stack },
+      { key: 'experiment', title: 'Experiment', cell: (r) => name(r.experiment), sort: (r) => r.experiment },
+      { key: 'factors', title: 'Conditions', cell: (r) => foreign(r.factors), sort: (r) => r.factors },
+      { key: 'reason', title: 'Reason', cell: (r) => foreign(r.reason), sort: (r) => r.reason },
+    ],
+  });
+  return fold(`Refused while planning (${all.length})`, table.element);
+}
+
+function fold(title, content) {
+  return el('details', {}, el('summary', {}, title), content);
+}
