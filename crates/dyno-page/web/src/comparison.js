@@ -1,7 +1,7 @@
 // Runs side by side: what `dyno compare` says of each later run against the first, as it says it.
 
 import { el, foreign, name } from './dom.js';
-import { NONE, duration, payload, sig3, withPrefix } from './format.js';
+import { NONE, duration, exchange, payload, sig3, withPrefix } from './format.js';
 import { DataTable } from './table.js';
 
 const SIGNS = {
@@ -24,7 +24,7 @@ export function comparison(section, store, open) {
   };
   update();
   store.subscribe((_view, _state, changed) => {
-    if (changed.doc) update();
+    if (changed.view) update();
   });
 }
 
@@ -36,12 +36,21 @@ function one({ base, new: newer, compare }, at, store, open) {
     base === newer
       ? [label(newer), ': ', name(compare.new?.name ?? 'new'), ' against ', name(compare.base?.name ?? 'base')]
       : [label(newer), ' against ', label(base)];
-  const rows = (compare.cells ?? []).flatMap((cell) => (cell.rows ?? []).map((row) => ({ cell, row })));
+  const shown = new Set(store.view.cells);
+  const selected = (cell) => {
+    const known = find(store.model, newer, cell);
+    return known === null || shown.has(known);
+  };
+  const rows = (compare.cells ?? [])
+    .filter(selected)
+    .flatMap((cell) => (cell.rows ?? []).map((row) => ({ cell, row })));
   const table = new DataTable({
     name: `compare-${at}`,
     caption: '',
     tall: true,
     limit: 80,
+    // What has changed first.
+    sort: { key: 'verdict', descending: false },
     rowClass: ({ row }) => `verdict-${row.verdict}`,
   });
   table.fill({
@@ -49,7 +58,7 @@ function one({ base, new: newer, compare }, at, store, open) {
     caption: captionOf(compare),
     columns: columnsOf(rows, newer, store, open),
   });
-  const counts = ORDER.map((v) => [v, rows.filter(({ row }) => row.verdict === v).length]).filter(([, n]) => n);
+  const counts = tally(rows.map(({ row }) => row));
   return el(
     'article',
     { class: 'comparison' },
@@ -58,9 +67,9 @@ function one({ base, new: newer, compare }, at, store, open) {
     el(
       'p',
       { class: 'verdicts' },
-      counts.map(([verdict, n], i) => [
+      counts.map(({ said, row, n }, i) => [
         i ? ' · ' : null,
-        el('span', { class: `verdict ${verdict}` }, `${SIGNS[verdict]} ${n} ${words(verdict)}`),
+        el('span', { class: toneOf(row) }, `${SIGNS[row.verdict]} ${n} ${said}`),
       ]),
     ),
     compare.moved_floor
@@ -85,8 +94,30 @@ function one({ base, new: newer, compare }, at, store, open) {
   );
 }
 
-const words = (verdict) =>
-  verdict.replace('machine-moved', 'undecided, the machine moved').replace('left-out', 'left out');
+/** What is said of a row in a word or two: `faster`, `dearer`, `undecided`. */
+function wordOf(row) {
+  const sure = row.verdict === 'lower' || row.verdict === 'higher';
+  if (sure) return row.text ?? row.verdict;
+  return { 'machine-moved': 'undecided, the machine moved', 'left-out': 'left out' }[row.verdict] ?? row.verdict;
+}
+
+/** How often each is said, changes first. */
+function tally(rows) {
+  const groups = new Map();
+  for (const row of rows) {
+    const said = wordOf(row);
+    const known = groups.get(said) ?? { said, row, n: 0 };
+    groups.set(said, { ...known, n: known.n + 1 });
+  }
+  return [...groups.values()].sort((a, b) => ORDER.indexOf(a.row.verdict) - ORDER.indexOf(b.row.verdict));
+}
+
+/** Colours say again what sign and word say: lower times and costs are good, and higher rates. */
+function toneOf(row) {
+  if (row.verdict !== 'lower' && row.verdict !== 'higher') return 'verdict unsure';
+  const good = (row.figure === 'delivered_hz') === (row.verdict === 'higher');
+  return `verdict ${good ? 'better' : 'worse'}`;
+}
 
 function captionOf(compare) {
   const parts = ['New over base, with the interval of the ratio'];
@@ -148,20 +179,17 @@ function columnsOf(rows, newer, store, open) {
       key: 'verdict',
       title: 'Verdict',
       class: 'verdict-cell',
-      cell: ({ row }) => [
-        el('span', { class: `verdict ${row.verdict}` }, `${SIGNS[row.verdict] ?? ''} ${words(row.verdict)}`),
-        row.text || row.reason ? el('span', { class: 'why' }, ' ', foreign(row.text ?? row.reason)) : null,
-      ],
+      cell: ({ row }) => {
+        const said = row.text ?? (row.reason ? `left out: ${row.reason}` : wordOf(row));
+        return el('span', { class: toneOf(row) }, `${SIGNS[row.verdict] ?? ''} `, foreign(said));
+      },
       sort: ({ row }) => ORDER.indexOf(row.verdict),
     },
     {
       key: 'trials',
       title: 'Trials',
       help: 'base and new',
-      cell: ({ row }) =>
-        row.base_trials === undefined
-          ? NONE
-          : `${row.base_trials}, ${row.new_trials}${row.more_trials ? ` (${row.more_trials} would decide)` : ''}`,
+      cell: ({ row }) => (row.base_trials === undefined ? NONE : `${row.base_trials}, ${row.new_trials}`),
     },
     rows.some(({ cell }) => cell.remarks?.length) && {
       key: 'remarks',
@@ -194,8 +222,9 @@ function figureName(figure) {
 
 /** The experiment of a run that a judgement's cell speaks of. */
 function find(model, run, cell) {
-  const same = ['experiment', 'stack', 'payload_bytes', 'wait', 'access', 'placement', 'topology'];
-  return model.cells.find((c) => c.run === run && same.every((key) => c.e[key] === cell[key])) ?? null;
+  const same = ['experiment', 'stack', 'payload_bytes', 'wait', 'access', 'placement', 'topology', 'paired'];
+  const asks = (e) => exchange({ ...e, paired: false }) === cell.workload && same.every((key) => e[key] === cell[key]);
+  return model.cells.find((c) => c.run === run && asks(c.e)) ?? null;
 }
 
 function differences(all) {

@@ -39,8 +39,7 @@ export class Figure {
     this.box = el('div', { class: 'drawing', role: 'img', tabindex: '-1' }, this.canvas);
     this.paper = el('div', { class: 'paper', 'aria-hidden': 'true' });
     this.data = el('div', { class: 'plot-data', id: `${id}-data`, hidden: true });
-    // The drawing says its notes, too; here they are for screen readers.
-    this.notes = el('ul', { class: 'sr' });
+    this.notes = el('ul', { class: 'plot-notes' });
     this.summary = el('p', { class: 'summary' });
     this.message = el('p', { class: 'message', role: 'status', hidden: true });
     const act = (label, what, run) =>
@@ -73,7 +72,7 @@ export class Figure {
       this.message,
       this.box,
       this.paper,
-      el('figcaption', {}, this.summary, this.notes),
+      el('figcaption', {}, this.notes, this.summary),
       this.data,
     );
   }
@@ -98,6 +97,17 @@ export class Figure {
   /** The theme of drawings on the page, which says the notes of a plot below it. */
   theme(width, mode = currentMode()) {
     return { ...themeOf(mode, width), notes: false };
+  }
+
+  /** Takes the room that the drawing will need, so that nothing moves when it comes. */
+  reserve() {
+    const width = this.box.clientWidth;
+    if (!this.stale || width === 0) return;
+    try {
+      this.canvas.style.height = `${this.height(width)}px`;
+    } catch (error) {
+      console.error(`${this.plot.id}: height`, error);
+    }
   }
 
   draw() {
@@ -267,6 +277,7 @@ export function figures(section, plots, store, context) {
       if (shows) figure.update(view);
       else missing.push(figure.plot.title);
     }
+    for (const figure of all) if (!figure.element.hidden) figure.reserve();
     refill(absent, missing.length ? `Without anything to show in this selection: ${missing.join(', ')}.` : '');
   }
   update(store.view);
@@ -291,6 +302,7 @@ export function figures(section, plots, store, context) {
       if (target.clientWidth > 0 && target.clientWidth !== figure.width) {
         figure.stale = true;
         if (figure.near) requestAnimationFrame(() => figure.draw());
+        else figure.reserve();
       }
     }
   });

@@ -90,6 +90,10 @@ function build(store, top) {
     dialog.repaint();
   });
   anchors();
+  // Only now is there a place to go to.
+  if (location.hash.length > 1 && !location.hash.includes('=')) {
+    document.getElementById(location.hash.slice(1))?.scrollIntoView();
+  }
   roomBelow(at('controls'));
   address(store, dialog);
   printing(store, drawn);

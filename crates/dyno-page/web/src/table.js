@@ -172,7 +172,7 @@ function cellOf(column, content, width) {
   return el(
     tag,
     properties,
-    el('span', { class: content.interval ? 'v est' : 'v' }, content.value),
+    el('span', { class: content.interval && content.value !== '–' ? 'v est' : 'v' }, content.value),
     interval ? [' ', interval] : null,
     content.unit ? el('span', { class: 'u' }, ` ${content.unit}`) : null,
     content.note ? hidden(` ${content.note}`) : null,
