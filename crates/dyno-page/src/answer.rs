@@ -179,7 +179,9 @@ impl<'a> Entry<'a> {
             stack: self.name.clone(),
             p50,
             floor: floor(e).map_or_else(String::new, sig3),
-            cpu: cpu(e).map_or_else(String::new, duration),
+            cpu: cpu(e).map_or_else(String::new, |ns| {
+                format!("{} per {}", duration(ns), each(e))
+            }),
             delivered,
             failures: match e.trials.failed {
                 0 => "none".into(),
@@ -232,6 +234,14 @@ pub(crate) fn cpu(e: &ExperimentSummary) -> Option<f64> {
     match e.experiment.workload.kind() {
         WorkloadKind::FirstMessage => Some(cost.cpu_ns.median),
         _ => cost.cpu_ns_per_message.map(|s| s.median),
+    }
+}
+
+/// What the cost is shared among.
+pub(crate) fn each(e: &ExperimentSummary) -> &'static str {
+    match e.experiment.workload.kind() {
+        WorkloadKind::FirstMessage => "start",
+        _ => "message",
     }
 }
 

@@ -77,9 +77,12 @@ fn words(firsts: &[&Experiment]) -> Vec<String> {
 
 /// Name, load and every factor; those that are hardly ever changed only where they are.
 fn usual(e: &Experiment) -> String {
+    let (name, workload) = (clean(&e.name), e.workload.to_string());
     let mut parts = vec![
-        clean(&e.name),
-        e.workload.to_string(),
+        match workload.starts_with(&name) {
+            true => workload,
+            false => format!("{name}, {workload}"),
+        },
         e.payload.to_string(),
         e.wait.to_string(),
         e.placement.to_string(),

@@ -1,7 +1,7 @@
 //! An answer in sentences: the best stack with its figures first, then how far the others are behind, then
 //! those that cannot be compared and why.
 
-use crate::answer::{ENOUGH, Entry, Standing, cpu, floor, interval, ns, short, trials};
+use crate::answer::{ENOUGH, Entry, Standing, cpu, each, floor, interval, ns, short, trials};
 use dyno_model::{Metric, WorkloadKind};
 use dyno_report::{ExperimentSummary, duration, share, sig3, with_prefix};
 
@@ -91,11 +91,7 @@ fn rate(e: &ExperimentSummary) -> Option<String> {
 }
 
 fn cost(e: &ExperimentSummary, ns: f64) -> String {
-    let each = match e.experiment.workload.kind() {
-        WorkloadKind::FirstMessage => "start",
-        _ => "message",
-    };
-    format!("{} of CPU per {each}", duration(ns))
+    format!("{} of CPU per {}", duration(ns), each(e))
 }
 
 /// What nobody should repeat the figure without.
