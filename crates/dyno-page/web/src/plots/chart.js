@@ -3,7 +3,7 @@
 // Vertical places are px from the top, which `height` of a plot answers for; horizontal ones are per cent, so
 // that a chart that is a little wider than planned is filled all the same.
 
-import { short, timeTick } from './text.js';
+import { clip, short, textWidth, timeTick } from './text.js';
 
 /** Height of a line of small text, and px that a character of it takes on average. */
 const LINE = 17;
@@ -19,13 +19,14 @@ export function wrap(text, width) {
   const lines = [];
   let line = '';
   for (let word of text.split(' ')) {
-    while (word.length > most) {
+    while (textWidth(word) > most) {
       if (line) lines.push(line);
       line = '';
-      lines.push(word.slice(0, most));
-      word = word.slice(most);
+      const part = clip(word, most);
+      lines.push(part);
+      word = word.slice(part.length);
     }
-    if (line && line.length + 1 + word.length > most) {
+    if (line && textWidth(line) + 1 + textWidth(word) > most) {
       lines.push(line);
       line = word;
     } else {

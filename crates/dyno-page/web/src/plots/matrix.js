@@ -19,7 +19,7 @@ import {
   withFloors,
 } from './common.js';
 import { categoryAxis, compose, exported, gridAt, layout, nothing, widthOf } from './chart.js';
-import { brief, name, plural, short } from './text.js';
+import { brief, name, plural, short, textWidth } from './text.js';
 import { cellTip } from './tip.js';
 
 const LEFT = 176;
@@ -146,7 +146,7 @@ const columnPx = (theme, bands) => (widthOf(theme) - LEFT - RIGHT) / Math.max(1,
 /** Room for the names of columns. */
 function headPx(d, column) {
   if (column >= UPRIGHT) return HEAD_UPRIGHT + (d.grouped ? GROUP : 0);
-  const longest = Math.max(...d.columns.map((c) => Math.min(HEAD_LENGTH, Array.from(c.head).length)));
+  const longest = Math.max(...d.columns.map((c) => Math.min(HEAD_LENGTH, textWidth(c.head))));
   return Math.ceil((d.grouped ? GROUP : 0) + 18 + longest * 6.2 * Math.sin((48 * Math.PI) / 180));
 }
 

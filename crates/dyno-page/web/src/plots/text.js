@@ -34,13 +34,32 @@ export function name(text) {
   return isolated(clean(text));
 }
 
+/** Characters that take the room of two: East Asian ones and emoji. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\u{1f000}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+
+/** The room that a text takes, in characters of usual width. */
+export function textWidth(text) {
+  return Array.from(text).reduce((sum, c) => sum + (WIDE.test(c) ? 2 : 1), 0);
+}
+
+/** The beginning of a text that has room in so many characters, by code points: half of a pair would be a box. */
+export function clip(text, length) {
+  let room = length;
+  let end = 0;
+  for (const c of text) {
+    room -= WIDE.test(c) ? 2 : 1;
+    if (room < 0) break;
+    end += c.length;
+  }
+  return text.slice(0, end);
+}
+
 /** At most `length` characters of a name; an ellipsis stands for the rest. */
 export function short(text, length) {
   const line = clean(text);
-  // By code points: half of a pair would be drawn as a box.
-  const points = Array.from(line);
-  if (points.length <= length) return isolated(line);
-  const cut = points.slice(0, Math.max(1, length - 1)).join('');
+  if (textWidth(line) <= length) return isolated(line);
+  const cut = clip(line, Math.max(1, length - 1));
   return isolated(`${cut.replace(/[\u200d\ufe0f\s]+$/u, '')}…`);
 }
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { logTicks, scaleOf, spread, wrap } from '../../src/plots/chart.js';
-import { brief, escapeHtml, name, plural, rankName, short, sizeTick, timeTick } from '../../src/plots/text.js';
+import { brief, escapeHtml, name, plural, rankName, short, sizeTick, textWidth, timeTick } from '../../src/plots/text.js';
 import { tip } from '../../src/plots/tip.js';
 import { HOSTILE } from './fixture.mjs';
 
@@ -30,9 +30,15 @@ test('a short name keeps whole characters and says that it goes on', () => {
   assert.equal(short('iceoryx2', 20), 'iceoryx2');
   assert.equal(short('zenoh-tcp-best-effort', 10), 'zenoh-tcp…');
   const cut = short('🚗💨'.repeat(60), 11);
-  assert.equal(Array.from(cut).length, 11);
+  assert.equal(cut, '🚗💨🚗💨🚗…');
   assert.doesNotMatch(cut, /[\ud800-\udbff](?![\udc00-\udfff])/);
   assert.ok(Array.from(short('x'.repeat(500), 24)).length <= 24);
+});
+
+test('emoji and East Asian characters take the room of two', () => {
+  assert.equal(textWidth('a🚗漢'), 5);
+  assert.equal(short('漢字漢字漢字', 8), '漢字漢…');
+  assert.deepEqual(wrap('漢'.repeat(60), 61).map((l) => Array.from(l).length), [10, 10, 10, 10, 10, 10]);
 });
 
 test('control characters are gone, and right-to-left text is isolated', () => {
