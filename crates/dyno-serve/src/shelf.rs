@@ -17,8 +17,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// How long a look is good for.
 const GOOD_FOR: Duration = Duration::from_millis(250);
-/// A list takes at most this share of the time: the next one waits so many times as long as it took.
+/// The next list waits so many times as long as the last one took, within [`LONGEST_LIST_PAUSE`].
 const LIST_PAUSE: u32 = 10;
+/// The first list of a folder reads every trial; later ones only what changed.
+const LONGEST_LIST_PAUSE: Duration = Duration::from_secs(5);
 
 /// What a run's manifest says that lists show.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -237,7 +239,7 @@ impl Shelf {
             }
         }
         let listing = Arc::new(Listing { runs, unreadable });
-        let pause = (began.elapsed() * LIST_PAUSE).max(GOOD_FOR);
+        let pause = (began.elapsed() * LIST_PAUSE).clamp(GOOD_FOR, LONGEST_LIST_PAUSE);
         *kept = Some((listing.clone(), Instant::now() + pause));
         Ok(listing)
     }

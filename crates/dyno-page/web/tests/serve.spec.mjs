@@ -42,7 +42,9 @@ function watch(tab) {
 
 async function accessible(tab) {
   const { violations } = await new AxeBuilder({ page: tab }).analyze();
-  expect(violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes[0].html}`)).toEqual([]);
+  expect(
+    violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes[0].html}`),
+  ).toEqual([]);
 }
 
 for (const scheme of ['light', 'dark']) {
@@ -94,14 +96,20 @@ test('a served report runs its script and nothing that a name says', async ({ pa
   expect(await server.end()).toBe(0);
 });
 
+/** Milliseconds, for a slow machine. */
+const PATIENCE = 130_000;
+
 test('a run that is measured is followed in place', async ({ page: tab }) => {
+  test.setTimeout(4 * PATIENCE);
   const server = await serve('rich');
   const whole = join(server.folder, 'rich', 'trials');
   const run = join(server.folder, 'live');
   mkdirSync(join(run, 'trials'), { recursive: true });
   cpSync(join(server.folder, 'rich', 'run.json'), join(run, 'run.json'));
   // Holds the lock as a runner does, until its standard input ends.
-  const runner = spawn('flock', ['--exclusive', join(run, '.lock'), 'sh', '-c', 'echo locked; cat'], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const runner = spawn('flock', ['--exclusive', join(run, '.lock'), 'sh', '-c', 'echo locked; cat'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   await new Promise((resolve) => runner.stdout.once('data', resolve));
   const files = readdirSync(whole);
   const store = (some) => {
@@ -120,7 +128,8 @@ test('a run that is measured is followed in place', async ({ page: tab }) => {
 
   store(files.slice(0, files.length / 2));
   await expect(bar).toHaveText(/^[1-9]\d* of/);
-  await expect(tab.locator('#matrix tbody')).toContainText('[');
+  // After a pause of twenty times as long as a report takes to make.
+  await expect(tab.locator('#matrix tbody')).toContainText('[', { timeout: PATIENCE });
   // Without another load, and with what was selected.
   expect(await tab.evaluate(() => window.before)).toBe(before);
   expect(tab.url()).toContain('scale=linear');
@@ -128,7 +137,7 @@ test('a run that is measured is followed in place', async ({ page: tab }) => {
   store(files.slice(files.length / 2));
   runner.stdin.end();
   await expect(bar).toContainText('the runner has ended');
-  await expect(tab.locator('.live')).toHaveText('The run is over.');
+  await expect(tab.locator('.live')).toHaveText('The run is over.', { timeout: PATIENCE });
   const shown = await tab.locator('#answers table').first().innerText();
   await tab.goto(`${server.url}/runs/rich`);
   await tab.waitForSelector('html[data-ready]');

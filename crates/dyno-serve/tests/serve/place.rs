@@ -12,8 +12,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// A long wait for a thing that must happen; never a bound on speed.
-pub(crate) const LONG: Duration = Duration::from_secs(60);
+/// A long wait for a thing that must happen; never a bound on speed. On a slow machine the pause after a report
+/// is long too.
+pub(crate) const LONG: Duration = Duration::from_secs(180);
 
 pub(crate) struct Place {
     dir: TempDir,
