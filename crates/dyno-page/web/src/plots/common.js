@@ -245,7 +245,7 @@ export function sourceText(study) {
 
 /** Outlines of symbols in a square of ten. */
 export const OUTLINES = {
-  circle: 'M5 1a4 4 0 1 0 .001 0z',
+  circle: 'M5 1A4 4 0 1 0 5 9A4 4 0 1 0 5 1z',
   rect: 'M1 1h8v8h-8z',
   triangle: 'M5 1L9.5 9h-9z',
   diamond: 'M5 .5L9 5L5 9.5L1 5z',

@@ -9,6 +9,7 @@ import {
   distinctions,
   fastest,
   groupBy,
+  isYardstick,
   lacks,
   leftOut,
   limited,
@@ -138,7 +139,8 @@ export function curveSummary(view, what) {
   const { panels, able } = drawn(view);
   if (panels.length === 0) return `${what}: nothing is selected that has samples.`;
   const cells = panels.flatMap((p) => p.cells);
-  const best = [...cells]
+  const best = cells
+    .filter((c) => !isYardstick(c))
     .map((c) => [c, quantileOf(metricOf(view, c).figures, 'p99')])
     .filter(([, q]) => q.state === 'known')
     .sort((a, b) => a[1].value - b[1].value)[0];

@@ -6,6 +6,7 @@ import {
   distinctions,
   fill,
   groupBy,
+  isYardstick,
   limited,
   pick,
   place,
@@ -356,12 +357,15 @@ function table(view) {
 
 function summary(view) {
   const { panels } = drawn(view);
-  const rows = panels.flatMap((p) => p.rows).filter((r) => Number.isFinite(r.median));
+  const known = panels.flatMap((p) => p.rows).filter((r) => Number.isFinite(r.median));
+  const stacks = known.filter((r) => !isYardstick(r.cell));
+  // Floors alone are better than nothing.
+  const rows = stacks.length > 0 ? stacks : known;
   if (rows.length === 0) return 'First message: no start of the selected stacks was recorded.';
   const best = rows.reduce((a, b) => (b.median < a.median ? b : a));
   const count = panels.flatMap((p) => p.rows).reduce((sum, r) => sum + r.starts.filter(ran).length, 0);
-  const known = quantileOf(best.cell.e.metrics?.[METRIC], 'p50');
-  const interval = best.cells.length === 1 && known.state === 'known' ? known.text : duration(best.median);
+  const p50 = quantileOf(best.cell.e.metrics?.[METRIC], 'p50');
+  const interval = best.cells.length === 1 && p50.state === 'known' ? p50.text : duration(best.median);
   return `${plural(count, 'start')}, stack by stack and topology by topology: the fastest median is that of ${short(best.name, 60)}, ${interval}.`;
 }
 

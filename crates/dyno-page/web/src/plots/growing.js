@@ -5,6 +5,7 @@ import { duration, metricName, payload } from '../format.js';
 import {
   allConditions,
   fill,
+  isYardstick,
   pick,
   place,
   runName,
@@ -237,7 +238,10 @@ function table(view) {
 function summary(view) {
   const all = drawn(view).panels.flatMap((p) => p.series);
   if (all.length === 0) return 'Growing sizes: no such experiment is selected.';
-  const sorted = all.filter((s) => s.fit.s_ms_per_mb).sort((a, b) => a.fit.s_ms_per_mb.value - b.fit.s_ms_per_mb.value);
+  const sorted = all
+    .filter((s) => s.fit.s_ms_per_mb && !isYardstick(s.cell))
+    .sort((a, b) => a.fit.s_ms_per_mb.value - b.fit.s_ms_per_mb.value);
+  if (sorted.length === 0) return `Growing sizes of ${plural(all.length, 'series')}, through none of which a line fits.`;
   const text = sorted.slice(0, 6).map((s) => `${short(seriesName(view, s.cell), 40)} ${fitText(s.fit)}`);
   const rest = sorted.length > 6 ? [`and ${sorted.length - 6} more`] : [];
   return `Scaling factor S of ${plural(all.length, 'series')}, the best first: ${[...text, ...rest].join('; ')}.`;

@@ -135,7 +135,8 @@ function notesOf(view, d, left) {
   ];
   const used = marks.filter(([mark]) => d.entries.some((e) => e.text === mark)).map(([, text]) => text);
   const of = byFloor(view) ? 'times the floor of the same question' : 'times the best stack of the same question';
-  const notes = [`Numbers: ${QUANTILES[quantileName(view)]} in ${of}. ${used.join('; ')}${used.length ? '. ' : ''}Empty: not in the plan.`];
+  const bold = byFloor(view) ? '' : 'Bold: the smallest; the answers say what cannot be told from it. ';
+  const notes = [`Numbers: ${QUANTILES[quantileName(view)]} in ${of}. ${bold}${used.join('; ')}${used.length ? '. ' : ''}Empty: not in the plan.`];
   if (left > 0) notes.push(`${plural(left, 'question')} left out: choose experiments, sizes or conditions above to see others.`);
   return notes;
 }
@@ -330,7 +331,7 @@ function groupHeads(theme, d, band, b, box) {
       const x1 = api.coord([from, 0])[0] - w / 2 + 2;
       const x2 = api.coord([to, 0])[0] + w / 2 - 2;
       const y = box.titleTop + GROUP - 6;
-      const text = { text: short(group, Math.max(3, Math.floor((x2 - x1) / 6.4))), x: x1, y: y - 3, align: 'left', verticalAlign: 'bottom', fill: theme.text, fontSize: 12, fontWeight: 600 };
+      const text = { text: short(group, Math.max(3, Math.floor((x2 - x1) / 7.4))), x: x1, y: y - 3, align: 'left', verticalAlign: 'bottom', fill: theme.text, fontSize: 12, fontWeight: 600 };
       return {
         type: 'group',
         children: [

@@ -190,7 +190,7 @@ function tooltip(view, theme, byId) {
     }
     rows.sort((a, b) => a[3] - b[3]);
     return tip({
-      title: q === undefined ? '' : `At ${rankName(q)}`,
+      title: q === undefined ? '' : q >= 1 ? 'Largest sample' : `At ${rankName(q)}`,
       rows: rows.slice(0, MAX_SERIES + 2),
       notes,
     });

@@ -6,6 +6,7 @@ import {
   conditionKey,
   distinctions,
   groupBy,
+  isYardstick,
   lack,
   lacks,
   leftOut,
@@ -264,7 +265,8 @@ function summary(view) {
   const { panels } = drawn(view);
   const cells = panels.flatMap((p) => p.cells);
   const said = KINDS.map((kind) => {
-    const known = cells.map((c) => [c, costOf(c, kind.key)]).filter(([, cost]) => cost);
+    const stacks = cells.filter((c) => !isYardstick(c));
+    const known = stacks.map((c) => [c, costOf(c, kind.key)]).filter(([, cost]) => cost);
     if (known.length === 0) return '';
     const [least] = known.sort((a, b) => a[1].all - b[1].all);
     return `least ${kind.title}: ${short(seriesName(view, least[0]), 60)}, ${kind.text(least[1].all)}`;

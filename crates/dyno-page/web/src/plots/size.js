@@ -5,6 +5,7 @@ import { QUANTILES, metricName, payload } from '../format.js';
 import {
   allConditions,
   fill,
+  isYardstick,
   lack,
   metricOf,
   pick,
@@ -323,7 +324,8 @@ function summary(view) {
   const { panels } = drawn(view);
   const all = panels.flatMap((p) => p.series);
   if (all.length === 0) return 'Latency against payload size: fewer than two sizes are selected.';
-  const best = all.filter((s) => s.fit?.s_ms_per_mb).sort((a, b) => a.fit.s_ms_per_mb.value - b.fit.s_ms_per_mb.value)[0];
+  const fitted = all.filter((s) => s.fit?.s_ms_per_mb && !isYardstick(s.cell));
+  const best = fitted.sort((a, b) => a.fit.s_ms_per_mb.value - b.fit.s_ms_per_mb.value)[0];
   const scaling = best ? ` ${seriesName(view, best.cell)} scales best: S ${fitText(best.fit)}.` : '';
   return `Latency against payload size of ${plural(all.length, 'series')} in ${plural(panels.length, 'panel')}.${scaling}`;
 }

@@ -115,7 +115,10 @@ function drawBox(style, box, x, half, y, hollow) {
     shape: { x1, y1, x2, y2 },
     style: { stroke: style.color, lineWidth: width, fill: 'none' },
   });
-  const children = [];
+  // Narrow boxes are hit with their surroundings.
+  const [low, high] = [y(box.min), y(box.max)];
+  const around = { x: x - half - 2, y: high - 6, width: 2 * half + 4, height: low - high + 12 };
+  const children = [{ type: 'rect', shape: around, style: { fill: 'transparent', stroke: 'none' } }];
   if (Number.isFinite(box.min)) {
     children.push(line(x, y(box.min), x, y(box.p25)), line(x - half / 2, y(box.min), x + half / 2, y(box.min)));
   }
