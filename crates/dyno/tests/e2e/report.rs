@@ -55,7 +55,11 @@ fn a_run_becomes_one_file() {
     assert_eq!(answers[0]["experiments"].as_array().unwrap().len(), 2);
     let files: Vec<_> = fs::read_dir(place.path("")).unwrap().flatten().collect();
     let hidden = |name: &str| name.starts_with(".tmp");
-    assert!(files.iter().all(|f| !hidden(&f.file_name().to_string_lossy())));
+    assert!(
+        files
+            .iter()
+            .all(|f| !hidden(&f.file_name().to_string_lossy()))
+    );
 }
 
 #[test]
@@ -127,7 +131,9 @@ fn foreign_newer_truncated_and_missing_runs_are_named_and_the_others_are_shown()
     fs::create_dir(place.path("cut")).unwrap();
     place.file("cut/run.json", &manifest[..manifest.len() / 2]);
     place
-        .run(&["report", "foreign", "newer", "out", "other", "cut", "nowhere"])
+        .run(&[
+            "report", "foreign", "newer", "out", "other", "cut", "nowhere",
+        ])
         .with_code(5)
         .says("it has no run.json")
         .says("written by a newer Dyno (format 99)")
@@ -146,13 +152,19 @@ fn foreign_newer_truncated_and_missing_runs_are_named_and_the_others_are_shown()
     let reason = data["unreadable"][1]["reason"].as_str().unwrap();
     assert!(reason.contains("update Dyno"), "{reason}");
     // The one that is left needs no letter.
-    assert_eq!(data["runs"][0]["name"], data["runs"][0]["show"]["run"]["id"]);
+    assert_eq!(
+        data["runs"][0]["name"],
+        data["runs"][0]["show"]["run"]["id"]
+    );
 }
 
 #[test]
 fn without_a_readable_run_there_is_no_page() {
     let place = Place::new();
-    place.run(&["report", "nowhere"]).with_code(5).says("nowhere");
+    place
+        .run(&["report", "nowhere"])
+        .with_code(5)
+        .says("nowhere");
     place
         .run(&["report", "nowhere", "suites"])
         .with_code(5)
@@ -169,7 +181,10 @@ fn a_page_that_cannot_be_written_leaves_the_old_one() {
         .with_code(1)
         .says("none/page.html")
         .says("-o");
-    place.run(&["report", "out", "-o", "suites"]).with_code(1).says("suites");
+    place
+        .run(&["report", "out", "-o", "suites"])
+        .with_code(1)
+        .says("suites");
     // A full disk.
     place
         .run(&["report", "out", "-o", "/dev/full"])
@@ -182,7 +197,10 @@ fn a_page_that_cannot_be_written_leaves_the_old_one() {
     let ended = place.run(&["report", "out", "-o", "old/page.html"]);
     // Root may write everywhere.
     if ended.status.code() == Some(1) {
-        assert_eq!(fs::read_to_string(place.path("old/page.html")).unwrap(), "old");
+        assert_eq!(
+            fs::read_to_string(place.path("old/page.html")).unwrap(),
+            "old"
+        );
     }
     fs::set_permissions(&old, fs::Permissions::from_mode(0o755)).unwrap();
 }
