@@ -34,11 +34,7 @@ pub type Put<'a> = dyn FnMut(&str, &[u8]) -> Result<(), ExportError> + 'a;
 ///
 /// # Errors
 /// What `put` returns.
-pub fn write(
-    run: &Run,
-    summary: &Summary,
-    put: &mut Put<'_>,
-) -> Result<Vec<String>, ExportError> {
+pub fn write(run: &Run, summary: &Summary, put: &mut Put<'_>) -> Result<Vec<String>, ExportError> {
     let mut left_out = Vec::new();
     for e in &summary.experiments {
         let id = e.experiment.id;

@@ -18,7 +18,10 @@ mod judge;
 mod live;
 mod namespaces;
 mod precision;
-#[allow(dead_code, reason = "a module of several test binaries, of which each uses a part")]
+#[allow(
+    dead_code,
+    reason = "a module of several test binaries, of which each uses a part"
+)]
 #[path = "../../../dyno-export/tests/it/python.rs"]
 mod python;
 mod report;
