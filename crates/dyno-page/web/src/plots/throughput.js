@@ -88,7 +88,9 @@ function drawn(view) {
     return { title: [short(names.join(', '), 60), ...words[i]].join(', '), stacks: kept };
   });
   const notes = [
-    'Hollow with a percentage: messages were lost.',
+    ...(panels.some((p) => p.stacks.flat().some((c) => ratesOf(c)?.lost >= LOSS))
+      ? ['Hollow with a percentage: messages were lost.']
+      : []),
     ...leftOut({ panels: panels.length, panelsLeft: left, what: 'panel', seriesLeft }).map((n) =>
       n.replace('the fastest ones', 'those that deliver most'),
     ),

@@ -19,7 +19,8 @@ const STATES = [{}, { log: false }, { metric: 'service_ns', quantile: 'p99' }, {
 
 function* views() {
   for (const [label, doc] of Object.entries(DOCUMENTS)) {
-    for (const state of STATES) yield [`${label} ${JSON.stringify(state)}`, { ...view(doc, state), ratio: state.ratio ?? 'best' }];
+    // The large one is about limits, which states do not change.
+    for (const state of label === 'many' ? STATES.slice(0, 1) : STATES) yield [`${label} ${JSON.stringify(state)}`, { ...view(doc, state), ratio: state.ratio ?? 'best' }];
     if (doc.runs[0].details.length > 0) yield [`one of ${label}`, viewOfOne(doc)];
   }
 }
