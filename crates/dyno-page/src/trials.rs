@@ -9,7 +9,7 @@ use dyno_stats::{Bootstrap, TrialSamples, extent, needed};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// One trial, failed and disturbed ones included.
+/// One trial, failed and disturbed ones included. What it has nothing of is left out: pages have thousands.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Trial {
     /// Its number within the experiment.
@@ -20,15 +20,20 @@ pub struct Trial {
     pub outcome: &'static str,
     /// Whether the experiment's figures are made of it.
     pub counted: bool,
-    /// What kind of failure; `null` where there is none.
+    /// What kind of failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// The step in which it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
     /// What happened and to whom.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Why it does not count: what the host did to it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disturbed: Vec<String>,
     /// What could not be applied.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// Seconds from the start of the run's first trial.
     pub start_s: Number,
@@ -72,13 +77,16 @@ pub struct TrialMetric {
     pub min: Number,
     /// The largest that arrived.
     pub max: Number,
-    /// The median; `null` where it is infinite or too few samples bear it. Of a metric with one sample
-    /// in each trial: that sample.
-    pub p50: Number,
+    /// The median; `null` where it is infinite, left out where too few samples bear it. Of a metric with one
+    /// sample in each trial: that sample.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p50: Option<Number>,
     /// The same of p90.
-    pub p90: Number,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p90: Option<Number>,
     /// The same of p99.
-    pub p99: Number,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99: Option<Number>,
 }
 
 /// What the host took, as shares of one.
@@ -241,7 +249,7 @@ fn trial_metric(metric: Metric, samples: &TrialSamples) -> TrialMetric {
     let quantile = |q: f64| {
         let single = metric.is_one_per_trial() && q == 0.5;
         let borne = single || pool.n() >= needed(q, &how);
-        Number::short(pool.quantile(q).filter(|_| borne).unwrap_or(f64::INFINITY))
+        pool.quantile(q).filter(|_| borne).map(Number::short)
     };
     TrialMetric {
         n: samples.finite(),
