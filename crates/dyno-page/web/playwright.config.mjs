@@ -10,7 +10,7 @@ export default defineConfig({
   testMatch: '*.spec.mjs',
   globalSetup: './tests/setup.mjs',
   outputDir: '../../../target/playwright',
-  timeout: 180_000,
+  timeout: 300_000,
   expect: { timeout: 30_000 },
   // Two cores, and a browser that draws wants both.
   workers: 1,

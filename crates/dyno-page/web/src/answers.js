@@ -70,6 +70,7 @@ export function answers(section, store, open) {
     name: 'answers',
     caption: 'The best stack of each question',
     limit: 16,
+    explain: true,
     sort: store.state.sorts.answers ?? null,
     onSort: (sort) => store.set({ sorts: { ...store.state.sorts, answers: sort } }),
   });

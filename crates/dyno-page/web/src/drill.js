@@ -58,7 +58,7 @@ export function drill(dialog, plots, store, context) {
       section('Figures', metricsTable(cell), facts(cell)),
       drawn.length
         ? section(
-            'Distribution',
+            'Shape and course',
             el(
               'div',
               { class: 'grid' },

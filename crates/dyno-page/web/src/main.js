@@ -162,9 +162,9 @@ function roomBelow(nav) {
     const sticks = getComputedStyle(nav).position === 'sticky';
     document.documentElement.style.setProperty('--nav-height', sticks ? `${nav.offsetHeight}px` : '0px');
   };
+  // The observer also tells the first size, when the browser has laid out the page anyway.
   new ResizeObserver(measure).observe(nav);
   window.addEventListener('resize', measure);
-  measure();
 }
 
 /** The state goes into the address, and what the address says when it changes becomes the state. */

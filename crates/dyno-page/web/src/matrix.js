@@ -35,6 +35,7 @@ export function matrix(section, store, open) {
     name: 'matrix',
     caption: 'All experiments',
     tall: true,
+    explain: true,
     sort: store.state.sorts.matrix ?? null,
     onSort: (sort) => store.set({ sorts: { ...store.state.sorts, matrix: sort } }),
     rowClass: (c) => (c.e.trials === 0 ? 'failed' : c.e.is_floor || c.e.is_loopback ? 'yardstick' : null),

@@ -30,9 +30,19 @@ export class DataTable {
   /**
    * `name` is short and unique, for the state; `sort` is {key, descending} or null: the rows' own order;
    * `limit` shows that many rows until asked for more; `onSort(sort)` is told of the reader's wish;
-   * `rowClass(row)` marks rows; `tall` keeps the headings in sight while the rows scroll.
+   * `rowClass(row)` marks rows; `tall` keeps the headings in sight while the rows scroll; `explain` says below
+   * the table what its columns hold, for whom a pointer's hint is out of reach.
    */
-  constructor({ name, caption, sort = null, limit = Infinity, onSort = null, rowClass = null, tall = false }) {
+  constructor({
+    name,
+    caption,
+    sort = null,
+    limit = Infinity,
+    onSort = null,
+    rowClass = null,
+    tall = false,
+    explain = false,
+  }) {
     this.name = name;
     this.sort = sort;
     this.limit = limit;
@@ -56,7 +66,10 @@ export class DataTable {
     );
     scrolling?.observe(this.wrap);
     this.more = el('p', { class: 'more' });
-    this.element = el('div', { class: 'table-block' }, this.wrap, this.more);
+    this.legend = explain ? el('dl', { class: 'pairs' }) : null;
+    const legend =
+      explain && el('details', { class: 'columns' }, el('summary', {}, 'What the columns say'), this.legend);
+    this.element = el('div', { class: 'table-block' }, this.wrap, this.more, legend);
   }
 
   /** Shows these rows in these columns. */
@@ -103,6 +116,12 @@ export class DataTable {
       );
     });
     refill(this.head, el('tr', {}, cells));
+    if (!this.legend) return;
+    const said = this.columns.filter((column) => column.help);
+    refill(
+      this.legend,
+      said.map((column) => el('div', {}, el('dt', {}, column.title), el('dd', {}, column.help))),
+    );
   }
 
   drawBody() {
