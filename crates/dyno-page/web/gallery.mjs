@@ -1,7 +1,7 @@
 // Draws the pictures of docs/gallery.md: `node gallery.mjs DIRECTORY REPORT.html...`
 //
 // Each plot is saved by the report's own button, once in light and once in dark, from the report that shows it
-// best; and the top of the first report is photographed. What the directory held before is replaced. It ends
+// best, narrowed to what can be looked at in a column of text; and the top of the first report is photographed. What the directory held before is replaced. It ends
 // with an error when a plot is in none of the reports, when a page prints an error, or when it asks for
 // anything on a network.
 
@@ -10,13 +10,29 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chromium } from '@playwright/test';
 
-/** Suites that show a plot best; of others, the first report that has it. */
-const BEST = {
-  size: 'iceperf',
-  topology: 'rwth',
-  'first-message': 'first-message',
-  growing: 'rwth',
-  throughput: 'stream',
+/**
+ * The suite that shows a plot best, and what is selected of it; of other reports, the first that has the plot.
+ * What a report does not have is not selected, by the rules of the page's addresses.
+ */
+const SHOWN = {
+  percentiles: ['quick', { experiment: ['round-trip'] }],
+  ecdf: ['quick', { experiment: ['round-trip'] }],
+  size: ['iceperf', {}],
+  topology: [
+    'rwth',
+    {
+      stack: ['fastdds-shm-best-effort', 'fastdds-best-effort', 'zenoh-udp', 'vsomeip', 'vsomeip-udp'],
+      experiment: ['imu', 'camera'],
+    },
+  ],
+  'first-message': [
+    'first-message',
+    { stack: ['iceoryx2', 'cyclonedds', 'fastdds-shm', 'vsomeip', 'vsomeip-defaults', 'zenoh-tcp'] },
+  ],
+  growing: ['rwth', { stack: ['fastdds-shm-best-effort', 'fastdds-best-effort', 'zenoh-udp', 'zenoh-tcp', 'vsomeip'] }],
+  throughput: ['stream', {}],
+  time: ['quick', { experiment: ['round-trip'], stack: ['tcp', 'vsomeip', 'zenoh-tcp'] }],
+  resources: ['quick', { experiment: ['round-trip'] }],
 };
 /** The window of the photograph, in CSS pixels. */
 const WINDOW = { width: 1200, height: 900 };
@@ -48,55 +64,64 @@ if (faults.length > 0) {
 }
 
 async function drawAll(mode) {
-  const context = await browser.newContext({
-    acceptDownloads: true,
-    colorScheme: mode,
-    viewport: WINDOW,
-  });
-  const pages = [];
-  for (const report of reports) pages.push(await opened(context, report));
-  await pages[0].page.screenshot({ path: join(directory, `page-${mode}.png`) });
-  const figures = pages[0].page.locator('figure[data-plot][id^="plot-"]');
-  for (const id of await figures.evaluateAll((all) => all.map((f) => f.dataset.plot))) {
-    const having = [];
-    for (const p of pages) if (await figure(p, id).isVisible()) having.push(p);
-    const best = having.find((p) => p.suite === BEST[id]) ?? having[0];
+  const context = await browser.newContext({ acceptDownloads: true, colorScheme: mode, viewport: WINDOW });
+  const page = await context.newPage();
+  const watched = watch(page);
+  const found = [];
+  for (const [at, report] of reports.entries()) {
+    await open(page, report);
+    if (at === 0) await page.screenshot({ path: join(directory, `page-${mode}.png`) });
+    const text = await page.locator('#dyno-data').textContent();
+    const having = page.locator('figure[data-plot][id^="plot-"]');
+    const plots = await having.evaluateAll((all) => all.map((f) => [f.dataset.plot, !f.hidden]));
+    found.push({ report, suite: JSON.parse(text).runs[0]?.show?.run?.suite, plots: new Map(plots) });
+  }
+  for (const id of found[0].plots.keys()) {
+    const having = found.filter((f) => f.plots.get(id));
+    const [suite, selected] = SHOWN[id] ?? [];
+    const best = having.find((f) => f.suite === suite) ?? having[0];
     if (!best) {
       if (mode === 'light') faults.push(`${id}: no report shows it`);
       continue;
     }
+    await open(page, best.report, best.suite === suite ? selected : {});
     const file = join(directory, `${id}-${mode}.svg`);
-    await writeFile(file, small(await saved(best, id)));
+    await writeFile(file, small(await saved(page, id)));
     console.log(`${file}: ${best.suite}`);
   }
+  faults.push(...watched);
   await context.close();
 }
 
-async function opened(context, report) {
-  const page = await context.newPage();
-  page.on('pageerror', (error) => faults.push(`${report}: ${error}`));
+/** What goes wrong on a page, as it goes on. */
+function watch(page) {
+  const wrong = [];
+  page.on('pageerror', (error) => wrong.push(`${page.url()}: ${error}`));
   page.on('console', (message) => {
-    if (message.type() === 'error') faults.push(`${report}: ${message.text()}`);
+    if (message.type() === 'error') wrong.push(`${page.url()}: ${message.text()}`);
   });
   page.on('request', (request) => {
-    if (/^(https?|wss?):/.test(request.url())) faults.push(`${report}: asks for ${request.url()}`);
+    if (/^(https?|wss?):/.test(request.url())) wrong.push(`${page.url()}: asks for ${request.url()}`);
   });
-  await page.goto(pathToFileURL(resolve(report)).href);
+  return wrong;
+}
+
+async function open(page, report, selected = {}) {
+  const address = pathToFileURL(resolve(report));
+  const pairs = Object.entries(selected).flatMap(([key, values]) => values.map((value) => [key, value]));
+  address.hash = new URLSearchParams(pairs).toString();
+  // From an address that differs in its fragment only, a browser does not load anew.
+  await page.goto('about:blank');
+  await page.goto(address.href);
   await page.locator('html[data-ready=true]').waitFor({ state: 'attached' });
-  const text = await page.locator('#dyno-data').textContent();
-  return { page, suite: JSON.parse(text).runs[0]?.show?.run?.suite };
 }
 
-/** The plot's figure; the drill-down has figures of its own, with a prefix in their id. */
-function figure({ page }, id) {
-  return page.locator(`#plot-${id}`);
-}
-
-async function saved(at, id) {
-  const drawn = figure(at, id);
+async function saved(page, id) {
+  // The figures of the drill-down have a prefix in their ids.
+  const drawn = page.locator(`#plot-${id}`);
   const failed = drawn.locator('.message');
   const waiting = Promise.race([
-    at.page.waitForEvent('download'),
+    page.waitForEvent('download'),
     failed.waitFor().then(async () => Promise.reject(new Error(`${id}: ${await failed.textContent()}`))),
   ]);
   await drawn.getByRole('button', { name: /: save as SVG$/ }).click();
@@ -104,8 +129,16 @@ async function saved(at, id) {
   return readFile(await download.path(), 'utf8');
 }
 
-/** Tenths of a pixel are enough for lines: a path's numbers take most of a picture. */
+/** Without what only the page needs (what is hovered, what is clicked), and to a tenth of a pixel. */
 function small(svg) {
-  const shorter = (path) => path.replace(/-?\d+\.\d{2,}/g, (number) => String(Number(Number(number).toFixed(1))));
-  return svg.replace(/ d="[^"]*"/g, shorter);
+  const to = (digits) => (number) => String(Number(Number(number).toFixed(digits)));
+  const shorter = (element) => {
+    // A symbol is drawn small and then made larger.
+    const digits = element.includes('matrix(') ? 2 : 1;
+    return element
+      .replace(/ (ecmeta_\w+|class|pointer-events)="[^"]*"/g, '')
+      .replace(/ stroke="[^"]*" stroke-width="0"( stroke-opacity="[^"]*")?/, '')
+      .replace(/ (d|points|transform)="[^"]*"/g, (list) => list.replace(/-?\d+\.\d{2,}/g, to(digits)));
+  };
+  return svg.replace(/<(path|g|text|rect|polyline|polygon|circle|line)\b[^>]*>/g, shorter);
 }

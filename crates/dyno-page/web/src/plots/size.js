@@ -67,12 +67,18 @@ function placeOf(theme, d) {
   });
 }
 
+/** Figures of others of the quantile that is shown; an average, marked as one, where that is the median. */
+function standsBeside(other, view) {
+  const shown = quantileName(view);
+  return other.quantile === shown || (other.quantile === 'mean' && shown === 'p50');
+}
+
 function panelOf(view, theme, panel, i, box, labelled) {
   const series = [];
   const dots = panel.series.flatMap((s) => s.cells.map((cell) => ({ s, cell, ...figure(view, cell) })));
   const others = dots.flatMap((p) =>
     publishedOf(view, p.cell, metricOf(view, p.cell).metric)
-      .filter((o) => o.quantile === quantileName(view))
+      .filter((o) => standsBeside(o, view))
       .map((o) => ({ ...o, cell: p.cell })),
   );
   const values = dots.flatMap((p) => [p.value, p.lo, p.hi]).concat(others.map((o) => o.value_ns));
@@ -297,7 +303,7 @@ function table(view) {
     for (const cell of s.cells) {
       const { metric, figures } = metricOf(view, cell);
       const q = figure(view, cell);
-      const other = publishedOf(view, cell, metric).find((o) => o.quantile === quantileName(view));
+      const other = publishedOf(view, cell, metric).find((o) => standsBeside(o, view));
       const why = lack(cell, metric);
       rows.push([
         runName(view, cell),
@@ -312,7 +318,7 @@ function table(view) {
         cell.e.trials,
         ...(fit ? [fit.value, fit.lo ?? -Infinity, fit.hi ?? Infinity, s.fit.intercept_ns].map(exported) : [null, null, null, null]),
         other?.value_ns ?? null,
-        other ? sourceText(other.source) : null,
+        other ? `${other.quantile === 'mean' ? 'mean; ' : ''}${sourceText(other.source)}` : null,
         why?.text ?? (q.state === 'refused' ? q.text : (s.fit?.reason ?? null)),
       ]);
     }
