@@ -240,12 +240,13 @@ const THROUGHPUT: [(&str, Of<ThroughputSummary, Spread>); 5] = [
     ("blocked_share", |t| t.blocked_share),
 ];
 
-const COST: [(&str, Of<CostSummary, Option<Spread>>); 12] = [
+const COST: [(&str, Of<CostSummary, Option<Spread>>); 13] = [
     ("cpu_ns", |c| Some(c.cpu_ns)),
     ("user_ns", |c| Some(c.user_ns)),
     ("system_ns", |c| Some(c.system_ns)),
     ("pacing_ns", |c| Some(c.pacing_ns)),
     ("cpu_ns_per_message", |c| c.cpu_ns_per_message),
+    ("busy_cpus", |c| c.busy_cpus),
     ("switches_per_message", |c| c.switches_per_message),
     ("voluntary_switches", |c| Some(c.voluntary_switches)),
     ("involuntary_switches", |c| Some(c.involuntary_switches)),

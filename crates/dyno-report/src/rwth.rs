@@ -123,8 +123,8 @@ fn legend(table: &Table<'_>) -> Vec<String> {
     ];
     if let Some(base) = resources::baseline(table) {
         lines.push(format!(
-            "memory: proportional set size of all processes of the stack at the end of the window, CPU: of one CPU; \
-             both medians over topologies. baseline: {}. The paper's memory and CPU are those of the system.",
+            "memory: proportional set size of all processes of the stack at the end of the window; CPU: their time from \
+             the window's start to its end, 100 % is one CPU kept busy; both medians over topologies. baseline: {}. The paper's memory and CPU are those of the system.",
             base.label
         ));
     }

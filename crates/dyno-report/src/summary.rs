@@ -320,6 +320,10 @@ pub struct CostSummary {
     pub pacing_ns: Spread,
     /// CPU time per message that arrived, in nanoseconds; `None` where none arrived.
     pub cpu_ns_per_message: Option<Spread>,
+    /// CPUs kept busy: each process's CPU time, without pacing, over its own time from the window's start
+    /// to its end, which is later than planned where senders are held up. 1 is one whole CPU. `None` where
+    /// no process ran for any time.
+    pub busy_cpus: Option<Spread>,
     /// Context switches per message that arrived; `None` where none arrived.
     pub switches_per_message: Option<Spread>,
     /// Context switches of the processes' own will.

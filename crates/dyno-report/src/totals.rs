@@ -41,6 +41,15 @@ pub(crate) fn cost(trials: &[&TrialRecord]) -> Option<CostSummary> {
                 .map(|t| t.cost.processes.iter().map(|p| f(p) as f64).sum()),
         )
     };
+    let busy = |t: &&TrialRecord| -> f64 {
+        let ran = t.cost.processes.iter().filter(|p| p.wall.0 > 0);
+        ran.map(|p| {
+            let own = (p.user.0 + p.system.0).saturating_sub(p.pacing.0);
+            own as f64 / p.wall.0 as f64
+        })
+        .sum()
+    };
+    let timed = |t: &&&TrialRecord| t.cost.processes.iter().any(|p| p.wall.0 > 0);
     let whole = |f: fn(&TrialRecord) -> u64| Spread::of(trials.iter().map(|t| f(t) as f64));
     Some(CostSummary {
         cpu_ns: whole(|t| t.cost.cpu.0)?,
@@ -48,6 +57,7 @@ pub(crate) fn cost(trials: &[&TrialRecord]) -> Option<CostSummary> {
         system_ns: sum(|p| p.system.0)?,
         pacing_ns: sum(|p| p.pacing.0)?,
         cpu_ns_per_message: Spread::of(trials.iter().filter_map(|t| t.cost.cpu_ns_per_message)),
+        busy_cpus: Spread::of(trials.iter().filter(timed).map(busy)),
         switches_per_message: Spread::of(trials.iter().filter_map(|t| t.cost.switches_per_message)),
         voluntary_switches: sum(|p| p.voluntary_switches)?,
         involuntary_switches: sum(|p| p.involuntary_switches)?,

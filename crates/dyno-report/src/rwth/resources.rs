@@ -5,8 +5,7 @@ use super::lines::{Cell, Line, MessageType, Reasons, Table, place};
 use crate::number::{Measured, share, sig3};
 use crate::published::Place;
 use crate::summary::{ExperimentSummary, ScalingSummary, Spread};
-use dyno_model::plan::Extent;
-use dyno_model::{Placement, Workload};
+use dyno_model::Placement;
 
 /// Bytes in the MB of the table.
 const MB: f64 = 1e6;
@@ -168,7 +167,10 @@ pub(super) fn resources(table: &Table<'_>) -> Grid {
         if used.iter().all(Option::is_none) {
             continue;
         }
-        let cpu = over(&|line, at, message| cpu_share(ran(table.of_message(line, at, message))?));
+        let cpu = over(&|line, at, message| {
+            let cost = ran(table.of_message(line, at, message))?.cost?;
+            Some(cost.busy_cpus?.median)
+        });
         let text = |values: &[Option<Spread>], f: &dyn Fn(f64) -> String| -> Vec<Text> {
             let one = |s: &Option<Spread>| s.map_or_else(String::new, |s| f(s.median));
             values.iter().map(|s| Text::from(one(s))).collect()
@@ -217,14 +219,4 @@ fn ran(cell: Cell<'_>) -> Option<&ExperimentSummary> {
         Cell::Ran(e) if e.trials.counted > 0 => Some(e),
         _ => None,
     }
-}
-
-/// CPU time over the nominal window, both in nanoseconds.
-fn cpu_share(e: &ExperimentSummary) -> Option<f64> {
-    let window = match (e.experiment.window, e.experiment.workload) {
-        (Extent::Duration(time), _) => time.0 as f64,
-        (Extent::Messages(n), Workload::Stream { rate, .. }) => n as f64 / rate.hz() * 1e9,
-        _ => return None,
-    };
-    Some(e.cost?.cpu_ns.median / window)
 }

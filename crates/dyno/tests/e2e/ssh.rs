@@ -223,10 +223,29 @@ fn rwth_over_ssh_has_the_medians_of_namespaces() {
     let given = |name: &str, default: &str| {
         std::env::var_os(name).map_or_else(|| rig.place.path(default), PathBuf::from)
     };
-    let (base, new) = (given("DYNO_RWTH_BASE", "base"), given("DYNO_RWTH_OUT", "new"));
+    let (base, new) = (
+        given("DYNO_RWTH_BASE", "base"),
+        given("DYNO_RWTH_OUT", "new"),
+    );
     let [base, new] = [&base, &new].map(|path| path.to_str().unwrap());
+    // An interrupted run goes on.
     let measure = |testbed: &str, out: &str| {
-        let arguments = ["run", "rwth", "--set", "scale=short", "--testbed", testbed, "--out", out];
+        let whole = [
+            "rwth",
+            "--set",
+            "scale=short",
+            "--testbed",
+            testbed,
+            "--out",
+            out,
+        ];
+        let rest = ["--resume", out];
+        let arguments: &[&str] = if Path::new(out).exists() {
+            &rest
+        } else {
+            &whole
+        };
+        let arguments = [&["run"], arguments].concat();
         let status = rig.dyno(&arguments).status().unwrap();
         // Trials may fail: a cell without a figure has its reason.
         assert!(matches!(status.code(), Some(0 | 4)), "{status}");
@@ -248,7 +267,10 @@ fn rwth_over_ssh_has_the_medians_of_namespaces() {
     println!("{verdicts:#?}");
     for e in experiments(&rig.place.show(new)) {
         let figure = !e["metrics"].as_object().unwrap().is_empty();
-        assert!(figure || count_of(e, "failures") > 0, "neither a figure nor a reason: {e:#}");
+        assert!(
+            figure || count_of(e, "failures") > 0,
+            "neither a figure nor a reason: {e:#}"
+        );
     }
 }
 

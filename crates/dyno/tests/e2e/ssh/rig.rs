@@ -95,7 +95,7 @@ impl Rig {
             must(command.args(arguments.split(' ')));
         };
         ip(desk_id, "link set lo up");
-        ip(desk_id, "link add br0 type bridge");
+        ip(desk_id, "link add br0 type bridge mcast_snooping 0");
         ip(desk_id, "address add 10.88.0.254/24 dev br0");
         ip(desk_id, "link set br0 up");
         let mut rig = Rig {
@@ -113,6 +113,8 @@ impl Rig {
             ip(pid, "link set lo up");
             ip(pid, &format!("address add 10.88.0.{number}/24 dev eth0"));
             ip(pid, "link set eth0 up");
+            // Discovery by multicast needs a route, and there is no default route.
+            ip(pid, "route add 224.0.0.0/4 dev eth0");
         }
         rig.configure();
         for number in 1..=hosts {
@@ -132,7 +134,9 @@ impl Rig {
             command
                 .arg(format!("--net=/proc/{pid}/ns/net"))
                 .args(["tc", "qdisc", "add", "dev", device, "root", "tbf"])
-                .args(["rate", "1gbit", "burst", "125000", "limit", "524288", "overhead", "24"]);
+                .args([
+                    "rate", "1gbit", "burst", "125000", "limit", "524288", "overhead", "24",
+                ]);
             must(&mut command);
         };
         for (number, host) in (1..).zip(&self.hosts) {
