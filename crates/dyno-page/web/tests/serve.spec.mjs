@@ -8,11 +8,15 @@ import AxeBuilder from '@axe-core/playwright';
 import { expect, test } from '@playwright/test';
 import { DYNO, WORK } from './pages.mjs';
 
+/** What a test that failed would leave. */
+const started = [];
+
 /** A folder with some of setup.mjs's runs, and a server over it. */
 async function serve(...names) {
   const folder = mkdtempSync(join(WORK, 'served-'));
   for (const name of names) cpSync(join(WORK, 'runs', name), join(folder, name), { recursive: true });
   const child = spawn(DYNO, ['serve', folder, '--listen', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  started.push(child);
   const line = await new Promise((resolve, reject) => {
     child.stdout.once('data', (data) => resolve(String(data)));
     child.once('exit', (code) => reject(new Error(`dyno serve ended with ${code}`)));
@@ -110,6 +114,7 @@ test('a run that is measured is followed in place', async ({ page: tab }) => {
   const runner = spawn('flock', ['--exclusive', join(run, '.lock'), 'sh', '-c', 'echo locked; cat'], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
+  started.push(runner);
   await new Promise((resolve) => runner.stdout.once('data', resolve));
   const files = readdirSync(whole);
   const store = (some) => {
@@ -147,6 +152,7 @@ test('a run that is measured is followed in place', async ({ page: tab }) => {
 });
 
 test.afterAll(() => {
+  for (const child of started) child.kill();
   for (const entry of readdirSync(WORK)) {
     if (entry.startsWith('served-')) rmSync(join(WORK, entry), { recursive: true, force: true });
   }

@@ -29,7 +29,8 @@ fn place() -> Place {
 
 /// A server over the folder `runs`.
 struct Served {
-    child: Child,
+    /// Until it is ended.
+    child: Option<Child>,
     address: String,
 }
 
@@ -52,12 +53,12 @@ impl Served {
             address: address
                 .unwrap_or_else(|| panic!("no address in {line:?}"))
                 .to_owned(),
-            child,
+            child: Some(child),
         }
     }
 
     fn pid(&self) -> i32 {
-        i32::try_from(self.child.id()).unwrap()
+        i32::try_from(self.child.as_ref().unwrap().id()).unwrap()
     }
 
     /// Status and body.
@@ -86,9 +87,24 @@ impl Served {
             .count()
     }
 
-    fn end(self, signal: i32) -> Ended {
+    fn end(mut self, signal: i32) -> Ended {
         send(self.pid(), signal);
-        self.child.wait_with_output().unwrap().into()
+        self.child
+            .take()
+            .unwrap()
+            .wait_with_output()
+            .unwrap()
+            .into()
+    }
+}
+
+impl Drop for Served {
+    /// A test that failed leaves no server.
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 
