@@ -284,8 +284,8 @@ function trialsTable(cell, view) {
     const m = t.metrics?.[metric];
     if (!m || unresolvable(e, metric)) return null;
     const v = m[q];
-    // Nothing is said of why a quantile of one trial is null: with losses it is infinite.
-    if (v === null && m.infinite > 0) return Infinity;
+    // Null is infinite, where so much was lost; what too few samples bear is left out.
+    if (v === null && q !== 'max') return Infinity;
     return v ?? null;
   };
   const time = (q, title) => ({
