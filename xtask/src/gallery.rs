@@ -247,4 +247,10 @@ mod tests {
         let error = compare(&names(&["a.svg"]), &names(&["b.svg"])).unwrap_err();
         assert!(error.contains("not drawn: a.svg;") && error.contains("not shown: b.svg"));
     }
+
+    #[test]
+    fn the_gallery_in_this_tree_is_whole() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        assert_eq!(check(&root.join(PAGE), &root.join(PICTURES)), Ok(()));
+    }
 }

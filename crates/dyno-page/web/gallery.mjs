@@ -11,28 +11,31 @@ import { pathToFileURL } from 'node:url';
 import { chromium } from '@playwright/test';
 
 /**
- * The suite that shows a plot best, and what is selected of it; of other reports, the first that has the plot.
- * What a report does not have is not selected, by the rules of the page's addresses.
+ * The suites that show a plot best, the best first, and what is selected of each; of other reports, the first
+ * that has the plot. What a report does not have is not selected, by the rules of the page's addresses.
  */
+const ROUND_TRIP = ['quick', { experiment: ['round-trip'] }];
+const ONE_TO_ONE = { experiment: ['imu'], placement: ['process'], topology: ['1-1'] };
+const OF_RWTH = { stack: ['fastdds-shm-best-effort', 'fastdds-best-effort', 'zenoh-udp', 'vsomeip', 'vsomeip-udp'] };
 const SHOWN = {
-  percentiles: ['quick', { experiment: ['round-trip'] }],
-  ecdf: ['quick', { experiment: ['round-trip'] }],
-  size: ['iceperf', {}],
-  topology: [
-    'rwth',
-    {
-      stack: ['fastdds-shm-best-effort', 'fastdds-best-effort', 'zenoh-udp', 'vsomeip', 'vsomeip-udp'],
-      experiment: ['imu', 'camera'],
-    },
-  ],
+  matrix: [['quick', {}], ['rwth', { experiment: ['imu', 'camera'] }]],
+  percentiles: [ROUND_TRIP, ['rwth', ONE_TO_ONE]],
+  ecdf: [ROUND_TRIP, ['rwth', ONE_TO_ONE]],
+  size: [['iceperf', {}]],
+  topology: [['rwth', { ...OF_RWTH, experiment: ['imu', 'camera'] }]],
   'first-message': [
-    'first-message',
-    { stack: ['iceoryx2', 'cyclonedds', 'fastdds-shm', 'vsomeip', 'vsomeip-defaults', 'zenoh-tcp'] },
+    [
+      'first-message',
+      { stack: ['iceoryx2', 'cyclonedds', 'fastdds-shm', 'vsomeip', 'vsomeip-defaults', 'zenoh-tcp'] },
+    ],
   ],
-  growing: ['rwth', { stack: ['fastdds-shm-best-effort', 'fastdds-best-effort', 'zenoh-udp', 'zenoh-tcp', 'vsomeip'] }],
-  throughput: ['stream', {}],
-  time: ['quick', { experiment: ['round-trip'], stack: ['tcp', 'vsomeip', 'zenoh-tcp'] }],
-  resources: ['quick', { experiment: ['round-trip'] }],
+  growing: [['rwth', OF_RWTH]],
+  throughput: [['stream', {}], ['rwth', { ...OF_RWTH, experiment: ['imu', 'camera'] }]],
+  time: [
+    ['quick', { experiment: ['round-trip'], stack: ['tcp', 'vsomeip', 'zenoh-tcp'] }],
+    ['rwth', { ...ONE_TO_ONE, stack: ['fastdds-shm-best-effort', 'vsomeip', 'zenoh-udp'] }],
+  ],
+  resources: [ROUND_TRIP, ['rwth', ONE_TO_ONE]],
 };
 /** The window of the photograph, in CSS pixels. */
 const WINDOW = { width: 1200, height: 900 };
@@ -78,13 +81,14 @@ async function drawAll(mode) {
   }
   for (const id of found[0].plots.keys()) {
     const having = found.filter((f) => f.plots.get(id));
-    const [suite, selected] = SHOWN[id] ?? [];
+    const wanted = SHOWN[id] ?? [];
+    const [suite, selected] = wanted.find(([name]) => having.some((f) => f.suite === name)) ?? [null, {}];
     const best = having.find((f) => f.suite === suite) ?? having[0];
     if (!best) {
       if (mode === 'light') faults.push(`${id}: no report shows it`);
       continue;
     }
-    await open(page, best.report, best.suite === suite ? selected : {});
+    await open(page, best.report, selected);
     const file = join(directory, `${id}-${mode}.svg`);
     await writeFile(file, small(await saved(page, id)));
     console.log(`${file}: ${best.suite}`);

@@ -19,6 +19,16 @@ const KINDS = [
 const blocked = (cell) =>
   unresolvable(cell, cell.e.headline) ? [] : (cell.d?.trials ?? []).filter((t) => t.blocks?.some((b) => b));
 
+/**
+ * A quantile of a block: Infinity where messages were lost, null where there is none. A p99 of few samples is not
+ * told, which is null in the data as well; a trial without a loss has no infinite one.
+ */
+function valueOf(trial, block, index) {
+  const v = block[index];
+  if (v !== null) return v ?? null;
+  return index === 1 && block[0] !== null && !(trial.lost > 0) ? null : Infinity;
+}
+
 /** A panel for each of the selected experiments, unless they are too many. */
 export function blockPanels(view) {
   const cells = view.cells.filter((c) => blocked(c).length > 0);
@@ -36,7 +46,9 @@ function draw(view, theme, cell, i) {
   // Undisturbed trials say more; the order of the run is kept.
   const all = blocked(cell);
   const trials = all.filter((t) => t.counted !== false).concat(all.filter((t) => t.counted === false)).slice(0, MAX_TRIALS);
-  const values = trials.flatMap((t) => t.blocks.flatMap((b) => b ?? []).map((v) => v ?? Infinity));
+  const values = trials
+    .flatMap((t) => t.blocks.flatMap((b) => (b ? KINDS.map((kind) => valueOf(t, b, kind.index)) : [])))
+    .filter((v) => v !== null);
   const y = scaleOf(values, { log: view.log, headroom: values.includes(Infinity) });
   const most = Math.max(...trials.map((t) => t.blocks.length));
   const window = cell.e.window?.duration_ns;
@@ -60,8 +72,8 @@ function draw(view, theme, cell, i) {
       data: trial.blocks.map((block, b) => {
         const item = { open: place(cell), trial: trial.number, block: b, kind: kind.index };
         if (!block) return { ...item, value: [at(trial, b), null] };
-        const v = block[kind.index];
-        return v === null
+        const v = valueOf(trial, block, kind.index);
+        return v === Infinity
           ? { ...item, value: [at(trial, b), y.max], symbol: UP, symbolSize: 9, lost: true }
           : { ...item, value: [at(trial, b), v] };
       }),
@@ -82,12 +94,12 @@ function draw(view, theme, cell, i) {
 /** What a mark of a block says. */
 export function blockTip(view, theme, cell, trial, data) {
   const block = trial.blocks[data.block] ?? [];
-  const text = (v) => (v === undefined ? null : v === null ? '∞ (lost)' : duration(v));
+  const text = (v) => (v === null ? null : v === Infinity ? '∞ (lost)' : duration(v));
   return cellTip(view, cell, theme, {
     quantiles: false,
     first: [
       [`trial ${trial.number}, block ${data.block + 1} of ${trial.blocks.length}`, metricName(cell.e.headline)],
-      ...KINDS.map((kind) => [kind.short, text(block[kind.index])]),
+      ...KINDS.map((kind) => [kind.short, text(block.length ? valueOf(trial, block, kind.index) : null)]),
     ],
     notes: (trial.disturbed ?? []).map((d) => `disturbed: ${d}`).slice(0, 2),
   });
@@ -98,7 +110,7 @@ export function blockRows(view) {
   return blockPanels(view).flatMap(({ cell }) =>
     blocked(cell).flatMap((trial) =>
       trial.blocks.map((block, b) => {
-        const of = (k) => (block ? (block[k] ?? Infinity) : null);
+        const of = (k) => (block ? valueOf(trial, block, k) : null);
         return [
           runName(view, cell),
           cell.e.stack,
