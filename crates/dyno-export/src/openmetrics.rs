@@ -112,9 +112,10 @@ fn escaped(text: &str) -> String {
 }
 
 fn number(value: f64) -> String {
-    match value.is_infinite() {
-        true => "+Inf".into(),
-        false => value.to_string(),
+    match value {
+        f64::INFINITY => "+Inf".into(),
+        f64::NEG_INFINITY => "-Inf".into(),
+        value => value.to_string(),
     }
 }
 

@@ -8,6 +8,8 @@
 //! - [`check`]: requirements from a file ([`Limits`]) against the bad end of each interval.
 //! - [`trend`], [`History`]: changes of level over many runs, and what changed with them.
 //!
+//! All of them compare a figure with a line by one comparison of four outcomes, [`Standing`].
+//!
 //! The trial is the unit of all of it; which trials count is decided by
 //! [`dyno_report::counted_trials`] alone.
 
@@ -19,11 +21,12 @@ mod export;
 mod figure;
 mod number;
 mod page;
+mod standing;
 mod trend;
 mod when;
 
 pub use check::{
-    Bound, CheckOptions, CheckReport, Checked, Found, Limit, Limits, LimitsError, Measure, Problem,
+    Bound, CheckOptions, CheckReport, Checked, Limit, Limits, LimitsError, Measure, Problem,
     Status, check, parse_quantile, parse_share,
 };
 pub use compare::{
@@ -33,4 +36,5 @@ pub use compare::{
 pub use difference::{Aspect, Difference};
 pub use export::FORMAT;
 pub use figure::Figure;
+pub use standing::{Found, Standing};
 pub use trend::{Change, History, Series, Trend, TrendOptions, TrendRun, trend};

@@ -1,12 +1,14 @@
 //! Numbers as people read them: three significant digits, no exponent, with their unit.
 
-/// `value` with three significant digits and without an exponent: `0.0312`, `12.3`, `12300`; `∞`.
+/// `value` with three significant digits and without an exponent: `0.0312`, `12.3`, `12300`; `∞`, and a
+/// dash for what is no number.
 pub(crate) fn sig3(value: f64) -> String {
-    if value == f64::INFINITY {
-        return "∞".into();
-    }
-    if value == 0.0 || !value.is_finite() {
-        return format!("{value:.0}");
+    match value {
+        f64::INFINITY => return "∞".into(),
+        f64::NEG_INFINITY => return "-∞".into(),
+        0.0 => return "0".into(),
+        v if v.is_nan() => return "–".into(),
+        _ => {}
     }
     // The exponent is read from the rounded text, so that 9.996 counts as 10.0.
     let rounded = format!("{value:.2e}");
@@ -59,20 +61,22 @@ impl Unit {
             Unit::Rate => RATE,
             Unit::Bytes => BYTES,
             Unit::Times => return sig3(value),
-            Unit::Share => return format!("{} %", sig3(100.0 * value)),
+            Unit::Share if value.is_finite() => return format!("{} %", sig3(100.0 * value)),
+            Unit::Share => return sig3(value),
         };
         if !value.is_finite() {
             return sig3(value);
         }
-        let fits = scales.iter().find(|(scale, _)| value >= *scale);
+        let fits = scales.iter().find(|(scale, _)| value.abs() >= *scale);
         let (scale, unit) = *fits.unwrap_or(&scales[3]);
         format!("{}{unit}", sig3(value / scale))
     }
 }
 
-/// Equal but for what floating-point arithmetic rounds.
-pub(crate) fn about_equal(a: f64, b: f64) -> bool {
-    a == b || (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+/// Equal but for what floating-point arithmetic rounds. An infinite number equals only itself, and what is
+/// no number equals nothing.
+pub(crate) fn same_number(a: f64, b: f64) -> bool {
+    a == b || (a.is_finite() && b.is_finite() && (a - b).abs() <= 1e-9 * a.abs().max(b.abs()))
 }
 
 /// A confidence or a margin as a percentage: `95 %`, `99.79 %`, never rounded up to the whole.
@@ -92,11 +96,19 @@ pub(crate) fn ratio(value: f64, lo: f64, hi: f64) -> String {
 }
 
 /// Nine significant digits for exports: more than any figure bears, and the same on machines whose
-/// mathematical libraries differ in the last place. `None` is infinite.
+/// mathematical libraries differ in the last place. `None` is infinite: JSON has no word for it.
 pub(crate) fn exported(value: f64) -> Option<f64> {
     value
         .is_finite()
         .then(|| format!("{value:.8e}").parse().unwrap_or(value))
+}
+
+/// For CSV: `inf` and `-inf`, which pandas reads; nothing for what is no number.
+pub(crate) fn csv_number(value: f64) -> String {
+    match value.is_nan() {
+        true => String::new(),
+        false => exported(value).unwrap_or(value).to_string(),
+    }
 }
 
 /// `3 trials`, `1 trial`.
@@ -123,7 +135,41 @@ mod tests {
         assert_eq!(Unit::Rate.text(0.0), "0 /s");
         assert_eq!(Unit::Bytes.text(3_145_728.0), "3.00 MiB");
         assert_eq!(Unit::Share.text(0.000_3), "0.0300 %");
+        assert_eq!(Unit::Share.text(f64::INFINITY), "∞");
+        assert_eq!(Unit::Time.text(-12_345.0), "-12.3 µs");
+        assert_eq!(Unit::Time.text(f64::NEG_INFINITY), "-∞");
+        assert_eq!(Unit::Rate.text(f64::NAN), "–");
+        assert_eq!(
+            (sig3(-0.0), sig3(9.996), sig3(0.031_21)),
+            ("0".into(), "10.0".into(), "0.0312".into())
+        );
         assert_eq!(ratio(1.042, 1.02, f64::INFINITY), "×1.04 [1.02, ∞]");
+    }
+
+    #[test]
+    fn an_infinite_number_equals_only_itself() {
+        const INF: f64 = f64::INFINITY;
+        for (a, b) in [
+            (INF, 1.0),
+            (1.0, INF),
+            (INF, -INF),
+            (-INF, 1.0),
+            (f64::NAN, f64::NAN),
+        ] {
+            assert!(!same_number(a, b), "{a} {b}");
+        }
+        assert!(same_number(INF, INF) && same_number(0.0, -0.0));
+        assert!(same_number(0.1 + 0.2, 0.3) && !same_number(1.0, 1.0 + 2e-9));
+        assert!(same_number(-1.0, -1.0 - 5e-10) && !same_number(1.0, -1.0));
+    }
+
+    #[test]
+    fn exports_have_a_word_for_what_is_infinite_and_none_for_what_is_unknown() {
+        assert_eq!(csv_number(f64::INFINITY), "inf");
+        assert_eq!(csv_number(f64::NEG_INFINITY), "-inf");
+        assert_eq!(csv_number(f64::NAN), "");
+        assert_eq!(csv_number(0.1 + 0.2), "0.3");
+        assert_eq!((exported(f64::INFINITY), exported(2.0)), (None, Some(2.0)));
     }
 
     #[test]

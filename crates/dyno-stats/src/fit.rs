@@ -11,7 +11,7 @@ pub struct Fit {
     /// Time of a message without payload, as the line has it, in nanoseconds.
     pub intercept: f64,
     /// Nanoseconds per byte. The same number is the scaling factor S in ms per MB (10^6 bytes).
-    /// An end of its interval may be infinite or negative where the points say little.
+    /// It and the ends of its interval may be negative where the points say little.
     pub slope: Estimate,
 }
 
@@ -48,7 +48,7 @@ pub fn fit_line(points: &[(f64, f64)], how: &Bootstrap) -> Option<Fit> {
     }
     Some(Fit {
         intercept: line.intercept,
-        slope: slope.estimate(),
+        slope: slope.signed(),
     })
 }
 
@@ -79,6 +79,7 @@ fn least_squares(points: &[(f64, f64)]) -> Option<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::Latency;
 
     #[test]
     fn a_quarter_nanosecond_per_byte_is_a_quarter_millisecond_per_megabyte() {
@@ -105,6 +106,32 @@ mod tests {
             .collect();
         let slope = fit_line(&points, &Bootstrap::default()).unwrap().slope;
         assert!(slope.lo.as_f64() < 0.5 && 0.5 < slope.hi.as_f64());
+    }
+
+    #[test]
+    fn a_slope_lies_in_its_interval_also_where_it_is_negative_or_nothing() {
+        let scattered = |slope: f64| -> Vec<(f64, f64)> {
+            (1..=12)
+                .map(|i| {
+                    let size = f64::from(i) * 1e5;
+                    (
+                        size,
+                        9_000.0 + slope * size + if i % 2 == 0 { 40.0 } else { -40.0 },
+                    )
+                })
+                .collect()
+        };
+        for true_slope in [-0.001, -1e-5, 0.0, 1e-9, 0.002] {
+            let slope = fit_line(&scattered(true_slope), &Bootstrap::default())
+                .unwrap()
+                .slope;
+            let [lo, value, hi] = [slope.lo, slope.value, slope.hi].map(Latency::as_f64);
+            assert!(lo <= value && value <= hi && hi.is_finite(), "{slope:?}");
+            assert!(
+                lo <= true_slope && true_slope <= hi,
+                "{true_slope}: {slope:?}"
+            );
+        }
     }
 
     #[test]

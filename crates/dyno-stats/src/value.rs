@@ -84,7 +84,17 @@ impl Interval {
         (self.lo, self.hi)
     }
 
-    /// The estimate with its interval. An end farther away than a factor of [`FARTHEST`] is no end:
+    /// The estimate with its interval as it is, of a figure that may be negative: no factor says how far an
+    /// end is from it.
+    pub(crate) fn signed(&self) -> Estimate {
+        Estimate {
+            value: Latency::from_f64(self.point),
+            lo: Latency::from_f64(self.lo),
+            hi: Latency::from_f64(self.hi),
+        }
+    }
+
+    /// The estimate of a figure that is not negative, with its interval. An end farther away than a factor of [`FARTHEST`] is no end:
     /// it becomes 0 or infinite, which only widens the interval.
     pub(crate) fn estimate(&self) -> Estimate {
         let lo = if self.lo * FARTHEST < self.point {

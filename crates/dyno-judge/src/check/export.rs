@@ -4,7 +4,7 @@ use super::limits::Bound;
 use super::{CheckReport, Checked, Status};
 use crate::export::{self, Cell, csv_line, json_text};
 use crate::figure::rank;
-use crate::number::exported;
+use crate::number::{csv_number, exported};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -26,6 +26,7 @@ struct Document<'a> {
 struct Row<'a> {
     limit: &'a str,
     status: &'static str,
+    standing: &'static str,
     #[serde(flatten)]
     cell: Cell<'a>,
     metric: &'static str,
@@ -98,10 +99,8 @@ impl CheckReport {
                 r.limit.required(),
                 r.limit.measure.unit().as_str().to_owned(),
             ];
-            // pandas reads `inf`; an empty field is unknown.
-            let number = |v| exported(v).map_or_else(|| "inf".into(), |v: f64| v.to_string());
             match r.found {
-                Some(f) => fields.extend([f.value, f.lo, f.hi].map(number)),
+                Some(f) => fields.extend([f.value, f.lo, f.hi].map(csv_number)),
                 None => fields.extend(std::iter::repeat_n(String::new(), 3)),
             }
             fields.push(r.reason.clone());
@@ -120,6 +119,7 @@ fn row(r: &Checked) -> Row<'_> {
     Row {
         limit: &r.limit.name,
         status: r.status.as_str(),
+        standing: r.standing.as_str(),
         cell: Cell::of(&r.experiment),
         metric: r.limit.measure.word(),
         quantile: r.limit.measure.quantile().map(rank),

@@ -1,10 +1,11 @@
 //! One limit against one experiment.
 
 use super::limits::{Bound, Limit, Measure};
-use super::{CheckOptions, Checked, Found, Status, loss};
+use super::{CheckOptions, Checked, Status, loss};
 use crate::cell;
 use crate::figure::{Trials, rank};
-use crate::number::{Unit, about_equal, counted, latency};
+use crate::number::{Unit, counted, latency, same_number};
+use crate::standing::{Found, Line, Standing};
 use dyno_model::record::{Outcome, Run};
 use dyno_model::{Experiment, Metric, TrialRecord};
 use dyno_stats::{
@@ -16,17 +17,20 @@ const MOST_FURTHER_TRIALS: f64 = 10_000.0;
 
 /// What the trials alone say, before failures are looked at.
 pub(super) struct Finding {
-    pub(super) status: Status,
+    pub(super) standing: Standing,
     pub(super) found: Option<Found>,
     pub(super) reason: String,
+    /// Why the limit is not passed although the figure keeps it.
+    pub(super) but: Option<String>,
 }
 
 impl Finding {
     pub(super) fn unknown(reason: impl Into<String>) -> Finding {
         Finding {
-            status: Status::Undecided,
+            standing: Standing::Refused,
             found: None,
             reason: reason.into(),
+            but: None,
         }
     }
 }
@@ -38,7 +42,7 @@ pub(super) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions
         _ => cell::headline_candidates(e.workload.kind()),
     };
     let trials = Trials::read(run, e.id, metrics);
-    let mut finding = match trials.records() {
+    let finding = match trials.records() {
         [] => Finding::unknown("no trial completed"),
         records => match limit.measure {
             Measure::Latency(metric, q) => of_latency(&trials, metric, q, limit, how),
@@ -54,27 +58,34 @@ pub(super) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions
             Measure::Start(metric, q) => of_starts(records, metric, q, limit, how),
         },
     };
-    // A stack that fails in some trials keeps no limit, however good the others are.
-    let of_it = || run.trials_of(e.id);
-    let failed = of_it()
-        .filter(|t| matches!(t.outcome, Outcome::Failed { .. }))
-        .count();
-    if failed > 0 && finding.status == Status::Pass {
-        finding.status = Status::Undecided;
-        finding.reason = format!(
-            "{failed} of {} trials failed; the others would pass: {}",
-            of_it().count(),
-            finding.reason
-        );
-    }
+    let (status, reason) = match (Status::from(finding.standing), finding.but) {
+        (Status::Pass, Some(but)) => (Status::Undecided, but),
+        // A stack that fails in some trials keeps no limit, however good the others are.
+        (Status::Pass, None) => match failures(run, e) {
+            Some(failed) => (
+                Status::Undecided,
+                format!("{failed}; the others would pass: {}", finding.reason),
+            ),
+            None => (Status::Pass, finding.reason),
+        },
+        (other, _) => (other, finding.reason),
+    };
     Checked {
         limit: limit.clone(),
         experiment: e.clone(),
-        status: finding.status,
+        status,
+        standing: finding.standing,
         found: finding.found,
-        reason: finding.reason,
+        reason,
         remarks: trials.remarks,
     }
+}
+
+/// How many trials failed, if any did.
+fn failures(run: &Run, e: &Experiment) -> Option<String> {
+    let is_failed = |t: &&TrialRecord| matches!(t.outcome, Outcome::Failed { .. });
+    let failed = run.trials_of(e.id).filter(is_failed).count();
+    (failed > 0).then(|| format!("{failed} of {} trials failed", run.trials_of(e.id).count()))
 }
 
 fn bootstrap(how: &CheckOptions) -> Bootstrap {
@@ -188,6 +199,9 @@ fn each(
     if values.is_empty() {
         return Finding::unknown(nothing);
     }
+    if let (Line::AtLeast(_), true) = (limit.bound.line(), values.contains(&0.0)) {
+        return with_nothing(&values, limit);
+    }
     if values.contains(&0.0) {
         return Finding::unknown(format!(
             "{} is zero in a trial, which no ratio of limits knows; look at its trials",
@@ -202,6 +216,32 @@ fn each(
     match ratio(&values, &ones, Pairing::Paired, how.confidence) {
         Some(r) => interval(&r.estimate, limit, values.len()),
         None => Finding::unknown("the trials' figures have no interval"),
+    }
+}
+
+/// A rate of which some trials have nothing at all: the geometric mean is then zero, and the trials that
+/// have some bound nothing above.
+fn with_nothing(values: &[f64], limit: &Limit) -> Finding {
+    let without = values.iter().filter(|v| **v == 0.0).count();
+    let some = if without < values.len() {
+        f64::INFINITY
+    } else {
+        0.0
+    };
+    let found = Found {
+        value: 0.0,
+        lo: 0.0,
+        hi: some,
+    };
+    Finding {
+        standing: limit.bound.line().standing(Some(&found)),
+        found: Some(found),
+        reason: format!(
+            "{} is zero in {without} of {} trials",
+            limit.measure.text(),
+            values.len()
+        ),
+        but: None,
     }
 }
 
@@ -254,82 +294,82 @@ fn mean_start(
     let times = records.iter().filter_map(|t| start(t, metric));
     let slowest = times.fold(0.0, f64::max);
     if let Bound::AtMost(bound) = limit.bound
-        && slowest > bound
-        && finding.status == Status::Pass
+        && !Line::AtMost(bound).is_kept_by(slowest)
     {
-        finding.status = Status::Undecided;
-        finding.reason = format!(
+        finding.but = Some(format!(
             "the mean keeps it, but the slowest start took {}",
             Unit::Time.text(slowest)
-        );
+        ));
     }
     finding
 }
 
-/// Judges an interval: pass if its bad end passes, fail if its good end fails.
+/// Holds a figure with its interval against the limit, and says why it stands where it does.
 fn interval(e: &Estimate, limit: &Limit, trials: usize) -> Finding {
     let [value, lo, hi] = [e.value, e.lo, e.hi].map(latency);
     let found = Found { value, lo, hi };
     let unit = limit.measure.unit();
-    // `bad` is the end towards the limit's wrong side.
-    let (bound, good, bad, least) = match limit.bound {
-        Bound::AtMost(bound) => (bound, lo, hi, false),
-        Bound::AtLeast(bound) => (bound, hi, lo, true),
-        Bound::AtMostCount(n) => (n as f64, lo, hi, false),
-    };
-    let keeps = |v: f64, b: f64| about_equal(v, b) || (v < b) != least;
+    let line = limit.bound.line();
+    let (bound, (good, bad)) = (line.bound(), line.good_and_bad(&found));
     // An end that rounds to the limit itself would read as if it were wrongly judged.
-    let text = |end: f64| match unit.text(end) == unit.text(bound) && !about_equal(end, bound) {
+    let text = |end: f64| match unit.text(end) == unit.text(bound) && !same_number(end, bound) {
         true => format!("{} ({} from it)", unit.text(end), apart(end, bound)),
         false => unit.text(end),
     };
-    let (status, reason) = if keeps(bad, bound) {
-        let reason = format!("the bad end of its interval, {}, keeps it", text(bad));
-        (Status::Pass, reason)
-    } else if !keeps(good, bound) {
-        let reason = format!(
+    let standing = line.standing(Some(&found));
+    let reason = match standing {
+        Standing::Keeps => format!("the bad end of its interval, {}, keeps it", text(bad)),
+        Standing::Breaks => format!(
             "even the good end of its interval, {}, breaks it",
             text(good)
-        );
-        (Status::Fail, reason)
-    } else {
-        // The end that must cross the limit for a decision.
-        let end = if keeps(value, bound) { bad } else { good };
-        (Status::Undecided, further(value, end, bound, trials, unit))
+        ),
+        Standing::Refused => "its figure contradicts its own interval: look at its trials".into(),
+        Standing::Between => {
+            // The end that must cross the limit for a decision.
+            let end = if line.is_kept_by(value) { bad } else { good };
+            further(value, end, bound, trials, limit.measure)
+        }
     };
     Finding {
-        status,
+        standing,
         found: Some(found),
         reason,
+        but: None,
     }
 }
 
 /// How many more trials would bring `end` to the limit, or how close the figure is to it. Widths of
 /// intervals shrink with the square root of the number of trials.
-fn further(value: f64, end: f64, bound: f64, trials: usize, unit: Unit) -> String {
-    let wide = (end / value).ln().abs();
-    let far = (bound / value).ln().abs();
-    let more = (trials as f64 * ((wide / far).powi(2) - 1.0))
-        .ceil()
-        .max(1.0);
+fn further(value: f64, end: f64, bound: f64, trials: usize, measure: Measure) -> String {
     if !value.is_finite() {
         return "more messages were lost than this quantile allows, but not in all trials: measure \
                 more of them"
             .into();
     }
-    if end.is_infinite() {
-        return "lost messages leave its interval without an end: measure more trials".into();
-    }
-    if more <= MOST_FURTHER_TRIALS {
-        let more = counted(more as u64, "more trial");
-        return format!("its interval holds the limit; about {more} would decide");
+    if end.is_infinite() || end <= 0.0 {
+        let why = match measure {
+            Measure::Latency(..) | Measure::XFloor(_) if end.is_infinite() => {
+                "lost messages, or too few or too different trials, leave"
+            }
+            _ => "too few or too different trials leave",
+        };
+        return format!("{why} its interval without an end there: measure more trials");
     }
     if value <= 0.0 {
         return "its interval holds the limit: measure more trials".into();
     }
+    let wide = (end / value).ln().abs();
+    let far = (bound / value).ln().abs();
+    let more = (trials as f64 * ((wide / far).powi(2) - 1.0))
+        .ceil()
+        .max(1.0);
+    if more <= MOST_FURTHER_TRIALS {
+        let more = counted(more as u64, "more trial");
+        return format!("its interval holds the limit; about {more} would decide");
+    }
     format!(
         "too close to call: {} is {} from the limit",
-        unit.text(value),
+        measure.unit().text(value),
         apart(value, bound)
     )
 }

@@ -3,6 +3,7 @@
 use super::source::{LimitsError, Node, Problem, Source, Table, Value, nearest};
 use crate::figure::{rank, short};
 use crate::number::Unit;
+use crate::standing::Line;
 use dyno_model::unit::UnitError;
 use dyno_model::{Metric, Nanos, PayloadSize, RateHz, Wait, WorkloadKind};
 use std::ops::Range;
@@ -109,6 +110,16 @@ pub enum Bound {
     AtLeast(f64),
     /// At most so many messages, all counted trials together.
     AtMostCount(u64),
+}
+
+impl Bound {
+    pub(crate) fn line(self) -> Line {
+        match self {
+            Bound::AtMost(most) => Line::AtMost(most),
+            Bound::AtLeast(least) => Line::AtLeast(least),
+            Bound::AtMostCount(n) => Line::AtMost(n as f64),
+        }
+    }
 }
 
 /// One word or quantity of a selector, with its place.

@@ -1,9 +1,10 @@
 //! Losses: rare events that come in bursts, so they have an interval of their own.
 
+use super::CheckOptions;
 use super::judge::Finding;
 use super::limits::{Bound, Limit};
-use super::{CheckOptions, Found, Status};
 use crate::number::{Unit, latency, percent};
+use crate::standing::{Found, Standing};
 use dyno_model::record::{Outcome, Run};
 use dyno_model::{Experiment, TrialRecord};
 use dyno_stats::{Pairing, ratio};
@@ -28,51 +29,49 @@ pub(super) fn judge(
     }
     let n = offered as f64;
     let (lo, hi) = share(records, lost, offered, how.confidence);
-    let found = Some(Found {
+    let found = Found {
         value: lost as f64 / n,
         lo,
         hi,
-    });
+    };
     let observed = match lost {
         0 => format!("none of {offered} messages lost"),
         _ => format!("{lost} of {offered} messages lost"),
     };
-    let (status, reason) = match limit.bound {
-        Bound::AtMostCount(most) if lost > most => (Status::Fail, observed),
-        Bound::AtMostCount(0) => match lost_in_others(run, e, records) {
-            0 => (
-                Status::Pass,
-                format!("{observed}; {}", rule_of_three(n, how)),
-            ),
-            others => {
-                let reason = format!(
+    let line = limit.bound.line();
+    // A number of messages is what was observed; a share is what would be observed again.
+    let standing = match limit.bound {
+        Bound::AtMostCount(_) => line.standing(Some(&Found::exactly(lost as f64))),
+        _ => line.standing(Some(&found)),
+    };
+    let mut but = None;
+    let text = |v| Unit::Share.text(v);
+    let ends = || format!("{observed}; {} to {}", text(lo), text(hi));
+    let reason = match (limit.bound, standing) {
+        (Bound::AtMostCount(0), Standing::Keeps) => {
+            let others = lost_in_others(run, e, records);
+            but = (others > 0).then(|| {
+                format!(
                     "{observed} in the trials that count, but {others} in those left out because \
                      the host disturbed them"
-                );
-                (Status::Undecided, reason)
-            }
-        },
-        Bound::AtMostCount(_) => (Status::Pass, observed),
-        Bound::AtMost(most) | Bound::AtLeast(most) => {
-            let text = |v| Unit::Share.text(v);
-            let ends = format!("{observed}; {} to {}", text(lo), text(hi));
-            if hi <= most {
-                (Status::Pass, format!("{ends}: the bad end keeps it"))
-            } else if lo > most {
-                (Status::Fail, format!("{ends}: even the good end breaks it"))
-            } else {
-                let reason = format!(
-                    "{ends}: the limit lies between; {}",
-                    further(lost, n, most, how)
-                );
-                (Status::Undecided, reason)
-            }
+                )
+            });
+            format!("{observed}; {}", rule_of_three(n, how))
         }
+        (Bound::AtMostCount(_), _) => observed,
+        (_, Standing::Keeps) => format!("{}: the bad end keeps it", ends()),
+        (_, Standing::Breaks) => format!("{}: even the good end breaks it", ends()),
+        (_, Standing::Between | Standing::Refused) => format!(
+            "{}: the limit lies between; {}",
+            ends(),
+            further(lost, n, line.bound(), how)
+        ),
     };
     Finding {
-        status,
-        found,
+        standing,
+        found: Some(found),
         reason,
+        but,
     }
 }
 

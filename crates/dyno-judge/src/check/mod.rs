@@ -14,6 +14,7 @@ pub use limits::{Bound, Limit, Limits, Measure, parse_quantile, parse_share};
 pub use source::{LimitsError, Problem};
 
 use crate::cell;
+use crate::standing::{Found, Standing};
 use dyno_model::Experiment;
 use dyno_model::plan::Plan;
 use dyno_model::record::Run;
@@ -45,6 +46,16 @@ pub enum Status {
     Undecided,
 }
 
+impl From<Standing> for Status {
+    fn from(standing: Standing) -> Status {
+        match standing {
+            Standing::Keeps => Status::Pass,
+            Standing::Breaks => Status::Fail,
+            Standing::Between | Standing::Refused => Status::Undecided,
+        }
+    }
+}
+
 impl Status {
     /// `pass`, `fail` or `undecided`.
     pub const fn as_str(self) -> &'static str {
@@ -56,17 +67,6 @@ impl Status {
     }
 }
 
-/// A figure with its interval, in the unit of its measure; ends may be infinite.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Found {
-    /// The figure itself.
-    pub value: f64,
-    /// The lower end of its interval.
-    pub lo: f64,
-    /// The upper end.
-    pub hi: f64,
-}
-
 /// One limit held against one experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checked {
@@ -76,6 +76,8 @@ pub struct Checked {
     pub experiment: Experiment,
     /// What came of it.
     pub status: Status,
+    /// Where the figure stands to the limit, whatever else keeps the limit from being passed.
+    pub standing: Standing,
     /// What was measured; `None` where nothing can be said.
     pub found: Option<Found>,
     /// Why, in plain words.

@@ -1,9 +1,10 @@
 //! A check for people: terminal, and a summary in Markdown for a job's page.
 
-use super::{CheckReport, Checked, Found, Status};
+use super::{CheckReport, Checked, Status};
 use crate::cell;
 use crate::number::{counted, percent};
 use crate::page::{Page, Tone};
+use crate::standing::Found;
 use crate::when::utc;
 use dyno_report::{Format, RenderOptions};
 

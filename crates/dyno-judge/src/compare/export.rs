@@ -2,7 +2,7 @@
 
 use super::{ComparedCell, Comparison, Finding, Row, ends};
 use crate::export::{self, Cell, csv_line, json_text};
-use crate::number::exported;
+use crate::number::{csv_number, exported};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -203,9 +203,7 @@ impl Comparison {
         match &row.result {
             Ok(c) => {
                 let (value, lo, hi) = ends(&c.ratio);
-                // pandas reads `inf`.
-                let number = |v| exported(v).map_or_else(|| "inf".into(), |v: f64| v.to_string());
-                fields.extend([c.base, c.new, value, lo, hi].map(number));
+                fields.extend([c.base, c.new, value, lo, hi].map(csv_number));
                 fields.extend([c.ratio.n.1, c.ratio.n.0].map(|n| n.to_string()));
                 fields.push(match c.finding {
                     Finding::Undecided { more: Some(more) } => more.to_string(),

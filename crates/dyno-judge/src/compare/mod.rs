@@ -18,7 +18,7 @@ use control::moved_floor;
 use dyno_model::plan::{Against, Plan};
 use dyno_model::record::{Run, RunManifest};
 use dyno_model::{Experiment, ExperimentId, Metric};
-use dyno_stats::{Pairing, Ratio, Verdict, ratio, simultaneous, verdict};
+use dyno_stats::{Estimate, Latency, Pairing, Ratio, Verdict, ratio, simultaneous, verdict};
 use matching::{Matched, match_cells, one_stack_each};
 
 /// How two sides are compared.
@@ -152,9 +152,17 @@ pub struct LeftOut {
     pub cell: String,
     /// Why.
     pub reason: String,
+    /// The base has figures of it; the new side was asked for them and refused it, or failed in every trial.
+    pub new_failed: bool,
 }
 
 impl Comparison {
+    /// Whether something cannot be told at all: no cell was compared, or the new side refused one that the base
+    /// measured, or failed in every trial of it.
+    pub fn is_blind(&self) -> bool {
+        self.cells.is_empty() || self.left_out.iter().any(|l| l.new_failed)
+    }
+
     /// Whether a row says that the new side is slower: a higher latency, or less delivered. The floor
     /// tells of the machine, not of what is compared: it counts only where there is nothing else.
     pub fn has_slower(&self) -> bool {
@@ -236,6 +244,7 @@ pub fn compare_within(run: &Run, how: &CompareOptions) -> Comparison {
             None => left_out.push(LeftOut {
                 cell: cell::label(new),
                 reason: format!("its base, experiment {}, is not in the plan", id.0),
+                new_failed: false,
             }),
         }
     }
@@ -411,6 +420,7 @@ impl Table {
                 failed.push(LeftOut {
                     cell: pair_label(x, y),
                     reason: [vec![side.to_owned()], remarks].concat().join("; "),
+                    new_failed: !a.records().is_empty(),
                 });
                 continue;
             }
@@ -453,7 +463,7 @@ impl Table {
 impl Values {
     fn judge(self, pairing: Pairing, margin: f64, each: f64) -> Row {
         let result = self.sides.and_then(|(new, base)| {
-            let ratio = ratio_of(&new, &base, pairing, each)?;
+            let ratio = ratio_of(self.figure, &new, &base, pairing, each)?;
             let finding = match verdict(&ratio, margin, each) {
                 Verdict::Lower => Finding::Lower,
                 Verdict::Higher => Finding::Higher,
@@ -493,7 +503,7 @@ fn values(a: &Trials<'_>, b: &Trials<'_>, pairing: Pairing, how: &CompareOptions
     let figures = figures.into_iter().map(|figure| Values {
         figure,
         sides: sides(a, b, figure, pairing).and_then(|(new, base)| {
-            ratio_of(&new, &base, pairing, how.confidence)?;
+            ratio_of(figure, &new, &base, pairing, how.confidence)?;
             Ok((new, base))
         }),
     });
@@ -539,15 +549,48 @@ fn sides(
     Ok((new, base))
 }
 
-fn ratio_of(new: &[f64], base: &[f64], pairing: Pairing, confidence: f64) -> Result<Ratio, String> {
-    ratio(new, base, pairing, confidence).ok_or_else(|| {
-        let zero = |v: &[f64]| v.contains(&0.0);
-        match (zero(base), zero(new)) {
-            (true, _) => "a trial of the base has zero of it: there is no ratio".into(),
-            (_, true) => "a trial of the new side has zero of it: there is no ratio".into(),
-            _ => "the trials' values have no ratio".into(),
+/// A rate of zero is to rates what an infinite time is to times: it has no logarithm and is the worst there
+/// is. So rates with a zero among them are compared by the times between two messages, whose ranks decide.
+fn ratio_of(
+    figure: Figure,
+    new: &[f64],
+    base: &[f64],
+    pairing: Pairing,
+    confidence: f64,
+) -> Result<Ratio, String> {
+    let zero = |v: &[f64]| v.contains(&0.0);
+    let nothing = |v: &[f64]| v.iter().all(|rate| *rate == 0.0);
+    let is_rate = figure == Figure::Delivered && !(nothing(base) && nothing(new));
+    let ratio = match is_rate && (zero(base) || zero(new)) {
+        true => {
+            let gaps = |v: &[f64]| v.iter().map(|rate| 1.0 / rate).collect::<Vec<f64>>();
+            ratio(&gaps(new), &gaps(base), pairing, confidence).map(inverse)
         }
+        false => ratio(new, base, pairing, confidence),
+    };
+    ratio.ok_or_else(|| match (zero(base), zero(new)) {
+        (true, _) => "a trial of the base has zero of it: there is no ratio".into(),
+        (_, true) => "a trial of the new side has zero of it: there is no ratio".into(),
+        _ => "the trials' values have no ratio".into(),
     })
+}
+
+/// The ratio of the inverse figures.
+fn inverse(ratio: Ratio) -> Ratio {
+    let turned = |l: Latency| match l {
+        Latency::Finite(0.0) => Latency::Infinite,
+        Latency::Finite(v) => Latency::Finite(1.0 / v),
+        Latency::Infinite => Latency::Finite(0.0),
+    };
+    let Estimate { value, lo, hi } = ratio.estimate;
+    Ratio {
+        estimate: Estimate {
+            value: turned(value),
+            lo: turned(hi),
+            hi: turned(lo),
+        },
+        ..ratio
+    }
 }
 
 fn geometric_mean(values: &[f64]) -> f64 {

@@ -1,7 +1,7 @@
 //! Limits against runs.
 
 use crate::common::{Builder, stream};
-use dyno_judge::{CheckOptions, CheckReport, Limits, LimitsError, Status, check};
+use dyno_judge::{CheckOptions, CheckReport, Limits, LimitsError, Standing, Status, check};
 use dyno_model::plan::Refusal;
 use dyno_model::record::Run;
 use dyno_model::{Distribution, Metric, Nanos};
@@ -144,6 +144,105 @@ fn only_the_bad_end_passes_and_only_the_good_end_fails() {
         reason.contains("would decide") || reason.contains("too close"),
         "{reason}"
     );
+}
+
+/// A stream whose trials lost so many of 2,000 messages each.
+fn losing(lost: &[u64]) -> Run {
+    let mut b = Builder::new(0);
+    let e = b.experiment("pipe", stream);
+    for lost in lost {
+        b.trial(e, 15_000.0, 2_000 - lost, *lost);
+    }
+    b.build()
+}
+
+#[test]
+fn nothing_that_lost_the_quantile_passes_a_latency_limit() {
+    let p99 = "metric = \"response\"\nquantile = \"p99\"\nat_most =";
+    // A tenth, and nearly all: the whole interval is infinite.
+    for lost in [200, 1_990] {
+        let run = losing(&[lost; 5]);
+        for most in ["1 us", "20 ms", "1000 s"] {
+            let (status, reason) = one(&run, &format!("{p99} \"{most}\""));
+            assert_eq!(status, Status::Fail, "{lost} {most}: {reason}");
+            assert_eq!(reason, "even the good end of its interval, ∞, breaks it");
+        }
+    }
+    // The quantile is finite, its interval has no end above.
+    let run = losing(&[0, 0, 60, 0, 0]);
+    let report = held(&run, &format!("[[limit]]\nname = \"x\"\n{p99} \"1 s\""));
+    let result = &report.results[0];
+    assert_eq!(result.found.unwrap().hi, f64::INFINITY, "{result:?}");
+    assert!(result.found.unwrap().value.is_finite());
+    assert_eq!(
+        (result.status, result.standing),
+        (Status::Undecided, Standing::Between)
+    );
+    let (status, _) = one(&run, &format!("{p99} \"1 us\""));
+    assert_eq!(status, Status::Fail);
+    // One trial too many: the quantile itself is infinite, its lower end is not.
+    let (status, reason) = one(&losing(&[0, 0, 300, 0, 0]), &format!("{p99} \"1 s\""));
+    assert_eq!(status, Status::Undecided, "{reason}");
+    // The exports say the same.
+    for (format, text) in [
+        (Format::Json, "\"standing\": \"breaks\""),
+        (Format::Csv, ",inf,inf,inf,"),
+    ] {
+        let report = held(
+            &losing(&[200; 5]),
+            &format!("[[limit]]\nname = \"x\"\n{p99} \"1 s\""),
+        );
+        let shown = report.render(format, &RenderOptions::default());
+        assert!(shown.contains(text), "{shown}");
+        assert!(
+            report
+                .junit()
+                .unwrap()
+                .contains("failures=\"1\" errors=\"0\"")
+        );
+    }
+}
+
+#[test]
+fn a_figure_that_its_trials_do_not_bound_passes_nothing() {
+    let mut b = Builder::new(0);
+    let e = b.experiment("tcp", stream);
+    for cpu in [50.0, 3_000_000.0] {
+        b.trial(e, 10_000.0, 400, 0).cost.cpu_ns_per_message = Some(cpu);
+    }
+    let run = b.build();
+    for most in ["1 us", "200 us", "10 s"] {
+        let keys = format!("metric = \"cpu_per_message\"\nat_most = \"{most}\"");
+        let report = held(&run, &format!("[[limit]]\nname = \"x\"\n{keys}"));
+        let result = &report.results[0];
+        let found = result.found.unwrap();
+        assert_eq!((found.lo, found.hi), (0.0, f64::INFINITY));
+        assert_eq!(result.status, Status::Undecided, "{most}: {result:?}");
+        assert!(
+            result.reason.contains("without an end there"),
+            "{}",
+            result.reason
+        );
+    }
+}
+
+#[test]
+fn a_stack_that_delivers_nothing_breaks_a_limit_on_its_rate() {
+    let with = |rates: &[f64]| {
+        let mut b = Builder::new(0);
+        let e = b.experiment("udp", stream);
+        for rate in rates {
+            b.trial(e, 10_000.0, 400, 0).throughput.delivered_hz = *rate;
+        }
+        one(&b.build(), "metric = \"throughput\"\nat_least = \"10 /s\"")
+    };
+    assert_eq!(with(&[0.0; 5]).0, Status::Fail);
+    let (status, reason) = with(&[0.0, 900.0, 900.0]);
+    assert_eq!(
+        (status, reason.as_str()),
+        (Status::Undecided, "throughput is zero in 1 of 3 trials")
+    );
+    assert_eq!(with(&[900.0, 901.0, 900.0]).0, Status::Pass);
 }
 
 #[test]

@@ -361,3 +361,45 @@ fn one_way_times_that_the_clocks_do_not_bear_are_not_compared() {
     let remarks = cell.remarks.join("\n");
     assert!(remarks.contains("base: times between hosts: their clocks are known to ±1.10 µs"));
 }
+
+#[test]
+fn a_side_that_delivers_nothing_is_slower() {
+    let side = |day, rate: f64| {
+        let mut b = Builder::new(day);
+        let e = b.experiment("udp", stream);
+        for i in 0..6 {
+            b.trial(e, 30_000.0, 400, 0).throughput.delivered_hz =
+                rate * (1.0 + 0.01 * f64::from(i));
+        }
+        b.build()
+    };
+    let (good, dead) = (side(0, 900.0), side(1, 0.0));
+    let delivered = |c: &Comparison| finding(cell(c, "udp"), Figure::Delivered);
+    let worse = compare(&good, &dead, &how());
+    assert_eq!(delivered(&worse), Finding::Lower);
+    assert!(worse.has_slower() && !worse.is_blind());
+    let better = compare(&dead, &good, &how());
+    assert_eq!(delivered(&better), Finding::Higher);
+    assert!(!better.has_slower());
+    let both = compare(&dead, &dead, &how());
+    let mut rows = cell(&both, "udp").rows.iter();
+    let row = rows.find(|r| r.figure == Figure::Delivered).unwrap();
+    assert!(row.result.is_err(), "{row:?}");
+}
+
+#[test]
+fn a_new_side_that_completes_nothing_is_told_apart_from_one_that_is_as_fast() {
+    let mut base = Builder::new(0);
+    base.measured("pipe", 9_000.0);
+    base.measured("tcp", 9_000.0);
+    let mut new = Builder::new(1);
+    new.measured("pipe", 9_000.0);
+    let e = new.experiment("tcp", |_| {});
+    new.failed(e);
+    let (base, new) = (base.build(), new.build());
+    let c = compare(&base, &new, &how());
+    assert!(c.is_blind() && !c.has_slower());
+    assert!(!compare(&new, &base, &how()).is_blind());
+    let other = Builder::new(2).build();
+    assert!(compare(&base, &other, &how()).is_blind());
+}

@@ -34,8 +34,11 @@ pub(crate) fn compare(args: &CompareArgs) -> Result {
         None => dyno_judge::compare_within(&base, &how),
     };
     exit::print(&comparison.render(args.format.into(), &render_options()))?;
-    let slower = args.fail_on == Some(FailOn::Slower) && comparison.has_slower();
-    Ok(ending(slower.then_some(Code::Slower), whole).into())
+    let judgement = args.fail_on.and_then(|FailOn::Slower| {
+        let slower = comparison.has_slower().then_some(Code::Slower);
+        slower.or_else(|| comparison.is_blind().then_some(Code::Undecided))
+    });
+    Ok(ending(judgement, whole).into())
 }
 
 /// Reads a run by path, name or `latest`; damaged trials are named on standard error. With whether
