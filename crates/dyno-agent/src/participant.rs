@@ -89,8 +89,14 @@ impl Job {
                 warnings.push(format!("{}: {e}", self.name()));
             }
         };
-        if let Some(cpu) = self.participant.cpu {
-            note(host::pin(cpu));
+        // The library's threads come from this one, and where they may run is settled by then.
+        match (
+            self.participant.cpu,
+            self.participant.library_cpus.as_slice(),
+        ) {
+            (Some(cpu), []) => note(host::pin(cpu)),
+            (_, []) => {}
+            (_, set) => note(host::confine(set)),
         }
         if experiment.mlock {
             note(host::lock_memory());
@@ -200,6 +206,23 @@ impl Job {
         self.assignment.experiment.wait == Wait::Callback
     }
 
+    /// Moves the participant's own thread onto its CPU, now that its library has made its threads, which
+    /// stay where [`prepare`](Job::prepare) let them: beside a thread that spins, not under it. The first
+    /// message has no time for that.
+    fn move_to_own_cpu(&self) -> Result<(), Failure> {
+        let participant = &self.participant;
+        let workload = self.assignment.experiment.workload.kind();
+        match participant.cpu {
+            Some(cpu)
+                if !participant.library_cpus.is_empty()
+                    && workload != WorkloadKind::FirstMessage =>
+            {
+                host::pin(cpu).map_err(|e| self.failure("prepare", e))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Polls until every end sees its peers, then tells so, and since when there are endpoints:
     /// `opened`. What follows does not wait for other participants. False: the trial was stopped
     /// meanwhile.
@@ -221,6 +244,7 @@ impl Job {
             }
             std::thread::sleep(Duration::from_micros(200));
         }
+        self.move_to_own_cpu()?;
         let matched = self.shared.clock.now();
         let _ = self.events.send(Event::Matched { opened, matched });
         Ok(self.shared.phase() != Phase::Stop)

@@ -226,9 +226,9 @@ impl Differences {
     /// What the suite asked for beyond the factors, where two cells of the same factors differ.
     pub(crate) fn parameters(&mut self, base: &Experiment, new: &Experiment) {
         let lead = |what: &str| format!("{what} of {}", base.name);
-        let cpus = |e: &Experiment| match e.cpus.is_empty() {
-            true => "not pinned".to_owned(),
-            false => format!("{:?}", e.cpus),
+        let cpus = |e: &Experiment| match e.cpus_text() {
+            text if e.cpus.is_empty() => text,
+            text => text.trim_start_matches("CPUs ").to_owned(),
         };
         let settle = |e: &Experiment| e.settle.map_or_else(String::new, |n| n.to_string());
         let mut note = |what, a: String, b: String| self.note(Aspect::Suite, lead(what), a, b);

@@ -1,6 +1,9 @@
 //! What a role asks of the host for its thread and process: a CPU, a scheduling class, memory that
 //! stays. Where the right is missing, the error names the limit and the command that grants it.
 
+use crate::procfile;
+use dyno_model::cpus::ranges;
+use rustix::io::Errno;
 use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::process::{Resource, getrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -17,11 +20,11 @@ pub enum HostError {
         /// Those that there are, such as `0-3`.
         allowed: String,
     },
-    /// The kernel refused the CPU although the process may use it.
-    #[error("cannot pin to cpu {cpu}: sched_setaffinity: {source}")]
+    /// The kernel refused the CPUs although the process may use them.
+    #[error("cannot pin to cpu {cpus}: sched_setaffinity: {source}")]
     Pin {
-        /// The CPU asked for.
-        cpu: u32,
+        /// The CPUs asked for, such as `0-3`.
+        cpus: String,
         /// The kernel's answer.
         source: io::Error,
     },
@@ -74,33 +77,75 @@ pub fn allowed_cpus() -> Vec<u32> {
     }
 }
 
+/// The CPUs that the calling thread may use, those of one core together; cores and CPUs in ascending
+/// order.
+pub fn allowed_cores() -> Vec<Vec<u32>> {
+    let mut cores: Vec<Vec<u32>> = Vec::new();
+    for cpu in allowed_cpus() {
+        let siblings = procfile::text(format!(
+            "/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"
+        ));
+        let siblings = procfile::cpu_list(&siblings);
+        // Where the kernel does not tell, every CPU is a core of its own.
+        match cores.iter_mut().find(|core| siblings.contains(&core[0])) {
+            Some(core) => core.push(cpu),
+            None => cores.push(vec![cpu]),
+        }
+    }
+    cores
+}
+
 /// Pins the calling thread, and the threads that it starts from now on, to `cpu`.
 ///
 /// # Errors
 ///
-/// [`HostError::Cpu`] where there is no such CPU for this thread, [`HostError::Pin`] where the
-/// kernel refuses for another reason.
+/// As [`confine`].
 pub fn pin(cpu: u32) -> Result<(), HostError> {
-    let mut set = CpuSet::new();
-    let refused = if (cpu as usize) < CpuSet::MAX_CPU {
-        set.set(cpu as usize);
-        match sched_setaffinity(None, &set) {
-            Ok(()) => return Ok(()),
-            Err(e) => Some(e),
-        }
-    } else {
-        None
+    confine(&[cpu])
+}
+
+/// Confines the calling thread, and the threads that it starts from now on, to `cpus`.
+///
+/// # Errors
+///
+/// [`HostError::Cpu`] where one of them does not exist for this thread, [`HostError::Pin`] where the
+/// kernel refuses for another reason.
+pub fn confine(cpus: &[u32]) -> Result<(), HostError> {
+    let before = allowed_cpus();
+    let not_allowed = |cpu: u32| HostError::Cpu {
+        cpu,
+        allowed: ranges(&before),
     };
-    match refused {
-        Some(e) if e != rustix::io::Errno::INVAL => Err(HostError::Pin {
-            cpu,
-            source: e.into(),
-        }),
-        _ => Err(HostError::Cpu {
-            cpu,
-            allowed: cpu_ranges(&allowed_cpus()),
-        }),
+    let refused = |e: Errno| HostError::Pin {
+        cpus: ranges(cpus),
+        source: e.into(),
+    };
+    if let Some(&cpu) = cpus.iter().find(|&&cpu| cpu as usize >= CpuSet::MAX_CPU) {
+        return Err(not_allowed(cpu));
     }
+    match sched_setaffinity(None, &set_of(cpus)) {
+        Ok(()) => {}
+        // None of them exists here.
+        Err(Errno::INVAL) => return Err(not_allowed(cpus.first().copied().unwrap_or_default())),
+        Err(e) => return Err(refused(e)),
+    }
+    // The kernel leaves out without a word what does not exist.
+    let granted = allowed_cpus();
+    match cpus.iter().find(|cpu| !granted.contains(cpu)) {
+        Some(&cpu) => {
+            sched_setaffinity(None, &set_of(&before)).map_err(refused)?;
+            Err(not_allowed(cpu))
+        }
+        None => Ok(()),
+    }
+}
+
+fn set_of(cpus: &[u32]) -> CpuSet {
+    let mut set = CpuSet::new();
+    for &cpu in cpus {
+        set.set(cpu as usize);
+    }
+    set
 }
 
 /// Gives the calling thread SCHED_FIFO with `priority`, 1 to 99. Threads that it starts inherit it.
@@ -148,18 +193,6 @@ fn limit(resource: Resource, show: impl Fn(u64) -> String) -> String {
         .map_or_else(|| "unlimited".into(), show)
 }
 
-/// CPU numbers as the kernel writes them: `0-3,8`. `cpus` is in ascending order.
-pub(crate) fn cpu_ranges(cpus: &[u32]) -> String {
-    cpus.chunk_by(|a, b| a + 1 == *b)
-        .map(|range| match range {
-            [one] => one.to_string(),
-            [first, .., last] => format!("{first}-{last}"),
-            [] => String::new(),
-        })
-        .collect::<Vec<_>>()
-        .join(",")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,8 +213,38 @@ mod tests {
         for cpu in [1_000, u32::MAX] {
             let e = pin(cpu).unwrap_err();
             assert!(matches!(e, HostError::Cpu { .. }), "{e}");
-            assert!(e.to_string().contains(&cpu_ranges(&allowed_cpus())), "{e}");
+            assert!(e.to_string().contains(&ranges(&allowed_cpus())), "{e}");
         }
+    }
+
+    #[test]
+    fn a_thread_is_confined_to_all_of_a_set_or_not_at_all() {
+        std::thread::spawn(|| {
+            let all = allowed_cpus();
+            confine(&all).unwrap();
+            assert_eq!(allowed_cpus(), all);
+            let e = confine(&[all[0], 1_000]).unwrap_err();
+            assert!(matches!(e, HostError::Cpu { cpu: 1_000, .. }), "{e}");
+            assert_eq!(allowed_cpus(), all);
+            // Threads that it makes stay within, also when it narrows itself later.
+            let (go, wait) = std::sync::mpsc::channel::<()>();
+            let made = std::thread::spawn(move || {
+                wait.recv().unwrap();
+                allowed_cpus()
+            });
+            pin(all[0]).unwrap();
+            go.send(()).unwrap();
+            assert_eq!(made.join().unwrap(), all);
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn every_allowed_cpu_belongs_to_one_core() {
+        let mut cpus: Vec<u32> = allowed_cores().into_iter().flatten().collect();
+        cpus.sort_unstable();
+        assert_eq!(cpus, allowed_cpus());
     }
 
     #[test]
@@ -213,11 +276,5 @@ mod tests {
             e.contains("RLIMIT_MEMLOCK is 8192 KiB") && e.contains("ulimit -l"),
             "{e}"
         );
-    }
-
-    #[test]
-    fn ranges_are_written_as_the_kernel_does() {
-        assert_eq!(cpu_ranges(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
-        assert_eq!(cpu_ranges(&[]), "");
     }
 }

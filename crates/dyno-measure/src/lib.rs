@@ -27,7 +27,7 @@ pub use cost::{Usage, usage_of, usage_of_self};
 pub use dyno_model::protocol::ClockSpec;
 pub use dyno_model::record::ClockFacts;
 pub use environment::environment;
-pub use host::{HostError, allowed_cpus, lock_memory, pin, set_fifo};
+pub use host::{HostError, allowed_cores, allowed_cpus, confine, lock_memory, pin, set_fifo};
 pub use noise::{LoadReading, bare_machine, disturbances, gaps, line_round_trip, read_load};
 pub use pacing::{Pacer, Schedule, TOLERANCE};
 pub use rawlog::RawLog;

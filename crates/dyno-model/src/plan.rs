@@ -205,8 +205,15 @@ pub struct Experiment {
     /// The longest that any step of the trial (open, match, the window itself beyond its nominal
     /// length, collect) may take.
     pub deadline: Nanos,
-    /// The CPU of each participant, senders first then receivers; empty: not pinned.
+    /// The CPU of each participant's own thread, senders first then receivers; empty: not pinned.
     pub cpus: Vec<u32>,
+    /// Where the threads may run that a participant's library makes, one set for each participant, in
+    /// ascending order; empty: they share the CPU of the participant's own thread.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub library_cpus: Vec<Vec<u32>>,
+    /// Where the stack's daemons run; empty: wherever the kernel puts them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub daemon_cpus: Vec<u32>,
     /// Scheduling class of the participants' threads.
     pub scheduling: Scheduling,
     /// Whether participants lock their memory.

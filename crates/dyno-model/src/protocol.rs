@@ -162,8 +162,11 @@ pub struct Participant {
     pub index: u16,
     /// What it does.
     pub role: Role,
-    /// The CPU that its threads are pinned to.
+    /// The CPU that its own thread is pinned to.
     pub cpu: Option<u32>,
+    /// Where the threads may run that its library makes; empty: where the participant's own may.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub library_cpus: Vec<u32>,
 }
 
 /// Everything that an agent must know for one trial.

@@ -57,13 +57,17 @@ fn asks_the_same(a: &Experiment, b: &Experiment) -> bool {
         let where_and_how = (e.placement, e.topology, e.wait, e.access);
         (where_and_how, e.payload, e.scheduling, e.mlock, e.window)
     };
-    a.name == b.name && a.workload == b.workload && factors(a) == factors(b) && a.cpus == b.cpus
+    let pinned = |e: &Experiment| (e.cpus.clone(), e.library_cpus.clone());
+    a.name == b.name
+        && a.workload == b.workload
+        && factors(a) == factors(b)
+        && pinned(a) == pinned(b)
 }
 
 /// The conditions of each, with as many of the rarer ones as it takes to tell them apart.
 fn words(firsts: &[&Experiment]) -> Vec<String> {
     let mut texts: Vec<String> = firsts.iter().map(|e| usual(e)).collect();
-    let more: [fn(&Experiment) -> String; 2] = [cpus, window];
+    let more: [fn(&Experiment) -> String; 2] = [Experiment::cpus_text, window];
     for rarer in more {
         let before = texts.clone();
         for (text, e) in texts.iter_mut().zip(firsts) {
@@ -98,14 +102,6 @@ fn usual(e: &Experiment) -> String {
         parts.push("memory locked".into());
     }
     parts.join(", ")
-}
-
-fn cpus(e: &Experiment) -> String {
-    if e.cpus.is_empty() {
-        return "not pinned".into();
-    }
-    let all: Vec<String> = e.cpus.iter().map(u32::to_string).collect();
-    format!("CPUs {}", all.join(" "))
 }
 
 fn window(e: &Experiment) -> String {

@@ -1,8 +1,5 @@
-//! The machine that a plan is for: which CPUs participants get, and what it has too little of.
+//! The machine that a plan is for, and what it has too little of.
 
-use crate::matrix::{Cell, Matrix};
-use crate::problem::{Problem, Problems};
-use crate::settings::Cpus;
 use dyno_model::plan::Experiment;
 use dyno_model::{AdapterDescription, Placement, Wait, WorkloadKind};
 use std::collections::BTreeSet;
@@ -12,84 +9,14 @@ use std::collections::BTreeSet;
 pub struct HostFacts {
     /// The CPUs that this process may run on; empty where that is not known.
     pub cpus: Vec<u32>,
+    /// The same CPUs, those of one core together. Empty: each is taken for a core of its own.
+    pub cores: Vec<Vec<u32>>,
     /// Free bytes of `/dev/shm`, where that is known.
     pub shm_free_bytes: Option<u64>,
     /// Available bytes of main memory, where that is known.
     pub memory_bytes: Option<u64>,
     /// Those of [`Catalog::programs`](crate::Catalog::programs) that are not installed.
     pub missing_programs: BTreeSet<String>,
-}
-
-/// Refuses listed CPUs that do not exist or that do not match the number of participants.
-pub(crate) fn check_cpus(matrix: &Matrix<'_>, facts: &HostFacts, problems: &mut Problems) {
-    let at = &matrix.conditions.cpus.at;
-    let Cpus::Listed(listed) = &matrix.conditions.cpus.value else {
-        return;
-    };
-    for cpu in listed {
-        if !facts.cpus.is_empty() && !facts.cpus.contains(&cpu.value) {
-            let all: Vec<String> = facts.cpus.iter().map(u32::to_string).collect();
-            problems.push(
-                Problem::at(&cpu.at, format!("there is no CPU {} to run on", cpu.value))
-                    .label("does not exist, or is not allowed to this process")
-                    .help(format!("CPUs: {}", all.join(", "))),
-            );
-        }
-    }
-    for topology in matrix.topologies() {
-        let participants = usize::from(topology.senders) + usize::from(topology.receivers);
-        if participants != listed.len() {
-            problems.push(
-                Problem::at(
-                    at,
-                    format!(
-                        "`cpus` names {} CPUs, but topology {topology} has {participants} \
-                         participants",
-                        listed.len()
-                    ),
-                )
-                .label("one CPU for each participant, senders first")
-                .help("write as many CPUs as participants, or \"auto\""),
-            );
-        }
-    }
-}
-
-/// The CPU of each participant of `cell`; empty: not pinned. Two on the same listed CPU are
-/// refused where one of them spins: it would not leave the CPU to the other.
-pub(crate) fn cpus(
-    matrix: &Matrix<'_>,
-    cell: &Cell,
-    loopback: bool,
-    facts: &HostFacts,
-    problems: &mut Problems,
-) -> Vec<u32> {
-    let participants = usize::from(cell.topology.senders) + usize::from(cell.topology.receivers);
-    match &matrix.conditions.cpus.value {
-        Cpus::None => Vec::new(),
-        Cpus::Auto => facts
-            .cpus
-            .iter()
-            .copied()
-            .cycle()
-            .take(participants)
-            .collect(),
-        Cpus::Listed(listed) => {
-            let mut taken = BTreeSet::new();
-            let double = listed.iter().find(|cpu| !taken.insert(cpu.value));
-            if let Some(cpu) = double.filter(|_| cell.wait == Wait::Spin && !loopback) {
-                problems.push(
-                    Problem::at(
-                        &cpu.at,
-                        format!("two roles share CPU {} while they spin", cpu.value),
-                    )
-                    .label(format!("experiment `{}` waits by spin", matrix.name))
-                    .help("give each a CPU of its own, or wait by \"block\""),
-                );
-            }
-            listed.iter().map(|cpu| cpu.value).collect()
-        }
-    }
 }
 
 /// Remarks on what the machine has too little of, one sentence for each kind.

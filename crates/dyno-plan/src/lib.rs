@@ -27,6 +27,7 @@
 mod against;
 mod capability;
 mod catalog;
+mod cpus;
 mod daemon;
 mod floor;
 mod host;

@@ -4,9 +4,10 @@
 //! Cells come in a fixed order: stack, wait, topology, placement, access, scheduling, load,
 //! payload; the last varies fastest.
 
+use crate::cpus::Cpus;
 use crate::problem::{Problem, Problems};
 use crate::quantity::{At, HEADER_BYTES, WaitChoice};
-use crate::settings::{Cpus, Levels, Settings};
+use crate::settings::{Levels, Settings};
 use crate::suite::{ExperimentSpec, Suite};
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::unit::{Nanos, PayloadSize};

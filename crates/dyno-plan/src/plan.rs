@@ -3,6 +3,7 @@
 use crate::against;
 use crate::capability;
 use crate::catalog::Catalog;
+use crate::cpus;
 use crate::daemon::missing_daemon;
 use crate::floor::{self, FloorStack};
 use crate::host::{self, HostFacts};
@@ -109,7 +110,7 @@ pub fn plan(
     // What a suite with mistakes would multiply out to only repeats them.
     for spec in suite.experiments.iter().filter(|_| readable) {
         if let Some(matrix) = Matrix::new(&suite, spec, &built_in, hosts, &mut problems) {
-            host::check_cpus(&matrix, facts, &mut problems);
+            cpus::check(&matrix, facts, &mut problems);
             let on = match (&named, &spec.stacks) {
                 (Some(names), _) | (None, StackChoice::Listed(names)) => names
                     .iter()
@@ -350,7 +351,7 @@ fn expand(
             continue;
         }
         let conditions = &matrix.conditions;
-        let cpus = host::cpus(matrix, &cell, on.stack.loopback, facts, problems);
+        let places = cpus::places(matrix, &cell, on.stack.loopback, testbed, facts, problems);
         experiments.push(Experiment {
             // The number of cells is bounded by MOST_CELLS.
             id: ExperimentId(experiments.len() as u32),
@@ -366,7 +367,9 @@ fn expand(
             window: conditions.window,
             drain: conditions.drain,
             deadline: conditions.deadline,
-            cpus,
+            cpus: places.cpus,
+            library_cpus: places.library_cpus,
+            daemon_cpus: places.daemon_cpus,
             scheduling: cell.scheduling,
             mlock: conditions.mlock,
             trials: conditions.trials,

@@ -1,6 +1,7 @@
 //! The keys of `[defaults]`, `[[experiment]]`, `[experiment.matrix]` and `--set`: one table of
 //! them, and how levels lie over each other.
 
+use crate::cpus::{self, Cpus};
 use crate::node::{Entry, Node, Value};
 use crate::problem::{Problem, Problems};
 use crate::quantity::{At, GroupSize, Quantity, SchedulingClass, WaitChoice, one, several};
@@ -89,17 +90,6 @@ pub(crate) fn workloads_of(key: &str) -> Option<&'static [WorkloadKind]> {
         .map(|(_, workloads)| *workloads)
 }
 
-/// Which CPUs the participants are pinned to.
-#[derive(Debug, Clone)]
-pub(crate) enum Cpus {
-    /// Round-robin over those allowed, senders first.
-    Auto,
-    /// Not pinned.
-    None,
-    /// One for each participant, senders first.
-    Listed(Vec<At<u32>>),
-}
-
 /// What one level says; what it does not say is `None`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Settings {
@@ -167,7 +157,7 @@ impl Settings {
             "messages" => self.messages = count(key, node, 1, MOST_MESSAGES, p),
             "drain" => self.drain = time(key, node, Nanos::ZERO, p),
             "deadline" => self.deadline = time(key, node, Nanos(1), p),
-            "cpus" => self.cpus = cpus(node, p),
+            "cpus" => self.cpus = cpus::read(node, p),
             "mlock" => {
                 self.mlock = node.bool("`mlock`", p).map(|value| At {
                     value,
@@ -320,36 +310,4 @@ fn refuse_outside(key: &str, value: &At<Nanos>, least: Nanos, problems: &mut Pro
             .label(format!("this is {}", value.value))
             .help("write for example \"250 ms\""),
     );
-}
-
-fn cpus(node: &Node, problems: &mut Problems) -> Option<At<Cpus>> {
-    let value = match &node.value {
-        Value::Text(t) if t == "auto" => Cpus::Auto,
-        Value::Text(t) if t == "none" => Cpus::None,
-        Value::List(items) => {
-            let listed: Vec<_> = items
-                .iter()
-                .filter_map(|n| count("cpus", n, 0, u64::from(u32::MAX), problems))
-                .collect();
-            if listed.len() != items.len() {
-                return None;
-            }
-            Cpus::Listed(listed)
-        }
-        _ => {
-            problems.push(
-                Problem::at(
-                    &node.at,
-                    "`cpus` must be \"auto\", \"none\" or a list of CPU numbers",
-                )
-                .label("none of these")
-                .help("write for example [0, 1]: one for each participant, senders first"),
-            );
-            return None;
-        }
-    };
-    Some(At {
-        value,
-        at: node.at.clone(),
-    })
 }

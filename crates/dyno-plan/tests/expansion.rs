@@ -257,3 +257,45 @@ fn two_roles_may_share_a_listed_cpu_while_they_sleep() {
     let listed = plan_with(&text, &[("cpus", "1,0")], |_| {}).unwrap();
     assert_eq!(listed.experiments[0].cpus, [1, 0]);
 }
+
+#[test]
+fn sets_of_cpus_are_written_as_numbers_texts_or_lists() {
+    let text = suite("workload = \"ping-pong\"\nwait = \"block\"\nstacks = \"tcp\"");
+    for cpus in ["[0, 1]", "[\"0\", \"1\"]", "[[0], [1]]", "0,1"] {
+        let plan = plan_with(&text, &[("cpus", cpus)], |_| {}).unwrap();
+        let e = &plan.experiments[0];
+        assert_eq!(e.cpus, [0, 1], "{cpus}");
+        assert!(e.library_cpus.is_empty(), "{cpus}");
+    }
+    let two = "{ sets = [\"0-1\", [1, 0]], share = true }";
+    let plan = plan_with(&text, &[("cpus", two)], |_| {}).unwrap();
+    let e = &plan.experiments[0];
+    assert_eq!(e.cpus, [0, 1]);
+    assert_eq!(e.library_cpus, [[0, 1], [0, 1]]);
+}
+
+#[test]
+fn one_cpu_is_shared_by_spinning_participants_where_the_suite_says_so() {
+    let text = suite(
+        "workload = \"ping-pong\"\nwait = \"spin\"\nstacks = \"tcp\"\ncpus = { sets = [1, 1], share = true }",
+    );
+    let plan = plan_text(&text).unwrap();
+    assert!(plan.experiments.iter().all(|e| e.cpus == [1, 1]));
+    assert!(plan.experiments.iter().all(|e| e.library_cpus.is_empty()));
+}
+
+#[test]
+fn a_librarys_threads_leave_the_cpu_of_a_source_that_spins() {
+    let text = suite("workload = \"stream\"\nrate = \"1 kHz\"\nwait = \"block\"\nstacks = \"tcp\"");
+    let plan = plan_text(&text).unwrap();
+    let e = &plan.experiments[0];
+    assert_eq!((e.cpus.as_slice(), e.library_cpus.len()), (&[0, 1][..], 2));
+    assert_eq!(e.library_cpus, [[1], [1]]);
+    // Nobody keeps its CPU from others here.
+    let text = suite("workload = \"ping-pong\"\nwait = \"block\"\nstacks = \"tcp\"");
+    assert!(
+        plan_text(&text).unwrap().experiments[0]
+            .library_cpus
+            .is_empty()
+    );
+}

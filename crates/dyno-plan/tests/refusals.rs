@@ -248,6 +248,38 @@ fn cpus() {
             "workload = \"ping-pong\"\nstacks = \"tcp\"\ntopology = \"1-3\"\ncpus = [0, 1]"
         ),
         ("a word", "workload = \"ping-pong\"\ncpus = \"all\""),
+        (
+            "one set without a list",
+            "workload = \"ping-pong\"\nstacks = \"tcp\"\ncpus = \"0-1\""
+        ),
+        (
+            "empty sets",
+            "workload = \"ping-pong\"\nstacks = \"tcp\"\ncpus = [\"\", []]"
+        ),
+        (
+            "not a set",
+            "workload = \"ping-pong\"\nstacks = \"tcp\"\ncpus = [\"1-0\", \"0,0\"]"
+        ),
+        (
+            "a set of another host",
+            "workload = \"ping-pong\"\nstacks = \"tcp\"\ncpus = [\"0\", \"1-3\"]"
+        ),
+        (
+            "sets that overlap",
+            "workload = \"stream\"\nrate = \"1 kHz\"\nstacks = \"tcp\"\ncpus = [\"0-1\", 1]"
+        ),
+        (
+            "the same set twice",
+            "workload = \"stream\"\nrate = \"1 kHz\"\nstacks = \"tcp\"\ncpus = [\"0-1\", \"0-1\"]"
+        ),
+        (
+            "shared without sets",
+            "workload = \"ping-pong\"\nstacks = \"tcp\"\ncpus = { share = true }"
+        ),
+        (
+            "an unknown key",
+            "workload = \"ping-pong\"\nstacks = \"tcp\"\ncpus = { sets = [0, 0], shared = true }"
+        ),
     ]));
 }
 

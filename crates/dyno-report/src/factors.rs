@@ -38,7 +38,7 @@ pub(crate) static FACTORS: [Factor; 10] = [
     factor("access", "access ", |e| e.access.to_string()),
     factor("topology", "topology ", |e| e.topology.to_string()),
     factor("placement", "placement ", |e| e.placement.to_string()),
-    factor("CPUs", "", cpus),
+    factor("CPUs", "", Experiment::cpus_text),
     factor("scheduling", "", scheduling),
     factor("memory", "memory ", |e| match e.mlock {
         true => "locked".into(),
@@ -49,14 +49,6 @@ pub(crate) static FACTORS: [Factor; 10] = [
         ..factor("window", "window ", |e| window(&e.window))
     },
 ];
-
-fn cpus(e: &Experiment) -> String {
-    if e.cpus.is_empty() {
-        return "not pinned".into();
-    }
-    let list: Vec<String> = e.cpus.iter().map(u32::to_string).collect();
-    format!("CPUs {}", list.join(","))
-}
 
 fn scheduling(e: &Experiment) -> String {
     match e.scheduling {

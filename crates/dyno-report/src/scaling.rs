@@ -40,7 +40,7 @@ fn sizes(group: &[&Experiment]) -> usize {
 fn is_alike(a: &Experiment, b: &Experiment) -> bool {
     let key = |e: &Experiment| {
         let conditions = (e.access, e.placement, e.topology, e.wait, e.mlock);
-        (e.name.clone(), e.stack.clone(), conditions, e.cpus.clone())
+        (e.name.clone(), e.stack.clone(), conditions, e.cpus_text())
     };
     key(a) == key(b) && a.workload == b.workload && a.scheduling == b.scheduling
 }

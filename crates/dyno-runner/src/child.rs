@@ -1,5 +1,6 @@
 //! What agents and daemons have in common: they die with the runner, and what they say last is kept.
 
+use rustix::thread::{CpuSet, sched_setaffinity};
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -28,6 +29,21 @@ pub(crate) fn tie_to_runner(command: &mut Command) {
             }
             Ok(())
         });
+    }
+}
+
+/// Has a command's process, and all that it starts, run on `cpus` alone; anywhere where there are none.
+pub(crate) fn confine(command: &mut Command, cpus: &[u32]) {
+    if cpus.is_empty() {
+        return;
+    }
+    let mut set = CpuSet::new();
+    for &cpu in cpus.iter().filter(|&&cpu| (cpu as usize) < CpuSet::MAX_CPU) {
+        set.set(cpu as usize);
+    }
+    // SAFETY: between fork and exec only an async-signal-safe system call is made, without allocation.
+    unsafe {
+        command.pre_exec(move || Ok(sched_setaffinity(None, &set)?));
     }
 }
 

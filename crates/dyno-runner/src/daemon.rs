@@ -4,7 +4,7 @@
 //! Every daemon has a process group of its own, runs in the trial's scratch directory and dies with
 //! the runner. What it does not remove when it is killed is claimed, like what adapters create.
 
-use crate::child::{Tail, describe_exit};
+use crate::child::{Tail, confine, describe_exit};
 use crate::hosts::Host;
 use crate::session::Session;
 use dyno_measure::{Clock, Usage};
@@ -131,6 +131,7 @@ impl Daemon {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         values.host.admit(&mut command);
+        confine(&mut command, &values.experiment.daemon_cpus);
         let turn = match spec.exclusive {
             true => Some(
                 take_turn(program, interrupt).map_err(|(kind, message)| Trouble {

@@ -5,13 +5,10 @@ use dyno_model::{Experiment, HostNoise, Nanos};
 
 /// The CPUs that the experiment's participants may run on, ascending.
 pub(crate) fn used_cpus(experiment: &Experiment) -> Vec<u32> {
-    let mut cpus = match experiment.cpus.as_slice() {
-        [] => dyno_measure::allowed_cpus(),
-        pinned => pinned.to_vec(),
-    };
-    cpus.sort_unstable();
-    cpus.dedup();
-    cpus
+    match experiment.participants_cpus() {
+        free if free.is_empty() => dyno_measure::allowed_cpus(),
+        pinned => pinned,
+    }
 }
 
 /// How long each CPU is watched for gaps before a trial.

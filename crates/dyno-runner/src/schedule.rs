@@ -260,6 +260,8 @@ mod tests {
             added: false,
             base: base.map(ExperimentId),
             paired: false,
+            library_cpus: Vec::new(),
+            daemon_cpus: Vec::new(),
         }
     }
 

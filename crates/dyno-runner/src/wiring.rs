@@ -105,5 +105,10 @@ fn participant(experiment: &Experiment, index: u16, role: Role) -> Participant {
         index,
         role,
         cpu: experiment.cpus.get(usize::from(index)).copied(),
+        library_cpus: experiment
+            .library_cpus
+            .get(usize::from(index))
+            .cloned()
+            .unwrap_or_default(),
     }
 }

@@ -1,4 +1,4 @@
-//! Where a participant that is not pinned runs: its CPU, looked at about once in a millisecond by its
+//! Where a participant that is not pinned to one CPU runs: its CPU, looked at about once in a millisecond by its
 //! own thread.
 
 use crate::participant::Job;
@@ -13,7 +13,7 @@ const MOST: usize = 4_096;
 /// The CPUs of one participant over the window.
 pub(super) struct Places {
     participant: u16,
-    /// Not pinned.
+    /// Not pinned to one CPU.
     watched: bool,
     begun: Nanos,
     next: Nanos,
@@ -24,7 +24,9 @@ impl Places {
     pub(super) fn new(job: &Job) -> Self {
         Places {
             participant: job.participant.index,
-            watched: job.participant.cpu.is_none(),
+            // Where the library calls, its threads are those that move.
+            watched: job.participant.cpu.is_none()
+                || job.by_callback() && job.participant.library_cpus.len() > 1,
             begun: Nanos::ZERO,
             next: Nanos::ZERO,
             places: Vec::new(),

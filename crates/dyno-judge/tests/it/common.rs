@@ -175,6 +175,8 @@ impl Builder {
             added: false,
             base: None,
             paired: false,
+            library_cpus: Vec::new(),
+            daemon_cpus: Vec::new(),
         };
         change(&mut experiment);
         self.plan().experiments.push(experiment);

@@ -2,7 +2,7 @@
 //! machine does. Each rule yields a sentence with the figures that it was decided on.
 
 use super::load::ENDED;
-use crate::host::cpu_ranges;
+use dyno_model::cpus::ranges;
 use dyno_model::noise::{BareMachine, CpuGaps, HostLoad, HostNoise};
 use dyno_model::unit::Nanos;
 
@@ -216,7 +216,7 @@ fn cpus(load: &HostLoad) -> String {
     cpus.sort_unstable();
     cpus.dedup();
     let plural = if cpus.len() == 1 { "" } else { "s" };
-    format!("CPU{plural} {}", cpu_ranges(&cpus))
+    format!("CPU{plural} {}", ranges(&cpus))
 }
 
 fn ghz(khz: u64) -> String {

@@ -53,6 +53,8 @@ fn camera(stack: &str, topology: &str) -> Experiment {
         added: false,
         base: None,
         paired: false,
+        library_cpus: Vec::new(),
+        daemon_cpus: Vec::new(),
     }
 }
 

@@ -30,6 +30,10 @@ pub(super) struct Experiment<'a> {
     placement: &'static str,
     topology: String,
     cpus: &'a [u32],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    library_cpus: &'a [Vec<u32>],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    daemon_cpus: &'a [u32],
     scheduling: &'static str,
     fifo_priority: Option<u8>,
     mlock: bool,
@@ -402,6 +406,8 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
         placement: x.placement.as_str(),
         topology: x.topology.to_string(),
         cpus: &x.cpus,
+        library_cpus: &x.library_cpus,
+        daemon_cpus: &x.daemon_cpus,
         scheduling,
         fifo_priority,
         mlock: x.mlock,

@@ -215,6 +215,8 @@ impl Builder {
             settle: None,
             base: None,
             paired: false,
+            library_cpus: Vec::new(),
+            daemon_cpus: Vec::new(),
         };
         change(&mut experiment);
         self.plan().experiments.push(experiment);

@@ -15,6 +15,8 @@ fn essence(plan: &Plan) -> Plan {
     plan.refused.clear();
     for e in &mut plan.experiments {
         e.cpus.clear();
+        e.library_cpus.clear();
+        e.daemon_cpus.clear();
     }
     plan
 }

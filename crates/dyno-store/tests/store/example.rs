@@ -49,6 +49,8 @@ fn experiment(number: u32, workload: Workload, stack: &str) -> Experiment {
         settle: Some(Nanos::from_secs(1)),
         base: (number > 1).then_some(ExperimentId(1)),
         paired: false,
+        library_cpus: Vec::new(),
+        daemon_cpus: Vec::new(),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::files;
 use crate::progress::Progress;
 use crate::view::{self, Live};
 use dyno_judge::CompareOptions;
-use dyno_measure::{Clock, ClockChoice, allowed_cpus};
+use dyno_measure::{Clock, ClockChoice, allowed_cores, allowed_cpus};
 use dyno_model::event::RunEvent;
 use dyno_model::plan::Refusal;
 use dyno_model::record::{FORMAT, Outcome, Run};
@@ -373,6 +373,7 @@ pub(crate) fn host_facts(catalog: &Catalog) -> HostFacts {
     let shm = rustix::fs::statvfs("/dev/shm").ok();
     HostFacts {
         cpus: allowed_cpus(),
+        cores: allowed_cores(),
         shm_free_bytes: shm.map(|s| s.f_bavail * s.f_frsize),
         memory_bytes: available_memory(),
         missing_programs: catalog

@@ -5,6 +5,7 @@ mod calls;
 mod campaigns;
 mod cleanup;
 mod clocks;
+mod cpus;
 mod daemons;
 mod doctor;
 mod exports;

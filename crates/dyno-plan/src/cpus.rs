@@ -1,0 +1,514 @@
+//! Which CPUs participants, their libraries' threads and the stack's daemons get.
+//!
+//! A participant has a set of CPUs. Its own thread is pinned to one of them. Where that thread keeps its
+//! CPU busy, because it spins until messages are due or arrive, the library's threads run beside it and
+//! not under it: they would wait for it, and the stack would look slower than it is.
+
+use crate::host::HostFacts;
+use crate::matrix::{Cell, Matrix};
+use crate::node::{Node, Value};
+use crate::problem::{Problem, Problems};
+use crate::quantity::At;
+use dyno_model::cpus::parse_set;
+use dyno_model::plan::Reach;
+use dyno_model::{Testbed, Wait, WorkloadKind};
+use std::collections::BTreeSet;
+
+/// What `cpus` says.
+#[derive(Debug, Clone)]
+pub(crate) enum Cpus {
+    /// A core for each participant.
+    Auto,
+    /// Not pinned.
+    None,
+    /// A set for each participant, senders first.
+    Listed(Listed),
+}
+
+/// Sets that a suite or a flag names.
+#[derive(Debug, Clone)]
+pub(crate) struct Listed {
+    sets: Vec<At<Vec<u32>>>,
+    /// Participants may have the same CPUs.
+    share: bool,
+}
+
+/// Who of an experiment runs where.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Places {
+    pub(crate) cpus: Vec<u32>,
+    pub(crate) library_cpus: Vec<Vec<u32>>,
+    pub(crate) daemon_cpus: Vec<u32>,
+}
+
+const FORMS: &str =
+    "write for example [0, 1] or [\"0-1\", \"2,3\"]: CPUs for each participant, senders first";
+
+/// Reads `"auto"`, `"none"`, a list of sets, or `{ sets = […], share = true }`. A set is a number, a text
+/// such as `"2-3,8"`, or a list of numbers.
+pub(crate) fn read(node: &Node, problems: &mut Problems) -> Option<At<Cpus>> {
+    let value = match &node.value {
+        Value::Text(t) if t == "auto" => Cpus::Auto,
+        Value::Text(t) if t == "none" => Cpus::None,
+        Value::List(items) => Cpus::Listed(Listed {
+            sets: sets(items, problems)?,
+            share: false,
+        }),
+        Value::Table(table) => {
+            let (mut listed, mut share) = (None, false);
+            for entry in &table.0 {
+                match (entry.key.as_str(), &entry.node.value) {
+                    ("sets", Value::List(items)) => listed = Some(sets(items, problems)?),
+                    ("sets", _) => {
+                        problems.push(entry.node.wrong_kind("`sets`", "a list of sets of CPUs"));
+                        return None;
+                    }
+                    ("share", _) => share = entry.node.bool("`share`", problems)?,
+                    (key, _) => {
+                        problems.push(
+                            Problem::at(&entry.key_at, format!("`cpus` has no key `{key}`"))
+                                .label("not known")
+                                .help("keys: sets, share"),
+                        );
+                        return None;
+                    }
+                }
+            }
+            let Some(sets) = listed else {
+                problems.push(
+                    Problem::at(&node.at, "`cpus` lacks its key `sets`")
+                        .help("write for example { sets = [0, 0], share = true }"),
+                );
+                return None;
+            };
+            Cpus::Listed(Listed { sets, share })
+        }
+        _ => {
+            problems.push(
+                Problem::at(
+                    &node.at,
+                    "`cpus` must be \"auto\", \"none\" or a list of sets of CPUs",
+                )
+                .label("none of these")
+                .help(FORMS),
+            );
+            return None;
+        }
+    };
+    Some(At {
+        value,
+        at: node.at.clone(),
+    })
+}
+
+fn sets(items: &[Node], problems: &mut Problems) -> Option<Vec<At<Vec<u32>>>> {
+    // All mistakes are reported, not the first alone.
+    let sets: Vec<Option<At<Vec<u32>>>> = items.iter().map(|item| set(item, problems)).collect();
+    sets.into_iter().collect()
+}
+
+fn set(node: &Node, problems: &mut Problems) -> Option<At<Vec<u32>>> {
+    let text = match &node.value {
+        Value::Int(n) => n.to_string(),
+        Value::Text(t) => t.clone(),
+        Value::List(numbers) => {
+            let numbers: Option<Vec<String>> = numbers
+                .iter()
+                .map(|n| match n.value {
+                    Value::Int(n) => Some(n.to_string()),
+                    _ => {
+                        problems.push(n.wrong_kind("a CPU of a set", "a whole number"));
+                        None
+                    }
+                })
+                .collect();
+            numbers?.join(",")
+        }
+        _ => {
+            problems.push(node.wrong_kind("a set of CPUs", "a number or text"));
+            return None;
+        }
+    };
+    match parse_set(&text) {
+        Ok(value) => Some(At {
+            value,
+            at: node.at.clone(),
+        }),
+        Err(e) => {
+            problems.push(
+                Problem::at(&node.at, format!("not a set of CPUs: {}", e.reason))
+                    .label("one set for each participant")
+                    .help(FORMS),
+            );
+            None
+        }
+    }
+}
+
+/// Refuses listed CPUs that do not exist or that do not match the number of participants.
+pub(crate) fn check(matrix: &Matrix<'_>, facts: &HostFacts, problems: &mut Problems) {
+    let at = &matrix.conditions.cpus.at;
+    let Cpus::Listed(listed) = &matrix.conditions.cpus.value else {
+        return;
+    };
+    for set in &listed.sets {
+        let missing = set.value.iter().find(|cpu| !facts.cpus.contains(cpu));
+        if let Some(cpu) = missing.filter(|_| !facts.cpus.is_empty()) {
+            let all: Vec<String> = facts.cpus.iter().map(u32::to_string).collect();
+            problems.push(
+                Problem::at(&set.at, format!("there is no CPU {cpu} to run on"))
+                    .label("does not exist, or is not allowed to this process")
+                    .help(format!("CPUs: {}", all.join(", "))),
+            );
+        }
+    }
+    for topology in matrix.topologies() {
+        let participants = usize::from(topology.senders) + usize::from(topology.receivers);
+        if participants != listed.sets.len() {
+            let found = match listed.sets.len() {
+                1 => "1 set of CPUs".to_owned(),
+                n => format!("{n} sets of CPUs"),
+            };
+            problems.push(
+                Problem::at(
+                    at,
+                    format!(
+                        "`cpus` names {found}, but topology {topology} has {participants} participants"
+                    ),
+                )
+                .label("one set, or one CPU, for each participant, senders first")
+                .help("write as many as participants, or \"auto\""),
+            );
+        }
+    }
+}
+
+/// Who of `cell` runs where. Listed sets of one machine that overlap are refused, but for the same single
+/// CPU written twice where nobody waits by spin, or where the list says that they are shared.
+pub(crate) fn places(
+    matrix: &Matrix<'_>,
+    cell: &Cell,
+    loopback: bool,
+    testbed: &Testbed,
+    facts: &HostFacts,
+    problems: &mut Problems,
+) -> Places {
+    let participants = usize::from(cell.topology.senders) + usize::from(cell.topology.receivers);
+    let spinning: Vec<bool> = (0..participants).map(|i| spins(cell, i)).collect();
+    match &matrix.conditions.cpus.value {
+        Cpus::None => Places::default(),
+        Cpus::Auto => automatic(facts, &spinning),
+        Cpus::Listed(listed) => {
+            let machines: Vec<usize> = (0..participants)
+                .map(|i| machine(cell, testbed, i))
+                .collect();
+            // An adapter that plays both sides itself has one thread for all.
+            if !loopback && !listed.share {
+                refuse_overlaps(matrix.name, cell, &listed.sets, &machines, problems);
+            }
+            let sets: Vec<Vec<u32>> = listed.sets.iter().map(|s| s.value.clone()).collect();
+            as_listed(&sets, &machines, facts, &spinning)
+        }
+    }
+}
+
+/// Whether the participant's own thread leaves its CPU to nobody: it waits by spin, spins until messages
+/// are due, or sends as fast as it can.
+fn spins(cell: &Cell, participant: usize) -> bool {
+    let sends = participant < usize::from(cell.topology.senders);
+    match cell.workload.kind() {
+        // Everybody sleeps until it is there, and the start has no time for moving threads.
+        WorkloadKind::FirstMessage => false,
+        WorkloadKind::PingPong | WorkloadKind::Call => cell.wait == Wait::Spin,
+        WorkloadKind::Stream | WorkloadKind::Burst | WorkloadKind::Flood => {
+            sends || cell.wait == Wait::Spin
+        }
+    }
+}
+
+/// Participants with the same number share CPUs: namespaces have those of this machine.
+fn machine(cell: &Cell, testbed: &Testbed, participant: usize) -> usize {
+    let index = u16::try_from(participant).unwrap_or(u16::MAX);
+    let host = testbed.host_of(cell.placement, cell.topology, index);
+    match testbed.hosts.get(host).map(|h| &h.reach) {
+        Some(Reach::Ssh { .. }) => 1 + host,
+        _ => 0,
+    }
+}
+
+fn refuse_overlaps(
+    experiment: &str,
+    cell: &Cell,
+    sets: &[At<Vec<u32>>],
+    machines: &[usize],
+    problems: &mut Problems,
+) {
+    for (j, set) in sets.iter().enumerate() {
+        let both = sets[..j].iter().enumerate().find_map(|(i, other)| {
+            if machines.get(i) != machines.get(j) {
+                return None;
+            }
+            let cpu = set.value.iter().find(|cpu| other.value.contains(cpu))?;
+            Some((i, *cpu, other.value == set.value && set.value.len() == 1))
+        });
+        match both {
+            Some((_, cpu, true)) if cell.wait == Wait::Spin => problems.push(
+                Problem::at(
+                    &set.at,
+                    format!("two roles share CPU {cpu} while they spin"),
+                )
+                .label(format!("experiment `{experiment}` waits by spin"))
+                .help(
+                    "give each a CPU of its own, or wait by \"block\"; where they are to share it, \
+                         write { sets = […], share = true }",
+                ),
+            ),
+            Some((_, _, true)) | None => {}
+            Some((i, cpu, false)) => problems.push(
+                Problem::at(
+                    &set.at,
+                    format!("participants {i} and {j} both have CPU {cpu}"),
+                )
+                .label("overlaps an earlier set")
+                .help(
+                    "give each participant CPUs of its own; where they are to share them, write \
+                         { sets = […], share = true }",
+                ),
+            ),
+        }
+    }
+}
+
+/// The CPUs of the list, and no others. Participants of the same machine get own threads apart as far as
+/// their sets allow it.
+fn as_listed(
+    sets: &[Vec<u32>],
+    machines: &[usize],
+    facts: &HostFacts,
+    spinning: &[bool],
+) -> Places {
+    let mut own: Vec<(usize, u32)> = Vec::new();
+    for (set, &machine) in sets.iter().zip(machines) {
+        let fresh = set.iter().find(|&&cpu| !own.contains(&(machine, cpu)));
+        own.extend(fresh.or(set.first()).map(|&cpu| (machine, cpu)));
+    }
+    let libraries = sets.iter().zip(machines).zip(spinning);
+    let libraries = libraries.map(|((set, machine), spins)| {
+        let mut set = set.clone();
+        set.sort_unstable();
+        let here = own.iter().zip(spinning);
+        let busy = here.filter(|((m, _), spins)| m == machine && **spins);
+        let busy = busy.map(|((_, cpu), _)| *cpu).collect();
+        match *spins {
+            true => without(&set, &busy).unwrap_or(set),
+            false => set,
+        }
+    });
+    let cpus: Vec<u32> = own.iter().map(|(_, cpu)| *cpu).collect();
+    Places {
+        library_cpus: told_apart(&cpus, libraries.collect()),
+        daemon_cpus: without(&facts.cpus, &sets.iter().flatten().copied().collect())
+            .unwrap_or_default(),
+        cpus,
+    }
+}
+
+/// A whole core for each participant where there are as many, else a CPU, else the CPUs in turn; the first
+/// core, which has most of the kernel's own work, only where no other is left. Libraries' threads that
+/// cannot run under the participant's own have the rest of its core and one that is left, or else all CPUs
+/// on which nobody spins.
+fn automatic(facts: &HostFacts, spinning: &[bool]) -> Places {
+    let participants = spinning.len();
+    let singles = || facts.cpus.iter().map(|cpu| vec![*cpu]).collect();
+    let cores: Vec<Vec<u32>> = match facts.cores.is_empty() {
+        true => singles(),
+        false => facts.cores.clone(),
+    };
+    let units: Vec<Vec<u32>> = match cores.len() >= participants {
+        true => cores,
+        false => singles(),
+    };
+    let has_cpu_0 = units.first().is_some_and(|unit| unit.contains(&0));
+    let first = usize::from(has_cpu_0 && units.len() > participants);
+    let sets: Vec<Vec<u32>> = match units.len() >= participants {
+        true => units[first..].iter().take(participants).cloned().collect(),
+        false => units.iter().cycle().take(participants).cloned().collect(),
+    };
+    let left = (first + participants).min(units.len());
+    let mut left = units[left..].iter().chain(&units[..first]);
+    let cpus: Vec<u32> = sets.iter().filter_map(|s| s.first().copied()).collect();
+    let busy: BTreeSet<u32> = cpus
+        .iter()
+        .zip(spinning)
+        .filter(|(_, spins)| **spins)
+        .map(|(cpu, _)| *cpu)
+        .collect();
+    let libraries: Vec<Vec<u32>> = sets
+        .iter()
+        .zip(spinning)
+        .map(|(set, spins)| {
+            if !spins {
+                return set.clone();
+            }
+            let mut near: Vec<u32> = set
+                .iter()
+                .chain(left.next().into_iter().flatten())
+                .copied()
+                .collect();
+            near.sort_unstable();
+            without(&near, &busy)
+                .or_else(|| without(&facts.cpus, &busy))
+                .unwrap_or_else(|| facts.cpus.clone())
+        })
+        .collect();
+    let taken = sets.iter().chain(&libraries).flatten().copied().collect();
+    Places {
+        daemon_cpus: without(&facts.cpus, &taken).unwrap_or_default(),
+        library_cpus: told_apart(&cpus, libraries),
+        cpus,
+    }
+}
+
+/// Those of `cpus` that are not among `others`, if there are any.
+fn without(cpus: &[u32], others: &BTreeSet<u32>) -> Option<Vec<u32>> {
+    let rest: Vec<u32> = cpus
+        .iter()
+        .filter(|cpu| !others.contains(cpu))
+        .copied()
+        .collect();
+    (!rest.is_empty()).then_some(rest)
+}
+
+/// Nothing where every library's threads have the CPU of their participant's own thread.
+fn told_apart(cpus: &[u32], libraries: Vec<Vec<u32>>) -> Vec<Vec<u32>> {
+    match cpus.iter().zip(&libraries).all(|(cpu, set)| *set == [*cpu]) {
+        true => Vec::new(),
+        false => libraries,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyno_model::cpus::ranges;
+
+    fn machine(cores: &[&[u32]]) -> HostFacts {
+        let mut cpus: Vec<u32> = cores.iter().copied().flatten().copied().collect();
+        cpus.sort_unstable();
+        HostFacts {
+            cpus,
+            cores: cores.iter().map(|c| c.to_vec()).collect(),
+            ..HostFacts::default()
+        }
+    }
+
+    fn text(places: &Places) -> String {
+        let sets = |sets: &[Vec<u32>]| {
+            let sets: Vec<String> = sets.iter().map(|s| ranges(s)).collect();
+            sets.join(" | ")
+        };
+        format!(
+            "{:?}; libraries {}; daemons {}",
+            places.cpus,
+            sets(&places.library_cpus),
+            ranges(&places.daemon_cpus)
+        )
+    }
+
+    fn auto(cores: &[&[u32]], spinning: &[bool]) -> String {
+        text(&automatic(&machine(cores), spinning))
+    }
+
+    #[test]
+    fn each_participant_gets_a_whole_core_and_not_the_first() {
+        // As on machines whose second hardware threads are numbered after all of the first.
+        let cores: &[&[u32]] = &[&[0, 4], &[1, 5], &[2, 6], &[3, 7]];
+        assert_eq!(
+            auto(cores, &[false, false]),
+            "[1, 2]; libraries 1,5 | 2,6; daemons 0,3-4,7"
+        );
+        assert_eq!(
+            auto(cores, &[true, false]),
+            "[1, 2]; libraries 3,5,7 | 2,6; daemons 0,4"
+        );
+        assert_eq!(
+            auto(cores, &[true; 4]),
+            "[0, 1, 2, 3]; libraries 4 | 5 | 6 | 7; daemons "
+        );
+    }
+
+    #[test]
+    fn where_cores_do_not_suffice_each_gets_a_cpu() {
+        assert_eq!(
+            auto(&[&[0, 1]], &[false, false]),
+            "[0, 1]; libraries ; daemons "
+        );
+        assert_eq!(
+            auto(&[&[0, 1], &[2, 3]], &[false; 3]),
+            "[1, 2, 3]; libraries ; daemons 0"
+        );
+        assert_eq!(
+            auto(&[&[0], &[1]], &[false; 5]),
+            "[0, 1, 0, 1, 0]; libraries ; daemons "
+        );
+    }
+
+    #[test]
+    fn a_library_runs_beside_a_spinning_thread_and_not_under_it() {
+        let two: &[&[u32]] = &[&[0], &[1]];
+        assert_eq!(
+            auto(two, &[true, false]),
+            "[0, 1]; libraries 1 | 1; daemons "
+        );
+        // There is no CPU on which nobody spins.
+        assert_eq!(
+            auto(two, &[true, true]),
+            "[0, 1]; libraries 0-1 | 0-1; daemons "
+        );
+        assert_eq!(
+            auto(&[&[0], &[1], &[2], &[3]], &[true, true]),
+            "[1, 2]; libraries 3 | 0; daemons "
+        );
+        assert_eq!(auto(&[&[0]], &[true, true]), "[0, 0]; libraries ; daemons ");
+    }
+
+    #[test]
+    fn a_first_cpu_that_is_not_cpu_0_is_used() {
+        assert_eq!(
+            auto(&[&[4], &[5], &[6]], &[false, false]),
+            "[4, 5]; libraries ; daemons 6"
+        );
+    }
+
+    #[test]
+    fn a_host_that_is_not_known_pins_nobody() {
+        assert_eq!(auto(&[], &[true, false]), "[]; libraries ; daemons ");
+    }
+
+    #[test]
+    fn listed_sets_are_not_left() {
+        let facts = machine(&[&[0], &[1], &[2], &[3], &[4]]);
+        let listed = |machines: &[usize], sets: &[&[u32]], spinning: &[bool]| {
+            let sets: Vec<Vec<u32>> = sets.iter().map(|s| s.to_vec()).collect();
+            text(&as_listed(&sets, machines, &facts, spinning))
+        };
+        assert_eq!(
+            listed(&[0, 0], &[&[1], &[0]], &[true, false]),
+            "[1, 0]; libraries ; daemons 2-4"
+        );
+        assert_eq!(
+            listed(&[0, 0], &[&[1, 0], &[3, 2]], &[true, false]),
+            "[1, 3]; libraries 0 | 2-3; daemons 4"
+        );
+        // Shared: own threads apart as far as there are CPUs.
+        assert_eq!(
+            listed(&[0; 3], &[&[0, 1], &[0, 1], &[0, 1]], &[false; 3]),
+            "[0, 1, 0]; libraries 0-1 | 0-1 | 0-1; daemons 2-4"
+        );
+        // CPUs of the same numbers on two machines.
+        assert_eq!(
+            listed(&[1, 2], &[&[0, 1], &[0, 1]], &[true, false]),
+            "[0, 0]; libraries 1 | 0-1; daemons 2-4"
+        );
+    }
+}

@@ -1,0 +1,122 @@
+//! CPUs of participants, of their libraries' threads and of daemons.
+
+use crate::harness::{Place, Running, children, wait_for};
+use dyno_model::cpus::parse_set;
+use std::collections::BTreeMap;
+
+/// The CPUs that each thread of a process may use, by the thread's number.
+fn threads(pid: i32) -> BTreeMap<i32, Vec<u32>> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task"));
+    let tasks = tasks.into_iter().flatten().flatten();
+    tasks
+        .filter_map(|task| {
+            let status = std::fs::read_to_string(task.path().join("status")).ok()?;
+            let line = status
+                .lines()
+                .find_map(|l| l.strip_prefix("Cpus_allowed_list:"))?;
+            let id = task.file_name().to_str()?.parse().ok()?;
+            Some((id, parse_set(line).ok()?))
+        })
+        .collect()
+}
+
+/// What the threads of the first agent of `run` may use while messages flow: the agent's own and those of
+/// the library, and the participant's.
+fn of_the_source(run: &Running) -> Vec<Vec<u32>> {
+    let source = run.agents(2)[0];
+    wait_for("the source's own thread on its CPU", || {
+        let sets: Vec<Vec<u32>> = threads(source).into_values().collect();
+        sets.contains(&vec![0]).then_some(sets)
+    })
+}
+
+fn suite(cpus: &str) -> String {
+    format!(
+        r#"
+    title = "threads of libraries"
+    [defaults]
+    trials = 1
+    warmup = "20 ms"
+    settle = "0 s"
+    window = "3 s"
+    [[experiment]]
+    name = "stream"
+    workload = "stream"
+    rate = "1 kHz"
+    stacks = ["zenoh-tcp"]
+    cpus = {cpus}
+"#
+    )
+}
+
+/// Zenoh's runtimes have several threads, all of which it makes before the first message.
+#[test]
+fn a_librarys_threads_run_beside_the_pacer_and_not_under_it() {
+    if dyno_measure::allowed_cpus() != [0, 1] {
+        return;
+    }
+    let place = Place::new();
+    place.suite("auto", &suite("\"auto\""));
+    let run = place.start(&["run", "auto", "--out", "out", "--quiet"]);
+    let sets = of_the_source(&run);
+    let own = sets.iter().filter(|s| **s == [0]).count();
+    let beside = sets.iter().filter(|s| **s == [1]).count();
+    assert!(own == 1 && beside >= 2, "{sets:?}");
+    run.end().with_code(0);
+    let shown = place.show("out");
+    let stream = &shown["experiments"][0];
+    assert_eq!(stream["cpus"], serde_json::json!([0, 1]));
+    assert_eq!(stream["library_cpus"], serde_json::json!([[1], [1]]));
+    place
+        .run(&["show", "out"])
+        .says("CPUs 0,1 (library threads on 1)");
+}
+
+#[test]
+fn listed_cpus_are_not_left() {
+    let place = Place::new();
+    place.suite("one", &suite("[0, 0]"));
+    let run = place.start(&["run", "one", "--out", "out", "--quiet"]);
+    let sets = of_the_source(&run);
+    let own = sets.iter().filter(|s| **s == [0]).count();
+    assert!(own >= 3, "{sets:?}");
+    run.end().with_code(0);
+}
+
+#[test]
+fn a_daemon_runs_on_the_cpus_that_no_participant_has() {
+    if dyno_measure::allowed_cpus().len() < 2 {
+        return;
+    }
+    let place = Place::new();
+    place
+        .suite("one", &suite("[0, 0]").replace("zenoh-tcp", "mine"))
+        .stack(
+            "mine",
+            r#"
+description = "sockets, and a daemon that they do not need"
+adapter = "uds"
+waits = ["block"]
+[options]
+type = "seqpacket"
+[[daemon]]
+name = "helper"
+command = ["sh", "-c", "echo ready; while :; do sleep 0.05; done"]
+ready = { output = "ready" }
+"#,
+        );
+    let run = place.start(&["run", "one", "--out", "out", "--quiet"]);
+    let helper = wait_for("the daemon", || {
+        let all = children(run.pid());
+        all.into_iter().find(|pid| {
+            std::fs::read_to_string(format!("/proc/{pid}/comm"))
+                .is_ok_and(|name| name.trim() == "sh")
+        })
+    });
+    let rest: Vec<u32> = dyno_measure::allowed_cpus()
+        .into_iter()
+        .filter(|cpu| *cpu != 0)
+        .collect();
+    assert_eq!(threads(helper)[&helper], rest);
+    run.end().with_code(0);
+}
