@@ -15,9 +15,14 @@ const FIRST_MARGIN: Nanos = Nanos::from_micros(100);
 /// The margin follows what wake-ups need, within these bounds.
 const LEAST_MARGIN: Nanos = Nanos::from_micros(30);
 const MOST_MARGIN: Nanos = Nanos::from_micros(200);
-/// Readings further apart than this, of a loop that takes some tens of nanoseconds: the thread was not
-/// running in between.
-const PREEMPTED: Nanos = Nanos::from_micros(10);
+/// Readings further apart than so many usual ones: something else ran in between. A usual one takes some
+/// tens of nanoseconds; a switch to another thread and back takes thousands on the same machine, however
+/// little that thread does.
+const PREEMPTED: u64 = 16;
+/// A step of this length is never taken for spinning, whatever the usual one is.
+const LONGEST_STEP: Nanos = Nanos::from_micros(10);
+/// So many steps show which is the usual one.
+const STEPS_TRIED: usize = 64;
 /// The longest time without asking whether to go on.
 const ASK_EVERY: Nanos = Nanos::from_millis(50);
 
@@ -35,11 +40,7 @@ impl Pacer {
             clock,
             slack_set: false,
         };
-        let state = State {
-            margin: FIRST_MARGIN,
-            burned: Nanos::ZERO,
-            asked: clock.now(),
-        };
+        let state = State::new(&time);
         Pacer { time, state }
     }
 
@@ -51,8 +52,8 @@ impl Pacer {
         self.state.wait_until(&mut self.time, due, go_on)
     }
 
-    /// Processor time spent spinning until due times so far. Times in which the thread was preempted
-    /// while it spun are left out.
+    /// Processor time spent spinning until due times so far, and never more: what interrupted the
+    /// spinning is left out, be it another thread or an interrupt of some hundred nanoseconds.
     pub fn burned(&self) -> Nanos {
         self.state.burned
     }
@@ -106,9 +107,35 @@ struct State {
     margin: Nanos,
     burned: Nanos,
     asked: Nanos,
+    /// The longest step of the spinning loop that is taken for nothing but the loop.
+    longest_step: Nanos,
 }
 
 impl State {
+    /// Looks how long a step of the loop takes on this machine with this clock.
+    fn new<T: Time>(time: &T) -> Self {
+        let mut now = time.now();
+        let mut steps = [0; STEPS_TRIED];
+        for step in &mut steps {
+            time.spin();
+            let next = time.now();
+            *step = next.saturating_sub(now).0;
+            now = next;
+        }
+        steps.sort_unstable();
+        // The median, or where the clock is too coarse for that the least that it shows.
+        let usual = steps[STEPS_TRIED / 2..].iter().find(|&&step| step > 0);
+        let longest = usual.map_or(LONGEST_STEP, |usual| {
+            Nanos(PREEMPTED.saturating_mul(*usual))
+        });
+        State {
+            margin: FIRST_MARGIN,
+            burned: Nanos::ZERO,
+            asked: now,
+            longest_step: longest.min(LONGEST_STEP),
+        }
+    }
+
     #[inline]
     fn wait_until<T: Time>(
         &mut self,
@@ -138,7 +165,7 @@ impl State {
             time.spin();
             let next = time.now();
             let step = next.saturating_sub(now);
-            if step < PREEMPTED {
+            if step <= self.longest_step {
                 burned += step.0;
             }
             now = next;
@@ -205,11 +232,13 @@ mod tests {
         }
     }
 
+    /// Of a loop whose steps take 100 ns.
     fn state() -> State {
+        let state = State::new(&Fake::at(0));
+        assert_eq!(state.longest_step, Nanos(1_600));
         State {
-            margin: FIRST_MARGIN,
-            burned: Nanos::ZERO,
             asked: Nanos::ZERO,
+            ..state
         }
     }
 
@@ -233,24 +262,87 @@ mod tests {
 
     #[test]
     fn time_in_which_others_ran_is_not_burned() {
-        struct Preempted(Fake);
+        /// Away for `away` once, after 20 µs.
+        struct Preempted {
+            fake: Fake,
+            away: u64,
+        }
         impl Time for Preempted {
             fn now(&self) -> Nanos {
-                self.0.now()
+                self.fake.now()
+            }
+            fn sleep_until(&mut self, wake: Nanos) {
+                self.fake.sleep_until(wake);
+            }
+            fn spin(&self) {
+                if self.fake.now.get() == 20_000 {
+                    self.fake.now.set(20_000 + self.away);
+                }
+            }
+        }
+        // Also where it is shorter than any wait for the scheduler's next tick.
+        for away in [2_000, 9_000, 3_980_000] {
+            let fake = Fake::at(0);
+            let (mut t, mut s) = (Preempted { fake, away }, state());
+            let now = s.wait_until(&mut t, Nanos(50_000), &|| true).unwrap();
+            assert_eq!(s.burned.0 + away + 200, now.0, "{away}");
+        }
+    }
+
+    #[test]
+    fn a_coarse_clock_still_tells_spinning_from_waiting() {
+        struct Coarse(Fake);
+        impl Time for Coarse {
+            fn now(&self) -> Nanos {
+                Nanos(self.0.now().0 / 4_000 * 4_000)
             }
             fn sleep_until(&mut self, wake: Nanos) {
                 self.0.sleep_until(wake);
             }
-            fn spin(&self) {
-                if self.0.now.get() == 20_000 {
-                    self.0.now.set(4_000_000);
-                }
-            }
         }
-        let (mut t, mut s) = (Preempted(Fake::at(0)), state());
-        let now = s.wait_until(&mut t, Nanos(50_000), &|| true);
-        assert_eq!(now, Some(Nanos(4_000_100)));
-        assert_eq!(s.burned, Nanos(19_900));
+        let (mut t, mut s) = (Coarse(Fake::at(0)), State::new(&Coarse(Fake::at(0))));
+        s.asked = Nanos::ZERO;
+        s.wait_until(&mut t, Nanos(80_000), &|| true).unwrap();
+        assert_eq!(s.burned, Nanos(80_000));
+    }
+
+    #[test]
+    fn no_more_is_burned_than_the_thread_ran() {
+        // Another thread on the same CPU that wakes up often and does little.
+        let cpu = crate::host::allowed_cpus()[0];
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                crate::host::pin(cpu).unwrap();
+                while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    std::thread::sleep(std::time::Duration::from_micros(20));
+                }
+            });
+            let (burned, ran) = scope
+                .spawn(|| {
+                    crate::host::pin(cpu).unwrap();
+                    let clock = Clock::new(dyno_model::protocol::ClockSpec::Monotonic);
+                    let mut pacer = Pacer::new(clock);
+                    let before = ran();
+                    let start = clock.now();
+                    for i in 1..3_000 {
+                        let due = start.saturating_add(Nanos(i * 50_000));
+                        pacer.wait_until(due, &|| true).unwrap();
+                    }
+                    (pacer.burned(), ran().saturating_sub(before))
+                })
+                .join()
+                .unwrap();
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert!(burned <= ran, "{burned} of {ran}");
+            assert!(burned > Nanos::ZERO);
+        });
+    }
+
+    /// Processor time of the calling thread.
+    fn ran() -> Nanos {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
     }
 
     #[test]
