@@ -5,10 +5,14 @@ use dyno_model::{Experiment, Workload};
 
 /// Every factor that applies, with the names of the CSV's columns.
 pub(crate) fn all(e: &Experiment) -> Vec<(&'static str, String)> {
-    let mut all = vec![
+    let mut all: Vec<(&'static str, String)> = Vec::new();
+    if let Some(machine) = &e.machine {
+        all.push(("machine", machine.clone()));
+    }
+    all.extend([
         ("workload", e.workload.kind().to_string()),
         ("paired", e.paired.to_string()),
-    ];
+    ]);
     match e.workload {
         Workload::Stream { rate, arrivals } => {
             all.push(("rate_hz", rate.hz().to_string()));

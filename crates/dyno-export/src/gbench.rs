@@ -107,7 +107,7 @@ fn context(summary: &Summary, without_figure: Vec<WithoutFigure>) -> Context {
         date: date.map_or_else(String::new, |t| {
             t.strftime("%Y-%m-%dT%H:%M:%S+00:00").to_string()
         }),
-        host_name: e.host.clone(),
+        host_name: run.host_names(),
         executable: run.command.first().cloned().unwrap_or_default(),
         num_cpus: e.cpus.len(),
         // The counter's rate, which is the nominal one of the processor; 0 where it is not known.

@@ -34,7 +34,7 @@ pub fn render(run: &Run, summary: &Summary) -> io::Result<String> {
     ];
     let counts = || counts.iter().map(|(key, text)| (*key, text.as_str()));
     let head = &summary.run;
-    let (suite, host) = (legal(&head.suite), legal(&head.environment.host));
+    let (suite, host) = (legal(&head.suite), legal(&head.host_names()));
     let timestamp = iso(head.started_unix_ms);
     let mut xml = Writer::new_with_indent(Vec::new(), b' ', 2);
     xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;

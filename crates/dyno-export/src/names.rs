@@ -12,8 +12,12 @@ pub(crate) fn paths(summary: &Summary) -> Vec<String> {
     let path = |e: &ExperimentSummary| {
         let x = &e.experiment;
         let base = if e.is_base { "/base" } else { "" };
+        let machine = match &x.machine {
+            Some(machine) => format!("/machine:{}", machine.replace(' ', "_")),
+            None => String::new(),
+        };
         format!(
-            "{}/{}/{}/payload:{}/load:{}/wait:{}/access:{}/placement:{}/topology:{}{base}",
+            "{}/{}/{}/payload:{}/load:{}/wait:{}/access:{}/placement:{}/topology:{}{machine}{base}",
             summary.run.suite,
             x.name,
             x.stack,

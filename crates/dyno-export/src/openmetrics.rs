@@ -9,6 +9,7 @@
 
 use crate::factors;
 use dyno_model::Experiment;
+use dyno_model::record::Environment;
 use dyno_report::{ExperimentSummary, HostSummary, QUANTILES, Spread, Summary, exported};
 use dyno_stats::{Estimate, Latency};
 use std::fmt::Write as _;
@@ -126,28 +127,35 @@ fn seconds(ns: f64) -> f64 {
 
 fn of_run(summary: &Summary) -> Vec<Family> {
     let run = &summary.run;
-    let e = &run.environment;
     let mut info = Family::new(
         "dyno_run",
         "info",
         "",
-        "The run, its machine and its build.",
+        "The run, its machine and its build; of a merged run one for each machine.",
     );
-    let labels = [
-        ("run", run.id.clone()),
-        ("suite", run.suite.clone()),
-        ("title", run.title.clone()),
-        ("testbed", run.testbed.clone()),
-        ("seed", run.seed.to_string()),
-        ("dyno_version", e.dyno_version.clone()),
-        ("build_profile", e.build_profile.clone()),
-        ("host", e.host.clone()),
-        ("cpu_model", e.cpu_model.clone()),
-        ("kernel", e.kernel.clone()),
-        ("hypervisor", e.hypervisor.clone().unwrap_or_default()),
-        ("clock", e.clock.source.clone()),
-    ];
-    info.add("_info", labels.to_vec(), 1.0);
+    let machines: Vec<&Environment> = match run.machines.is_empty() {
+        true => vec![&run.environment],
+        false => run.machines.values().collect(),
+    };
+    let labels = |e: &Environment| {
+        [
+            ("run", run.id.clone()),
+            ("suite", run.suite.clone()),
+            ("title", run.title.clone()),
+            ("testbed", run.testbed.clone()),
+            ("seed", run.seed.to_string()),
+            ("dyno_version", e.dyno_version.clone()),
+            ("build_profile", e.build_profile.clone()),
+            ("host", e.host.clone()),
+            ("cpu_model", e.cpu_model.clone()),
+            ("kernel", e.kernel.clone()),
+            ("hypervisor", e.hypervisor.clone().unwrap_or_default()),
+            ("clock", e.clock.source.clone()),
+        ]
+    };
+    for e in machines {
+        info.add("_info", labels(e).to_vec(), 1.0);
+    }
     let mut start = Family::gauge(
         "dyno_run_start_time_seconds",
         "seconds",
@@ -166,7 +174,8 @@ fn of_run(summary: &Summary) -> Vec<Family> {
 
 /// What tells the experiment from all others, and what people select by.
 fn labels(summary: &Summary, x: &Experiment) -> Labels {
-    vec![
+    let machine = x.machine.iter().map(|m| ("machine", m.clone()));
+    let labels = [
         ("run", summary.run.id.clone()),
         ("id", x.id.0.to_string()),
         ("suite", summary.run.suite.clone()),
@@ -175,7 +184,8 @@ fn labels(summary: &Summary, x: &Experiment) -> Labels {
         ("workload", x.workload.kind().to_string()),
         ("payload_bytes", x.payload.bytes().to_string()),
         ("wait", x.wait.to_string()),
-    ]
+    ];
+    labels.into_iter().chain(machine).collect()
 }
 
 fn with(labels: &Labels, more: &[(&'static str, &str)]) -> Labels {

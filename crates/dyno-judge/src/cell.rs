@@ -16,6 +16,8 @@ pub(crate) struct Factors {
     pub(crate) placement: Placement,
     pub(crate) topology: Topology,
     pub(crate) scheduling: Scheduling,
+    /// Of a run of several machines.
+    pub(crate) machine: Option<String>,
     /// The workload as tables print it: a call over a pair of channels is marked.
     exchange: String,
 }
@@ -31,6 +33,7 @@ impl Factors {
             placement: e.placement,
             topology: e.topology,
             scheduling: e.scheduling,
+            machine: e.machine.clone(),
             exchange: e.exchange(),
         }
     }
@@ -74,6 +77,9 @@ impl Factors {
         }
         if let Scheduling::Fifo(priority) = self.scheduling {
             parts.push(format!("fifo {priority}"));
+        }
+        if let Some(machine) = &self.machine {
+            parts.push(format!("on {machine}"));
         }
         parts.join(", ")
     }

@@ -39,6 +39,8 @@ pub(crate) struct Cell<'a> {
     access: &'static str,
     placement: &'static str,
     topology: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    machine: Option<&'a str>,
 }
 
 impl<'a> Cell<'a> {
@@ -53,6 +55,7 @@ impl<'a> Cell<'a> {
             access: e.access.as_str(),
             placement: e.placement.as_str(),
             topology: e.topology.to_string(),
+            machine: e.machine.as_deref(),
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod daemon;
 mod estimate;
 pub mod event;
 pub mod factor;
+pub mod load;
 pub mod noise;
 pub mod plan;
 pub mod protocol;

@@ -235,6 +235,10 @@ pub struct Experiment {
     /// on a pair of channels.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub paired: bool,
+    /// The machine that measured it, where the trials of a run are of several: a factor like the others.
+    /// Never part of a plan; whoever reads a run that was merged sets it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
 }
 
 impl Experiment {

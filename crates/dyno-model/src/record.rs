@@ -4,7 +4,7 @@
 
 use crate::adapter::AdapterDescription;
 use crate::noise::{BareMachine, HostNoise, Place};
-use crate::plan::{ExperimentId, Plan, TrialId};
+use crate::plan::{Experiment, ExperimentId, Plan, TrialId};
 use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -132,6 +132,10 @@ pub struct FlowCounts {
     pub first: Nanos,
     /// Arrival of the last message.
     pub last: Nanos,
+    /// Of `received`, those that had arrived when the window ended. `None` where the window has no
+    /// length known beforehand, and in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_window: Option<u64>,
 }
 
 /// The counts of a trial. A message counts once for each receiver that should get it; in
@@ -158,6 +162,10 @@ pub struct Counts {
     pub refused: u64,
     /// Sent later than due by more than the pacing tolerance.
     pub late: u64,
+    /// Of `received`, those that had arrived when the window ended: by the last due time and not in
+    /// the drain. `None` where nothing has a due time, and in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_window: Option<u64>,
 }
 
 /// Messages and bytes per wall second.
@@ -173,6 +181,10 @@ pub struct Throughput {
     pub delivered_bytes_per_s: f64,
     /// Share of the senders' time spent in sends that had to wait for room, 0 to 1.
     pub blocked_share: f64,
+    /// Intact messages per second of the window that arrived within it, all receivers together. `None`
+    /// where nothing has a due time, and in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_window_hz: Option<f64>,
 }
 
 /// What one process used between the start of the window and its end.
@@ -320,6 +332,10 @@ pub struct TrialRecord {
     pub id: TrialId,
     /// Its place in the run's random order, from zero.
     pub position: u32,
+    /// The machines that took part, by their host names: the runner's first, then those of other hosts
+    /// of the testbed as `NAME (DESTINATION)`. Empty in older runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machines: Vec<String>,
     /// When it started, in milliseconds since the Unix epoch.
     pub started_unix_ms: u64,
     /// How long it took in all.
@@ -454,9 +470,18 @@ pub struct Run {
     pub manifest: RunManifest,
     /// Its trials, ordered by experiment and number.
     pub trials: Vec<TrialRecord>,
+    /// Where it was merged from runs of several machines: each of them by its name in
+    /// [`Experiment::machine`](crate::Experiment::machine). Empty: all is of the manifest's.
+    pub machines: BTreeMap<String, Environment>,
 }
 
 impl Run {
+    /// The machine and the build that measured an experiment.
+    pub fn environment_of(&self, e: &Experiment) -> &Environment {
+        let own = e.machine.as_ref().and_then(|m| self.machines.get(m));
+        own.unwrap_or(&self.manifest.environment)
+    }
+
     /// The trials of one experiment, disturbed and failed ones included.
     pub fn trials_of(&self, id: ExperimentId) -> impl Iterator<Item = &TrialRecord> {
         self.trials.iter().filter(move |t| t.id.experiment == id)

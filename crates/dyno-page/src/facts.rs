@@ -2,7 +2,7 @@
 //! place, how far it came, what failed and what was refused.
 
 use dyno_model::plan::Refusal;
-use dyno_model::record::Run;
+use dyno_model::record::{Environment, Run};
 use dyno_report::{Summary, TrialCounts, clean, duration, with_prefix};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -85,6 +85,17 @@ fn progress(trials: &TrialCounts) -> String {
 
 fn environment(run: &Run, summary: &Summary) -> Vec<(&'static str, String)> {
     let e = &run.manifest.environment;
+    // Of a run that was merged from those of several machines, each with its own.
+    let each = |of: fn(&Environment) -> &str| match run.machines.is_empty() {
+        true => of(e).to_owned(),
+        false => {
+            let all = run
+                .machines
+                .iter()
+                .map(|(name, e)| format!("{name}: {}", of(e)));
+            all.collect::<Vec<_>>().join("; ")
+        }
+    };
     let cpus: Vec<String> = e.cpus.iter().map(u32::to_string).collect();
     let governors: Vec<&str> = {
         let mut all: Vec<&str> = e.governors.values().map(String::as_str).collect();
@@ -110,11 +121,11 @@ fn environment(run: &Run, summary: &Summary) -> Vec<(&'static str, String)> {
         ("Trials", progress(&summary.run.trials)),
         ("Part", shard.map_or_else(String::new, ToString::to_string)),
         ("Testbed", summary.run.testbed.clone()),
-        ("Host", e.host.clone()),
-        ("CPU", e.cpu_model.clone()),
+        ("Host", each(|e| &e.host)),
+        ("CPU", each(|e| &e.cpu_model)),
         ("CPUs used", cpus.join(", ")),
         ("Memory", memory),
-        ("Kernel", e.kernel.clone()),
+        ("Kernel", each(|e| &e.kernel)),
         ("Hypervisor", e.hypervisor.clone().unwrap_or_default()),
         ("Governor", governors.join(", ")),
         ("Clock", clock),

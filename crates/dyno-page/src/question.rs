@@ -58,7 +58,8 @@ fn asks_the_same(a: &Experiment, b: &Experiment) -> bool {
         (where_and_how, e.payload, e.scheduling, e.mlock, e.window)
     };
     let pinned = |e: &Experiment| (e.cpus.clone(), e.library_cpus.clone());
-    a.name == b.name
+    a.machine == b.machine
+        && a.name == b.name
         && a.workload == b.workload
         && factors(a) == factors(b)
         && pinned(a) == pinned(b)
@@ -100,6 +101,9 @@ fn usual(e: &Experiment) -> String {
     }
     if e.mlock {
         parts.push("memory locked".into());
+    }
+    if let Some(machine) = &e.machine {
+        parts.push(format!("on {}", clean(machine)));
     }
     parts.join(", ")
 }

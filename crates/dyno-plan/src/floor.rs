@@ -90,7 +90,10 @@ pub(crate) fn link(
     }
     without
         .into_iter()
-        .map(|(reason, n)| format!("{n} experiments stand without × floor: {reason}"))
+        .map(|(reason, n)| match n {
+            1 => format!("1 experiment stands without × floor: {reason}"),
+            n => format!("{n} experiments stand without × floor: {reason}"),
+        })
         .collect()
 }
 
@@ -120,10 +123,10 @@ fn added(
                     id: ExperimentId(u32::try_from(next).unwrap_or(u32::MAX)),
                     stack: floor.stack.name.clone(),
                     wait,
-                    raw_samples: 0,
                     floor: None,
                     added: true,
                     paired: capability::is_paired(&cell, floor.adapter),
+                    machine: None,
                     ..e.clone()
                 };
                 return Ok((experiment, floor.stack.clone()));

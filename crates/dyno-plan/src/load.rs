@@ -1,15 +1,12 @@
 //! What experiments offer against what there is: bits on links, messages in memory, busy roles on
 //! CPUs. Said before the run and kept with it; nothing is refused, because an overload may be what
 //! somebody wants to see.
-//!
-//! Only lower bounds are claimed. Payloads alone count, without headers, acknowledgements and
-//! repetitions; of one message to several receivers one copy leaves its host where the stack may
-//! multicast, and the load with a copy for each receiver is named beside it.
 
 use crate::host::HostFacts;
-use dyno_model::plan::{Experiment, Extent, Reach};
-use dyno_model::{OptionValue, Placement, Stack, Testbed, Topology, Wait, Workload, WorkloadKind};
-use std::collections::{BTreeMap, BTreeSet};
+use dyno_model::load::{Overload, overload, with_prefix};
+use dyno_model::plan::{Experiment, Reach};
+use dyno_model::{OptionValue, Placement, Stack, Testbed, Topology, Wait, WorkloadKind};
+use std::collections::BTreeMap;
 
 /// Of more stacks only the first are named.
 const MOST_NAMED: usize = 3;
@@ -25,13 +22,13 @@ pub(crate) fn warnings(
     for e in experiments.iter().filter(|e| !e.added) {
         let overload = overload(e, testbed);
         if let Some(overload) = &overload {
-            remarks.add(e, overload.reason());
+            remarks.add(e, overload.to_string());
         }
         let Some(free) = facts.memory_bytes.filter(|_| is_here(e, testbed)) else {
             continue;
         };
         remarks.add_if(e, stacks.get(&e.stack).and_then(|s| history(e, s, free)));
-        remarks.add_if(e, overload.and_then(|o| o.backlog(e, free)));
+        remarks.add_if(e, overload.and_then(|o| backlog(&o, e, free)));
     }
     let mut lines = remarks.lines();
     lines.extend(busy(experiments, facts));
@@ -92,147 +89,18 @@ impl Remarks {
     }
 }
 
-/// Payload bits per second that one sender has to send, whatever the stack does; `None` where the
-/// stack sets the pace.
-fn bits_per_sender(e: &Experiment) -> Option<f64> {
-    Some(messages_per_second(&e.workload)? * e.payload.bytes() as f64 * 8.0)
-}
-
-fn messages_per_second(workload: &Workload) -> Option<f64> {
-    match workload {
-        Workload::Stream { rate, .. } => Some(rate.hz()),
-        Workload::Burst { messages, period } => Some(f64::from(*messages) / period.as_secs_f64()),
-        Workload::PingPong { .. }
-        | Workload::Call { .. }
-        | Workload::Flood
-        | Workload::FirstMessage { .. } => None,
-    }
-}
-
-/// One direction of a host's link, in bits per second.
-#[derive(Debug, Clone, Copy, Default)]
-struct Direction {
-    /// With one copy of a message for all receivers.
-    least: f64,
-    /// With a copy for each receiver.
-    copies: f64,
-}
-
-/// A direction that is offered more than its link carries.
-struct Overload<'a> {
-    host: &'a str,
-    offered: Direction,
-    capacity: f64,
-}
-
-/// The link that an experiment overloads most: where multicast does not help, if there is one.
-fn overload<'a>(e: &Experiment, testbed: &'a Testbed) -> Option<Overload<'a>> {
-    if e.placement != Placement::Host {
-        return None;
-    }
-    let bits = bits_per_sender(e)?;
-    let loads = loads(e, testbed, bits).into_iter().zip(&testbed.hosts);
-    let mut over: Vec<Overload<'a>> = loads
-        .flat_map(|(directions, host)| directions.map(|offered| (offered, host)))
-        .filter_map(|(offered, host)| {
-            let capacity = host.link?.rate_bits as f64;
-            (offered.copies > capacity).then_some(Overload {
-                host: &host.name,
-                offered,
-                capacity,
-            })
-        })
-        .collect();
-    let badness = |o: &Overload<'_>| {
-        let least = o.offered.least / o.capacity;
-        (least.max(1.0), o.offered.copies / o.capacity)
-    };
-    // Stable: of equals the first host, and what it sends before what it receives.
-    over.sort_by(|a, b| {
-        badness(b)
-            .partial_cmp(&badness(a))
-            .unwrap_or(std::cmp::Ordering::Equal)
-    });
-    over.into_iter().next()
-}
-
-/// What every host sends and receives over its link.
-fn loads(e: &Experiment, testbed: &Testbed, bits: f64) -> Vec<[Direction; 2]> {
-    let mut loads = vec![[Direction::default(); 2]; testbed.hosts.len()];
-    let (senders, receivers) = (e.topology.senders, e.topology.receivers);
-    let host_of = |participant| testbed.host_of(e.placement, e.topology, participant);
-    for sender in 0..senders {
-        let from = host_of(sender);
-        let mut reached = BTreeSet::new();
-        for to in (senders..senders + receivers).map(host_of) {
-            if to == from {
-                continue;
-            }
-            let first = f64::from(u8::from(reached.insert(to)));
-            loads[from][0].copies += bits;
-            loads[to][1].least += bits * first;
-            loads[to][1].copies += bits;
-        }
-        if !reached.is_empty() {
-            loads[from][0].least += bits;
-        }
-    }
-    loads
-}
-
-impl Overload<'_> {
-    /// In words, with the share that can arrive at best.
-    fn reason(&self) -> String {
-        let Direction { least, copies } = self.offered;
-        let link = format!("the {} link of {}", bit_rate(self.capacity), self.host);
-        let share = |offered: f64| format!("{:.0} %", (100.0 * self.capacity / offered).floor());
-        if least > self.capacity && copies > least {
-            format!(
-                "at least {} offered on {link}, {} where each receiver gets a copy of its own: at most {} \
-                 can arrive",
-                bit_rate(least),
-                bit_rate(copies),
-                share(least)
-            )
-        } else if least > self.capacity {
-            format!(
-                "{} offered on {link}: at most {} can arrive",
-                bit_rate(least),
-                share(least)
-            )
-        } else {
-            format!(
-                "{} offered on {link} where each receiver gets a copy of its own, of which at most {} can \
-                 arrive; by multicast {}",
-                bit_rate(copies),
-                share(copies),
-                bit_rate(least)
-            )
-        }
-    }
-
-    /// What waits for the link at the end of the window, where that is more than the memory that is
-    /// free: a stack that never drops must keep it.
-    fn backlog(&self, e: &Experiment, free: u64) -> Option<String> {
-        let excess = (self.offered.least - self.capacity).max(0.0);
-        let bytes = excess / 8.0 * window_seconds(e)?;
-        (bytes > free as f64).then(|| {
-            format!(
-                "a stack that drops nothing has {} waiting for the link at the end of the window, and main \
-                 memory has {} free; shorten the window, or choose a stack that may drop",
-                size(bytes),
-                size(free as f64)
-            )
-        })
-    }
-}
-
-/// The nominal length of the window, where the workload has a pace.
-fn window_seconds(e: &Experiment) -> Option<f64> {
-    let rate = messages_per_second(&e.workload)?;
-    Some(match e.window {
-        Extent::Duration(time) => time.as_secs_f64(),
-        Extent::Messages(n) => n as f64 / rate,
+/// What waits for the link at the end of the window, where that is more than the memory that is
+/// free: a stack that never drops must keep it.
+fn backlog(overload: &Overload<'_>, e: &Experiment, free: u64) -> Option<String> {
+    let excess = (overload.least - overload.capacity).max(0.0);
+    let bytes = excess / 8.0 * e.paced_window()?.as_secs_f64();
+    (bytes > free as f64).then(|| {
+        format!(
+            "a stack that drops nothing has {} waiting for the link at the end of the window, and main \
+             memory has {} free; shorten the window, or choose a stack that may drop",
+            size(bytes),
+            size(free as f64)
+        )
     })
 }
 
@@ -241,7 +109,7 @@ fn history(e: &Experiment, stack: &Stack, free: u64) -> Option<String> {
     let Some(OptionValue::Int(depth)) = stack.options.get("history") else {
         return None;
     };
-    let offered = messages_per_second(&e.workload)? * window_seconds(e)?;
+    let offered = e.workload.messages_per_second()? * e.paced_window()?.as_secs_f64();
     let kept = (*depth as f64).min(offered).floor();
     let (senders, receivers) = (e.topology.senders, e.topology.receivers);
     let places = f64::from(senders) * (1.0 + f64::from(receivers));
@@ -315,33 +183,9 @@ fn shared_cpus(experiments: &[Experiment], testbed: &Testbed, facts: &HostFacts)
     })
 }
 
-/// `1.6 Gbit/s`.
-fn bit_rate(bits: f64) -> String {
-    format!("{}bit/s", with_prefix(bits))
-}
-
 /// `4.8 GB`.
 fn size(bytes: f64) -> String {
     format!("{}B", with_prefix(bytes))
-}
-
-/// Three significant digits without zeros at the end, and a decimal prefix.
-fn with_prefix(value: f64) -> String {
-    const PREFIXES: [(f64, &str); 4] = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")];
-    let fits = PREFIXES.iter().find(|(scale, _)| value >= *scale);
-    let (scale, prefix) = *fits.unwrap_or(&(1.0, ""));
-    let value = value / scale;
-    let places = match value {
-        v if v < 10.0 => 2,
-        v if v < 100.0 => 1,
-        _ => 0,
-    };
-    let text = format!("{value:.places$}");
-    let short = match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.'),
-        false => &text,
-    };
-    format!("{short} {prefix}")
 }
 
 #[cfg(test)]

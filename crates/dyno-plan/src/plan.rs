@@ -379,6 +379,7 @@ fn expand(
             settle: conditions.settle,
             base: None,
             paired: capability::is_paired(&cell, on.adapter),
+            machine: None,
         });
     }
 }

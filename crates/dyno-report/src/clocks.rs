@@ -120,7 +120,7 @@ fn p50_ns(metric: &MetricSummary) -> Option<f64> {
 fn round_trip(summary: &Summary, e: &ExperimentSummary) -> Option<f64> {
     let factors = |x: &Experiment| {
         let conditions = (x.wait, x.access, x.placement, x.topology);
-        (x.stack.clone(), x.payload, conditions)
+        (x.machine.clone(), x.stack.clone(), x.payload, conditions)
     };
     let own = factors(&e.experiment);
     let found = summary.experiments.iter().find(|r| {

@@ -127,7 +127,7 @@ fn columns() -> Vec<Column> {
 type RowText = fn(&Row<'_>) -> String;
 type Of<T, R> = fn(&T) -> R;
 
-const RUN_AND_FACTORS: [(&str, RowText); 31] = [
+const RUN_AND_FACTORS: [(&str, RowText); 32] = [
     ("run", |r| r.summary.run.id.clone()),
     ("suite", |r| r.summary.run.suite.clone()),
     ("testbed", |r| r.summary.run.testbed.clone()),
@@ -176,6 +176,9 @@ const RUN_AND_FACTORS: [(&str, RowText); 31] = [
     ("window_messages", |r| match r.e.experiment.window {
         Extent::Duration(_) => String::new(),
         Extent::Messages(n) => n.to_string(),
+    }),
+    ("machine", |r| {
+        r.summary.run.machine_of(&r.e.experiment).to_owned()
     }),
     ("is_floor", |r| r.e.is_floor.to_string()),
     ("trials", |r| r.e.trials.counted.to_string()),
@@ -257,7 +260,7 @@ const COST: [(&str, Of<CostSummary, Option<Spread>>); 13] = [
 ];
 
 /// The same in each row of an experiment, but for whether the clocks bear the row's metric.
-const TRIALS: [(&str, RowText); 15] = [
+const TRIALS: [(&str, RowText); 19] = [
     ("disturbed_trials", |r| r.e.trials.disturbed.to_string()),
     ("all_disturbed", |r| r.e.trials.all_disturbed().to_string()),
     ("is_base", |r| r.e.is_base.to_string()),
@@ -292,6 +295,19 @@ const TRIALS: [(&str, RowText); 15] = [
             Some(is) => is.to_string(),
             None => String::new(),
         }
+    }),
+    ("load_outcome", |r| {
+        r.e.load()
+            .map_or_else(String::new, |l| l.as_str().to_owned())
+    }),
+    ("in_window_ratio", |r| {
+        r.e.in_window_ratio().map_or_else(String::new, number)
+    }),
+    ("in_window_hz", |r| {
+        median(r.e.throughput.and_then(|t| t.in_window_hz))
+    }),
+    ("backlog_growth", |r| {
+        r.e.saturated.map_or_else(String::new, number)
     }),
 ];
 

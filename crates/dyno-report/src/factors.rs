@@ -1,6 +1,7 @@
 //! The factors of experiments as text. What is the same for a whole table stands in its heading,
 //! what varies in its columns, so that no number stands without its conditions.
 
+use crate::text::clean;
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::{Experiment, WorkloadKind};
 
@@ -31,7 +32,10 @@ const fn factor(
 }
 
 /// Every factor, in the order of columns and headings.
-pub(crate) static FACTORS: [Factor; 10] = [
+pub(crate) static FACTORS: [Factor; 11] = [
+    factor("machine", "machine ", |e| {
+        e.machine.as_deref().map(clean).unwrap_or_default()
+    }),
     factor("workload", "", Experiment::exchange),
     factor("wait", "wait ", |e| e.wait.to_string()),
     factor("payload", "payload ", |e| e.payload.to_string()),
@@ -86,7 +90,10 @@ pub(crate) fn heading(constant: &[&Factor], experiment: Option<&Experiment>) -> 
         .iter()
         .filter(|f| f.title != "memory" || experiment.mlock)
         .filter(|f| f.title != "window" || has_window)
-        .map(|f| format!("{}{}", f.lead, (f.value)(experiment)))
+        .map(|f| (f.lead, (f.value)(experiment)))
+        // A run of one machine names it elsewhere.
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(lead, value)| format!("{lead}{value}"))
         .collect();
     parts.join(" · ")
 }
@@ -116,6 +123,7 @@ pub(crate) fn label(varying: &[&Factor], experiment: &Experiment) -> String {
             "memory" => format!("{}{}", f.lead, (f.value)(experiment)),
             _ => (f.value)(experiment),
         })
+        .filter(|value| !value.is_empty())
         .collect();
     parts.join(", ")
 }

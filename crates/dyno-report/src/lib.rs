@@ -46,8 +46,9 @@ pub use number::{duration, exported, share, sig3, with_prefix};
 pub use summarise::{SummaryOptions, counted_trials, summarise};
 pub use summary::headline_candidates;
 pub use summary::{
-    CostSummary, ExperimentSummary, FailureCause, FailureGroup, FloorRatio, MetricSummary,
-    QUANTILES, RunSummary, ScalingSummary, Spread, Summary, ThroughputSummary, TrialCounts,
+    CostSummary, ExperimentSummary, FailureCause, FailureGroup, FloorRatio, LoadOutcome,
+    MetricSummary, QUANTILES, RunSummary, ScalingSummary, Spread, Summary, ThroughputSummary,
+    TrialCounts,
 };
 pub use text::{clean, wrap};
 

@@ -11,6 +11,7 @@ use crate::summary::{
 use crate::text::clean;
 use crate::view::{HOST_P99, View};
 use dyno_model::plan::Refusal;
+use dyno_model::record::Environment;
 use dyno_model::{Against, Metric, WorkloadKind};
 use dyno_stats::{Instability, Latency, Quantile, Stability};
 
@@ -55,24 +56,33 @@ pub(crate) fn origin(run: &RunSummary) -> String {
         format!("run {}", clean(&run.id)),
         format!("testbed {}", clean(&run.testbed)),
     ];
-    for (lead, fact) in [
-        ("", &environment.host),
-        ("", &environment.cpu_model),
-        ("kernel ", &environment.kernel),
-        ("clock ", &environment.clock.source),
-    ] {
-        if !fact.is_empty() {
-            parts.push(format!("{lead}{}", clean(fact)));
-        }
-    }
-    if let Some(hypervisor) = &environment.hypervisor {
-        parts.push(format!("hypervisor {}", clean(hypervisor)));
+    if run.machines.is_empty() {
+        parts.extend(machine(environment));
+    } else {
+        let names: Vec<String> = run.machines.keys().map(|name| clean(name)).collect();
+        parts.push(format!("machines {}", names.join(", ")));
     }
     if let Some(part) = &run.shard {
         parts.push(part.to_string());
     }
     parts.push(progress(run));
     parts.join(" · ")
+}
+
+/// What is known of a machine.
+fn machine(environment: &Environment) -> Vec<String> {
+    let hypervisor = environment.hypervisor.clone().unwrap_or_default();
+    let facts = [
+        ("", &environment.host),
+        ("", &environment.cpu_model),
+        ("kernel ", &environment.kernel),
+        ("clock ", &environment.clock.source),
+        ("hypervisor ", &hypervisor),
+    ];
+    let known = facts.into_iter().filter(|(_, fact)| !fact.is_empty());
+    known
+        .map(|(lead, fact)| format!("{lead}{}", clean(fact)))
+        .collect()
 }
 
 fn progress(run: &RunSummary) -> String {
@@ -153,6 +163,13 @@ pub(crate) fn legend(view: &View<'_>, stacked: bool, left_out: &[&str]) -> Vec<S
     };
     if quantiles(view).any(shows_infinity) {
         lines.push("∞: a lost message counts as infinitely late; an interval that ends there has no known end.".into());
+    }
+    if view.shows_load() && shown("load") {
+        lines.push(
+            "load: fits, loses messages, or saturated: the backlog still grew when the window ended. \
+             in window: arrived by then, of those offered; delivered: also what came later."
+                .into(),
+        );
     }
     if view.has_host() && shown(HOST_P99) {
         lines.push(format!(
@@ -256,6 +273,10 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
     let summary = view.summary;
     let refused = Refusal::lines(&summary.refused);
     let refused = refused.iter().map(|line| Item::from(clean(line)));
+    let machines = summary.run.machines.iter().map(|(name, environment)| {
+        let facts = machine(environment).split_off(1).join(", ");
+        Item::from(format!("{}: {facts}", clean(name)))
+    });
     let own = summary.warnings.iter().map(|w| Item::from(clean(w)));
     let of_trials = view.rows.iter().flat_map(|e| {
         e.warnings.iter().map(|(text, count)| {
@@ -268,6 +289,10 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
         })
     });
     let all = [
+        (
+            "Machines: rows of different ones are not compared",
+            machines.collect(),
+        ),
         ("Failed", rows(view, failures)),
         ("Clocks of the hosts", clocks::remarks(view)),
         (
@@ -282,6 +307,7 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
         ("Host noise", findings::host(view)),
         ("Precision", findings::precision(view)),
         ("Not run", rows(view, missing)),
+        ("Load", rows(view, load)),
         ("Counts", rows(view, counts)),
         ("Daemons: their part of the cost", rows(view, daemons)),
         ("Refused", refused.collect()),
@@ -407,6 +433,32 @@ fn daemons(e: &ExperimentSummary) -> Vec<Item> {
         ))
     };
     e.daemons.iter().map(line).collect()
+}
+
+/// A backlog that grew, and a link that cannot carry what is offered.
+fn load(e: &ExperimentSummary) -> Vec<Item> {
+    let mut parts = Vec::new();
+    if let Some(growth) = e.saturated {
+        let mut text = format!(
+            "saturated: the backlog still grew when the window ended, by {} % of what was offered",
+            sig3(100.0 * growth)
+        );
+        if let Some(share) = e.in_window_ratio() {
+            text.push_str(&format!(
+                "; {} had arrived by then",
+                crate::number::share(share)
+            ));
+        }
+        if let Some(rate) = e.throughput.and_then(|t| t.in_window_hz) {
+            text.push_str(&format!(", {} messages/s", sig3(rate.median)));
+        }
+        parts.push(text);
+    }
+    parts.extend(e.overload.as_deref().map(clean));
+    match parts.is_empty() {
+        true => Vec::new(),
+        false => vec![Item::from(parts.join("; "))],
+    }
 }
 
 /// What went wrong with messages, and what makes their figures less than they seem.

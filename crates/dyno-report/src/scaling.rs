@@ -40,7 +40,8 @@ fn sizes(group: &[&Experiment]) -> usize {
 fn is_alike(a: &Experiment, b: &Experiment) -> bool {
     let key = |e: &Experiment| {
         let conditions = (e.access, e.placement, e.topology, e.wait, e.mlock);
-        (e.name.clone(), e.stack.clone(), conditions, e.cpus_text())
+        let place = (e.machine.clone(), e.cpus_text());
+        (e.name.clone(), e.stack.clone(), conditions, place)
     };
     key(a) == key(b) && a.workload == b.workload && a.scheduling == b.scheduling
 }

@@ -54,10 +54,12 @@ pub fn summarise(run: &Run, options: &SummaryOptions) -> Summary {
             suite: plan.suite.clone(),
             title: plan.title.clone(),
             testbed: plan.testbed.name.clone(),
+            has_rated_links: plan.testbed.hosts.iter().any(|h| h.link.is_some()),
             table: plan.table,
             seed: plan.seed,
             shard: plan.shard.clone(),
             environment: run.manifest.environment.clone(),
+            machines: run.machines.clone(),
             adapters: run
                 .manifest
                 .adapters
@@ -269,6 +271,11 @@ fn summarise_experiment(
         },
         host,
         precision: precision(run, experiment, headline, &series, cache, how),
+        overload: dyno_model::load::overload(experiment, &plan.testbed).map(|o| o.to_string()),
+        saturated: experiment.paced_window().and_then(|window| {
+            let responses = series.get(&Metric::Response)?;
+            dyno_stats::backlog_growth(&responses.samples, window.0 as f64)
+        }),
         clock_bound: clocks::bound_of(experiment, &trials),
         clocks: clocks::hosts(&trials),
         metrics,

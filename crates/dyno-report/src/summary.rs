@@ -69,14 +69,18 @@ pub struct RunSummary {
     pub title: String,
     /// The testbed's name.
     pub testbed: String,
+    /// A host of the testbed has a link whose rate is known.
+    pub has_rated_links: bool,
     /// The table that shows the suite best.
     pub table: TableKind,
     /// The seed of the run's random choices.
     pub seed: u64,
     /// Which part of the plan was run, where it was not all of it.
     pub shard: Option<Shard>,
-    /// The machine and the build.
+    /// The machine and the build; of a merged run, those of its first part.
     pub environment: Environment,
+    /// Of a run that was merged from those of several machines: each by its name.
+    pub machines: BTreeMap<String, Environment>,
     /// Name and version of each adapter used.
     pub adapters: Vec<(String, String)>,
     /// The stacks by name, as they were configured.
@@ -89,6 +93,27 @@ pub struct RunSummary {
     pub bare: Option<BareSummary>,
     /// Trials of all experiments.
     pub trials: TrialCounts,
+}
+
+impl RunSummary {
+    /// The machine's name, or the names of all, separated by commas.
+    pub fn host_names(&self) -> String {
+        match self.machines.is_empty() {
+            true => self.environment.host.clone(),
+            false => self.machines.keys().cloned().collect::<Vec<_>>().join(", "),
+        }
+    }
+
+    /// The name of the machine that measured an experiment.
+    pub fn machine_of<'a>(&'a self, e: &'a Experiment) -> &'a str {
+        e.machine.as_deref().unwrap_or(&self.environment.host)
+    }
+
+    /// The machine and the build that measured an experiment.
+    pub fn environment_of(&self, e: &Experiment) -> &Environment {
+        let own = e.machine.as_ref().and_then(|m| self.machines.get(m));
+        own.unwrap_or(&self.environment)
+    }
 }
 
 /// How many trials there should be and how they ended.
@@ -175,6 +200,10 @@ pub struct ExperimentSummary {
     /// The most by which its one-way times are wrong because they begin and end on hosts with
     /// different clocks; `None` where they do not.
     pub clock_bound: Option<Nanos>,
+    /// The link that is offered more than it carries, as the plan says.
+    pub overload: Option<String>,
+    /// The backlog still grew when the window ended: its growth as a share of what was offered.
+    pub saturated: Option<f64>,
     /// What is known of the hosts' clocks that are not the run's.
     pub clocks: Vec<HostClockSummary>,
 }
@@ -201,6 +230,46 @@ impl ExperimentSummary {
     /// Messages that arrived intact per message offered, 0 to 1; `None` where none was offered.
     pub fn delivered_ratio(&self) -> Option<f64> {
         (self.counts.offered > 0).then(|| self.counts.received as f64 / self.counts.offered as f64)
+    }
+
+    /// Of the messages offered, those that had arrived intact when the window ended, 0 to 1; `None`
+    /// where that is not known.
+    pub fn in_window_ratio(&self) -> Option<f64> {
+        let arrived = self.counts.in_window? as f64;
+        (self.counts.offered > 0).then(|| arrived / self.counts.offered as f64)
+    }
+
+    /// Whether what was offered on a schedule went through; `None` where there is no schedule, or
+    /// nothing was offered.
+    pub fn load(&self) -> Option<LoadOutcome> {
+        self.experiment.paced_window()?;
+        Some(match (self.saturated, self.delivered_ratio()?) {
+            (Some(_), _) => LoadOutcome::Saturated,
+            (None, share) if share < 1.0 => LoadOutcome::Loses,
+            (None, _) => LoadOutcome::Fits,
+        })
+    }
+}
+
+/// What became of an offered load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoadOutcome {
+    /// Everything arrived, and nothing piled up.
+    Fits,
+    /// Nothing piled up, but some of it never arrived.
+    Loses,
+    /// The backlog still grew when the window ended.
+    Saturated,
+}
+
+impl LoadOutcome {
+    /// The word in tables and exports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            LoadOutcome::Fits => "fits",
+            LoadOutcome::Loses => "loses",
+            LoadOutcome::Saturated => "saturated",
+        }
     }
 }
 
@@ -286,6 +355,8 @@ pub struct ThroughputSummary {
     pub delivered_bytes_per_s: Spread,
     /// Share of the senders' time in sends that had to wait for room, 0 to 1.
     pub blocked_share: Spread,
+    /// Intact messages that arrived within the window, per second of it; `None` where that is not known.
+    pub in_window_hz: Option<Spread>,
 }
 
 /// Cost of one daemon in one trial's window, each a spread over the counted trials that have it. It

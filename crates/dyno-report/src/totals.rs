@@ -6,7 +6,15 @@ use dyno_model::{Counts, TrialRecord};
 
 /// Sums saturate: a damaged record must not end a report.
 pub(crate) fn add_counts<'a>(counts: impl Iterator<Item = &'a Counts>) -> Counts {
-    counts.fold(Counts::default(), |a, b| Counts {
+    let none = Counts {
+        in_window: Some(0),
+        ..Counts::default()
+    };
+    let mut counts = counts.peekable();
+    if counts.peek().is_none() {
+        return Counts::default();
+    }
+    counts.fold(none, |a, b| Counts {
         offered: a.offered.saturating_add(b.offered),
         sent: a.sent.saturating_add(b.sent),
         received: a.received.saturating_add(b.received),
@@ -17,6 +25,11 @@ pub(crate) fn add_counts<'a>(counts: impl Iterator<Item = &'a Counts>) -> Counts
         truncated: a.truncated.saturating_add(b.truncated),
         refused: a.refused.saturating_add(b.refused),
         late: a.late.saturating_add(b.late),
+        // Known only where it is of every trial.
+        in_window: a
+            .in_window
+            .zip(b.in_window)
+            .map(|(a, b)| a.saturating_add(b)),
     })
 }
 
@@ -29,6 +42,7 @@ pub(crate) fn throughput(trials: &[&TrialRecord]) -> Option<ThroughputSummary> {
         delivered_hz: of(|t| t.delivered_hz)?,
         delivered_bytes_per_s: of(|t| t.delivered_bytes_per_s)?,
         blocked_share: of(|t| t.blocked_share)?,
+        in_window_hz: Spread::of(trials.iter().filter_map(|t| t.throughput.in_window_hz)),
     })
 }
 

@@ -7,7 +7,7 @@ use crate::number::{self, Measured, TimeUnit};
 use crate::spark;
 use crate::summary::{ExperimentSummary, MetricSummary, QUANTILES, Summary};
 use crate::text::clean;
-use dyno_model::{Metric, WorkloadKind};
+use dyno_model::{Metric, Placement, WorkloadKind};
 use dyno_stats::Quantile;
 
 /// Title of the column with the machine's own delay beside the p99.
@@ -42,7 +42,15 @@ impl<'a> View<'a> {
             let (x, y) = (&a.experiment, &b.experiment);
             let cell = |e: &dyno_model::Experiment| {
                 let workload = (e.workload.kind(), e.workload.to_string());
-                (workload, e.payload, e.topology, e.access, e.placement)
+                let machine = e.machine.clone();
+                (
+                    machine,
+                    workload,
+                    e.payload,
+                    e.topology,
+                    e.access,
+                    e.placement,
+                )
             };
             cell(x)
                 .cmp(&cell(y))
@@ -145,10 +153,22 @@ impl<'a> View<'a> {
         if self.rows.iter().any(|e| e.floor.is_some()) {
             columns.push(self.column("× floor", "", 4, floor));
         }
+        let shows_load = self.shows_load();
+        if shows_load {
+            columns.push(self.text("load", 1, |e| {
+                e.load().map_or_else(String::new, |l| l.as_str().to_owned())
+            }));
+            columns.push(
+                self.column("in window", "", 3, |e| match e.in_window_ratio() {
+                    Some(share) => Measured::bare(number::share(share)),
+                    None => Measured::default(),
+                }),
+            );
+        }
         if !self.is_of_starts {
             columns.push(self.column("delivered/offered", "", 2, delivered));
         }
-        if self.rows.iter().any(|e| is_saturating(e)) {
+        if shows_load || self.rows.iter().any(|e| is_saturating(e)) {
             columns.push(self.column("delivered/s", "", 3, |e| {
                 per_second(e.throughput.map(|t| t.delivered_hz.median), "")
             }));
@@ -175,6 +195,15 @@ impl<'a> View<'a> {
                 false => Vec::new(),
             },
         }
+    }
+
+    /// Whether the table says what became of each load: a link may be too slow for it, or a backlog grew.
+    pub(crate) fn shows_load(&self) -> bool {
+        let linked = self.summary.run.has_rated_links;
+        self.rows.iter().any(|e| {
+            let on_a_link = linked && e.experiment.placement == Placement::Host;
+            e.load().is_some() && (on_a_link || e.saturated.is_some())
+        })
     }
 
     /// The headline's quantiles, with `host` the machine's own beside the p99, and beside a response
@@ -335,6 +364,7 @@ fn short(title: &'static str) -> &'static str {
         "delivered/offered" => "deliv.\n/offer.",
         "delivered/s" => "deliv.\n/s",
         "bytes/s" => "bytes\n/s",
+        "in window" => "in\nwindow",
         "CPU/msg" => "CPU\n/msg",
         "service p50" => "service\np50",
         "service p99" => "service\np99",

@@ -14,6 +14,7 @@ pub(crate) fn blank(id: TrialId, position: u32) -> TrialRecord {
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
     TrialRecord {
+        machines: Vec::new(),
         format: dyno_model::record::FORMAT,
         id,
         position,
@@ -108,6 +109,7 @@ fn counts(experiment: &Experiment, sources: &[SourceCounts], flows: &[FlowCounts
     }
     counts.received = delivering(experiment, flows).map(|f| f.received).sum();
     counts.lost = counts.offered.saturating_sub(counts.received);
+    counts.in_window = delivering(experiment, flows).map(|f| f.in_window).sum();
     for f in flows {
         counts.duplicated += f.duplicated;
         counts.reordered += f.reordered;
@@ -182,6 +184,8 @@ fn throughput(
             0.0
         }
     };
+    let in_window: Option<u64> = delivering(experiment, flows).map(|f| f.in_window).sum();
+    let window = experiment.paced_window();
     let blocked: u64 = sources.iter().map(|s| s.blocked.0).sum();
     Throughput {
         offered_hz: per(sources.iter().map(|s| s.offered).sum(), due),
@@ -195,6 +199,9 @@ fn throughput(
             receiving,
         ),
         blocked_share: per(blocked, sending * sources.len() as f64 * 1e9),
+        in_window_hz: in_window
+            .zip(window)
+            .map(|(n, window)| per(n, window.as_secs_f64())),
     }
 }
 

@@ -262,6 +262,7 @@ mod tests {
             paired: false,
             library_cpus: Vec::new(),
             daemon_cpus: Vec::new(),
+            machine: None,
         }
     }
 

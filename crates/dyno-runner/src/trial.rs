@@ -11,7 +11,7 @@ use crate::hosts::Hosts;
 use crate::noise;
 use crate::session::Session;
 use dyno_measure::{Clock, LoadReading};
-use dyno_model::plan::Extent;
+use dyno_model::plan::{Extent, Reach, Testbed};
 use dyno_model::protocol::{self, AgentResult, Command, Report};
 use dyno_model::record::{FailureKind, Outcome};
 use dyno_model::{Experiment, Nanos, Plan, TrialId, TrialRecord, Workload};
@@ -51,6 +51,7 @@ const BLAME: Duration = Duration::from_millis(300);
 pub(crate) fn run(context: Context<'_, '_>) -> TrialRecord {
     let began = Instant::now();
     let mut record = aggregate::blank(context.id, context.position);
+    record.machines = machines(&context.plan.testbed, context.experiment);
     let experiment = context.experiment;
     let bare = &context.options.bare;
     if context.hosts.is_local_machine() {
@@ -551,4 +552,25 @@ fn nominal(experiment: &Experiment) -> Duration {
     };
     let longest = experiment.settle.map_or(Duration::ZERO, Duration::from);
     of(experiment.warmup).max(longest) + of(experiment.window)
+}
+
+/// The machines that take part: this one, and those of other hosts that are reached over ssh.
+fn machines(testbed: &Testbed, e: &Experiment) -> Vec<String> {
+    let own = rustix::system::uname();
+    let mut machines = vec![own.nodename().to_string_lossy().into_owned()];
+    let participants = u16::try_from(e.participants()).unwrap_or(u16::MAX);
+    for participant in 0..participants {
+        let host = testbed.host_of(e.placement, e.topology, participant);
+        let Some(host) = testbed.hosts.get(host) else {
+            continue;
+        };
+        let Reach::Ssh { destination } = &host.reach else {
+            continue;
+        };
+        let name = format!("{} ({destination})", host.name);
+        if !machines.contains(&name) {
+            machines.push(name);
+        }
+    }
+    machines
 }

@@ -17,6 +17,7 @@
 //! - [`SteadyTest`], [`change_points`]: the end of a warm-up, and the changes in a history.
 //! - [`drift()`], [`modes()`], [`separation()`]: what moves or jumps inside the windows, and what goes
 //!   with it.
+//! - [`backlog_growth`]: whether an open loop is offered more than goes through.
 //! - [`HostGaps`], [`explained`]: the part of a tail that is the machine's own.
 //!
 //! All functions are deterministic: equal data and equal [`Bootstrap::seed`] give equal results.
@@ -30,6 +31,7 @@
 //! that file. `tests/false_alarms.rs` counts how often two equal sides are called different, also
 //! where the runs stopped on precision.
 
+mod backlog;
 mod bins;
 mod bootstrap;
 mod change;
@@ -50,6 +52,7 @@ mod small;
 mod stability;
 mod value;
 
+pub use backlog::backlog_growth;
 pub use bins::{LogBins, log_bins};
 pub use bootstrap::Bootstrap;
 pub use change::{ChangeOptions, ChangePoint, SteadyTest, change_points};

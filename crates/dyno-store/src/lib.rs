@@ -17,6 +17,7 @@ mod files;
 mod follow;
 mod layout;
 mod locate;
+mod machines;
 mod merge;
 mod raw;
 mod reader;

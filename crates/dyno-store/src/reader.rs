@@ -2,6 +2,7 @@
 
 use crate::error::StoreError;
 use crate::layout::{self, TRIALS};
+use crate::machines;
 use crate::raw;
 use crate::trial::{Head, StoredTrial, Unusable, parse};
 use dyno_model::plan::{Plan, TrialId};
@@ -45,7 +46,17 @@ pub struct ReadRun {
 pub fn read_run(dir: &Path) -> Result<ReadRun, StoreError> {
     let manifest = read_manifest(dir)?;
     let files = trial_files(dir, &manifest.plan)?;
-    Ok(collect(dir, manifest, files))
+    let mut read = collect(dir, manifest, files);
+    let apart = machines::tell_apart(&mut read.run, &crate::merge::read_parts(dir)?);
+    read.problems.extend(apart.into_iter().map(|stray| Problem {
+        file: layout::trial(dir, stray.id),
+        what: format!(
+            "it was measured on {}, the other trials of its experiment on {}",
+            stray.machine, stray.others
+        ),
+        advice: "it is left out; measure a run on each machine and compare the two".into(),
+    }));
+    Ok(read)
 }
 
 /// Sorts trial files into trials and problems.
@@ -59,7 +70,11 @@ pub(crate) fn collect(dir: &Path, manifest: RunManifest, files: Vec<TrialFile>) 
     }
     trials.sort_by_key(|t| t.id);
     ReadRun {
-        run: Run { manifest, trials },
+        run: Run {
+            manifest,
+            trials,
+            machines: Default::default(),
+        },
         problems,
     }
 }

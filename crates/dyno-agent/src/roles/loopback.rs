@@ -158,6 +158,10 @@ pub(super) fn play(
         flow.received += 1;
         flow.bytes += len as u64;
         flow.last = arrival;
+        if let Some(length) = experiment.paced_window() {
+            let inside = arrival < counts.first.saturating_add(length);
+            flow.in_window = Some(flow.in_window.unwrap_or(0) + u64::from(inside));
+        }
     }
     counts.last = clock.now();
     counts.pacing = pacer.burned().saturating_sub(burned);

@@ -203,6 +203,12 @@ pub(crate) struct Inbox {
     raw: RawLog,
     settling: Settling,
     places: Places,
+    /// How long the window is, where that is known beforehand.
+    window: Option<Nanos>,
+    /// When it ends.
+    window_end: Nanos,
+    /// Intact messages that arrived before that.
+    in_window: u64,
     /// When the first probe arrived.
     probed: Option<Nanos>,
     /// The sender has gone after offering everything.
@@ -228,6 +234,9 @@ impl Inbox {
             raw: raw_log(experiment),
             settling: Settling::new(job),
             places: Places::new(job),
+            window: experiment.paced_window(),
+            window_end: Nanos::ZERO,
+            in_window: 0,
             probed: None,
             ended: false,
             arrived: Arc::new(AtomicU64::new(0)),
@@ -261,6 +270,10 @@ impl Inbox {
             self.shared.window_begins();
             self.response.begin(header.intended);
             self.service.begin(header.intended);
+            // Where the first messages were lost, this is later than the window's true end.
+            if let Some(window) = self.window {
+                self.window_end = header.intended.saturating_add(window);
+            }
             self.flow.first = arrival;
         }
         self.places.note(arrival);
@@ -279,6 +292,7 @@ impl Inbox {
         self.flow.received += 1;
         self.flow.bytes += bytes.len() as u64;
         self.flow.last = arrival;
+        self.in_window += u64::from(arrival < self.window_end);
         self.raw.push(RawSample {
             channel: self.flow.channel,
             receiver: self.flow.receiver,
@@ -349,9 +363,13 @@ impl Inbox {
                 (Metric::Service, self.service.finish(lost)?),
             ],
         };
+        let flow = FlowCounts {
+            in_window: self.window.map(|_| self.in_window),
+            ..self.flow
+        };
         let FlowCounts {
             channel, receiver, ..
-        } = self.flow;
+        } = flow;
         let first = self.probed.map(|at| FirstArrival {
             channel,
             receiver,
@@ -359,7 +377,7 @@ impl Inbox {
         });
         Ok(Played {
             distributions,
-            flows: vec![self.flow],
+            flows: vec![flow],
             first: first.into_iter().collect(),
             raw: self.raw.into_samples(),
             places: self.places.finish(),

@@ -4,7 +4,7 @@ use super::results::{Ended, Row};
 use super::table::{Column, Get};
 use crate::factors;
 use dyno_model::plan::Extent;
-use dyno_model::record::{ProcessCost, Throughput};
+use dyno_model::record::{Environment, ProcessCost, Throughput};
 use dyno_model::{HostLoad, TrialRecord, Workload, WorkloadKind};
 use std::borrow::Cow;
 
@@ -30,6 +30,11 @@ impl Row<'_> {
 
     fn load(&self) -> Option<&HostLoad> {
         self.trial?.noise.window.as_ref()
+    }
+
+    /// The machine and the build that the row is of.
+    fn environment(&self) -> &Environment {
+        self.summary.run.environment_of(&self.e.experiment)
     }
 
     /// Rates of starts are zero and mean nothing.
@@ -77,32 +82,27 @@ fn of_run<'a>() -> Columns<'a> {
         column("testbed", Get::Text(|r| text(&r.summary.run.testbed))),
         column(
             "dyno_version",
-            Get::Text(|r| text(&r.summary.run.environment.dyno_version)),
+            Get::Text(|r| text(&r.environment().dyno_version)),
         ),
         column(
             "build_profile",
-            Get::Text(|r| text(&r.summary.run.environment.build_profile)),
-        ),
-        column("host", Get::Text(|r| text(&r.summary.run.environment.host))),
-        column(
-            "cpu_model",
-            Get::Text(|r| text(&r.summary.run.environment.cpu_model)),
+            Get::Text(|r| text(&r.environment().build_profile)),
         ),
         column(
-            "kernel",
-            Get::Text(|r| text(&r.summary.run.environment.kernel)),
+            "machine",
+            Get::Text(|r| text(r.summary.run.machine_of(&r.e.experiment))),
         ),
+        column("host", Get::Text(|r| text(&r.environment().host))),
+        column("cpu_model", Get::Text(|r| text(&r.environment().cpu_model))),
+        column("kernel", Get::Text(|r| text(&r.environment().kernel))),
         column(
             "hypervisor",
             Get::Text(|r| {
-                let hypervisor = r.summary.run.environment.hypervisor.as_deref();
+                let hypervisor = r.environment().hypervisor.as_deref();
                 hypervisor.map(Cow::Borrowed)
             }),
         ),
-        column(
-            "clock",
-            Get::Text(|r| text(&r.summary.run.environment.clock.source)),
-        ),
+        column("clock", Get::Text(|r| text(&r.environment().clock.source))),
     ]
 }
 
@@ -343,6 +343,12 @@ fn of_counts<'a>() -> Columns<'a> {
             Get::Float(|r| r.rate(|t| t.delivered_bytes_per_s)),
         ),
         column("blocked_share", Get::Float(|r| r.rate(|t| t.blocked_share))),
+        column("in_window", Get::Count(|r| r.measured()?.counts.in_window)),
+        column(
+            "in_window_hz",
+            Get::Float(|r| r.measured()?.throughput.in_window_hz),
+        ),
+        column("load_outcome", Get::Text(|r| text(r.e.load()?.as_str()))),
     ]
 }
 

@@ -102,6 +102,7 @@ impl Builder {
             ..Environment::default()
         };
         Builder(Run {
+            machines: Default::default(),
             manifest: RunManifest {
                 format: FORMAT,
                 id: format!("quick-{day:03}"),
@@ -177,6 +178,7 @@ impl Builder {
             paired: false,
             library_cpus: Vec::new(),
             daemon_cpus: Vec::new(),
+            machine: None,
         };
         change(&mut experiment);
         self.plan().experiments.push(experiment);
@@ -256,6 +258,7 @@ impl Builder {
     fn blank(&self, experiment: ExperimentId, outcome: Outcome) -> TrialRecord {
         let number = self.0.trials_of(experiment).count() as u32;
         TrialRecord {
+            machines: Vec::new(),
             format: FORMAT,
             id: TrialId { experiment, number },
             position: self.0.trials.len() as u32,

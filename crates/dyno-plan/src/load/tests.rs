@@ -1,7 +1,7 @@
 use super::*;
-use dyno_model::plan::{ExperimentId, Host, Link, Scheduling};
+use dyno_model::plan::{ExperimentId, Extent, Host, Link, Scheduling};
 use dyno_model::unit::{Nanos, PayloadSize, RateHz};
-use dyno_model::{Access, Arrivals};
+use dyno_model::{Access, Arrivals, Workload};
 
 const GIGABIT: u64 = 1_000_000_000;
 
@@ -55,6 +55,7 @@ fn camera(stack: &str, topology: &str) -> Experiment {
         paired: false,
         library_cpus: Vec::new(),
         daemon_cpus: Vec::new(),
+        machine: None,
     }
 }
 
@@ -79,7 +80,8 @@ fn said(experiments: &[Experiment], testbed: &Testbed) -> Vec<String> {
 
 #[test]
 fn quantities_are_short() {
-    let shown = [1.6e9, 1e9, 640e6, 1.92e9, 999.0, 12_340.0].map(bit_rate);
+    let shown = [1.6e9, 1e9, 640e6, 1.92e9, 999.0, 12_340.0]
+        .map(|bits| format!("{}bit/s", with_prefix(bits)));
     let wanted = [
         "1.6 Gbit/s",
         "1 Gbit/s",

@@ -5,8 +5,8 @@ use crate::clocks::HostClockSummary;
 use crate::notes::instability;
 use crate::number::{exported, latency_ns};
 use crate::summary::{
-    CostSummary, DaemonCost, ExperimentSummary, FailureGroup, MetricSummary, RunSummary, Spread,
-    ThroughputSummary,
+    CostSummary, DaemonCost, ExperimentSummary, FailureGroup, LoadOutcome, MetricSummary,
+    RunSummary, Spread, ThroughputSummary,
 };
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::{Arrivals, Counts, Metric, Workload};
@@ -21,6 +21,7 @@ pub(super) struct Experiment<'a> {
     experiment: &'a str,
     stack: &'a str,
     testbed: &'a str,
+    machine: &'a str,
     workload: &'static str,
     paired: bool,
     load: Load,
@@ -57,6 +58,10 @@ pub(super) struct Experiment<'a> {
     repeat_within: Option<f64>,
     counts: Counts,
     delivered_ratio: Option<f64>,
+    in_window_ratio: Option<f64>,
+    load_outcome: Option<&'static str>,
+    backlog_growth: Option<f64>,
+    link_overload: Option<&'a str>,
     throughput: Option<ThroughputJson>,
     cost: Option<CostJson<'a>>,
     open_ns: Option<SpreadJson>,
@@ -258,6 +263,7 @@ struct ThroughputJson {
     delivered_hz: SpreadJson,
     delivered_bytes_per_s: SpreadJson,
     blocked_share: SpreadJson,
+    in_window_hz: Option<SpreadJson>,
 }
 
 impl From<&ThroughputSummary> for ThroughputJson {
@@ -268,6 +274,7 @@ impl From<&ThroughputSummary> for ThroughputJson {
             delivered_hz: t.delivered_hz.into(),
             delivered_bytes_per_s: t.delivered_bytes_per_s.into(),
             blocked_share: t.blocked_share.into(),
+            in_window_hz: t.in_window_hz.map(SpreadJson::from),
         }
     }
 }
@@ -397,6 +404,7 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
         experiment: &x.name,
         stack: &x.stack,
         testbed: &run.testbed,
+        machine: run.machine_of(x),
         workload: x.workload.kind().as_str(),
         paired: x.paired,
         load: (&x.workload).into(),
@@ -443,6 +451,10 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
             .map(exported),
         counts: e.counts,
         delivered_ratio: e.delivered_ratio().map(exported),
+        in_window_ratio: e.in_window_ratio().map(exported),
+        load_outcome: e.load().map(LoadOutcome::as_str),
+        backlog_growth: e.saturated.map(exported),
+        link_overload: e.overload.as_deref(),
         throughput: e.throughput.as_ref().map(Into::into),
         cost: e.cost.as_ref().map(|c| CostJson::new(c, &e.daemons)),
         open_ns: e.open_ns.map(Into::into),

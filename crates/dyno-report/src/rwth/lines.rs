@@ -9,7 +9,7 @@ use dyno_model::plan::Refusal;
 use dyno_model::{Experiment, Placement, Workload, WorkloadKind};
 
 /// Factors that tell lines of one stack apart.
-const CONDITIONS: [&str; 4] = ["wait", "access", "scheduling", "memory"];
+const CONDITIONS: [&str; 5] = ["machine", "wait", "access", "scheduling", "memory"];
 
 /// A run as lines and columns.
 pub(super) struct Table<'a> {

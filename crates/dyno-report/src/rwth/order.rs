@@ -5,8 +5,10 @@ use super::lines::{Cell, Line, MessageType, Table};
 use crate::number::{Measured, TimeUnit, latency_ns, share, sig3};
 use crate::published::{Place, Reliability};
 use crate::summary::ExperimentSummary;
+use crate::text::clean;
 use dyno_model::{Metric, Placement, Topology};
 use dyno_stats::Estimate;
+use std::collections::BTreeSet;
 
 /// A response time of more than so many service times is said beside it.
 const HELD_UP: f64 = 2.0;
@@ -64,26 +66,40 @@ fn figure(p50: &Estimate) -> String {
 /// One sentence for each message type in C1-1 and D1-1.
 pub(super) fn sentences(table: &Table<'_>) -> Vec<String> {
     let mut all = Vec::new();
+    // What different machines measured is not put in an order.
+    let of_rows = table.summary.experiments.iter();
+    let machines: BTreeSet<Option<String>> =
+        of_rows.map(|e| e.experiment.machine.clone()).collect();
     for placement in [Placement::Process, Placement::Host] {
         let at = Place {
             placement,
             topology: Topology::ONE_TO_ONE,
         };
-        all.extend(table.messages.iter().filter_map(|m| sentence(table, at, m)));
+        for machine in &machines {
+            let of = table.messages.iter();
+            all.extend(of.filter_map(|m| sentence(table, at, m, machine.as_deref())));
+        }
     }
     all
 }
 
-fn sentence(table: &Table<'_>, at: Place, message: &MessageType) -> Option<String> {
+fn sentence(
+    table: &Table<'_>,
+    at: Place,
+    message: &MessageType,
+    machine: Option<&str>,
+) -> Option<String> {
     // A latency of what arrived says little where much did not.
-    let (mut entries, lossy): (Vec<Entry<'_>>, Vec<Entry<'_>>) = entries(table, at, message)
-        .into_iter()
-        .partition(|e| delivers(e.e));
+    let (mut entries, lossy): (Vec<Entry<'_>>, Vec<Entry<'_>>) =
+        entries(table, at, message, machine)
+            .into_iter()
+            .partition(|e| delivers(e.e));
     if entries.is_empty() || entries.len() + lossy.len() < 2 {
         return None;
     }
     entries.sort_by(|a, b| a.ns()[1].total_cmp(&b.ns()[1]));
-    let mut text = format!("{at} {}: {}", message.name(), entries[0].text());
+    let on = machine.map_or_else(String::new, |m| format!(" on {}", clean(m)));
+    let mut text = format!("{at} {}{on}: {}", message.name(), entries[0].text());
     let mut all_apart = true;
     for pair in entries.windows(2) {
         let apart = pair[0].is_below(&pair[1]);
@@ -91,7 +107,7 @@ fn sentence(table: &Table<'_>, at: Place, message: &MessageType) -> Option<Strin
         let sign = if apart { "<" } else { "≈" };
         text.push_str(&format!(" {sign} {}", pair[1].text()));
     }
-    for (line, e) in variants(table, at, message) {
+    for (line, e) in variants(table, at, message, machine) {
         if let Some(p50) = service(e) {
             text.push_str(&format!("; {} {}", line.label, figure(&p50)));
         }
@@ -107,7 +123,12 @@ fn sentence(table: &Table<'_>, at: Place, message: &MessageType) -> Option<Strin
 }
 
 /// The middlewares of the paper: best effort where it has that, else reliable.
-fn entries<'t>(table: &'t Table<'_>, at: Place, message: &MessageType) -> Vec<Entry<'t>> {
+fn entries<'t>(
+    table: &'t Table<'_>,
+    at: Place,
+    message: &MessageType,
+    machine: Option<&str>,
+) -> Vec<Entry<'t>> {
     let mut middlewares: Vec<&'static str> = Vec::new();
     for beside in &table.study.beside {
         if !middlewares.contains(&beside.middleware.as_str()) {
@@ -129,11 +150,10 @@ fn entries<'t>(table: &'t Table<'_>, at: Place, message: &MessageType) -> Vec<En
             },
         };
         let wanted = Some((reliability, middleware));
-        let mut lines = table.lines.iter().filter(|l| l.variant.is_none());
-        let line = lines.find(|l| l.paper == wanted)?;
-        let Cell::Ran(e) = table.of_message(line, at, message) else {
-            return None;
-        };
+        let lines = table.lines.iter().filter(|l| l.variant.is_none());
+        let (line, e) = lines
+            .filter(|l| l.paper == wanted)
+            .find_map(|l| Some((l, measured(table, l, at, message, machine)?)))?;
         Some(Entry {
             line,
             middleware,
@@ -145,15 +165,30 @@ fn entries<'t>(table: &'t Table<'_>, at: Place, message: &MessageType) -> Vec<En
     middlewares.into_iter().filter_map(one).collect()
 }
 
+/// What a line measured there, if that was on `machine`.
+fn measured<'t>(
+    table: &'t Table<'_>,
+    line: &Line,
+    at: Place,
+    message: &MessageType,
+    machine: Option<&str>,
+) -> Option<&'t ExperimentSummary> {
+    match table.of_message(line, at, message) {
+        Cell::Ran(e) if e.experiment.machine.as_deref() == machine => Some(e),
+        _ => None,
+    }
+}
+
 /// The lines that are set up otherwise than in the paper; of equal experiments the first.
 fn variants<'t>(
     table: &'t Table<'_>,
     at: Place,
     message: &MessageType,
+    machine: Option<&str>,
 ) -> Vec<(&'t Line, &'t ExperimentSummary)> {
     let mut found: Vec<(&Line, &ExperimentSummary)> = Vec::new();
     for line in table.lines.iter().filter(|l| l.variant.is_some()) {
-        if let Cell::Ran(e) = table.of_message(line, at, message)
+        if let Some(e) = measured(table, line, at, message, machine)
             && !found
                 .iter()
                 .any(|(_, known)| known.experiment.id == e.experiment.id)

@@ -154,6 +154,7 @@ impl Builder {
         };
         Builder {
             run: Run {
+                machines: BTreeMap::new(),
                 manifest,
                 trials: Vec::new(),
             },
@@ -217,6 +218,7 @@ impl Builder {
             paired: false,
             library_cpus: Vec::new(),
             daemon_cpus: Vec::new(),
+            machine: None,
         };
         change(&mut experiment);
         self.plan().experiments.push(experiment);
@@ -252,6 +254,7 @@ impl Builder {
             delivered_hz: received as f64 / 0.3,
             delivered_bytes_per_s: received as f64 * bytes / 0.3,
             blocked_share: 0.0,
+            in_window_hz: None,
         };
         let cpu = (p50 * 0.8 * received as f64) as u64;
         let process = |label: &str| ProcessCost {
@@ -328,6 +331,7 @@ impl Builder {
     fn blank(&self, experiment: ExperimentId, outcome: Outcome) -> TrialRecord {
         let number = self.run.trials_of(experiment).count() as u32;
         TrialRecord {
+            machines: Vec::new(),
             format: record::FORMAT,
             id: TrialId { experiment, number },
             position: self.run.trials.len() as u32,
@@ -531,6 +535,60 @@ pub fn streams() -> Run {
             (Service, 40_000.0, 1_500, 0),
         ],
     );
+    b.build()
+}
+
+/// Cameras of 1 MB at 20 Hz on a link of 1 Gbit/s: five of them fit; with six and seven the backlog grows.
+/// And one stack that drops what does not go through.
+pub fn cameras() -> Run {
+    let mut b = Builder::new("cameras", "how many cameras fit", TableKind::Stacks);
+    let host = |i: u16| Host {
+        name: format!("h{i}"),
+        reach: Reach::Namespace,
+        address: format!("10.0.0.{i}"),
+        link: Some(dyno_model::plan::Link {
+            rate_bits: 1_000_000_000,
+            buffer_bytes: 1 << 19,
+        }),
+        own_clock: false,
+    };
+    b.plan().testbed.hosts = (1..=8).map(host).collect();
+    for (stack, senders, growth, lost) in [
+        ("tcp", 5, 0.0, 0),
+        ("tcp", 6, 0.011, 0),
+        ("tcp", 7, 0.2, 0),
+        ("udp", 7, 0.0, 30),
+    ] {
+        let id = b.experiment(stack, |e| {
+            e.name = "camera".into();
+            e.workload = Workload::Stream {
+                rate: RateHz::new(20.0).unwrap(),
+                arrivals: Arrivals::Fixed,
+            };
+            e.payload = PayloadSize::new(1_000_000).unwrap();
+            e.placement = Placement::Host;
+            e.topology = Topology {
+                senders,
+                receivers: 1,
+            };
+            e.window = Extent::Duration(Nanos::from_secs(2));
+            e.cpus = Vec::new();
+        });
+        let offered = 40 * u64::from(senders);
+        for _ in 0..3 {
+            let start = 45e6;
+            let p50s: Vec<f64> = (0..10)
+                .map(|block| start + growth * 200e6 * f64::from(block))
+                .collect();
+            let received = offered - lost;
+            let trial = b.trial(id, &[(Metric::Response, start, received, lost)]);
+            let drawn = distribution_of_blocks(&p50s, received, lost, u64::from(senders));
+            trial.distributions.insert(Metric::Response, drawn);
+            let in_window = received - (growth * offered as f64) as u64;
+            trial.counts.in_window = Some(in_window);
+            trial.throughput.in_window_hz = Some(in_window as f64 / 2.0);
+        }
+    }
     b.build()
 }
 

@@ -108,6 +108,7 @@ impl Drop for Place {
 /// A completed trial that counts.
 pub(crate) fn trial(experiment: u32, number: u32) -> TrialRecord {
     TrialRecord {
+        machines: Vec::new(),
         disturbed: Vec::new(),
         ..example::completed(example::id(experiment, number))
     }

@@ -51,6 +51,7 @@ fn experiment(number: u32, workload: Workload, stack: &str) -> Experiment {
         paired: false,
         library_cpus: Vec::new(),
         daemon_cpus: Vec::new(),
+        machine: None,
     }
 }
 
@@ -203,6 +204,7 @@ pub(crate) fn manifest_v1() -> RunManifest {
 /// What is left of [`completed`] where format 1 has no place for it.
 pub(crate) fn completed_v1(id: TrialId) -> TrialRecord {
     TrialRecord {
+        machines: Vec::new(),
         format: 1,
         warmup: Nanos::ZERO,
         unsteady: false,
@@ -252,6 +254,7 @@ pub(crate) fn frequencies() -> BTreeMap<u32, (u64, u64)> {
 /// A completed trial with all its parts.
 pub(crate) fn completed(id: TrialId) -> TrialRecord {
     TrialRecord {
+        machines: Vec::new(),
         format: FORMAT,
         id,
         position: 4,
@@ -283,6 +286,7 @@ pub(crate) fn completed(id: TrialId) -> TrialRecord {
             delivered_hz: 800.1,
             delivered_bytes_per_s: 51_206.4,
             blocked_share: 0.0,
+            in_window_hz: None,
         },
         cost: Cost {
             processes: vec![ProcessCost {
@@ -365,6 +369,7 @@ fn raw_sample(sequence: u64) -> RawSample {
 /// A failed trial.
 pub(crate) fn failed(id: TrialId, kind: FailureKind) -> TrialRecord {
     TrialRecord {
+        machines: Vec::new(),
         outcome: Outcome::Failed {
             kind,
             step: "window".into(),

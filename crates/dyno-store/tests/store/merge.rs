@@ -249,7 +249,16 @@ fn machines_and_builds_may_differ_and_that_is_kept() {
     ] {
         assert!(notes.contains(said), "{said:?} is not in {notes}");
     }
-    let plan = read_run(&out).unwrap().run.manifest.plan;
+    let run = read_run(&out).unwrap().run;
+    let plan = &run.manifest.plan;
+    let machines = [0, 1, 2].map(|i| plan.experiments[i].machine.as_deref());
+    assert_eq!(
+        machines,
+        ["bench-1", "bench-2", "bench-1"].map(Some),
+        "each experiment names its own"
+    );
+    let environment = run.environment_of(&plan.experiments[1]);
+    assert_eq!(environment.dyno_version, "0.2.0");
     assert_eq!(plan.experiments[1].cpus, [6, 7], "as it was run");
     assert_eq!(
         plan.experiments[0].cpus,
@@ -258,6 +267,29 @@ fn machines_and_builds_may_differ_and_that_is_kept() {
     assert_eq!(plan.experiments[1].floor, None);
     assert!(merged.notes.iter().all(|n| plan.warnings.contains(n)));
     assert_eq!(read_parts(&out).unwrap()[1], elsewhere);
+}
+
+#[test]
+fn a_trial_of_another_machine_than_its_experiment_is_left_out_and_named() {
+    let place = tempfile::tempdir().unwrap();
+    let dir = write(&place.path().join("run"), &manifest(), Some(2));
+    let (writer, _) = RunWriter::open_for_resume(&dir, Redo::default()).unwrap();
+    let own = manifest().environment.host;
+    for (number, host) in [(0, own.as_str()), (1, "bench-2")] {
+        let mut trial = completed(id(0, number));
+        trial.machines = vec![host.to_owned()];
+        writer.write_trial(&trial).unwrap();
+    }
+    drop(writer);
+    let read = read_run(&dir).unwrap();
+    assert!(read.run.trials.iter().any(|t| t.id == id(0, 0)));
+    assert!(read.run.trials.iter().all(|t| t.id != id(0, 1)));
+    let [problem] = read.problems.as_slice() else {
+        panic!("{:?}", read.problems);
+    };
+    let said = problem.to_string();
+    assert!(said.contains("e0000-t001.json"), "{said}");
+    assert!(said.contains("measured on bench-2"), "{said}");
 }
 
 #[test]

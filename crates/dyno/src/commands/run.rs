@@ -364,6 +364,7 @@ fn prepare(
         Run {
             manifest,
             trials: Vec::new(),
+            machines: Default::default(),
         },
     )))
 }

@@ -1,0 +1,172 @@
+//! What experiments with a pace offer to the links of a testbed.
+//!
+//! Only lower bounds are claimed. Payloads alone count, without headers, acknowledgements and
+//! repetitions; of one message to several receivers one copy leaves its host where the stack may
+//! multicast, and the load with a copy for each receiver is named beside it.
+
+use crate::factor::{Placement, Workload};
+use crate::plan::{Experiment, Extent, Testbed};
+use crate::unit::Nanos;
+use std::collections::BTreeSet;
+use std::fmt;
+
+impl Workload {
+    /// Messages per second of one sender; `None` where the stack sets the pace.
+    pub fn messages_per_second(&self) -> Option<f64> {
+        match self {
+            Workload::Stream { rate, .. } => Some(rate.hz()),
+            Workload::Burst { messages, period } => {
+                Some(f64::from(*messages) / period.as_secs_f64())
+            }
+            Workload::PingPong { .. }
+            | Workload::Call { .. }
+            | Workload::Flood
+            | Workload::FirstMessage { .. } => None,
+        }
+    }
+}
+
+impl Experiment {
+    /// From the first due time of the window to its end, where the workload has a pace. Of a number of
+    /// messages it is nominal: what they take at that pace.
+    pub fn paced_window(&self) -> Option<Nanos> {
+        let rate = self.workload.messages_per_second()?;
+        Some(match self.window {
+            Extent::Duration(time) => time,
+            Extent::Messages(n) => Nanos((n as f64 / rate * 1e9) as u64),
+        })
+    }
+
+    /// Payload bits per second that one sender has to send, whatever the stack does.
+    fn bits_per_sender(&self) -> Option<f64> {
+        Some(self.workload.messages_per_second()? * self.payload.bytes() as f64 * 8.0)
+    }
+}
+
+/// One direction of a host's link that is offered more than it carries. In bits per second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Overload<'a> {
+    /// The host's name.
+    pub host: &'a str,
+    /// Offered, with one copy of a message for all receivers.
+    pub least: f64,
+    /// Offered, with a copy for each receiver.
+    pub copies: f64,
+    /// What the link carries.
+    pub capacity: f64,
+}
+
+/// Offered in one direction.
+#[derive(Debug, Clone, Copy, Default)]
+struct Direction {
+    least: f64,
+    copies: f64,
+}
+
+/// The link that an experiment overloads most: where multicast does not help, if there is one.
+pub fn overload<'a>(e: &Experiment, testbed: &'a Testbed) -> Option<Overload<'a>> {
+    if e.placement != Placement::Host {
+        return None;
+    }
+    let bits = e.bits_per_sender()?;
+    let loads = loads(e, testbed, bits).into_iter().zip(&testbed.hosts);
+    let mut over: Vec<Overload<'a>> = loads
+        .flat_map(|(directions, host)| directions.map(|offered| (offered, host)))
+        .filter_map(|(Direction { least, copies }, host)| {
+            let capacity = host.link?.rate_bits as f64;
+            (copies > capacity).then_some(Overload {
+                host: &host.name,
+                least,
+                copies,
+                capacity,
+            })
+        })
+        .collect();
+    let badness = |o: &Overload<'_>| ((o.least / o.capacity).max(1.0), o.copies / o.capacity);
+    // Stable: of equals the first host, and what it sends before what it receives.
+    over.sort_by(|a, b| {
+        badness(b)
+            .partial_cmp(&badness(a))
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
+    over.into_iter().next()
+}
+
+/// What every host sends and receives over its link.
+fn loads(e: &Experiment, testbed: &Testbed, bits: f64) -> Vec<[Direction; 2]> {
+    let mut loads = vec![[Direction::default(); 2]; testbed.hosts.len()];
+    let (senders, receivers) = (e.topology.senders, e.topology.receivers);
+    let host_of = |participant| testbed.host_of(e.placement, e.topology, participant);
+    for sender in 0..senders {
+        let from = host_of(sender);
+        let mut reached = BTreeSet::new();
+        for to in (senders..senders + receivers).map(host_of) {
+            if to == from {
+                continue;
+            }
+            let first = f64::from(u8::from(reached.insert(to)));
+            loads[from][0].copies += bits;
+            loads[to][1].least += bits * first;
+            loads[to][1].copies += bits;
+        }
+        if !reached.is_empty() {
+            loads[from][0].least += bits;
+        }
+    }
+    loads
+}
+
+/// In words, with the share that can arrive at best.
+impl fmt::Display for Overload<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Overload {
+            host,
+            least,
+            copies,
+            capacity,
+        } = *self;
+        let link = format!("the {}bit/s link of {host}", with_prefix(capacity));
+        let share = |offered: f64| format!("{:.0} %", (100.0 * capacity / offered).floor());
+        let (lower, upper) = (with_prefix(least), with_prefix(copies));
+        if least > capacity && copies > least {
+            write!(
+                f,
+                "at least {lower}bit/s offered on {link}, {upper}bit/s where each receiver gets a copy of \
+                 its own: at most {} can arrive",
+                share(least)
+            )
+        } else if least > capacity {
+            write!(
+                f,
+                "{lower}bit/s offered on {link}: at most {} can arrive",
+                share(least)
+            )
+        } else {
+            write!(
+                f,
+                "{upper}bit/s offered on {link} where each receiver gets a copy of its own, of which at \
+                 most {} can arrive; by multicast {lower}bit/s",
+                share(copies)
+            )
+        }
+    }
+}
+
+/// Three significant digits without zeros at the end, and a decimal prefix.
+pub fn with_prefix(value: f64) -> String {
+    const PREFIXES: [(f64, &str); 4] = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")];
+    let fits = PREFIXES.iter().find(|(scale, _)| value >= *scale);
+    let (scale, prefix) = *fits.unwrap_or(&(1.0, ""));
+    let value = value / scale;
+    let places = match value {
+        v if v < 10.0 => 2,
+        v if v < 100.0 => 1,
+        _ => 0,
+    };
+    let text = format!("{value:.places$}");
+    let short = match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => &text,
+    };
+    format!("{short} {prefix}")
+}
