@@ -41,6 +41,7 @@ mod presets;
 mod problem;
 mod quantity;
 mod remote;
+mod select;
 mod settings;
 mod shard;
 mod stack;

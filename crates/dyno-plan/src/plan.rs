@@ -15,6 +15,7 @@ use crate::parameters::Override;
 use crate::problem::{Place, PlanError, Problem, Problems};
 use crate::quantity::At;
 use crate::remote;
+use crate::select;
 use crate::settings::{Form, Settings};
 use crate::suite::{self, StackChoice, Suite};
 use crate::{stack, testbed};
@@ -31,6 +32,9 @@ pub struct Request {
     pub suite: String,
     /// `--stack A,B`: these instead of the suite's own.
     pub stacks: Option<Vec<String>>,
+    /// `--experiment A,B`: only those of the suite whose names are these; `*` stands for any text, `?`
+    /// for any character.
+    pub experiments: Option<Vec<String>>,
     /// The testbed by name.
     pub testbed: String,
     /// `--trials N`: for every experiment.
@@ -77,7 +81,14 @@ pub fn plan(
         }
     };
     let suite = match catalog.suite(&request.suite) {
-        Ok(source) => suite::read(source, of_suite, &mut problems),
+        Ok(source) => suite::read(source, of_suite, &mut problems).map(|suite| Suite {
+            experiments: select::experiments(
+                suite.experiments,
+                request.experiments.as_deref(),
+                &mut problems,
+            ),
+            ..suite
+        }),
         Err(problem) => {
             problems.push(problem);
             None

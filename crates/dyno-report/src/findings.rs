@@ -56,6 +56,10 @@ fn cut(lines: &mut Vec<String>, most: usize, what: &str) {
         0 => {}
         n => {
             lines.truncate(most);
+            let what = match n {
+                1 => what.trim_end_matches('s'),
+                _ => what,
+            };
             lines.push(format!(
                 "and {n} further {what}; --format json has them all"
             ));

@@ -177,6 +177,9 @@ pub fn run<E>(
         }
         store(&record).map_err(RunError::Store)?;
         schedule.note(&record);
+        if let Some(remark) = schedule.remark() {
+            on_event(&RunEvent::Warning(remark));
+        }
         position += 1;
         on_event(&RunEvent::TrialFinished(Box::new(record)));
     }

@@ -14,6 +14,10 @@ use std::time::Duration;
 /// tests/false_alarms.rs).
 const LEAST_COMPARED: u32 = 10;
 
+/// So many trials beyond the plan's in a row that the host disturbed again end the repeats: on a host that
+/// leaves one trial of three alone, nine of a hundred such rows are bad luck.
+const IN_VAIN: u32 = 6;
+
 /// Walks through a run's trials round by round.
 pub(crate) struct Schedule<'p> {
     plan: &'p Plan,
@@ -22,6 +26,10 @@ pub(crate) struct Schedule<'p> {
     /// What is left of the current round.
     round: VecDeque<TrialId>,
     next_round: u32,
+    /// The last trials beyond the plan's that the host disturbed again, in a row.
+    in_vain: u32,
+    /// That repeats ended has been said.
+    told: bool,
 }
 
 /// What is known of one experiment.
@@ -58,23 +66,56 @@ impl<'p> Schedule<'p> {
             state: state.collect(),
             round: VecDeque::new(),
             next_round: 0,
+            in_vain: 0,
+            told: false,
         }
     }
 
     /// The next trial; nothing when no experiment needs one. `elapsed` is how long the run has taken.
     pub(crate) fn next(&mut self, elapsed: Duration) -> Option<TrialId> {
-        if self.round.is_empty() {
-            self.look_at_precision();
-            let open: Vec<Group> = self
-                .groups
-                .iter()
-                .filter(|g| self.is_open(g, elapsed))
-                .cloned()
-                .collect();
-            self.round = order::round(self.plan, self.next_round, open).into();
-            self.next_round += 1;
+        loop {
+            if self.round.is_empty() {
+                self.look_at_precision();
+                let open: Vec<Group> = self
+                    .groups
+                    .iter()
+                    .filter(|g| self.is_open(g, elapsed))
+                    .cloned()
+                    .collect();
+                self.round = order::round(self.plan, self.next_round, open).into();
+                self.next_round += 1;
+            }
+            let id = self.round.pop_front()?;
+            if self.is_wanted(id, elapsed) {
+                return Some(id);
+            }
         }
-        self.round.pop_front()
+    }
+
+    /// Whether a trial of the current round is still needed: repeats may have ended within it.
+    fn is_wanted(&self, id: TrialId, elapsed: Duration) -> bool {
+        if self.in_vain < IN_VAIN {
+            return true;
+        }
+        let Some(group) = self.groups.iter().find(|g| g.contains(&id.experiment)) else {
+            return true;
+        };
+        // What is compared counts in pairs: the other side of this round may have been measured.
+        let done = |id: &ExperimentId| self.state[id].done;
+        let begun = group.iter().any(|other| done(other) > done(&id.experiment));
+        begun || self.is_open(group, elapsed)
+    }
+
+    /// That repeats do not help on this host, once that is so.
+    pub(crate) fn remark(&mut self) -> Option<String> {
+        let says = self.in_vain >= IN_VAIN && !self.told;
+        self.told |= says;
+        says.then(|| {
+            format!(
+                "disturbed trials are repeated no more: the host disturbed the last {IN_VAIN} repeats as \
+                 well; `dyno doctor` says what keeps it busy"
+            )
+        })
     }
 
     /// Takes note of a trial that is done.
@@ -85,9 +126,14 @@ impl<'p> Schedule<'p> {
         let state = self.state.entry(experiment.id).or_default();
         state.done += 1;
         state.completed += u32::from(matches!(record.outcome, Outcome::Completed));
+        let beyond = record.id.number >= experiment.trials;
         if !record.disturbed.is_empty() {
             state.disturbed.insert(record.id.number);
+            self.in_vain += u32::from(beyond);
             return;
+        }
+        if beyond {
+            self.in_vain = 0;
         }
         if let Some(precision) = &self.plan.precision
             && matches!(record.outcome, Outcome::Completed)
@@ -116,8 +162,11 @@ impl<'p> Schedule<'p> {
     }
 
     /// How many rounds of a group are repeated: those in which the host disturbed any of it, since
-    /// what is compared counts in pairs.
+    /// what is compared counts in pairs. None where repeats have proved to be in vain.
     fn repeats(&self, group: &Group) -> u32 {
+        if self.in_vain >= IN_VAIN {
+            return 0;
+        }
         let disturbed: BTreeSet<u32> = group
             .iter()
             .flat_map(|id| &self.state[id].disturbed)
@@ -148,7 +197,7 @@ impl<'p> Schedule<'p> {
             // A base is as precise as what is compared with it.
             let asks = !self.plan.is_base(e.id);
             // An experiment that only fails must not go on for ever.
-            let tries = precision.max_trials + repeats;
+            let tries = precision.max_trials + self.plan.repeats;
             asks && !state.precise
                 && in_time
                 && state.counted() < precision.max_trials
@@ -366,6 +415,29 @@ mod tests {
         assert_eq!((count(&once, 0), count(&once, 1)), (4, 3));
         let always = walk(&plan, |id| u64::from(id.experiment.0 == 1) * 10_000);
         assert_eq!((count(&always, 0), count(&always, 1)), (5, 3));
+    }
+
+    #[test]
+    fn repeats_end_where_the_host_disturbs_them_all() {
+        let mut plan = plan((0..10).map(|i| experiment(i, None)).collect());
+        plan.repeats = 5;
+        let mut schedule = Schedule::new(&plan);
+        let (mut n, mut said) = (0, Vec::new());
+        while let Some(id) = schedule.next(Duration::ZERO) {
+            schedule.note(&trial(id, 0));
+            said.extend(schedule.remark());
+            n += 1;
+        }
+        assert_eq!(n, 30 + IN_VAIN);
+        assert_eq!(schedule.known(), n as usize);
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].contains("repeated no more"), "{said:?}");
+        // Where every other repeat is calm, they go on.
+        let ids = walk(&plan, |id| {
+            let calm = id.number >= 3 && (id.number + id.experiment.0) % 2 == 0;
+            u64::from(calm) * 10_000
+        });
+        assert_eq!(ids.len(), 10 * (3 + 3 + 2), "at most so many of each");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The command line as types.
 
+mod complete;
 mod judge;
 mod report;
 mod serve;
@@ -78,9 +79,24 @@ pub(crate) enum Command {
     List(ListArgs),
     /// Examine this host: clock, timers, core-to-core latency, limits, missing rights.
     Doctor(DoctorArgs),
-    /// Print the manual page (roff) to standard output.
-    Man,
+    /// Print a manual page (roff), or write those of all commands to a folder.
+    #[command(after_long_help = "\
+  dyno man run | man -l -                 the page of one command
+  dyno man -o ~/.local/share/man/man1     then `man dyno-run` finds it")]
+    Man {
+        /// The command; dyno's own page when left out.
+        #[arg(value_name = "COMMAND", conflicts_with = "out")]
+        of: Option<String>,
+        /// Write one page for each command to this folder.
+        #[arg(long, short, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
     /// Print a completion script for a shell to standard output.
+    #[command(after_long_help = "\
+The script asks dyno itself what there is, so that it completes the names of suites, stacks, testbeds and
+stored runs as well:
+  source <(dyno completions bash)         in ~/.bashrc
+  dyno completions fish > ~/.config/fish/completions/dyno.fish")]
     Completions {
         /// Which shell.
         shell: clap_complete::Shell,
@@ -137,13 +153,17 @@ scheduler. Every part makes the whole plan and runs its own experiments of it:
   dyno merge a b c -o all                 then: one run, as if measured by one command")]
 pub(crate) struct RunArgs {
     /// The suite: a name from `dyno list suites`, or the path of a .toml file.
-    #[arg(required_unless_present = "resume", conflicts_with = "resume")]
+    #[arg(required_unless_present = "resume", conflicts_with = "resume", add = complete::suites())]
     pub(crate) suite: Option<String>,
     /// Only these stacks, separated by commas; the floor is always measured with them.
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', add = complete::stacks())]
     pub(crate) stack: Vec<String>,
+    /// Only these experiments of the suite, separated by commas; * stands for any text, ? for any
+    /// character.
+    #[arg(long, value_name = "A,B*", value_delimiter = ',')]
+    pub(crate) experiment: Vec<String>,
     /// Where to run: a name from `dyno list testbeds`, or the path of a .toml file.
-    #[arg(long, value_name = "T", default_value = "local")]
+    #[arg(long, value_name = "T", default_value = "local", add = complete::testbeds())]
     pub(crate) testbed: String,
     /// Number of trials of each experiment, instead of the suite's.
     #[arg(long, value_name = "N")]
@@ -181,7 +201,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub(crate) out: Option<PathBuf>,
     /// Finish the interrupted run in this directory (or `latest`).
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["stack", "trials", "settings", "seed", "shard", "precision", "against"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = [
+        "stack", "experiment", "testbed", "trials", "settings", "seed", "shard", "precision", "precision_of",
+        "max_trials", "max_time", "against", "repeats", "folders", "dry_run",
+    ], add = complete::runs())]
     pub(crate) resume: Option<PathBuf>,
     /// With --resume: measure failed trials again too, not only interrupted and missing ones.
     #[arg(long, requires = "resume")]
@@ -197,7 +220,7 @@ pub(crate) struct RunArgs {
     pub(crate) format: FormatArg,
     /// Show the run live on the whole terminal: hosts, the current trial, running quantiles, loss, time
     /// left. q stops it as Ctrl-C does; h shows the keys.
-    #[arg(long, conflicts_with_all = ["quiet", "dry_run"])]
+    #[arg(long, conflicts_with = "dry_run")]
     pub(crate) live: bool,
     /// No progress on standard error.
     #[arg(long, short)]
@@ -238,7 +261,7 @@ without --live, in another terminal, or over ssh (`ssh -t HOST dyno watch RUN`).
 and nothing else, changes nothing, and ends when the run is complete. q stops watching, not the run.")]
 pub(crate) struct WatchArgs {
     /// A run directory, or `latest` for the newest one in ./runs.
-    #[arg(default_value = "latest")]
+    #[arg(default_value = "latest", add = complete::runs())]
     pub(crate) run: PathBuf,
 }
 
@@ -253,7 +276,7 @@ adapters may differ: what differs is said, and each part's own manifest is kept 
 A trial that two directories have must be the same in both. The result appears whole or not at all.")]
 pub(crate) struct MergeArgs {
     /// The run directories of all parts, in any order.
-    #[arg(value_name = "DIR", required = true)]
+    #[arg(value_name = "DIR", required = true, add = complete::runs())]
     pub(crate) directories: Vec<PathBuf>,
     /// The run directory to create.
     #[arg(long, short, value_name = "DIR")]

@@ -8,12 +8,14 @@ mod output;
 mod progress;
 mod view;
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser};
 use cli::{Cli, Command};
 use exit::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Answers a shell that asks for completions, and ends then; else it does nothing.
+    clap_complete::CompleteEnv::with_factory(Cli::command).complete();
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Run(args) => commands::run::run(args),
@@ -27,7 +29,7 @@ fn main() -> ExitCode {
         Command::Trend(args) => commands::trend::trend(&args),
         Command::List(args) => commands::list::list(&args),
         Command::Doctor(args) => commands::doctor::doctor(&args),
-        Command::Man => commands::man::man(),
+        Command::Man { of, out } => commands::man::man(of.as_deref(), out.as_deref()),
         Command::Completions { shell } => commands::man::completions(shell),
         Command::Agent {
             describe,

@@ -19,8 +19,9 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn new(quiet: bool) -> Self {
-        let bar = if quiet || !std::io::stderr().is_terminal() {
+    /// `live`: a view has the whole terminal, so that no line of progress may be drawn over it.
+    pub(crate) fn new(quiet: bool, live: bool) -> Self {
+        let bar = if quiet || live || !std::io::stderr().is_terminal() {
             ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden())
         } else {
             let bar = ProgressBar::no_length();
@@ -103,7 +104,7 @@ impl Progress {
 }
 
 /// `1:05 min` or `12 s`.
-fn minutes(time: Duration) -> String {
+pub(crate) fn minutes(time: Duration) -> String {
     match time.as_secs() {
         s if s < 60 => format!("{s} s"),
         s => format!("{}:{:02} min", s / 60, s % 60),

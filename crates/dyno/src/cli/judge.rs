@@ -1,5 +1,6 @@
 //! The commands that judge stored runs: `compare`, `check`, `trend`.
 
+use super::complete;
 use clap::{Args, ValueEnum};
 use dyno_judge::{parse_quantile, parse_share};
 use dyno_model::Metric;
@@ -50,10 +51,10 @@ measures both sides next to each other, and `dyno compare RUN` then compares pai
 All intervals of the table hold together with the confidence asked for.")]
 pub(crate) struct CompareArgs {
     /// The run to compare with, or a run measured with --against: a directory, or `latest`.
-    #[arg(value_name = "BASE")]
+    #[arg(add = complete::runs(), value_name = "BASE")]
     pub(crate) base: PathBuf,
     /// The run to judge.
-    #[arg(value_name = "NEW")]
+    #[arg(add = complete::runs(), value_name = "NEW")]
     pub(crate) new: Option<PathBuf>,
     /// Ratios that differ from 1 by no more than this are the same.
     #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse_share)]
@@ -93,6 +94,7 @@ Exit codes: 0 all passed, 6 at least one failed, 7 none failed but at least one 
 limits file is wrong or a selector matches nothing.")]
 pub(crate) struct CheckArgs {
     /// The run: a directory, or `latest`.
+    #[arg(add = complete::runs())]
     pub(crate) run: PathBuf,
     /// The limits file.
     #[arg(value_name = "LIMITS.TOML")]
@@ -115,7 +117,7 @@ Each cell (suite, stack and factors) is a series over the runs, ordered by their
 where its level changes (E-divisive), and stands with what else changed between the two runs there.")]
 pub(crate) struct TrendArgs {
     /// Run directories, or directories that hold run directories, such as `runs`.
-    #[arg(value_name = "DIR", required = true)]
+    #[arg(add = complete::runs(), value_name = "DIR", required = true)]
     pub(crate) directories: Vec<PathBuf>,
     /// The quantile of each trial.
     #[arg(long, value_name = "P", default_value = "p50", value_parser = parse_quantile)]

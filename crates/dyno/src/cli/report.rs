@@ -1,5 +1,6 @@
 //! `dyno report`
 
+use super::complete;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -18,7 +19,7 @@ command ends with 5.
   dyno report latest -o - | ssh HOST 'cat > report.html'")]
 pub(crate) struct ReportArgs {
     /// Run directories, names of runs in ./runs, or `latest` for the newest one there.
-    #[arg(value_name = "RUN", default_value = "latest")]
+    #[arg(add = complete::runs(), value_name = "RUN", default_value = "latest")]
     pub(crate) runs: Vec<PathBuf>,
     /// The page to write; `-` is standard output.
     #[arg(long, short, value_name = "FILE", default_value = "report.html")]

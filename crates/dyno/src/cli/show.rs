@@ -1,5 +1,6 @@
 //! `dyno show`
 
+use super::complete;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -16,7 +17,7 @@ must not exist yet, or be empty.
   dyno show latest --format hdr -o histograms   two files for each experiment and metric")]
 pub(crate) struct ShowArgs {
     /// A run directory, or `latest` for the newest one in ./runs.
-    #[arg(default_value = "latest")]
+    #[arg(add = complete::runs(), default_value = "latest")]
     pub(crate) run: PathBuf,
     /// How to print it.
     #[arg(long, value_enum, default_value_t = ShowFormat::Table)]

@@ -1,6 +1,7 @@
 //! `dyno merge`
 
 use crate::cli::MergeArgs;
+use crate::commands::run::counted;
 use crate::exit::{self, Code, Failure, Result};
 use dyno_store::{DEFAULT_RUNS_DIR, MergeOptions};
 use std::path::Path;
@@ -26,10 +27,10 @@ pub(crate) fn merge(args: &MergeArgs) -> Result {
         eprintln!("note: {note}");
     }
     exit::print(&format!(
-        "{} trials of {} experiments from {} runs, stored in {}\n",
-        merged.trials,
-        merged.experiments,
-        merged.parts,
+        "{} of {} from {}, stored in {}\n",
+        counted(merged.trials, "trial"),
+        counted(merged.experiments, "experiment"),
+        counted(merged.parts, "run"),
         args.out.display()
     ))?;
     Ok(match merged.problems.is_empty() {

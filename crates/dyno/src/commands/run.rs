@@ -4,7 +4,7 @@ use crate::cli::{ClockArg, FormatArg, Part, RunArgs};
 use crate::commands::show::{print, render_options};
 use crate::exit::{self, Code, Failure, Result};
 use crate::files;
-use crate::progress::Progress;
+use crate::progress::{Progress, minutes};
 use crate::view::{self, Live};
 use dyno_judge::CompareOptions;
 use dyno_measure::{Clock, ClockChoice, allowed_cores, allowed_cpus};
@@ -27,7 +27,7 @@ pub(crate) fn run(args: RunArgs) -> Result {
     if args.live {
         view::check_terminal("--live needs a terminal; leave it out")?;
     }
-    let mut progress = Progress::new(args.quiet);
+    let mut progress = Progress::new(args.quiet, args.live);
     let interrupt = on_interrupt(args.live)?;
     report_sweep(&progress);
     let agent = agent_command()?;
@@ -258,11 +258,54 @@ fn resume(args: &RunArgs, directory: &Path, progress: &Progress) -> Result<(RunW
     for problem in &read.problems {
         progress.say(format!("warning: {problem}"));
     }
-    let (all, done) = (read.run.manifest.plan.trial_count(), read.run.trials.len());
+    here_as_before(&directory, &read.run)?;
     if !args.quiet {
-        progress.say(format!("{done} of {all} trials are stored already"));
+        progress.say(stored_already(&read.run));
     }
     Ok((writer, read.run))
+}
+
+/// A run has one machine: what another one measures would be left out by whoever reads it.
+fn here_as_before(directory: &Path, run: &Run) -> Result<()> {
+    let own = rustix::system::uname();
+    let own = own.nodename().to_string_lossy();
+    let parts = dyno_store::read_parts(directory).map_err(Failure::with(Code::Store))?;
+    let hosts: Vec<&str> = std::iter::once(&run.manifest)
+        .chain(&parts)
+        .map(|m| m.environment.host.as_str())
+        .filter(|host| !host.is_empty())
+        .collect();
+    if hosts.is_empty() || hosts.contains(&&*own) {
+        return Ok(());
+    }
+    Err(Failure::message(
+        Code::Usage,
+        format!(
+            "the run in {} was measured on {}, and this is {own}: a run has one machine; measure one here \
+             with `dyno run` and hold the two against each other with `dyno compare`, or deal a run out with \
+             --shard and merge its parts",
+            directory.display(),
+            hosts[0]
+        ),
+    ))
+}
+
+/// How far the stored trials go.
+fn stored_already(run: &Run) -> String {
+    let plan = &run.manifest.plan;
+    let is_planned = |t: &&dyno_model::TrialRecord| {
+        let experiment = plan.experiment(t.id.experiment);
+        experiment.is_some_and(|e| t.id.number < e.trials)
+    };
+    let planned = run.trials.iter().filter(is_planned).count();
+    let more = match run.trials.len() - planned {
+        0 => String::new(),
+        n => format!(", and {n} that repeats or the precision added"),
+    };
+    format!(
+        "{planned} of {} planned trials are stored already{more}",
+        plan.trial_count()
+    )
 }
 
 /// Plans and creates the run directory; nothing for a dry run.
@@ -286,6 +329,7 @@ fn prepare(
     let request = Request {
         suite,
         stacks: (!args.stack.is_empty()).then(|| args.stack.clone()),
+        experiments: (!args.experiment.is_empty()).then(|| args.experiment.clone()),
         testbed,
         trials: args.trials,
         set: args.settings.clone(),
@@ -393,14 +437,35 @@ fn available_memory() -> Option<u64> {
     Some(kib * 1024)
 }
 
+/// `1 trial`, `2 trials`.
+pub(crate) fn counted(n: usize, what: &str) -> String {
+    match n {
+        1 => format!("1 {what}"),
+        n => format!("{n} {what}s"),
+    }
+}
+
 /// The plan for people.
 fn describe(plan: &Plan) -> String {
     let all = plan.experiments.len();
+    let of = counted(all, "experiment");
     let experiments = match &plan.shard {
-        Some(part) => format!("{part}, {} of {all} experiments", part.experiments.len()),
-        None => format!("{all} experiments"),
+        Some(part) => format!("{part}, {} of {of}", part.experiments.len()),
+        None => of,
     };
-    let mut lines = vec![format!("{} trials of {experiments}", plan.trial_count())];
+    let time = plan.here().map(|e| plan.nominal_time(e).0);
+    let time = Nanos(time.fold(0, u64::saturating_add));
+    let mut lines = vec![format!(
+        "{} of {experiments}, about {}",
+        counted(plan.trial_count(), "trial"),
+        minutes(time.into())
+    )];
+    if plan.repeats > 0 {
+        lines.push(format!(
+            "  and at most {} more of each where the host disturbs them",
+            plan.repeats
+        ));
+    }
     if let Some(p) = &plan.precision {
         lines.push(format!(
             "  and more, at most {} each, until p{} is known to ±{} %",

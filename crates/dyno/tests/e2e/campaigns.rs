@@ -108,6 +108,75 @@ fn three_parts_merged_are_the_whole_run() {
     assert_eq!(trial_files(&place, "all"), before);
 }
 
+/// Whether this process may give itself another host name; the name itself stays as it is.
+fn may_have_another_host_name() -> bool {
+    let tried = std::process::Command::new("unshare")
+        .args(["--uts", "true"])
+        .output();
+    tried.is_ok_and(|o| o.status.success())
+}
+
+#[test]
+fn every_row_of_a_merge_of_two_machines_names_its_own() {
+    if !may_have_another_host_name() {
+        eprintln!("skipped: no right to a UTS namespace");
+        return;
+    }
+    let place = place();
+    run_part(&place, 1);
+    run_part(&place, 3);
+    let shard = format!(
+        "hostname dyno-other && exec {} run dealt --shard 2/3 --out p2 --quiet --repeats 0",
+        env!("CARGO_BIN_EXE_dyno"),
+    );
+    let other = std::process::Command::new("unshare")
+        .args(["--uts", "sh", "-c", &shard])
+        .current_dir(place.path("."))
+        .env("TMPDIR", place.path("tmp"))
+        .env("DYNO_FILES", place.path("."))
+        .output()
+        .unwrap();
+    assert!(other.status.success(), "{other:?}");
+    place
+        .run(&["merge", "p1", "p2", "p3", "-o", "all"])
+        .with_code(0)
+        .says("the parts differ in machine");
+    let json = place.run(&["show", "all", "--format", "json"]).with_code(0);
+    let document: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    let part: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(place.path("p2/run.json")).unwrap()).unwrap();
+    let elsewhere = &part["plan"]["shard"]["experiments"];
+    let elsewhere: Vec<u64> = elsewhere
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|id| id.as_u64().unwrap())
+        .collect();
+    assert!(!elsewhere.is_empty());
+    for e in document["experiments"].as_array().unwrap() {
+        let is_other = e["machine"] == "dyno-other";
+        let id = e["id"].as_u64().unwrap();
+        assert_eq!(is_other, elsewhere.contains(&id), "{e:#}");
+    }
+    // Each trial names it as well, and a table has a column for it.
+    let trial = std::fs::read_dir(place.path("p2/trials")).unwrap().next();
+    let trial = std::fs::read_to_string(trial.unwrap().unwrap().path()).unwrap();
+    assert!(trial.contains("\"dyno-other\""), "{trial}");
+    let csv = place.run(&["show", "all", "--format", "csv"]).with_code(0);
+    let rows = csv.stdout.lines().filter(|l| l.contains(",dyno-other,"));
+    assert!(rows.count() >= elsewhere.len());
+    place
+        .run(&["show", "all"])
+        .with_code(0)
+        .says("machine")
+        .says("rows of different ones are not compared");
+    // What the other machine measured is not resumed here.
+    place
+        .run(&["run", "--resume", "p2"])
+        .with_code(2)
+        .says("measured on dyno-other");
+}
+
 #[test]
 fn a_part_is_resumed_alone() {
     let place = place();
@@ -118,7 +187,7 @@ fn a_part_is_resumed_alone() {
         .run(&["run", "--resume", "p2"])
         .with_code(0)
         .says(&format!(
-            "{} of {} trials are stored already",
+            "{} of {} planned trials are stored already",
             all.len() - 1,
             all.len()
         ))

@@ -39,16 +39,129 @@ fn the_doctor_finds_and_changes_nothing() {
 #[test]
 fn the_manual_page_and_completions_are_made() {
     let place = Place::new();
+    place.run(&["man"]).with_code(0).says("dyno\\-run(1)");
     place
-        .run(&["man"])
+        .run(&["man", "run"])
         .with_code(0)
-        .says("DYNO RUN")
-        .says("round_trips");
+        .says("round_trips")
+        .says("dyno\\-run");
+    place
+        .run(&["man", "rum"])
+        .with_code(2)
+        .says("no command `rum`");
+    place.run(&["man", "-o", "pages"]).with_code(0);
+    let main = std::fs::read_to_string(place.path("pages/dyno.1")).unwrap();
+    let referred: Vec<&str> = main
+        .lines()
+        .filter_map(|l| l.strip_prefix("dyno\\-")?.strip_suffix("(1)"))
+        .collect();
+    assert!(referred.len() > 8, "{referred:?}");
+    for name in referred {
+        let page = place.path(&format!("pages/dyno-{name}.1"));
+        assert!(page.is_file(), "{name} has no page");
+    }
     place
         .run(&["completions", "bash"])
         .with_code(0)
-        .says("_dyno");
+        .says("COMPLETE=");
     place.run(&["run", "--help"]).with_code(0).says("--resume");
+}
+
+/// What bash is offered for the last of `words`.
+fn offered(place: &Place, words: &[&str]) -> String {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_dyno"))
+        .args(["--", "dyno"])
+        .args(words)
+        .env("COMPLETE", "bash")
+        .env("_CLAP_COMPLETE_INDEX", words.len().to_string())
+        .env("_CLAP_IFS", "\n")
+        .current_dir(place.path("."))
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn names_of_suites_stacks_testbeds_and_runs_are_completed() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("runs/quick-1")).unwrap();
+    place.file("runs/quick-1/run.json", "{}");
+    for (words, name) in [
+        (vec!["run", "thr"], "throughput"),
+        (vec!["run", "quick", "--stack", "uds-s"], "uds-stream"),
+        (
+            vec!["run", "quick", "--stack", "tcp,uds-s"],
+            "tcp,uds-stream",
+        ),
+        (vec!["run", "quick", "--testbed", "net"], "netns-1gbe"),
+        (vec!["show", "runs/q"], "runs/quick-1"),
+        (vec!["show", "la"], "latest"),
+    ] {
+        let all = offered(&place, &words);
+        assert!(
+            all.lines().any(|l| l.trim_end() == name),
+            "{words:?}: {all}"
+        );
+    }
+}
+
+#[test]
+fn a_resumed_run_refuses_what_it_cannot_honour() {
+    let place = Place::new();
+    for extra in [
+        ["--repeats", "1"],
+        ["--testbed", "local"],
+        ["--max-time", "1 s"],
+        ["--experiment", "x"],
+        ["--trials", "9"],
+    ] {
+        place
+            .run(&["run", "--resume", "out", extra[0], extra[1]])
+            .with_code(2)
+            .says("cannot be used with");
+    }
+    place
+        .run(&["run", "--resume", "out", "--dry-run"])
+        .with_code(2)
+        .says("cannot be used with");
+}
+
+#[test]
+fn experiments_are_chosen_by_name_and_by_pattern() {
+    let place = Place::new();
+    place.suite(
+        "two",
+        r#"
+        title = "two"
+        [defaults]
+        trials = 1
+        [[experiment]]
+        name = "camera-front"
+        workload = "ping-pong"
+        stacks = ["pipe"]
+        [[experiment]]
+        name = "lidar"
+        workload = "ping-pong"
+        stacks = ["pipe"]
+        "#,
+    );
+    let planned = |pattern: &str| {
+        let arguments = ["run", "two", "--dry-run", "--experiment", pattern];
+        place.run(&arguments).with_code(0).stdout
+    };
+    let camera = planned("cam*");
+    assert!(camera.contains("camera-front"), "{camera}");
+    assert!(!camera.contains("lidar"), "{camera}");
+    assert!(camera.contains(", about "), "{camera}");
+    let both = planned("lidar,camera-?ront");
+    assert!(
+        both.contains("camera-front") && both.contains("lidar"),
+        "{both}"
+    );
+    place
+        .run(&["run", "two", "--dry-run", "--experiment", "lider"])
+        .with_code(3)
+        .says("did you mean `lidar`?");
 }
 
 #[test]
