@@ -5,6 +5,7 @@ mod again;
 mod agree;
 mod clocks;
 mod judgement;
+mod nightly;
 mod noise;
 
 use crate::Outcome;
@@ -19,6 +20,8 @@ usage: cargo xtask study WHICH
   power [TRIES] [PAIRS]  plant +5 % on p50 and +20 % on p99 TRIES times (50), each of PAIRS pairs of
                       trials (10): how often are they found?
   clocks [TRIALS]     a host whose clock lies, TRIALS times each (100): is the truth inside the bound?
+  nightly [NIGHTS] [TRIES]  simulated nights (300): how often does `dyno check --history` cry wolf, and how soon
+                      does it see what is planted (TRIES times, 20)?
   noise [BURSTS]      bursts of foreign load at known times (40): which trials are flagged?
   again OLD NEW       two run directories of one suite: share of new p50 within the old intervals
   agree [TURNS]       the libraries' own tools and Dyno in turns (5), pinned alike: do they say the same?";
@@ -35,6 +38,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
         Some("aa") => judgement::aa(number(1, 100)?),
         Some("power") => judgement::power(number(1, 50)?, number(2, 10)?),
         Some("clocks") => clocks::study(number(1, 100)?),
+        Some("nightly") => nightly::study(number(1, 300)?, number(2, 20)?),
         Some("noise") => noise::study(number(1, 40)?),
         Some("agree") => agree::study(number(1, 5)?),
         Some("again") => match &arguments[1..] {

@@ -6,6 +6,7 @@
 //!
 //! - [`compare`], [`compare_within`]: ratios with simultaneous intervals, and verdicts in words.
 //! - [`check`]: requirements from a file ([`Limits`]) against the bad end of each interval.
+//! - [`Nights`]: the newest run against what the runs before it have shown of its machine.
 //! - [`trend`], [`History`]: changes of level over many runs, and what changed with them.
 //!
 //! All of them compare a figure with a line by one comparison of four outcomes, [`Standing`].
@@ -13,18 +14,22 @@
 //! The trial is the unit of all of it; which trials count is decided by
 //! [`dyno_report::counted_trials`] alone.
 
+mod book;
 mod cell;
 mod check;
 mod compare;
 mod difference;
 mod export;
 mod figure;
+mod nightly;
 mod number;
 mod page;
+mod reading;
 mod standing;
 mod trend;
 mod when;
 
+pub use book::{HistoryRun, Machine};
 pub use check::{
     Bound, CheckOptions, CheckReport, Checked, Limit, Limits, LimitsError, Measure, Problem,
     Status, check, parse_quantile, parse_share,
@@ -36,5 +41,6 @@ pub use compare::{
 pub use difference::{Aspect, Difference};
 pub use export::FORMAT;
 pub use figure::Figure;
+pub use nightly::{Night, Nightly, NightlyOptions, Nights, OtherRuns};
 pub use standing::{Found, Standing};
-pub use trend::{Change, History, Series, Trend, TrendOptions, TrendRun, trend};
+pub use trend::{Change, History, Series, Trend, TrendOptions, trend};

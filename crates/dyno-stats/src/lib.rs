@@ -15,6 +15,7 @@
 //!   estimate is, for whoever decides to go on.
 //! - [`ratio`], [`verdict`], [`simultaneous`]: two sides compared, and what to say of it.
 //! - [`SteadyTest`], [`change_points`]: the end of a warm-up, and the changes in a history.
+//! - [`Usual`], [`Expectation`], [`chance_of_hits`]: whether one more night is as the nights before it.
 //! - [`drift()`], [`modes()`], [`separation()`]: what moves or jumps inside the windows, and what goes
 //!   with it.
 //! - [`backlog_growth`]: whether an open loop is offered more than goes through.
@@ -37,6 +38,7 @@ mod bootstrap;
 mod change;
 mod compare;
 mod drift;
+mod expect;
 mod fit;
 mod host;
 mod modes;
@@ -58,6 +60,7 @@ pub use bootstrap::Bootstrap;
 pub use change::{ChangeOptions, ChangePoint, SteadyTest, change_points};
 pub use compare::{Pairing, Ratio, Verdict, ratio, simultaneous, verdict};
 pub use drift::{Drift, drift};
+pub use expect::{Expectation, Usual, chance_of_hits};
 pub use fit::{Fit, fit_line};
 pub use host::{Begins, HostGaps, explained};
 pub use modes::{Modes, modes};

@@ -50,7 +50,7 @@ Exit codes:
   0    done                              3    the suite, stack or testbed is refused
   1    an error outside Dyno             4    done, but trials failed
   2    wrong command line                5    a run directory cannot be written or read
-  6    a limit is broken (check)         7    a limit is undecided (check)
+  6    a limit is broken (check)         7    undecided (check, trend, compare)
   8    something is slower (--fail-on slower)
   130  interrupted; finished trials are stored";
 

@@ -21,9 +21,10 @@ pub(crate) enum Code {
     FailedTrials = 4,
     /// A run directory cannot be written or read.
     Store = 5,
-    /// `dyno check`: at least one limit is broken.
+    /// `dyno check`: at least one limit is broken, or a figure is worse than its history has it.
     LimitBroken = 6,
-    /// `dyno check`: no limit is broken, but for at least one the trials do not tell.
+    /// `dyno check`: no limit is broken, but for at least one the trials do not tell. `dyno trend`: too few
+    /// runs. `dyno compare --fail-on slower`: the new side has nothing to compare.
     Undecided = 7,
     /// `dyno compare` or `dyno trend` with `--fail-on slower`: something is.
     Slower = 8,

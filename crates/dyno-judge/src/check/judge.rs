@@ -247,7 +247,7 @@ fn with_nothing(values: &[f64], limit: &Limit) -> Finding {
 
 /// The time of one start, in nanoseconds. Runs that were measured before there was a first message know
 /// when endpoints existed and were matched: what a message sent at once would have had to wait for.
-fn start(t: &TrialRecord, metric: Metric) -> Option<f64> {
+pub(crate) fn start(t: &TrialRecord, metric: Metric) -> Option<f64> {
     let known = t.distributions.get(&metric).filter(|d| d.n == 1);
     let older = || match metric {
         Metric::FirstMessage => Some(t.open.saturating_add(t.matching)),

@@ -1,4 +1,4 @@
-//! A check as JUnit XML: one test case for each limit on each experiment. A broken limit is a
+//! Judgements as JUnit XML: one test case for each limit or figure on each experiment. A broken one is a
 //! `failure`; an undecided one is an `error`, because it is not a pass and not a failure either.
 //!
 //! Written with quick-xml: the form is a dozen lines, and the crates that know it whole bring a clock,
@@ -12,23 +12,72 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 use std::io;
 
+/// One document with one suite.
+pub(crate) struct JunitSuite<'a> {
+    pub(crate) name: String,
+    pub(crate) run: &'a str,
+    pub(crate) suite: &'a str,
+    pub(crate) started_unix_ms: u64,
+    pub(crate) cases: Vec<JunitCase>,
+}
+
+/// One judgement.
+pub(crate) struct JunitCase {
+    pub(crate) class: String,
+    pub(crate) name: String,
+    pub(crate) status: Status,
+    /// In one line, of what does not pass.
+    pub(crate) message: String,
+    pub(crate) lines: Vec<String>,
+}
+
 impl CheckReport {
     /// The check as a JUnit XML document, ended by a newline.
     ///
     /// # Errors
     /// None in practice: it is written into memory; what the XML writer reports is passed on.
     pub fn junit(&self) -> io::Result<String> {
+        JunitSuite {
+            name: self.limits.clone(),
+            run: &self.run,
+            suite: &self.suite,
+            started_unix_ms: self.started_unix_ms,
+            cases: self.results.iter().map(case).collect(),
+        }
+        .xml()
+    }
+}
+
+fn case(r: &Checked) -> JunitCase {
+    let required = r.limit.required();
+    let lines = [
+        format!("required: {required}"),
+        format!("found: {}", r.found_text()),
+        r.reason.clone(),
+    ];
+    JunitCase {
+        class: r.limit.name.clone(),
+        name: cell::label(&r.experiment),
+        status: r.status,
+        message: format!("{required}: {}", r.reason),
+        lines: lines.into_iter().chain(r.remarks.iter().cloned()).collect(),
+    }
+}
+
+impl JunitSuite<'_> {
+    pub(crate) fn xml(&self) -> io::Result<String> {
         let mut xml = Writer::new_with_indent(Vec::new(), b' ', 2);
         xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+        let of = |status| self.cases.iter().filter(|c| c.status == status).count();
         let counts = [
-            ("tests", self.results.len()),
-            ("failures", self.count(Status::Fail)),
-            ("errors", self.count(Status::Undecided)),
+            ("tests", self.cases.len()),
+            ("failures", of(Status::Fail)),
+            ("errors", of(Status::Undecided)),
         ]
         .map(|(key, n)| (key, n.to_string()));
         let counts = || counts.iter().map(|(key, n)| (*key, n.as_str()));
         let timestamp = iso(self.started_unix_ms);
-        let (run, name) = (clean(&self.run), clean(&self.limits));
+        let (run, name) = (clean(self.run), clean(&self.name));
         xml.create_element("testsuites")
             .with_attribute(("name", "dyno check"))
             .with_attributes(counts())
@@ -40,8 +89,7 @@ impl CheckReport {
                     .write_inner_content(|xml| {
                         xml.create_element("properties")
                             .write_inner_content(|xml| {
-                                for (key, value) in [("run", &run), ("suite", &clean(&self.suite))]
-                                {
+                                for (key, value) in [("run", &run), ("suite", &clean(self.suite))] {
                                     xml.create_element("property")
                                         .with_attribute(("name", key))
                                         .with_attribute(("value", value.as_str()))
@@ -49,7 +97,7 @@ impl CheckReport {
                                 }
                                 Ok(())
                             })?;
-                        self.results.iter().try_for_each(|r| case(xml, r))
+                        self.cases.iter().try_for_each(|c| c.write(xml))
                     })?;
                 Ok(())
             })?;
@@ -59,37 +107,30 @@ impl CheckReport {
     }
 }
 
-fn case(xml: &mut Writer<Vec<u8>>, r: &Checked) -> io::Result<()> {
-    let required = r.limit.required();
-    let lines: Vec<String> = [
-        format!("required: {required}"),
-        format!("found: {}", r.found_text()),
-        r.reason.clone(),
-    ]
-    .into_iter()
-    .chain(r.remarks.iter().cloned())
-    .map(|line| clean(&line))
-    .collect();
-    let text = lines.join("\n");
-    let message = clean(&format!("{required}: {}", r.reason));
-    xml.create_element("testcase")
-        .with_attribute(("classname", clean(&r.limit.name).as_str()))
-        .with_attribute(("name", clean(&cell::label(&r.experiment)).as_str()))
-        .write_inner_content(|xml| {
-            let (element, kind) = match r.status {
-                Status::Pass => {
-                    xml.create_element("system-out")
-                        .write_text_content(BytesText::new(&text))?;
-                    return Ok(());
-                }
-                Status::Fail => ("failure", "limit"),
-                Status::Undecided => ("error", "undecided"),
-            };
-            xml.create_element(element)
-                .with_attribute(("message", message.as_str()))
-                .with_attribute(("type", kind))
-                .write_text_content(BytesText::new(&text))?;
-            Ok(())
-        })?;
-    Ok(())
+impl JunitCase {
+    fn write(&self, xml: &mut Writer<Vec<u8>>) -> io::Result<()> {
+        let lines: Vec<String> = self.lines.iter().map(|line| clean(line)).collect();
+        let text = lines.join("\n");
+        let message = clean(&self.message);
+        xml.create_element("testcase")
+            .with_attribute(("classname", clean(&self.class).as_str()))
+            .with_attribute(("name", clean(&self.name).as_str()))
+            .write_inner_content(|xml| {
+                let (element, kind) = match self.status {
+                    Status::Pass => {
+                        xml.create_element("system-out")
+                            .write_text_content(BytesText::new(&text))?;
+                        return Ok(());
+                    }
+                    Status::Fail => ("failure", "limit"),
+                    Status::Undecided => ("error", "undecided"),
+                };
+                xml.create_element(element)
+                    .with_attribute(("message", message.as_str()))
+                    .with_attribute(("type", kind))
+                    .write_text_content(BytesText::new(&text))?;
+                Ok(())
+            })?;
+        Ok(())
+    }
 }

@@ -85,6 +85,38 @@ impl Measure {
         }
     }
 
+    /// The words of `metric` in a limits file.
+    pub fn words() -> impl Iterator<Item = &'static str> {
+        METRICS.iter().map(|m| m.0)
+    }
+
+    /// The measure of a word of [`Measure::words`]; `q` is its quantile, p50 where it needs one and none is
+    /// given. `None` for another word.
+    pub fn of_word(word: &str, q: Option<f64>) -> Option<Measure> {
+        let at = q.unwrap_or(0.5);
+        Some(match word {
+            "response" => Measure::Latency(Metric::Response, at),
+            "rtt" => Measure::Latency(Metric::Rtt, at),
+            "service" => Measure::Latency(Metric::Service, at),
+            "lateness" => Measure::Latency(Metric::Lateness, at),
+            "x_floor" => Measure::XFloor(at),
+            "loss" => Measure::Loss,
+            "cpu_per_message" => Measure::CpuPerMessage,
+            "throughput" => Measure::Throughput,
+            "first_message" => Measure::Start(Metric::FirstMessage, q),
+            "open" => Measure::Start(Metric::Open, q),
+            "match" => Measure::Start(Metric::Match, q),
+            "first_delivery" => Measure::Start(Metric::FirstDelivery, q),
+            "memory" => Measure::Memory,
+            _ => return None,
+        })
+    }
+
+    /// Whether more of it is better.
+    pub fn is_better_higher(self) -> bool {
+        matches!(self, Measure::Throughput)
+    }
+
     /// Whether workloads of that kind have it.
     pub(crate) fn applies_to(self, kind: WorkloadKind) -> bool {
         use WorkloadKind::{Burst, Flood, Stream};
@@ -466,25 +498,8 @@ impl Reader<'_> {
         let q = self.quantile(table, head, word, *quantile);
         let bound = self.bound(table, head, word, *written);
         let q = q?;
-        let of_start = |metric| {
-            let has_quantile = table.get("quantile").is_some();
-            Measure::Start(metric, has_quantile.then_some(q))
-        };
-        let measure = match *word {
-            "response" => Measure::Latency(Metric::Response, q),
-            "rtt" => Measure::Latency(Metric::Rtt, q),
-            "service" => Measure::Latency(Metric::Service, q),
-            "lateness" => Measure::Latency(Metric::Lateness, q),
-            "x_floor" => Measure::XFloor(q),
-            "loss" => Measure::Loss,
-            "cpu_per_message" => Measure::CpuPerMessage,
-            "throughput" => Measure::Throughput,
-            "first_message" => of_start(Metric::FirstMessage),
-            "open" => of_start(Metric::Open),
-            "match" => of_start(Metric::Match),
-            "first_delivery" => of_start(Metric::FirstDelivery),
-            _ => Measure::Memory,
-        };
+        let given = table.get("quantile").is_some().then_some(q);
+        let measure = Measure::of_word(word, given)?;
         Some((measure, bound?))
     }
 

@@ -10,6 +10,8 @@ mod loss;
 mod render;
 mod source;
 
+pub(crate) use judge::start;
+pub(crate) use junit::{JunitCase, JunitSuite};
 pub use limits::{Bound, Limit, Limits, Measure, parse_quantile, parse_share};
 pub use source::{LimitsError, Problem};
 

@@ -2,9 +2,10 @@
 //! both.
 
 use super::{Series, Trend};
+use crate::check::Measure;
 use crate::export::{self, Cell, csv_line, json_text};
 use crate::figure::rank;
-use crate::number::exported;
+use crate::number::{csv_number, exported};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -31,8 +32,14 @@ struct JsonSeries<'a> {
     suite: &'a str,
     #[serde(flatten)]
     cell: Cell<'a>,
+    host: &'a str,
     metric: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quantile: Option<String>,
+    unit: &'static str,
     enough_runs: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blind: Option<&'a str>,
     values: Vec<JsonValue<'a>>,
     missing: Vec<JsonMissing<'a>>,
     changes: Vec<JsonChange<'a>>,
@@ -56,11 +63,20 @@ struct JsonChange<'a> {
     previous_run: &'a str,
     started_unix_ms: u64,
     verdict: &'static str,
+    worse: bool,
     before: Option<f64>,
     after: Option<f64>,
     ratio: Option<f64>,
     p: Option<f64>,
     differences: Vec<export::Difference<'a>>,
+}
+
+/// Latencies by the name of their metric, as from the beginning; all else by its word in limits files.
+fn name(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Latency(metric, _) | Measure::Start(metric, _) => metric.as_str(),
+        other => other.word(),
+    }
 }
 
 impl Trend {
@@ -90,7 +106,11 @@ impl Trend {
         JsonSeries {
             suite: &s.suite,
             cell: Cell::of(&s.experiment),
-            metric: s.metric.as_str(),
+            host: &s.machine.host,
+            metric: name(s.measure),
+            quantile: s.measure.quantile().map(rank),
+            unit: s.measure.unit().as_str(),
+            blind: s.blind.as_deref(),
             enough_runs: s.is_long_enough(&self.options),
             values: s
                 .values
@@ -115,7 +135,8 @@ impl Trend {
                     run: id(c.run),
                     previous_run: id(c.previous),
                     started_unix_ms: self.runs[c.run].started_unix_ms,
-                    verdict: if c.ratio() > 1.0 { "higher" } else { "lower" },
+                    verdict: if c.is_higher() { "higher" } else { "lower" },
+                    worse: s.is_worse(c),
                     before: exported(c.before),
                     after: exported(c.after),
                     ratio: exported(c.ratio()),
@@ -140,6 +161,8 @@ impl Trend {
             "started_unix_ms",
             "value",
             "change_begins",
+            "host",
+            "unit",
         ];
         let mut out = csv_line(heads.map(str::to_owned));
         for s in &self.series {
@@ -154,12 +177,14 @@ impl Trend {
                     e.exchange(),
                     e.payload.bytes().to_string(),
                     e.wait.to_string(),
-                    s.metric.to_string(),
-                    rank(self.options.quantile),
+                    name(s.measure).to_owned(),
+                    s.measure.quantile().map_or_else(String::new, rank),
                     at.id.clone(),
                     at.started_unix_ms.to_string(),
-                    exported(*value).map_or_else(String::new, |v| v.to_string()),
+                    csv_number(*value),
                     begins.to_string(),
+                    s.machine.host.clone(),
+                    s.measure.unit().as_str().to_owned(),
                 ]));
             }
         }

@@ -1,28 +1,37 @@
 //! Histories: when did the level of a series over stored runs change, and what changed with it.
 //!
-//! One series per cell; its values are the medians over the counted trials of each run. Changes are
-//! found by E-divisive ([`dyno_stats::change_points`]), as in Daly et al., "The Use of Change Point
-//! Detection to Identify Software Performance Regressions in a Continuous Integration System" (ICPE
-//! 2020). The level is shared by all series of a table (Bonferroni).
+//! One series per cell, measure and machine; its values are the medians over the counted trials of each
+//! run. Changes are found by E-divisive ([`dyno_stats::change_points`]) in their logarithms, because runs
+//! differ by factors, as in Daly et al., "The Use of Change Point Detection to Identify Software Performance
+//! Regressions in a Continuous Integration System" (ICPE 2020). What is infinite, and a rate of zero, is not
+//! left out: it counts as ten times worse than the worst that is finite. The level is shared by all series
+//! of a table (Bonferroni).
 
 mod export;
 mod render;
 
-use crate::cell::{self, Factors};
+use crate::book::{Book, Collected, Entry, HistoryRun, Machine};
+use crate::cell::Factors;
+use crate::check::Measure;
 use crate::difference::{Difference, Differences, RunFacts};
-use crate::figure::{Figure, Trials};
+use crate::reading::{self, Reading, median};
+use dyno_model::Experiment;
 use dyno_model::record::{Run, RunManifest};
-use dyno_model::{Experiment, Metric};
 use dyno_stats::{ChangeOptions, change_points};
 
 /// The most permutations of one test: enough for 2,000 series at 5 %.
 const MOST_PERMUTATIONS: f64 = 99_999.0;
 
+/// By how much what is infinite is worse than the worst that is finite, as a logarithm. Any other number
+/// that is clearly beyond the scatter finds the same changes.
+const BEYOND: f64 = std::f64::consts::LN_10;
+
 /// How a history is looked at.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrendOptions {
-    /// The metric; `None`: the headline of each cell.
-    pub metric: Option<Metric>,
+    /// The measure; `None`: the headline of each cell at `quantile`, its losses, its rate where that is not
+    /// the headline once more, its processor time and its memory.
+    pub measure: Option<Measure>,
     /// The quantile of each trial, 0 to 1.
     pub quantile: f64,
     /// The chance of a first false change anywhere in the table.
@@ -34,10 +43,10 @@ pub struct TrendOptions {
 }
 
 impl Default for TrendOptions {
-    /// p50 of the headline, 5 % over the table, three runs.
+    /// All measures, p50 of the headline, 5 % over the table, three runs.
     fn default() -> Self {
         TrendOptions {
-            metric: None,
+            measure: None,
             quantile: 0.5,
             level: 0.05,
             min_segment: 3,
@@ -54,39 +63,10 @@ impl TrendOptions {
 }
 
 /// Runs of a history, taken one by one so that only one is in memory; then [`History::trend`].
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct History {
     how: TrendOptions,
-    runs: Vec<RunManifest>,
-    /// In the order of their first appearance.
-    series: Vec<Collected>,
-}
-
-/// The values of one cell so far.
-#[derive(Debug)]
-struct Collected {
-    key: Key,
-    /// Number of the run, its experiment, and the value or why there is none.
-    values: Vec<(usize, Experiment, Result<f64, String>)>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-struct Key {
-    suite: String,
-    stack: String,
-    factors: Factors,
-    metric: Metric,
-    /// Cells of one run that agree in all of the above are told apart by their order.
-    occurrence: usize,
-}
-
-/// One run of a trend.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TrendRun {
-    /// Its name.
-    pub id: String,
-    /// When it started, in milliseconds since the Unix epoch.
-    pub started_unix_ms: u64,
+    book: Book,
 }
 
 /// Series and their changes.
@@ -97,28 +77,35 @@ pub struct Trend {
     /// The level of each series' own tests.
     pub level_each: f64,
     /// The runs, the oldest first.
-    pub runs: Vec<TrendRun>,
+    pub runs: Vec<HistoryRun>,
     /// Cell by cell.
     pub series: Vec<Series>,
     /// Remarks on the whole.
     pub notes: Vec<String>,
 }
 
-/// The history of one cell.
+/// The history of one measure of one cell on one machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
     /// The suite that it belongs to.
     pub suite: String,
+    /// The machine.
+    pub machine: Machine,
     /// The cell, as in its newest run.
     pub experiment: Experiment,
-    /// The metric.
-    pub metric: Metric,
-    /// Index into [`Trend::runs`] and median over the trials, in nanoseconds, the oldest first.
+    /// The measure.
+    pub measure: Measure,
+    /// Index into [`Trend::runs`] and median over the trials, in the unit of the measure, the oldest first;
+    /// infinite where more messages were lost than the quantile allows.
     pub values: Vec<(usize, f64)>,
     /// Runs that have the cell and no value for it, with the reason.
     pub missing: Vec<(usize, String)>,
     /// Its changes, the oldest first; none where there are too few values.
     pub changes: Vec<Change>,
+    /// Why a change in it could not be seen; `None` where it could.
+    pub blind: Option<String>,
+    /// The logarithms of `values`.
+    logs: Vec<f64>,
 }
 
 /// A change of level.
@@ -130,7 +117,7 @@ pub struct Change {
     pub previous: usize,
     /// The chance that a series without changes shows one as large.
     pub p: f64,
-    /// Median of the level before, in nanoseconds.
+    /// Median of the level before, in the unit of the measure; it may be infinite or zero.
     pub before: f64,
     /// Median of the level from here on.
     pub after: f64,
@@ -139,9 +126,14 @@ pub struct Change {
 }
 
 impl Change {
-    /// After over before.
+    /// After over before; infinite from nothing to something.
     pub fn ratio(&self) -> f64 {
         self.after / self.before
+    }
+
+    /// Whether the level is higher than before.
+    pub fn is_higher(&self) -> bool {
+        self.after > self.before
     }
 }
 
@@ -150,13 +142,31 @@ impl Series {
     pub fn is_long_enough(&self, how: &TrendOptions) -> bool {
         self.values.len() >= how.least_runs()
     }
+
+    /// Whether a change of it is to the worse.
+    pub fn is_worse(&self, change: &Change) -> bool {
+        change.is_higher() != self.measure.is_better_higher()
+    }
+
+    fn has_run(&self, run: usize) -> bool {
+        self.values.iter().any(|v| v.0 == run) || self.missing.iter().any(|m| m.0 == run)
+    }
 }
 
 impl Trend {
-    /// Whether the newest change of some series made it slower.
+    /// Whether the newest change of some series made it worse.
     pub fn has_slower(&self) -> bool {
-        let mut newest = self.series.iter().filter_map(|s| s.changes.last());
-        newest.any(|c| c.ratio() > 1.0)
+        self.series
+            .iter()
+            .any(|s| s.changes.last().is_some_and(|c| s.is_worse(c)))
+    }
+
+    /// Whether in some series of the newest run no change could be seen: it has too few runs, or no figure
+    /// in the newest one. Also where there are no series.
+    pub fn is_blind(&self) -> bool {
+        let newest = self.runs.len().saturating_sub(1);
+        let mut of_newest = self.series.iter().filter(|s| s.has_run(newest)).peekable();
+        of_newest.peek().is_none() || of_newest.any(|s| s.blind.is_some())
     }
 }
 
@@ -165,82 +175,36 @@ impl History {
     pub fn new(how: TrendOptions) -> History {
         History {
             how,
-            runs: Vec::new(),
-            series: Vec::new(),
+            book: Book::default(),
         }
     }
 
     /// Adds a run; the order does not matter. A run that is there already (same name and start) is
     /// not taken twice.
     pub fn add(&mut self, run: &Run) {
-        let manifest = &run.manifest;
-        let same =
-            |m: &RunManifest| m.id == manifest.id && m.started_unix_ms == manifest.started_unix_ms;
-        if self.runs.iter().any(same) {
-            return;
-        }
-        let number = self.runs.len();
-        let plan = &manifest.plan;
-        let mut seen: Vec<Key> = Vec::new();
-        for e in plan.experiments.iter().filter(|e| cell::is_own(plan, e)) {
-            let headline;
-            let metrics = match &self.how.metric {
-                Some(metric) => {
-                    headline = [*metric];
-                    &headline[..]
-                }
-                None => cell::headline_candidates(e.workload.kind()),
-            };
-            let trials = Trials::read(run, e.id, metrics);
-            let Some(metric) = trials.metric().or_else(|| {
-                // Without a completed trial the run still has the cell.
-                let none = trials.records().is_empty() && self.how.metric.is_none();
-                none.then(|| metrics[0])
-            }) else {
-                continue;
-            };
-            let mut key = Key {
-                suite: plan.suite.clone(),
-                stack: e.stack.clone(),
-                factors: Factors::of(e),
-                metric,
-                occurrence: 0,
-            };
-            key.occurrence = seen.iter().filter(|k| **k == key).count();
-            seen.push(Key {
-                occurrence: 0,
-                ..key.clone()
-            });
-            let figure = Figure::Quantile {
-                metric,
-                q: self.how.quantile,
-            };
-            let value = trials.values(figure).map(median);
-            let entry = (number, e.clone(), value);
-            match self.series.iter_mut().find(|s| s.key == key) {
-                Some(series) => series.values.push(entry),
-                None => self.series.push(Collected {
-                    key,
-                    values: vec![entry],
-                }),
+        let how = self.how;
+        self.book.add(run, |e| match how.measure {
+            Some(measure) => {
+                let applies = measure.applies_to(e.workload.kind());
+                applies.then_some(measure).into_iter().collect()
             }
-        }
-        self.runs.push(manifest.clone());
+            None => reading::usual_measures(run, e, &[how.quantile]),
+        });
     }
 
     /// Finds the changes.
     pub fn trend(self) -> Trend {
         let how = self.how;
-        let mut order: Vec<usize> = (0..self.runs.len()).collect();
-        order.sort_by_key(|i| (self.runs[*i].started_unix_ms, &self.runs[*i].id));
+        let mut order = self.book.in_time();
         let left_out = order.len() - how.last.unwrap_or(order.len()).min(order.len());
         order.drain(..left_out);
-        let mut place = vec![None; self.runs.len()];
+        let mut place = vec![None; self.book.runs.len()];
         for (at, number) in order.iter().enumerate() {
             place[*number] = Some(at);
         }
-        let runs: Vec<&RunManifest> = order.iter().map(|i| &self.runs[*i]).collect();
+        let runs: Vec<&RunManifest> = order.iter().map(|i| &self.book.runs[*i]).collect();
         let mut series: Vec<Series> = self
+            .book
             .series
             .into_iter()
             .filter_map(|s| ordered(s, &place))
@@ -254,20 +218,18 @@ impl History {
             permutations: permutations as u32,
             ..ChangeOptions::default()
         };
-        for s in series.iter_mut().filter(|s| s.is_long_enough(&how)) {
-            s.changes = changes(s, &runs, &options);
+        let newest = runs.len().saturating_sub(1);
+        for s in &mut series {
+            if s.is_long_enough(&how) {
+                s.changes = changes(s, &runs, &options);
+            }
+            s.blind = blind(s, newest, &how, level_each);
         }
         Trend {
             notes: notes(&series, runs.len(), &how, level_each),
             options: how,
             level_each,
-            runs: runs
-                .iter()
-                .map(|m| TrendRun {
-                    id: m.id.clone(),
-                    started_unix_ms: m.started_unix_ms,
-                })
-                .collect(),
+            runs: runs.iter().map(|m| HistoryRun::of(m)).collect(),
             series,
         }
     }
@@ -285,52 +247,89 @@ pub fn trend(runs: &[Run], how: &TrendOptions) -> Trend {
 /// A series in order of time; `place` is that of each run, `None` for a run that is left out. Nothing
 /// for a series without runs.
 fn ordered(collected: Collected, place: &[Option<usize>]) -> Option<Series> {
-    let mut all: Vec<(usize, Experiment, Result<f64, String>)> = collected
-        .values
+    let key = collected.key;
+    let mut all: Vec<(usize, Entry)> = collected
+        .entries
         .into_iter()
-        .filter_map(|(number, e, value)| Some((place[number]?, e, value)))
+        .filter_map(|entry| Some((place[entry.run]?, entry)))
         .collect();
-    all.sort_by_key(|(at, _, _)| *at);
-    let experiment = all.last()?.1.clone();
-    let (mut values, mut missing) = (Vec::new(), Vec::new());
-    for (at, _, value) in all {
-        match value {
-            Ok(v) if v.is_finite() => values.push((at, v)),
-            Ok(_) => {
-                let reason = "so many messages were lost that the quantile is infinite";
-                missing.push((at, reason.to_owned()));
+    all.sort_by_key(|(at, _)| *at);
+    let experiment = all.last()?.1.experiment.clone();
+    let (mut values, mut logs, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+    for (at, entry) in all {
+        match entry.reading {
+            Ok(Reading { value, log, .. }) => {
+                values.push((at, value));
+                logs.push(log);
             }
             Err(reason) => missing.push((at, reason)),
         }
     }
     Some(Series {
-        suite: collected.key.suite,
+        suite: key.suite,
+        machine: key.machine,
         experiment,
-        metric: collected.key.metric,
+        measure: key.measure,
         values,
         missing,
         changes: Vec::new(),
+        blind: None,
+        logs,
     })
 }
 
+/// The logarithms with what is infinite in its place: beyond all that is finite.
+fn placed(logs: &[f64]) -> Vec<f64> {
+    let finite = || logs.iter().copied().filter(|v| v.is_finite());
+    let (least, most) = (
+        finite().fold(f64::INFINITY, f64::min),
+        finite().fold(f64::NEG_INFINITY, f64::max),
+    );
+    let place = |log: f64| match log {
+        _ if least > most => log.signum(),
+        f64::INFINITY => most + BEYOND,
+        f64::NEG_INFINITY => least - BEYOND,
+        log => log,
+    };
+    logs.iter().map(|log| place(*log)).collect()
+}
+
 fn changes(series: &Series, runs: &[&RunManifest], how: &ChangeOptions) -> Vec<Change> {
-    let values: Vec<f64> = series.values.iter().map(|(_, v)| *v).collect();
-    let points = change_points(&values, how).into_iter();
     // A change begins after the first value, so each has a run before it.
-    points
-        .filter(|p| p.index > 0)
-        .map(|p| {
-            let (run, previous) = (series.values[p.index].0, series.values[p.index - 1].0);
-            Change {
-                run,
-                previous,
-                p: p.p,
-                before: p.before,
-                after: p.after,
-                differences: between(runs[previous], runs[run], &series.experiment),
-            }
-        })
-        .collect()
+    let mut points = change_points(&placed(&series.logs), how);
+    points.retain(|p| p.index > 0);
+    let level = |from: usize, to: usize| {
+        let values = series.values[from..to].iter();
+        median(values.map(|(_, v)| *v).collect())
+    };
+    let begins = |i: usize| points.get(i).map_or(series.values.len(), |p| p.index);
+    let mut start = 0;
+    let mut found = Vec::with_capacity(points.len());
+    for (i, p) in points.iter().enumerate() {
+        let (run, previous) = (series.values[p.index].0, series.values[p.index - 1].0);
+        found.push(Change {
+            run,
+            previous,
+            p: p.p,
+            before: level(start, p.index),
+            after: level(p.index, begins(i + 1)),
+            differences: between(runs[previous], runs[run], &series.experiment),
+        });
+        start = p.index;
+    }
+    found
+}
+
+/// Why no change of a series could be seen.
+fn blind(series: &Series, newest: usize, how: &TrendOptions, level: f64) -> Option<String> {
+    let n = series.values.len();
+    if let Some((_, reason)) = series.missing.iter().find(|m| m.0 == newest) {
+        return Some(format!("no value in the newest run: {reason}"));
+    }
+    let least = (how.least_runs()..)
+        .find(|n| smallest_p(*n) <= level)
+        .unwrap_or(how.least_runs());
+    (n < least).then(|| format!("too few runs: {n} of {least}"))
 }
 
 /// What differs between two runs for one cell.
@@ -369,6 +368,16 @@ fn notes(series: &[Series], runs: usize, how: &TrendOptions, level: f64) -> Vec<
             enough.map_or_else(|| "more".into(), |n| n.to_string())
         ));
     }
+    let mut machines: Vec<String> = series.iter().map(|s| s.machine.to_string()).collect();
+    machines.sort_unstable();
+    machines.dedup();
+    if machines.len() > 1 {
+        notes.push(format!(
+            "the runs come from {} machines, each of which has series of its own: {}",
+            machines.len(),
+            machines.join("; ")
+        ));
+    }
     notes
 }
 
@@ -382,25 +391,19 @@ fn smallest_p(n: usize) -> f64 {
     2.0 / ways
 }
 
-fn median(values: Vec<(u32, f64)>) -> f64 {
-    let mut all: Vec<f64> = values.into_iter().map(|(_, v)| v).collect();
-    all.sort_by(f64::total_cmp);
-    let n = all.len();
-    match n % 2 {
-        1 => all[n / 2],
-        _ if n == 0 => f64::INFINITY,
-        _ => f64::midpoint(all[n / 2 - 1], all[n / 2]),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_median_lies_in_the_middle() {
-        assert_eq!(median(vec![(0, 3.0), (1, 1.0), (2, 2.0)]), 2.0);
-        assert_eq!(median(vec![(0, 3.0), (1, 1.0)]), 2.0);
+    fn what_is_infinite_lies_beyond_all_that_is_finite() {
+        const INF: f64 = f64::INFINITY;
+        assert_eq!(
+            placed(&[1.0, INF, 2.0, -INF]),
+            [1.0, 2.0 + BEYOND, 2.0, 1.0 - BEYOND]
+        );
+        assert_eq!(placed(&[INF, INF]), [1.0, 1.0]);
+        assert_eq!(placed(&[INF, -INF]), [1.0, -1.0]);
     }
 
     #[test]

@@ -2,9 +2,10 @@
 
 use super::{Change, Series, Trend};
 use crate::cell;
+use crate::check::Measure;
 use crate::difference::conclusion;
-use crate::figure::{rank, short};
-use crate::number::{Unit, counted, percent, sig3};
+use crate::figure::rank;
+use crate::number::{counted, percent, sig3};
 use crate::page::{Page, Tone};
 use crate::when::utc;
 use dyno_report::{Format, RenderOptions};
@@ -42,8 +43,10 @@ impl Trend {
         };
         let (mut causes, mut missing) = (Vec::new(), Vec::new());
         for series in &self.series {
-            let label = format!("{} {}", series.suite, cell::label(&series.experiment));
-            self.rows(series, &label, &mut page);
+            let label = self.label(series);
+            if self.is_shown(series) {
+                self.rows(series, &label, &mut page);
+            }
             for change in &series.changes {
                 causes.push(self.cause(&label, change));
             }
@@ -68,28 +71,60 @@ impl Trend {
                 utc(last.started_unix_ms)
             ));
         }
-        let metric = self.options.metric.map_or("headline metric", short);
+        let what = match self.options.measure {
+            Some(measure) => measure.text(),
+            None => format!(
+                "{} of the headline metric, loss, throughput, CPU per message and memory (those but the \
+                 headline have a row where they changed)",
+                rank(self.options.quantile)
+            ),
+        };
         lead.push(format!(
-            "Median over the trials of each run of the {} of the {metric}. Changes by E-divisive; chance \
-             of a false one anywhere in the table {} ({} each series).",
-            rank(self.options.quantile),
+            "Median over the trials of each run: {what}. Changes by E-divisive in the logarithms; chance of a \
+             false one anywhere in the table {} ({} each series).",
             percent(self.options.level),
             percent(self.level_each)
         ));
         lead
     }
 
+    /// The cell, with its machine where there are several.
+    fn label(&self, series: &Series) -> String {
+        let several = self.series.iter().any(|s| s.machine != series.machine);
+        let machine = match several {
+            true => format!(" on {}", series.machine),
+            false => String::new(),
+        };
+        let cell = cell::label(&series.experiment);
+        format!(
+            "{} {cell}{machine}, {}",
+            series.suite,
+            series.measure.text()
+        )
+    }
+
+    /// Where all measures are looked at, those but the headline have a row only if they say something.
+    fn is_shown(&self, series: &Series) -> bool {
+        let is_headline = matches!(series.measure, Measure::Latency(..) | Measure::Start(..));
+        let newest = self.runs.len().saturating_sub(1);
+        self.options.measure.is_some()
+            || is_headline
+            || !series.changes.is_empty()
+            || series.missing.iter().any(|m| m.0 == newest)
+    }
+
     fn rows(&self, series: &Series, label: &str, page: &mut Page) {
         let runs = series.values.len();
+        let text = |v| series.measure.unit().text(v);
         if series.changes.is_empty() {
-            let verdict = match series.is_long_enough(&self.options) {
-                true => "no change".to_owned(),
-                false => format!("too few runs: {runs} of {}", self.options.least_runs()),
+            let (tone, verdict) = match &series.blind {
+                Some(reason) => (Tone::Unsure, format!("undecided: {reason}")),
+                None => (Tone::Plain, "no change".to_owned()),
             };
             let mut all: Vec<f64> = series.values.iter().map(|(_, v)| *v).collect();
             all.sort_by(f64::total_cmp);
             let level = match all.get(all.len() / 2) {
-                Some(median) => Unit::Time.text(*median),
+                Some(median) => text(*median),
                 None => "–".into(),
             };
             let row = vec![
@@ -99,25 +134,38 @@ impl Trend {
                 verdict,
                 String::new(),
             ];
-            page.rows.push((Tone::Plain, row));
+            page.rows.push((tone, row));
         }
         for (i, change) in series.changes.iter().enumerate() {
-            let (tone, word) = match change.ratio() > 1.0 {
-                true => (Tone::Bad, "slower"),
-                false => (Tone::Good, "faster"),
+            let (tone, word) = match (series.is_worse(change), series.measure) {
+                (true, Measure::Latency(..) | Measure::Start(..) | Measure::XFloor(_)) => {
+                    (Tone::Bad, "slower")
+                }
+                (false, Measure::Latency(..) | Measure::Start(..) | Measure::XFloor(_)) => {
+                    (Tone::Good, "faster")
+                }
+                (true, _) => (Tone::Bad, "worse"),
+                (false, _) => (Tone::Good, "better"),
             };
             let first = |text: String| if i == 0 { text } else { String::new() };
             let run = &self.runs[change.run];
-            let time = |ns| Unit::Time.text(ns);
             page.rows.push((
                 tone,
                 vec![
                     first(label.to_owned()),
                     first(runs.to_string()),
-                    format!("{} → {}", time(change.before), time(change.after)),
+                    format!("{} → {}", text(change.before), text(change.after)),
                     format!("{word} ×{} (p {})", sig3(change.ratio()), sig3(change.p)),
                     format!("{} ({})", run.id, utc(run.started_unix_ms)),
                 ],
+            ));
+        }
+        if let (false, Some(reason)) = (series.changes.is_empty(), &series.blind) {
+            let undecided = format!("since then undecided: {reason}");
+            let empty = String::new;
+            page.rows.push((
+                Tone::Unsure,
+                vec![empty(), empty(), empty(), undecided, empty()],
             ));
         }
     }

@@ -3,5 +3,6 @@
 mod check;
 mod common;
 mod compare;
+mod nightly;
 mod starts;
 mod trend;

@@ -1,7 +1,7 @@
 //! Histories.
 
 use crate::common::{Builder, stream};
-use dyno_judge::{History, Trend, TrendOptions, trend};
+use dyno_judge::{History, Measure, Trend, TrendOptions, trend};
 use dyno_model::Metric;
 use dyno_model::record::Run;
 use dyno_report::{Format, RenderOptions};
@@ -53,8 +53,10 @@ fn a_change_stands_with_its_run_and_what_differed() {
     insta::assert_snapshot!("trend_table", t.render(Format::Table, &options));
     insta::assert_snapshot!("trend_json", t.render(Format::Json, &options));
     let csv = t.render(Format::Csv, &options);
-    assert_eq!(csv.matches("\r\n").count(), 41, "{csv}");
-    assert_eq!(csv.matches(",true\r\n").count(), 1);
+    // p50, loss, CPU and memory of two cells over twenty nights; p50 and CPU change.
+    assert_eq!(csv.matches("\r\n").count(), 161, "{csv}");
+    assert_eq!(csv.matches(",true,").count(), 2);
+    assert!(!t.is_blind());
 }
 
 #[test]
@@ -95,19 +97,22 @@ fn too_few_runs_are_said() {
     let t = trend(runs, &TrendOptions::default());
     assert!(series(&t, "tcp").changes.is_empty());
     let text = t.render(Format::Table, &RenderOptions::default());
-    assert!(text.contains("too few runs: 4 of 6"), "{text}");
+    assert!(text.contains("undecided: too few runs: 4 of 8"), "{text}");
+    assert!(t.is_blind() && trend(&[], &TrendOptions::default()).is_blind());
     assert!(
         text.contains("a change takes at least 6 runs, there are 4"),
         "{text}"
     );
     let eight = trend(&nights()[8..16], &TrendOptions::default());
-    assert!(eight.notes[0].contains("it takes 9"), "{:?}", eight.notes);
+    assert!(eight.notes[0].contains("it takes 11"), "{:?}", eight.notes);
+    assert!(eight.is_blind());
+    assert!(!trend(&nights()[..11], &TrendOptions::default()).is_blind());
 }
 
 #[test]
 fn the_level_is_shared_by_the_series_that_are_tested() {
     let t = trend(&nights(), &TrendOptions::default());
-    assert_eq!(t.level_each, 0.05 / 2.0);
+    assert_eq!(t.level_each, 0.05 / 8.0);
 }
 
 #[test]
@@ -130,9 +135,144 @@ fn runs_without_the_cell_or_its_value_are_left_out() {
         [(20, "no trial completed".to_owned())]
     );
     let tcp = series(&t, "tcp");
-    assert_eq!(tcp.values.len(), 21);
-    assert!(tcp.missing[0].1.contains("infinite"), "{:?}", tcp.missing);
+    // What is infinite is a value, and the worst.
+    assert_eq!(tcp.values.len(), 22);
+    assert_eq!(
+        (tcp.values[21], tcp.missing.len()),
+        ((21, f64::INFINITY), 0)
+    );
     assert_eq!(series(&t, "pipe").values.len(), 21);
+    // The newest run has no cell of `udp`, and a figure of `tcp`.
+    assert!(!t.is_blind());
+}
+
+/// Nights of a stream of 2,000 messages: its p50 and how many of them were lost in each trial.
+fn streams(of: &[(f64, u64)]) -> Vec<Run> {
+    let night = |(day, (ns, lost)): (usize, &(f64, u64))| {
+        let mut b = Builder::new(day as u64);
+        let e = b.experiment("udp", stream);
+        for drift in [1.0, 1.01, 0.99] {
+            b.trial(e, ns * drift, 2_000 - lost, *lost);
+        }
+        b.build()
+    };
+    of.iter().enumerate().map(night).collect()
+}
+
+fn measured(t: &Trend, measure: Measure) -> &dyno_judge::Series {
+    t.series.iter().find(|s| s.measure == measure).unwrap()
+}
+
+/// Eight nights at 15 to 19 µs, then eight at 2 to 72 ms with so many messages lost.
+fn broken_half_way(lost: u64) -> Vec<Run> {
+    let good = [15.0, 17.0, 16.0, 19.0, 15.5, 18.0, 16.5, 17.5].map(|us| (us * 1e3, 0));
+    let bad = [2.0, 72.0, 9.0, 31.0, 3.0, 55.0, 14.0, 6.0].map(|ms| (ms * 1e6, lost));
+    streams(&[good, bad].concat())
+}
+
+#[test]
+fn a_level_that_scatters_by_factors_is_seen() {
+    let t = trend(&broken_half_way(900), &TrendOptions::default());
+    for measure in [
+        Measure::Latency(Metric::Response, 0.5),
+        Measure::Loss,
+        Measure::Throughput,
+        Measure::CpuPerMessage,
+    ] {
+        let s = measured(&t, measure);
+        assert_eq!(s.changes.len(), 1, "{measure:?} {s:?}");
+        assert_eq!(t.runs[s.changes[0].run].id, "quick-008");
+        assert!(s.is_worse(&s.changes[0]), "{measure:?}");
+    }
+    assert!(measured(&t, Measure::Memory).changes.is_empty());
+    assert!(t.has_slower());
+}
+
+#[test]
+fn nights_without_a_finite_quantile_are_the_worst() {
+    let how = TrendOptions {
+        quantile: 0.9,
+        ..TrendOptions::default()
+    };
+    let t = trend(&broken_half_way(1_100), &how);
+    let s = measured(&t, Measure::Latency(Metric::Response, 0.9));
+    assert_eq!(s.values.len(), 16);
+    assert_eq!(s.changes.len(), 1, "{s:?}");
+    let change = &s.changes[0];
+    assert_eq!(
+        (change.after, change.ratio()),
+        (f64::INFINITY, f64::INFINITY)
+    );
+    assert!(s.is_worse(change) && change.before < 30_000.0);
+    let text = t.render(Format::Table, &RenderOptions::default());
+    assert!(text.contains("→ ∞") && text.contains("slower ×∞"), "{text}");
+    let csv = t.render(Format::Csv, &RenderOptions::default());
+    assert_eq!(csv.matches(",inf,").count(), 8, "{csv}");
+    // And back again is better.
+    let mut back = broken_half_way(1_100);
+    back.reverse();
+    for (day, run) in back.iter_mut().enumerate() {
+        run.manifest.started_unix_ms = day as u64;
+    }
+    let t = trend(&back, &how);
+    assert_eq!(measured(&t, s.measure).changes.len(), 1);
+    assert!(!t.has_slower());
+}
+
+#[test]
+fn each_machine_has_series_of_its_own() {
+    let mut runs = streams(&[(15_000.0, 0); 20]);
+    for run in runs.iter_mut().skip(1).step_by(2) {
+        run.manifest.environment.host = "other".into();
+        for t in &mut run.trials {
+            t.cost.cpu_ns_per_message = Some(99_000.0);
+        }
+    }
+    let t = trend(&runs, &TrendOptions::default());
+    assert!(
+        t.series
+            .iter()
+            .all(|s| s.values.len() == 10 && s.changes.is_empty())
+    );
+    assert!(
+        t.notes.last().unwrap().contains("come from 2 machines"),
+        "{:?}",
+        t.notes
+    );
+}
+
+#[test]
+fn every_metric_of_limits_has_a_trend() {
+    let mut b = Builder::new(0);
+    let floor = b.experiment("floor-futex", stream);
+    b.trials(floor, 7_000.0);
+    let e = b.experiment("udp", |e| {
+        stream(e);
+        e.floor = Some(floor);
+    });
+    b.trials(e, 21_000.0);
+    let run = b.build();
+    for word in Measure::words() {
+        let measure = Measure::of_word(word, Some(0.5));
+        assert!(measure.is_some(), "{word}");
+        let how = TrendOptions {
+            measure,
+            ..TrendOptions::default()
+        };
+        let t = trend(std::slice::from_ref(&run), &how);
+        let of_udp = t.series.iter().find(|s| s.experiment.stack == "udp");
+        let found = of_udp.map(|s| (s.values.len(), s.missing.len()));
+        let expected = match word {
+            // Of closed loops only.
+            "rtt" => None,
+            // Not recorded in these trials.
+            "service" | "lateness" | "first_delivery" => Some((0, 1)),
+            _ => Some((1, 0)),
+        };
+        assert_eq!(found, expected, "{word}");
+        assert!(t.is_blind());
+    }
+    assert_eq!(Measure::of_word("jitter", None), None);
 }
 
 #[test]
@@ -146,11 +286,11 @@ fn a_metric_that_is_asked_for_takes_only_the_cells_that_have_it() {
         })
         .collect();
     let how = TrendOptions {
-        metric: Some(Metric::Response),
+        measure: Some(Measure::Latency(Metric::Response, 0.9)),
         quantile: 0.9,
         ..TrendOptions::default()
     };
     let t = trend(&runs, &how);
     assert_eq!(t.series.len(), 1);
-    assert_eq!(t.series[0].metric, Metric::Response);
+    assert_eq!(t.series[0].measure, Measure::Latency(Metric::Response, 0.9));
 }

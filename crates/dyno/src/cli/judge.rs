@@ -2,8 +2,7 @@
 
 use super::complete;
 use clap::{Args, ValueEnum};
-use dyno_judge::{parse_quantile, parse_share};
-use dyno_model::Metric;
+use dyno_judge::{Measure, parse_quantile, parse_share};
 use std::path::PathBuf;
 
 /// How to print a judgement.
@@ -90,15 +89,43 @@ A limits file (docs/reference/limits-files.md) holds requirements such as
 A limit is passed only if the bad end of the interval keeps it, and failed only if the good end breaks
 it. Everything between is undecided, which is not a pass.
 
+Without a limits file, the runs before it say what is usual on its machine:
+
+  dyno check --history runs/
+
+holds the newest run in `runs/` against the others: p50 and p99, losses, throughput, processor time and
+memory of every experiment. Runs of other suites, machines, testbeds and formats are left out by name. Too
+few runs are undecided.
+
 Exit codes: 0 all passed, 6 at least one failed, 7 none failed but at least one is undecided, 3 the
 limits file is wrong or a selector matches nothing.")]
 pub(crate) struct CheckArgs {
-    /// The run: a directory, or `latest`.
-    #[arg(add = complete::runs())]
-    pub(crate) run: PathBuf,
+    /// The run: a directory, or `latest`. With --history it may be left out: the newest run of the history.
+    #[arg(add = complete::runs(), required_unless_present = "history")]
+    pub(crate) run: Option<PathBuf>,
     /// The limits file.
-    #[arg(value_name = "LIMITS.TOML")]
-    pub(crate) limits: PathBuf,
+    #[arg(
+        value_name = "LIMITS.TOML",
+        required_unless_present = "history",
+        conflicts_with = "history"
+    )]
+    pub(crate) limits: Option<PathBuf>,
+    /// Hold the run against earlier ones: run directories, or directories that hold run directories.
+    #[arg(add = complete::runs(), long, value_name = "DIR")]
+    pub(crate) history: Vec<PathBuf>,
+    /// The chance of a false alarm anywhere in the table of --history.
+    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = level, requires = "history")]
+    pub(crate) level: f64,
+    /// What is worse than usual by no more than this is as usual.
+    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse_share, requires = "history")]
+    pub(crate) margin: f64,
+    /// The quantiles of the headline metric that --history watches, separated by commas.
+    #[arg(long, value_name = "P,P", value_delimiter = ',', default_value = "p50,p99",
+          value_parser = parse_quantile, requires = "history")]
+    pub(crate) quantiles: Vec<f64>,
+    /// Only the newest N runs of the history.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), requires = "history")]
+    pub(crate) last: Option<u32>,
     /// Also write the result as JUnit XML into this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
@@ -114,7 +141,10 @@ pub(crate) struct CheckArgs {
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Each cell (suite, stack and factors) is a series over the runs, ordered by their start. A change is
-where its level changes (E-divisive), and stands with what else changed between the two runs there.")]
+where its level changes (E-divisive), and stands with what else changed between the two runs there.
+
+Exit codes: 0, or 8 with --fail-on; 7 where the newest run has a series with too few runs for a change to be
+seen, or no figure in it: that is undecided, not a pass.")]
 pub(crate) struct TrendArgs {
     /// Run directories, or directories that hold run directories, such as `runs`.
     #[arg(add = complete::runs(), value_name = "DIR", required = true)]
@@ -122,9 +152,10 @@ pub(crate) struct TrendArgs {
     /// The quantile of each trial.
     #[arg(long, value_name = "P", default_value = "p50", value_parser = parse_quantile)]
     pub(crate) quantile: f64,
-    /// The metric instead of each cell's headline.
-    #[arg(long, value_enum)]
-    pub(crate) metric: Option<MetricArg>,
+    /// Only this metric, by its word in limits files, instead of each cell's headline, losses, throughput,
+    /// processor time and memory.
+    #[arg(long, value_name = "METRIC", value_parser = clap::builder::PossibleValuesParser::new(Measure::words()))]
+    pub(crate) metric: Option<String>,
     /// The chance of a false change anywhere in the table.
     #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = level)]
     pub(crate) level: f64,
@@ -137,34 +168,9 @@ pub(crate) struct TrendArgs {
     /// How to print it.
     #[arg(long, value_enum, default_value_t = JudgeFormat::Table)]
     pub(crate) format: JudgeFormat,
-    /// End with code 8 if the newest change of a series is one. Without this the code is 0 whatever was
-    /// found.
+    /// End with code 8 if the newest change of a series is one, or to the worse in any other way.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) fail_on: Option<FailOn>,
-}
-
-/// A latency metric.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum MetricArg {
-    /// The round trip of a closed loop.
-    Rtt,
-    /// Arrival minus due time.
-    Response,
-    /// Arrival minus real send time.
-    Service,
-    /// Real send time minus due time.
-    Lateness,
-}
-
-impl From<MetricArg> for Metric {
-    fn from(metric: MetricArg) -> Metric {
-        match metric {
-            MetricArg::Rtt => Metric::Rtt,
-            MetricArg::Response => Metric::Response,
-            MetricArg::Service => Metric::Service,
-            MetricArg::Lateness => Metric::Lateness,
-        }
-    }
 }
 
 /// A confidence from 50 % on: below, an interval says nothing.

@@ -3,13 +3,22 @@
 use crate::cli::CheckArgs;
 use crate::commands::compare::{ending, read};
 use crate::commands::show::render_options;
+use crate::commands::trend::directories;
 use crate::exit::{self, Code, Failure, Result};
-use dyno_judge::{CheckOptions, Limits, LimitsError, Status};
+use dyno_judge::{CheckOptions, Limits, LimitsError, NightlyOptions, Nights, Status};
+use std::path::Path;
 
-/// Holds the limits against the run, prints the result and writes JUnit XML where asked.
+/// Holds the run against limits or against its history, prints the result and writes JUnit XML where asked.
 pub(crate) fn check(args: &CheckArgs) -> Result {
-    let path = args.limits.display().to_string();
-    let text = std::fs::read_to_string(&args.limits).map_err(|e| {
+    match (&args.run, &args.limits) {
+        (Some(run), Some(limits)) => against_limits(args, run, limits),
+        (run, _) => against_history(args, run.as_deref()),
+    }
+}
+
+fn against_limits(args: &CheckArgs, run: &Path, limits: &Path) -> Result {
+    let path = limits.display().to_string();
+    let text = std::fs::read_to_string(limits).map_err(|e| {
         Failure::message(Code::Error, format!("cannot read the limits {path}: {e}"))
     })?;
     let refused = |e: LimitsError| Failure {
@@ -17,23 +26,85 @@ pub(crate) fn check(args: &CheckArgs) -> Result {
         report: miette::Report::new(e),
     };
     let limits = Limits::parse(&path, &text).map_err(refused)?;
-    let (run, whole) = read(&args.run)?;
+    let (run, whole) = read(run)?;
     let how = CheckOptions {
         confidence: args.confidence,
     };
     let report = dyno_judge::check(&run, &limits, &how).map_err(refused)?;
-    if let Some(file) = &args.junit {
-        let xml = report.junit().map_err(Failure::with(Code::Error))?;
-        std::fs::write(file, xml).map_err(|e| {
-            let shown = file.display();
-            Failure::message(Code::Error, format!("cannot write {shown}: {e}"))
-        })?;
-    }
+    junit(args, || report.junit())?;
     exit::print(&report.render(args.format.into(), &render_options()))?;
-    let judgement = match (report.count(Status::Fail), report.count(Status::Undecided)) {
-        (0, 0) => None,
-        (0, _) => Some(Code::Undecided),
-        _ => Some(Code::LimitBroken),
-    };
+    let judgement = judgement(
+        report.count(Status::Fail),
+        report.count(Status::Undecided) > 0,
+    );
     Ok(ending(judgement, whole).into())
+}
+
+/// What cannot be read of the history is left out of it by name; the judged run itself must be readable.
+fn against_history(args: &CheckArgs, run: Option<&Path>) -> Result {
+    let mut nights = Nights::new(NightlyOptions {
+        level: args.level,
+        margin: args.margin,
+        quantiles: args.quantiles.clone(),
+        last: args.last.map(|n| n as usize),
+        ..NightlyOptions::default()
+    });
+    let (judged, mut whole) = match run {
+        Some(run) => {
+            let (run, whole) = read(run)?;
+            nights.add(&run);
+            (Some(run.manifest), whole)
+        }
+        None => (None, true),
+    };
+    for directory in directories(&args.history)? {
+        let name = directory.display().to_string();
+        match dyno_store::read_run(&directory) {
+            Ok(read) => {
+                for problem in &read.problems {
+                    eprintln!("warning: {problem}");
+                }
+                whole &= read.problems.is_empty();
+                nights.add(&read.run);
+            }
+            Err(e) => nights.leave_out(name, unreadable(&e).into()),
+        }
+    }
+    let Some(report) = nights.judge(judged.as_ref()) else {
+        return Err(Failure::message(
+            Code::Store,
+            "no run of the history can be read, so there is nothing to judge",
+        ));
+    };
+    junit(args, || report.junit())?;
+    exit::print(&report.render(args.format.into(), &render_options()))?;
+    let judgement = judgement(report.count(Status::Fail), report.is_blind());
+    Ok(ending(judgement, whole).into())
+}
+
+/// Why a directory is no part of a history.
+fn unreadable(error: &dyno_store::StoreError) -> &'static str {
+    match error {
+        dyno_store::StoreError::Newer { .. } => "a format that only a newer Dyno reads",
+        _ => "damaged or unreadable",
+    }
+}
+
+fn judgement(failed: usize, undecided: bool) -> Option<Code> {
+    match (failed, undecided) {
+        (0, false) => None,
+        (0, true) => Some(Code::Undecided),
+        _ => Some(Code::LimitBroken),
+    }
+}
+
+fn junit(args: &CheckArgs, xml: impl FnOnce() -> std::io::Result<String>) -> Result<()> {
+    let Some(file) = &args.junit else {
+        return Ok(());
+    };
+    let xml = xml().map_err(Failure::with(Code::Error))?;
+    std::fs::write(file, xml).map_err(|e| {
+        let shown = file.display();
+        Failure::message(Code::Error, format!("cannot write {shown}: {e}"))
+    })
 }

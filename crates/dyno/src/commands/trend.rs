@@ -4,14 +4,17 @@ use crate::cli::{FailOn, TrendArgs};
 use crate::commands::compare::ending;
 use crate::commands::show::render_options;
 use crate::exit::{self, Code, Failure, Result};
-use dyno_judge::{History, TrendOptions};
+use dyno_judge::{History, Measure, TrendOptions};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Reads the runs one after the other and prints where their series changed.
 pub(crate) fn trend(args: &TrendArgs) -> Result {
     let mut history = History::new(TrendOptions {
-        metric: args.metric.map(Into::into),
+        measure: args
+            .metric
+            .as_deref()
+            .and_then(|word| Measure::of_word(word, Some(args.quantile))),
         quantile: args.quantile,
         level: args.level,
         min_segment: args.min_segment.into(),
@@ -19,7 +22,14 @@ pub(crate) fn trend(args: &TrendArgs) -> Result {
     });
     let mut whole = true;
     for directory in directories(&args.directories)? {
-        let read = dyno_store::read_run(&directory).map_err(Failure::with(Code::Store))?;
+        let read = match dyno_store::read_run(&directory) {
+            Ok(read) => read,
+            Err(e) => {
+                eprintln!("warning: left out: {e}");
+                whole = false;
+                continue;
+            }
+        };
         for problem in &read.problems {
             eprintln!("warning: {problem}");
         }
@@ -29,11 +39,16 @@ pub(crate) fn trend(args: &TrendArgs) -> Result {
     let trend = history.trend();
     exit::print(&trend.render(args.format.into(), &render_options()))?;
     let slower = args.fail_on == Some(FailOn::Slower) && trend.has_slower();
-    Ok(ending(slower.then_some(Code::Slower), whole).into())
+    let judgement = match (slower, trend.is_blind()) {
+        (true, _) => Some(Code::Slower),
+        (false, true) => Some(Code::Undecided),
+        (false, false) => None,
+    };
+    Ok(ending(judgement, whole).into())
 }
 
 /// Every run directory that is named or lies right inside one that is named, each once.
-fn directories(named: &[PathBuf]) -> Result<BTreeSet<PathBuf>> {
+pub(super) fn directories(named: &[PathBuf]) -> Result<BTreeSet<PathBuf>> {
     let is_run = |dir: &Path| dir.join(dyno_store::MANIFEST).is_file();
     let mut all = BTreeSet::new();
     for dir in named {

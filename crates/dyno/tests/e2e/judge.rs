@@ -244,6 +244,106 @@ fn limits_pass_fail_and_stay_undecided_with_codes_of_their_own() {
 }
 
 #[test]
+fn a_stack_that_loses_each_tenth_message_passes_no_limit_on_its_p99() {
+    let place = Place::new();
+    let stream = SUITE
+        .replace("round_trips = 150", "window = \"200 ms\"")
+        .replace("\"ping-pong\"", "\"stream\"\nrate = \"2 kHz\"");
+    let lossy = probe(0) + "drop_every = 10\nparticipant = 0\n";
+    place
+        .suite("judged", &stream)
+        .stack("probe", &lossy)
+        .run(&[
+            "run",
+            "judged",
+            "--out",
+            "lossy",
+            "--repeats",
+            "0",
+            "--quiet",
+        ])
+        .with_code(0);
+    calm(&place.path("lossy"));
+    for (at_most, text) in [("1 us", "≤ 1.00 µs"), ("1000 s", "≤ 1000 s")] {
+        let limits = limit("p99", at_most).replace("\"rtt\"", "\"response\"");
+        place.file("p99.toml", &limits);
+        place
+            .run(&["check", "lossy", "p99.toml", "--junit", "junit.xml"])
+            .with_code(6)
+            .says(text)
+            .says("even the good end of its interval, ∞, breaks it");
+        let junit = std::fs::read_to_string(place.path("junit.xml")).unwrap();
+        assert!(junit.contains("failures=\"1\" errors=\"0\""), "{junit}");
+    }
+    place
+        .run(&["check", "lossy", "p99.toml", "--format", "markdown"])
+        .with_code(6)
+        .says("| FAIL |");
+}
+
+#[test]
+fn the_first_bad_night_is_held_against_the_history_of_its_machine() {
+    let place = two_runs();
+    let night = |name: &str, from: &str, day: u64, more: &dyn Fn(&mut Value)| {
+        let to = place.path(&format!("runs/{name}"));
+        copy(&place.path(from), &to);
+        edit(&to, |m| {
+            m["id"] = name.into();
+            m["started_unix_ms"] = (1_795_231_560_000 + day * 86_400_000).into();
+            more(m);
+        });
+    };
+    let check = |more: &[&str]| place.run(&[&["check"][..], more].concat());
+    let gate = ["--history", "runs"];
+    for day in 0..4 {
+        night(&format!("night-{day}"), "fast", day, &|_| ());
+    }
+    check(&gate)
+        .with_code(7)
+        .says("too few runs: 3 of its history have it, it takes 6");
+    for day in 4..8 {
+        night(&format!("night-{day}"), "fast", day, &|_| ());
+    }
+    check(&gate).with_code(0).says("All figures are as usual.");
+    night("suite", "slow", 2, &|m| {
+        m["plan"]["suite"] = "another".into()
+    });
+    night("host", "slow", 3, &|m| {
+        m["environment"]["host"] = "elsewhere".into()
+    });
+    night("format", "slow", 4, &|m| m["format"] = 99.into());
+    night("bad", "slow", 8, &|_| ());
+    check(&[&gate[..], &["--junit", "junit.xml"]].concat())
+        .with_code(6)
+        .says("WORSE")
+        .says("1 run (another suite, another): suite")
+        .says("another machine, elsewhere")
+        .says("a format that only a newer Dyno reads");
+    let junit = std::fs::read_to_string(place.path("junit.xml")).unwrap();
+    assert!(junit.contains("type=\"limit\""), "{junit}");
+    // A run that is named is held against those before it.
+    check(&[&["runs/night-7"][..], &gate].concat())
+        .with_code(0)
+        .says("1 run (a later run): bad");
+    let found = json(&check(
+        &[&["runs/bad"][..], &gate, &["--format", "json"]].concat(),
+    ));
+    assert_eq!(found["history"].as_array().unwrap().len(), 8);
+    let results = found["results"].as_array().unwrap();
+    let mut of_probe = results.iter().filter(|r| r["stack"] == "probe");
+    let worse = of_probe.find(|r| r["quantile"] == "p50").unwrap();
+    assert_eq!(
+        (&worse["status"], &worse["standing"]),
+        (&"fail".into(), &"breaks".into())
+    );
+    assert_eq!(worse["runs"], 8);
+    check(&["fast"]).with_code(2).says("LIMITS.TOML");
+    place.file("limits.toml", &limit("p50", "1 s"));
+    check(&["fast", "limits.toml", "--history", "runs"]).with_code(2);
+    check(&["--history", "suites"]).with_code(5);
+}
+
+#[test]
 fn a_wrong_limits_file_is_refused_with_its_place() {
     let place = Place::new();
     measured(&place, "run", 0);
@@ -295,9 +395,18 @@ fn a_history_shows_the_run_in_which_it_became_slower() {
     assert_eq!(changes[0]["run"], "night-06");
     assert_eq!(changes[0]["previous_run"], "night-05");
     assert!(changes[0]["ratio"].as_f64().unwrap() > 5.0);
+    // Too few runs are undecided, not a pass.
     trend(&["--last", "4"])
-        .with_code(0)
-        .says("too few runs: 4 of 6");
+        .with_code(7)
+        .says("undecided: too few runs: 4 of 8");
+    trend(&["--metric", "memory"]).with_code(0).says("memory");
+    trend(&["--metric", "jitter"]).with_code(2);
+    // A run of another format is named, and not passed over in silence.
+    let newer = place.path("history/newer");
+    copy(&place.path("fast"), &newer);
+    edit(&newer, |m| m["format"] = 99.into());
+    trend(&[]).with_code(5).says("left out:");
+    std::fs::remove_dir_all(&newer).unwrap();
     // A run that is named twice, or lies in a directory that is named too, counts once.
     let twice = ["trend", "history", "history/night-03", "--format", "json"];
     let found = json(&place.run(&twice).with_code(0));

@@ -1,0 +1,160 @@
+//! Runs of a history, read one by one so that only one is in memory, as series: one for each cell, measure
+//! and machine.
+
+use crate::cell::{self, Factors};
+use crate::check::Measure;
+use crate::reading::{self, Reading};
+use dyno_model::Experiment;
+use dyno_model::record::{Environment, Run, RunManifest};
+use std::fmt;
+
+/// What makes two runs those of one machine: the host's name, its processor and what it runs on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Machine {
+    /// The host's name.
+    pub host: String,
+    /// The model of its processor.
+    pub cpu_model: String,
+    /// The hypervisor, where one shows itself.
+    pub hypervisor: Option<String>,
+}
+
+impl Machine {
+    pub(crate) fn of(e: &Environment) -> Machine {
+        Machine {
+            host: e.host.clone(),
+            cpu_model: e.cpu_model.clone(),
+            hypervisor: e.hypervisor.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}", self.host, self.cpu_model)?;
+        if let Some(hypervisor) = &self.hypervisor {
+            write!(f, ", {hypervisor}")?;
+        }
+        f.write_str(")")
+    }
+}
+
+/// A run of a history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HistoryRun {
+    /// Its name.
+    pub id: String,
+    /// When it started, in milliseconds since the Unix epoch.
+    pub started_unix_ms: u64,
+}
+
+impl HistoryRun {
+    pub(crate) fn of(manifest: &RunManifest) -> HistoryRun {
+        HistoryRun {
+            id: manifest.id.clone(),
+            started_unix_ms: manifest.started_unix_ms,
+        }
+    }
+}
+
+/// Which series a figure belongs to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Key {
+    pub(crate) suite: String,
+    pub(crate) machine: Machine,
+    pub(crate) stack: String,
+    pub(crate) factors: Factors,
+    pub(crate) measure: Measure,
+    /// Cells of one run that agree in all of the above are told apart by their order.
+    pub(crate) occurrence: usize,
+}
+
+/// The figure of a series in one run.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    /// Number of the run in [`Book::runs`].
+    pub(crate) run: usize,
+    pub(crate) experiment: Experiment,
+    pub(crate) reading: Result<Reading, String>,
+    /// Trials of the experiment that failed, and all of them.
+    pub(crate) failed: (usize, usize),
+}
+
+/// One series in the order of reading.
+#[derive(Debug, Clone)]
+pub(crate) struct Collected {
+    pub(crate) key: Key,
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// All series of the runs read so far.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Book {
+    pub(crate) runs: Vec<RunManifest>,
+    /// In the order of their first appearance.
+    pub(crate) series: Vec<Collected>,
+}
+
+impl Book {
+    /// The number of a run that is there already: same name and start.
+    pub(crate) fn number_of(&self, manifest: &RunManifest) -> Option<usize> {
+        let same =
+            |m: &RunManifest| m.id == manifest.id && m.started_unix_ms == manifest.started_unix_ms;
+        self.runs.iter().position(same)
+    }
+
+    /// Adds a run with the measures that `of` names for each of its experiments; returns its number. A run
+    /// that is there already is not taken twice.
+    pub(crate) fn add(&mut self, run: &Run, of: impl Fn(&Experiment) -> Vec<Measure>) -> usize {
+        let manifest = &run.manifest;
+        if let Some(number) = self.number_of(manifest) {
+            return number;
+        }
+        let number = self.runs.len();
+        let plan = &manifest.plan;
+        let machine = Machine::of(&manifest.environment);
+        let mut seen: Vec<Key> = Vec::new();
+        for e in plan.experiments.iter().filter(|e| cell::is_own(plan, e)) {
+            let outcomes = || run.trials_of(e.id).map(|t| &t.outcome);
+            let is_failed = |o: &&dyno_model::record::Outcome| {
+                matches!(o, dyno_model::record::Outcome::Failed { .. })
+            };
+            let failed = (outcomes().filter(is_failed).count(), outcomes().count());
+            for measure in of(e) {
+                let mut key = Key {
+                    suite: plan.suite.clone(),
+                    machine: machine.clone(),
+                    stack: e.stack.clone(),
+                    factors: Factors::of(e),
+                    measure,
+                    occurrence: 0,
+                };
+                let occurrence = seen.iter().filter(|k| **k == key).count();
+                seen.push(key.clone());
+                key.occurrence = occurrence;
+                let entry = Entry {
+                    run: number,
+                    experiment: e.clone(),
+                    reading: reading::read(run, e, measure),
+                    failed,
+                };
+                match self.series.iter_mut().find(|s| s.key == key) {
+                    Some(series) => series.entries.push(entry),
+                    None => self.series.push(Collected {
+                        key,
+                        entries: vec![entry],
+                    }),
+                }
+            }
+        }
+        self.runs.push(manifest.clone());
+        number
+    }
+
+    /// The numbers of the runs, the oldest first.
+    pub(crate) fn in_time(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.runs.len()).collect();
+        order.sort_by_key(|i| (self.runs[*i].started_unix_ms, &self.runs[*i].id));
+        order
+    }
+}

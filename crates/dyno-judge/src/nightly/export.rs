@@ -1,0 +1,189 @@
+//! A nightly gate for programs: JSON, CSV and JUnit XML. `docs/reference/judge-json.md` describes them.
+
+use super::{Night, Nightly};
+use crate::cell;
+use crate::check::{JunitCase, JunitSuite, Status};
+use crate::export::{self, Cell, csv_line, json_text};
+use crate::figure::rank;
+use crate::number::{csv_number, exported};
+use serde::Serialize;
+use std::io;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    format: u32,
+    kind: &'static str,
+    run: &'a str,
+    suite: &'a str,
+    started_unix_ms: u64,
+    host: &'a str,
+    cpu_model: &'a str,
+    level: f64,
+    level_each: Option<f64>,
+    margin: f64,
+    least_runs: usize,
+    history: Vec<JsonRun<'a>>,
+    left_out: Vec<JsonOthers<'a>>,
+    passed: usize,
+    failed: usize,
+    undecided: usize,
+    results: Vec<Row<'a>>,
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct JsonRun<'a> {
+    id: &'a str,
+    started_unix_ms: u64,
+}
+
+#[derive(Serialize)]
+struct JsonOthers<'a> {
+    reason: &'a str,
+    runs: &'a [String],
+}
+
+/// `null` is infinite, a field that is not there unknown.
+#[derive(Serialize)]
+struct Row<'a> {
+    status: &'static str,
+    standing: &'static str,
+    #[serde(flatten)]
+    cell: Cell<'a>,
+    metric: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quantile: Option<String>,
+    unit: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<Option<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usual: Option<Option<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<Option<f64>>,
+    runs: usize,
+    reason: &'a str,
+}
+
+impl Nightly {
+    pub(super) fn json(&self) -> String {
+        let others = self.left_out.iter();
+        json_text(&Document {
+            format: export::FORMAT,
+            kind: "nightly",
+            run: &self.run.id,
+            suite: &self.suite,
+            started_unix_ms: self.run.started_unix_ms,
+            host: &self.machine.host,
+            cpu_model: &self.machine.cpu_model,
+            level: self.options.level,
+            level_each: exported(self.level_each),
+            margin: self.options.margin,
+            least_runs: self.options.least_runs,
+            history: self
+                .history
+                .iter()
+                .map(|r| JsonRun {
+                    id: &r.id,
+                    started_unix_ms: r.started_unix_ms,
+                })
+                .collect(),
+            left_out: others
+                .map(|o| JsonOthers {
+                    reason: &o.reason,
+                    runs: &o.runs,
+                })
+                .collect(),
+            passed: self.count(Status::Pass),
+            failed: self.count(Status::Fail),
+            undecided: self.count(Status::Undecided),
+            results: self.results.iter().map(row).collect(),
+            notes: &self.notes,
+        })
+    }
+
+    pub(super) fn csv(&self) -> String {
+        let heads = [
+            "run",
+            "status",
+            "experiment",
+            "stack",
+            "workload",
+            "payload_bytes",
+            "wait",
+            "metric",
+            "quantile",
+            "unit",
+            "value",
+            "usual",
+            "line",
+            "runs",
+            "reason",
+        ];
+        let mut out = csv_line(heads.map(str::to_owned));
+        let number = |v: Option<f64>| v.map_or_else(String::new, csv_number);
+        for r in &self.results {
+            let e = &r.experiment;
+            out.push_str(&csv_line([
+                self.run.id.clone(),
+                r.status.as_str().to_owned(),
+                e.name.clone(),
+                e.stack.clone(),
+                e.exchange(),
+                e.payload.bytes().to_string(),
+                e.wait.to_string(),
+                r.measure.word().to_owned(),
+                r.measure.quantile().map_or_else(String::new, rank),
+                r.measure.unit().as_str().to_owned(),
+                number(r.found),
+                number(r.usual),
+                number(r.line),
+                r.runs.to_string(),
+                r.reason.clone(),
+            ]));
+        }
+        out
+    }
+
+    /// The result as a JUnit XML document, ended by a newline: one test case for each figure, whose class is
+    /// the measure.
+    ///
+    /// # Errors
+    /// None in practice: it is written into memory; what the XML writer reports is passed on.
+    pub fn junit(&self) -> io::Result<String> {
+        let cases = self.results.iter().map(|r| JunitCase {
+            class: r.measure.text(),
+            name: cell::label(&r.experiment),
+            status: r.status,
+            message: format!("{}: {}", r.measure.text(), r.reason),
+            lines: vec![
+                format!("usual: {}", r.usual_text()),
+                format!("found: {}", r.found_text()),
+                r.reason.clone(),
+            ],
+        });
+        JunitSuite {
+            name: format!("history of {}", self.suite),
+            run: &self.run.id,
+            suite: &self.suite,
+            started_unix_ms: self.run.started_unix_ms,
+            cases: cases.collect(),
+        }
+        .xml()
+    }
+}
+
+fn row(r: &Night) -> Row<'_> {
+    Row {
+        status: r.status.as_str(),
+        standing: r.standing.as_str(),
+        cell: Cell::of(&r.experiment),
+        metric: r.measure.word(),
+        quantile: r.measure.quantile().map(rank),
+        unit: r.measure.unit().as_str(),
+        value: r.found.map(exported),
+        usual: r.usual.map(exported),
+        line: r.line.map(exported),
+        runs: r.runs,
+        reason: &r.reason,
+    }
+}
