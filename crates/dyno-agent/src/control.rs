@@ -7,12 +7,12 @@ use crate::registry;
 use crate::reporter::Reporter;
 use crate::roles::Played;
 use crate::shared::{Call, Phase, Position, Shared};
-use dyno_measure::{Clock, merge};
-use dyno_model::Nanos;
+use dyno_measure::{Clock, Memory, merge};
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::protocol::{
     AgentResult, Applied, Assignment, Command, Report, Role, Sent, Startup,
 };
+use dyno_model::{Nanos, Wait, Workload};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -50,6 +50,16 @@ const TICK: Duration = Duration::from_millis(1);
 /// see that a pong is overdue. Some mechanisms sleep without a limit of their own.
 const OVERDUE: Duration = dyno_adapter::PATIENCE;
 
+/// How long before the window the reading is taken with which the cost begins: enough for a role's thread to find
+/// its caches and its CPU again as they were.
+const LEAD_IN: Nanos = Nanos::from_micros(300);
+
+/// The same for a warm-up that is a number of messages; half of a shorter one.
+const LEAD_IN_MESSAGES: u64 = 16;
+
+/// The pause between two readings of what this process uses while other agents wait for the last arrival.
+const METER_TICK: Duration = Duration::from_millis(5);
+
 /// Two looks at a thread that are this far apart and show it in the same call: it is stuck. Longer
 /// than any call may wait by the adapter's contract.
 const STUCK: Duration = Duration::from_millis(300);
@@ -80,17 +90,31 @@ struct Trial {
     /// Where the threads were when stalled ones were last looked for, and when that was.
     positions: Vec<Position>,
     looked: Instant,
+    /// Until when cost is counted, and the memory then.
+    end: (Nanos, Memory),
 }
 
 impl Trial {
     /// What to look for from the end of the warm-up on.
     fn watch_in_window(&self) -> Watch {
+        let experiment = &self.assignment.experiment;
         let mut participants = self.assignment.participants.iter();
-        if participants.any(|p| p.role == Role::Initiator) {
-            Watch::Overdue
-        } else {
-            Watch::Nothing
+        match experiment.workload {
+            // Only a take that sleeps may sleep for ever; one look in each timeout is all that this takes.
+            Workload::PingPong { timeout, .. } | Workload::Call { timeout, .. }
+                if experiment.wait == Wait::Block
+                    && participants.any(|p| p.role == Role::Initiator) =>
+            {
+                Watch::Overdue(OVERDUE.max(timeout.into()))
+            }
+            _ => Watch::Nothing,
         }
+    }
+
+    /// Whether a sink of this process still waits for messages, whose takes must not be disturbed.
+    fn is_receiving(&self) -> bool {
+        let mut participants = self.assignment.participants.iter();
+        participants.any(|p| p.role == Role::Sink) && !self.shared.has_everything()
     }
 
     /// Interrupts threads that are in the same call as at the last look.
@@ -105,11 +129,16 @@ impl Trial {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Watch {
     Nothing,
-    Overdue,
+    /// A pong may be overdue: a look after each such time.
+    Overdue(Duration),
+    /// The window begins then: what this process uses is read shortly before.
+    Opening(Nanos),
     /// The warm-up ends at the latest then.
     Settling(Instant),
     Linked,
     Drained(Instant),
+    /// This agent has all that it can get; others may not.
+    Metering,
     Played,
 }
 
@@ -137,7 +166,9 @@ impl Control {
                     .inbox
                     .recv()
                     .map_err(|_| mpsc::RecvTimeoutError::Disconnected),
-                Watch::Overdue => self.inbox.recv_timeout(OVERDUE),
+                Watch::Overdue(every) => self.inbox.recv_timeout(every),
+                Watch::Opening(at) => self.inbox.recv_timeout(self.until_reading(at)),
+                Watch::Metering => self.inbox.recv_timeout(METER_TICK),
                 Watch::Settling(latest) => {
                     let left = latest.saturating_duration_since(Instant::now());
                     self.inbox.recv_timeout(left.min(OVERDUE))
@@ -176,6 +207,12 @@ impl Control {
         Err(Ended)
     }
 
+    /// How long the reading before a window that begins at `at` is still away.
+    fn until_reading(&self, at: Nanos) -> Duration {
+        let now = self.trial.as_ref().map_or(at, |t| t.shared.clock.now());
+        at.saturating_sub(LEAD_IN).saturating_sub(now).into()
+    }
+
     /// Whether the agent is done.
     fn on_command(&mut self, command: Command) -> Result<bool, Ended> {
         match (command, &mut self.trial) {
@@ -206,13 +243,19 @@ impl Control {
                     (None, Extent::Messages(_)) => Some(at),
                 };
                 trial.shared.start_at(at, window);
-                trial.watch = match experiment.settle {
-                    Some(longest) => {
+                trial.watch = match (experiment.settle, experiment.warmup) {
+                    (Some(longest), _) => {
                         let latest = at.saturating_add(longest);
                         let left = latest.saturating_sub(trial.shared.clock.now());
                         Watch::Settling(Instant::now() + Duration::from(left))
                     }
-                    None => trial.watch_in_window(),
+                    (None, Extent::Duration(warmup)) => Watch::Opening(at.saturating_add(warmup)),
+                    (None, Extent::Messages(0)) => {
+                        trial.shared.begin_metering();
+                        trial.watch_in_window()
+                    }
+                    // The roles count, and take the reading themselves.
+                    (None, Extent::Messages(_)) => trial.watch_in_window(),
                 };
                 // Roles that wait for a probe's successor look at the phase again.
                 trial.shared.nudge_all();
@@ -220,15 +263,18 @@ impl Control {
             }
             (Command::Window { at }, Some(trial)) => {
                 trial.shared.begin_window_at(at);
-                trial.watch = trial.watch_in_window();
+                trial.watch = Watch::Opening(at);
             }
             (Command::Drain { sent }, Some(trial)) => {
                 self.counter.note(trial.shared.clock);
                 trial.shared.drain(&sent);
+                trial.shared.meter();
                 let limit = Duration::from(trial.assignment.experiment.drain);
                 trial.watch = Watch::Drained(Instant::now() + limit);
             }
-            (Command::Collect, Some(trial)) => {
+            (Command::Collect { last }, Some(trial)) => {
+                trial.shared.meter();
+                trial.end = (last, trial.shared.memory());
                 trial.shared.advance(Phase::Stop);
                 trial.watch = Watch::Played;
             }
@@ -269,7 +315,11 @@ impl Control {
             .map(|c| usize::from(c.id) + 1)
             .max();
         let clock = Clock::new(assignment.clock);
-        let shared = Arc::new(Shared::new(clock, channels.unwrap_or(0)));
+        let lead_in = match (assignment.experiment.settle, assignment.experiment.warmup) {
+            (None, Extent::Messages(n)) => Some(n - LEAD_IN_MESSAGES.min(n / 2)),
+            _ => None,
+        };
+        let shared = Arc::new(Shared::new(clock, channels.unwrap_or(0), lead_in));
         let mut warnings = Vec::new();
         if let Scheduling::Fifo(priority) = assignment.experiment.scheduling {
             // The control thread must get through to roles that never sleep.
@@ -305,6 +355,7 @@ impl Control {
             watch: Watch::Nothing,
             positions: Vec::new(),
             looked: Instant::now(),
+            end: (Nanos::ZERO, Memory::default()),
         });
         Ok(())
     }
@@ -382,11 +433,19 @@ impl Control {
         };
         match trial.watch {
             Watch::Nothing => {}
-            Watch::Overdue => {
+            Watch::Overdue(_) => {
                 trial.nudge_stalled();
             }
+            Watch::Opening(at) => {
+                if trial.shared.clock.now() >= at.saturating_sub(LEAD_IN) {
+                    trial.shared.begin_metering();
+                    trial.watch = trial.watch_in_window();
+                }
+            }
             Watch::Settling(latest) => {
-                if trial.watch_in_window() == Watch::Overdue && trial.looked.elapsed() > OVERDUE {
+                if matches!(trial.watch_in_window(), Watch::Overdue(_))
+                    && trial.looked.elapsed() > OVERDUE
+                {
                     trial.nudge_stalled();
                 }
                 if Instant::now() >= latest {
@@ -404,15 +463,20 @@ impl Control {
                 }
             }
             Watch::Drained(deadline) => {
+                trial.shared.meter();
                 if trial.shared.drained() >= passive_ends(&trial.assignment)
                     || Instant::now() >= deadline
                 {
-                    trial.watch = Watch::Nothing;
-                    self.out.send(&Report::Drained);
-                } else {
+                    trial.watch = Watch::Metering;
+                    let last = trial.shared.last();
+                    self.out.send(&Report::Drained { last });
+                } else if !trial.is_receiving() {
                     trial.shared.nudge_all();
+                } else if trial.looked.elapsed() > OVERDUE {
+                    trial.nudge_stalled();
                 }
             }
+            Watch::Metering => trial.shared.meter(),
             Watch::Played => trial.shared.nudge_all(),
         }
         Ok(false)
@@ -470,11 +534,10 @@ fn collect(trial: &mut Trial) -> Result<AgentResult, dyno_measure::RecordError> 
     result
         .raw
         .truncate(trial.assignment.experiment.raw_samples as usize);
-    result.cost = trial.shared.usage().map(|((begin, first), (end, last))| {
-        let pacing = result.sources.iter().map(|s| s.pacing.0).sum();
-        let wall = end.saturating_sub(begin);
-        first.cost_until(&last, label(&trial.assignment), wall, Nanos(pacing))
-    });
+    let pacing = Nanos(result.sources.iter().map(|s| s.pacing.0).sum());
+    let (last, memory) = trial.end;
+    let label = label(&trial.assignment);
+    result.cost = trial.shared.cost_until(last, label, pacing, memory);
     Ok(result)
 }
 

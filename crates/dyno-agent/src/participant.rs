@@ -61,7 +61,7 @@ impl Job {
         };
         if self.assignment.experiment.workload.kind() == WorkloadKind::FirstMessage {
             // The start is what is measured, and so is its cost.
-            self.shared.window_begins();
+            self.shared.begin_metering();
         }
         sleep_until(&self.shared, at);
 

@@ -1,9 +1,10 @@
 //! What the control thread and the role threads share: the phase, and where each thread is.
 
-use dyno_measure::{Clock, Usage, usage_of_self};
+use dyno_measure::{Clock, Memory, Meter, memory_of, usage_of_self};
 use dyno_model::Nanos;
+use dyno_model::record::ProcessCost;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The step of the trial. Only the control thread moves it, and only forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,8 +22,27 @@ pub(crate) enum Phase {
     Stop,
 }
 
-/// What the process had used at an instant of the run's clock.
-pub(crate) type Reading = (Nanos, Usage);
+/// What has arrived at one reading end, as the control thread sees it. Two plain stores per message: only the
+/// thread that receives writes.
+#[derive(Debug, Default)]
+pub(crate) struct Arrivals {
+    /// Measured messages that arrived in whatever state, each once.
+    count: AtomicU64,
+    /// The last of them, on the run's clock.
+    last: AtomicU64,
+}
+
+impl Arrivals {
+    #[inline]
+    pub(crate) fn note(&self, count: u64, at: Nanos) {
+        self.last.store(at.0, Ordering::Relaxed);
+        self.count.store(count, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+}
 
 /// State of one trial within the agent.
 pub(crate) struct Shared {
@@ -39,16 +59,25 @@ pub(crate) struct Shared {
     /// By channel id: measured messages offered and accepted, valid from `Drain` on.
     offered: Vec<AtomicU64>,
     sent: Vec<AtomicU64>,
-    window_begun: AtomicBool,
-    usage: OnceLock<Reading>,
-    usage_end: Mutex<Option<Reading>>,
+    /// What this process uses. Role threads touch it before the window only.
+    meter: Mutex<Meter>,
+    metered: AtomicBool,
+    /// The reading ends of this process, by channel.
+    ends: Mutex<Vec<(u16, Arc<Arrivals>)>>,
+    /// The end of the last send of this process.
+    last_send: AtomicU64,
+    /// When the drain began; zero before.
+    drain_at: AtomicU64,
+    /// The message of a counted warm-up from which on the cost is counted.
+    lead_in: u64,
     linked: AtomicUsize,
     drained: AtomicUsize,
     threads: Mutex<Vec<Arc<ThreadState>>>,
 }
 
 impl Shared {
-    pub(crate) fn new(clock: Clock, channels: usize) -> Self {
+    /// `lead_in` is the message of the warm-up with which the cost begins, where the warm-up is counted.
+    pub(crate) fn new(clock: Clock, channels: usize, lead_in: Option<u64>) -> Self {
         let counters = || (0..channels).map(|_| AtomicU64::new(0)).collect();
         Shared {
             clock,
@@ -60,9 +89,12 @@ impl Shared {
             moving_ends: AtomicUsize::new(0),
             offered: counters(),
             sent: counters(),
-            window_begun: AtomicBool::new(false),
-            usage: OnceLock::new(),
-            usage_end: Mutex::new(None),
+            meter: Mutex::new(Meter::default()),
+            metered: AtomicBool::new(false),
+            ends: Mutex::new(Vec::new()),
+            last_send: AtomicU64::new(0),
+            drain_at: AtomicU64::new(0),
+            lead_in: lead_in.unwrap_or(u64::MAX),
             linked: AtomicUsize::new(0),
             drained: AtomicUsize::new(0),
             threads: Mutex::new(Vec::new()),
@@ -81,14 +113,14 @@ impl Shared {
     }
 
     pub(crate) fn advance(&self, phase: Phase) {
-        let _moving = self.moving.lock().unwrap_or_else(PoisonError::into_inner);
+        let _moving = lock(&self.moving);
         self.phase.fetch_max(phase as u8, Ordering::Release);
         self.moved.notify_all();
     }
 
     /// Sleeps until the trial has come to `phase` or beyond, and returns where it is.
     pub(crate) fn wait_for(&self, phase: Phase) -> Phase {
-        let mut moving = self.moving.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut moving = lock(&self.moving);
         while self.phase() < phase {
             moving = self
                 .moved
@@ -169,6 +201,7 @@ impl Shared {
                 accepted.store(s.sent, Ordering::Relaxed);
             }
         }
+        self.drain_at.store(self.clock.now().0, Ordering::Relaxed);
         self.advance(Phase::Drain);
     }
 
@@ -186,40 +219,88 @@ impl Shared {
             .map_or(0, |n| n.load(Ordering::Relaxed))
     }
 
-    /// Called by each role thread when it first touches the window: the first of them in this
-    /// process notes the process's usage.
+    /// Takes the reading with which the cost begins, once: right before the window, or before go where the start
+    /// is what is measured.
+    pub(crate) fn begin_metering(&self) {
+        let mut meter = lock(&self.meter);
+        if !meter.has_begun() {
+            meter.note(usage_of_self(self.clock, &self.thread_ids()));
+            self.metered.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Called for each message of the warm-up. Where it is counted, nobody but the roles knows when it is about
+    /// to end.
     #[inline]
-    pub(crate) fn window_begins(&self) {
-        if !self.window_begun.load(Ordering::Relaxed) {
-            self.note_window();
+    pub(crate) fn on_warmup(&self, sequence: u64) {
+        if sequence >= self.lead_in && !self.is_metering() {
+            self.begin_metering();
         }
     }
 
-    #[cold]
-    fn note_window(&self) {
-        if !self.window_begun.swap(true, Ordering::Relaxed) {
-            // Cannot be set already: the swap above lets one thread through.
-            let _ = self.usage.set((self.clock.now(), usage_of_self()));
-        }
+    /// Whether the cost has begun.
+    #[inline]
+    pub(crate) fn is_metering(&self) -> bool {
+        self.metered.load(Ordering::Relaxed)
     }
 
-    /// Called by each role thread when it leaves the window: the last of them in this process
-    /// notes the process's usage.
-    pub(crate) fn window_ends(&self) {
-        let now = (self.clock.now(), usage_of_self());
-        *self
-            .usage_end
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(now);
+    /// When the drain began; valid from [`Phase::Drain`] on.
+    pub(crate) fn drain_at(&self) -> Nanos {
+        Nanos(self.drain_at.load(Ordering::Relaxed))
     }
 
-    /// The process's usage when its first role entered the window and when its last left it.
-    pub(crate) fn usage(&self) -> Option<(Reading, Reading)> {
-        let end = *self
-            .usage_end
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        Some((*self.usage.get()?, end?))
+    /// Takes a further reading, after the window.
+    pub(crate) fn meter(&self) {
+        let usage = usage_of_self(self.clock, &self.thread_ids());
+        lock(&self.meter).note(usage);
+    }
+
+    /// What this process used from the window's beginning until `last`; `None` if it never came to the window.
+    pub(crate) fn cost_until(
+        &self,
+        last: Nanos,
+        label: String,
+        pacing: Nanos,
+        memory: Memory,
+    ) -> Option<ProcessCost> {
+        lock(&self.meter).cost_until(last, label, pacing, memory)
+    }
+
+    /// The memory of this process.
+    pub(crate) fn memory(&self) -> Memory {
+        memory_of("self")
+    }
+
+    /// One more reading end of measured messages.
+    pub(crate) fn add_end(&self, channel: u16) -> Arc<Arrivals> {
+        let arrivals = Arc::new(Arrivals::default());
+        lock(&self.ends).push((channel, arrivals.clone()));
+        arrivals
+    }
+
+    /// A sender has ended its last send at `at`.
+    pub(crate) fn note_last_send(&self, at: Nanos) {
+        self.last_send.fetch_max(at.0, Ordering::Relaxed);
+    }
+
+    /// Whether everything that was accepted has arrived here; valid from [`Phase::Drain`] on.
+    pub(crate) fn has_everything(&self) -> bool {
+        let ends = lock(&self.ends);
+        ends.iter().all(|(id, end)| end.count() >= self.sent(*id))
+    }
+
+    /// The end of the last send, or the last arrival, in this process; zero where there was none.
+    pub(crate) fn last(&self) -> Nanos {
+        let ends = lock(&self.ends);
+        let arrivals = ends.iter().map(|(_, end)| end.last.load(Ordering::Relaxed));
+        let sends = self.last_send.load(Ordering::Relaxed);
+        Nanos(arrivals.max().unwrap_or(0).max(sends))
+    }
+
+    fn thread_ids(&self) -> Vec<libc::pid_t> {
+        let threads = lock(&self.threads);
+        let ids = threads.iter().map(|t| t.thread.load(Ordering::Relaxed));
+        ids.filter(|id| *id != 0).collect()
     }
 
     /// Registers the calling thread, so that it can be interrupted and located.
@@ -230,21 +311,13 @@ impl Shared {
             thread: AtomicI32::new(crate::nudge::thread_id()),
             position: AtomicU64::new(0),
         });
-        self.threads
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(state.clone());
+        lock(&self.threads).push(state.clone());
         state
     }
 
     /// Interrupts the system calls of all threads that have not ended.
     pub(crate) fn nudge_all(&self) {
-        for t in self
-            .threads
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-        {
+        for t in lock(&self.threads).iter() {
             let id = t.thread.load(Ordering::Relaxed);
             if id != 0 {
                 crate::nudge::nudge(id);
@@ -264,7 +337,7 @@ impl Shared {
 
     /// Where every live thread is now.
     pub(crate) fn positions(&self) -> Vec<Position> {
-        let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let threads = lock(&self.threads);
         threads
             .iter()
             .filter(|t| t.thread.load(Ordering::Relaxed) != 0)
@@ -277,6 +350,11 @@ impl Shared {
             })
             .collect()
     }
+}
+
+/// Nothing is left half done by a thread that panics, and the agent aborts then.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A call into the adapter.
@@ -376,7 +454,7 @@ mod tests {
     use dyno_model::protocol::ClockSpec;
 
     fn shared() -> Shared {
-        Shared::new(Clock::new(ClockSpec::Monotonic), 2)
+        Shared::new(Clock::new(ClockSpec::Monotonic), 2, None)
     }
 
     #[test]

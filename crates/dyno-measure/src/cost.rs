@@ -4,23 +4,19 @@
 //! process's CPU-time clock in nanoseconds and the ticks only split it into user and system;
 //! `/proc/PID/status` counts the switches of one thread only, so all threads are added up; `ru_maxrss`
 //! is inherited from the parent over fork and exec, so the peak comes from `VmHWM`; reading the
-//! proportional set size walks the page tables, so counters are read on both sides of it and its own
-//! cost stays out of the interval.
+//! proportional set size walks the page tables, so memory is read apart, after the interval.
 
+use crate::clock::Clock;
 use crate::procfile;
 use dyno_model::record::ProcessCost;
 use dyno_model::unit::Nanos;
 use std::io;
 
-/// What a process has used since it started, and its memory now.
+/// What a process has used since it started, as it was at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
-    /// As this reading began: the end of an interval.
-    first: Counters,
-    /// As this reading was complete: the beginning of an interval.
-    last: Counters,
-    peak_rss_bytes: u64,
-    pss_bytes: u64,
+    at: Nanos,
+    counters: Counters,
 }
 
 /// Counters that only grow.
@@ -34,16 +30,25 @@ struct Counters {
     major_faults: u64,
 }
 
-/// Reads the usage of this process. Takes some hundred microseconds, most of them for the
-/// proportional set size: not on the hot path.
-pub fn usage_of_self() -> Usage {
-    let first = counters_of_self();
-    let (peak_rss_bytes, pss_bytes) = memory("self");
+/// The memory of a process, in bytes; zero where the kernel does not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Memory {
+    /// The highest resident set size of its life.
+    pub peak_rss: u64,
+    /// The proportional set size now.
+    pub pss: u64,
+}
+
+/// Reads the usage of this process: some microseconds, all in system calls, so never in the window. The
+/// kernel accounts a running thread's time at its next tick or switch only; `threads`, by their kernel ids,
+/// are those that may be running now and whose time is to be exact.
+pub fn usage_of_self(clock: Clock, threads: &[libc::pid_t]) -> Usage {
+    for thread in threads {
+        bring_up_to_date(*thread);
+    }
     Usage {
-        first,
-        last: counters_of_self(),
-        peak_rss_bytes,
-        pss_bytes,
+        at: clock.now(),
+        counters: counters_of_own(libc::RUSAGE_SELF),
     }
 }
 
@@ -52,63 +57,121 @@ pub fn usage_of_self() -> Usage {
 ///
 /// # Errors
 ///
-/// Where the process does not exist or may not be looked at. The proportional set size reads as zero
-/// where it alone is refused.
-pub fn usage_of(pid: u32) -> io::Result<Usage> {
-    let first = counters_of(pid)?;
-    let (peak_rss_bytes, pss_bytes) = memory(&pid.to_string());
+/// Where the process does not exist or may not be looked at.
+pub fn usage_of(clock: Clock, pid: u32) -> io::Result<Usage> {
+    let at = clock.now();
     Ok(Usage {
-        first,
-        last: counters_of(pid)?,
-        peak_rss_bytes,
-        pss_bytes,
+        at,
+        counters: counters_of(pid)?,
     })
 }
 
-impl Usage {
-    /// What the process used from `self` until `later`: the cost of the window. `wall` is its length
-    /// and `pacing` what of the user time Dyno burned itself. Memory is that of `later`.
+/// Reads the memory of a process, `"self"` or a number. Takes some hundred microseconds, since the proportional
+/// set size walks the page tables.
+pub fn memory_of(pid: impl std::fmt::Display) -> Memory {
+    let status = procfile::text(format!("/proc/{pid}/status"));
+    let rollup = procfile::text(format!("/proc/{pid}/smaps_rollup"));
+    Memory {
+        peak_rss: procfile::kib_field(&status, "VmHWM").unwrap_or(0),
+        pss: procfile::kib_field(&rollup, "Pss").unwrap_or(0),
+    }
+}
+
+/// The cost of one process: readings from just before the first due time on, none within the window, and then
+/// one after the other until the last message has arrived, which is known only afterwards.
+#[derive(Debug, Clone, Default)]
+pub struct Meter {
+    readings: Vec<Usage>,
+}
+
+impl Meter {
+    /// Adds a reading, later than all before; the first one begins the cost.
+    pub fn note(&mut self, usage: Usage) {
+        self.readings.push(usage);
+    }
+
+    /// Whether there is a first reading.
+    pub fn has_begun(&self) -> bool {
+        !self.readings.is_empty()
+    }
+
+    /// What the process used from the first reading until `last`: between the two readings around that
+    /// instant, use is taken to be even. `last` is the last arrival; a later reading is not asked for, and an
+    /// earlier one is the best there is. `pacing` is what of the user time Dyno burned itself. `None`
+    /// without two readings.
     pub fn cost_until(
         &self,
-        later: &Usage,
+        last: Nanos,
         label: impl Into<String>,
-        wall: Nanos,
         pacing: Nanos,
-    ) -> ProcessCost {
-        let (from, to) = (&self.last, &later.first);
-        ProcessCost {
+        memory: Memory,
+    ) -> Option<ProcessCost> {
+        let [from, later @ ..] = self.readings.as_slice() else {
+            return None;
+        };
+        let index = later.iter().position(|r| r.at >= last);
+        let to = match index {
+            None => *later.last()?,
+            Some(index) => self.readings[index].towards(&later[index], last),
+        };
+        let (begin, end) = (&from.counters, &to.counters);
+        Some(ProcessCost {
             label: label.into(),
-            user: to.user.saturating_sub(from.user),
-            system: to.system.saturating_sub(from.system),
+            user: end.user.saturating_sub(begin.user),
+            system: end.system.saturating_sub(begin.system),
             pacing,
-            wall,
-            voluntary_switches: to
+            wall: to.at.saturating_sub(from.at),
+            voluntary_switches: end
                 .voluntary_switches
-                .saturating_sub(from.voluntary_switches),
-            involuntary_switches: to
+                .saturating_sub(begin.voluntary_switches),
+            involuntary_switches: end
                 .involuntary_switches
-                .saturating_sub(from.involuntary_switches),
-            minor_faults: to.minor_faults.saturating_sub(from.minor_faults),
-            major_faults: to.major_faults.saturating_sub(from.major_faults),
-            peak_rss_bytes: later.peak_rss_bytes,
-            pss_bytes: later.pss_bytes,
+                .saturating_sub(begin.involuntary_switches),
+            minor_faults: end.minor_faults.saturating_sub(begin.minor_faults),
+            major_faults: end.major_faults.saturating_sub(begin.major_faults),
+            peak_rss_bytes: memory.peak_rss,
+            pss_bytes: memory.pss,
             daemon: false,
+        })
+    }
+}
+
+impl Usage {
+    /// The usage at `at`, on the straight line from here to `later`.
+    fn towards(&self, later: &Usage, at: Nanos) -> Usage {
+        let span = later.at.saturating_sub(self.at).0.max(1);
+        let part = at.saturating_sub(self.at).0.min(span);
+        let between = |from: u64, to: u64| {
+            let grown = u128::from(to.saturating_sub(from)) * u128::from(part) / u128::from(span);
+            from + grown as u64
+        };
+        let (a, b) = (&self.counters, &later.counters);
+        Usage {
+            at: Nanos(self.at.0 + part),
+            counters: Counters {
+                user: Nanos(between(a.user.0, b.user.0)),
+                system: Nanos(between(a.system.0, b.system.0)),
+                voluntary_switches: between(a.voluntary_switches, b.voluntary_switches),
+                involuntary_switches: between(a.involuntary_switches, b.involuntary_switches),
+                minor_faults: between(a.minor_faults, b.minor_faults),
+                major_faults: between(a.major_faults, b.major_faults),
+            },
         }
     }
 }
 
-/// Peak resident and proportional set size in bytes; zero where the kernel does not tell.
-fn memory(pid: &str) -> (u64, u64) {
-    let status = procfile::text(format!("/proc/{pid}/status"));
-    let rollup = procfile::text(format!("/proc/{pid}/smaps_rollup"));
-    (
-        procfile::kib_field(&status, "VmHWM").unwrap_or(0),
-        procfile::kib_field(&rollup, "Pss").unwrap_or(0),
-    )
-}
-
-fn counters_of_self() -> Counters {
-    counters_of_own(libc::RUSAGE_SELF)
+/// Makes the kernel account the time of a running thread until now: reading its CPU-time clock does
+/// (`task_sched_runtime` in kernel/sched/core.c), reading the process's does not.
+fn bring_up_to_date(thread: libc::pid_t) {
+    // CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED below the inverted id: include/linux/posix-timers_types.h.
+    let clock: libc::clockid_t = (!thread << 3) | 4 | 2;
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is valid for writes of one timespec. A thread that has ended is an error, and then there
+    // is nothing to bring up to date.
+    unsafe { libc::clock_gettime(clock, &mut time) };
 }
 
 /// `who` is RUSAGE_SELF or RUSAGE_CHILDREN.
@@ -229,10 +292,14 @@ impl Stat {
 mod tests {
     use super::*;
 
+    fn clock() -> Clock {
+        Clock::new(dyno_model::protocol::ClockSpec::Monotonic)
+    }
+
     /// Uses at least this much processor time, however long that takes.
     fn burn(at_least: Nanos) {
         let used = || {
-            let c = counters_of_self();
+            let c = counters_of_own(libc::RUSAGE_SELF);
             c.user.0 + c.system.0
         };
         let start = used();
@@ -241,33 +308,42 @@ mod tests {
         }
     }
 
+    /// The cost between two readings.
+    fn cost(from: Usage, to: Usage) -> ProcessCost {
+        let mut meter = Meter::default();
+        assert!(!meter.has_begun());
+        meter.note(from);
+        meter.note(to);
+        let memory = memory_of("self");
+        meter
+            .cost_until(Nanos(u64::MAX), "x", Nanos(4), memory)
+            .unwrap()
+    }
+
     #[test]
     fn processor_time_and_memory_of_this_process_are_seen() {
-        let before = usage_of_self();
+        let before = usage_of_self(clock(), &[]);
         burn(Nanos::from_millis(20));
-        let cost = before.cost_until(&usage_of_self(), "self", Nanos(9), Nanos(4));
+        let cost = cost(before, usage_of_self(clock(), &[]));
         assert!(cost.user.0 + cost.system.0 >= 20_000_000, "{cost:?}");
+        assert!(cost.wall.0 >= 10_000_000 && cost.pacing == Nanos(4));
         assert!(cost.pss_bytes > 100_000 && cost.peak_rss_bytes > cost.pss_bytes / 2);
-        assert_eq!((cost.wall, cost.pacing), (Nanos(9), Nanos(4)));
     }
 
     #[test]
     fn another_process_is_seen_like_this_one() {
-        let before = usage_of(std::process::id()).unwrap();
+        let me = std::process::id();
+        let before = usage_of(clock(), me).unwrap();
         burn(Nanos::from_millis(20));
-        let cost = before.cost_until(
-            &usage_of(std::process::id()).unwrap(),
-            "x",
-            Nanos(1),
-            Nanos(0),
-        );
+        let cost = cost(before, usage_of(clock(), me).unwrap());
         assert!(cost.user.0 + cost.system.0 >= 19_000_000, "{cost:?}");
-        assert!(cost.peak_rss_bytes > 0);
+        assert!(memory_of(me).peak_rss > 0);
     }
 
     #[test]
     fn switches_of_all_threads_count() {
-        let before = usage_of(std::process::id()).unwrap();
+        let me = std::process::id();
+        let before = usage_of(clock(), me).unwrap();
         let (done, wait) = std::sync::mpsc::channel::<()>();
         let sleeper = std::thread::spawn(move || {
             for _ in 0..50 {
@@ -275,16 +351,7 @@ mod tests {
             }
             wait.recv().unwrap_err();
         });
-        while before
-            .cost_until(
-                &usage_of(std::process::id()).unwrap(),
-                "x",
-                Nanos(1),
-                Nanos(0),
-            )
-            .voluntary_switches
-            < 50
-        {
+        while cost(before, usage_of(clock(), me).unwrap()).voluntary_switches < 50 {
             std::thread::yield_now();
         }
         drop(done);
@@ -292,8 +359,38 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_that_spins_is_accounted_until_now() {
+        use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
+        static STOP: AtomicBool = AtomicBool::new(false);
+        static ID: AtomicI32 = AtomicI32::new(0);
+        let spinner = std::thread::spawn(|| {
+            // SAFETY: gettid has no arguments and cannot fail.
+            ID.store(unsafe { libc::gettid() }, Relaxed);
+            while !STOP.load(Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
+        while ID.load(Relaxed) == 0 {
+            std::thread::yield_now();
+        }
+        // The time of a thread that spins is the sum of steps; some of them are shorter than a tick.
+        let used = |u: Usage| u.counters.user.0 + u.counters.system.0;
+        let mut moved = 0;
+        for _ in 0..50 {
+            let before = usage_of_self(clock(), &[ID.load(Relaxed)]);
+            let until = clock().now().0 + 200_000;
+            while clock().now().0 < until {}
+            let after = usage_of_self(clock(), &[ID.load(Relaxed)]);
+            moved += u32::from(used(after) > used(before));
+        }
+        STOP.store(true, Relaxed);
+        spinner.join().unwrap();
+        assert!(moved > 25, "{moved} of 50");
+    }
+
+    #[test]
     fn a_process_that_is_not_there_is_an_error() {
-        assert!(usage_of(u32::MAX / 2).is_err());
+        assert!(usage_of(clock(), u32::MAX / 2).is_err());
     }
 
     #[test]
@@ -321,21 +418,40 @@ mod tests {
         assert_eq!(stat(0, 0).split(Nanos(1_000)), (Nanos(1_000), Nanos(0)));
     }
 
+    fn reading(at: u64, user: u64) -> Usage {
+        Usage {
+            at: Nanos(at),
+            counters: Counters {
+                user: Nanos(user),
+                ..Counters::default()
+            },
+        }
+    }
+
     #[test]
-    fn only_what_happens_between_two_readings_counts() {
-        let reading = |first, last| Usage {
-            first: Counters {
-                user: Nanos(first),
-                ..Counters::default()
-            },
-            last: Counters {
-                user: Nanos(last),
-                ..Counters::default()
-            },
-            peak_rss_bytes: 0,
-            pss_bytes: 0,
+    fn cost_ends_with_the_last_arrival() {
+        let mut meter = Meter::default();
+        // Idle until 100, busy from there on.
+        for (at, user) in [(0, 0), (100, 40), (200, 140), (300, 240)] {
+            meter.note(reading(at, user));
+        }
+        let until = |last| {
+            let cost = meter.cost_until(Nanos(last), "x", Nanos(0), Memory::default());
+            let cost = cost.unwrap();
+            (cost.user.0, cost.wall.0)
         };
-        let cost = reading(100, 150).cost_until(&reading(400, 480), "x", Nanos(1), Nanos(0));
-        assert_eq!(cost.user, Nanos(250));
+        assert_eq!(until(50), (20, 50));
+        assert_eq!(until(200), (140, 200));
+        assert_eq!(until(250), (190, 250));
+        assert_eq!(until(9_000), (240, 300));
+        assert_eq!(until(0), (0, 0));
+    }
+
+    #[test]
+    fn one_reading_is_no_cost() {
+        let mut meter = Meter::default();
+        meter.note(reading(1, 1));
+        let cost = meter.cost_until(Nanos(5), "x", Nanos(0), Memory::default());
+        assert_eq!(cost, None);
     }
 }

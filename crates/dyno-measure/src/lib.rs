@@ -23,12 +23,14 @@ mod procfile;
 pub use clock::{
     Clock, ClockChoice, ClockError, Counters, best_counter, calibrate, nanos_at, tsc_refusal,
 };
-pub use cost::{Usage, usage_of, usage_of_self};
+pub use cost::{Memory, Meter, Usage, memory_of, usage_of, usage_of_self};
 pub use dyno_model::protocol::ClockSpec;
 pub use dyno_model::record::ClockFacts;
 pub use environment::environment;
 pub use host::{HostError, allowed_cores, allowed_cpus, confine, lock_memory, pin, set_fifo};
-pub use noise::{LoadReading, bare_machine, disturbances, gaps, line_round_trip, read_load};
+pub use noise::{
+    HostMeter, LoadReading, bare_machine, disturbances, gaps, line_round_trip, read_load,
+};
 pub use pacing::{Pacer, Schedule, TOLERANCE};
 pub use rawlog::RawLog;
 pub use record::{RecordError, Recorder, merge};

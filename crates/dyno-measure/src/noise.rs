@@ -6,12 +6,14 @@
 
 mod disturbance;
 mod gaps;
+mod host;
 mod kernel;
 mod load;
 mod processes;
 
 pub use disturbance::disturbances;
 pub use gaps::{THRESHOLD, gaps};
+pub use host::HostMeter;
 pub use load::{LoadReading, read_load};
 
 use crate::clock::Clock;

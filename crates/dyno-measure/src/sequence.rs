@@ -65,6 +65,11 @@ impl SequenceTracker {
         self.blocks.len() as u64 * BLOCK - (BLOCK - 1)
     }
 
+    /// The highest number that arrived, plus one; zero before any has.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
     /// Notes the arrival of message `sequence`.
     #[inline]
     pub fn observe(&mut self, sequence: u64) -> Seen {

@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// The version of this protocol. Runner and agent must agree exactly.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// How raw clock readings become nanoseconds on the run's clock. Calibrated once by the runner
 /// and handed to all participants, so that they convert alike.
@@ -225,7 +225,11 @@ pub enum Command {
         sent: Vec<Sent>,
     },
     /// Tear down and report the result.
-    Collect,
+    Collect {
+        /// The end of the last send or the last arrival anywhere in the trial, whichever is later, on the
+        /// run's clock: cost is counted until then.
+        last: Nanos,
+    },
     /// A step takes too long: report where each participant is.
     Explain,
     /// Read a counter now: one half of a timestamped exchange. Answered at any time before the result.
@@ -269,7 +273,7 @@ pub struct AgentResult {
     pub flows: Vec<FlowCounts>,
     /// What this agent's senders offered.
     pub sources: Vec<SourceCounts>,
-    /// The cost of this agent's process between the start of the window and its end.
+    /// The cost of this agent's process from the first due time to the trial's last arrival.
     pub cost: Option<ProcessCost>,
     /// Raw samples, at most as many as the experiment asks for.
     pub raw: Vec<RawSample>,
@@ -366,7 +370,11 @@ pub enum Report {
         sent: Vec<Sent>,
     },
     /// The passive roles of this agent have received everything, or waited long enough.
-    Drained,
+    Drained {
+        /// The end of the last send or the last arrival at this agent, on the run's clock; zero where there
+        /// was none.
+        last: Nanos,
+    },
     /// The measurement.
     Result(Box<AgentResult>),
     /// The answer to `tick`.

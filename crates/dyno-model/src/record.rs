@@ -136,6 +136,17 @@ pub struct FlowCounts {
     /// length known beforehand, and in older runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_window: Option<u64>,
+    /// Messages of the warm-up that arrived after the reading with which the cost begins, and so are in it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lead_in: u64,
+    /// Of the messages that did not arrive, those behind the last one that did, on a channel that was still
+    /// delivering when the drain ended: not lost, but still under way.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub under_way: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// The counts of a trial. A message counts once for each receiver that should get it; in
@@ -150,6 +161,9 @@ pub struct Counts {
     pub received: u64,
     /// Offered and never arrived intact, for whatever reason: `offered - received`.
     pub lost: u64,
+    /// Of `lost`: those that were still under way when the drain ended, since the channel was still delivering.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub under_way: u64,
     /// Further copies of a message that had arrived.
     pub duplicated: u64,
     /// Arrived after a later one.
@@ -187,7 +201,7 @@ pub struct Throughput {
     pub in_window_hz: Option<f64>,
 }
 
-/// What one process used between the start of the window and its end.
+/// What one process used between the first due time and the last arrival of the trial.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ProcessCost {
     /// Its roles, or the daemon's name, such as `source` or `daemon iox-roudi`.
@@ -210,7 +224,7 @@ pub struct ProcessCost {
     pub major_faults: u64,
     /// The highest resident set size of the process's life, in bytes.
     pub peak_rss_bytes: u64,
-    /// Proportional set size at the end of the window, in bytes.
+    /// Proportional set size after the last arrival, in bytes.
     pub pss_bytes: u64,
     /// It is a daemon of the stack, not an agent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -226,6 +240,14 @@ pub struct Cost {
     pub cpu: Nanos,
     /// `cpu` per message that arrived, in nanoseconds; `None` where none arrived.
     pub cpu_ns_per_message: Option<f64>,
+    /// Time in which the CPUs of the host did anything at all in the same interval, for whomever: also interrupts,
+    /// kernel threads and Dyno's own runner, which are no process of the stack. `None` where the host
+    /// is not this machine or its kernel does not measure idle time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_cpu: Option<Nanos>,
+    /// `host_cpu` per message that arrived, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_cpu_ns_per_message: Option<f64>,
     /// Context switches per message that arrived.
     pub switches_per_message: Option<f64>,
     /// Sum of the proportional set sizes, in bytes.

@@ -74,7 +74,10 @@ pub(crate) fn fill(
     record.counts = counts(experiment, &sources, &record.flows);
     consistent(experiment, &sources, record)?;
     record.throughput = throughput(experiment, &sources, &record.flows);
-    finish_cost(&mut record.cost, record.counts.received);
+    let lead_in: u64 = delivering(experiment, &record.flows)
+        .map(|f| f.lead_in)
+        .sum();
+    finish_cost(&mut record.cost, record.counts.received, lead_in);
     Ok(())
 }
 
@@ -110,6 +113,7 @@ fn counts(experiment: &Experiment, sources: &[SourceCounts], flows: &[FlowCounts
     counts.received = delivering(experiment, flows).map(|f| f.received).sum();
     counts.lost = counts.offered.saturating_sub(counts.received);
     counts.in_window = delivering(experiment, flows).map(|f| f.in_window).sum();
+    counts.under_way = delivering(experiment, flows).map(|f| f.under_way).sum();
     for f in flows {
         counts.duplicated += f.duplicated;
         counts.reordered += f.reordered;
@@ -205,7 +209,9 @@ fn throughput(
     }
 }
 
-fn finish_cost(cost: &mut Cost, received: u64) {
+/// What was used is shared among the messages that arrived meanwhile, which are those of the window and, before
+/// them, the warm-up's last.
+fn finish_cost(cost: &mut Cost, received: u64, lead_in: u64) {
     let sum = |of: fn(&dyno_model::record::ProcessCost) -> u64| {
         cost.processes.iter().map(of).sum::<u64>()
     };
@@ -214,7 +220,9 @@ fn finish_cost(cost: &mut Cost, received: u64) {
     cost.peak_rss_bytes = sum(|p| p.peak_rss_bytes);
     let switches = sum(|p| p.voluntary_switches + p.involuntary_switches);
     if received > 0 {
-        cost.cpu_ns_per_message = Some(cost.cpu.0 as f64 / received as f64);
-        cost.switches_per_message = Some(switches as f64 / received as f64);
+        let messages = (received + lead_in) as f64;
+        cost.cpu_ns_per_message = Some(cost.cpu.0 as f64 / messages);
+        cost.host_cpu_ns_per_message = cost.host_cpu.map(|cpu| cpu.0 as f64 / messages);
+        cost.switches_per_message = Some(switches as f64 / messages);
     }
 }

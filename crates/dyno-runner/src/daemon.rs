@@ -7,7 +7,7 @@
 use crate::child::{Tail, confine, describe_exit};
 use crate::hosts::Host;
 use crate::session::Session;
-use dyno_measure::{Clock, Usage};
+use dyno_measure::{Clock, HostMeter, Meter};
 use dyno_model::daemon::{self, Ready, StopSignal};
 use dyno_model::record::{FailureKind, ProcessCost};
 use dyno_model::{Experiment, Nanos};
@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long a daemon may take to end after it was asked to.
@@ -419,66 +420,92 @@ fn accepts(to: &str) -> bool {
         .any(|a| std::net::TcpStream::connect_timeout(&a, CONNECT).is_ok())
 }
 
-/// What the daemons had used at one instant.
-pub(crate) struct Reading {
-    at: Nanos,
-    /// Of each daemon; `None` for one that has ended.
-    usage: Vec<Option<Usage>>,
+/// How long before the window the first reading is taken; it may take some hundred microseconds.
+const LEAD_IN: Nanos = Nanos::from_millis(1);
+
+/// Meters whose first reading may lie ahead.
+pub(crate) enum Metering {
+    Begun(Meters),
+    Coming(JoinHandle<Meters>),
 }
 
-/// The reading at the beginning of the window, which may lie ahead.
-pub(crate) enum Baseline {
-    Taken(Reading),
-    Coming(std::thread::JoinHandle<Reading>),
-}
-
-impl Reading {
-    pub(crate) fn now(clock: Clock, pids: &[u32]) -> Reading {
-        Reading {
-            usage: pids
-                .iter()
-                .map(|pid| dyno_measure::usage_of(*pid).ok())
-                .collect(),
-            at: clock.now(),
+impl Metering {
+    pub(crate) fn begun(self) -> Meters {
+        match self {
+            Metering::Begun(meters) => meters,
+            Metering::Coming(thread) => match thread.join() {
+                Ok(meters) => meters,
+                Err(panic) => std::panic::resume_unwind(panic),
+            },
         }
     }
 }
 
-impl Baseline {
-    /// Takes the reading once the run's clock passes `at`.
-    pub(crate) fn at(clock: Clock, at: Nanos, pids: Vec<u32>) -> Baseline {
-        if pids.is_empty() {
-            return Baseline::Taken(Reading::now(clock, &pids));
+/// What the daemons of a trial and the whole host use, read by the runner: once before the window, then again and
+/// again from its end until the last message has arrived.
+pub(crate) struct Meters {
+    clock: Clock,
+    daemons: Vec<(u32, Meter)>,
+    /// Not where the trial runs on other machines.
+    host: Option<HostMeter>,
+}
+
+impl Meters {
+    pub(crate) fn new(clock: Clock, pids: &[u32], host: bool) -> Meters {
+        Meters {
+            clock,
+            daemons: pids.iter().map(|pid| (*pid, Meter::default())).collect(),
+            host: host.then(HostMeter::default),
         }
-        Baseline::Coming(std::thread::spawn(move || {
-            std::thread::sleep(Duration::from(at.saturating_sub(clock.now())));
-            Reading::now(clock, &pids)
+    }
+
+    /// Takes the first reading now.
+    pub(crate) fn begin(mut self) -> Metering {
+        self.note();
+        Metering::Begun(self)
+    }
+
+    /// Takes the first reading shortly before the run's clock passes `window`.
+    pub(crate) fn begin_before(mut self, window: Nanos) -> Metering {
+        Metering::Coming(std::thread::spawn(move || {
+            let left = window
+                .saturating_sub(LEAD_IN)
+                .saturating_sub(self.clock.now());
+            std::thread::sleep(left.into());
+            self.note();
+            self
         }))
     }
 
-    /// What `daemons` used from then until now.
-    pub(crate) fn costs(self, clock: Clock, daemons: &[Daemon]) -> Vec<ProcessCost> {
-        let pids: Vec<u32> = daemons.iter().map(Daemon::pid).collect();
-        let until = Reading::now(clock, &pids);
-        let from = match self {
-            Baseline::Taken(reading) => reading,
-            Baseline::Coming(thread) => match thread.join() {
-                Ok(reading) => reading,
-                Err(panic) => std::panic::resume_unwind(panic),
-            },
-        };
-        let wall = until.at.saturating_sub(from.at);
-        daemons
-            .iter()
-            .zip(from.usage.iter().zip(&until.usage))
-            .filter_map(|(daemon, usage)| match usage {
-                (Some(from), Some(until)) => Some(ProcessCost {
-                    daemon: true,
-                    ..from.cost_until(until, daemon.label.clone(), wall, Nanos::ZERO)
-                }),
-                _ => None,
+    /// Takes a reading.
+    pub(crate) fn note(&mut self) {
+        for (pid, meter) in &mut self.daemons {
+            // One that has ended fails the trial elsewhere.
+            if let Ok(usage) = dyno_measure::usage_of(self.clock, *pid) {
+                meter.note(usage);
+            }
+        }
+        if let Some(host) = &mut self.host {
+            host.note(self.clock);
+        }
+    }
+
+    /// What each of `daemons` used from the first reading until `last`.
+    pub(crate) fn costs(&self, daemons: &[Daemon], last: Nanos) -> Vec<ProcessCost> {
+        let cost = |(daemon, (pid, meter)): (&Daemon, &(u32, Meter))| {
+            let memory = dyno_measure::memory_of(pid);
+            let cost = meter.cost_until(last, daemon.label.clone(), Nanos::ZERO, memory)?;
+            Some(ProcessCost {
+                daemon: true,
+                ..cost
             })
-            .collect()
+        };
+        daemons.iter().zip(&self.daemons).filter_map(cost).collect()
+    }
+
+    /// The time in which the CPUs of this machine worked, for whomever, from the first reading until `last`.
+    pub(crate) fn host_cpu(&self, last: Nanos) -> Option<Nanos> {
+        self.host.as_ref()?.busy_until(last)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::RunOptions;
 use crate::agent::{Agent, AgentCommand, Heard};
 use crate::aggregate;
 use crate::clocks::{self, HostClocks, TrialClocks};
-use crate::daemon::{Baseline, Daemon, Reading};
+use crate::daemon::{Daemon, Metering, Meters};
 use crate::hosts::Hosts;
 use crate::noise;
 use crate::session::Session;
@@ -63,6 +63,7 @@ pub(crate) fn run(context: Context<'_, '_>) -> TrialRecord {
         agents: Vec::new(),
         daemons: Vec::new(),
         clocks: TrialClocks::default(),
+        meters: None,
         inbox,
         step: "start",
     };
@@ -107,6 +108,8 @@ struct Trial<'a, 'p> {
     agents: Vec<Agent>,
     daemons: Vec<Daemon>,
     clocks: TrialClocks,
+    /// Once the window is over, until the last message has arrived.
+    meters: Option<Meters>,
     inbox: mpsc::Receiver<(usize, Heard)>,
     step: &'static str,
 }
@@ -187,7 +190,7 @@ impl<'a> Trial<'a, '_> {
         self.each("link", deadline, |r| {
             matches!(r, Report::Linked).then_some(())
         })?;
-        let (load, daemons) = match before {
+        let (load, metering) = match before {
             Some(before) => {
                 // Nothing follows the first messages: agents only have to tell of them.
                 let at = self.context.clock.now();
@@ -206,14 +209,21 @@ impl<'a> Trial<'a, '_> {
         if self.context.hosts.is_local_machine() {
             record.noise.window = Some(load.until(&later));
         }
-        record.cost.processes = daemons.costs(self.context.clock, &self.daemons);
+        self.meters.insert(metering.begun()).note();
         self.tell(&Command::Drain {
             sent: sent.into_iter().flatten().collect(),
         });
         let drain = deadline + Duration::from(self.context.experiment.drain);
-        self.each("drain", drain, |r| {
-            matches!(r, Report::Drained).then_some(())
+        let last = self.each("drain", drain, |report| match report {
+            Report::Drained { last } => Some(last),
+            _ => None,
         })?;
+        let last = last.into_iter().max().unwrap_or(Nanos::ZERO);
+        if let Some(mut meters) = self.meters.take() {
+            meters.note();
+            record.cost.processes = meters.costs(&self.daemons, last);
+            record.cost.host_cpu = meters.host_cpu(last);
+        }
         self.step = "clock";
         let (plan, experiment) = (self.context.plan, self.context.experiment);
         let asked = self
@@ -223,7 +233,7 @@ impl<'a> Trial<'a, '_> {
         record.one_way_bound = self
             .clocks
             .one_way_bound(&plan.testbed, experiment, &record.clocks);
-        self.tell(&Command::Collect);
+        self.tell(&Command::Collect { last });
         let results = self.each("collect", deadline, |report| match report {
             Report::Result(result) => Some(*result),
             _ => None,
@@ -270,24 +280,26 @@ impl<'a> Trial<'a, '_> {
         self.daemons.iter().map(Daemon::pid).collect()
     }
 
+    fn meters(&self) -> Meters {
+        let host = self.context.hosts.is_local_machine();
+        Meters::new(self.context.clock, &self.daemon_pids(), host)
+    }
+
     /// Where the start itself is measured: what the machine and the daemons did before it.
-    fn before_go(&self) -> Option<(LoadReading, Baseline)> {
+    fn before_go(&self) -> Option<(LoadReading, Metering)> {
         let workload = self.context.experiment.workload;
-        matches!(workload, Workload::FirstMessage { .. }).then(|| {
-            let reading = Reading::now(self.context.clock, &self.daemon_pids());
-            (self.read_load(), Baseline::Taken(reading))
-        })
+        matches!(workload, Workload::FirstMessage { .. })
+            .then(|| (self.read_load(), self.meters().begin()))
     }
 
     /// From the start to the command that begins the window; what the machine did is counted from
-    /// the returned reading on, and what its daemons used from the baseline on.
+    /// the returned reading on, and what its daemons and the host used from the first reading of the meters on.
     fn warm_up(
         &mut self,
         record: &mut TrialRecord,
         deadline: Duration,
-    ) -> Result<(LoadReading, Baseline), Failed> {
+    ) -> Result<(LoadReading, Metering), Failed> {
         let experiment = self.context.experiment;
-        let (clock, pids) = (self.context.clock, self.daemon_pids());
         let Some(longest) = experiment.settle else {
             let load = self.read_load();
             let at = self.context.clock.now().saturating_add(self.notice());
@@ -297,7 +309,7 @@ impl<'a> Trial<'a, '_> {
             }
             // Nobody here knows when a warm-up of so many messages ends: then it counts too.
             let window = at.saturating_add(record.warmup);
-            return Ok((load, Baseline::at(clock, window, pids)));
+            return Ok((load, self.meters().begin_before(window)));
         };
         let start = self.context.clock.now().saturating_add(self.notice());
         self.tell(&Command::Start { at: start });
@@ -307,12 +319,11 @@ impl<'a> Trial<'a, '_> {
             _ => None,
         })?;
         record.unsteady = !steady.into_iter().all(|s| s);
-        let daemons = Baseline::Taken(Reading::now(clock, &pids));
         let load = self.read_load();
         let at = self.context.clock.now().saturating_add(self.notice());
         self.tell(&Command::Window { at });
         record.warmup = at.saturating_sub(start);
-        Ok((load, daemons))
+        Ok((load, self.meters().begin_before(at)))
     }
 
     fn read_load(&self) -> LoadReading {
@@ -367,6 +378,9 @@ impl<'a> Trial<'a, '_> {
             }
             self.check_surroundings()?;
             self.clocks.during(self.context.clocks, &mut self.agents);
+            if let Some(meters) = &mut self.meters {
+                meters.note();
+            }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 let missing: Vec<usize> = (0..of.len())

@@ -106,7 +106,6 @@ fn answer(job: &Job, thread: &ThreadState, mut ends: Vec<End>) -> Result<Played,
             }
         }
     }
-    shared.window_ends();
     shared.have_drained(ends.len());
     shared.wait_for(Phase::Stop);
     let mut played = Played::default();
@@ -166,7 +165,6 @@ fn by_callback(job: &Job, thread: &ThreadState, node: &mut dyn Node) -> Result<P
         return Ok(Played::default());
     }
     job.shared.wait_for(Phase::Drain);
-    job.shared.window_ends();
     let expected = subscriptions.len();
     job.shared.have_drained(expected);
     job.shared.wait_for(Phase::Stop);
@@ -266,8 +264,10 @@ impl Answer {
             self.probed = Some(self.shared.clock.now());
             self.shared.one_linked();
         }
+        if tag.kind == Kind::Warmup {
+            self.shared.on_warmup(tag.sequence);
+        }
         if tag.kind == Kind::Measured {
-            self.shared.window_begins();
             if self.places.is_watched() && self.flow.received.is_multiple_of(PINGS_PER_LOOK) {
                 self.places.note(self.shared.clock.now());
             }

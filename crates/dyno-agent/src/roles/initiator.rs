@@ -3,18 +3,19 @@
 
 use super::places::Places;
 use super::pongs::{PongCheck, Pongs};
+use super::tally::Tally;
 use super::warmup::{Settling, Warmup};
-use super::{Played, Progress, raw_log, recorder, send_probe};
+use super::{Played, Progress, send_probe};
 use crate::control::Event;
 use crate::participant::{Failure, Job};
-use crate::shared::{Call, Phase, ThreadState};
+use crate::shared::{Arrivals, Call, Phase, ThreadState};
 use dyno_adapter::{Node, Sender, Sent};
+use dyno_measure::Pacer;
 use dyno_measure::stamp::{self, Header, Kind, Tag};
-use dyno_measure::{Pacer, RawLog, Recorder};
 use dyno_model::plan::Extent;
 use dyno_model::protocol::{self, SourceCounts};
-use dyno_model::record::{FlowCounts, RawSample};
 use dyno_model::{Metric, Nanos, Workload};
+use std::sync::Arc;
 
 pub(super) fn play(
     job: &Job,
@@ -28,11 +29,13 @@ pub(super) fn play(
     let echoes = ping.readers.len();
     let mut sender = job.sender(thread, node, ping)?;
     let Kit {
-        rtt,
-        raw,
+        mut warmup,
+        mut window,
         settling,
         checks,
     } = kit;
+    // Pongs arrive over other channels, but what is counted is the round trip of a ping.
+    (warmup.flow.channel, window.flow.channel) = (ping.id, ping.id);
     let mut pongs = Pongs::new(job, thread, node, checks)?;
     let opened = job.shared.clock.now();
     let matched = &mut || Ok(pongs.matched()? & (sender.matched()? >= echoes));
@@ -49,13 +52,9 @@ pub(super) fn play(
             channel,
             ..SourceCounts::default()
         },
-        flow: FlowCounts {
-            channel,
-            receiver: job.participant.index,
-            ..FlowCounts::default()
-        },
-        rtt,
-        raw,
+        warmup,
+        window,
+        arrived: job.shared.add_end(channel),
         settling,
         places: Places::new(job),
         warnings: Vec::new(),
@@ -74,8 +73,9 @@ pub(super) fn play(
 
 /// What an initiator records into.
 pub(crate) struct Kit {
-    rtt: Recorder,
-    raw: RawLog,
+    /// Thrown away.
+    warmup: Tally<1>,
+    window: Tally<1>,
     settling: Settling,
     /// In the order of the channels that it receives from.
     checks: Vec<PongCheck>,
@@ -83,10 +83,10 @@ pub(crate) struct Kit {
 
 impl Kit {
     pub(super) fn new(job: &Job) -> Self {
-        let experiment = &job.assignment.experiment;
+        let metrics = [Metric::Rtt];
         Kit {
-            rtt: recorder(experiment),
-            raw: raw_log(experiment),
+            warmup: Tally::of_warmup(job, 0, metrics),
+            window: Tally::of_window(job, 0, metrics, 0),
             settling: Settling::new(job),
             checks: job.incoming().map(|c| PongCheck::new(job, c.id)).collect(),
         }
@@ -99,9 +99,9 @@ struct Initiator<'a> {
     sender: &'a mut dyn Sender,
     pongs: &'a mut Pongs,
     counts: SourceCounts,
-    flow: FlowCounts,
-    rtt: Recorder,
-    raw: RawLog,
+    warmup: Tally<1>,
+    window: Tally<1>,
+    arrived: Arc<Arrivals>,
     settling: Settling,
     places: Places,
     warnings: Vec<String>,
@@ -142,7 +142,7 @@ impl Initiator<'_> {
         let mut warm_sequence = 0;
         let mut burned = Nanos::ZERO;
 
-        while let Some(mut now) = pacer.wait_until(next, &go_on) {
+        while let Some(now) = pacer.wait_until(next, &go_on) {
             next = now.saturating_add(gap);
             let counted = matches!(experiment.window, Extent::Messages(_));
             let used = now.saturating_sub(shared.start());
@@ -151,18 +151,14 @@ impl Initiator<'_> {
             let warm =
                 used.0 < experiment.deadline.0 / 4 || !counted || experiment.settle.is_some();
             if window.begun.is_none() && warm && warmup.admits(now) {
-                let pong = self.round_trip(Kind::Warmup, warm_sequence, now, timeout)?;
-                if let Some(arrival) = pong {
-                    self.settling.note(arrival, arrival.saturating_sub(now));
-                }
+                shared.on_warmup(warm_sequence);
+                self.exchange_one(Kind::Warmup, warm_sequence, now, timeout)?;
                 warm_sequence += 1;
                 continue;
             }
             if window.begun.is_none() {
-                shared.window_begins();
                 burned = pacer.burned();
-                now = clock.now();
-                self.rtt.begin(now);
+                self.window.begin(now);
                 self.counts.first = now;
             }
             if !window.admits(now) {
@@ -175,9 +171,7 @@ impl Initiator<'_> {
             self.places.note(now);
             let sequence = self.counts.offered;
             self.counts.offered += 1;
-            if let Some(arrival) = self.round_trip(Kind::Measured, sequence, now, timeout)? {
-                self.record(sequence, now, arrival);
-            }
+            self.exchange_one(Kind::Measured, sequence, now, timeout)?;
         }
         self.counts.last = clock.now();
         self.counts.pacing = pacer.burned().saturating_sub(burned);
@@ -193,40 +187,20 @@ impl Initiator<'_> {
             "{}: stopped after {offered} round trips, {} of them lost, because the deadline of {} \
              has passed",
             self.job.name(),
-            offered - self.flow.received,
+            offered - self.window.flow.received,
             experiment.deadline
         ));
     }
 
+    /// One ping and all its pongs, recorded.
     #[inline]
-    fn record(&mut self, sequence: u64, sent: Nanos, arrival: Nanos) {
-        self.rtt.record(sent, arrival.saturating_sub(sent));
-        if self.flow.received == 0 {
-            self.flow.first = arrival;
-        }
-        self.flow.received += 1;
-        self.flow.bytes += self.job.assignment.experiment.payload.bytes() as u64;
-        self.flow.last = arrival;
-        self.raw.push(RawSample {
-            channel: self.flow.channel,
-            receiver: self.flow.receiver,
-            sequence,
-            intended: sent,
-            sent,
-            arrival,
-        });
-    }
-
-    /// One ping and all its pongs; the arrival of the last, or nothing where one is missing.
-    #[inline]
-    fn round_trip(
+    fn exchange_one(
         &mut self,
         kind: Kind,
         sequence: u64,
         sent: Nanos,
         timeout: Nanos,
-    ) -> Result<Option<Nanos>, Failure> {
-        let experiment = &self.job.assignment.experiment;
+    ) -> Result<(), Failure> {
         let tag = Tag {
             channel: self.counts.channel,
             kind,
@@ -237,12 +211,37 @@ impl Initiator<'_> {
             intended: sent,
             sent,
         };
+        let Some(arrival) = self.round_trip(&header, timeout)? else {
+            return Ok(());
+        };
+        let latency = arrival.saturating_sub(sent);
+        let tally = if kind == Kind::Measured {
+            &mut self.window
+        } else {
+            self.settling.note(arrival, latency);
+            self.window.flow.lead_in += u64::from(self.job.shared.is_metering());
+            &mut self.warmup
+        };
+        let bytes = self.job.assignment.experiment.payload.bytes();
+        tally.note(&header, arrival, bytes, [latency]);
+        if kind == Kind::Measured {
+            self.arrived.note(self.window.flow.received, arrival);
+        }
+        Ok(())
+    }
+
+    /// One ping and all its pongs; the arrival of the last, or nothing where one is missing.
+    #[inline]
+    fn round_trip(&mut self, header: &Header, timeout: Nanos) -> Result<Option<Nanos>, Failure> {
+        let experiment = &self.job.assignment.experiment;
+        let Tag { kind, sequence, .. } = header.tag;
+        let sent = header.sent;
         let sender = &mut *self.sender;
         let accepted = self
             .thread
             .inside(Call::Send, || {
                 sender.send(experiment.payload.bytes(), &mut |buffer| {
-                    stamp::write(buffer, experiment.access, &header)
+                    stamp::write(buffer, experiment.access, header)
                 })
             })
             .map_err(self.job.in_call("send"))?;
@@ -271,7 +270,7 @@ impl Initiator<'_> {
     }
 
     fn finish(self) -> Result<Played, Failure> {
-        self.job.shared.window_ends();
+        self.job.shared.note_last_send(self.counts.last);
         let SourceCounts {
             channel,
             offered,
@@ -283,19 +282,12 @@ impl Initiator<'_> {
             offered,
             sent,
         }));
-        let lost = offered - self.flow.received;
-        let rtt = self
-            .rtt
-            .finish(lost)
-            .map_err(|e| self.job.failure("record", e))?;
+        let played = self.window.finish(offered);
         Ok(Played {
-            distributions: vec![(Metric::Rtt, rtt)],
-            flows: vec![self.flow],
             source: Some(self.counts),
-            raw: self.raw.into_samples(),
             warnings: self.warnings,
             places: self.places.finish(),
-            ..Played::default()
+            ..played.map_err(|e| self.job.failure("record", e))?
         })
     }
 }

@@ -2,17 +2,17 @@
 //! what remains is the cost of Dyno itself.
 
 use super::places::Places;
+use super::tally::Tally;
 use super::warmup::{Settling, Warmup};
-use super::{Played, Progress, recorder};
+use super::{Played, Progress, expected_messages};
 use crate::control::Event;
 use crate::participant::{Failure, Job};
 use crate::shared::{Call, Phase, ThreadState};
 use dyno_adapter::{Node, Sent};
 use dyno_measure::stamp::{self, Header, Kind, Tag};
-use dyno_measure::{Pacer, Schedule, Seen, SequenceTracker};
+use dyno_measure::{Pacer, Schedule};
 use dyno_model::protocol::{self, SourceCounts};
-use dyno_model::record::FlowCounts;
-use dyno_model::{Access, Metric, Nanos, Workload};
+use dyno_model::{Metric, Nanos, Workload};
 
 pub(super) fn play(
     job: &Job,
@@ -24,6 +24,18 @@ pub(super) fn play(
     };
     let mut sender = job.sender(thread, node, channel)?;
     let mut receiver = job.receiver(thread, node, channel)?;
+    let shared = &job.shared;
+    let experiment = &job.assignment.experiment;
+    let expected = expected_messages(experiment);
+    // In a loop that is closed the second one is the round trip.
+    let metrics = match experiment.workload.is_one_way() {
+        true => [Metric::Response, Metric::Service],
+        false => [Metric::Lateness, Metric::Rtt],
+    };
+    // Thrown away.
+    let mut warm = Tally::of_warmup(job, channel.id, metrics);
+    let mut measured = Tally::of_window(job, channel.id, metrics, expected);
+    let arrived = shared.add_end(channel.id);
     let opened = job.shared.clock.now();
     let matched = &mut || Ok(receiver.matched()? & (sender.matched()? >= 1));
     if !job.await_matched(thread, opened, matched)? || job.shared.wait_for(Phase::Run) != Phase::Run
@@ -31,8 +43,6 @@ pub(super) fn play(
         return Ok(Played::default());
     }
 
-    let shared = &job.shared;
-    let experiment = &job.assignment.experiment;
     let clock = shared.clock;
     let len = experiment.payload.bytes();
     let start = shared.start();
@@ -52,18 +62,9 @@ pub(super) fn play(
     let mut settling = Settling::new(job);
     let mut places = Places::new(job);
     let mut window = Progress::new(experiment.window);
-    let mut latency = recorder(experiment);
-    let mut service = recorder(experiment);
-    let mut tracker = SequenceTracker::new(super::expected_messages(experiment));
     let mut counts = SourceCounts {
         channel: channel.id,
         ..SourceCounts::default()
-    };
-    let receiver_index = job.participant.index;
-    let mut flow = FlowCounts {
-        channel: channel.id,
-        receiver: receiver_index,
-        ..FlowCounts::default()
     };
     let mut warm_sequence = 0;
     let mut burned = Nanos::ZERO;
@@ -82,18 +83,17 @@ pub(super) fn play(
                 (now, now)
             }
         };
-        let warm = window.begun.is_none() && warmup.admits(due);
-        if !warm && window.begun.is_none() {
-            shared.window_begins();
-            latency.begin(due);
-            service.begin(due);
+        let is_warm = window.begun.is_none() && warmup.admits(due);
+        if !is_warm && window.begun.is_none() {
+            measured.begin(due);
             counts.first = due;
             burned = pacer.burned();
         }
-        if !warm && !window.admits(due) {
+        if !is_warm && !window.admits(due) {
             break;
         }
-        let (kind, sequence) = if warm {
+        let (kind, sequence) = if is_warm {
+            shared.on_warmup(warm_sequence);
             (Kind::Warmup, warm_sequence)
         } else {
             (Kind::Measured, counts.offered)
@@ -115,57 +115,43 @@ pub(super) fn play(
                 })
             })
             .map_err(job.in_call("send"))?;
-        let mut arrived = None;
+        let mut taken = None;
         thread
             .inside(Call::Take, || {
                 receiver.take(&mut |bytes| {
-                    let early = clock.arrival();
                     let intact = stamp::read(bytes, experiment.access, channel.id, len);
-                    let arrival = match experiment.access {
-                        Access::Stamp => early,
-                        Access::All => clock.arrival(),
-                    };
-                    arrived = intact.ok().map(|header| (header, arrival));
+                    taken = intact.ok().map(|header| (header, clock.arrival()));
                 })
             })
             .map_err(job.in_call("take"))?;
-        if warm {
-            if let Some((_, arrival)) = arrived {
-                settling.note(arrival, arrival.saturating_sub(now));
-            }
+        let tally = if is_warm {
             warm_sequence += 1;
-            continue;
-        }
-        places.note(now);
-        counts.offered += 1;
-        match sent {
-            Sent::Now | Sent::AfterWait => counts.sent += 1,
-            Sent::Refused => counts.refused += 1,
-        }
-        let Some((header, arrival)) = arrived else {
-            flow.corrupted += 1;
+            &mut warm
+        } else {
+            counts.offered += 1;
+            match sent {
+                Sent::Now | Sent::AfterWait => counts.sent += 1,
+                Sent::Refused => counts.refused += 1,
+            }
+            &mut measured
+        };
+        let Some((header, arrival)) = taken else {
+            tally.flow.corrupted += 1;
             continue;
         };
-        if tracker.observe(header.tag.sequence) == Seen::Duplicate {
-            flow.duplicated += 1;
-            continue;
-        }
-        latency.record(due, arrival.saturating_sub(due));
-        service.record(due, arrival.saturating_sub(now));
-        if flow.received == 0 {
-            flow.first = arrival;
-        }
-        flow.received += 1;
-        flow.bytes += len as u64;
-        flow.last = arrival;
-        if let Some(length) = experiment.paced_window() {
-            let inside = arrival < counts.first.saturating_add(length);
-            flow.in_window = Some(flow.in_window.unwrap_or(0) + u64::from(inside));
+        let latencies = [due, now].map(|from| arrival.saturating_sub(from));
+        tally.note(&header, arrival, len, latencies);
+        if is_warm {
+            settling.note(arrival, latencies[1]);
+            measured.flow.lead_in += u64::from(shared.is_metering());
+        } else {
+            places.note(now);
+            arrived.note(measured.flow.received, arrival);
         }
     }
     counts.last = clock.now();
     counts.pacing = pacer.burned().saturating_sub(burned);
-    shared.window_ends();
+    shared.note_last_send(counts.last);
 
     let SourceCounts {
         channel,
@@ -178,23 +164,17 @@ pub(super) fn play(
         offered,
         sent,
     }));
-    let lost = offered - flow.received;
-    let finish = |r: dyno_measure::Recorder| r.finish(lost).map_err(|e| job.failure("record", e));
-    let distributions = if experiment.workload.is_one_way() {
-        vec![
-            (Metric::Response, finish(latency)?),
-            (Metric::Service, finish(service)?),
-        ]
-    } else {
-        vec![(Metric::Rtt, finish(service)?)]
-    };
+    let mut played = measured
+        .finish(offered)
+        .map_err(|e| job.failure("record", e))?;
+    if !experiment.workload.is_one_way() {
+        played.distributions.retain(|(m, _)| *m == Metric::Rtt);
+    }
     shared.wait_for(Phase::Stop);
     thread.inside(Call::Drop, || drop((sender, receiver)));
     Ok(Played {
-        distributions,
-        flows: vec![flow],
         source: Some(counts),
         places: places.finish(),
-        ..Played::default()
+        ..played
     })
 }

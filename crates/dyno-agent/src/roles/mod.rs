@@ -7,6 +7,7 @@ mod places;
 mod pongs;
 mod sink;
 mod source;
+mod tally;
 mod warmup;
 
 pub(crate) use warmup::watched;

@@ -9,7 +9,7 @@ use dyno_adapter::{Node, Receiver};
 use dyno_measure::stamp::{Damage, Kind};
 use dyno_measure::{Seen, SequenceTracker};
 use dyno_model::protocol::{Assignment, FirstArrival};
-use dyno_model::{Access, Nanos, Wait};
+use dyno_model::{Nanos, Wait};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
@@ -272,9 +272,6 @@ impl PongCheck {
     /// The pong, if it is an intact one and no probe.
     #[inline]
     fn on_message(&mut self, bytes: &[u8]) -> Option<Pong> {
-        let clock = self.shared.clock;
-        let early = clock.arrival();
-        let access = self.assignment.experiment.access;
         let tag = match read_message(bytes, &self.assignment.experiment, self.channel) {
             Ok(header) => header.tag,
             Err(damage) => {
@@ -282,17 +279,14 @@ impl PongCheck {
                 return None;
             }
         };
+        let arrival = self.shared.clock.arrival();
         if tag.kind == Kind::Probe {
             if self.probed.is_none() {
-                self.probed = Some(early);
+                self.probed = Some(arrival);
                 self.shared.one_linked();
             }
             return None;
         }
-        let arrival = match access {
-            Access::Stamp => early,
-            Access::All => clock.arrival(),
-        };
         if tag.kind == Kind::Measured && self.tracker.observe(tag.sequence) == Seen::Duplicate {
             self.duplicated += 1;
         }

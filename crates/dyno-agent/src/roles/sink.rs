@@ -1,17 +1,15 @@
 //! The sink: receives, checks and records until everything that was sent has arrived.
 
 use super::places::Places;
+use super::tally::Tally;
 use super::warmup::Settling;
-use super::{Played, expected_messages, in_window, raw_log, read_message, recorder};
+use super::{Played, expected_messages, in_window, read_message};
 use crate::participant::{Failure, Job};
-use crate::shared::{Call, Phase, Shared, ThreadState};
+use crate::shared::{Arrivals, Call, Phase, Shared, ThreadState};
 use dyno_adapter::{Error, Node, Receiver};
 use dyno_measure::stamp::{Damage, Kind};
-use dyno_measure::{RawLog, Recorder, Seen, SequenceTracker};
 use dyno_model::protocol::{Assignment, FirstArrival};
-use dyno_model::record::{FlowCounts, RawSample};
-use dyno_model::{Access, Experiment, Metric, Nanos, Wait, Workload};
-use std::sync::atomic::{AtomicU64, Ordering};
+use dyno_model::{Experiment, Metric, Nanos, Wait, Workload};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -105,7 +103,6 @@ fn take(
             _ => {}
         }
     }
-    shared.window_ends();
     shared.have_drained(ends.len());
     shared.wait_for(Phase::Stop);
     let mut played = Played::default();
@@ -147,12 +144,11 @@ fn by_callback(
     while phase == Phase::Drain
         && arrivals
             .iter()
-            .any(|(id, n)| n.load(Ordering::Relaxed) < shared.sent(*id))
+            .any(|(id, arrived)| arrived.count() < shared.sent(*id))
     {
         std::thread::sleep(Duration::from_micros(500));
         phase = shared.phase();
     }
-    shared.window_ends();
     let expected = subscriptions.len();
     shared.have_drained(expected);
     shared.wait_for(Phase::Stop);
@@ -196,112 +192,68 @@ pub(super) fn all(answers: impl Iterator<Item = Result<bool, Error>>) -> Result<
 pub(crate) struct Inbox {
     shared: Arc<Shared>,
     assignment: Arc<Assignment>,
-    flow: FlowCounts,
-    tracker: SequenceTracker,
-    response: Recorder,
-    service: Recorder,
-    raw: RawLog,
+    channel: u16,
+    /// Thrown away.
+    warmup: Tally<2>,
+    window: Tally<2>,
     settling: Settling,
     places: Places,
-    /// How long the window is, where that is known beforehand.
-    window: Option<Nanos>,
-    /// When it ends.
-    window_end: Nanos,
-    /// Intact messages that arrived before that.
-    in_window: u64,
     /// When the first probe arrived.
     probed: Option<Nanos>,
     /// The sender has gone after offering everything.
     ended: bool,
-    /// Measured messages that arrived in whatever state, each once.
-    arrived: Arc<AtomicU64>,
+    arrived: Arc<Arrivals>,
 }
 
 impl Inbox {
     pub(super) fn new(job: &Job, channel: u16) -> Self {
-        let experiment = &job.assignment.experiment;
+        let metrics = [Metric::Response, Metric::Service];
+        let expected = expected_messages(&job.assignment.experiment);
         Inbox {
             shared: job.shared.clone(),
             assignment: job.assignment.clone(),
-            flow: FlowCounts {
-                channel,
-                receiver: job.participant.index,
-                ..FlowCounts::default()
-            },
-            tracker: SequenceTracker::new(expected_messages(experiment)),
-            response: recorder(experiment),
-            service: recorder(experiment),
-            raw: raw_log(experiment),
+            channel,
+            warmup: Tally::of_warmup(job, channel, metrics),
+            window: Tally::of_window(job, channel, metrics, expected),
             settling: Settling::new(job),
             places: Places::new(job),
-            window: experiment.paced_window(),
-            window_end: Nanos::ZERO,
-            in_window: 0,
             probed: None,
             ended: false,
-            arrived: Arc::new(AtomicU64::new(0)),
+            arrived: job.shared.add_end(channel),
         }
     }
 
-    /// Stamps, checks and records one message. With access `all` the arrival is the moment when
-    /// every byte has been read.
+    /// Checks, stamps and records one message. The arrival is the moment when its header has been read and
+    /// found intact, with access `all` every byte: bytes that are still in another core's cache have
+    /// not arrived.
     #[inline]
     fn on_message(&mut self, bytes: &[u8]) {
-        let clock = self.shared.clock;
-        let early = clock.arrival();
-        let access = self.experiment().access;
-        let header = match read_message(bytes, self.experiment(), self.flow.channel) {
+        let header = match read_message(bytes, self.experiment(), self.channel) {
             Ok(header) => header,
             Err(damage) => return self.damaged(damage),
         };
-        match header.tag.kind {
-            Kind::Measured => {}
+        let arrival = self.shared.clock.arrival();
+        let measured = match header.tag.kind {
+            Kind::Measured => true,
             Kind::Warmup => {
-                let service = early.saturating_sub(header.sent);
-                return self.settling.note(early, service);
+                let service = arrival.saturating_sub(header.sent);
+                self.settling.note(arrival, service);
+                self.shared.on_warmup(header.tag.sequence);
+                self.window.flow.lead_in += u64::from(self.shared.is_metering());
+                false
             }
-            Kind::Probe => return self.on_probe(bytes.len(), early),
-        }
-        let arrival = match access {
-            Access::Stamp => early,
-            Access::All => clock.arrival(),
+            Kind::Probe => return self.on_probe(bytes.len(), arrival),
         };
-        if self.flow.received == 0 {
-            self.shared.window_begins();
-            self.response.begin(header.intended);
-            self.service.begin(header.intended);
-            // Where the first messages were lost, this is later than the window's true end.
-            if let Some(window) = self.window {
-                self.window_end = header.intended.saturating_add(window);
-            }
-            self.flow.first = arrival;
+        let tally = match measured {
+            true => &mut self.window,
+            false => &mut self.warmup,
+        };
+        let latencies = [header.intended, header.sent].map(|from| arrival.saturating_sub(from));
+        tally.note(&header, arrival, bytes.len(), latencies);
+        if measured {
+            self.places.note(arrival);
+            self.note_arrival(arrival);
         }
-        self.places.note(arrival);
-        match self.tracker.observe(header.tag.sequence) {
-            Seen::First => {}
-            Seen::FirstReordered => self.flow.reordered += 1,
-            Seen::Duplicate => {
-                self.flow.duplicated += 1;
-                return;
-            }
-        }
-        self.response
-            .record(header.intended, arrival.saturating_sub(header.intended));
-        self.service
-            .record(header.intended, arrival.saturating_sub(header.sent));
-        self.flow.received += 1;
-        self.flow.bytes += bytes.len() as u64;
-        self.flow.last = arrival;
-        self.in_window += u64::from(arrival < self.window_end);
-        self.raw.push(RawSample {
-            channel: self.flow.channel,
-            receiver: self.flow.receiver,
-            sequence: header.tag.sequence,
-            intended: header.intended,
-            sent: header.sent,
-            arrival,
-        });
-        self.note_arrival();
     }
 
     fn experiment(&self) -> &Experiment {
@@ -309,20 +261,17 @@ impl Inbox {
     }
 
     #[cold]
-    fn on_probe(&mut self, bytes: usize, early: Nanos) {
+    fn on_probe(&mut self, bytes: usize, arrival: Nanos) {
         if self.probed.is_some() {
             return;
         }
-        let arrival = match self.experiment().access {
-            Access::Stamp => early,
-            Access::All => self.shared.clock.arrival(),
-        };
         self.probed = Some(arrival);
         if let Workload::FirstMessage { .. } = self.experiment().workload {
-            self.flow.received = 1;
-            self.flow.bytes = bytes as u64;
-            (self.flow.first, self.flow.last) = (arrival, arrival);
-            self.note_arrival();
+            let flow = &mut self.window.flow;
+            flow.received = 1;
+            flow.bytes = bytes as u64;
+            (flow.first, flow.last) = (arrival, arrival);
+            self.note_arrival(arrival);
         }
         self.shared.one_linked();
     }
@@ -333,55 +282,44 @@ impl Inbox {
             return;
         }
         match damage {
-            Damage::Truncated => self.flow.truncated += 1,
-            Damage::Corrupted => self.flow.corrupted += 1,
+            Damage::Truncated => self.window.flow.truncated += 1,
+            Damage::Corrupted => self.window.flow.corrupted += 1,
         }
-        self.note_arrival();
+        self.note_arrival(self.shared.clock.now());
     }
 
-    fn note_arrival(&self) {
-        let n = self.flow.received + self.flow.truncated + self.flow.corrupted;
-        self.arrived.store(n, Ordering::Relaxed);
+    fn note_arrival(&self, at: Nanos) {
+        let flow = &self.window.flow;
+        let count = flow.received + flow.truncated + flow.corrupted;
+        self.arrived.note(count, at);
     }
 
     /// Whether everything that was accepted has arrived; valid from [`Phase::Drain`] on.
     fn is_complete(&self) -> bool {
-        self.ended || self.arrived.load(Ordering::Relaxed) >= self.shared.sent(self.flow.channel)
+        self.ended || self.arrived.count() >= self.shared.sent(self.channel)
     }
 
     /// What never arrived stands as infinitely late in both distributions.
-    fn finish(self) -> Result<Played, dyno_measure::RecordError> {
-        let lost = self
-            .shared
-            .offered(self.flow.channel)
-            .saturating_sub(self.flow.received);
-        let distributions = match self.experiment().workload {
-            // Its one time is not of the message but of the start.
-            Workload::FirstMessage { .. } => Vec::new(),
-            _ => vec![
-                (Metric::Response, self.response.finish(lost)?),
-                (Metric::Service, self.service.finish(lost)?),
-            ],
-        };
-        let flow = FlowCounts {
-            in_window: self.window.map(|_| self.in_window),
-            ..self.flow
-        };
-        let FlowCounts {
-            channel, receiver, ..
-        } = flow;
+    fn finish(mut self) -> Result<Played, dyno_measure::RecordError> {
+        let shared = &self.shared;
+        let offered = shared.offered(self.channel);
+        let drain = (shared.drain_at(), self.experiment().drain);
+        self.window
+            .find_under_way(offered, shared.sent(self.channel), drain);
+        let (channel, receiver) = (self.channel, self.window.flow.receiver);
         let first = self.probed.map(|at| FirstArrival {
             channel,
             receiver,
             at,
         });
-        Ok(Played {
-            distributions,
-            flows: vec![flow],
-            first: first.into_iter().collect(),
-            raw: self.raw.into_samples(),
-            places: self.places.finish(),
-            ..Played::default()
-        })
+        let of_start = matches!(self.experiment().workload, Workload::FirstMessage { .. });
+        let mut played = self.window.finish(offered)?;
+        if of_start {
+            // Its one time is not of the message but of the start.
+            played.distributions.clear();
+        }
+        played.first.extend(first);
+        played.places = self.places.finish();
+        Ok(played)
     }
 }

@@ -143,12 +143,12 @@ impl<'a> Source<'a> {
 
         while let Some((due, now)) = due_times.next(&go_on) {
             if window.begun.is_none() && warmup.admits(due) {
+                shared.on_warmup(warm_sequence);
                 self.send(Kind::Warmup, warm_sequence, due, now)?;
                 warm_sequence += 1;
                 continue;
             }
             if window.begun.is_none() {
-                shared.window_begins();
                 self.lateness.begin(due);
                 self.counts.first = due;
                 burned = due_times.burned();
@@ -206,7 +206,7 @@ impl<'a> Source<'a> {
     }
 
     fn finish(self) -> Result<Played, Failure> {
-        self.job.shared.window_ends();
+        self.job.shared.note_last_send(self.counts.last);
         let SourceCounts {
             channel,
             offered,

@@ -1,0 +1,145 @@
+//! What one reading end records of its messages.
+//!
+//! Each end has two: one of the warm-up, which is thrown away, and one of the window. So the first measured message
+//! finds instructions and branches as all that follow it do.
+
+use super::{Played, raw_log, recorder};
+use crate::participant::Job;
+use dyno_measure::stamp::Header;
+use dyno_measure::{RawLog, RecordError, Recorder, Seen, SequenceTracker};
+use dyno_model::record::{FlowCounts, RawSample};
+use dyno_model::{Metric, Nanos};
+
+/// Raw samples that a warm-up keeps before it throws them away.
+const WARM_SAMPLES: usize = 64;
+
+/// The record of one end in the warm-up or in the window, with `N` latencies of each message.
+pub(super) struct Tally<const N: usize> {
+    pub(super) flow: FlowCounts,
+    tracker: SequenceTracker,
+    recorders: [(Metric, Recorder); N],
+    raw: RawLog,
+    /// How long the window is, where that is known beforehand, and when it ends.
+    length: Option<Nanos>,
+    end: Nanos,
+    /// Messages that arrived before that.
+    in_window: u64,
+}
+
+impl<const N: usize> Tally<N> {
+    /// `expected` messages may come in any order; where they cannot overtake each other, none need be.
+    pub(super) fn of_window(job: &Job, channel: u16, metrics: [Metric; N], expected: u64) -> Self {
+        let experiment = &job.assignment.experiment;
+        Tally {
+            flow: flow(job, channel),
+            tracker: SequenceTracker::new(expected),
+            recorders: metrics.map(|metric| (metric, recorder(experiment))),
+            raw: raw_log(experiment),
+            length: experiment.paced_window(),
+            end: Nanos::ZERO,
+            in_window: 0,
+        }
+    }
+
+    pub(super) fn of_warmup(job: &Job, channel: u16, metrics: [Metric; N]) -> Self {
+        let raw = job.assignment.experiment.raw_samples as usize;
+        Tally {
+            flow: flow(job, channel),
+            tracker: SequenceTracker::new(0),
+            recorders: metrics.map(|metric| (metric, Recorder::by_time(1, Nanos(u64::MAX)))),
+            raw: RawLog::new(raw.min(WARM_SAMPLES)),
+            length: None,
+            end: Nanos::ZERO,
+            in_window: 0,
+        }
+    }
+
+    /// Records an intact message that arrived at `arrival`, unless it had arrived before; `latencies` are in the
+    /// order of the metrics.
+    #[inline]
+    pub(super) fn note(
+        &mut self,
+        header: &Header,
+        arrival: Nanos,
+        bytes: usize,
+        latencies: [Nanos; N],
+    ) {
+        match self.tracker.observe(header.tag.sequence) {
+            Seen::First => {}
+            Seen::FirstReordered => self.flow.reordered += 1,
+            Seen::Duplicate => {
+                self.flow.duplicated += 1;
+                return;
+            }
+        }
+        if self.flow.received == 0 {
+            self.begin(header.intended);
+            self.flow.first = arrival;
+        }
+        for ((_, recorder), latency) in self.recorders.iter_mut().zip(latencies) {
+            recorder.record(header.intended, latency);
+        }
+        self.flow.received += 1;
+        self.flow.bytes += bytes as u64;
+        self.flow.last = arrival;
+        self.in_window += u64::from(arrival < self.end);
+        self.raw.push(RawSample {
+            channel: self.flow.channel,
+            receiver: self.flow.receiver,
+            sequence: header.tag.sequence,
+            intended: header.intended,
+            sent: header.sent,
+            arrival,
+        });
+    }
+
+    /// The first message is due at `due`.
+    pub(super) fn begin(&mut self, due: Nanos) {
+        for (_, recorder) in &mut self.recorders {
+            recorder.begin(due);
+        }
+        // Where the first messages were lost, this is later than the window's true end.
+        if let Some(length) = self.length {
+            self.end = due.saturating_add(length);
+        }
+    }
+
+    /// Tells what is still under way when the drain is over from what is lost: on a channel that delivered in the
+    /// last quarter of the drain, what is behind the last message that arrived. `drain` is when it began and how
+    /// long it may be.
+    pub(super) fn find_under_way(&mut self, offered: u64, sent: u64, drain: (Nanos, Nanos)) {
+        let (began, length) = drain;
+        let quarter = began.saturating_add(Nanos(length.0 - length.0 / 4));
+        if self.flow.last >= quarter {
+            let behind = offered.saturating_sub(self.tracker.next());
+            let missing = sent.saturating_sub(self.flow.received);
+            self.flow.under_way = behind.min(missing);
+        }
+    }
+
+    /// What of `offered` messages never arrived stands as infinitely late in every distribution.
+    pub(super) fn finish(self, offered: u64) -> Result<Played, RecordError> {
+        let lost = offered.saturating_sub(self.flow.received);
+        let mut distributions = Vec::with_capacity(N);
+        for (metric, recorder) in self.recorders {
+            distributions.push((metric, recorder.finish(lost)?));
+        }
+        Ok(Played {
+            distributions,
+            flows: vec![FlowCounts {
+                in_window: self.length.map(|_| self.in_window),
+                ..self.flow
+            }],
+            raw: self.raw.into_samples(),
+            ..Played::default()
+        })
+    }
+}
+
+fn flow(job: &Job, channel: u16) -> FlowCounts {
+    FlowCounts {
+        channel,
+        receiver: job.participant.index,
+        ..FlowCounts::default()
+    }
+}
