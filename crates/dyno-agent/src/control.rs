@@ -338,7 +338,13 @@ impl Control {
                 adapter: adapter.clone(),
                 events: self.events.clone(),
             };
-            std::thread::spawn(move || job.play(&receiver));
+            let name = format!("dyno-{}", participant.role.as_str());
+            let spawned = std::thread::Builder::new()
+                .name(name)
+                .spawn(move || job.play(&receiver));
+            if let Err(e) = spawned {
+                return self.fail("prepare", format!("cannot start a thread: {e}"));
+            }
         }
         self.trial = Some(Trial {
             assignment,

@@ -28,6 +28,8 @@ use std::sync::{Arc, mpsc};
 /// loaded, and what libraries print goes to standard error.
 pub fn run() -> ExitCode {
     abort_on_panic();
+    // What a profiler or a trace shows; the roles' threads are `dyno-sink` and the like.
+    let _ = rustix::thread::set_name(c"dyno-control");
     let out = match reporter::Reporter::take_stdout() {
         Ok(out) => out,
         Err(e) => {

@@ -19,6 +19,7 @@ pub(crate) fn add_counts<'a>(counts: impl Iterator<Item = &'a Counts>) -> Counts
         sent: a.sent.saturating_add(b.sent),
         received: a.received.saturating_add(b.received),
         lost: a.lost.saturating_add(b.lost),
+        under_way: a.under_way.saturating_add(b.under_way),
         duplicated: a.duplicated.saturating_add(b.duplicated),
         reordered: a.reordered.saturating_add(b.reordered),
         corrupted: a.corrupted.saturating_add(b.corrupted),

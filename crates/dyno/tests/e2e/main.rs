@@ -29,4 +29,5 @@ mod report;
 mod serve;
 mod ssh;
 mod storage;
+mod window;
 mod workloads;

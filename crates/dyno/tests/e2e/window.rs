@@ -1,0 +1,220 @@
+//! Nothing of Dyno's own happens in the window: no system call of an agent, and no first sample that is slower than
+//! the others.
+
+use crate::harness::Place;
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// The records of a run's completed trials.
+fn trials(place: &Place, run: &str) -> Vec<Value> {
+    let mut all = Vec::new();
+    let mut folders = vec![place.path(run).join("trials")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "json") {
+                all.push(serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap());
+            }
+        }
+    }
+    all.retain(|t: &Value| t["outcome"] == "completed");
+    all
+}
+
+/// A tracefs of the test's own, in which the system calls of agents are recorded. The kernel's instance and the
+/// mount go with it.
+struct Trace {
+    root: PathBuf,
+    instance: PathBuf,
+}
+
+/// One system call: the thread's name, the number, and when it was entered on CLOCK_MONOTONIC, in nanoseconds.
+struct Entered {
+    thread: String,
+    number: i64,
+    at: u64,
+}
+
+impl Trace {
+    /// `None` where the kernel or the user's rights do not allow it.
+    fn start(place: &Place) -> Option<Trace> {
+        let root = place.path("tracing");
+        std::fs::create_dir(&root).ok()?;
+        let target = std::ffi::CString::new(root.to_str()?).ok()?;
+        // SAFETY: all strings are terminated and outlive the call; no data is passed.
+        let mounted = unsafe {
+            libc::mount(
+                c"tracefs".as_ptr(),
+                target.as_ptr(),
+                c"tracefs".as_ptr(),
+                0,
+                std::ptr::null(),
+            )
+        };
+        if mounted != 0 {
+            return None;
+        }
+        let name = format!("dyno-test-{}", std::process::id());
+        let instance = root.join("instances").join(name);
+        let trace = Trace { root, instance };
+        std::fs::create_dir(&trace.instance).ok()?;
+        let write = |file: &str, text: &str| std::fs::write(trace.instance.join(file), text).ok();
+        write("trace_clock", "mono")?;
+        write("buffer_size_kb", "16384")?;
+        let event = "events/raw_syscalls/sys_enter";
+        write(&format!("{event}/filter"), "COMM ~ \"dyno-*\"")?;
+        write(&format!("{event}/enable"), "1")?;
+        Some(trace)
+    }
+
+    fn entered(&self) -> Vec<Entered> {
+        let text = std::fs::read_to_string(self.instance.join("trace")).unwrap();
+        text.lines().filter_map(Entered::parse).collect()
+    }
+}
+
+impl Drop for Trace {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.instance);
+        if let Some(Ok(target)) = self.root.to_str().map(std::ffi::CString::new) {
+            // SAFETY: the string is terminated and outlives the call.
+            unsafe { libc::umount2(target.as_ptr(), libc::MNT_DETACH) };
+        }
+    }
+}
+
+impl Entered {
+    /// From a line such as `dyno-sink-81 [001] ..... 12.345678: sys_enter: NR 202 (1, 2)`.
+    fn parse(line: &str) -> Option<Entered> {
+        let (head, call) = line.split_once(": sys_enter: NR ")?;
+        let mut words = head.split_whitespace();
+        let (thread, _) = words.next()?.rsplit_once('-')?;
+        let (seconds, micros) = words.next_back()?.split_once('.')?;
+        Some(Entered {
+            thread: thread.to_owned(),
+            number: call.split(' ').next()?.parse().ok()?,
+            at: seconds.parse::<u64>().ok()? * 1_000_000_000 + micros.parse::<u64>().ok()? * 1_000,
+        })
+    }
+}
+
+/// From the first due time to the last arrival. The run's clock starts as CLOCK_MONOTONIC.
+fn window(trial: &Value) -> (u64, u64) {
+    let first = trial["raw"][0]["intended"].as_u64().unwrap();
+    let flows = trial["flows"].as_array().unwrap();
+    let last = flows.iter().map(|f| f["last"].as_u64().unwrap()).max();
+    (first, last.unwrap())
+}
+
+#[test]
+fn no_agent_makes_a_system_call_of_its_own_in_the_window() {
+    let place = Place::new();
+    let Some(trace) = Trace::start(&place) else {
+        println!("not tested: system calls can be traced by root on a kernel with tracefs only");
+        return;
+    };
+    place.suite(
+        "quiet",
+        r#"
+        title = "quiet"
+        [defaults]
+        trials = 3
+        warmup = "10 ms"
+        window = "40 ms"
+        wait = "spin"
+        raw_samples = 1
+        stacks = ["null", "floor-spin"]
+        [[experiment]]
+        name = "ping-pong"
+        workload = "ping-pong"
+        [[experiment]]
+        name = "counted"
+        workload = "ping-pong"
+        warmup_messages = 100
+        round_trips = 2000
+        [[experiment]]
+        name = "stream"
+        workload = "stream"
+        rate = "20 kHz"
+        [[experiment]]
+        name = "fan-out"
+        workload = "stream"
+        rate = "5 kHz"
+        topology = "2-2"
+        stacks = ["floor-spin"]
+        [[experiment]]
+        name = "flood"
+        workload = "flood"
+        "#,
+    );
+    place.measure("quiet", &[]);
+    let entered = trace.entered();
+    assert!(entered.len() > 1_000, "{} calls traced", entered.len());
+    let trials = trials(&place, "out");
+    assert!(trials.len() >= 24, "{} trials", trials.len());
+    for trial in &trials {
+        let (first, last) = window(trial);
+        // Trace and clock agree to some microseconds; what Dyno would do takes longer.
+        let (from, to) = (first + 5_000, last.saturating_sub(5_000));
+        let inside: Vec<&Entered> = entered
+            .iter()
+            .filter(|e| (from..to).contains(&e.at))
+            // The pacer sleeps until messages are due: that is no work, and lies between two messages.
+            .filter(|e| e.number != libc::SYS_clock_nanosleep)
+            .collect();
+        let inside: Vec<String> = inside
+            .iter()
+            .map(|e| {
+                let at = (e.at - first) / 1_000;
+                format!("{} called {} after {at} µs", e.thread, e.number)
+            })
+            .collect();
+        let (experiment, number) = (&trial["experiment"], &trial["number"]);
+        assert!(inside.is_empty(), "{experiment} {number}: {inside:#?}");
+    }
+}
+
+#[test]
+fn the_first_sample_of_a_trial_ranks_as_any_other() {
+    let place = Place::new();
+    place.suite(
+        "first",
+        r#"
+        title = "first"
+        [defaults]
+        trials = 40
+        warmup = "5 ms"
+        raw_samples = 100
+        [[experiment]]
+        name = "round-trip"
+        workload = "ping-pong"
+        round_trips = 100
+        stacks = ["floor-spin", "pipe"]
+        "#,
+    );
+    place.measure("first", &[]);
+    let mut ranks: std::collections::BTreeMap<u64, Vec<f64>> = Default::default();
+    for trial in trials(&place, "out") {
+        let raw = trial["raw"].as_array().unwrap();
+        let latency = |s: &Value| s["arrival"].as_u64().unwrap() - s["sent"].as_u64().unwrap();
+        let first = latency(&raw[0]);
+        let below = raw.iter().filter(|s| latency(s) < first).count() as f64;
+        let equal = raw.iter().filter(|s| latency(s) == first).count() as f64;
+        let rank = (below + equal / 2.0) / raw.len() as f64;
+        let experiment = trial["experiment"].as_u64().unwrap();
+        ranks.entry(experiment).or_default().push(rank);
+    }
+    assert!(ranks.len() >= 2, "{ranks:?}");
+    for (experiment, ranks) in ranks {
+        let mean = ranks.iter().sum::<f64>() / ranks.len() as f64;
+        // Five standard deviations of the mean of so many uniform ranks; Dyno's own work in the first sample
+        // made every one of them the last.
+        let bound = 5.0 * (1.0 / 12.0 / ranks.len() as f64).sqrt();
+        assert!(
+            (mean - 0.5).abs() < bound,
+            "experiment {experiment}: {mean} ± {bound}"
+        );
+    }
+}
