@@ -5,22 +5,46 @@ use crate::harness::Place;
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// The records of a run's completed trials.
-fn trials(place: &Place, run: &str) -> Vec<Value> {
+/// A completed trial: its record, and its raw samples as (due, sent, arrival) in nanoseconds of the run's clock.
+struct Trial {
+    name: String,
+    record: Value,
+    raw: Vec<[u64; 3]>,
+}
+
+fn trials(place: &Place, run: &str) -> Vec<Trial> {
+    let folder = place.path(run).join("trials");
     let mut all = Vec::new();
-    let mut folders = vec![place.path(run).join("trials")];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap().flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|e| e == "json") {
-                all.push(serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap());
-            }
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let record = std::fs::read_to_string(entry.path()).unwrap();
+        let record: Value = serde_json::from_str(&record).unwrap();
+        let name = entry
+            .path()
+            .file_stem()
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .to_owned();
+        let raw = place.path(run).join("raw").join(format!("{name}.csv"));
+        if record["outcome"] == "completed" {
+            all.push(Trial {
+                raw: samples(&std::fs::read_to_string(raw).unwrap()),
+                name,
+                record,
+            });
         }
     }
-    all.retain(|t: &Value| t["outcome"] == "completed");
     all
+}
+
+fn samples(csv: &str) -> Vec<[u64; 3]> {
+    let mut lines = csv.lines().map(|l| l.split(',').collect::<Vec<_>>());
+    let head = lines.next().unwrap();
+    let columns = ["intended_ns", "sent_ns", "arrival_ns"]
+        .map(|name| head.iter().position(|h| *h == name).unwrap());
+    lines
+        .map(|l| columns.map(|c| l[c].parse().unwrap()))
+        .collect()
 }
 
 /// A tracefs of the test's own, in which the system calls of agents are recorded. The kernel's instance and the
@@ -101,9 +125,9 @@ impl Entered {
 }
 
 /// From the first due time to the last arrival. The run's clock starts as CLOCK_MONOTONIC.
-fn window(trial: &Value) -> (u64, u64) {
-    let first = trial["raw"][0]["intended"].as_u64().unwrap();
-    let flows = trial["flows"].as_array().unwrap();
+fn window(trial: &Trial) -> (u64, u64) {
+    let [first, ..] = trial.raw[0];
+    let flows = trial.record["flows"].as_array().unwrap();
     let last = flows.iter().map(|f| f["last"].as_u64().unwrap()).max();
     (first, last.unwrap())
 }
@@ -125,19 +149,21 @@ fn no_agent_makes_a_system_call_of_its_own_in_the_window() {
         window = "40 ms"
         wait = "spin"
         raw_samples = 1
-        stacks = ["null", "floor-spin"]
         [[experiment]]
         name = "ping-pong"
         workload = "ping-pong"
+        stacks = ["null", "floor-spin"]
         [[experiment]]
         name = "counted"
         workload = "ping-pong"
         warmup_messages = 100
         round_trips = 2000
+        stacks = ["null", "floor-spin"]
         [[experiment]]
         name = "stream"
         workload = "stream"
         rate = "20 kHz"
+        stacks = ["null", "floor-spin"]
         [[experiment]]
         name = "fan-out"
         workload = "stream"
@@ -147,6 +173,7 @@ fn no_agent_makes_a_system_call_of_its_own_in_the_window() {
         [[experiment]]
         name = "flood"
         workload = "flood"
+        stacks = ["null", "floor-spin"]
         "#,
     );
     place.measure("quiet", &[]);
@@ -171,8 +198,7 @@ fn no_agent_makes_a_system_call_of_its_own_in_the_window() {
                 format!("{} called {} after {at} µs", e.thread, e.number)
             })
             .collect();
-        let (experiment, number) = (&trial["experiment"], &trial["number"]);
-        assert!(inside.is_empty(), "{experiment} {number}: {inside:#?}");
+        assert!(inside.is_empty(), "{}: {inside:#?}", trial.name);
     }
 }
 
@@ -197,13 +223,13 @@ fn the_first_sample_of_a_trial_ranks_as_any_other() {
     place.measure("first", &[]);
     let mut ranks: std::collections::BTreeMap<u64, Vec<f64>> = Default::default();
     for trial in trials(&place, "out") {
-        let raw = trial["raw"].as_array().unwrap();
-        let latency = |s: &Value| s["arrival"].as_u64().unwrap() - s["sent"].as_u64().unwrap();
+        let latency = |[_, sent, arrival]: &[u64; 3]| arrival - sent;
+        let raw = &trial.raw;
         let first = latency(&raw[0]);
         let below = raw.iter().filter(|s| latency(s) < first).count() as f64;
         let equal = raw.iter().filter(|s| latency(s) == first).count() as f64;
         let rank = (below + equal / 2.0) / raw.len() as f64;
-        let experiment = trial["experiment"].as_u64().unwrap();
+        let experiment = trial.record["experiment"].as_u64().unwrap();
         ranks.entry(experiment).or_default().push(rank);
     }
     assert!(ranks.len() >= 2, "{ranks:?}");
