@@ -20,13 +20,14 @@ fn threads(pid: i32) -> BTreeMap<i32, Vec<u32>> {
         .collect()
 }
 
-/// What the threads of the first agent of `run` may use while messages flow: the agent's own and those of
-/// the library, and the participant's.
+/// What the threads of the source of zenoh may use while messages flow: the agent's own, the participant's, and
+/// those of the library. Agents of the floor have no threads of a library.
 fn of_the_source(run: &Running) -> Vec<Vec<u32>> {
-    let source = run.agents(2)[0];
     wait_for("the source's own thread on its CPU", || {
-        let sets: Vec<Vec<u32>> = threads(source).into_values().collect();
-        sets.contains(&vec![0]).then_some(sets)
+        children(run.pid()).into_iter().find_map(|agent| {
+            let sets: Vec<Vec<u32>> = threads(agent).into_values().collect();
+            (sets.contains(&vec![0]) && sets.len() >= 5).then_some(sets)
+        })
     })
 }
 
@@ -93,7 +94,8 @@ fn a_daemon_runs_on_the_cpus_that_no_participant_has() {
         .suite("one", &suite("[0, 0]").replace("zenoh-tcp", "mine"))
         .stack(
             "mine",
-            r#"
+            &format!(
+                r#"
 description = "sockets, and a daemon that they do not need"
 adapter = "uds"
 waits = ["block"]
@@ -101,17 +103,16 @@ waits = ["block"]
 type = "seqpacket"
 [[daemon]]
 name = "helper"
-command = ["sh", "-c", "echo ready; while :; do sleep 0.05; done"]
-ready = { output = "ready" }
+command = ["sh", "-c", "echo $$ > {}; echo ready; while :; do sleep 0.05; done"]
+ready = {{ output = "ready" }}
 "#,
+                place.path("pid").display()
+            ),
         );
     let run = place.start(&["run", "one", "--out", "out", "--quiet"]);
-    let helper = wait_for("the daemon", || {
-        let all = children(run.pid());
-        all.into_iter().find(|pid| {
-            std::fs::read_to_string(format!("/proc/{pid}/comm"))
-                .is_ok_and(|name| name.trim() == "sh")
-        })
+    let helper: i32 = wait_for("the daemon", || {
+        let text = std::fs::read_to_string(place.path("pid")).ok()?;
+        text.trim().parse().ok()
     });
     let rest: Vec<u32> = dyno_measure::allowed_cpus()
         .into_iter()
