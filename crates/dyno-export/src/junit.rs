@@ -264,6 +264,11 @@ fn figures(e: &ExperimentSummary) -> Vec<(String, String)> {
                     &format!("{name}_refused"),
                     Some(format!("{have} samples of {need}")),
                 ),
+                Quantile::Wide { interval, .. } => {
+                    let (lo, hi) = (latency(interval.lo), latency(interval.hi));
+                    let text = format!("an interval from {lo} to {hi} is no figure");
+                    add(&format!("{name}_refused"), Some(text));
+                }
             }
         }
     }

@@ -210,12 +210,22 @@ fn standing(e: &ExperimentSummary, metric: Metric) -> Standing {
         Quantile::Refused { have, need } => Standing::Without(format!(
             "too few samples for a p50: {have}, it takes {need}"
         )),
+        Quantile::Wide { interval, .. } => {
+            let (lo, hi) = (ends(&interval.lo), ends(&interval.hi));
+            Standing::Without(format!(
+                "its p50 is between {lo} and {hi}: too wide for a figure"
+            ))
+        }
         Quantile::Estimated(p50) if p50.value == Latency::Infinite => Standing::Infinite,
         Quantile::Estimated(p50) => match e.delivered_ratio() {
             Some(ratio) if ratio < ENOUGH => Standing::Drops(p50),
             _ => Standing::Delivers(p50),
         },
     }
+}
+
+fn ends(latency: &Latency) -> String {
+    latency.finite().map_or_else(|| "∞".into(), duration)
 }
 
 /// Completed and failed.

@@ -42,7 +42,7 @@ static NEEDED: LazyLock<Vec<u64>> = LazyLock::new(|| {
 
 /// Values in nanoseconds at the ranks of [`GRID`], as far as the samples bear them; empty without any.
 pub(crate) fn curve(pool: &Running) -> Vec<Number> {
-    let n = pool.n();
+    let n = pool.worth();
     let borne = NEEDED.iter().take_while(|need| n >= **need).count();
     let values = pool.quantiles(&GRID[..borne]).unwrap_or_default();
     values.into_iter().map(Number::short).collect()

@@ -9,7 +9,6 @@ use crate::summary::{ExperimentSummary, MetricSummary, Spread, Summary};
 use crate::text::clean;
 use crate::view::View;
 use dyno_model::{Experiment, Metric, Nanos, TrialRecord, WorkloadKind};
-use dyno_stats::Quantile;
 
 /// The bound must not exceed this share of the median of what is to be told.
 const SHARE: f64 = 0.1;
@@ -110,10 +109,7 @@ impl ExperimentSummary {
 
 /// The median, infinite where more than half was lost.
 fn p50_ns(metric: &MetricSummary) -> Option<f64> {
-    match &metric.quantiles[0] {
-        Quantile::Estimated(e) => Some(latency_ns(&e.value)),
-        Quantile::Refused { .. } => None,
-    }
+    metric.quantiles[0].estimate().map(|e| latency_ns(&e.value))
 }
 
 /// The median round trip of the same stack under the same factors, if the run has it.

@@ -202,17 +202,21 @@ const METRIC: [(&str, Of<MetricSummary, String>); 6] = [
     ("max", |m| m.max.map_or_else(String::new, |v| v.to_string())),
 ];
 
-const QUANTILE: [(&str, Of<Quantile, String>); 5] = [
+const QUANTILE: [(&str, Of<Quantile, String>); 6] = [
     ("", |q| end(q, |e| e.value)),
     ("_lo", |q| end(q, |e| e.lo)),
     ("_hi", |q| end(q, |e| e.hi)),
     ("_have", |q| match q {
         Quantile::Refused { have, .. } => have.to_string(),
-        Quantile::Estimated(_) => String::new(),
+        Quantile::Estimated(_) | Quantile::Wide { .. } => String::new(),
     }),
     ("_need", |q| match q {
         Quantile::Refused { need, .. } => need.to_string(),
-        Quantile::Estimated(_) => String::new(),
+        Quantile::Estimated(_) | Quantile::Wide { .. } => String::new(),
+    }),
+    ("_need_trials", |q| match q {
+        Quantile::Wide { need, .. } => need.map_or_else(|| "unknown".into(), |n| n.to_string()),
+        Quantile::Estimated(_) | Quantile::Refused { .. } => String::new(),
     }),
 ];
 

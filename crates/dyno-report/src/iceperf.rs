@@ -6,7 +6,7 @@
 use crate::RenderOptions;
 use crate::factors::{self, FACTORS, Factor};
 use crate::markdown::escape;
-use crate::notes::{self, Section as Remarks};
+use crate::notes::{self, Section as Remarks, WIDE};
 use crate::number::{Measured, TimeUnit, sig3};
 use crate::published::{Iceperf, in_iceperf};
 use crate::spark;
@@ -94,6 +94,9 @@ fn legend(view: &View<'_>) -> Vec<String> {
     }
     if quantiles().any(|q| matches!(q, Quantile::Refused { .. })) {
         lines.push("–: refused, too few samples (samples there are/samples it takes).".into());
+    }
+    if quantiles().any(|q| matches!(q, Quantile::Wide { .. })) {
+        lines.push(WIDE[0].into());
     }
     if quantiles().any(|q| q.estimate().is_some_and(|e| e.hi == Latency::Infinite)) {
         lines

@@ -156,6 +156,9 @@ pub(crate) fn legend(view: &View<'_>, stacked: bool, left_out: &[&str]) -> Vec<S
             "–: refused, too few samples for a 95 % interval ({what})."
         ));
     }
+    if quantiles(view).any(|q| matches!(q, Quantile::Wide { .. })) {
+        lines.push(WIDE[usize::from(stacked)].into());
+    }
     let infinite = |l: &Latency| matches!(l, Latency::Infinite);
     let shows_infinity = |q: &Quantile| {
         q.estimate()
@@ -204,6 +207,14 @@ pub(crate) fn legend(view: &View<'_>, stacked: bool, left_out: &[&str]) -> Vec<S
     }
     lines
 }
+
+/// What stands in the place of a figure whose interval is too wide: in one line, and below each other.
+pub(crate) const WIDE: [&str; 2] = [
+    "– (a–b): no figure, because the interval from a to b is wider than a factor of ten; with the trials there \
+     are/trials it would take if further ones scatter alike.",
+    "–, t< or wide: no figure, because its interval is wider than a factor of ten (t< the trials that it would \
+     take if further ones scatter alike).",
+];
 
 /// What a base is.
 fn base(run: &RunSummary) -> String {

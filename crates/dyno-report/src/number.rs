@@ -169,6 +169,28 @@ impl Measured {
                 beside: format!("(n {have}/{need})"),
                 below: format!("n<{need}"),
             },
+            Quantile::Wide {
+                interval,
+                trials,
+                need,
+            } => {
+                let end = |l: &Latency| match l {
+                    Latency::Finite(ns) => sig3(ns / scale),
+                    Latency::Infinite => "∞".into(),
+                };
+                let takes = |lead: &str| {
+                    need.map_or_else(String::new, |need| format!("{lead}{trials}/{need}"))
+                };
+                let (lo, hi) = (end(&interval.lo), end(&interval.hi));
+                Measured {
+                    value: "–".into(),
+                    beside: format!("({lo}–{hi}{})", takes(", trials ")),
+                    below: match need {
+                        Some(need) => format!("t<{need}"),
+                        None => "wide".into(),
+                    },
+                }
+            }
         }
     }
 

@@ -30,7 +30,7 @@ pub(crate) fn of_quantile(
     how: &Bootstrap,
 ) -> PrecisionSummary {
     let found = quantile(samples, asked.quantile, how);
-    summary(asked, metric, found.estimate(), false)
+    summary(asked, metric, found.interval(), false)
 }
 
 /// Held against the interval of the ratio to the base; trials of the same number are a pair.

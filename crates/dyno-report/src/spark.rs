@@ -15,12 +15,11 @@ pub(crate) const LEGEND: &str = "shape: samples from the smallest to the largest
 
 /// A bar for each bin: a blank where it is empty, else at least an eighth.
 pub(crate) fn line(bins: &LogBins) -> String {
-    let most = bins.counts.iter().max().copied().unwrap_or(0);
-    let height = |count: u64| (1.0 + count as f64).ln();
-    let bar = |count: &u64| match count {
-        0 => ' ',
-        count => {
-            let eighths = BARS.len() as f64 * height(*count) / height(most);
+    let most = bins.counts.iter().copied().fold(0.0, f64::max);
+    let bar = |count: &f64| match *count > 0.0 {
+        false => ' ',
+        true => {
+            let eighths = BARS.len() as f64 * count.ln_1p() / most.ln_1p();
             BARS[(eighths.ceil() as usize).clamp(1, BARS.len()) - 1]
         }
     };
@@ -44,7 +43,7 @@ pub(crate) fn of_metric(m: &MetricSummary) -> String {
 mod tests {
     use super::*;
 
-    fn shown(counts: &[u64]) -> String {
+    fn shown(counts: &[f64]) -> String {
         line(&LogBins {
             lo: 1.0,
             hi: 1e6,
@@ -54,13 +53,13 @@ mod tests {
 
     #[test]
     fn a_single_late_sample_shows_beside_a_million() {
-        assert_eq!(shown(&[1_000_000, 1_000, 0, 0, 1]), "█▅  ▁");
+        assert_eq!(shown(&[1e6, 1e3, 0.0, 0.0, 1.0]), "█▅  ▁");
     }
 
     #[test]
     fn every_bin_has_a_cell() {
-        assert_eq!(shown(&[7, 7, 7]), "███");
-        assert_eq!(shown(&[0, 0]), "  ");
-        assert_eq!(shown(&[1, 0, 0]), "█  ");
+        assert_eq!(shown(&[7.0, 7.0, 7.0]), "███");
+        assert_eq!(shown(&[0.0, 0.0]), "  ");
+        assert_eq!(shown(&[1.0, 0.0, 0.0]), "█  ");
     }
 }

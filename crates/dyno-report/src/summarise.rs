@@ -337,9 +337,7 @@ fn precision(
 }
 
 fn stability(samples: &[TrialSamples], metric: &MetricSummary) -> Option<Stability> {
-    let Quantile::Estimated(p50) = &metric.quantiles[0] else {
-        return None;
-    };
+    let p50 = metric.quantiles[0].interval()?;
     Some(dyno_stats::stability(samples, QUANTILES[0].2, p50))
 }
 
@@ -350,8 +348,9 @@ fn metric_summary<'a>(
 ) -> MetricSummary {
     let total = |f: fn(&Distribution) -> u64| stored.clone().map(f).fold(0, u64::saturating_add);
     let n = total(|d| d.n);
-    let sum: f64 = stored.clone().map(|d| d.sum).sum();
     let filled = stored.clone().filter(|d| d.n > 0);
+    // Each trial weighs the same, however many samples it has.
+    let means: Vec<f64> = filled.clone().map(|d| d.sum / d.n as f64).collect();
     let ranks = QUANTILES.map(|(_, _, rank)| rank);
     let mut estimated = quantiles(samples, &ranks, how).into_iter();
     MetricSummary {
@@ -359,7 +358,7 @@ fn metric_summary<'a>(
         infinite: total(|d| d.infinite),
         saturated: total(|d| d.saturated),
         min: filled.clone().map(|d| d.min).min(),
-        mean: (n > 0).then(|| sum / n as f64),
+        mean: (!means.is_empty()).then(|| means.iter().sum::<f64>() / means.len() as f64),
         max: filled.map(|d| d.max).max(),
         quantiles: ranks.map(|_| {
             // One per rank, by the contract of `quantiles`; a missing one would be a refusal.

@@ -295,7 +295,7 @@ pub struct MetricSummary {
     pub saturated: u64,
     /// The smallest finite sample.
     pub min: Option<u64>,
-    /// The mean of the finite samples.
+    /// The mean of the finite samples: that of the trials' own means, so that each trial weighs the same.
     pub mean: Option<f64>,
     /// The largest finite sample.
     pub max: Option<u64>,

@@ -4,7 +4,7 @@
 use crate::order::{self, Group};
 use dyno_model::record::Outcome;
 use dyno_model::{Experiment, ExperimentId, Metric, Plan, Precision, TrialId, TrialRecord};
-use dyno_stats::{Bootstrap, Pairing, Quantile, TrialSamples};
+use dyno_stats::{Bootstrap, Pairing, TrialSamples};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
@@ -246,10 +246,8 @@ pub(crate) fn metric(experiment: &Experiment, precision: &Precision) -> Metric {
 
 fn alone(state: &State, q: f64) -> Option<f64> {
     let samples: Vec<TrialSamples> = state.samples.values().cloned().collect();
-    match dyno_stats::quantile(&samples, q, &Bootstrap::default()) {
-        Quantile::Estimated(estimate) => Some(dyno_stats::within(&estimate)),
-        Quantile::Refused { .. } => None,
-    }
+    let found = dyno_stats::quantile(&samples, q, &Bootstrap::default());
+    found.interval().map(dyno_stats::within)
 }
 
 fn compared(new: &State, base: &State, q: f64) -> Option<f64> {

@@ -44,33 +44,39 @@ impl Bootstrap {
         generator
     }
 
-    /// Calls `each` once per resample with how often every block occurs in it. `trials` are the
-    /// blocks of each trial.
+    /// Calls `each` once per resample with the trials drawn, each as the blocks drawn from it. `trials` are
+    /// the blocks of each trial.
     pub(crate) fn resample(
         &self,
         stream: u64,
         trials: &[Range<usize>],
-        mut each: impl FnMut(&[u32]),
+        mut each: impl FnMut(&[Vec<usize>]),
     ) {
         let mut generator = self.generator(stream);
-        let blocks = trials.iter().map(|t| t.end).max().unwrap_or(0);
-        let mut times = vec![0u32; blocks];
+        let mut draws = vec![Vec::new(); trials.len()];
         for _ in 0..self.resamples.max(1) {
-            times.fill(0);
-            for _ in trials {
+            for drawn in &mut draws {
                 let trial = &trials[generator.random_range(0..trials.len())];
-                for _ in trial.clone() {
-                    times[generator.random_range(trial.clone())] += 1;
-                }
+                drawn.clear();
+                drawn.extend(
+                    trial
+                        .clone()
+                        .map(|_| generator.random_range(trial.clone())),
+                );
             }
-            each(&times);
+            each(&draws);
         }
     }
 
     /// The percentile interval of resampled values, its ends rounded outwards; `None` without any.
-    pub(crate) fn percentiles(&self, mut values: Vec<f64>) -> Option<(f64, f64)> {
+    pub(crate) fn percentiles(&self, values: Vec<f64>) -> Option<(f64, f64)> {
+        Self::between_tails(self.tail(), values)
+    }
+
+    /// The values between the tails, each a share of all, rounded outwards; `None` without any.
+    pub(crate) fn between_tails(tail: f64, mut values: Vec<f64>) -> Option<(f64, f64)> {
         values.sort_unstable_by(f64::total_cmp);
-        let cut = (self.tail() * values.len() as f64).floor() as usize;
+        let cut = (tail * values.len() as f64).floor() as usize;
         let lo = *values.get(cut)?;
         Some((lo, values[values.len() - 1 - cut]))
     }
@@ -87,8 +93,12 @@ mod tests {
             ..Bootstrap::default()
         };
         let mut drawn = 0;
-        how.resample(0, &[0..4, 4..8, 8..12], |times| {
-            assert_eq!(times.iter().sum::<u32>(), 12);
+        how.resample(0, &[0..4, 4..8, 8..12], |draws| {
+            assert_eq!(draws.len(), 3);
+            for blocks in draws {
+                // All of one trial.
+                assert!(blocks.len() == 4 && blocks.iter().all(|b| b / 4 == blocks[0] / 4));
+            }
             drawn += 1;
         });
         assert_eq!(drawn, 50);

@@ -48,7 +48,7 @@ fn log_ratio(trial: &TrialSamples, q: f64) -> Option<f64> {
         let part = TrialSamples {
             blocks: blocks.to_vec(),
         };
-        Pool::new([&part]).quantile(&vec![1; blocks.len()], q)
+        Pool::new([&part]).own_quantile(q)
     };
     let first = of(&trial.blocks[..half])?;
     let last = of(&trial.blocks[trial.blocks.len() - half..])?;

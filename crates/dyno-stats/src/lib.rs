@@ -4,10 +4,11 @@
 //! Time", ISMM 2013). Samples of one trial share its process layout, its CPU frequency and its luck,
 //! so pooling them as if they were independent gives intervals that are far too narrow. Hence:
 //!
-//! - [`quantiles`]: the estimate pools the samples of all trials, lost messages included as
-//!   infinitely late; the interval resamples trials, and blocks of time within them, and is widened
+//! - [`quantiles`]: the estimate pools the samples of all trials, each of which weighs the same, lost messages
+//!   included as infinitely late; the interval resamples trials, and blocks of time within them, and is widened
 //!   by a t-interval over the trials' own quantiles, because three to five trials are too few for a
-//!   bootstrap alone. A quantile that the samples cannot bear is refused with the number they lack.
+//!   bootstrap alone. A quantile that the samples cannot bear is refused with the number they lack, and one
+//!   whose interval is wider than a factor of ten with the trials that it would take.
 //! - [`quantile_ratio`]: how many times the floor; both sides are resampled independently.
 //! - [`extent`]: counts and bounds, the other columns of a table; [`log_bins`]: the shape of a distribution.
 //! - [`fit_line`]: the scaling factor S of time over payload size.
@@ -65,7 +66,9 @@ pub use fit::{Fit, fit_line};
 pub use host::{Begins, HostGaps, explained};
 pub use modes::{Modes, modes};
 pub use precision::within;
-pub use quantile::{Quantile, needed, quantile, quantile_ratio, quantiles, trial_quantiles};
+pub use quantile::{
+    Quantile, WIDEST, is_wide, needed, quantile, quantile_ratio, quantiles, trial_quantiles,
+};
 pub use running::Running;
 pub use samples::{Extent, SampleError, TrialSamples, extent};
 pub use separation::{Separation, separation};

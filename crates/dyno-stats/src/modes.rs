@@ -85,12 +85,12 @@ pub fn modes(trials: &[TrialSamples], q: f64) -> Option<Modes> {
 /// The quantile of each block by itself; `None` without samples.
 fn block_quantiles(trial: &TrialSamples, q: f64) -> Vec<Option<f64>> {
     let pool = Pool::new([trial]);
-    let mut times = vec![0; pool.blocks()];
+    let mut weights = vec![0.0; pool.blocks()];
     (0..pool.blocks())
         .map(|b| {
-            times[b] = 1;
-            let value = pool.quantile(&times, q);
-            times[b] = 0;
+            weights[b] = 1.0;
+            let value = pool.quantile(&weights, q);
+            weights[b] = 0.0;
             value
         })
         .collect()

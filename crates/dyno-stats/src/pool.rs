@@ -1,9 +1,13 @@
 //! Quantiles of many resamples of the same blocks, fast.
 //!
-//! A resample only changes how often each block counts. So the values of all blocks are sorted
+//! **Each trial weighs the same**, however many samples it has: in a window of so many seconds a fast
+//! trial of a closed loop has more of them, which makes it no better a witness. A sample of a trial with `n`
+//! of them weighs `1/n`; where all trials have equally many, that is the same as counting.
+//!
+//! A resample only changes the weight of each block. So the values of all blocks are sorted
 //! once; at every [`Pool::stride`]th value the counts below it are kept per block. A quantile of a
 //! resample is then a binary search over those checkpoints (each a dot product with the blocks'
-//! multiplicities) and a short walk.
+//! weights) and a short walk.
 
 use crate::samples::TrialSamples;
 use std::ops::Range;
@@ -24,11 +28,11 @@ pub(crate) struct Pool {
     /// Entries from one checkpoint to the next.
     stride: usize,
     /// Row `c`: per block, the samples among the first `c * stride` entries.
-    below: Vec<u64>,
+    below: Vec<f64>,
     /// Finite samples by block.
-    finite: Vec<u64>,
+    finite: Vec<f64>,
     /// Lost messages by block.
-    infinite: Vec<u64>,
+    infinite: Vec<f64>,
     /// The blocks of each trial.
     trials: Vec<Range<usize>>,
 }
@@ -52,22 +56,46 @@ impl Pool {
                     block: number,
                     count: c.count,
                 }));
-                pool.finite.push(block.n);
-                pool.infinite.push(block.infinite);
+                pool.finite.push(block.n as f64);
+                pool.infinite.push(block.infinite as f64);
             }
             pool.trials.push(first..pool.finite.len());
         }
         pool.entries
             .sort_unstable_by(|a, b| a.value.total_cmp(&b.value));
         pool.stride = pool.entries.len().div_ceil(CHECKPOINTS).max(1);
-        let mut row = vec![0; pool.finite.len()];
+        let mut row = vec![0.0; pool.finite.len()];
         for chunk in pool.entries.chunks(pool.stride) {
             pool.below.extend_from_slice(&row);
             for entry in chunk {
-                row[entry.block as usize] += entry.count;
+                row[entry.block as usize] += entry.count as f64;
             }
         }
         pool
+    }
+
+    /// A weight for the samples of each block, at which every trial weighs as much as the average one has
+    /// samples: 1 where all have equally many. `draws` are trials, each as the blocks that it is made of;
+    /// a trial or block drawn twice counts twice, one without a sample not at all.
+    pub(crate) fn weigh(&self, draws: &[Vec<usize>], weights: &mut Vec<f64>) {
+        weights.clear();
+        weights.resize(self.blocks(), 0.0);
+        let samples: f64 = (0..self.blocks()).map(|b| self.n_of(b)).sum();
+        let average = samples / self.trials.len().max(1) as f64;
+        for blocks in draws {
+            let own: f64 = blocks.iter().map(|b| self.n_of(*b)).sum();
+            if own > 0.0 {
+                blocks.iter().for_each(|b| weights[*b] += average / own);
+            }
+        }
+    }
+
+    /// Quantile `q` of all trials as they are.
+    pub(crate) fn own_quantile(&self, q: f64) -> Option<f64> {
+        let draws: Vec<Vec<usize>> = self.trials.iter().map(|t| t.clone().collect()).collect();
+        let mut weights = Vec::new();
+        self.weigh(&draws, &mut weights);
+        self.quantile(&weights, q)
     }
 
     /// The blocks of each trial, as ranges of block numbers.
@@ -80,57 +108,62 @@ impl Pool {
     }
 
     /// Finite samples and lost messages of a block.
-    pub(crate) fn n_of(&self, block: usize) -> u64 {
+    fn n_of(&self, block: usize) -> f64 {
         self.finite[block] + self.infinite[block]
     }
 
-    /// Quantile `q` of the samples in which block `b` occurs `times[b]` times: the smallest value
-    /// with at least a share `q` of all samples at or below it, infinite where that is a lost
-    /// message; `None` without any sample.
-    pub(crate) fn quantile(&self, times: &[u32], q: f64) -> Option<f64> {
-        let finite = dot(times, &self.finite);
-        let n = finite + dot(times, &self.infinite);
-        if n == 0 {
+    /// Quantile `q` where each sample of block `b` has the weight `weights[b]`: the smallest value with at
+    /// least a share `q` of all weight at or below it, infinite where that is a lost message; `None` without
+    /// any weight.
+    pub(crate) fn quantile(&self, weights: &[f64], q: f64) -> Option<f64> {
+        let finite = dot(weights, &self.finite);
+        let all = finite + dot(weights, &self.infinite);
+        if all <= 0.0 {
             return None;
         }
-        let rank = rank(q, n);
-        if rank > finite {
+        let target = reached_from(q, all);
+        if finite <= 0.0 || target > finite {
             return Some(f64::INFINITY);
         }
         let width = self.blocks();
         let row = |c: usize| &self.below[c * width..(c + 1) * width];
         let rows = self.entries.len().div_ceil(self.stride);
-        // The last checkpoint with fewer than `rank` samples below; the first has none below.
+        // The last checkpoint that falls short; the first has nothing below it.
         let (mut lo, mut hi) = (0, rows);
         while hi - lo > 1 {
             let middle = lo.midpoint(hi);
-            if dot(times, row(middle)) < rank {
+            if dot(weights, row(middle)) < target {
                 lo = middle;
             } else {
                 hi = middle;
             }
         }
-        let mut seen = dot(times, row(lo));
-        self.entries[lo * self.stride..]
-            .iter()
-            .find(|e| {
-                seen += u64::from(times[e.block as usize]) * e.count;
-                seen >= rank
-            })
-            .map(|e| e.value)
+        let mut seen = dot(weights, row(lo));
+        let mut value = None;
+        for entry in &self.entries[lo * self.stride..] {
+            let weight = weights[entry.block as usize];
+            if weight > 0.0 {
+                seen += weight * entry.count as f64;
+                value = Some(entry.value);
+                if seen >= target {
+                    break;
+                }
+            }
+        }
+        value
     }
 
     /// The share of each block's samples that lies above `value`, and the block's samples; blocks
     /// without any are left out.
     pub(crate) fn shares_above(&self, value: f64) -> (Vec<f64>, Vec<f64>) {
-        let mut at_or_below = vec![0u64; self.blocks()];
+        let mut at_or_below = vec![0.0; self.blocks()];
         for entry in self.entries.iter().take_while(|e| e.value <= value) {
-            at_or_below[entry.block as usize] += entry.count;
+            at_or_below[entry.block as usize] += entry.count as f64;
         }
         at_or_below
             .iter()
             .enumerate()
-            .map(|(b, below)| (*below as f64, self.n_of(b) as f64))
+            .map(|(b, below)| (*below, self.n_of(b)))
             .filter(|(_, n)| *n > 0.0)
             .map(|(below, n)| ((n - below) / n, n))
             .unzip()
@@ -149,19 +182,14 @@ impl Pool {
     }
 }
 
-/// The rank, from 1, of quantile `q` among `n` samples: the least whole number not below `q·n`. A
-/// product that misses a whole number by rounding alone counts as that number.
-pub(crate) fn rank(q: f64, n: u64) -> u64 {
-    let exact = q * n as f64;
-    ((exact * (1.0 - 1e-12)).ceil() as u64).clamp(1, n)
+/// The weight that must lie at or below quantile `q` of so much weight; more than nothing. What misses it
+/// by rounding alone has reached it: by far less than one sample of as many as a run has.
+pub(crate) fn reached_from(q: f64, all: f64) -> f64 {
+    (q * all * (1.0 - 1e-11)).clamp(f64::MIN_POSITIVE, all * (1.0 - 1e-11))
 }
 
-fn dot(times: &[u32], counts: &[u64]) -> u64 {
-    times
-        .iter()
-        .zip(counts)
-        .map(|(t, c)| u64::from(*t) * c)
-        .sum()
+fn dot(weights: &[f64], counts: &[f64]) -> f64 {
+    weights.iter().zip(counts).map(|(w, c)| w * c).sum()
 }
 
 #[cfg(test)]
@@ -170,21 +198,45 @@ mod tests {
 
     #[test]
     fn ranks_survive_rounding() {
-        assert_eq!(rank(0.07, 100), 7);
-        assert_eq!(rank(0.99, 100), 99);
-        assert_eq!(rank(0.5, 5), 3);
-        assert_eq!(rank(0.999, 1_000_000), 999_000);
-        assert_eq!((rank(0.0, 9), rank(1.0, 9)), (1, 9));
+        // By count: the rank, from 1, is the least whole number that reaches it.
+        let rank = |q: f64, n: f64| reached_from(q, n).ceil();
+        assert_eq!(rank(0.07, 100.0), 7.0);
+        assert_eq!(rank(0.99, 100.0), 99.0);
+        assert_eq!(rank(0.5, 5.0), 3.0);
+        assert_eq!(rank(0.999, 1e6), 999_000.0);
+        assert_eq!((rank(0.0, 9.0), rank(1.0, 9.0)), (1.0, 9.0));
     }
 
     #[test]
     fn a_block_that_counts_twice_weighs_twice() {
         let trial = TrialSamples::from_values(&[vec![1.0, 2.0], vec![10.0]], 0);
         let pool = Pool::new([&trial]);
-        assert_eq!(pool.quantile(&[1, 1], 0.5), Some(2.0));
-        assert_eq!(pool.quantile(&[1, 2], 0.75), Some(10.0));
-        assert_eq!(pool.quantile(&[1, 3], 0.5), Some(10.0));
-        assert_eq!(pool.quantile(&[0, 0], 0.5), None);
+        assert_eq!(pool.quantile(&[1.0, 1.0], 0.5), Some(2.0));
+        assert_eq!(pool.quantile(&[1.0, 2.0], 0.75), Some(10.0));
+        assert_eq!(pool.quantile(&[1.0, 3.0], 0.5), Some(10.0));
+        assert_eq!(pool.quantile(&[0.0, 0.0], 0.5), None);
+    }
+
+    #[test]
+    fn a_trial_with_more_samples_weighs_no_more() {
+        let fast = TrialSamples::from_values(&[vec![1.0; 900]], 0);
+        let slow = TrialSamples::from_values(&[vec![5.0; 50], vec![5.0; 50]], 0);
+        let pool = Pool::new([&fast, &slow]);
+        assert_eq!(pool.own_quantile(0.5), Some(1.0));
+        assert_eq!(pool.own_quantile(0.51), Some(5.0));
+        let mut weights = Vec::new();
+        pool.weigh(&[vec![0], vec![1, 1]], &mut weights);
+        // Five hundred samples' worth each.
+        assert_eq!(weights, [500.0 / 900.0, 10.0, 0.0]);
+    }
+
+    #[test]
+    fn equal_trials_count_one_by_one() {
+        let trial = TrialSamples::from_values(&[vec![3.0; 7], vec![4.0; 7]], 1);
+        let pool = Pool::new([&trial, &trial, &trial]);
+        let mut weights = Vec::new();
+        pool.weigh(&[vec![0, 1], vec![2, 3], vec![4, 5]], &mut weights);
+        assert_eq!(weights, [1.0; 6]);
     }
 
     #[test]
@@ -193,10 +245,9 @@ mod tests {
         let blocks: Vec<Vec<f64>> = values.chunks(100).map(<[f64]>::to_vec).collect();
         let pool = Pool::new([&TrialSamples::from_values(&blocks, 0)]);
         assert!(pool.stride > 1);
-        let ones = vec![1; pool.blocks()];
         for q in [0.0001, 0.1, 0.5, 0.9, 0.999, 1.0] {
-            let expected = (rank(q, 5_000) - 1) as f64;
-            assert_eq!(pool.quantile(&ones, q), Some(expected), "{q}");
+            let expected = reached_from(q, 5_000.0).ceil() - 1.0;
+            assert_eq!(pool.own_quantile(q), Some(expected), "{q}");
         }
     }
 }

@@ -91,14 +91,17 @@ struct Shape {
 impl Shape {
     fn new(trials: &[&TrialSamples], logs: &[f64], mean: f64) -> Self {
         let mut cells = Vec::new();
-        let (mut n, mut zeros) = (0.0, 0.0);
+        // Each trial weighs the same.
+        let n = trials.len() as f64;
+        let mut zeros = 0.0;
         for (trial, log) in trials.iter().zip(logs) {
-            n += trial.n() as f64;
+            let own = trial.n() as f64;
             for cell in trial.blocks.iter().flat_map(|b| &b.cells) {
+                let weight = cell.count as f64 / own;
                 if cell.value > 0.0 {
-                    cells.push((cell.value.ln() - log + mean, cell.count as f64));
+                    cells.push((cell.value.ln() - log + mean, weight));
                 } else {
-                    zeros += cell.count as f64;
+                    zeros += weight;
                 }
             }
         }

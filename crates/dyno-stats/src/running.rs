@@ -1,32 +1,48 @@
 //! Quantiles over trials that come one after the other, without an interval: for displays that go on
 //! while a run does. What is published has its interval, see [`crate::quantiles`].
 
-use crate::pool::rank;
-use crate::samples::TrialSamples;
+use crate::pool::reached_from;
+use crate::samples::{TrialSamples, worth};
 use std::collections::BTreeMap;
 
-/// The samples of several trials, pooled: distinct values and how often each occurred.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The samples of several trials, pooled: distinct values and what each weighs. Every trial weighs 1,
+/// however many samples it has.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Running {
     /// By the bits of values that are not negative, which order like the values.
-    cells: BTreeMap<u64, u64>,
-    infinite: u64,
+    cells: BTreeMap<u64, f64>,
+    /// What the lost messages weigh.
+    infinite: f64,
+    /// Samples of each trial, lost messages included.
+    sizes: Vec<u64>,
 }
 
 impl Running {
     /// Takes a trial in.
     pub fn add(&mut self, trial: &TrialSamples) {
+        let n = trial.n();
+        if n == 0 {
+            return;
+        }
         for block in &trial.blocks {
             for cell in &block.cells {
-                *self.cells.entry(cell.value.max(0.0).to_bits()).or_insert(0) += cell.count;
+                let bits = cell.value.max(0.0).to_bits();
+                *self.cells.entry(bits).or_insert(0.0) += cell.count as f64 / n as f64;
             }
-            self.infinite += block.infinite;
         }
+        self.infinite += trial.infinite() as f64 / n as f64;
+        self.sizes.push(n);
     }
 
     /// Samples so far, lost messages included.
     pub fn n(&self) -> u64 {
-        self.cells.values().sum::<u64>() + self.infinite
+        self.sizes.iter().sum()
+    }
+
+    /// What they are worth where trials of different size weigh the same: what [`crate::needed`] is held
+    /// against.
+    pub fn worth(&self) -> u64 {
+        worth(self.sizes.iter().copied())
     }
 
     /// Quantile `q` (0 to 1) of all samples so far, as [`crate::quantiles`] estimates it: lost messages
@@ -38,19 +54,23 @@ impl Running {
     /// Several quantiles at once, each as [`Running::quantile`] gives it; `qs` ascends. `None` before the
     /// first sample.
     pub fn quantiles(&self, qs: &[f64]) -> Option<Vec<f64>> {
-        let n = self.n();
-        if n == 0 {
+        let all = self.sizes.len() as f64;
+        if all == 0.0 {
             return None;
         }
+        let finite: f64 = self.cells.values().sum();
         let mut cells = self.cells.iter();
-        let (mut seen, mut value) = (0, 0.0);
+        let (mut seen, mut value) = (0.0, f64::INFINITY);
         let one = |q: &f64| {
-            let rank = rank(*q, n);
-            while seen < rank {
-                let Some((bits, count)) = cells.next() else {
-                    return f64::INFINITY;
+            let target = reached_from(*q, all);
+            if target > finite {
+                return f64::INFINITY;
+            }
+            while seen < target {
+                let Some((bits, weight)) = cells.next() else {
+                    break;
                 };
-                seen += count;
+                seen += weight;
                 value = f64::from_bits(*bits);
             }
             value

@@ -190,6 +190,22 @@ impl TrialSamples {
     }
 }
 
+/// How many samples of trials that weigh the same are worth, as if all had equally many: all of them where
+/// they have; of trials of different size fewer, because few samples stand for as much as many (Kish,
+/// *Survey Sampling*, 1965, section 11.7). Trials without a sample do not take part.
+pub(crate) fn worth(sizes: impl IntoIterator<Item = u64>) -> u64 {
+    let (mut trials, mut of_each) = (0.0, 0.0);
+    for n in sizes.into_iter().filter(|n| *n > 0) {
+        trials += 1.0;
+        of_each += 1.0 / n as f64;
+    }
+    match trials > 0.0 {
+        // What misses a whole number by rounding alone is that number.
+        true => (trials * trials / of_each * (1.0 + 1e-12)) as u64,
+        false => 0,
+    }
+}
+
 /// Counts and bounds over all trials.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Extent {
@@ -201,6 +217,13 @@ pub struct Extent {
     pub min: Option<f64>,
     /// The largest *finite* sample, in the metric's unit.
     pub max: Option<f64>,
+}
+
+impl Extent {
+    /// Samples that are not lost messages.
+    pub(crate) const fn finite(&self) -> u64 {
+        self.n - self.infinite
+    }
 }
 
 /// Counts and bounds over all samples of all trials.
@@ -307,6 +330,17 @@ mod tests {
         let even = TrialSamples::from_values(&[vec![1.0; 5], vec![1.0; 5]], 4);
         assert!(even.blocks.iter().all(|b| b.infinite == 2));
         assert_eq!(TrialSamples::from_values(&[], 3).n(), 3);
+    }
+
+    #[test]
+    fn samples_of_trials_of_different_size_are_worth_fewer() {
+        assert_eq!(worth([750; 5]), 3_750);
+        assert_eq!(worth([0, 7]), 7);
+        assert_eq!(worth([1, 1_000_000]), 3);
+        assert_eq!(worth([]), 0);
+        for n in 1..200 {
+            assert_eq!(worth([n; 7]), 7 * n);
+        }
     }
 
     #[test]

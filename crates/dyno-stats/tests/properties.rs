@@ -2,7 +2,7 @@
 
 use dyno_stats::{
     Bootstrap, ChangeOptions, Estimate, Latency, Pairing, Quantile, SteadyTest, TrialSamples,
-    Verdict, change_points, drift, explained, modes, needed, quantile, quantile_ratio, quantiles,
+    Verdict, change_points, drift, explained, is_wide, modes, needed, quantile, quantile_ratio, quantiles,
     ratio, separation, simultaneous, trial_quantiles, verdict, within,
 };
 use hdrhistogram::Histogram;
@@ -31,7 +31,7 @@ fn trials(data: &[(Blocks, u64)]) -> Vec<TrialSamples> {
 }
 
 fn value(of: &Quantile) -> Option<Latency> {
-    of.estimate().map(|e| e.value)
+    of.interval().map(|e| e.value)
 }
 
 fn log_width(e: &Estimate) -> f64 {
@@ -42,15 +42,66 @@ fn log_width(e: &Estimate) -> f64 {
     }
 }
 
-/// The definition itself, by sorting.
+/// The definition itself, by sorting: each trial weighs the same, so that a sample of a trial with `n` of
+/// them has the weight `1/n`; whole numbers by the least common multiple would do as well.
 fn exact(data: &[(Blocks, u64)], q: f64) -> Latency {
-    let mut all: Vec<f64> = data.iter().flat_map(|(b, _)| b.concat()).collect();
-    all.sort_unstable_by(f64::total_cmp);
-    let lost: u64 = data.iter().map(|d| d.1).sum();
-    let n = all.len() as u64 + lost;
-    let rank = ((q * n as f64) - 1e-9).ceil().max(1.0) as usize;
-    all.get(rank - 1)
-        .map_or(Latency::Infinite, |v| Latency::Finite(*v))
+    let sized = |d: &&(Blocks, u64)| size(d) > 0;
+    let mut all: Vec<(f64, f64)> = data
+        .iter()
+        .filter(sized)
+        .flat_map(|d| {
+            let weight = 1.0 / size(d) as f64;
+            let lost = std::iter::repeat_n(f64::INFINITY, d.1 as usize);
+            let all = d.0.concat().into_iter().chain(lost);
+            all.map(move |v| (v, weight)).collect::<Vec<_>>()
+        })
+        .collect();
+    all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let whole = data.iter().filter(sized).count() as f64;
+    let mut seen = 0.0;
+    let found = all.iter().find(|(_, weight)| {
+        seen += weight;
+        seen >= q * whole - 1e-9
+    });
+    match found {
+        Some((v, _)) if v.is_finite() => Latency::Finite(*v),
+        _ => Latency::Infinite,
+    }
+}
+
+fn size(trial: &(Blocks, u64)) -> u64 {
+    trial.0.iter().map(|b| b.len() as u64).sum::<u64>() + trial.1
+}
+
+/// The same trials, each `times` as fast a loop: every sample that often, and `factor` times as long.
+fn repeated(data: &[(Blocks, u64)], times: &[u64], factor: &[f64]) -> Vec<(Blocks, u64)> {
+    let one = |(i, (blocks, lost)): (usize, &(Blocks, u64))| {
+        let (times, factor) = (times[i % times.len()], factor[i % factor.len()]);
+        let block = |values: &Vec<f64>| {
+            let each = values.iter();
+            each.flat_map(|v| std::iter::repeat_n(v * factor, times as usize))
+                .collect()
+        };
+        (blocks.iter().map(block).collect(), lost * times)
+    };
+    data.iter().enumerate().map(one).collect()
+}
+
+/// The pooled quantile, whatever its interval.
+fn pooled(data: &[(Blocks, u64)], q: f64) -> Option<f64> {
+    let found = quantile(&trials(data), q, &how());
+    found.interval().and_then(|e| e.value.finite())
+}
+
+/// The ratio that a comparison of the trials' own quantiles finds.
+fn compared(base: &[(Blocks, u64)], new: &[(Blocks, u64)], q: f64) -> Option<f64> {
+    let own = |data| -> Vec<f64> {
+        let all = trial_quantiles(&trials(data), q);
+        let each = all.into_iter();
+        each.map(|v| v.finite().unwrap_or(f64::INFINITY)).collect()
+    };
+    let found = ratio(&own(base), &own(new), Pairing::Paired, 0.95)?;
+    found.estimate.value.finite()
 }
 
 proptest! {
@@ -59,10 +110,70 @@ proptest! {
     #[test]
     fn the_estimate_is_the_sorted_samples_quantile_and_lies_in_its_interval(data in data()) {
         for q in [0.5, 0.9] {
-            if let Quantile::Estimated(e) = quantile(&trials(&data), q, &how()) {
+            if let Some(e) = quantile(&trials(&data), q, &how()).interval() {
                 prop_assert_eq!(e.value, exact(&data, q));
                 prop_assert!(e.lo <= e.value && e.value <= e.hi, "{:?}", e);
             }
+        }
+    }
+
+    #[test]
+    fn a_trial_with_more_samples_of_the_same_changes_no_pooled_quantile(
+        data in data(),
+        times in prop::collection::vec(1u64..20, 1..5),
+    ) {
+        for q in [0.5, 0.9] {
+            let (before, after) = (pooled(&data, q), pooled(&repeated(&data, &times, &[1.0]), q));
+            if let (Some(before), Some(after)) = (before, after) {
+                prop_assert_eq!(before, after);
+            }
+        }
+    }
+
+    #[test]
+    fn the_pooled_and_the_compared_quantile_agree_on_one_factor(
+        data in data(),
+        times in prop::collection::vec(1u64..20, 1..5),
+        factor in 0.1f64..10.0,
+    ) {
+        let new = repeated(&data, &times, &[factor]);
+        for q in [0.5, 0.9] {
+            let both = (pooled(&data, q), pooled(&new, q), compared(&data, &new, q));
+            if let (Some(base), Some(new), Some(found)) = both {
+                prop_assert!((new / base / factor - 1.0).abs() < 1e-9, "{} {} {}", base, new, factor);
+                prop_assert!((found / factor - 1.0).abs() < 1e-9, "{} {}", found, factor);
+            }
+        }
+    }
+
+    #[test]
+    fn the_pooled_and_the_compared_quantile_agree_on_who_is_slower(
+        data in data(),
+        times in prop::collection::vec(1u64..20, 1..5),
+        factors in prop::collection::vec(1.0f64..4.0, 1..5),
+    ) {
+        // Every trial is slower than its partner; how many samples it has must not turn that round, as it
+        // does where samples are pooled by their number (Simpson, JRSS B 13, 1951).
+        let new = repeated(&data, &times, &factors);
+        for q in [0.5, 0.9] {
+            if let (Some(base), Some(new)) = (pooled(&data, q), pooled(&new, q)) {
+                prop_assert!(new >= base * (1.0 - 1e-12), "{} {}", base, new);
+            }
+            if let Some(found) = compared(&data, &new, q) {
+                prop_assert!(found >= 1.0 - 1e-12, "{}", found);
+            }
+        }
+    }
+
+    #[test]
+    fn no_figure_has_an_interval_wider_than_a_factor_of_ten(data in data(), q in 0.05f64..0.95) {
+        match quantile(&trials(&data), q, &how()) {
+            Quantile::Estimated(e) => prop_assert!(!is_wide(&e), "{:?}", e),
+            Quantile::Wide { interval, trials, need } => {
+                prop_assert!(is_wide(&interval), "{:?}", interval);
+                prop_assert!(need.is_none_or(|need| need > trials));
+            }
+            Quantile::Refused { have, need } => prop_assert!(have < need),
         }
     }
 
@@ -88,7 +199,8 @@ proptest! {
         lossy[i].1 += more;
         for q in [0.5, 0.9, 0.99] {
             let (before, after) = (quantile(&trials(&data), q, &how()), quantile(&trials(&lossy), q, &how()));
-            if let (Some(b), Some(a)) = (value(&before), value(&after)) {
+            // Of trials without a sample there is one more now, which may be the fastest.
+            if size(&data[i]) > 0 && let (Some(b), Some(a)) = (value(&before), value(&after)) {
                 prop_assert!(a >= b, "{:?} {:?}", before, after);
             }
             let own = |d: &[(Blocks, u64)]| trial_quantiles(&trials(&d[i..=i]), q).first().copied();
@@ -144,7 +256,7 @@ proptest! {
                 prop_assert!(n < 36);
                 prop_assert_eq!((have, need), (n as u64, 36));
             }
-            Quantile::Estimated(_) => prop_assert!(n >= 36),
+            Quantile::Estimated(_) | Quantile::Wide { .. } => prop_assert!(n >= 36),
         }
     }
 
@@ -162,13 +274,11 @@ proptest! {
             })
             .collect();
         for q in [0.5, 0.9] {
-            match (quantile(&trials(&data), q, &how()), quantile(&binned, q, &how())) {
-                (Quantile::Estimated(a), Quantile::Estimated(b)) => match (a.value, b.value) {
-                    (Latency::Finite(x), Latency::Finite(y)) => {
-                        prop_assert!((x - y).abs() <= x * 1e-3, "{} {}", x, y);
-                    }
-                    other => prop_assert_eq!(other.0, other.1),
-                },
+            let (a, b) = (quantile(&trials(&data), q, &how()), quantile(&binned, q, &how()));
+            match (value(&a), value(&b)) {
+                (Some(Latency::Finite(x)), Some(Latency::Finite(y))) => {
+                    prop_assert!((x - y).abs() <= x * 1e-3, "{} {}", x, y);
+                }
                 other => prop_assert_eq!(other.0, other.1),
             }
         }
@@ -177,7 +287,7 @@ proptest! {
     #[test]
     fn nothing_panics_and_no_end_is_nan(data in data(), q in -0.5f64..1.5) {
         let trials = trials(&data);
-        let mut estimates: Vec<Estimate> = quantile(&trials, q, &how()).estimate().copied().into_iter().collect();
+        let mut estimates: Vec<Estimate> = quantile(&trials, q, &how()).interval().copied().into_iter().collect();
         estimates.extend(quantile_ratio(&trials, &trials, q, &how()));
         for e in estimates {
             prop_assert!(e.lo <= e.value && e.value <= e.hi, "{:?}", e);

@@ -29,9 +29,9 @@ export function quantileOf(e, metric, quantile, unit = null) {
     const refused = m[`${quantile}_refused`];
     return {
       value: NONE,
-      interval: refused ? `n ${refused.have}/${refused.need}` : '',
+      interval: refused ? (refused.wide ? 'too wide' : `n ${refused.have}/${refused.need}`) : '',
       title: refused ? `refused: ${refusal(refused)}` : null,
-      note: refused ? 'refused, too few samples' : null,
+      note: refused ? `refused, ${refused.wide ? 'the interval is too wide' : 'too few samples'}` : null,
     };
   }
   const own = unit ?? timeUnit(estimate.value ?? estimate.lo ?? 1e3);

@@ -88,9 +88,14 @@ export function ratioEstimate(estimate) {
   return interval ? `${value} ${interval}` : value;
 }
 
-/** Why a quantile has no value: `1500 of 3688 samples`. */
+/** Why a quantile has no value: too few samples, or an interval wider than a factor of ten. */
 export function refusal(refused) {
-  return refused ? `needs ${refused.need} samples, has ${refused.have}` : '';
+  if (!refused) return '';
+  const { wide } = refused;
+  if (!wide) return `needs ${refused.need} samples, has ${refused.have}`;
+  const end = (ns) => (ns === null ? '∞' : duration(ns));
+  const takes = wide.need_trials === null ? '' : `, needs about ${wide.need_trials} trials, has ${wide.trials}`;
+  return `its interval is too wide, ${end(wide.lo)} to ${end(wide.hi)}${takes}`;
 }
 
 const PREFIXES = [

@@ -5,12 +5,12 @@ use crate::clocks::HostClockSummary;
 use crate::notes::instability;
 use crate::number::{exported, latency_ns};
 use crate::summary::{
-    CostSummary, DaemonCost, ExperimentSummary, FailureGroup, LoadOutcome, MetricSummary,
+    CostSummary, DaemonCost, ExperimentSummary, FailureGroup, LoadOutcome, MetricSummary, QUANTILES,
     RunSummary, Spread, ThroughputSummary,
 };
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::{Arrivals, Counts, Metric, Workload};
-use dyno_stats::{Estimate, Latency, Quantile};
+use dyno_stats::{Bootstrap, Estimate, Latency, Quantile, needed};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -175,6 +175,7 @@ struct MetricJson {
 impl From<&MetricSummary> for MetricJson {
     fn from(m: &MetricSummary) -> MetricJson {
         let [p50, p90, p99, p999] = &m.quantiles;
+        let refused = |i: usize| refused(i, m);
         MetricJson {
             n: m.n,
             infinite: m.infinite,
@@ -183,13 +184,13 @@ impl From<&MetricSummary> for MetricJson {
             mean: m.mean.map(exported),
             max: m.max,
             p50: estimated(p50),
-            p50_refused: refused(p50),
+            p50_refused: refused(0),
             p90: estimated(p90),
-            p90_refused: refused(p90),
+            p90_refused: refused(1),
             p99: estimated(p99),
-            p99_refused: refused(p99),
+            p99_refused: refused(2),
             p999: estimated(p999),
-            p999_refused: refused(p999),
+            p999_refused: refused(3),
         }
     }
 }
@@ -215,20 +216,52 @@ impl From<&Estimate> for EstimateJson {
     }
 }
 
+/// `wide` is there where the samples suffice and the interval is no figure.
 #[derive(Serialize)]
 struct RefusedQuantile {
     have: u64,
     need: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wide: Option<WideJson>,
+}
+
+/// `null` stands for an end without a bound, and for trials that cannot be told.
+#[derive(Serialize)]
+struct WideJson {
+    lo: Option<f64>,
+    hi: Option<f64>,
+    trials: u64,
+    need_trials: Option<u64>,
 }
 
 fn estimated(q: &Quantile) -> Option<EstimateJson> {
     q.estimate().map(EstimateJson::from)
 }
 
-fn refused(q: &Quantile) -> Option<RefusedQuantile> {
-    match *q {
-        Quantile::Refused { have, need } => Some(RefusedQuantile { have, need }),
+/// `i` is the quantile's place in [`QUANTILES`].
+fn refused(i: usize, of: &MetricSummary) -> Option<RefusedQuantile> {
+    let finite = |l: Latency| l.finite().map(exported);
+    match of.quantiles[i] {
         Quantile::Estimated(_) => None,
+        Quantile::Refused { have, need } => Some(RefusedQuantile {
+            have,
+            need,
+            wide: None,
+        }),
+        Quantile::Wide {
+            interval,
+            trials,
+            need,
+        } => Some(RefusedQuantile {
+            have: of.n + of.infinite,
+            need: needed(QUANTILES[i].2, &Bootstrap::default()),
+            wide: Some(WideJson {
+                lo: finite(interval.lo),
+                hi: finite(interval.hi),
+                trials,
+                need_trials: need,
+            }),
+        }),
     }
 }
 

@@ -173,7 +173,7 @@ export function metricTitle(view, cells) {
 
 /**
  * A quantile of a metric: `{ state, value, lo, hi, text }`. State is known, lost (value Infinity), refused (too
- * few samples) or absent; the latter two have null values. `hi` may be Infinity.
+ * few samples, or too wide an interval) or absent; the latter two have null values. `hi` may be Infinity.
  */
 export function quantileOf(figures, quantile) {
   const nothing = { value: null, lo: null, hi: null };
