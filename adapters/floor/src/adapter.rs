@@ -2,9 +2,10 @@
 
 use crate::endpoint::{FloorReceiver, FloorSender};
 use crate::layout::{DEPTH, MAX_DEPTH};
+use crate::subscription::FloorSubscription;
 use dyno_adapter::{
-    Adapter, AdapterDescription, Capabilities, ChannelSpec, Error, Node, NodeContext, OptionKind,
-    OptionSpec, Placement, Receiver, Result, Sender, Wait,
+    Adapter, AdapterDescription, Capabilities, ChannelSpec, Error, Node, NodeContext, OnMessage,
+    OptionKind, OptionSpec, Placement, Receiver, Result, Sender, Subscription, Wait,
 };
 
 /// The adapter `floor`.
@@ -24,7 +25,7 @@ impl Adapter for Floor {
                 .into(),
             capabilities: Capabilities {
                 loan: true,
-                waits: vec![Wait::Spin, Wait::Block],
+                waits: vec![Wait::Spin, Wait::Block, Wait::Callback],
                 reliable: true,
                 best_effort: false,
                 request_response: false,
@@ -72,10 +73,19 @@ impl Node for FloorNode {
     fn receiver(&mut self, channel: &ChannelSpec, wait: Wait) -> Result<Box<dyn Receiver>> {
         if wait == Wait::Callback {
             return Err(Error::Unsupported(format!(
-                "wait strategy {wait} on channel {}; floor spins or blocks",
+                "taking with the wait strategy {wait} on channel {}; subscribe to it",
                 channel.name
             )));
         }
         Ok(Box::new(FloorReceiver::new(&self.context, channel, wait)?))
+    }
+
+    fn subscribe(
+        &mut self,
+        channel: &ChannelSpec,
+        on_message: OnMessage,
+    ) -> Result<Box<dyn Subscription>> {
+        let made = FloorSubscription::new(&self.context, channel, on_message)?;
+        Ok(Box::new(made))
     }
 }

@@ -18,17 +18,17 @@ const LOOKS: u32 = 200;
 /// How long a writer sleeps for room before it looks whether its readers still live.
 const CHECK: Duration = Duration::from_millis(10);
 /// How long a blocking reader without a segment sleeps before it looks again.
-const RETRY: Duration = Duration::from_millis(1);
+pub(crate) const RETRY: Duration = Duration::from_millis(1);
 
 /// Everything needed to join a channel's segment.
-struct Joining {
+pub(crate) struct Joining {
     path: PathBuf,
     geometry: Geometry,
     part: Part,
 }
 
 impl Joining {
-    fn new(context: &NodeContext, channel: &ChannelSpec, part: Part) -> Result<Self> {
+    pub(crate) fn new(context: &NodeContext, channel: &ChannelSpec, part: Part) -> Result<Self> {
         let joining = Joining {
             path: PathBuf::from(format!("/dev/shm/{}", channel.name)),
             geometry: Geometry::of(channel, context)?,
@@ -38,8 +38,20 @@ impl Joining {
         Ok(joining)
     }
 
-    fn try_join(&self) -> Result<Option<Segment>> {
+    pub(crate) fn try_join(&self) -> Result<Option<Segment>> {
         Segment::join(&self.path, self.geometry, self.part)
+    }
+
+    /// Which of the channel's readers this participant is.
+    pub(crate) fn place_of(context: &NodeContext, channel: &ChannelSpec) -> Result<usize> {
+        let mut readers = channel.readers.iter();
+        let found = readers.position(|r| r.participant == context.participant);
+        found.ok_or_else(|| {
+            Error::Unsupported(format!(
+                "participant {} is not among the readers of channel {}",
+                context.participant, channel.name
+            ))
+        })
     }
 }
 
@@ -151,16 +163,7 @@ pub(crate) struct FloorReceiver {
 
 impl FloorReceiver {
     pub(crate) fn new(context: &NodeContext, channel: &ChannelSpec, wait: Wait) -> Result<Self> {
-        let me = channel
-            .readers
-            .iter()
-            .position(|r| r.participant == context.participant)
-            .ok_or_else(|| {
-                Error::Unsupported(format!(
-                    "participant {} is not among the readers of channel {}",
-                    context.participant, channel.name
-                ))
-            })?;
+        let me = Joining::place_of(context, channel)?;
         let mut receiver = FloorReceiver {
             joining: Joining::new(context, channel, Part::Reader(me))?,
             me,

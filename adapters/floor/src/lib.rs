@@ -5,8 +5,9 @@
 //! channel names, each of which sees every message. A message of up to 56 bytes costs one transfer
 //! of one cache line; nothing is copied, the sender fills the slot and the receiver sees it there.
 //! Spinning readers poll the next slot; blocking readers sleep on it (futex), and the writer makes
-//! a system call only if one of them sleeps. The stacks `floor-spin` and `floor-futex` differ in
-//! the wait strategy alone, and both kinds of readers may share a channel.
+//! a system call only if one of them sleeps. For callbacks a thread of the adapter's own sleeps in the same
+//! way and calls. The stacks `floor-spin`, `floor-futex` and `floor-callback` differ in
+//! the wait strategy alone, and all kinds of readers may share a channel.
 //!
 //! The exchange is reliable: the writer waits for room, about ten microseconds awake, then asleep,
 //! and notices readers that have died. Readers start at the writer's position when they attach.
@@ -31,6 +32,8 @@ mod mapped;
 mod process;
 #[cfg(not(loom))]
 mod segment;
+#[cfg(not(loom))]
+mod subscription;
 
 #[cfg(all(test, loom))]
 mod model;

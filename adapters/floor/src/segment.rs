@@ -42,6 +42,9 @@ pub(crate) struct Segment {
 // through a shared `Segment` is an atomic; payloads are reached only as `Memory` prescribes.
 unsafe impl Send for Segment {}
 
+// SAFETY: for the same reason; `part` and `geometry` do not change once the segment is joined.
+unsafe impl Sync for Segment {}
+
 impl Segment {
     /// Makes the file at `path`, or maps the one that is there, and takes the seat of `part`.
     /// `None` where the file's maker has not finished yet or its last user is leaving: try again.

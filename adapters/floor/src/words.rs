@@ -4,6 +4,7 @@
 //! processors fetch lines in pairs. In memory that is all zero every word has its initial value.
 
 use crate::sync::{AtomicU32, AtomicU64};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A value on a pair of cache lines of its own.
@@ -117,4 +118,51 @@ pub(crate) trait Memory {
     fn sleep(&self, futex: Futex, expected: u32, patience: Option<Duration>) -> Slept;
     /// Wakes everybody who sleeps on the word.
     fn wake(&self, futex: Futex);
+}
+
+/// A view that a reader shares with whoever ends it.
+impl<M: Memory> Memory for Arc<M> {
+    #[inline]
+    fn depth(&self) -> usize {
+        (**self).depth()
+    }
+
+    fn readers(&self) -> usize {
+        (**self).readers()
+    }
+
+    #[inline]
+    fn channel(&self) -> &ChannelWords {
+        (**self).channel()
+    }
+
+    #[inline]
+    fn reader(&self, index: usize) -> &ReaderWords {
+        (**self).reader(index)
+    }
+
+    #[inline]
+    fn slot(&self, index: usize) -> &SlotWords {
+        (**self).slot(index)
+    }
+
+    #[inline]
+    unsafe fn fill(&self, index: usize, len: usize, fill: &mut dyn FnMut(&mut [u8])) {
+        // SAFETY: by our caller, who promises the same.
+        unsafe { (**self).fill(index, len, fill) }
+    }
+
+    #[inline]
+    unsafe fn show(&self, index: usize, len: usize, on_message: &mut dyn FnMut(&[u8])) {
+        // SAFETY: by our caller, who promises the same.
+        unsafe { (**self).show(index, len, on_message) }
+    }
+
+    fn sleep(&self, futex: Futex, expected: u32, patience: Option<Duration>) -> Slept {
+        (**self).sleep(futex, expected, patience)
+    }
+
+    fn wake(&self, futex: Futex) {
+        (**self).wake(futex);
+    }
 }

@@ -213,9 +213,9 @@ fn failures(run: &Run, e: &ExperimentSummary) -> Vec<(u32, String)> {
     failed.collect()
 }
 
-/// The floor's p50 over all its trials, in nanoseconds.
+/// The floor's p50 over all its trials, in nanoseconds; `None` where the two make no ratio.
 fn floor_p50(summary: &Summary, e: &ExperimentSummary) -> Option<f64> {
-    let id = e.floor.as_ref()?.id;
+    let id = e.floor.as_ref().filter(|f| f.p50_ratio.is_some())?.id;
     let floor = summary.experiments.iter().find(|f| f.experiment.id == id)?;
     let p50 = floor.metrics.get(&e.headline())?.quantiles[0].estimate()?;
     p50.value.finite().filter(|ns| *ns > 0.0)

@@ -238,6 +238,14 @@ pub(crate) fn floor(e: &ExperimentSummary) -> Option<f64> {
     ratio.value.finite()
 }
 
+/// What the ratio is to: the floor, or, where something is surely faster than that, the stack by its name.
+pub(crate) fn yardstick(e: &ExperimentSummary) -> String {
+    match &e.floor {
+        Some(floor) if !floor.holds() => clean(&floor.stack),
+        _ => "floor".into(),
+    }
+}
+
 /// In nanoseconds per message, or per start.
 pub(crate) fn cpu(e: &ExperimentSummary) -> Option<f64> {
     let cost = e.cost.as_ref()?;

@@ -1,7 +1,9 @@
 //! An answer in sentences: the best stack with its figures first, then how far the others are behind, then
 //! those that cannot be compared and why.
 
-use crate::answer::{ENOUGH, Entry, Standing, cpu, each, floor, interval, ns, short, trials};
+use crate::answer::{
+    ENOUGH, Entry, Standing, cpu, each, floor, interval, ns, short, trials, yardstick,
+};
 use dyno_model::{Metric, WorkloadKind};
 use dyno_report::{ExperimentSummary, duration, share, sig3, with_prefix};
 
@@ -67,7 +69,7 @@ fn among(best: &Entry<'_>, is_alone: bool) -> String {
 fn description(x: &Entry<'_>) -> String {
     let e = x.e;
     let mut parts: Vec<String> = x.standing.compared().map(interval).into_iter().collect();
-    parts.extend(floor(e).map(|ratio| format!("{} × floor", sig3(ratio))));
+    parts.extend(floor(e).map(|ratio| format!("{} × {}", sig3(ratio), yardstick(e))));
     parts.extend(rate(e));
     parts.extend(cpu(e).map(|ns| cost(e, ns)));
     let mut text = parts.join(", ");
@@ -187,11 +189,15 @@ fn floors(named: &[&Entry<'_>]) -> String {
     let Some(all) = all else {
         return String::new();
     };
+    let mut yardsticks: Vec<String> = named.iter().map(|x| yardstick(x.e)).collect();
+    yardsticks.sort_unstable();
+    yardsticks.dedup();
+    let to = yardsticks.join(" or ");
     let least = sig3(all.iter().copied().fold(f64::INFINITY, f64::min));
     let most = sig3(all.iter().copied().fold(0.0, f64::max));
     match least == most {
-        true => format!(", {least} × floor"),
-        false => format!(", {least} to {most} × floor"),
+        true => format!(", {least} × {to}"),
+        false => format!(", {least} to {most} × {to}"),
     }
 }
 

@@ -4,22 +4,13 @@
 use crate::capability;
 use crate::matrix::Cell;
 use dyno_model::plan::{Experiment, ExperimentId, Extent};
-use dyno_model::{AdapterDescription, Stack, Wait};
+use dyno_model::{AdapterDescription, Stack};
 use std::collections::{BTreeMap, HashMap};
 
 /// A floor stack with its adapter.
 pub(crate) struct FloorStack<'a> {
     pub(crate) stack: Stack,
     pub(crate) adapter: &'a AdapterDescription,
-}
-
-/// The wait strategy that a floor must have to stand beside `wait`: whatever sleeps in the
-/// kernel stands beside what blocks.
-fn wait_of_floor(wait: Wait) -> Wait {
-    match wait {
-        Wait::Spin => Wait::Spin,
-        Wait::Block | Wait::Callback => Wait::Block,
-    }
 }
 
 /// All that a floor's experiment shares with those it stands for, as a key.
@@ -31,7 +22,7 @@ fn key(e: &Experiment) -> String {
     format!(
         "{:?} {:?} {} {:?} {:?} {} {} {} {:?} {:?} {}",
         e.workload,
-        wait_of_floor(e.wait),
+        e.wait,
         e.payload.bytes(),
         e.access,
         e.placement,
@@ -104,7 +95,7 @@ fn added(
     floors: &[FloorStack<'_>],
     hosts: usize,
 ) -> Result<(Experiment, Stack), String> {
-    let wait = wait_of_floor(e.wait);
+    let wait = e.wait;
     let cell = Cell {
         workload: e.workload,
         wait,
@@ -122,7 +113,6 @@ fn added(
                 let experiment = Experiment {
                     id: ExperimentId(u32::try_from(next).unwrap_or(u32::MAX)),
                     stack: floor.stack.name.clone(),
-                    wait,
                     floor: None,
                     added: true,
                     paired: capability::is_paired(&cell, floor.adapter),

@@ -125,7 +125,8 @@ pub struct HostSummary {
     /// Share of its time that the spin-gap probe lost, before the trials.
     pub gap_share: Option<Spread>,
     /// What the machine alone does to the tail of the headline metric, in the order of
-    /// [`QUANTILES`]; `None` for p50, and where the gaps or the headline's p50 are not known.
+    /// [`QUANTILES`]; `None` for p50, where the gaps, the p50 or the quantile are not known, of a single trial,
+    /// where the host disturbed every trial, and where the delay would be above all that was measured.
     pub tail: [Option<HostTail>; QUANTILES.len()],
 }
 
@@ -136,7 +137,7 @@ pub struct HostTail {
     /// this quantile, in nanoseconds. See [`dyno_stats::HostGaps`].
     pub own_ns: f64,
     /// The share of the tail (quantile minus p50) that this explains, 0 to 1; `None` where the
-    /// quantile is refused, infinite or no larger than the p50.
+    /// quantile is infinite or no larger than the p50.
     pub explained: Option<f64>,
 }
 

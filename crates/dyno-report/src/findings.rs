@@ -6,10 +6,12 @@ use crate::evidence::{
 };
 use crate::notes::Item;
 use crate::number::{Measured, duration};
-use crate::summary::{ExperimentSummary, QUANTILES, Spread};
+use crate::summary::{ExperimentSummary, NoRatio, QUANTILES, Spread};
 use crate::text::clean;
 use crate::view::View;
+use dyno_stats::{Latency, Quantile};
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// Of a longer list of rows only the first are named.
 const MOST_NAMED: usize = 8;
@@ -158,9 +160,57 @@ pub(crate) fn not_steady(view: &View<'_>) -> Vec<Item> {
     items
 }
 
+/// Floors that are none, and rows without a ratio although they have a floor.
+pub(crate) fn floor(view: &View<'_>) -> Vec<Item> {
+    let mut items: Vec<Item> = Vec::new();
+    for e in &view.rows {
+        let Some(floor) = e.floor.as_ref().filter(|f| !f.holds()) else {
+            continue;
+        };
+        let text = format!(
+            "{} (wait {}) is a reference and no floor here, because the whole interval of a ratio to it is \
+             below 1:",
+            clean(&floor.stack),
+            e.experiment.wait
+        );
+        let Some(ratio) = floor.p50_ratio.filter(|r| r.hi < Latency::Finite(1.0)) else {
+            continue;
+        };
+        let line = format!(
+            "{}: {} times it",
+            view.label(e),
+            Measured::ratio(&ratio).line()
+        );
+        match items.iter_mut().find(|item| item.text == text) {
+            Some(item) => item.lines.push(line),
+            None => items.push(Item {
+                text,
+                lines: vec![line],
+            }),
+        }
+    }
+    for lines in items.iter_mut().map(|item| &mut item.lines) {
+        cut(lines, MOST_NAMED, "rows");
+    }
+    let mut without: BTreeMap<NoRatio, Vec<String>> = BTreeMap::new();
+    for e in &view.rows {
+        // What has no p50 at all shows that in its row.
+        let reason = e.floor.as_ref().and_then(|f| f.without);
+        if let Some(reason) = reason.filter(|r| *r != NoRatio::Unknown) {
+            without.entry(reason).or_default().push(view.label(e));
+        }
+    }
+    items.extend(without.into_iter().map(|(reason, rows)| {
+        let (reason, rows) = (reason.as_str(), listed(rows));
+        Item::from(format!("no {} where {reason}: {rows}", view.ratio_title()))
+    }));
+    items
+}
+
 /// What the host did to trials and to tails.
 pub(crate) fn host(view: &View<'_>) -> Vec<Item> {
     let mut items = disturbed(view);
+    items.extend(with_disturbed(view));
     items.extend(tails(view));
     items.extend(shares(view));
     items
@@ -213,6 +263,43 @@ fn disturbed(view: &View<'_>) -> Vec<Item> {
         });
     }
     items
+}
+
+/// Quantiles that would be others if the disturbed trials counted: outside of the interval that is shown.
+fn with_disturbed(view: &View<'_>) -> Option<Item> {
+    let of_row = |e: &&ExperimentSummary| {
+        let (with, counted) = (e.with_disturbed.as_ref()?, e.headline_metric()?);
+        let pairs = counted.quantiles.iter().zip(&with.metric.quantiles);
+        let named = QUANTILES.iter().zip(pairs);
+        let moved: Vec<String> = named
+            .filter_map(|((_, title, _), (without, with))| {
+                Some(format!("{title} {}", moved(without, with)?))
+            })
+            .collect();
+        (!moved.is_empty()).then(|| format!("{}: {}", view.label(e), moved.join(", ")))
+    };
+    let mut lines: Vec<String> = view.rows.iter().filter_map(of_row).collect();
+    cut(&mut lines, MOST_NAMED, "rows");
+    (!lines.is_empty()).then(|| Item {
+        text: "with the disturbed trials these quantiles would be others (without → with them):"
+            .into(),
+        lines,
+    })
+}
+
+/// `6.80 µs → 12.1 ms`, where the second is outside of the first one's interval or is no figure any more.
+fn moved(without: &Quantile, with: &Quantile) -> Option<String> {
+    let own = without.estimate()?;
+    let text = |latency: &Latency| latency.finite().map_or_else(|| "∞".into(), duration);
+    let shown = match with {
+        Quantile::Refused { .. } => return None,
+        Quantile::Estimated(e) if own.lo <= e.value && e.value <= own.hi => return None,
+        Quantile::Estimated(e) => text(&e.value),
+        Quantile::Wide { interval, .. } => {
+            format!("between {} and {}", text(&interval.lo), text(&interval.hi))
+        }
+    };
+    Some(format!("{} → {shown}", text(&own.value)))
 }
 
 /// Why trials of these rows were disturbed, the most frequent reasons first.

@@ -3,7 +3,7 @@
 
 use crate::evidence::{BareSummary, HostSummary, HostTail};
 use crate::modes::gap_share;
-use crate::summary::{MetricSummary, QUANTILES, Spread};
+use crate::summary::{LEAST_TRIALS, MetricSummary, QUANTILES, Spread};
 use dyno_model::record::Run;
 use dyno_model::{BareMachine, HostLoad, TrialRecord, Workload};
 use dyno_stats::{Begins, HostGaps, Latency, Quantile, SampleError, explained};
@@ -70,15 +70,14 @@ pub(crate) fn summarise(
         return Ok(None);
     }
     let median = headline.and_then(|m| finite(&m.quantiles[0]));
-    let (Some(headline), Some(median), true) = (headline, median, shares.gap_share.is_some())
-    else {
+    // A tail beside another takes two good sides: trials that the host left alone, and more than one.
+    let is_good = trials.len() >= LEAST_TRIALS
+        && trials.iter().all(|t| t.disturbed.is_empty())
+        && shares.gap_share.is_some();
+    let (Some(headline), Some(median), true) = (headline, median, is_good) else {
         return Ok(Some(shares));
     };
-    let gaps = match trials.iter().all(|t| t.disturbed.is_empty()) {
-        true => machine.gaps(gaps().map(|g| g.cpu).collect())?,
-        // All were disturbed and count nevertheless: what they met is not the calm machine.
-        false => &HostGaps::from_records(gaps())?,
-    };
+    let gaps = machine.gaps(gaps().map(|g| g.cpu).collect())?;
     let begins = match workload.is_one_way() && !matches!(workload, Workload::Flood) {
         true => Begins::OnSchedule,
         false => Begins::OneByOne,
@@ -86,11 +85,19 @@ pub(crate) fn summarise(
     let mut tail = shares.tail;
     // From the second on: the p50 is what the others are held against.
     for (i, (_, _, rank)) in QUANTILES.iter().enumerate().skip(1) {
+        let Some(measured) = headline.quantiles[i].estimate() else {
+            continue;
+        };
         let own_ns = gaps.delay_quantile(median, *rank, begins);
+        // Nothing is less late than what delays it: where the measured tail is surely shorter than the delay,
+        // the gaps seen before the trials say nothing of the window.
+        if measured.hi < Latency::Finite(own_ns) {
+            continue;
+        }
         let of_tail = |tail| explained(median, tail, own_ns);
         tail[i] = Some(HostTail {
             own_ns,
-            explained: finite(&headline.quantiles[i]).and_then(of_tail),
+            explained: measured.value.finite().and_then(of_tail),
         });
     }
     Ok(Some(HostSummary { tail, ..shares }))

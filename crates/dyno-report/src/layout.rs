@@ -2,8 +2,9 @@
 //! its number, then with columns left out, and never wider than asked.
 
 use crate::number::Measured;
-use crate::text::width;
+use crate::text::{width, wrap};
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ColumnConstraint, Table, Width};
+use std::ops::Range;
 
 /// A column of text is not made narrower than this while others can still be left out.
 const TEXT_DEMAND: usize = 12;
@@ -55,6 +56,8 @@ pub(crate) enum Tone {
 pub(crate) struct Sheet {
     pub(crate) columns: Vec<Column>,
     pub(crate) tones: Vec<Tone>,
+    /// Rows that belong together, in their order, each with a title above; empty where all do.
+    pub(crate) blocks: Vec<(Range<usize>, String)>,
     /// Titles of columns that this form of the table does without.
     pub(crate) spared: Vec<&'static str>,
 }
@@ -218,19 +221,69 @@ fn head(column: &Column, shape: Shape) -> String {
 }
 
 fn finish(sheet: &Sheet, kept: &[&Column], widths: &[usize], shape: Shape, color: bool) -> Laid {
+    let rows = 0..sheet.tones.len();
+    let mut text = String::new();
+    let part = |text: &mut String, rows: Range<usize>, headed: bool| {
+        let table = draw(sheet, kept, widths, shape, color, rows, headed);
+        for line in table.lines() {
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+    };
+    match sheet.blocks.as_slice() {
+        [] => part(&mut text, rows, true),
+        blocks => {
+            part(&mut text, 0..0, true);
+            let gaps = shape.gap * widths.len().saturating_sub(1);
+            let whole = widths.iter().sum::<usize>() + gaps;
+            for (rows, title) in blocks {
+                for line in wrap(title, Some(whole), 2) {
+                    text.push_str(&line);
+                    text.push('\n');
+                }
+                part(&mut text, rows.clone(), false);
+            }
+        }
+    }
+    let known = |c: &Column| sheet.columns.iter().any(|s| std::ptr::eq(s, c));
+    let out = sheet
+        .columns
+        .iter()
+        .filter(|c| !kept.iter().any(|k| std::ptr::eq(*k, *c)));
+    Laid {
+        text,
+        stacked: shape.stacked,
+        left_out: out.map(|c| c.title).chain(sheet.spared.clone()).collect(),
+        shaped: kept.iter().any(|c| !known(c)),
+    }
+}
+
+/// Some of the rows, with the head or without.
+fn draw(
+    sheet: &Sheet,
+    kept: &[&Column],
+    widths: &[usize],
+    shape: Shape,
+    color: bool,
+    rows: Range<usize>,
+    headed: bool,
+) -> Table {
     let mut table = Table::new();
     table.load_preset(PRESET).force_no_tty();
     if color {
         table.enforce_styling();
     }
-    table.set_header(kept.iter().map(|c| {
-        let cell = Cell::new(head(c, shape)).set_alignment(alignment(c));
-        match color {
-            true => cell.add_attribute(Attribute::Bold),
-            false => cell,
-        }
-    }));
-    for (row, tone) in sheet.tones.iter().enumerate() {
+    if headed {
+        table.set_header(kept.iter().map(|c| {
+            let cell = Cell::new(head(c, shape)).set_alignment(alignment(c));
+            match color {
+                true => cell.add_attribute(Attribute::Bold),
+                false => cell,
+            }
+        }));
+    }
+    for row in rows {
+        let tone = sheet.tones[row];
         table.add_row(kept.iter().map(|c| {
             let cell = Cell::new(content(&c.cells[row], shape)).set_alignment(alignment(c));
             match (color, tone) {
@@ -249,22 +302,7 @@ fn finish(sheet: &Sheet, kept: &[&Column], widths: &[usize], shape: Shape, color
         let width = Width::Fixed(cells(*width + gap));
         column.set_constraint(ColumnConstraint::Absolute(width));
     }
-    let mut text = String::new();
-    for line in table.lines() {
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    let known = |c: &Column| sheet.columns.iter().any(|s| std::ptr::eq(s, c));
-    let out = sheet
-        .columns
-        .iter()
-        .filter(|c| !kept.iter().any(|k| std::ptr::eq(*k, *c)));
-    Laid {
-        text,
-        stacked: shape.stacked,
-        left_out: out.map(|c| c.title).chain(sheet.spared.clone()).collect(),
-        shaped: kept.iter().any(|c| !known(c)),
-    }
+    table
 }
 
 fn alignment(column: &Column) -> CellAlignment {
@@ -301,8 +339,29 @@ mod tests {
         Sheet {
             columns: vec![name, number("p50", 0), number("p90", 2), number("p99", 1)],
             tones: vec![Tone::Plain],
+            blocks: Vec::new(),
             spared: Vec::new(),
         }
+    }
+
+    #[test]
+    fn blocks_have_a_title_each_and_one_head_together() {
+        let mut sheet = sheet();
+        for column in &mut sheet.columns {
+            let first = column.cells[0].clone();
+            column.cells.push(first);
+        }
+        sheet.tones.push(Tone::Floor);
+        let plain = lay_out(std::slice::from_ref(&sheet), None, None, false).text;
+        sheet.blocks = vec![
+            (0..1, "waits by spin:".into()),
+            (1..2, "waits by block:".into()),
+        ];
+        let laid = lay_out(&[sheet], None, None, false).text;
+        let lines: Vec<&str> = laid.lines().collect();
+        assert_eq!((lines[2], lines[4]), ("waits by spin:", "waits by block:"));
+        let without = laid.replace("waits by spin:\n", "");
+        assert_eq!(without.replace("waits by block:\n", ""), plain);
     }
 
     fn extra() -> Column {

@@ -46,9 +46,9 @@ pub use number::{duration, exported, share, sig3, with_prefix};
 pub use summarise::{SummaryOptions, counted_trials, summarise};
 pub use summary::headline_candidates;
 pub use summary::{
-    CostSummary, ExperimentSummary, FailureCause, FailureGroup, FloorRatio, LoadOutcome,
-    MetricSummary, QUANTILES, RunSummary, ScalingSummary, Spread, Summary, ThroughputSummary,
-    TrialCounts,
+    CostSummary, ExperimentSummary, FailureCause, FailureGroup, FloorRatio, LEAST_TRIALS,
+    LoadOutcome, MetricSummary, NoRatio, QUANTILES, RunSummary, ScalingSummary, Spread, Summary,
+    ThroughputSummary, TrialCounts, WithDisturbed,
 };
 pub use text::{clean, wrap};
 

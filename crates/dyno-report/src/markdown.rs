@@ -1,6 +1,6 @@
 //! The table of stacks in GitHub's Markdown: all columns, no width.
 
-use crate::layout::Column;
+use crate::layout::{Column, Sheet};
 use crate::notes::{self, Section};
 use crate::summary::{ExperimentSummary, Summary};
 use crate::view::View;
@@ -21,7 +21,7 @@ pub(crate) fn render(summary: &Summary, keep: impl Fn(&ExperimentSummary) -> boo
     if view.rows.is_empty() {
         out.push_str("No experiments.\n");
     } else {
-        table(&mut out, &view.sheet().columns, view.rows.len());
+        table(&mut out, &view.sheet());
         out.push('\n');
         for line in notes::legend(&view, false, &[]) {
             out.push_str(&format!("- {}\n", escape(&line)));
@@ -31,12 +31,22 @@ pub(crate) fn render(summary: &Summary, keep: impl Fn(&ExperimentSummary) -> boo
     out
 }
 
-fn table(out: &mut String, columns: &[Column], rows: usize) {
+fn table(out: &mut String, sheet: &Sheet) {
+    let columns: &[Column] = &sheet.columns;
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     out.push_str(&line(columns.iter().map(|c| escape(&c.head())).collect()));
     let rules = columns.iter().map(|c| if c.text { "---" } else { "---:" });
     out.push_str(&line(rules.map(str::to_owned).collect()));
-    for row in 0..rows {
+    for row in 0..sheet.tones.len() {
+        // A row of its own, because these tables know no cell across columns.
+        let title = sheet.blocks.iter().find(|(rows, _)| rows.start == row);
+        if let Some((_, title)) = title {
+            let mut cells = vec![String::new(); columns.len()];
+            if let Some(first) = cells.first_mut() {
+                *first = format!("**{}**", escape(title));
+            }
+            out.push_str(&line(cells));
+        }
         let cells = columns.iter().map(|c| match c.text {
             true => escape(&c.cells[row].line()),
             // Numbers are ours, and escaped brackets would spoil the source.

@@ -141,9 +141,10 @@ pub(crate) fn legend(view: &View<'_>, stacked: bool, left_out: &[&str]) -> Vec<S
         .collect();
     floors.sort_unstable();
     floors.dedup();
-    if !floors.is_empty() && shown("× floor") {
+    let title = view.ratio_title();
+    if !floors.is_empty() && shown(title) {
         lines.push(format!(
-            "× floor: p50 over that of {} under the same conditions.",
+            "{title}: p50 over that of {} under the same conditions.",
             clean(&floors.join(" or "))
         ));
     }
@@ -315,11 +316,12 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
             findings::modes(view),
         ),
         ("Not steady", findings::not_steady(view)),
+        ("Floor", findings::floor(view)),
         ("Host noise", findings::host(view)),
         ("Precision", findings::precision(view)),
         ("Not run", rows(view, missing)),
         ("Load", rows(view, load)),
-        ("Counts", rows(view, counts)),
+        ("Counts", counted(view)),
         ("Daemons: their part of the cost", rows(view, daemons)),
         ("Refused", refused.collect()),
         ("Warnings", own.chain(of_trials).collect()),
@@ -472,6 +474,38 @@ fn load(e: &ExperimentSummary) -> Vec<Item> {
     }
 }
 
+/// What went wrong with messages, row by row; then what many rows share, in one line each.
+fn counted(view: &View<'_>) -> Vec<Item> {
+    let mut items = rows(view, counts);
+    let listed = |said: &dyn Fn(&ExperimentSummary) -> Option<String>| -> Option<String> {
+        let of = |e: &&ExperimentSummary| Some(format!("{} ({})", view.label(e), said(e)?));
+        let rows: Vec<String> = view.rows.iter().filter_map(of).collect();
+        (!rows.is_empty()).then(|| findings::listed(rows))
+    };
+    let late = |e: &ExperimentSummary| {
+        let (c, kind) = (&e.counts, e.experiment.workload.kind());
+        let paced = !kind.is_closed_loop() && kind != WorkloadKind::Flood;
+        let is_much = paced && c.late as f64 > LATE_SHARE * c.offered as f64;
+        is_much.then(|| format!("{} of {}", c.late, c.offered))
+    };
+    let blocked = |e: &ExperimentSummary| {
+        let share = e.throughput.map(|t| t.blocked_share.median);
+        let much = share.filter(|s| *s >= LATE_SHARE);
+        much.map(|s| format!("{} %", sig3(100.0 * s)))
+    };
+    let texts = [
+        ("messages sent late", listed(&late)),
+        (
+            "the senders' time in sends that waited for room",
+            listed(&blocked),
+        ),
+    ];
+    for (what, rows) in texts {
+        items.extend(rows.map(|rows| Item::from(format!("{what}: {rows}"))));
+    }
+    items
+}
+
 /// What went wrong with messages, and what makes their figures less than they seem.
 fn counts(e: &ExperimentSummary) -> Vec<Item> {
     let c = &e.counts;
@@ -487,11 +521,6 @@ fn counts(e: &ExperimentSummary) -> Vec<Item> {
     .filter(|(n, _)| *n > 0)
     .map(|(n, what)| format!("{n} {what}"))
     .collect();
-    let kind = e.experiment.workload.kind();
-    let paced = !kind.is_closed_loop() && kind != WorkloadKind::Flood;
-    if paced && c.late as f64 > LATE_SHARE * c.offered as f64 {
-        parts.push(format!("{} sent late", c.late));
-    }
     if !parts.is_empty() {
         parts.push(format!("of {} offered", c.offered));
     }
@@ -505,14 +534,6 @@ fn counts(e: &ExperimentSummary) -> Vec<Item> {
         n => items.push(Item::from(format!(
             "{n} samples beyond the histogram's upper bound, recorded as that bound"
         ))),
-    }
-    if let Some(blocked) = e.throughput.map(|t| t.blocked_share.median)
-        && blocked >= 0.01
-    {
-        items.push(Item::from(format!(
-            "{} % of the senders' time in sends that waited for room",
-            sig3(100.0 * blocked)
-        )));
     }
     items
 }

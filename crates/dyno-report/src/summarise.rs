@@ -4,15 +4,17 @@
 
 use crate::evidence::{PrecisionSummary, WarmupSummary};
 use crate::summary::{
-    ExperimentSummary, FailureCause, FailureGroup, FloorRatio, MetricSummary, QUANTILES,
-    RunSummary, Spread, Summary, TrialCounts, headline_candidates,
+    ExperimentSummary, FailureCause, FailureGroup, FloorRatio, LEAST_TRIALS, MetricSummary,
+    NoRatio, QUANTILES, RunSummary, Spread, Summary, TrialCounts, WithDisturbed,
+    headline_candidates,
 };
 use crate::totals::{add_counts, cost, daemons, throughput};
 use crate::{clocks, host, modes, precision, scaling, spark};
 use dyno_model::record::{Outcome, Run};
 use dyno_model::{Distribution, Experiment, ExperimentId, Metric, TrialRecord, WorkloadKind};
 use dyno_stats::{
-    Bootstrap, Quantile, Stability, TrialSamples, log_bins, quantile_ratio, quantiles,
+    Bootstrap, Estimate, Latency, Quantile, Stability, TrialSamples, WIDEST, log_bins,
+    quantile_ratio, quantiles,
 };
 use std::collections::BTreeMap;
 
@@ -33,10 +35,11 @@ pub fn summarise(run: &Run, options: &SummaryOptions) -> Summary {
         floors: BTreeMap::new(),
         machine: host::Machine::new(run),
     };
-    let experiments: Vec<ExperimentSummary> = plan
+    let mut experiments: Vec<ExperimentSummary> = plan
         .here()
         .map(|e| summarise_experiment(run, e, &mut samples, options))
         .collect();
+    mark_undercut(&mut experiments);
     let mut trials = TrialCounts::default();
     for e in &experiments {
         trials.planned += e.trials.planned;
@@ -120,7 +123,11 @@ struct SampleCache<'a> {
 
 impl<'a> SampleCache<'a> {
     fn decode(&self, id: ExperimentId) -> Decoded<'a> {
-        counted_trials(self.run, id)
+        Self::decoded(counted_trials(self.run, id))
+    }
+
+    fn decoded(trials: Vec<&'a TrialRecord>) -> Decoded<'a> {
+        trials
             .into_iter()
             .map(|t| {
                 let all: Result<_, _> = t
@@ -214,15 +221,21 @@ fn summarise_experiment(
     // Of a part, the floor may be elsewhere.
     let floor = experiment.floor.filter(|id| plan.is_here(*id));
     let floor = floor.and_then(|id| {
-        let stack = plan.experiment(id)?.stack.clone();
-        let ratio = |m: &Metric| quantile_ratio(&own.samples, cache.floor(id, *m), 0.5, how);
-        let p50_ratio = headline.and_then(ratio);
+        let floor = plan.experiment(id)?;
+        let ratio = match headline {
+            _ if floor.wait != experiment.wait => Err(NoRatio::OtherWait),
+            None => Err(NoRatio::Unknown),
+            Some(metric) => ratio_to_floor(own, metrics.get(metric), floor, *metric, cache, how),
+        };
         Some(FloorRatio {
             id,
-            stack,
-            p50_ratio,
+            stack: floor.stack.clone(),
+            p50_ratio: ratio.ok(),
+            without: ratio.err(),
+            undercut_by: Vec::new(),
         })
     });
+    let with_disturbed = headline.and_then(|m| with_disturbed(run, experiment.id, *m, how));
     let stack = plan.stacks.get(&experiment.stack);
     let disturbed: Vec<&TrialRecord> = run
         .trials_of(experiment.id)
@@ -251,7 +264,9 @@ fn summarise_experiment(
         trials: trial_counts(run, experiment, &trials, &failures, &disturbed),
         failures: failures.0,
         disturbances: grouped(disturbed.iter().flat_map(|t| &t.disturbed)),
+        with_disturbed,
         floor,
+        undercut_by: Vec::new(),
         counts: add_counts(trials.iter().map(|t| &t.counts)),
         throughput: throughput(&trials),
         cost: cost(&trials),
@@ -281,6 +296,97 @@ fn summarise_experiment(
         metrics,
         medians,
     }
+}
+
+/// The ratio of the p50 to that of the floor, or why there is none: both sides must be good.
+fn ratio_to_floor(
+    own: &Series<'_>,
+    metric: Option<&MetricSummary>,
+    floor: &Experiment,
+    of: Metric,
+    cache: &mut SampleCache<'_>,
+    how: &Bootstrap,
+) -> Result<Estimate, NoRatio> {
+    let undisturbed = |t: &&TrialRecord| t.disturbed.is_empty();
+    if !own.trials.iter().all(undisturbed) {
+        return Err(NoRatio::Disturbed);
+    }
+    if !counted_trials(cache.run, floor.id).iter().all(undisturbed) {
+        return Err(NoRatio::FloorDisturbed);
+    }
+    let floors = cache.floor(floor.id, of);
+    // What has no figure at all has that reason, before the number of its trials.
+    let known = metric.is_some_and(|m| m.quantiles[0].estimate().is_some());
+    if !known || floors.is_empty() {
+        return Err(NoRatio::Unknown);
+    }
+    if own.samples.len() < LEAST_TRIALS {
+        return Err(NoRatio::Few);
+    }
+    if floors.len() < LEAST_TRIALS {
+        return Err(NoRatio::FloorFew);
+    }
+    let ratio = quantile_ratio(&own.samples, floors, 0.5, how).ok_or(NoRatio::Unknown)?;
+    let is_wide = match (ratio.value, ratio.lo, ratio.hi) {
+        // So many messages were lost, which is known.
+        (Latency::Infinite, _, _) => false,
+        (_, Latency::Finite(lo), Latency::Finite(hi)) => hi > WIDEST * lo,
+        _ => true,
+    };
+    match is_wide {
+        true => Err(NoRatio::Wide),
+        false => Ok(ratio),
+    }
+}
+
+/// A floor is what nothing real is below. Where the whole interval of a ratio is below 1, the floor's own row and
+/// all that stand beside it are told.
+fn mark_undercut(experiments: &mut [ExperimentSummary]) {
+    let mut undercut: BTreeMap<ExperimentId, Vec<(String, Estimate)>> = BTreeMap::new();
+    for e in experiments.iter() {
+        if let Some(FloorRatio {
+            id,
+            p50_ratio: Some(ratio),
+            ..
+        }) = &e.floor
+            && ratio.hi < Latency::Finite(1.0)
+        {
+            let stack = e.experiment.stack.clone();
+            undercut.entry(*id).or_default().push((stack, *ratio));
+        }
+    }
+    for e in experiments {
+        if let Some(by) = undercut.get(&e.experiment.id) {
+            e.undercut_by = by.iter().map(|(stack, _)| stack.clone()).collect();
+        }
+        if let Some(floor) = &mut e.floor
+            && let Some(by) = undercut.get(&floor.id)
+        {
+            floor.undercut_by.clone_from(by);
+        }
+    }
+}
+
+/// The headline of all completed trials that can be read, where some of them do not count.
+fn with_disturbed(
+    run: &Run,
+    id: ExperimentId,
+    metric: Metric,
+    how: &Bootstrap,
+) -> Option<WithDisturbed> {
+    let completed: Vec<&TrialRecord> = run.trials_of(id).filter(|t| is_completed(t)).collect();
+    if completed.len() == counted_trials(run, id).len() {
+        return None;
+    }
+    let decoded = SampleCache::decoded(completed);
+    let (stored, samples): (Vec<&Distribution>, Vec<TrialSamples>) = decoded
+        .into_iter()
+        .filter_map(|(t, all)| Some((t.distributions.get(&metric)?, all.ok()?.remove(&metric)?)))
+        .unzip();
+    Some(WithDisturbed {
+        trials: samples.len() as u64,
+        metric: metric_summary(&samples, stored.into_iter(), how),
+    })
 }
 
 fn failures(run: &Run, id: ExperimentId) -> Failures {

@@ -165,8 +165,12 @@ pub struct ExperimentSummary {
     pub metrics: BTreeMap<Metric, MetricSummary>,
     /// The metrics that a trial has one sample of, over the counted trials.
     pub medians: BTreeMap<Metric, Spread>,
+    /// The headline metric with the disturbed trials, which do not count; `None` where none was left out.
+    pub with_disturbed: Option<WithDisturbed>,
     /// p50 of the headline metric against that of the floor's experiment.
     pub floor: Option<FloorRatio>,
+    /// Of a floor: the stacks that are surely faster than it in this run.
+    pub undercut_by: Vec<String>,
     /// Counts of all counted trials added up.
     pub counts: Counts,
     /// Rates over the counted trials; `None` where there is none.
@@ -312,8 +316,66 @@ pub struct FloorRatio {
     pub id: ExperimentId,
     /// Its stack.
     pub stack: String,
-    /// The ratio with its interval; `None` where one of the two p50 is not known.
+    /// The ratio with its interval; `None` where one of the two sides is not good enough for one.
     pub p50_ratio: Option<Estimate>,
+    /// Why there is none.
+    pub without: Option<NoRatio>,
+    /// The stacks that are surely faster than it in this run, each with its ratio: then it is a reference and
+    /// no floor.
+    pub undercut_by: Vec<(String, Estimate)>,
+}
+
+impl FloorRatio {
+    /// Whether nothing that stands beside it is surely faster.
+    pub const fn holds(&self) -> bool {
+        self.undercut_by.is_empty()
+    }
+}
+
+/// Why two experiments make no ratio. It takes two good sides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NoRatio {
+    /// The host disturbed every trial of the experiment.
+    Disturbed,
+    /// The host disturbed every trial of its floor.
+    FloorDisturbed,
+    /// The experiment has fewer than [`LEAST_TRIALS`] trials.
+    Few,
+    /// Its floor has.
+    FloorFew,
+    /// The floor waits otherwise; so it is in runs made before callbacks had a floor of their own.
+    OtherWait,
+    /// One of the two has no p50.
+    Unknown,
+    /// The interval of the ratio is wider than a factor of ten.
+    Wide,
+}
+
+/// A single trial does not show how much trials differ; a ratio takes this many on each side.
+pub const LEAST_TRIALS: usize = 2;
+
+impl NoRatio {
+    /// In words that follow "because".
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            NoRatio::Disturbed => "the host disturbed every trial",
+            NoRatio::FloorDisturbed => "the host disturbed every trial of the floor",
+            NoRatio::Few => "there is one trial only",
+            NoRatio::FloorFew => "there is one trial of the floor only",
+            NoRatio::OtherWait => "the floor has another wait strategy",
+            NoRatio::Unknown => "one of the two p50 is not known",
+            NoRatio::Wide => "its interval would be wider than a factor of ten",
+        }
+    }
+}
+
+/// The headline of all completed trials together, those that the host disturbed among them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WithDisturbed {
+    /// How many trials that are.
+    pub trials: u64,
+    /// What they say.
+    pub metric: MetricSummary,
 }
 
 /// One value per counted trial: the middle one and the extremes.

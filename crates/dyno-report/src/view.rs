@@ -5,16 +5,23 @@ use crate::factors::{self, Factor};
 use crate::layout::{Column, Sheet, Tone};
 use crate::number::{self, Measured, TimeUnit};
 use crate::spark;
-use crate::summary::{ExperimentSummary, MetricSummary, QUANTILES, Summary};
+use crate::summary::{ExperimentSummary, FloorRatio, MetricSummary, QUANTILES, Summary};
 use crate::text::clean;
-use dyno_model::{Metric, Placement, WorkloadKind};
+use dyno_model::{Experiment, Metric, Placement, Workload, WorkloadKind};
 use dyno_stats::Quantile;
+use std::ops::Range;
 
 /// Title of the column with the machine's own delay beside the p99.
 pub(crate) const HOST_P99: &str = "host p99";
 
 /// Its place in [`QUANTILES`].
 const P99: usize = 2;
+
+/// Title of the column with the p50 over that of the floor.
+pub(crate) const FLOOR_RATIO: &str = "× floor";
+
+/// The same where something is faster than that.
+pub(crate) const REFERENCE_RATIO: &str = "× reference";
 
 /// Which experiments one table shows, and what they have in common.
 pub(crate) struct View<'a> {
@@ -24,8 +31,22 @@ pub(crate) struct View<'a> {
     pub(crate) constant: Vec<&'static Factor>,
     pub(crate) varying: Vec<&'static Factor>,
     names_vary: bool,
+    /// Rows of one wait strategy together, each with what stands above them; empty where all have the same.
+    blocks: Vec<(Range<usize>, String)>,
     /// All rows are of starts: one time to the first message for each trial, and no window.
     pub(crate) is_of_starts: bool,
+}
+
+/// The numbers of a workload, so that 4 kHz stand before 16 kHz.
+fn by_size(workload: Workload) -> (u64, u64) {
+    match workload {
+        // Positive numbers order like their bits.
+        Workload::Stream { rate, .. } => (rate.hz().to_bits(), 0),
+        Workload::Burst { messages, period } => (u64::from(messages), period.0),
+        Workload::PingPong { gap, .. } | Workload::Call { gap, .. } => (gap.0, 0),
+        Workload::FirstMessage { period } => (period.0, 0),
+        Workload::Flood => (0, 0),
+    }
 }
 
 /// Whether an experiment measures its start and nothing else.
@@ -34,30 +55,31 @@ pub(crate) fn is_start(e: &ExperimentSummary) -> bool {
 }
 
 impl<'a> View<'a> {
-    /// The experiments that `keep` selects: like beside like, the fastest first.
+    /// The experiments that `keep` selects: like beside like, the fastest first. What polls is not ranked with
+    /// what sleeps, so each wait strategy has a block of its own.
     pub(crate) fn new(summary: &'a Summary, keep: impl Fn(&ExperimentSummary) -> bool) -> Self {
         let mut rows: Vec<&ExperimentSummary> =
             summary.experiments.iter().filter(|e| keep(e)).collect();
         rows.sort_by(|a, b| {
             let (x, y) = (&a.experiment, &b.experiment);
-            let cell = |e: &dyno_model::Experiment| {
-                let workload = (e.workload.kind(), e.workload.to_string());
-                let machine = e.machine.clone();
-                (
-                    machine,
-                    workload,
-                    e.payload,
-                    e.topology,
-                    e.access,
-                    e.placement,
-                )
+            let load = |e: &Experiment| (e.workload.kind(), by_size(e.workload));
+            let cell = |e: &Experiment| {
+                // What differs in its unit only, such as 1 kHz and 1000 Hz, is the same text.
+                let text = e.workload.to_string();
+                (text, e.payload, e.topology, e.access, e.placement)
             };
-            cell(x)
-                .cmp(&cell(y))
+            x.wait
+                .cmp(&y.wait)
+                .then_with(|| x.machine.cmp(&y.machine))
+                .then_with(|| load(x).cmp(&load(y)))
+                .then_with(|| cell(x).cmp(&cell(y)))
                 .then(p50_ns(a).total_cmp(&p50_ns(b)))
                 .then_with(|| (&x.stack, x.wait, x.id).cmp(&(&y.stack, y.wait, y.id)))
         });
-        let (constant, varying) = factors::split(rows.iter().map(|e| &e.experiment));
+        let (constant, mut varying) = factors::split(rows.iter().map(|e| &e.experiment));
+        let blocks = blocks(&rows);
+        // It stands above the blocks.
+        varying.retain(|f| blocks.is_empty() || f.title != "wait");
         let first = rows.first().map(|e| &e.experiment.name);
         let names_vary = rows.iter().any(|e| Some(&e.experiment.name) != first);
         View {
@@ -67,6 +89,7 @@ impl<'a> View<'a> {
             constant,
             varying,
             names_vary,
+            blocks,
         }
     }
 
@@ -90,6 +113,16 @@ impl<'a> View<'a> {
             parts.push(factors::label(&varying, x));
         }
         parts.join(", ")
+    }
+
+    /// The title of the column with the p50 over that of the floor. Where something is surely faster than what
+    /// should be the floor, it is not called one.
+    pub(crate) fn ratio_title(&self) -> &'static str {
+        let floors = self.rows.iter().filter_map(|e| e.floor.as_ref());
+        match floors.clone().all(FloorRatio::holds) {
+            true => FLOOR_RATIO,
+            false => REFERENCE_RATIO,
+        }
     }
 
     /// Whether the machine's own delay at the p99 is known of any row.
@@ -151,7 +184,7 @@ impl<'a> View<'a> {
             self.quantiles(&mut columns, host);
         }
         if self.rows.iter().any(|e| e.floor.is_some()) {
-            columns.push(self.column("× floor", "", 4, floor));
+            columns.push(self.column(self.ratio_title(), "", 4, floor));
         }
         let shows_load = self.shows_load();
         if shows_load {
@@ -190,6 +223,7 @@ impl<'a> View<'a> {
         Sheet {
             columns,
             tones: self.rows.iter().map(|e| tone(e)).collect(),
+            blocks: self.blocks.clone(),
             spared: match self.has_host() && !host {
                 true => vec![HOST_P99],
                 false => Vec::new(),
@@ -360,7 +394,8 @@ impl<'a> View<'a> {
 /// A title in narrow lines.
 fn short(title: &'static str) -> &'static str {
     match title {
-        "× floor" => "×\nfloor",
+        FLOOR_RATIO => "×\nfloor",
+        REFERENCE_RATIO => "×\nrefer.",
         "delivered/offered" => "deliv.\n/offer.",
         "delivered/s" => "deliv.\n/s",
         "bytes/s" => "bytes\n/s",
@@ -374,14 +409,57 @@ fn short(title: &'static str) -> &'static str {
     }
 }
 
-/// The stack's name with the marks of its row: `~` unstable, `(floor)` a yardstick, `(loopback)` an
+/// The blocks of rows that are sorted by their wait strategy; none where all have the same.
+fn blocks(rows: &[&ExperimentSummary]) -> Vec<(Range<usize>, String)> {
+    let mut blocks = Vec::new();
+    let mut start = 0;
+    for of_one in rows.chunk_by(|a, b| a.experiment.wait == b.experiment.wait) {
+        let end = start + of_one.len();
+        blocks.push((start..end, block_title(of_one)));
+        start = end;
+    }
+    match blocks.len() {
+        0 | 1 => Vec::new(),
+        _ => blocks,
+    }
+}
+
+/// The wait strategy, and what the ratios of these rows are to.
+fn block_title(rows: &[&ExperimentSummary]) -> String {
+    let Some(first) = rows.first() else {
+        return String::new();
+    };
+    let wait = first.experiment.wait;
+    let with_ratio = rows.iter().filter_map(|e| e.floor.as_ref());
+    let mut floors: Vec<(&str, bool)> = with_ratio
+        .filter(|f| f.p50_ratio.is_some())
+        .map(|f| (f.stack.as_str(), f.holds()))
+        .collect();
+    floors.sort_unstable();
+    floors.dedup_by_key(|f| f.0);
+    let named: Vec<String> = floors
+        .iter()
+        .map(|(stack, holds)| match holds {
+            true => format!("floor {}", clean(stack)),
+            false => format!("reference {}", clean(stack)),
+        })
+        .collect();
+    match named.is_empty() {
+        true => format!("wait {wait}:"),
+        false => format!("wait {wait}, {}:", named.join(", ")),
+    }
+}
+
+/// The stack's name with the marks of its row: `~` unstable, `(floor)` a yardstick, `(reference)` one that is
+/// not below all others, `(loopback)` an
 /// exchange without a second side, `(base)` what others are compared with, `(disturbed)` without a
 /// trial that the host did not disturb.
 fn marked_stack(e: &ExperimentSummary) -> String {
     let mark = if e.is_unstable() { "~ " } else { "" };
     let mut stack = format!("{mark}{}", clean(&e.experiment.stack));
     for (applies, kind) in [
-        (e.is_floor, " (floor)"),
+        (e.is_floor && e.undercut_by.is_empty(), " (floor)"),
+        (e.is_floor && !e.undercut_by.is_empty(), " (reference)"),
         (e.is_loopback && !e.is_floor, " (loopback)"),
         (e.is_base, " (base)"),
         (e.trials.all_disturbed(), " (disturbed)"),

@@ -458,7 +458,7 @@ fn many_rows_share_their_remarks() {
         let id = b.experiment(&format!("stack-{row}"), |_| {});
         b.trials(id, &RTT);
         for (trial, record) in b.records(id).enumerate() {
-            record.noise.gaps = vec![gaps(0, &[60_000; 12])];
+            record.noise.gaps = vec![gaps(0, &[30_000; 12])];
             record.unsteady = true;
             if trial == 3 {
                 record.disturbed = vec![format!("other processes took {row} %")];

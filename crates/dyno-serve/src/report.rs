@@ -36,7 +36,10 @@ pub(crate) fn make(
         .map(|part| match &part.read {
             Ok((look, read)) => Source::Run {
                 run: &read.run,
-                problems: read.problems.iter().map(|p| told(&p.to_string())).collect(),
+                problems: dyno_store::told(&read.problems)
+                    .iter()
+                    .map(|p| told(p))
+                    .collect(),
                 running: look.is_running(),
             },
             Err(reason) => Source::Unreadable {

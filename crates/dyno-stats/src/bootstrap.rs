@@ -58,11 +58,7 @@ impl Bootstrap {
             for drawn in &mut draws {
                 let trial = &trials[generator.random_range(0..trials.len())];
                 drawn.clear();
-                drawn.extend(
-                    trial
-                        .clone()
-                        .map(|_| generator.random_range(trial.clone())),
-                );
+                drawn.extend(trial.clone().map(|_| generator.random_range(trial.clone())));
             }
             each(&draws);
         }

@@ -16,6 +16,22 @@
 //! | 10 | log-normal, 20 % | 0.944 | 0.965 | 0.964 | 0.959 |
 //! | 1 | none | 0.961 | 0.965 | 0.979 | 0.977, see below |
 //!
+//! **Windows as short as those of the suites**: trials of 10 blocks with 75 samples each. What is printed is counted
+//! by itself, because a quantile whose interval is wider than a factor of ten is refused: lowest share of the printed
+//! intervals that hold the truth, over the same sources.
+//!
+//! | trials | factor between trials | p50 | p90 | p99 | p99.9 |
+//! |---|---|---|---|---|---|
+//! | 3 | log-normal, 3 % | 0.944 | 0.954 | 0.977 | too few samples |
+//! | 5 | log-normal, 3 % | 0.958 | 0.963 | 0.973 | 0.952 |
+//! | 10 | log-normal, 3 % | 0.959 | 0.964 | 0.978 | 0.985 |
+//! | 3 | log-normal, 20 % | 0.942 | 0.937 | 0.934 | too few samples |
+//! | 5 | log-normal, 20 % | 0.946 | 0.957 | 0.974 | 0.960 |
+//! | 10 | log-normal, 20 % | 0.946 | 0.963 | 0.967 | 0.968 |
+//!
+//! The p99 of three trials with 20 % between them is printed in 258 to 364 of 1,000 replicates. Before intervals of
+//! fewer than five trials were made wider beyond p90, it was printed in 408 to 560, and 0.929 of those held the truth.
+//!
 //! **One trial.** Where the samples of a single trial come in clusters, they are worth fewer than the
 //! independent ones that it takes to enclose a far quantile, and the interval has no upper end: of 4,000
 //! samples of the autocorrelated source nearly always for p99.9, by chance in one of twenty of the others.
@@ -286,7 +302,8 @@ fn must_cover(window: Window, trials: &[usize], between: Between) {
     let is_long = window.blocks == LONG.blocks;
     let bad = |c: &Held, trials: usize| {
         c.held < least(c.made)
-            || c.shown_held < least(c.shown)
+            // What is refused in more than 95 of 100 cases is refused as a rule.
+            || (20 * c.shown >= c.made && c.shown_held < least(c.shown))
             || (is_long && c.made < replicates())
             || (is_long && trials > 1 && c.open > 0)
     };

@@ -2,8 +2,8 @@
 
 use dyno_stats::{
     Bootstrap, ChangeOptions, Estimate, Latency, Pairing, Quantile, SteadyTest, TrialSamples,
-    Verdict, change_points, drift, explained, is_wide, modes, needed, quantile, quantile_ratio, quantiles,
-    ratio, separation, simultaneous, trial_quantiles, verdict, within,
+    Verdict, change_points, drift, explained, is_wide, modes, needed, quantile, quantile_ratio,
+    quantiles, ratio, separation, simultaneous, trial_quantiles, verdict, within,
 };
 use hdrhistogram::Histogram;
 use proptest::prelude::*;
@@ -100,7 +100,7 @@ fn compared(base: &[(Blocks, u64)], new: &[(Blocks, u64)], q: f64) -> Option<f64
         let each = all.into_iter();
         each.map(|v| v.finite().unwrap_or(f64::INFINITY)).collect()
     };
-    let found = ratio(&own(base), &own(new), Pairing::Paired, 0.95)?;
+    let found = ratio(&own(new), &own(base), Pairing::Paired, 0.95)?;
     found.estimate.value.finite()
 }
 

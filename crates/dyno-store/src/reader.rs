@@ -29,6 +29,22 @@ impl fmt::Display for Problem {
     }
 }
 
+/// So many problems are told in full; a directory into which trials of another run were copied has thousands.
+const TOLD: usize = 5;
+
+/// Problems as lines for people: the first few in full, then how many more there are.
+pub fn told(problems: &[Problem]) -> Vec<String> {
+    let mut lines: Vec<String> = problems.iter().take(TOLD).map(Problem::to_string).collect();
+    match problems.len().saturating_sub(TOLD) {
+        0 => {}
+        1 => lines.push("1 further file was left out for a reason of this kind".into()),
+        more => lines.push(format!(
+            "{more} further files were left out for reasons of this kind"
+        )),
+    }
+    lines
+}
+
 /// A run, as far as it could be read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadRun {

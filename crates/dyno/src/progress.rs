@@ -16,7 +16,12 @@ pub(crate) struct Progress {
     began: Instant,
     finished: u32,
     left: u64,
+    /// Trials that the host disturbed so far.
+    disturbed: u32,
 }
+
+/// So many disturbed trials are told while the run goes on; on a noisy host there are hundreds.
+const DISTURBED_TOLD: u32 = 5;
 
 impl Progress {
     /// `live`: a view has the whole terminal, so that no line of progress may be drawn over it.
@@ -37,6 +42,7 @@ impl Progress {
             began: Instant::now(),
             finished: 0,
             left: 0,
+            disturbed: 0,
         }
     }
 
@@ -80,7 +86,16 @@ impl Progress {
                 self.left = self.left.saturating_sub(1);
                 self.bar.inc(1);
                 if let (Some(first), false) = (record.disturbed.first(), self.quiet) {
-                    self.say(format!("trial {} was disturbed: {first}", record.id));
+                    self.disturbed += 1;
+                    match self.disturbed {
+                        1..=DISTURBED_TOLD => {
+                            self.say(format!("trial {} was disturbed: {first}", record.id));
+                        }
+                        n if n == DISTURBED_TOLD + 1 => self.say(
+                            "more trials are disturbed; the remarks below the table count them",
+                        ),
+                        _ => {}
+                    }
                 }
                 if let Outcome::Failed {
                     kind,

@@ -147,7 +147,9 @@ fn judge_quantile(
 ) -> Finding {
     match quantile(samples, q, &bootstrap(how)) {
         // An interval too wide for a figure may still lie on one side of a limit.
-        Quantile::Estimated(e) | Quantile::Wide { interval: e, .. } => interval(&widened(&e, slack), limit, samples.len()),
+        Quantile::Estimated(e) | Quantile::Wide { interval: e, .. } => {
+            interval(&widened(&e, slack), limit, samples.len())
+        }
         Quantile::Refused { have, need } => Finding::unknown(format!(
             "{} takes {need} samples, there are {have}: {advice}",
             rank(q)

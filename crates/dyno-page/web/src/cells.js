@@ -57,8 +57,10 @@ export function quantileKey(e, metric, quantile) {
 /** × floor with its interval. */
 export function floorOf(e) {
   const ratio = e.floor?.p50_ratio;
-  if (e.is_floor) return { value: 'floor', interval: '' };
-  return ratio ? estimateParts(ratio) : { value: NONE, interval: '' };
+  if (e.is_floor) return { value: e.undercut_by?.length ? 'reference' : 'floor', interval: '' };
+  if (!ratio) return { value: NONE, interval: '', title: e.floor?.why_none ? `none, because ${e.floor.why_none}` : null };
+  if (!e.floor.undercut_by?.length) return estimateParts(ratio);
+  return { ...estimateParts(ratio), title: `over ${e.floor.stack}, which is no floor here`, note: 'over a reference' };
 }
 
 export function floorKey(e) {
@@ -117,7 +119,7 @@ export function failureOf(e) {
 /** A marked name of a stack: yardsticks and rows that Dyno would not bet on are told apart by text. */
 export function stackMarks(e) {
   const marks = [];
-  if (e.is_floor) marks.push('floor');
+  if (e.is_floor) marks.push(e.undercut_by?.length ? 'reference' : 'floor');
   if (e.is_loopback) marks.push('loopback');
   if (e.is_base) marks.push('base');
   return marks;

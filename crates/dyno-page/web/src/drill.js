@@ -155,12 +155,24 @@ function troubles(cell) {
   }
   for (const d of e.disturbances ?? []) items.push(el('li', {}, `Disturbed (${d.trials}): `, foreign(d.text)));
   if (e.all_disturbed) items.push(el('li', {}, 'Every trial was disturbed; they count for want of others.'));
+  if (e.floor?.why_none) items.push(el('li', {}, `No × floor: ${e.floor.why_none}.`));
+  if (e.floor?.undercut_by?.length)
+    items.push(el('li', {}, `${e.floor.stack} is a reference and no floor here: ${e.floor.undercut_by.join(', ')} ${e.floor.undercut_by.length > 1 ? 'are' : 'is'} faster.`));
+  if (e.undercut_by?.length)
+    items.push(el('li', {}, `A reference and no floor here: ${e.undercut_by.join(', ')} ${e.undercut_by.length > 1 ? 'are' : 'is'} faster.`));
   for (const w of e.warnings ?? []) items.push(el('li', {}, `Warning (${w.trials}): `, foreign(w.text)));
   return items.length ? section('What to know first', el('ul', { class: 'troubles' }, items)) : null;
 }
 
 function metricsTable({ e }) {
-  const rows = Object.entries(e.metrics ?? {}).map(([metric, m]) => ({ metric, m }));
+  const rows = Object.entries(e.metrics ?? {}).map(([metric, m]) => ({ metric, m, e }));
+  // Side by side with what the figures would be if the disturbed trials counted.
+  if (e.with_disturbed) {
+    const { figures: m, trials } = e.with_disturbed;
+    const at = rows.findIndex((row) => row.metric === e.headline);
+    const all = { metric: e.headline, m, e: { ...e, metrics: { ...e.metrics, [e.headline]: m } }, with: trials };
+    rows.splice(at + 1, 0, all);
+  }
   const table = new DataTable({ name: 'metrics', caption: 'All metrics, over the trials that count' });
   const plainTime = (of) => ({
     numeric: true,
@@ -175,7 +187,11 @@ function metricsTable({ e }) {
         header: true,
         cell: (row) => [
           metricName(row.metric),
-          row.metric === e.headline ? el('span', { class: 'marks' }, ' headline') : null,
+          row.with
+            ? el('span', { class: 'marks' }, ` with the disturbed trials (${row.with} trials)`)
+            : row.metric === e.headline
+              ? el('span', { class: 'marks' }, ' headline')
+              : null,
         ],
       },
       { key: 'n', title: 'n', help: 'samples that arrived', numeric: true, cell: (row) => count(row.m.n) },
@@ -191,7 +207,7 @@ function metricsTable({ e }) {
         key: q,
         title,
         numeric: true,
-        cell: (row) => quantileOf(e, row.metric, q),
+        cell: (row) => quantileOf(row.e, row.metric, q),
       })),
       { key: 'max', title: 'Largest', ...plainTime('max') },
       {

@@ -58,7 +58,7 @@ pub(crate) fn adapters() -> Vec<AdapterDescription> {
     null.capabilities.loopback = true;
     null.capabilities.loan = true;
     null.capabilities.max_receivers = Some(1);
-    let mut floor = adapter("floor", &both);
+    let mut floor = adapter("floor", &[Wait::Spin, Wait::Block, Wait::Callback]);
     floor.capabilities.loan = true;
     floor.options = vec![option("slots", OptionKind::Int, "messages in a channel")];
     let mut uds = adapter("uds", &both);

@@ -5,8 +5,8 @@ use crate::clocks::HostClockSummary;
 use crate::notes::instability;
 use crate::number::{exported, latency_ns};
 use crate::summary::{
-    CostSummary, DaemonCost, ExperimentSummary, FailureGroup, LoadOutcome, MetricSummary, QUANTILES,
-    RunSummary, Spread, ThroughputSummary,
+    CostSummary, DaemonCost, ExperimentSummary, FailureGroup, LoadOutcome, MetricSummary, NoRatio,
+    QUANTILES, RunSummary, Spread, ThroughputSummary,
 };
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::{Arrivals, Counts, Metric, Workload};
@@ -53,6 +53,8 @@ pub(super) struct Experiment<'a> {
     headline: &'static str,
     metrics: BTreeMap<&'static str, MetricJson>,
     floor: Option<Floor<'a>>,
+    undercut_by: &'a [String],
+    with_disturbed: Option<WithDisturbedJson>,
     unstable: bool,
     unstable_reason: Option<String>,
     repeat_within: Option<f64>,
@@ -270,6 +272,15 @@ struct Floor<'a> {
     id: u32,
     stack: &'a str,
     p50_ratio: Option<EstimateJson>,
+    why_none: Option<&'static str>,
+    undercut_by: Vec<&'a str>,
+}
+
+/// The headline's figures with the trials that do not count.
+#[derive(Serialize)]
+struct WithDisturbedJson {
+    trials: u64,
+    figures: MetricJson,
 }
 
 #[derive(Serialize)]
@@ -473,6 +484,13 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
             id: f.id.0,
             stack: &f.stack,
             p50_ratio: f.p50_ratio.as_ref().map(Into::into),
+            why_none: f.without.map(NoRatio::as_str),
+            undercut_by: f.undercut_by.iter().map(|(s, _)| s.as_str()).collect(),
+        }),
+        undercut_by: &e.undercut_by,
+        with_disturbed: e.with_disturbed.as_ref().map(|w| WithDisturbedJson {
+            trials: w.trials,
+            figures: (&w.metric).into(),
         }),
         unstable: unstable.is_some(),
         unstable_reason: unstable.map(instability),

@@ -47,7 +47,7 @@ pub(crate) fn read(which: &Path) -> Result<(Run, bool)> {
     let runs = Path::new(dyno_store::DEFAULT_RUNS_DIR);
     let directory = dyno_store::locate(which, runs).map_err(Failure::with(Code::Store))?;
     let read = dyno_store::read_run(&directory).map_err(Failure::with(Code::Store))?;
-    for problem in &read.problems {
+    for problem in dyno_store::told(&read.problems) {
         eprintln!("warning: {problem}");
     }
     Ok((read.run, read.problems.is_empty()))

@@ -20,7 +20,7 @@ pub(crate) fn merge(args: &MergeArgs) -> Result {
     };
     let merged =
         dyno_store::merge(&directories, &args.out, &how).map_err(Failure::with(Code::Store))?;
-    for problem in &merged.problems {
+    for problem in dyno_store::told(&merged.problems) {
         eprintln!("warning: {problem}");
     }
     for note in &merged.notes {

@@ -36,7 +36,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result {
         match &one.found {
             Ok((run, _)) => {
                 whole &= run.problems.is_empty();
-                for problem in &run.problems {
+                for problem in dyno_store::told(&run.problems) {
                     patience.say(&format!("warning: {problem}"));
                 }
             }
@@ -99,7 +99,7 @@ fn source(read: &Read) -> Source<'_> {
     match &read.found {
         Ok((found, running)) => Source::Run {
             run: &found.run,
-            problems: found.problems.iter().map(ToString::to_string).collect(),
+            problems: dyno_store::told(&found.problems),
             running: *running,
         },
         Err(e) => Source::Unreadable {

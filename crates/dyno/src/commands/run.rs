@@ -82,7 +82,7 @@ pub(crate) fn run(args: RunArgs) -> Result {
 
 fn finish(args: &RunArgs, directory: &Path, ending: Ending, progress: &Progress) -> Result {
     let read = dyno_store::read_run(directory).map_err(Failure::with(Code::Store))?;
-    for problem in &read.problems {
+    for problem in dyno_store::told(&read.problems) {
         progress.say(format!("warning: {problem}"));
     }
     print(&read.run, args.format)?;
@@ -255,7 +255,7 @@ fn resume(args: &RunArgs, directory: &Path, progress: &Progress) -> Result<(RunW
     };
     let (writer, read) =
         RunWriter::open_for_resume(&directory, redo).map_err(Failure::with(Code::Store))?;
-    for problem in &read.problems {
+    for problem in dyno_store::told(&read.problems) {
         progress.say(format!("warning: {problem}"));
     }
     here_as_before(&directory, &read.run)?;

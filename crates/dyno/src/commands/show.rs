@@ -24,7 +24,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result {
     let directory = dyno_store::locate(&args.run, Path::new(dyno_store::DEFAULT_RUNS_DIR))
         .map_err(Failure::with(Code::Store))?;
     let read = dyno_store::read_run(&directory).map_err(Failure::with(Code::Store))?;
-    for problem in &read.problems {
+    for problem in dyno_store::told(&read.problems) {
         eprintln!("warning: {problem}");
     }
     let run = &read.run;

@@ -30,7 +30,7 @@ pub(crate) fn trend(args: &TrendArgs) -> Result {
                 continue;
             }
         };
-        for problem in &read.problems {
+        for problem in dyno_store::told(&read.problems) {
             eprintln!("warning: {problem}");
         }
         whole &= read.problems.is_empty();
