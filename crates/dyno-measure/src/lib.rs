@@ -10,6 +10,7 @@ pub mod clock;
 pub mod cost;
 pub mod environment;
 pub mod host;
+pub mod network;
 pub mod noise;
 pub mod pacing;
 pub mod probe;
@@ -28,6 +29,7 @@ pub use dyno_model::protocol::ClockSpec;
 pub use dyno_model::record::ClockFacts;
 pub use environment::environment;
 pub use host::{HostError, allowed_cores, allowed_cpus, confine, lock_memory, pin, set_fifo};
+pub use network::{NetworkReading, Queue, read_network, read_queues, residue};
 pub use noise::{
     HostMeter, LoadReading, bare_machine, disturbances, gaps, line_round_trip, read_load,
 };

@@ -11,6 +11,7 @@ mod estimate;
 pub mod event;
 pub mod factor;
 pub mod load;
+pub mod network;
 pub mod noise;
 pub mod plan;
 pub mod protocol;
@@ -20,6 +21,7 @@ pub mod unit;
 pub use adapter::{AdapterDescription, Capabilities, OptionKind, OptionSpec, OptionValue, Options};
 pub use daemon::{Daemon, Ready, StopSignal};
 pub use factor::{Access, Arrivals, Placement, Topology, Wait, Workload, WorkloadKind};
+pub use network::{FullSocket, HostNetwork, NetworkCounter, NetworkState};
 pub use noise::{BareMachine, CpuGaps, HostLoad, HostNoise, Place};
 pub use plan::{
     Against, Experiment, ExperimentId, Extent, Plan, Precision, Shard, Stack, Testbed, TrialId,

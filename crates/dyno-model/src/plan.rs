@@ -127,6 +127,10 @@ pub struct Testbed {
     pub description: String,
     /// At least one host.
     pub hosts: Vec<Host>,
+    /// A planted fault: trials find their hosts as the trial before left them. For studies of whether
+    /// what ran before is seen in figures, never for measurements.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_state: bool,
 }
 
 impl Testbed {

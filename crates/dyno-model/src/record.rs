@@ -3,6 +3,7 @@
 //! Writers write [`FORMAT`]; readers accept that and every older format, and refuse newer ones.
 
 use crate::adapter::AdapterDescription;
+use crate::network::HostNetwork;
 use crate::noise::{BareMachine, HostNoise, Place};
 use crate::plan::{Experiment, ExperimentId, Plan, TrialId};
 use crate::unit::Nanos;
@@ -415,6 +416,9 @@ pub struct TrialRecord {
     /// the bounds of a sender's and a receiver's host. `None`: one clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub one_way_bound: Option<Nanos>,
+    /// The networks of the hosts that took part. Empty in runs of builds that did not look.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub networks: Vec<HostNetwork>,
 }
 
 /// The machine and the build that a run was measured with.

@@ -11,7 +11,7 @@ use miette::NamedSource;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-const TESTBED_KEYS: &[&str] = &["description", "link", "host"];
+const TESTBED_KEYS: &[&str] = &["description", "link", "host", "keeps_state"];
 const HOST_KEYS: &[&str] = &[
     "name",
     "reach",
@@ -91,7 +91,12 @@ pub(crate) fn read(
             p.host.link = link;
         }
     }
+    let keeps_state = match table.get("keeps_state") {
+        Some(node) => node.bool("`keeps_state`", problems)?,
+        None => false,
+    };
     (!placed.is_empty()).then(|| Testbed {
+        keeps_state,
         name: name.to_owned(),
         description,
         hosts: placed.into_iter().map(|p| p.host).collect(),

@@ -37,6 +37,7 @@ pub(crate) fn blank(id: TrialId, position: u32) -> TrialRecord {
         places: Vec::new(),
         clocks: Vec::new(),
         one_way_bound: None,
+        networks: Vec::new(),
     }
 }
 

@@ -2,11 +2,12 @@
 //!
 //! The runner asks over stdio, line by line, and each line is answered with one: `open SESSION` makes a
 //! scratch directory and answers with its path, `clear SESSION` ends the session's processes and removes
-//! what they left, `alive` is not answered. All of it is as on the runner's own host ([`crate::session`]);
+//! what they left, `network` says what the host's network has counted and holds, `alive` is not answered. All of it is as on the runner's own host ([`crate::session`]);
 //! the keeper is the process that owns the place. It ends when the runner does, or its host, or the way
 //! between them, and clears what is still open.
 
 use crate::session::{Place, sweep};
+use dyno_measure::read_network;
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 use std::sync::mpsc;
@@ -56,6 +57,10 @@ pub fn keep() -> ExitCode {
                 place.clear(name);
                 answer("ok")
             }
+            _ if line == "network" => match serde_json::to_string(&read_network()) {
+                Ok(reading) => answer(&format!("ok {reading}")),
+                Err(e) => answer(&format!("error {e}")),
+            },
             _ if line == "alive" => true,
             _ => answer(&format!("error there is no command {line:?}")),
         };

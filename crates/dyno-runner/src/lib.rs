@@ -12,6 +12,7 @@ mod daemon;
 mod follow;
 mod hosts;
 mod keeper;
+mod leavings;
 mod noise;
 mod order;
 mod schedule;
@@ -116,6 +117,7 @@ pub fn run<E>(
         Err(HostsError::Ssh(SshError::Interrupted)) => return Ok(Ending::Interrupted),
         opened => opened?,
     };
+    let leavings = leavings::Leavings::new();
     let clock = Clock::new(options.clock);
     let mut clocks = clocks::HostClocks::new(options.clock, &plan.testbed);
     let mut ending = Ending::Complete;
@@ -139,20 +141,21 @@ pub fn run<E>(
         let label = format!("{} on {}", experiment.name, experiment.stack);
         on_event(&RunEvent::TrialStarted { id, label });
         let mut tell = |remark: String| on_event(&RunEvent::Warning(remark));
-        match hosts.mend(&plan.testbed, &mut supplies, &mut tell) {
+        match hosts.renew(&plan.testbed, &mut supplies, &mut tell) {
             Err(HostsError::Ssh(SshError::Interrupted)) => {
                 ending = Ending::Interrupted;
                 break;
             }
-            mended => mended?,
+            renewed => renewed?,
         }
+        let left = leavings.warning();
         let mut session = place.session(position as usize)?;
         let agent = match plan.is_base(experiment.id) {
             true => &base_agent,
             false => &options.agent,
         };
         let seed = order::trial_seed(plan.seed, id);
-        let record = trial::run(trial::Context {
+        let mut record = trial::run(trial::Context {
             plan,
             experiment,
             id,
@@ -167,6 +170,8 @@ pub fn run<E>(
         });
         hosts.clear_session(&session.name);
         drop(session);
+        hosts.release();
+        record.warnings.extend(left);
         if let Outcome::Failed {
             kind: FailureKind::Interrupted,
             ..

@@ -322,6 +322,7 @@ mod tests {
             testbed: Testbed {
                 name: "local".into(),
                 description: String::new(),
+                keeps_state: false,
                 hosts: vec![Host {
                     name: "here".into(),
                     reach: Reach::Local,

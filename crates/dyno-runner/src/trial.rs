@@ -1,6 +1,7 @@
 //! One trial, step by step, with a deadline on every step.
 
 mod ground;
+mod networks;
 
 use crate::RunOptions;
 use crate::agent::{Agent, AgentCommand, Heard};
@@ -15,6 +16,7 @@ use dyno_model::plan::{Extent, Reach, Testbed};
 use dyno_model::protocol::{self, AgentResult, Command, Report};
 use dyno_model::record::{FailureKind, Outcome};
 use dyno_model::{Experiment, Nanos, Plan, TrialId, TrialRecord, Workload};
+use networks::Networks;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -64,6 +66,7 @@ pub(crate) fn run(context: Context<'_, '_>) -> TrialRecord {
         daemons: Vec::new(),
         clocks: TrialClocks::default(),
         meters: None,
+        networks: Networks::default(),
         inbox,
         step: "start",
     };
@@ -75,6 +78,8 @@ pub(crate) fn run(context: Context<'_, '_>) -> TrialRecord {
             stderr: Vec::new(),
         })
     });
+    // A trial that failed has not come to it.
+    trial.close_networks(&mut record);
     drop(trial);
     if let Err(Failed {
         kind,
@@ -110,6 +115,7 @@ struct Trial<'a, 'p> {
     clocks: TrialClocks,
     /// Once the window is over, until the last message has arrived.
     meters: Option<Meters>,
+    networks: Networks,
     inbox: mpsc::Receiver<(usize, Heard)>,
     step: &'static str,
 }
@@ -121,6 +127,7 @@ impl<'a> Trial<'a, '_> {
         record: &mut TrialRecord,
     ) -> Result<Vec<AgentResult>, Failed> {
         let places = self.places()?;
+        self.open_networks(&places, record)?;
         let groups = self.assignments(&places)?;
         self.start_daemons(&places)?;
         for (index, (place, assignment)) in groups.iter().enumerate() {
@@ -224,6 +231,7 @@ impl<'a> Trial<'a, '_> {
             record.cost.processes = meters.costs(&self.daemons, last);
             record.cost.host_cpu = meters.host_cpu(last);
         }
+        self.close_networks(record);
         self.step = "clock";
         let (plan, experiment) = (self.context.plan, self.context.experiment);
         let asked = self

@@ -70,6 +70,7 @@ impl Builder {
             testbed: Testbed {
                 name: "local".into(),
                 description: "this machine".into(),
+                keeps_state: false,
                 hosts: vec![Host {
                     name: "here".into(),
                     reach: Reach::Local,
@@ -281,6 +282,7 @@ impl Builder {
             places: Vec::new(),
             clocks: Vec::new(),
             one_way_bound: None,
+            networks: Vec::new(),
         }
     }
 

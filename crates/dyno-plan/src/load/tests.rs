@@ -19,6 +19,7 @@ fn hosts(rates: &[Option<u64>], reach: Reach) -> Testbed {
     Testbed {
         name: "t".into(),
         description: String::new(),
+        keeps_state: false,
         hosts: rates.iter().enumerate().map(host).collect(),
     }
 }

@@ -114,6 +114,7 @@ impl Builder {
             testbed: Testbed {
                 name: "local".into(),
                 description: "this machine".into(),
+                keeps_state: false,
                 hosts: vec![host],
             },
             stacks: BTreeMap::new(),
@@ -354,6 +355,7 @@ impl Builder {
             places: Vec::new(),
             clocks: Vec::new(),
             one_way_bound: None,
+            networks: Vec::new(),
         }
     }
 

@@ -1,4 +1,5 @@
-//! The hosts of a run: made ready once, before the first trial, and gone when the run is over.
+//! The hosts of a run: made ready before the first trial, namespaces before each, and gone when the run is
+//! over.
 //!
 //! A [`Host`] says how a process is started on it and where a trial may put its files there. All of
 //! the trial's code is the same for every kind. Dropping [`Hosts`] removes what they are made of; a
@@ -12,6 +13,7 @@ mod watch;
 use crate::agent::AgentCommand;
 use crate::child::tie_to_runner;
 use crate::session::Session;
+use dyno_measure::NetworkReading;
 use dyno_model::Testbed;
 use dyno_model::plan::Reach;
 use namespace::Namespace;
@@ -169,12 +171,22 @@ impl Host {
         }
     }
 
+    /// What its network has counted and holds.
+    pub(crate) fn read_network(&self) -> Result<NetworkReading, String> {
+        match self {
+            Host::Ssh(ssh) => ssh.read_network(),
+            Host::Local | Host::Namespace(_) => self
+                .within(dyno_measure::read_network)
+                .map_err(|e| e.to_string()),
+        }
+    }
+
     /// Whether its processes, files and memory are those of the runner's machine.
     pub(crate) fn is_local_machine(&self) -> bool {
         !matches!(self, Host::Ssh(_))
     }
 
-    /// What has cut the host off since it was made ready, or since [`Hosts::mend`].
+    /// What has cut the host off since it was made ready.
     fn trouble(&self) -> Option<String> {
         match self {
             Host::Local => None,
@@ -188,7 +200,11 @@ impl Host {
 pub(crate) struct Hosts {
     hosts: Vec<Host>,
     /// What joins the namespaces.
-    _network: Option<Network>,
+    network: Option<Network>,
+    /// They are made for each trial.
+    of_one_trial: bool,
+    /// A trial has been on them.
+    used: bool,
 }
 
 impl Hosts {
@@ -199,23 +215,26 @@ impl Hosts {
         supplies: &mut Supplies<'_>,
         tell: &mut dyn FnMut(String),
     ) -> Result<Self, HostsError> {
-        if is_of_namespaces(testbed) {
+        let of_namespaces = is_of_namespaces(testbed);
+        let (hosts, network) = if of_namespaces {
             let (namespaces, network) = network::make(testbed)?;
-            return Ok(Hosts {
-                hosts: namespaces.into_iter().map(Host::Namespace).collect(),
-                _network: Some(network),
+            let hosts = namespaces.into_iter().map(Host::Namespace).collect();
+            (hosts, Some(network))
+        } else {
+            let hosts = testbed.hosts.iter().map(|host| match &host.reach {
+                Reach::Local | Reach::Namespace => Ok::<_, HostsError>(Host::Local),
+                Reach::Ssh { destination } => {
+                    let ssh = Ssh::open(host, destination, supplies, tell)?;
+                    Ok(Host::Ssh(Box::new(ssh)))
+                }
             });
-        }
-        let hosts = testbed.hosts.iter().map(|host| match &host.reach {
-            Reach::Local | Reach::Namespace => Ok::<_, HostsError>(Host::Local),
-            Reach::Ssh { destination } => {
-                let ssh = Ssh::open(host, destination, supplies, tell)?;
-                Ok(Host::Ssh(Box::new(ssh)))
-            }
-        });
+            (hosts.collect::<Result<_, _>>()?, None)
+        };
         Ok(Hosts {
-            hosts: hosts.collect::<Result<_, _>>()?,
-            _network: None,
+            hosts,
+            network,
+            of_one_trial: of_namespaces && !testbed.keeps_state,
+            used: false,
         })
     }
 
@@ -234,18 +253,40 @@ impl Hosts {
         self.hosts.iter().find_map(Host::trouble)
     }
 
-    /// Makes the hosts ready anew where one was cut off: before a trial, so that it does not suffer
-    /// from what happened in the one before.
-    pub(crate) fn mend(
+    /// Whether they were made for the trial that is on them.
+    pub(crate) fn are_fresh(&self) -> bool {
+        self.of_one_trial
+    }
+
+    /// What the switch dropped in front of the link to each host; empty where Dyno makes no switch.
+    pub(crate) fn dropped_by_switch(&self) -> std::io::Result<Vec<u64>> {
+        let dropped = self.network.as_ref().map(|n| n.dropped(self.hosts.len()));
+        dropped.unwrap_or_else(|| Ok(Vec::new()))
+    }
+
+    /// Before a trial: makes hosts anew where that can be done, so that nothing of an earlier trial is in
+    /// them, and all of them where one was cut off.
+    pub(crate) fn renew(
         &mut self,
         testbed: &Testbed,
         supplies: &mut Supplies<'_>,
         tell: &mut dyn FnMut(String),
     ) -> Result<(), HostsError> {
-        if self.trouble().is_some() {
+        if self.trouble().is_some() || self.of_one_trial && self.used {
+            self.release();
             *self = Hosts::open(testbed, supplies, tell)?;
         }
+        self.used = true;
         Ok(())
+    }
+
+    /// After a trial: ends what is made for one trial only, so that the kernel has removed it before the
+    /// next one.
+    pub(crate) fn release(&mut self) {
+        if self.of_one_trial {
+            self.hosts.clear();
+            self.network = None;
+        }
     }
 
     /// Removes what the session left on any host.

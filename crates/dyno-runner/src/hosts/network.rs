@@ -15,9 +15,9 @@ use crate::hosts::HostsError;
 use crate::hosts::namespace::{Namespace, NetworkNamespace};
 use dyno_model::Testbed;
 use dyno_model::plan::Link;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// Bytes on an Ethernet wire beside those that the kernel counts: preamble and start 8, checksum 4,
 /// gap 12 (IEEE 802.3, clauses 3 and 4). They are added to each frame; segments of TCP that the kernel
@@ -34,7 +34,21 @@ const PREFIX: u8 = 24;
 
 /// The switch. The links end with the namespaces of their hosts.
 pub(crate) struct Network {
-    _switch: NetworkNamespace,
+    switch: NetworkNamespace,
+}
+
+impl Network {
+    /// What the switch dropped in front of the link to each host since it was made, in the hosts' order.
+    pub(crate) fn dropped(&self, hosts: usize) -> io::Result<Vec<u64>> {
+        let queues = self.switch.within(|| Ok(dyno_measure::read_queues()))?;
+        let of = |number| queues.get(&port(number)).map_or(0, |queue| queue.dropped);
+        Ok((1..=hosts).map(of).collect())
+    }
+}
+
+/// The switch's end of the link to a host, counted from 1.
+fn port(number: usize) -> String {
+    format!("p{number}")
 }
 
 /// The programs that set up a network.
@@ -74,25 +88,32 @@ fn new_namespace(testbed: &Testbed) -> Result<NetworkNamespace, HostsError> {
     })
 }
 
-/// Makes the switch, the hosts and their links.
+/// Makes the switch, the hosts and their links. What can be done at once is: it is done before every
+/// trial.
 pub(crate) fn make(testbed: &Testbed) -> Result<(Vec<Namespace>, Network), HostsError> {
     let tools = Tools::find(testbed)?;
     let switch = new_namespace(testbed)?;
-    let bridge = "link set lo up\n\
-                  link add br0 type bridge stp_state 0 forward_delay 0 mcast_snooping 0\n\
-                  link set br0 up\n";
-    run(&switch, Command::new(&tools.ip), bridge, "make the switch")?;
-    let mut namespaces = Vec::new();
-    for (number, host) in (1..).zip(&testbed.hosts) {
+    let mut networks = Vec::new();
+    let mut ip = Command::new(&tools.ip);
+    let mut cables = String::from(
+        "link set lo up\n\
+         link add br0 type bridge stp_state 0 forward_delay 0 mcast_snooping 0\n\
+         link set br0 up\n",
+    );
+    for (number, _) in (1..).zip(&testbed.hosts) {
         let network = new_namespace(testbed)?;
+        let (port, there) = (port(number), network.path_for(&mut ip));
+        cables.push_str(&format!(
+            "link add {port} type veth peer name eth0 netns {there}\n\
+             link set {port} master br0 up\n"
+        ));
+        networks.push(network);
+    }
+    Step::start(&switch, ip, &cables, "make the switch and its links")?.end()?;
+    let mut steps = Vec::new();
+    let mut downlinks = String::new();
+    for (number, (host, network)) in (1..).zip(testbed.hosts.iter().zip(&networks)) {
         let (name, address) = (&host.name, &host.address);
-        let mut ip = Command::new(&tools.ip);
-        let there = network.path_for(&mut ip);
-        let cable = format!(
-            "link add p{number} type veth peer name eth0 netns {there}\n\
-             link set p{number} master br0 up\n"
-        );
-        run(&switch, ip, &cable, &format!("make the link of {name}"))?;
         // Discovery by multicast needs a route, and there is no default route.
         let configuration = format!(
             "link set lo up\n\
@@ -101,18 +122,27 @@ pub(crate) fn make(testbed: &Testbed) -> Result<(Vec<Namespace>, Network), Hosts
              route add 224.0.0.0/4 dev eth0\n"
         );
         let step = format!("give {name} the address {address}");
-        run(&network, Command::new(&tools.ip), &configuration, &step)?;
+        let ip = Command::new(&tools.ip);
+        steps.push(Step::start(network, ip, &configuration, &step)?);
         if let Some(link) = &host.link {
             let step = format!("shape the link of {name}");
-            let (up, down) = (shape("eth0", link), shape(&format!("p{number}"), link));
-            run(&network, Command::new(&tools.tc), &up, &step)?;
-            run(&switch, Command::new(&tools.tc), &down, &step)?;
+            let tc = Command::new(&tools.tc);
+            steps.push(Step::start(network, tc, &shape("eth0", link), &step)?);
+            downlinks.push_str(&shape(&port(number), link));
         }
-        let namespace = Namespace::new(name, network)
-            .map_err(|e| HostsError::setup(format!("watch the link of {name}"), e))?;
-        namespaces.push(namespace);
     }
-    Ok((namespaces, Network { _switch: switch }))
+    if !downlinks.is_empty() {
+        let (tc, step) = (Command::new(&tools.tc), "shape the links of the switch");
+        steps.push(Step::start(&switch, tc, &downlinks, step)?);
+    }
+    for step in steps {
+        step.end()?;
+    }
+    let watched = testbed.hosts.iter().zip(networks).map(|(host, network)| {
+        Namespace::new(&host.name, network)
+            .map_err(|e| HostsError::setup(format!("watch the link of {}", host.name), e))
+    });
+    Ok((watched.collect::<Result<_, _>>()?, Network { switch }))
 }
 
 /// The command for `tc` that gives one end of a link its rate and its buffer.
@@ -125,39 +155,63 @@ fn shape(device: &str, link: &Link) -> String {
     )
 }
 
-/// Has `tool` (ip or tc) execute lines of commands within the namespace.
-fn run(
-    within: &NetworkNamespace,
-    mut tool: Command,
-    lines: &str,
-    step: &str,
-) -> Result<(), HostsError> {
-    let program = tool.get_program().to_string_lossy().into_owned();
-    let fail = |reason: String| HostsError::setup(step, reason);
-    within.enter(&mut tool);
-    let mut child = tool
-        .args(["-batch", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|e| fail(format!("cannot start {program}: {e}")))?;
-    if let Some(mut stdin) = child.stdin.take() {
-        // A program that ends early says why.
-        let _ = stdin.write_all(lines.as_bytes());
+/// `ip` or `tc`, at work within a namespace.
+struct Step {
+    child: Child,
+    /// What it does.
+    step: String,
+    program: String,
+}
+
+impl Step {
+    /// Has `tool` execute lines of commands.
+    fn start(
+        within: &NetworkNamespace,
+        mut tool: Command,
+        lines: &str,
+        step: &str,
+    ) -> Result<Self, HostsError> {
+        let program = tool.get_program().to_string_lossy().into_owned();
+        within.enter(&mut tool);
+        let mut child = tool
+            .args(["-batch", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|e| HostsError::setup(step, format!("cannot start {program}: {e}")))?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // A program that ends early says why.
+            let _ = stdin.write_all(lines.as_bytes());
+        }
+        let step = step.to_owned();
+        Ok(Step {
+            child,
+            step,
+            program,
+        })
     }
-    let output = child
-        .wait_with_output()
-        .map_err(|e| fail(format!("{program}: {e}")))?;
-    if output.status.success() {
-        return Ok(());
+
+    /// Waits until it has executed them.
+    fn end(self) -> Result<(), HostsError> {
+        let Step {
+            child,
+            step,
+            program,
+        } = self;
+        let output = child.wait_with_output();
+        let output = output.map_err(|e| HostsError::setup(&step, format!("{program}: {e}")))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said: Vec<&str> = said.lines().map(str::trim).collect();
+        let said = said.join("; ");
+        Err(HostsError::setup(
+            step,
+            format!("{program} said: {said}; does the kernel have veth, bridge and sch_tbf?"),
+        ))
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said: Vec<&str> = said.lines().map(str::trim).collect();
-    Err(fail(format!(
-        "{program} said: {}; does the kernel have veth, bridge and sch_tbf?",
-        said.join("; ")
-    )))
 }
 
 #[cfg(test)]

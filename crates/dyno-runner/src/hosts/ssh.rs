@@ -293,6 +293,12 @@ impl Ssh {
         }
     }
 
+    /// What its network has counted and holds.
+    pub(crate) fn read_network(&self) -> Result<dyno_measure::NetworkReading, String> {
+        let answer = self.link().keeper.ask("network", ANSWER)?;
+        serde_json::from_str(&answer).map_err(|e| format!("{answer:?}: {e}"))
+    }
+
     /// What has cut the host off.
     pub(crate) fn trouble(&self) -> Option<String> {
         let mut link = self.link();

@@ -93,6 +93,7 @@ pub(crate) fn manifest() -> RunManifest {
             testbed: Testbed {
                 name: "local".into(),
                 description: "this machine".into(),
+                keeps_state: false,
                 hosts: vec![Host {
                     name: "here".into(),
                     reach: Reach::Local,
@@ -213,6 +214,7 @@ pub(crate) fn completed_v1(id: TrialId) -> TrialRecord {
         places: Vec::new(),
         clocks: Vec::new(),
         one_way_bound: None,
+        networks: Vec::new(),
         ..completed(id)
     }
 }
@@ -332,6 +334,7 @@ pub(crate) fn completed(id: TrialId) -> TrialRecord {
         ],
         clocks: Vec::new(),
         one_way_bound: None,
+        networks: Vec::new(),
     }
 }
 

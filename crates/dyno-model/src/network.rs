@@ -1,0 +1,237 @@
+//! What the kernel of a host counted of its network during a trial, and what it still held of before.
+
+use crate::unit::Nanos;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Something that a kernel counts when it drops, repeats or cannot put together what a network carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NetworkCounter {
+    /// Datagrams that a socket's receive buffer had no room for.
+    ReceiveBufferErrors,
+    /// Datagrams that were dropped for want of memory for sockets (`net.ipv4.udp_mem`).
+    SocketMemoryErrors,
+    /// Datagrams that a socket's send buffer had no room for.
+    SendBufferErrors,
+    /// Fragments whose packet could not be put together.
+    ReassemblyFailures,
+    /// Packets that were given up because fragments were missing for too long.
+    ReassemblyTimeouts,
+    /// Frames that the queue in front of the host's own link dropped.
+    UplinkDrops,
+    /// Frames that the switch's queue in front of the link to the host dropped.
+    DownlinkDrops,
+    /// Frames that a device of the host dropped.
+    DeviceDrops,
+    /// Packets that the machine's CPUs had no room for in their backlog.
+    BacklogDrops,
+    /// Packets that IP discarded on their way out or in, for want of room.
+    IpDiscards,
+    /// Datagrams that nobody listened for.
+    NoPort,
+    /// Datagrams with a wrong checksum.
+    ChecksumErrors,
+    /// Segments that TCP sent again.
+    TcpRetransmits,
+    /// Segments that TCP dropped because a socket had no room.
+    TcpDrops,
+}
+
+/// What stands in texts for a counter.
+struct Facts {
+    name: &'static str,
+    /// What one of them is, in the plural.
+    unit: &'static str,
+    /// What became of them, after "how many units".
+    fate: &'static str,
+}
+
+impl NetworkCounter {
+    /// Every counter, those first that say most of a loss.
+    pub const ALL: &'static [NetworkCounter] = &[
+        NetworkCounter::ReceiveBufferErrors,
+        NetworkCounter::SocketMemoryErrors,
+        NetworkCounter::UplinkDrops,
+        NetworkCounter::DownlinkDrops,
+        NetworkCounter::BacklogDrops,
+        NetworkCounter::DeviceDrops,
+        NetworkCounter::ReassemblyFailures,
+        NetworkCounter::ReassemblyTimeouts,
+        NetworkCounter::IpDiscards,
+        NetworkCounter::SendBufferErrors,
+        NetworkCounter::NoPort,
+        NetworkCounter::ChecksumErrors,
+        NetworkCounter::TcpDrops,
+        NetworkCounter::TcpRetransmits,
+    ];
+
+    const fn facts(self) -> Facts {
+        let (name, unit, fate) = match self {
+            NetworkCounter::ReceiveBufferErrors => (
+                "receive_buffer_errors",
+                "datagrams",
+                "found a full receive buffer",
+            ),
+            NetworkCounter::SocketMemoryErrors => (
+                "socket_memory_errors",
+                "datagrams",
+                "found no memory for sockets (net.ipv4.udp_mem)",
+            ),
+            NetworkCounter::SendBufferErrors => (
+                "send_buffer_errors",
+                "datagrams",
+                "found a full send buffer",
+            ),
+            NetworkCounter::ReassemblyFailures => (
+                "reassembly_failures",
+                "IP fragments",
+                "could not be put together to a datagram",
+            ),
+            NetworkCounter::ReassemblyTimeouts => (
+                "reassembly_timeouts",
+                "datagrams",
+                "were given up because fragments of them were missing",
+            ),
+            NetworkCounter::UplinkDrops => (
+                "uplink_drops",
+                "frames",
+                "were dropped by the queue in front of its own link",
+            ),
+            NetworkCounter::DownlinkDrops => (
+                "downlink_drops",
+                "frames",
+                "were dropped by the switch's queue in front of the link to it",
+            ),
+            NetworkCounter::DeviceDrops => (
+                "device_drops",
+                "frames",
+                "were dropped by its network devices",
+            ),
+            NetworkCounter::BacklogDrops => (
+                "backlog_drops",
+                "packets",
+                "found a full backlog of a CPU of the machine (net.core.netdev_max_backlog)",
+            ),
+            NetworkCounter::IpDiscards => (
+                "ip_discards",
+                "packets",
+                "were discarded by IP for want of room",
+            ),
+            NetworkCounter::NoPort => ("no_port", "datagrams", "found nobody who listens"),
+            NetworkCounter::ChecksumErrors => {
+                ("checksum_errors", "datagrams", "had a wrong checksum")
+            }
+            NetworkCounter::TcpRetransmits => {
+                ("tcp_retransmits", "segments", "were sent again by TCP")
+            }
+            NetworkCounter::TcpDrops => (
+                "tcp_drops",
+                "segments",
+                "were dropped by TCP for want of room",
+            ),
+        };
+        Facts { name, unit, fate }
+    }
+
+    /// The name in files and in JSON.
+    pub const fn as_str(self) -> &'static str {
+        self.facts().name
+    }
+    /// What is counted, in the plural.
+    pub const fn unit(self) -> &'static str {
+        self.facts().unit
+    }
+    /// What became of what is counted: the rest of a sentence that begins with their number.
+    pub const fn fate(self) -> &'static str {
+        self.facts().fate
+    }
+    /// Whether what is counted may be a message that never arrives. TCP sends again what it drops.
+    pub const fn loses_messages(self) -> bool {
+        !matches!(
+            self,
+            NetworkCounter::TcpRetransmits | NetworkCounter::TcpDrops
+        )
+    }
+    /// Whether all hosts of one machine have the same count.
+    pub const fn is_of_the_machine(self) -> bool {
+        matches!(self, NetworkCounter::BacklogDrops)
+    }
+}
+
+/// What a host's network holds at an instant that may change what is measured next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct NetworkState {
+    /// Memory taken by fragments of packets that are not complete, in bytes.
+    pub fragment_bytes: u64,
+    /// What they may take at most (`net.ipv4.ipfrag_high_thresh`); beyond it every further fragment is
+    /// dropped. 0 where the kernel does not say.
+    pub fragment_limit: u64,
+    /// How long the kernel keeps such fragments (`net.ipv4.ipfrag_time`).
+    pub fragment_time: Nanos,
+    /// TCP connections in TIME_WAIT.
+    pub time_wait: u64,
+    /// Ports that outgoing connections may have (`net.ipv4.ip_local_port_range`).
+    pub ports: u64,
+    /// Bytes that wait in front of links.
+    pub queued_bytes: u64,
+    /// Other hosts of the testbed whose hardware address could not be found out.
+    pub lost_neighbours: u64,
+}
+
+/// A socket of the trial that dropped datagrams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FullSocket {
+    /// Its port.
+    pub port: u16,
+    /// Its receive buffer in bytes, as the kernel charges them.
+    pub receive_buffer: u64,
+    /// Datagrams that it dropped.
+    pub dropped: u64,
+}
+
+/// The network of one host in one trial.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct HostNetwork {
+    /// The host's name in the testbed.
+    pub host: String,
+    /// It was made for this trial, so that nothing of an earlier one can be in it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fresh: bool,
+    /// What it held when the trial began.
+    pub before: NetworkState,
+    /// How long the trial waited for it to become clean.
+    #[serde(default)]
+    pub waited: Nanos,
+    /// What was counted from then until everything had arrived or the drain had ended; what did not
+    /// rise is left out.
+    #[serde(default)]
+    pub counters: BTreeMap<NetworkCounter, u64>,
+    /// The sockets of the trial that dropped datagrams, where the kernel tells.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sockets: Vec<FullSocket>,
+}
+
+impl HostNetwork {
+    /// How often it was counted.
+    pub fn count(&self, counter: NetworkCounter) -> u64 {
+        self.counters.get(&counter).copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_counter_is_in_the_list_and_has_its_name_in_files() {
+        for counter in NetworkCounter::ALL {
+            let written = serde_json::to_string(counter).unwrap();
+            assert_eq!(written, format!("\"{}\"", counter.as_str()));
+        }
+        // The list is complete: each variant has a place of its own in it.
+        let all: std::collections::BTreeSet<_> = NetworkCounter::ALL.iter().collect();
+        assert_eq!(all.len(), NetworkCounter::TcpDrops as usize + 1);
+        assert_eq!(all.len(), NetworkCounter::ALL.len());
+    }
+}
