@@ -42,7 +42,7 @@ impl Facts {
                 .iter()
                 .map(|(name, version)| (clean(name), clean(version)))
                 .collect(),
-            warnings: summary.warnings.iter().map(|w| clean(w)).collect(),
+            warnings: warnings(summary),
             failures: failures(summary),
             refused: Refusal::lines(&summary.refused)
                 .iter()
@@ -50,6 +50,16 @@ impl Facts {
                 .collect(),
         }
     }
+}
+
+/// Remarks about the whole run, and whether the order of its trials made a difference.
+fn warnings(summary: &Summary) -> Vec<String> {
+    let order = summary.carry_over.iter().flat_map(|c| {
+        let (text, lines) = c.sentences();
+        std::iter::once(text).chain(lines)
+    });
+    let all = summary.warnings.iter().cloned().chain(order);
+    all.map(|w| clean(&w)).collect()
 }
 
 /// To the minute; the number itself for an instant that no calendar has.

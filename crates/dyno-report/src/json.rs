@@ -6,6 +6,7 @@ mod evidence;
 mod experiment;
 mod scaling;
 
+use crate::carry_over::CarryOverSummary;
 use crate::number::exported;
 use crate::summary::Summary;
 use dyno_model::Against;
@@ -28,6 +29,7 @@ pub(crate) fn render(summary: &Summary) -> String {
             .map(|e| experiment(&summary.run, e))
             .collect(),
         scaling: summary.scaling.iter().map(scaling).collect(),
+        carry_over: summary.carry_over.as_ref(),
     };
     let mut text = serde_json::to_string_pretty(&document)
         .expect("all map keys are strings and no field's Serialize fails");
@@ -41,6 +43,8 @@ struct Document<'a> {
     run: Run<'a>,
     experiments: Vec<Experiment<'a>>,
     scaling: Vec<Scaling<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    carry_over: Option<&'a CarryOverSummary>,
 }
 
 #[derive(Serialize)]

@@ -10,6 +10,8 @@
 //! | [`Format::Json`] | programs | a stable interface with a published schema |
 //! | [`Format::Csv`] | spreadsheets, pandas | a row per experiment and metric |
 
+mod carry_over;
+mod causes;
 mod clocks;
 mod csv;
 mod evidence;
@@ -35,6 +37,8 @@ mod text;
 mod totals;
 mod view;
 
+pub use carry_over::{CarryOverFinding, CarryOverSummary};
+pub use causes::NetworkSummary;
 pub use clocks::{HostClockSummary, clock_bound, is_between_hosts, is_too_wide};
 pub use evidence::{
     BareSummary, Covariate, CovariateSummary, HostSummary, HostTail, ModeGroup, ModesSummary,

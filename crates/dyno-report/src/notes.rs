@@ -1,6 +1,8 @@
 //! What stands around a table: the heading that names its conditions, and below it everything that
 //! a reader must know before trusting a number.
 
+use crate::carry_over;
+use crate::causes;
 use crate::clocks;
 use crate::factors;
 use crate::findings;
@@ -322,7 +324,15 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
         ("Not run", rows(view, missing)),
         ("Load", rows(view, load)),
         ("Counts", counted(view)),
+        (
+            "Causes of loss, as the kernels counted",
+            causes::remarks(view),
+        ),
         ("Daemons: their part of the cost", rows(view, daemons)),
+        (
+            "Order of trials",
+            carry_over::remarks(summary.carry_over.as_ref()),
+        ),
         ("Refused", refused.collect()),
         ("Warnings", own.chain(of_trials).collect()),
     ];

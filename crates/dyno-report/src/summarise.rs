@@ -9,7 +9,7 @@ use crate::summary::{
     headline_candidates,
 };
 use crate::totals::{add_counts, cost, daemons, throughput};
-use crate::{clocks, host, modes, precision, scaling, spark};
+use crate::{carry_over, causes, clocks, host, modes, precision, scaling, spark};
 use dyno_model::record::{Outcome, Run};
 use dyno_model::{Distribution, Experiment, ExperimentId, Metric, TrialRecord, WorkloadKind};
 use dyno_stats::{
@@ -50,6 +50,7 @@ pub fn summarise(run: &Run, options: &SummaryOptions) -> Summary {
     }
     Summary {
         warnings: run_warnings(run),
+        carry_over: carry_over::summarise(run, options.bootstrap.seed),
         run: RunSummary {
             id: run.manifest.id.clone(),
             started_unix_ms: run.manifest.started_unix_ms,
@@ -87,6 +88,11 @@ fn run_warnings(run: &Run) -> Vec<String> {
     if run.manifest.environment.build_profile == "debug" {
         warnings.push(
             "measured with a debug build of Dyno: its own overhead is in every figure".into(),
+        );
+    }
+    if plan.testbed.keeps_state {
+        warnings.push(
+            "the testbed has `keeps_state`, a planted fault: trials found what the ones before them left".into(),
         );
     }
     let strays = run
@@ -293,6 +299,7 @@ fn summarise_experiment(
         }),
         clock_bound: clocks::bound_of(experiment, &trials),
         clocks: clocks::hosts(&trials),
+        networks: causes::networks(&trials),
         metrics,
         medians,
     }

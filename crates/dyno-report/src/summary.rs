@@ -1,6 +1,8 @@
 //! What a run says, as data: one [`ExperimentSummary`] per experiment of its plan, also for those
 //! without a completed trial. Every table and export is a rendering of this and computes nothing.
 
+use crate::carry_over::CarryOverSummary;
+use crate::causes::NetworkSummary;
 use crate::clocks::HostClockSummary;
 use crate::evidence::{BareSummary, HostSummary, ModesSummary, PrecisionSummary, WarmupSummary};
 use dyno_model::plan::{Refusal, TableKind};
@@ -33,6 +35,8 @@ pub struct Summary {
     pub scaling: Vec<ScalingSummary>,
     /// Remarks about the whole run.
     pub warnings: Vec<String>,
+    /// Whether what ran before a trial made a difference; `None` where the run cannot tell.
+    pub carry_over: Option<CarryOverSummary>,
 }
 
 /// The scaling factor of streams that differ in their payload only.
@@ -210,6 +214,8 @@ pub struct ExperimentSummary {
     pub saturated: Option<f64>,
     /// What is known of the hosts' clocks that are not the run's.
     pub clocks: Vec<HostClockSummary>,
+    /// What the kernels of its hosts counted over the counted trials.
+    pub networks: Vec<NetworkSummary>,
 }
 
 impl ExperimentSummary {

@@ -20,6 +20,7 @@
 //! - [`drift()`], [`modes()`], [`separation()`]: what moves or jumps inside the windows, and what goes
 //!   with it.
 //! - [`backlog_growth`]: whether an open loop is offered more than goes through.
+//! - [`carry_over()`]: whether what ran before a trial changes what it shows.
 //! - [`HostGaps`], [`explained`]: the part of a tail that is the machine's own.
 //!
 //! All functions are deterministic: equal data and equal [`Bootstrap::seed`] give equal results.
@@ -36,6 +37,7 @@
 mod backlog;
 mod bins;
 mod bootstrap;
+mod carry_over;
 mod change;
 mod compare;
 mod drift;
@@ -58,6 +60,7 @@ mod value;
 pub use backlog::backlog_growth;
 pub use bins::{LogBins, log_bins};
 pub use bootstrap::Bootstrap;
+pub use carry_over::{CarryOver, Finding, Memory, OrderedTrial, carry_over};
 pub use change::{ChangeOptions, ChangePoint, SteadyTest, change_points};
 pub use compare::{Pairing, Ratio, Verdict, ratio, simultaneous, verdict};
 pub use drift::{Drift, drift};

@@ -1,6 +1,7 @@
 //! One element of `experiments` in the JSON interface.
 
 use super::evidence::{HostJson, ModesJson, PrecisionJson};
+use crate::causes::{NetworkSummary, causes};
 use crate::clocks::HostClockSummary;
 use crate::notes::instability;
 use crate::number::{exported, latency_ns};
@@ -77,6 +78,10 @@ pub(super) struct Experiment<'a> {
     clock_bound_ns: Option<u64>,
     one_way_resolvable: Option<bool>,
     clocks: Vec<ClockJson<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    networks: &'a [NetworkSummary],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    causes_of_loss: Vec<String>,
     warnings: Vec<Remark<'a>>,
 }
 
@@ -519,6 +524,8 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
         clock_bound_ns: e.clock_bound.map(|bound| bound.0),
         one_way_resolvable: e.is_resolvable(e.headline()),
         clocks: e.clocks.iter().map(Into::into).collect(),
+        networks: &e.networks,
+        causes_of_loss: causes(run, e),
         warnings: remarks(&e.warnings),
     }
 }
