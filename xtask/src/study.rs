@@ -3,6 +3,7 @@
 
 mod again;
 mod agree;
+mod carry_over;
 mod clocks;
 mod judgement;
 mod nightly;
@@ -23,6 +24,8 @@ usage: cargo xtask study WHICH
   nightly [NIGHTS] [TRIES]  simulated nights (300): how often does `dyno check --history` cry wolf, and how soon
                       does it see what is planted (TRIES times, 20)?
   noise [BURSTS]      bursts of foreign load at known times (40): which trials are flagged?
+  carry-over [TRIES] [RUNS]  does what ran before change what is measured next? The old fault, planted, TRIES
+                      times (20), and stacks in random order RUNS times (20); needs root
   again OLD NEW       two run directories of one suite: share of new p50 within the old intervals
   agree [TURNS]       the libraries' own tools and Dyno in turns (5), pinned alike: do they say the same?";
 
@@ -40,6 +43,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
         Some("clocks") => clocks::study(number(1, 100)?),
         Some("nightly") => nightly::study(number(1, 300)?, number(2, 20)?),
         Some("noise") => noise::study(number(1, 40)?),
+        Some("carry-over") => carry_over::study(number(1, 20)?, number(2, 20)?),
         Some("agree") => agree::study(number(1, 5)?),
         Some("again") => match &arguments[1..] {
             [old, new] => again::study(Path::new(old), Path::new(new)),
@@ -63,7 +67,7 @@ impl Place {
             std::fs::remove_dir_all(&dir)
                 .map_err(|e| format!("cannot clear {}: {e}", dir.display()))?;
         }
-        for part in ["suites", "stacks"] {
+        for part in ["suites", "stacks", "testbeds"] {
             std::fs::create_dir_all(dir.join(part))
                 .map_err(|e| format!("cannot create {}: {e}", dir.display()))?;
         }

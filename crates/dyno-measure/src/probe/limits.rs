@@ -134,7 +134,8 @@ const SETTINGS: &[Setting] = &[
         name: "net.core.rmem_default",
         unit: "bytes",
         about: "receive buffer of a socket that asks for none",
-        wanted: 0,
+        // Two messages of a megabyte as datagrams, each charged with what holds it, and room beside them.
+        wanted: 4 << 20,
     },
     Setting {
         name: "net.core.rmem_max",

@@ -8,6 +8,11 @@ use dyno_measure::probe::limits::Limit;
 /// data room and shared info, 256 B of sk_buff).
 const SMALL_DATAGRAM: u64 = 768;
 
+/// The same for the largest one (65,507 B), as measured on Linux 6.18.
+const LARGE_DATAGRAM: u64 = 66_700;
+/// Datagrams of that size that carry 1 MB.
+const MEGABYTE: u64 = 1_000_000 / 65_507 + 1;
+
 fn right<'a>(f: &'a Facts, name: &str) -> Option<&'a Right> {
     f.rights.iter().find(|r| r.name == name)
 }
@@ -87,7 +92,7 @@ fn too_small(limit: &Limit) -> Option<Finding> {
     let advice = limit.advice.as_ref()?;
     let name = limit.name.as_str();
     let id = match name {
-        "net.core.rmem_max" | "net.core.wmem_max" => "socket-buffers",
+        "net.core.rmem_max" | "net.core.wmem_max" | "net.core.rmem_default" => "socket-buffers",
         n if n.starts_with("fs.mqueue") || n == "RLIMIT_MSGQUEUE" => "message-queues",
         n if n.starts_with("/dev/shm") => "shared-memory",
         _ => "limits",
@@ -100,6 +105,13 @@ fn too_small(limit: &Limit) -> Option<Finding> {
     );
     let finding = Finding::may_hurt(id, what).command(&advice.command);
     Some(match (id, limit.value) {
+        ("socket-buffers", Some(bytes)) if name == "net.core.rmem_default" => finding.how_much(format!(
+            "a message of 1 MB over udp is charged some {} KB; this buffer holds {} of its {} datagrams, and what comes \
+             beyond is lost unless the stack asks for more (option `rcvbuf` of udp)",
+            MEGABYTE * LARGE_DATAGRAM / 1_000,
+            (bytes / LARGE_DATAGRAM).min(MEGABYTE),
+            MEGABYTE
+        )),
         ("socket-buffers", Some(bytes)) => finding.how_much(format!(
             "a socket that asks for more holds some {} small datagrams (each is charged {SMALL_DATAGRAM} \
              B, and the kernel doubles what is asked for); what comes beyond is lost or blocks",

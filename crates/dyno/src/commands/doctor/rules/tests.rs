@@ -525,6 +525,17 @@ fn each_small_limit_is_named_with_its_command() {
     );
     assert!(found.what.contains("212992 bytes"), "{found:?}");
     assert!(found.how_much.unwrap().contains("554 small datagrams"));
+    let found = one("socket-buffers", MayHurt, "rmem_default=4194304", |f| {
+        f.limits.0.push(Limit {
+            advice: advice("sudo sysctl -w net.core.rmem_default=4194304"),
+            ..limit("net.core.rmem_default", 212_992)
+        });
+    });
+    let how_much = found.how_much.unwrap();
+    assert!(
+        how_much.contains("holds 3 of its 16 datagrams"),
+        "{how_much}"
+    );
     for (name, id) in [
         ("fs.mqueue.msg_max", "message-queues"),
         ("RLIMIT_MSGQUEUE", "message-queues"),

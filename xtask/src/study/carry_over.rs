@@ -1,0 +1,207 @@
+//! Whether what ran before changes what is measured next: radar beside lidar that loses fragments, with
+//! namespaces that are kept between trials (the old fault, planted) and as they are; and stacks and loads in
+//! random order, judged by what each report says of its order.
+
+use super::{Place, list, share};
+use crate::Outcome;
+use serde_json::Value;
+
+const ALONE: &str = r#"
+title = "radar alone"
+[defaults]
+placement = "host"
+wait = "block"
+warmup = "20 ms"
+settle = "0 s"
+window = "500 ms"
+drain = "500 ms"
+[[experiment]]
+name = "radar"
+workload = "stream"
+payload = "10 kB"
+rate = "20 Hz"
+stacks = ["udp"]
+"#;
+
+/// Beside it on a link with a shallow buffer, where fragments are dropped and others of their datagram not.
+const LIDAR: &str = r#"
+[[experiment]]
+name = "lidar"
+workload = "stream"
+payload = "4 MB"
+rate = "40 Hz"
+stacks = ["udp"]
+"#;
+
+const PAIRS: &str = r#"
+title = "stacks and loads in random order"
+[defaults]
+placement = "host"
+wait = "block"
+warmup = "20 ms"
+settle = "0 s"
+window = "150 ms"
+drain = "500 ms"
+[[experiment]]
+name = "clean"
+workload = "ping-pong"
+payload = "1 kB"
+stacks = ["tcp", "udp", "zenoh-tcp"]
+[[experiment]]
+name = "heavy"
+workload = "stream"
+payload = "1 MB"
+rate = "40 Hz"
+stacks = ["tcp", "udp", "zenoh-tcp"]
+"#;
+
+/// Eight namespaces as in `netns-1gbe`, with the buffer of a small switch; `keeps_state` is put before.
+const TESTBED: &str = r#"
+description = "namespaces on a link that drops"
+[link]
+rate = "100 Mbit/s"
+buffer = "32 KiB"
+[[host]]
+name = "h"
+reach = "namespace"
+count = 2
+"#;
+
+/// Trials of each experiment in one run.
+const TRIALS: usize = 6;
+const LEVEL: f64 = 0.05;
+
+pub(super) fn study(tries: u32, runs: u32) -> Outcome {
+    let place = Place::new("carry-over")?;
+    place.file("suites/alone.toml", ALONE)?;
+    place.file("suites/beside.toml", &format!("{ALONE}{LIDAR}"))?;
+    place.file("suites/pairs.toml", PAIRS)?;
+    place.file(
+        "testbeds/kept.toml",
+        &format!("keeps_state = true\n{TESTBED}"),
+    )?;
+    place.file("testbeds/fresh.toml", TESTBED)?;
+    for (testbed, what) in [
+        ("kept", "namespaces kept (planted fault)"),
+        ("fresh", "namespaces of each trial"),
+    ] {
+        let (mut found, mut lost, mut offered) = (0, 0, 0);
+        for seed in 0..tries {
+            let alone = radar(&place, "alone", testbed, seed)?;
+            let beside = radar(&place, "beside", testbed, seed)?;
+            let of = |trials: &[(u64, u64)]| -> Vec<f64> {
+                let lost = trials
+                    .iter()
+                    .map(|(lost, offered)| *lost as f64 / *offered as f64);
+                lost.collect()
+            };
+            found += usize::from(chance(&of(&beside), &of(&alone)) <= LEVEL);
+            lost += beside.iter().map(|(lost, _)| lost).sum::<u64>();
+            offered += beside.iter().map(|(_, offered)| offered).sum::<u64>();
+        }
+        println!(
+            "{what}: radar beside lidar is told from radar alone in {}; {lost} of {offered} messages of \
+             radar lost beside lidar",
+            share(found, tries as usize)
+        );
+    }
+    let (mut alarms, mut told) = (0, 0);
+    let mut findings: Vec<String> = Vec::new();
+    for seed in 0..runs {
+        measure(&place, "pairs", "fresh", seed)?;
+        let shown = place.json(&["show", "run", "--format", "json"])?;
+        place.forget("run")?;
+        let Some(p) = shown["carry_over"]["p"].as_f64() else {
+            continue;
+        };
+        told += 1;
+        alarms += usize::from(p <= LEVEL);
+        for finding in list(&shown["carry_over"], "findings") {
+            findings.push(format!(
+                "  after {}: {} (p {})",
+                finding["after"].as_str().unwrap_or("?"),
+                finding["measure"].as_str().unwrap_or("?"),
+                finding["p"]
+            ));
+        }
+    }
+    println!(
+        "three stacks, clean and heavy, {TRIALS} trials each: what ran before made a difference in {}; 5 % \
+         by chance",
+        share(alarms, told)
+    );
+    for finding in findings {
+        println!("{finding}");
+    }
+    Ok(())
+}
+
+fn measure(place: &Place, suite: &str, testbed: &str, seed: u32) -> Result<(), String> {
+    let (trials, seed) = (TRIALS.to_string(), seed.to_string());
+    let how = ["--trials", &trials, "--repeats", "0", "--seed", &seed];
+    let what = [
+        "run",
+        suite,
+        "--testbed",
+        testbed,
+        "--out",
+        "run",
+        "--quiet",
+    ];
+    place.dyno(&[&what[..], &how[..]].concat()).map(drop)
+}
+
+/// Messages lost and offered in each trial of radar, disturbed or not.
+fn radar(place: &Place, suite: &str, testbed: &str, seed: u32) -> Result<Vec<(u64, u64)>, String> {
+    measure(place, suite, testbed, seed)?;
+    let trials = place.dir.join("run/trials");
+    let entries = std::fs::read_dir(&trials).map_err(|e| format!("{}: {e}", trials.display()))?;
+    let mut found = Vec::new();
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.extension().is_none_or(|e| e != "json") {
+            continue;
+        }
+        let text =
+            std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let trial: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+        // The first experiment of both suites.
+        if trial["experiment"] == 0 {
+            let count = |key: &str| trial["counts"][key].as_u64().unwrap_or(0);
+            found.push((count("lost"), count("offered").max(1)));
+        }
+    }
+    place.forget("run")?;
+    Ok(found)
+}
+
+/// The chance that trials of one kind, split at random, have a sum in the first part as large as that of
+/// `first`: an exact permutation test.
+fn chance(first: &[f64], second: &[f64]) -> f64 {
+    let all: Vec<f64> = first.iter().chain(second).copied().collect();
+    let seen: f64 = first.iter().sum();
+    let (mut as_large, mut splits) = (0u32, 0u32);
+    for chosen in 0u32..1 << all.len() {
+        if chosen.count_ones() as usize == first.len() {
+            let members = all.iter().enumerate().filter(|(i, _)| chosen >> i & 1 == 1);
+            let sum: f64 = members.map(|(_, value)| value).sum();
+            splits += 1;
+            as_large += u32::from(sum >= seen - 1e-9);
+        }
+    }
+    f64::from(as_large) / f64::from(splits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_larger_sum_than_chance_gives_is_rare() {
+        assert_eq!(chance(&[0.0; 6], &[0.0; 6]), 1.0);
+        // One of the 924 splits of twelve into two sixes.
+        assert!((chance(&[1.0; 6], &[0.0; 6]) - 1.0 / 924.0).abs() < 1e-12);
+        assert!(chance(&[0.0, 1.0, 1.0, 1.0, 1.0, 1.0], &[0.0; 6]) < LEVEL);
+        assert_eq!(chance(&[0.0; 3], &[1.0; 3]), 1.0);
+    }
+}
