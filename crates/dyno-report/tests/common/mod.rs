@@ -276,6 +276,7 @@ impl Builder {
             switches_per_message: (received > 0).then_some(2.0),
             pss_bytes: 4 << 20,
             peak_rss_bytes: 10 << 20,
+            ..Cost::default()
         };
         record.open = Nanos(1_200_000);
         record.matching = Nanos(300_000);

@@ -307,6 +307,7 @@ pub(crate) fn completed(id: TrialId) -> TrialRecord {
             switches_per_message: Some(1.25),
             pss_bytes: 1 << 20,
             peak_rss_bytes: 3 << 20,
+            ..Cost::default()
         },
         open: Nanos(52_000),
         matching: Nanos(310_000),
