@@ -381,3 +381,53 @@ fn further(value: f64, end: f64, bound: f64, trials: usize, measure: Measure) ->
 fn apart(a: f64, b: f64) -> String {
     Unit::Share.text((a / b).ln().abs().exp_m1())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INF: f64 = f64::INFINITY;
+
+    #[test]
+    fn how_many_trials_would_decide_follows_from_the_widths() {
+        // ln 1.1 / ln 1.05 = 1.953: of 5 trials 14.08 more.
+        let text = further(100.0, 110.0, 105.0, 5, Measure::CpuPerMessage);
+        assert_eq!(
+            text,
+            "its interval holds the limit; about 15 more trials would decide"
+        );
+        let text = further(100.0, 110.0, 100.0001, 5, Measure::CpuPerMessage);
+        assert_eq!(
+            text,
+            "too close to call: 100 ns is 0.000100 % from the limit"
+        );
+        let response = Measure::Latency(Metric::Response, 0.99);
+        let text = further(100.0, INF, 105.0, 5, response);
+        assert!(text.starts_with("lost messages, or too few"), "{text}");
+        for (end, measure) in [(INF, Measure::CpuPerMessage), (0.0, response)] {
+            let text = further(100.0, end, 105.0, 5, measure);
+            assert!(text.starts_with("too few or too different"), "{text}");
+        }
+        let text = further(INF, INF, 105.0, 5, response);
+        assert!(
+            text.starts_with("more messages were lost than this quantile"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn the_end_that_must_cross_the_limit_is_the_one_beyond_it() {
+        let limit = |most: f64| Limit {
+            name: "x".into(),
+            measure: Measure::CpuPerMessage,
+            bound: Bound::AtMost(most),
+            selector: super::super::limits::Selector::default(),
+            span: 0..0,
+        };
+        let [value, lo, hi] = [100.0, 80.0, 110.0].map(Latency::Finite);
+        let reason = |most| interval(&Estimate { value, lo, hi }, &limit(most), 5).reason;
+        assert!(reason(105.0).contains("about 15 more"), "{}", reason(105.0));
+        // ln 0.8 / ln 0.95 = 4.350: 89.6 more.
+        assert!(reason(95.0).contains("about 90 more"), "{}", reason(95.0));
+    }
+}

@@ -19,7 +19,7 @@ use dyno_model::Experiment;
 use dyno_model::record::{Run, RunManifest};
 use dyno_stats::{ChangeOptions, change_points};
 
-/// The most permutations of one test: enough for 2,000 series at 5 %.
+/// The most permutations of one test: enough for 200 series at 5 %.
 const MOST_PERMUTATIONS: f64 = 99_999.0;
 
 /// By how much what is infinite is worse than the worst that is finite, as a logarithm. Any other number
@@ -211,7 +211,8 @@ impl History {
             .collect();
         let tested = series.iter().filter(|s| s.is_long_enough(&how)).count();
         let level_each = how.level / tested.max(1) as f64;
-        let permutations = (2.0 / level_each).ceil().clamp(999.0, MOST_PERMUTATIONS);
+        // So many that a step which just reaches the level is seen whatever is drawn.
+        let permutations = (20.0 / level_each).ceil().clamp(999.0, MOST_PERMUTATIONS);
         let options = ChangeOptions {
             level: level_each,
             min_segment: how.min_segment.max(2),

@@ -227,6 +227,30 @@ fn a_figure_that_its_trials_do_not_bound_passes_nothing() {
 }
 
 #[test]
+fn a_cost_of_nothing_or_of_one_trial_is_refused() {
+    let with = |costs: &[f64]| {
+        let mut b = Builder::new(0);
+        let e = b.experiment("udp", stream);
+        for cost in costs {
+            b.trial(e, 10_000.0, 400, 0).cost.cpu_ns_per_message = Some(*cost);
+        }
+        one(
+            &b.build(),
+            "metric = \"cpu_per_message\"\nat_most = \"1 s\"",
+        )
+    };
+    let (status, reason) = with(&[0.0, 900.0]);
+    assert_eq!(status, Status::Undecided);
+    assert!(reason.contains("is zero in a trial"), "{reason}");
+    let (status, reason) = with(&[900.0]);
+    assert_eq!(status, Status::Undecided);
+    assert!(
+        reason.contains("takes two of them, there is one"),
+        "{reason}"
+    );
+}
+
+#[test]
 fn a_stack_that_delivers_nothing_breaks_a_limit_on_its_rate() {
     let with = |rates: &[f64]| {
         let mut b = Builder::new(0);

@@ -138,6 +138,18 @@ fn a_loss_where_nothing_was_lost_is_seen_and_a_single_one_is_not_called_worse() 
     one.trials[0].counts.lost = 1;
     let n = judged(&history, &one);
     assert_eq!(status(&n, "tcp", Measure::Loss), Status::Pass);
+    // Chance deals two lossy trials of 65 to this run with 0.5 %, three of them with 0.02 %.
+    for (lossy, expected) in [(2, Status::Pass), (3, Status::Fail)] {
+        let mut run = usual(12);
+        run.trials
+            .iter_mut()
+            .take(lossy)
+            .for_each(|t| t.counts.lost = 1);
+        assert_eq!(
+            status(&judged(&history, &run), "tcp", Measure::Loss),
+            expected
+        );
+    }
     // Two trials alone could not be told from chance.
     let mut few = night(12, 12_000.0, 0).build();
     few.trials.retain(|t| t.id.number < 2);

@@ -6,6 +6,7 @@ use crate::commands::show::render_options;
 use crate::commands::trend::directories;
 use crate::exit::{self, Code, Failure, Result};
 use dyno_judge::{CheckOptions, Limits, LimitsError, NightlyOptions, Nights, Status};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Holds the run against limits or against its history, prints the result and writes JUnit XML where asked.
@@ -49,14 +50,16 @@ fn against_history(args: &CheckArgs, run: Option<&Path>) -> Result {
         last: args.last.map(|n| n as usize),
         ..NightlyOptions::default()
     });
-    let (judged, mut whole) = match run {
+    let judged = match run {
         Some(run) => {
             let (run, whole) = read(run)?;
             nights.add(&run);
-            (Some(run.manifest), whole)
+            Some((run.manifest, whole))
         }
-        None => (None, true),
+        None => None,
     };
+    // An earlier run that misses trials has fewer figures; only the judged one must be whole.
+    let mut damaged = BTreeSet::new();
     for directory in directories(&args.history)? {
         let name = directory.display().to_string();
         match dyno_store::read_run(&directory) {
@@ -64,13 +67,15 @@ fn against_history(args: &CheckArgs, run: Option<&Path>) -> Result {
                 for problem in &read.problems {
                     eprintln!("warning: {problem}");
                 }
-                whole &= read.problems.is_empty();
+                if !read.problems.is_empty() {
+                    damaged.insert(read.run.manifest.id.clone());
+                }
                 nights.add(&read.run);
             }
             Err(e) => nights.leave_out(name, unreadable(&e).into()),
         }
     }
-    let Some(report) = nights.judge(judged.as_ref()) else {
+    let Some(report) = nights.judge(judged.as_ref().map(|(manifest, _)| manifest)) else {
         return Err(Failure::message(
             Code::Store,
             "no run of the history can be read, so there is nothing to judge",
@@ -78,6 +83,7 @@ fn against_history(args: &CheckArgs, run: Option<&Path>) -> Result {
     };
     junit(args, || report.junit())?;
     exit::print(&report.render(args.format.into(), &render_options()))?;
+    let whole = judged.map_or(!damaged.contains(&report.run.id), |(_, whole)| whole);
     let judgement = judgement(report.count(Status::Fail), report.is_blind());
     Ok(ending(judgement, whole).into())
 }
