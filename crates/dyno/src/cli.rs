@@ -58,7 +58,7 @@ Exit codes:
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Measure a suite and store the run.
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Show a run that goes on, live.
     Watch(WatchArgs),
     /// Print a stored run.

@@ -43,8 +43,8 @@ fn the_manual_page_and_completions_are_made() {
     place
         .run(&["man", "run"])
         .with_code(0)
-        .says("round_trips")
-        .says("dyno\\-run");
+        .says("dyno\\-run")
+        .says("Finish the interrupted run");
     place
         .run(&["man", "rum"])
         .with_code(2)
