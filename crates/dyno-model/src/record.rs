@@ -137,6 +137,9 @@ pub struct FlowCounts {
     /// length known beforehand, and in older runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_window: Option<u64>,
+    /// Those that had arrived at the middle of the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_half: Option<u64>,
     /// Messages of the warm-up that arrived after the reading with which the cost begins, and so are in it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lead_in: u64,

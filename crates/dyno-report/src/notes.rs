@@ -463,7 +463,7 @@ fn load(e: &ExperimentSummary) -> Vec<Item> {
     let mut parts = Vec::new();
     if let Some(growth) = e.saturated {
         let mut text = format!(
-            "saturated: the backlog still grew when the window ended, by {} % of what was offered",
+            "saturated: the backlog still grew when the window ended, by {} % of what was due in its second half",
             sig3(100.0 * growth)
         );
         if let Some(share) = e.in_window_ratio() {

@@ -10,10 +10,10 @@ use crate::summary::{
 };
 use crate::totals::{add_counts, cost, daemons, throughput};
 use crate::{carry_over, causes, clocks, host, modes, precision, scaling, spark};
-use dyno_model::record::{Outcome, Run};
+use dyno_model::record::{FlowCounts, Outcome, Run};
 use dyno_model::{Distribution, Experiment, ExperimentId, Metric, TrialRecord, WorkloadKind};
 use dyno_stats::{
-    Bootstrap, Estimate, Latency, Quantile, Stability, TrialSamples, WIDEST, log_bins,
+    Bootstrap, Estimate, Latency, Quantile, SecondHalf, Stability, TrialSamples, WIDEST, log_bins,
     quantile_ratio, quantiles,
 };
 use std::collections::BTreeMap;
@@ -293,9 +293,9 @@ fn summarise_experiment(
         host,
         precision: precision(run, experiment, headline, &series, cache, how),
         overload: dyno_model::load::overload(experiment, &plan.testbed).map(|o| o.to_string()),
-        saturated: experiment.paced_window().and_then(|window| {
+        saturated: experiment.paced_window().and_then(|_| {
             let responses = series.get(&Metric::Response)?;
-            dyno_stats::backlog_growth(&responses.samples, window.0 as f64)
+            backlog(&responses.trials, &responses.samples)
         }),
         clock_bound: clocks::bound_of(experiment, &trials),
         clocks: clocks::hosts(&trials),
@@ -417,6 +417,23 @@ fn warmup(trials: &[&TrialRecord]) -> Option<WarmupSummary> {
         ns: Spread::of(trials.iter().map(|t| t.warmup.0 as f64))?,
         unsteady: trials.iter().filter(|t| t.unsteady).count() as u64,
     })
+}
+
+/// The growth of the backlog in the second half of the window, where it grew; see
+/// [`dyno_stats::backlog_growth`]. `None` as well where arrivals were not counted by then.
+fn backlog(trials: &[&TrialRecord], samples: &[TrialSamples]) -> Option<f64> {
+    let halves = trials.iter().zip(samples).map(|(trial, samples)| {
+        let sum = |of: fn(&FlowCounts) -> Option<u64>| trial.flows.iter().map(of).sum();
+        let by_half: Option<u64> = sum(|f| f.by_half);
+        let in_window: Option<u64> = sum(|f| f.in_window);
+        let blocks = samples.by_block();
+        let later = blocks.iter().skip(blocks.len() / 2);
+        Some(SecondHalf {
+            due: later.map(TrialSamples::finite).sum(),
+            arrived: in_window?.saturating_sub(by_half?),
+        })
+    });
+    dyno_stats::backlog_growth(&halves.collect::<Option<Vec<_>>>()?)
 }
 
 /// What came of the plan's precision. A base has none of its own, as in the runner's schedule.

@@ -210,7 +210,7 @@ pub struct ExperimentSummary {
     pub clock_bound: Option<Nanos>,
     /// The link that is offered more than it carries, as the plan says.
     pub overload: Option<String>,
-    /// The backlog still grew when the window ended: its growth as a share of what was offered.
+    /// The backlog still grew when the window ended: its growth in the second half of the window, as a share of what was due then.
     pub saturated: Option<f64>,
     /// What is known of the hosts' clocks that are not the run's.
     pub clocks: Vec<HostClockSummary>,

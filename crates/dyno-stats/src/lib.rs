@@ -57,7 +57,7 @@ mod small;
 mod stability;
 mod value;
 
-pub use backlog::backlog_growth;
+pub use backlog::{SecondHalf, backlog_growth};
 pub use bins::{LogBins, log_bins};
 pub use bootstrap::Bootstrap;
 pub use carry_over::{CarryOver, Finding, Memory, OrderedTrial, carry_over};

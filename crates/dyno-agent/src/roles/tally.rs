@@ -24,6 +24,9 @@ pub(super) struct Tally<const N: usize> {
     end: Nanos,
     /// Messages that arrived before that.
     in_window: u64,
+    /// The middle of the window, and the messages that arrived before it.
+    half: Nanos,
+    by_half: u64,
 }
 
 impl<const N: usize> Tally<N> {
@@ -38,6 +41,8 @@ impl<const N: usize> Tally<N> {
             length: experiment.paced_window(),
             end: Nanos::ZERO,
             in_window: 0,
+            half: Nanos::ZERO,
+            by_half: 0,
         }
     }
 
@@ -51,6 +56,8 @@ impl<const N: usize> Tally<N> {
             length: None,
             end: Nanos::ZERO,
             in_window: 0,
+            half: Nanos::ZERO,
+            by_half: 0,
         }
     }
 
@@ -83,6 +90,7 @@ impl<const N: usize> Tally<N> {
         self.flow.bytes += bytes as u64;
         self.flow.last = arrival;
         self.in_window += u64::from(arrival < self.end);
+        self.by_half += u64::from(arrival < self.half);
         self.raw.push(RawSample {
             channel: self.flow.channel,
             receiver: self.flow.receiver,
@@ -101,6 +109,7 @@ impl<const N: usize> Tally<N> {
         // Where the first messages were lost, this is later than the window's true end.
         if let Some(length) = self.length {
             self.end = due.saturating_add(length);
+            self.half = due.saturating_add(Nanos(length.0 / 2));
         }
     }
 
@@ -128,6 +137,7 @@ impl<const N: usize> Tally<N> {
             distributions,
             flows: vec![FlowCounts {
                 in_window: self.length.map(|_| self.in_window),
+                by_half: self.length.map(|_| self.by_half),
                 ..self.flow
             }],
             raw: self.raw.into_samples(),
