@@ -423,6 +423,9 @@ fn warmup(trials: &[&TrialRecord]) -> Option<WarmupSummary> {
 /// [`dyno_stats::backlog_growth`]. `None` as well where arrivals were not counted by then.
 fn backlog(trials: &[&TrialRecord], samples: &[TrialSamples]) -> Option<f64> {
     let halves = trials.iter().zip(samples).map(|(trial, samples)| {
+        if trial.flows.is_empty() {
+            return None;
+        }
         let sum = |of: fn(&FlowCounts) -> Option<u64>| trial.flows.iter().map(of).sum();
         let by_half: Option<u64> = sum(|f| f.by_half);
         let in_window: Option<u64> = sum(|f| f.in_window);

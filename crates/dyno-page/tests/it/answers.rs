@@ -261,7 +261,7 @@ fn questions_that_differ_in_what_is_rarely_changed_say_it() {
     assert_eq!(
         texts,
         [
-            format!("{usual}, CPUs 0 1, window 300 ms"),
+            format!("{usual}, CPUs 0,1, window 300 ms"),
             format!("{usual}, not pinned"),
             format!("{usual}, CPUs 0 1, 10 messages"),
         ]
