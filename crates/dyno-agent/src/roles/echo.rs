@@ -214,7 +214,8 @@ struct Answer {
     shared: Arc<Shared>,
     assignment: Arc<Assignment>,
     pong: u16,
-    flow: FlowCounts,
+    /// Of the warm-up, thrown away, and of the window: both kinds of pings take the same path.
+    flows: [FlowCounts; 2],
     places: Places,
     /// When the first probe arrived.
     probed: Option<Nanos>,
@@ -227,33 +228,34 @@ impl Answer {
             shared: job.shared.clone(),
             assignment: job.assignment.clone(),
             pong,
-            flow: FlowCounts {
+            flows: [FlowCounts {
                 channel: ping,
                 receiver,
                 ..FlowCounts::default()
-            },
+            }; 2],
             places: Places::new(job),
             probed: None,
         }
     }
 
     fn finish(self, played: &mut Played) {
+        let [_, flow] = self.flows;
         let FlowCounts {
             channel, receiver, ..
-        } = self.flow;
+        } = flow;
         played.first.extend(self.probed.map(|at| FirstArrival {
             channel,
             receiver,
             at,
         }));
-        played.flows.push(self.flow);
+        played.flows.push(flow);
         played.places.extend(self.places.finish());
     }
 
     /// The tag to answer with, where the ping is intact; a damaged ping gets no pong.
     #[inline]
     fn on_ping(&mut self, bytes: &[u8]) -> Option<Tag> {
-        let tag = match read_message(bytes, &self.assignment.experiment, self.flow.channel) {
+        let tag = match read_message(bytes, &self.assignment.experiment, self.flows[1].channel) {
             Ok(header) => header.tag,
             Err(damage) => {
                 self.damaged(damage);
@@ -267,12 +269,12 @@ impl Answer {
         if tag.kind == Kind::Warmup {
             self.shared.on_warmup(tag.sequence);
         }
-        if tag.kind == Kind::Measured {
-            if self.places.is_watched() && self.flow.received.is_multiple_of(PINGS_PER_LOOK) {
-                self.places.note(self.shared.clock.now());
-            }
-            self.flow.received += 1;
-            self.flow.bytes += bytes.len() as u64;
+        let measured = tag.kind == Kind::Measured;
+        let flow = &mut self.flows[usize::from(measured)];
+        flow.received += 1;
+        flow.bytes += bytes.len() as u64;
+        if measured && self.places.is_watched() && flow.received % PINGS_PER_LOOK == 1 {
+            self.places.note(self.shared.clock.now());
         }
         Some(tag)
     }
@@ -283,8 +285,8 @@ impl Answer {
             return;
         }
         match damage {
-            Damage::Truncated => self.flow.truncated += 1,
-            Damage::Corrupted => self.flow.corrupted += 1,
+            Damage::Truncated => self.flows[1].truncated += 1,
+            Damage::Corrupted => self.flows[1].corrupted += 1,
         }
     }
 

@@ -138,40 +138,45 @@ impl Initiator<'_> {
         let mut pacer = Pacer::new(clock);
         let mut warmup = Warmup::new(&shared, experiment);
         let mut window = Progress::new(experiment.window);
-        let mut next = shared.start();
         let mut warm_sequence = 0;
         let mut burned = Nanos::ZERO;
+        let counted = matches!(experiment.window, Extent::Messages(_));
 
-        while let Some(now) = pacer.wait_until(next, &go_on) {
-            next = now.saturating_add(gap);
-            let counted = matches!(experiment.window, Extent::Messages(_));
+        // What is decided before a ping is decided by the time of the pong before it; the stamp follows.
+        let mut at = pacer.wait_until(shared.start(), &go_on);
+        while let Some(now) = at {
             let used = now.saturating_sub(shared.start());
             // A counted warm-up of lost messages must leave time for the window; one that settles has
             // a longest time of its own.
             let warm =
                 used.0 < experiment.deadline.0 / 4 || !counted || experiment.settle.is_some();
-            if window.begun.is_none() && warm && warmup.admits(now) {
+            let (kind, sequence) = if window.begun.is_none() && warm && warmup.admits(now) {
                 shared.on_warmup(warm_sequence);
-                self.exchange_one(Kind::Warmup, warm_sequence, now, timeout)?;
                 warm_sequence += 1;
-                continue;
-            }
-            if window.begun.is_none() {
-                burned = pacer.burned();
-                self.window.begin(now);
-                self.counts.first = now;
-            }
-            if !window.admits(now) {
-                break;
-            }
-            if counted && used > experiment.deadline {
-                self.cut_short();
-                break;
-            }
-            self.places.note(now);
-            let sequence = self.counts.offered;
-            self.counts.offered += 1;
-            self.exchange_one(Kind::Measured, sequence, now, timeout)?;
+                (Kind::Warmup, warm_sequence - 1)
+            } else {
+                if window.begun.is_none() {
+                    burned = pacer.burned();
+                    self.window.begin(now);
+                    self.counts.first = now;
+                }
+                if !window.admits(now) {
+                    break;
+                }
+                if counted && used > experiment.deadline {
+                    self.cut_short();
+                    break;
+                }
+                self.places.note(now);
+                self.counts.offered += 1;
+                (Kind::Measured, self.counts.offered - 1)
+            };
+            let (sent, arrival) = self.exchange_one(kind, sequence, timeout)?;
+            at = match gap {
+                Nanos::ZERO if !go_on() => None,
+                Nanos::ZERO => Some(arrival.unwrap_or_else(|| clock.now())),
+                gap => pacer.wait_until(sent.saturating_add(gap), &go_on),
+            };
         }
         self.counts.last = clock.now();
         self.counts.pacing = pacer.burned().saturating_sub(burned);
@@ -192,15 +197,15 @@ impl Initiator<'_> {
         ));
     }
 
-    /// One ping and all its pongs, recorded.
+    /// One ping and all its pongs, recorded: when it was sent, and when the last pong arrived.
     #[inline]
     fn exchange_one(
         &mut self,
         kind: Kind,
         sequence: u64,
-        sent: Nanos,
         timeout: Nanos,
-    ) -> Result<(), Failure> {
+    ) -> Result<(Nanos, Option<Nanos>), Failure> {
+        let sent = self.job.shared.clock.now();
         let tag = Tag {
             channel: self.counts.channel,
             kind,
@@ -212,7 +217,7 @@ impl Initiator<'_> {
             sent,
         };
         let Some(arrival) = self.round_trip(&header, timeout)? else {
-            return Ok(());
+            return Ok((sent, None));
         };
         let latency = arrival.saturating_sub(sent);
         let tally = if kind == Kind::Measured {
@@ -227,7 +232,7 @@ impl Initiator<'_> {
         if kind == Kind::Measured {
             self.arrived.note(self.window.flow.received, arrival);
         }
-        Ok(())
+        Ok((sent, Some(arrival)))
     }
 
     /// One ping and all its pongs; the arrival of the last, or nothing where one is missing.

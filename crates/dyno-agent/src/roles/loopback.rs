@@ -70,7 +70,7 @@ pub(super) fn play(
     let mut burned = Nanos::ZERO;
 
     while go_on() {
-        let (due, now) = match &mut schedule {
+        let (mut due, mut now) = match &mut schedule {
             Some(schedule) => {
                 let due = schedule.next_due();
                 match pacer.wait_until(due, &go_on) {
@@ -88,6 +88,10 @@ pub(super) fn play(
             measured.begin(due);
             counts.first = due;
             burned = pacer.burned();
+            if schedule.is_none() {
+                now = clock.now();
+                due = now;
+            }
         }
         if !is_warm && !window.admits(due) {
             break;

@@ -68,18 +68,21 @@ impl Due {
         Due::Scheduled(schedule, Pacer::new(clock))
     }
 
-    /// Waits for the next due time; `(due, now)`, or nothing when told not to go on.
+    /// When the next message is due.
     #[inline]
-    fn next(&mut self, go_on: &dyn Fn() -> bool) -> Option<(Nanos, Nanos)> {
+    fn next(&mut self) -> Nanos {
         match self {
-            Due::Scheduled(schedule, pacer) => {
-                let due = schedule.next_due();
-                Some((due, pacer.wait_until(due, go_on)?))
-            }
-            Due::Now(clock) => {
-                let now = clock.now();
-                go_on().then_some((now, now))
-            }
+            Due::Scheduled(schedule, _) => schedule.next_due(),
+            Due::Now(clock) => clock.now(),
+        }
+    }
+
+    /// Waits until `due` and returns the time then, or nothing when told not to go on.
+    #[inline]
+    fn wait(&mut self, due: Nanos, go_on: &dyn Fn() -> bool) -> Option<Nanos> {
+        match self {
+            Due::Scheduled(_, pacer) => pacer.wait_until(due, go_on),
+            Due::Now(_) => go_on().then_some(due),
         }
     }
 
@@ -141,20 +144,27 @@ impl<'a> Source<'a> {
         let mut warm_sequence = 0;
         let mut burned = Nanos::ZERO;
 
-        while let Some((due, now)) = due_times.next(&go_on) {
-            if window.begun.is_none() && warmup.admits(due) {
-                shared.on_warmup(warm_sequence);
-                self.send(Kind::Warmup, warm_sequence, due, now)?;
-                warm_sequence += 1;
-                continue;
-            }
-            if window.begun.is_none() {
+        loop {
+            // What is decided before a message is decided before it is due.
+            let due = due_times.next();
+            let is_warm = window.begun.is_none() && warmup.admits(due);
+            if !is_warm && window.begun.is_none() {
                 self.lateness.begin(due);
                 self.counts.first = due;
                 burned = due_times.burned();
             }
-            if !window.admits(due) {
+            let is_last = !is_warm && !window.admits(due);
+            let Some(now) = due_times.wait(due, &go_on) else {
                 break;
+            };
+            if is_last {
+                break;
+            }
+            if is_warm {
+                shared.on_warmup(warm_sequence);
+                self.send(Kind::Warmup, warm_sequence, due, now)?;
+                warm_sequence += 1;
+                continue;
             }
             self.places.note(now);
             let sequence = self.counts.offered;

@@ -82,9 +82,11 @@ fn a_shortened_message_is_truncation() {
 fn a_delay_shows_in_response_and_service_time() {
     let e = liar("delay_every = 1\ndelay_us = 3000");
     // 3 ms for each message that is due every 1 ms: the backlog grows to hundreds of milliseconds.
-    assert!(quantile(&e, "response_ns", "p50") > 50e6, "{e:#}");
-    assert!(quantile(&e, "service_ns", "p50") >= 3e6, "{e:#}");
-    assert!(quantile(&e, "response_ns", "p50") > quantile(&e, "service_ns", "p50"));
+    // One trial that never settles bears no quantile, but a mean.
+    let mean = |metric: &str| e["metrics"][metric]["mean"].as_f64().unwrap();
+    assert!(mean("response_ns") > 50e6, "{e:#}");
+    assert!(mean("service_ns") >= 3e6, "{e:#}");
+    assert!(mean("response_ns") > mean("service_ns"));
 }
 
 #[test]

@@ -243,9 +243,14 @@ pub(crate) fn count(experiment: &Value, name: &str) -> u64 {
         .unwrap_or_else(|| panic!("no count {name} in {experiment:#}"))
 }
 
-/// A quantile in nanoseconds; infinite where the message of that rank was lost.
+/// A quantile in nanoseconds; infinite where the message of that rank was lost. Of one that is refused because its
+/// interval is too wide, such as that of a single trial with a stall in it, the interval's upper end.
 #[track_caller]
 pub(crate) fn quantile(experiment: &Value, metric: &str, name: &str) -> f64 {
+    let wide = &experiment["metrics"][metric][format!("{name}_refused")]["wide"];
+    if wide.is_object() {
+        return wide["hi"].as_f64().unwrap_or(f64::INFINITY);
+    }
     let q = &experiment["metrics"][metric][name];
     if q["infinite"] == true {
         return f64::INFINITY;
