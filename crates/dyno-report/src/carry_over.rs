@@ -146,10 +146,13 @@ fn values(plan: &Plan, trial: &TrialRecord) -> Vec<f64> {
     vec![p50.unwrap_or(f64::NAN), loss]
 }
 
+/// Whether a trial is one that may have left something behind.
+type IsOne = Box<dyn Fn(&Plan, &TrialRecord) -> bool>;
+
 struct Suspect {
     label: String,
     memory: Memory,
-    is_one: Box<dyn Fn(&Plan, &TrialRecord) -> bool>,
+    is_one: IsOne,
 }
 
 struct Suspects(Vec<Suspect>);

@@ -61,7 +61,7 @@ impl Played {
 pub(crate) enum Kit {
     Source(Recorder),
     Sink(Vec<sink::Inbox>),
-    Initiator(initiator::Kit),
+    Initiator(Box<initiator::Kit>),
     /// Records no latencies.
     Echo,
     /// Makes its own when it starts: nothing but its window is measured.
@@ -76,7 +76,7 @@ impl Kit {
                 let inboxes = job.incoming().map(|c| sink::Inbox::new(job, c.id));
                 Kit::Sink(inboxes.collect())
             }
-            Role::Initiator => Kit::Initiator(initiator::Kit::new(job)),
+            Role::Initiator => Kit::Initiator(Box::new(initiator::Kit::new(job))),
             Role::Echo => Kit::Echo,
             Role::Loopback => Kit::Loopback,
         }
@@ -93,7 +93,7 @@ pub(crate) fn play(
     match kit {
         Kit::Source(lateness) => source::play(job, thread, node, lateness),
         Kit::Sink(inboxes) => sink::play(job, thread, node, inboxes),
-        Kit::Initiator(kit) => initiator::play(job, thread, node, kit),
+        Kit::Initiator(kit) => initiator::play(job, thread, node, *kit),
         Kit::Echo => echo::play(job, thread, node),
         Kit::Loopback => loopback::play(job, thread, node),
     }

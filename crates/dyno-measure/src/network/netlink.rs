@@ -189,7 +189,7 @@ mod tests {
             bytes.extend((4 + value.len() as u16).to_ne_bytes());
             bytes.extend(kind.to_ne_bytes());
             bytes.extend(value);
-            while (bytes.len() - 3) % 4 != 0 {
+            while !(bytes.len() - 3).is_multiple_of(4) {
                 bytes.push(0);
             }
         }
