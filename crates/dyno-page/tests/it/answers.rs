@@ -263,7 +263,7 @@ fn questions_that_differ_in_what_is_rarely_changed_say_it() {
         [
             format!("{usual}, CPUs 0,1, window 300 ms"),
             format!("{usual}, not pinned"),
-            format!("{usual}, CPUs 0 1, 10 messages"),
+            format!("{usual}, CPUs 0,1, 10 messages"),
         ]
     );
 }
