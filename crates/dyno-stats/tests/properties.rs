@@ -93,14 +93,18 @@ fn pooled(data: &[(Blocks, u64)], q: f64) -> Option<f64> {
     found.interval().and_then(|e| e.value.finite())
 }
 
-/// The ratio that a comparison of the trials' own quantiles finds.
+/// The ratio that a comparison of the trials' own quantiles finds, where each trial has one.
 fn compared(base: &[(Blocks, u64)], new: &[(Blocks, u64)], q: f64) -> Option<f64> {
     let own = |data| -> Vec<f64> {
         let all = trial_quantiles(&trials(data), q);
         let each = all.into_iter();
         each.map(|v| v.finite().unwrap_or(f64::INFINITY)).collect()
     };
-    let found = ratio(&own(new), &own(base), Pairing::Paired, 0.95)?;
+    let (new, base) = (own(new), own(base));
+    if new.iter().chain(&base).any(|v| v.is_infinite()) {
+        return None;
+    }
+    let found = ratio(&new, &base, Pairing::Paired, 0.95)?;
     found.estimate.value.finite()
 }
 
