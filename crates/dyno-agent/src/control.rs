@@ -52,7 +52,7 @@ const OVERDUE: Duration = dyno_adapter::PATIENCE;
 
 /// How long before the window the reading is taken with which the cost begins: enough for a role's thread to find
 /// its caches and its CPU again as they were.
-const LEAD_IN: Nanos = Nanos::from_micros(300);
+const LEAD_IN: Nanos = Nanos::from_millis(3);
 
 /// The same for a warm-up that is a number of messages; half of a shorter one.
 const LEAD_IN_MESSAGES: u64 = 16;
@@ -263,7 +263,9 @@ impl Control {
             }
             (Command::Window { at }, Some(trial)) => {
                 trial.shared.begin_window_at(at);
-                trial.watch = Watch::Opening(at);
+                // The runner tells of the window as long before as this takes and more.
+                trial.shared.begin_metering();
+                trial.watch = trial.watch_in_window();
             }
             (Command::Drain { sent }, Some(trial)) => {
                 self.counter.note(trial.shared.clock);

@@ -62,8 +62,9 @@ pub(super) fn play(
     if initiator.link()? == Phase::Run {
         initiator.exchange()?;
     }
-    let mut played = initiator.finish()?;
+    initiator.tell();
     job.shared.wait_for(Phase::Stop);
+    let mut played = initiator.finish()?;
     thread.inside(Call::Drop, || drop(sender));
     for check in pongs.finish(job, thread)? {
         check.add_to(&mut played);
@@ -274,7 +275,8 @@ impl Initiator<'_> {
         )
     }
 
-    fn finish(self) -> Result<Played, Failure> {
+    /// Tells that everything has been offered.
+    fn tell(&self) {
         self.job.shared.note_last_send(self.counts.last);
         let SourceCounts {
             channel,
@@ -287,7 +289,10 @@ impl Initiator<'_> {
             offered,
             sent,
         }));
-        let played = self.window.finish(offered);
+    }
+
+    fn finish(self) -> Result<Played, Failure> {
+        let played = self.window.finish(self.counts.offered);
         Ok(Played {
             source: Some(self.counts),
             warnings: self.warnings,

@@ -33,9 +33,10 @@ pub(super) fn play(
     if probe_until_linked(job, thread, source.sender, channel.id)? == Phase::Run {
         source.offer()?;
     }
-    let played = source.finish()?;
-    // The endpoints stay until the sinks have taken what is under way.
+    source.tell();
+    // The endpoints stay until the sinks have taken what is under way, and nothing is worked out before.
     job.shared.wait_for(Phase::Stop);
+    let played = source.finish()?;
     thread.inside(Call::Drop, || drop(sender));
     Ok(played)
 }
@@ -68,21 +69,18 @@ impl Due {
         Due::Scheduled(schedule, Pacer::new(clock))
     }
 
-    /// When the next message is due.
+    /// Waits for the next due time; `(due, now)`, or nothing when told not to go on.
     #[inline]
-    fn next(&mut self) -> Nanos {
+    fn next(&mut self, go_on: &dyn Fn() -> bool) -> Option<(Nanos, Nanos)> {
         match self {
-            Due::Scheduled(schedule, _) => schedule.next_due(),
-            Due::Now(clock) => clock.now(),
-        }
-    }
-
-    /// Waits until `due` and returns the time then, or nothing when told not to go on.
-    #[inline]
-    fn wait(&mut self, due: Nanos, go_on: &dyn Fn() -> bool) -> Option<Nanos> {
-        match self {
-            Due::Scheduled(_, pacer) => pacer.wait_until(due, go_on),
-            Due::Now(_) => go_on().then_some(due),
+            Due::Scheduled(schedule, pacer) => {
+                let due = schedule.next_due();
+                Some((due, pacer.wait_until(due, go_on)?))
+            }
+            Due::Now(clock) => {
+                let now = clock.now();
+                go_on().then_some((now, now))
+            }
         }
     }
 
@@ -144,27 +142,21 @@ impl<'a> Source<'a> {
         let mut warm_sequence = 0;
         let mut burned = Nanos::ZERO;
 
-        loop {
-            // What is decided before a message is decided before it is due.
-            let due = due_times.next();
-            let is_warm = window.begun.is_none() && warmup.admits(due);
-            if !is_warm && window.begun.is_none() {
+        while let Some((due, mut now)) = due_times.next(&go_on) {
+            if window.begun.is_none() && warmup.admits(due) {
+                self.send(Kind::Warmup, warm_sequence, due, now)?;
+                shared.on_warmup(warm_sequence);
+                warm_sequence += 1;
+                continue;
+            }
+            if window.begun.is_none() {
                 self.lateness.begin(due);
                 self.counts.first = due;
                 burned = due_times.burned();
+                now = clock.now();
             }
-            let is_last = !is_warm && !window.admits(due);
-            let Some(now) = due_times.wait(due, &go_on) else {
+            if !window.admits(due) {
                 break;
-            };
-            if is_last {
-                break;
-            }
-            if is_warm {
-                shared.on_warmup(warm_sequence);
-                self.send(Kind::Warmup, warm_sequence, due, now)?;
-                warm_sequence += 1;
-                continue;
             }
             self.places.note(now);
             let sequence = self.counts.offered;
@@ -215,7 +207,8 @@ impl<'a> Source<'a> {
             .map_err(self.job.in_call("send"))
     }
 
-    fn finish(self) -> Result<Played, Failure> {
+    /// Tells that everything has been offered.
+    fn tell(&self) {
         self.job.shared.note_last_send(self.counts.last);
         let SourceCounts {
             channel,
@@ -228,6 +221,9 @@ impl<'a> Source<'a> {
             offered,
             sent,
         }));
+    }
+
+    fn finish(self) -> Result<Played, Failure> {
         let mut played = Played {
             source: Some(self.counts),
             places: self.places.finish(),
