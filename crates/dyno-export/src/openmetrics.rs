@@ -312,6 +312,7 @@ fn counts(all: &All<'_>) -> Vec<Family> {
             ("sent", c.sent),
             ("received", c.received),
             ("lost", c.lost),
+            ("under_way", c.under_way),
             ("duplicated", c.duplicated),
             ("reordered", c.reordered),
             ("corrupted", c.corrupted),
@@ -357,7 +358,7 @@ const fn figure(
     }
 }
 
-const FIGURES: [Figure; 18] = [
+const FIGURES: [Figure; 19] = [
     figure(
         "dyno_floor_ratio",
         "ratio",
@@ -408,6 +409,12 @@ const FIGURES: [Figure; 18] = [
         "seconds",
         "Processor time of all processes of the stack per message that arrived, median.",
         |e| Some(in_seconds(e.cost?.cpu_ns_per_message?)),
+    ),
+    figure(
+        "dyno_host_cpu_per_message_seconds",
+        "seconds",
+        "Processor time of the whole host without Dyno's pacing per message that arrived, median.",
+        |e| Some(in_seconds(e.cost?.host_cpu_ns_per_message?)),
     ),
     figure(
         "dyno_context_switches_per_message",

@@ -12,7 +12,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// The version of the run directory's files.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
+
+/// The first format whose figures hold nothing of Dyno's own: before it each trial's first sample waited for a
+/// reading of memory, and the cost ended with the last send.
+pub const EMPTY_WINDOW_SINCE: u32 = 3;
 
 /// A latency metric; its distribution is in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -249,7 +253,7 @@ pub struct Cost {
     /// is not this machine or its kernel does not measure idle time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_cpu: Option<Nanos>,
-    /// `host_cpu` per message that arrived, in nanoseconds.
+    /// `host_cpu` without Dyno's own pacing, per message that arrived, in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_cpu_ns_per_message: Option<f64>,
     /// Context switches per message that arrived.

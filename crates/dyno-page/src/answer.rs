@@ -170,10 +170,10 @@ impl<'a> Entry<'a> {
             Standing::Without(reason) => reason.clone(),
             Standing::Failed(reason) => format!("failed: {reason}"),
         };
-        let delivered = match (e.delivered_ratio(), e.counts.lost) {
+        let delivered = match (e.delivered_ratio(), e.missing_messages()) {
             (None, _) => String::new(),
-            (Some(ratio), 0) => share(ratio),
-            (Some(ratio), lost) => format!("{} ({lost} lost)", share(ratio)),
+            (Some(ratio), None) => share(ratio),
+            (Some(ratio), Some(missing)) => format!("{} ({missing})", share(ratio)),
         };
         AnswerRow {
             stack: self.name.clone(),

@@ -65,9 +65,9 @@ pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
         let causes = causes(&view.summary.run, e);
         (!causes.is_empty()).then(|| Item {
             text: format!(
-                "{}: {} of {} lost:",
+                "{}: {} of {}:",
                 view.label(e),
-                e.counts.lost,
+                e.missing_messages().unwrap_or_default(),
                 e.counts.offered
             ),
             lines: causes,

@@ -226,11 +226,12 @@ const FLOOR: [(&str, Of<Estimate, f64>); 3] = [
     ("floor_ratio_hi", |e| latency_ns(&e.hi)),
 ];
 
-const COUNTS: [(&str, Of<Counts, u64>); 10] = [
+const COUNTS: [(&str, Of<Counts, u64>); 11] = [
     ("offered", |c| c.offered),
     ("sent", |c| c.sent),
     ("received", |c| c.received),
     ("lost", |c| c.lost),
+    ("under_way", |c| c.under_way),
     ("duplicated", |c| c.duplicated),
     ("reordered", |c| c.reordered),
     ("corrupted", |c| c.corrupted),
@@ -247,12 +248,13 @@ const THROUGHPUT: [(&str, Of<ThroughputSummary, Spread>); 5] = [
     ("blocked_share", |t| t.blocked_share),
 ];
 
-const COST: [(&str, Of<CostSummary, Option<Spread>>); 13] = [
+const COST: [(&str, Of<CostSummary, Option<Spread>>); 14] = [
     ("cpu_ns", |c| Some(c.cpu_ns)),
     ("user_ns", |c| Some(c.user_ns)),
     ("system_ns", |c| Some(c.system_ns)),
     ("pacing_ns", |c| Some(c.pacing_ns)),
     ("cpu_ns_per_message", |c| c.cpu_ns_per_message),
+    ("host_cpu_ns_per_message", |c| c.host_cpu_ns_per_message),
     ("busy_cpus", |c| c.busy_cpus),
     ("switches_per_message", |c| c.switches_per_message),
     ("voluntary_switches", |c| Some(c.voluntary_switches)),

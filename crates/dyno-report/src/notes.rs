@@ -11,7 +11,7 @@ use crate::summary::{
     DaemonCost, ExperimentSummary, FailureGroup, MetricSummary, QUANTILES, RunSummary,
 };
 use crate::text::clean;
-use crate::view::{HOST_P99, View};
+use crate::view::{HOST_CPU, HOST_P99, View};
 use dyno_model::plan::Refusal;
 use dyno_model::record::Environment;
 use dyno_model::{Against, Metric, WorkloadKind};
@@ -206,6 +206,13 @@ pub(crate) fn legend(view: &View<'_>, stacked: bool, left_out: &[&str]) -> Vec<S
         lines.push(format!(
             "CPU/msg: user and system time of all processes of the stack per message that arrived, \
              median trial{extremes}."
+        ));
+    }
+    let has_host_cpu =
+        |e: &&ExperimentSummary| e.cost.is_some_and(|c| c.host_cpu_ns_per_message.is_some());
+    if view.rows.iter().any(|e| has_host_cpu(&e)) && !view.is_of_starts && shown(HOST_CPU) {
+        lines.push(format!(
+            "{HOST_CPU}: the same of the whole machine: with softirqs, kernel threads and all else that ran."
         ));
     }
     lines
@@ -520,7 +527,8 @@ fn counted(view: &View<'_>) -> Vec<Item> {
 fn counts(e: &ExperimentSummary) -> Vec<Item> {
     let c = &e.counts;
     let mut parts: Vec<String> = [
-        (c.lost, "lost"),
+        (c.lost.saturating_sub(c.under_way), "lost"),
+        (c.under_way, "still under way"),
         (c.corrupted, "corrupted"),
         (c.truncated, "truncated"),
         (c.duplicated, "duplicated"),
@@ -537,6 +545,12 @@ fn counts(e: &ExperimentSummary) -> Vec<Item> {
     let mut items = Vec::new();
     if !parts.is_empty() {
         items.push(Item::from(parts.join(", ").replace(", of ", " of ")));
+    }
+    if c.under_way > 0 {
+        items.push(Item::from(format!(
+            "the drain of {} ended while messages still arrived; a longer `drain` would tell how many more do",
+            e.experiment.drain
+        )));
     }
     let saturated = |m: &MetricSummary| m.saturated;
     match e.headline_metric().map_or(0, saturated) {

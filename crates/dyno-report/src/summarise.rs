@@ -10,7 +10,7 @@ use crate::summary::{
 };
 use crate::totals::{add_counts, cost, daemons, throughput};
 use crate::{carry_over, causes, clocks, host, modes, precision, scaling, spark};
-use dyno_model::record::{FlowCounts, Outcome, Run};
+use dyno_model::record::{EMPTY_WINDOW_SINCE, FlowCounts, Outcome, Run};
 use dyno_model::{Distribution, Experiment, ExperimentId, Metric, TrialRecord, WorkloadKind};
 use dyno_stats::{
     Bootstrap, Estimate, Latency, Quantile, SecondHalf, Stability, TrialSamples, WIDEST, log_bins,
@@ -94,6 +94,15 @@ fn run_warnings(run: &Run) -> Vec<String> {
         warnings.push(
             "the testbed has `keeps_state`, a planted fault: trials found what the ones before them left".into(),
         );
+    }
+    let full = run.trials.iter().filter(|t| t.format < EMPTY_WINDOW_SINCE);
+    match full.count() {
+        0 => {}
+        n => warnings.push(format!(
+            "{n} trials were measured by an older Dyno, which read its own memory within the first message of each \
+             trial: that sample is up to 0.5 ms too long, and with it every maximum, the mean of few samples and the \
+             tail that they reach; their cost ends with the last send instead of the last arrival"
+        )),
     }
     let strays = run
         .trials

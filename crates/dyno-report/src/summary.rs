@@ -242,6 +242,20 @@ impl ExperimentSummary {
         (self.counts.offered > 0).then(|| self.counts.received as f64 / self.counts.offered as f64)
     }
 
+    /// What did not arrive, in words: lost, and still under way when the drain ended; `None` where all arrived.
+    pub fn missing_messages(&self) -> Option<String> {
+        let Counts {
+            lost, under_way, ..
+        } = self.counts;
+        let parts = [
+            (lost.saturating_sub(under_way), "lost"),
+            (under_way, "under way"),
+        ];
+        let parts = parts.iter().filter(|(n, _)| *n > 0);
+        let parts: Vec<String> = parts.map(|(n, what)| format!("{n} {what}")).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+
     /// Of the messages offered, those that had arrived intact when the window ended, 0 to 1; `None`
     /// where that is not known.
     pub fn in_window_ratio(&self) -> Option<f64> {
@@ -459,6 +473,10 @@ pub struct CostSummary {
     pub pacing_ns: Spread,
     /// CPU time per message that arrived, in nanoseconds; `None` where none arrived.
     pub cpu_ns_per_message: Option<Spread>,
+    /// CPU time of the whole host without Dyno's own pacing, per message that arrived, in nanoseconds: softirqs,
+    /// kernel threads and whatever else ran are in it. `None` where no message arrived, and where the trials are
+    /// too short for the kernel's accounting; see [`crate::totals::LEAST_HOST_CPU`].
+    pub host_cpu_ns_per_message: Option<Spread>,
     /// CPUs kept busy: each process's CPU time, without pacing, over its own time from the window's start
     /// to its end, which is later than planned where senders are held up. 1 is one whole CPU. `None` where
     /// no process ran for any time.

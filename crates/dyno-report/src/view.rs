@@ -17,6 +17,9 @@ pub(crate) const HOST_P99: &str = "host p99";
 /// Its place in [`QUANTILES`].
 const P99: usize = 2;
 
+/// Title of the column with the CPU time of the whole host.
+pub(crate) const HOST_CPU: &str = "host CPU/msg";
+
 /// Title of the column with the p50 over that of the floor.
 pub(crate) const FLOOR_RATIO: &str = "× floor";
 
@@ -210,6 +213,7 @@ impl<'a> View<'a> {
             }));
         }
         columns.push(self.cpu());
+        columns.extend(self.host_cpu());
         let trials = match self.rows.iter().any(|e| e.trials.failed > 0) {
             true => "trials (failed)",
             false => "trials",
@@ -361,6 +365,16 @@ impl<'a> View<'a> {
         })
     }
 
+    /// CPU time of the whole host per message; `None` where it is known of no row.
+    fn host_cpu(&self) -> Option<Column> {
+        let median = |e: &ExperimentSummary| Some(e.cost?.host_cpu_ns_per_message?.median);
+        let known = || self.rows.iter().filter_map(|e| median(e));
+        if self.is_of_starts || known().next().is_none() {
+            return None;
+        }
+        Some(self.time(HOST_CPU, 13, TimeUnit::for_column(known()), median))
+    }
+
     fn text(
         &self,
         title: &'static str,
@@ -401,6 +415,7 @@ fn short(title: &'static str) -> &'static str {
         "bytes/s" => "bytes\n/s",
         "in window" => "in\nwindow",
         "CPU/msg" => "CPU\n/msg",
+        HOST_CPU => "host\nCPU",
         "service p50" => "service\np50",
         "service p99" => "service\np99",
         HOST_P99 => "host\np99",
@@ -552,9 +567,9 @@ fn delivered(e: &ExperimentSummary) -> Measured {
     };
     Measured {
         value: number::share(ratio),
-        beside: match e.counts.lost {
-            0 => String::new(),
-            lost => format!("({lost} lost)"),
+        beside: match e.missing_messages() {
+            None => String::new(),
+            Some(missing) => format!("({missing})"),
         },
         below: String::new(),
     }

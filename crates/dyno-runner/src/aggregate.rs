@@ -223,7 +223,9 @@ fn finish_cost(cost: &mut Cost, received: u64, lead_in: u64) {
     if received > 0 {
         let messages = (received + lead_in) as f64;
         cost.cpu_ns_per_message = Some(cost.cpu.0 as f64 / messages);
-        cost.host_cpu_ns_per_message = cost.host_cpu.map(|cpu| cpu.0 as f64 / messages);
+        let pacing = sum(|p| p.pacing.0);
+        let without_pacing = |cpu: Nanos| cpu.0.saturating_sub(pacing) as f64 / messages;
+        cost.host_cpu_ns_per_message = cost.host_cpu.map(without_pacing);
         cost.switches_per_message = Some(switches as f64 / messages);
     }
 }

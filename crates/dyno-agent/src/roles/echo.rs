@@ -214,8 +214,8 @@ struct Answer {
     shared: Arc<Shared>,
     assignment: Arc<Assignment>,
     pong: u16,
-    /// Of the warm-up, thrown away, and of the window: both kinds of pings take the same path.
-    flows: [FlowCounts; 2],
+    /// Of the window.
+    flow: FlowCounts,
     places: Places,
     /// When the first probe arrived.
     probed: Option<Nanos>,
@@ -228,34 +228,33 @@ impl Answer {
             shared: job.shared.clone(),
             assignment: job.assignment.clone(),
             pong,
-            flows: [FlowCounts {
+            flow: FlowCounts {
                 channel: ping,
                 receiver,
                 ..FlowCounts::default()
-            }; 2],
+            },
             places: Places::new(job),
             probed: None,
         }
     }
 
     fn finish(self, played: &mut Played) {
-        let [_, flow] = self.flows;
         let FlowCounts {
             channel, receiver, ..
-        } = flow;
+        } = self.flow;
         played.first.extend(self.probed.map(|at| FirstArrival {
             channel,
             receiver,
             at,
         }));
-        played.flows.push(flow);
+        played.flows.push(self.flow);
         played.places.extend(self.places.finish());
     }
 
     /// The tag to answer with, where the ping is intact; a damaged ping gets no pong.
     #[inline]
     fn on_ping(&mut self, bytes: &[u8]) -> Option<Tag> {
-        let tag = match read_message(bytes, &self.assignment.experiment, self.flows[1].channel) {
+        let tag = match read_message(bytes, &self.assignment.experiment, self.flow.channel) {
             Ok(header) => header.tag,
             Err(damage) => {
                 self.damaged(damage);
@@ -269,11 +268,13 @@ impl Answer {
         if tag.kind == Kind::Warmup {
             self.shared.on_warmup(tag.sequence);
         }
+        // One path for all kinds: what only measured pings touched or ran would be far from the caches, or not even
+        // mapped, in the first round trip.
         let measured = tag.kind == Kind::Measured;
-        let flow = &mut self.flows[usize::from(measured)];
-        flow.received += 1;
-        flow.bytes += bytes.len() as u64;
-        if measured && self.places.is_watched() && flow.received % PINGS_PER_LOOK == 1 {
+        self.flow.received += u64::from(measured);
+        self.flow.bytes += bytes.len() as u64 * u64::from(measured);
+        let looks = self.places.is_watched() & (self.flow.received % PINGS_PER_LOOK == 1);
+        if looks & measured {
             self.places.note(self.shared.clock.now());
         }
         Some(tag)
@@ -285,8 +286,8 @@ impl Answer {
             return;
         }
         match damage {
-            Damage::Truncated => self.flows[1].truncated += 1,
-            Damage::Corrupted => self.flows[1].corrupted += 1,
+            Damage::Truncated => self.flow.truncated += 1,
+            Damage::Corrupted => self.flow.corrupted += 1,
         }
     }
 

@@ -315,6 +315,10 @@ fn of_counts<'a>() -> Columns<'a> {
         ),
         column("lost", Get::Count(|r| Some(r.measured()?.counts.lost))),
         column(
+            "under_way",
+            Get::Count(|r| Some(r.measured()?.counts.under_way)),
+        ),
+        column(
             "duplicated",
             Get::Count(|r| Some(r.measured()?.counts.duplicated)),
         ),
@@ -361,6 +365,10 @@ fn of_cost<'a>() -> Columns<'a> {
         column(
             "cpu_ns_per_message",
             Get::Float(|r| r.measured()?.cost.cpu_ns_per_message),
+        ),
+        column(
+            "host_cpu_ns_per_message",
+            Get::Float(|r| r.measured()?.cost.host_cpu_ns_per_message),
         ),
         column(
             "switches_per_message",

@@ -1,5 +1,5 @@
-//! A small run with everything that a run directory can hold. The golden directory of format 2 was
-//! written from it, and that of format 1 from what [`manifest_v1`] and [`completed_v1`] leave of it;
+//! A small run with everything that a run directory can hold. The golden directory of format 3 was
+//! written from it, and those of formats 1 and 2 from what [`manifest_v1`], [`completed_v1`] and their like leave of it;
 //! change it only together with the format.
 
 use dyno_model::adapter::{AdapterDescription, Capabilities};
@@ -12,7 +12,7 @@ use dyno_model::record::{
     Metric, Outcome, ProcessCost, RawSample, RunManifest, Throughput, TrialRecord,
 };
 use dyno_model::{
-    Access, Against, BareMachine, CpuGaps, HostLoad, HostNoise, Nanos, OptionKind, OptionSpec,
+    Access, Against, BareMachine, CpuGaps, FullSocket, HostLoad, HostNetwork, HostNoise, Nanos, NetworkCounter, OptionKind, OptionSpec,
     OptionValue, PayloadSize, Place, Placement, Precision, RateHz, Topology, Wait, Workload,
 };
 use std::collections::BTreeMap;
@@ -187,9 +187,33 @@ pub(crate) fn manifest() -> RunManifest {
     }
 }
 
+/// What is left of [`manifest`] where format 2 has no place for it.
+pub(crate) fn manifest_v2() -> RunManifest {
+    RunManifest {
+        format: 2,
+        ..manifest()
+    }
+}
+
+/// What is left of [`completed`] where format 2 has no place for it.
+pub(crate) fn completed_v2(id: TrialId) -> TrialRecord {
+    let mut record = completed(id);
+    record.format = 2;
+    record.machines.clear();
+    record.networks.clear();
+    (record.counts.under_way, record.counts.in_window) = (0, None);
+    record.throughput.in_window_hz = None;
+    (record.cost.host_cpu, record.cost.host_cpu_ns_per_message) = (None, None);
+    for flow in &mut record.flows {
+        (flow.in_window, flow.by_half) = (None, None);
+        (flow.lead_in, flow.under_way) = (0, 0);
+    }
+    record
+}
+
 /// What is left of [`manifest`] where format 1 has no place for it.
 pub(crate) fn manifest_v1() -> RunManifest {
-    let mut manifest = manifest();
+    let mut manifest = manifest_v2();
     manifest.format = 1;
     manifest.bare = None;
     let plan = &mut manifest.plan;
@@ -205,7 +229,6 @@ pub(crate) fn manifest_v1() -> RunManifest {
 /// What is left of [`completed`] where format 1 has no place for it.
 pub(crate) fn completed_v1(id: TrialId) -> TrialRecord {
     TrialRecord {
-        machines: Vec::new(),
         format: 1,
         warmup: Nanos::ZERO,
         unsteady: false,
@@ -214,8 +237,7 @@ pub(crate) fn completed_v1(id: TrialId) -> TrialRecord {
         places: Vec::new(),
         clocks: Vec::new(),
         one_way_bound: None,
-        networks: Vec::new(),
-        ..completed(id)
+        ..completed_v2(id)
     }
 }
 
@@ -256,7 +278,7 @@ pub(crate) fn frequencies() -> BTreeMap<u32, (u64, u64)> {
 /// A completed trial with all its parts.
 pub(crate) fn completed(id: TrialId) -> TrialRecord {
     TrialRecord {
-        machines: Vec::new(),
+        machines: vec!["bench-1".into()],
         format: FORMAT,
         id,
         position: 4,
@@ -269,7 +291,9 @@ pub(crate) fn completed(id: TrialId) -> TrialRecord {
             sent: 5,
             received: 4,
             lost: 1,
+            under_way: 1,
             reordered: 1,
+            in_window: Some(3),
             ..Counts::default()
         },
         flows: vec![FlowCounts {
@@ -280,6 +304,10 @@ pub(crate) fn completed(id: TrialId) -> TrialRecord {
             reordered: 1,
             first: Nanos(1_000_000_012_345),
             last: Nanos(1_000_000_912_345),
+            in_window: Some(3),
+            by_half: Some(2),
+            lead_in: 2,
+            under_way: 1,
             ..FlowCounts::default()
         }],
         throughput: Throughput {
@@ -288,7 +316,7 @@ pub(crate) fn completed(id: TrialId) -> TrialRecord {
             delivered_hz: 800.1,
             delivered_bytes_per_s: 51_206.4,
             blocked_share: 0.0,
-            in_window_hz: None,
+            in_window_hz: Some(600.5),
         },
         cost: Cost {
             processes: vec![ProcessCost {
@@ -304,10 +332,11 @@ pub(crate) fn completed(id: TrialId) -> TrialRecord {
             }],
             cpu: Nanos(100_000),
             cpu_ns_per_message: Some(25_000.0),
+            host_cpu: Some(Nanos(260_000)),
+            host_cpu_ns_per_message: Some(26_666.5),
             switches_per_message: Some(1.25),
             pss_bytes: 1 << 20,
             peak_rss_bytes: 3 << 20,
-            ..Cost::default()
         },
         open: Nanos(52_000),
         matching: Nanos(310_000),
@@ -335,7 +364,17 @@ pub(crate) fn completed(id: TrialId) -> TrialRecord {
         ],
         clocks: Vec::new(),
         one_way_bound: None,
-        networks: Vec::new(),
+        networks: vec![HostNetwork {
+            host: "here".into(),
+            fresh: true,
+            counters: BTreeMap::from([(NetworkCounter::ReceiveBufferErrors, 1)]),
+            sockets: vec![FullSocket {
+                port: 4_242,
+                receive_buffer: 212_992,
+                dropped: 1,
+            }],
+            ..HostNetwork::default()
+        }],
     }
 }
 

@@ -1,6 +1,8 @@
-//! Runs of old formats stay readable, and format 2 does not change by accident.
+//! Runs of old formats stay readable, and format 3 does not change by accident.
 
-use crate::example::{completed, completed_v1, failed, id, manifest, manifest_v1};
+use crate::example::{
+    completed, completed_v1, completed_v2, failed, id, manifest, manifest_v1, manifest_v2,
+};
 use dyno_model::record::{FailureKind, Outcome, RunManifest};
 use dyno_model::{HostNoise, Nanos, TrialRecord};
 use dyno_store::{RunWriter, read_raw, read_run};
@@ -67,14 +69,19 @@ fn what_format_1_does_not_hold_is_taken_as_its_default() {
 
 #[test]
 fn a_run_of_format_2_is_read_in_full() {
-    assert_read(2, manifest(), completed(id(1, 0)));
+    assert_read(2, manifest_v2(), completed_v2(id(1, 0)));
 }
 
-/// If this fails after a change of the model: a file of format 2 has come to look different. Where
+#[test]
+fn a_run_of_format_3_is_read_in_full() {
+    assert_read(3, manifest(), completed(id(1, 0)));
+}
+
+/// If this fails after a change of the model: a file of format 3 has come to look different. Where
 /// old readers would still read it alike, write the golden directory anew (`DYNO_WRITE_GOLDEN=1`);
 /// otherwise raise `FORMAT`, keep this directory as it is, and add one for the new format.
 #[test]
-fn format_2_is_written_as_it_always_was() {
+fn format_3_is_written_as_it_always_was() {
     let fresh = tempfile::tempdir().unwrap();
     write_example(fresh.path());
     let files = [
@@ -85,7 +92,7 @@ fn format_2_is_written_as_it_always_was() {
     ];
     for file in files {
         let new = fs::read_to_string(fresh.path().join(file)).unwrap();
-        let kept = golden(2).join(file);
+        let kept = golden(3).join(file);
         if std::env::var_os("DYNO_WRITE_GOLDEN").is_some() {
             fs::create_dir_all(kept.parent().unwrap()).unwrap();
             fs::write(&kept, &new).unwrap();
@@ -96,9 +103,9 @@ fn format_2_is_written_as_it_always_was() {
 
 /// An example in which a field has its default would not show a change of how it is written.
 #[test]
-fn the_example_has_something_in_every_field_that_came_with_format_2() {
+fn the_example_has_something_in_every_field_that_came_with_formats_2_and_3() {
     let file = |name: &str| -> Value {
-        serde_json::from_str(&fs::read_to_string(golden(2).join(name)).unwrap()).unwrap()
+        serde_json::from_str(&fs::read_to_string(golden(3).join(name)).unwrap()).unwrap()
     };
     let (run, trial) = (file("run.json"), file("trials/e0001-t000.json"));
     let places = [
@@ -118,6 +125,13 @@ fn the_example_has_something_in_every_field_that_came_with_format_2() {
         (&trial, "/noise/window/throttled"),
         (&trial, "/disturbed/0"),
         (&trial, "/places/1/since"),
+        (&trial, "/counts/under_way"),
+        (&trial, "/counts/in_window"),
+        (&trial, "/flows/0/by_half"),
+        (&trial, "/flows/0/lead_in"),
+        (&trial, "/cost/host_cpu"),
+        (&trial, "/machines/0"),
+        (&trial, "/networks/0/sockets/0/dropped"),
     ];
     for (document, place) in places {
         let empty = [Value::Null, Value::from(0), Value::from(false)];
@@ -132,7 +146,7 @@ fn the_documents_example_is_the_golden_trial() {
     let (_, from) = document.split_once("```json\n").unwrap();
     let (shown, _) = from.split_once("```").unwrap();
     let shown: Value = serde_json::from_str(shown).unwrap();
-    let stored = fs::read_to_string(golden(2).join("trials/e0001-t000.json")).unwrap();
+    let stored = fs::read_to_string(golden(3).join("trials/e0001-t000.json")).unwrap();
     let stored: Value = serde_json::from_str(&stored).unwrap();
     for (field, value) in shown.as_object().unwrap() {
         assert_eq!(&stored[field], value, "{field}");
@@ -141,6 +155,6 @@ fn the_documents_example_is_the_golden_trial() {
     let left_out = stored.as_object().unwrap().keys();
     let left_out: Vec<_> = left_out.filter(|k| shown.get(k).is_none()).collect();
     assert_eq!(left_out, ["cost", "flows"]);
-    let raw = fs::read_to_string(golden(2).join("raw/e0001-t000.csv")).unwrap();
+    let raw = fs::read_to_string(golden(3).join("raw/e0001-t000.csv")).unwrap();
     assert!(document.contains(&raw));
 }
