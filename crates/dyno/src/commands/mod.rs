@@ -10,6 +10,7 @@ pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod report;
+mod request;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod show;
