@@ -17,6 +17,7 @@ struct Document<'a> {
     statements: usize,
     margin: f64,
     differences: Vec<export::Difference<'a>>,
+    unknown: &'a [String],
     conclusion: Option<String>,
     moved_floor: Option<Moved<'a>>,
     cells: Vec<CellRows<'a>>,
@@ -92,6 +93,7 @@ impl Comparison {
             statements: self.statements,
             margin: self.options.margin,
             differences: export::differences(&self.differences),
+            unknown: &self.unknown,
             conclusion: crate::difference::conclusion(&self.differences),
             moved_floor: self.moved.as_ref().map(|m| Moved {
                 stack: &m.stack,

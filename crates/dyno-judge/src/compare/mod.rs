@@ -17,6 +17,7 @@ pub use within::compare_within;
 
 use crate::difference::{Aspect, Difference, Differences, RunFacts, options};
 use crate::figure::Figure;
+use crate::origin::untold;
 use control::control;
 use dyno_model::Experiment;
 use dyno_model::plan::Plan;
@@ -72,6 +73,8 @@ pub struct Comparison {
     pub paired: bool,
     /// Everything recorded that differs between the two.
     pub differences: Vec<Difference>,
+    /// What may differ as well, since one of the runs does not tell it, such as `the distribution of the base`.
+    pub unknown: Vec<String>,
     /// The floor that moved most between two runs on the same machine, if one did beyond the margin.
     pub moved: Option<MovedFloor>,
     /// The cells that both sides have.
@@ -201,6 +204,9 @@ pub fn compare(base: &Run, new: &Run, how: &CompareOptions) -> Comparison {
         .collect();
     let (facts_a, facts_b) = (RunFacts::of(a), RunFacts::of(b));
     found.adapters(&facts_a, &facts_b, |name| adapters.contains(&name));
+    let unknown = untold(a, b, |name| adapters.contains(&name));
+    let same = pairs.iter().filter(|(x, y)| x.stack == y.stack);
+    found.texts(a, b, same.map(|(x, _)| x.stack.as_str()));
     for (x, y) in &pairs {
         if x.stack == y.stack {
             found.stack_options(&a.plan, &b.plan, &x.stack);
@@ -224,6 +230,7 @@ pub fn compare(base: &Run, new: &Run, how: &CompareOptions) -> Comparison {
         options: how.clone(),
         paired: false,
         differences: found.0,
+        unknown,
         moved: None,
         cells: table.cells,
         left_out,

@@ -117,6 +117,10 @@ impl Comparison {
                 lead.push(format!("What differs: {}", all.join(" · ")));
             }
         }
+        if !self.unknown.is_empty() {
+            let all = self.unknown.join(" · ");
+            lead.push(format!("Not known, and may differ as well: {all}"));
+        }
         lead.extend(conclusion(&self.differences));
         if let Some(moved) = &self.moved {
             lead.push(format!(

@@ -61,6 +61,7 @@ pub fn compare_within(run: &Run, how: &CompareOptions) -> Comparison {
                 format!("{version} ({})", program.display()),
                 format!("{} ({} build)", own.dyno_version, own.build_profile),
             );
+            found.base_build(own);
         }
     }
     for (x, y) in &pairs {
@@ -78,6 +79,7 @@ pub fn compare_within(run: &Run, how: &CompareOptions) -> Comparison {
         options: how.clone(),
         paired: true,
         differences: found.0,
+        unknown: Vec::new(),
         moved: None,
         cells: table.cells,
         left_out,
