@@ -4,6 +4,7 @@
 //! the adapter through the trial's steps and reports what it measured. It opens no port of its
 //! own, writes no file but the adapter's, and ends when its standard input ends.
 
+mod binaries;
 mod control;
 mod counter;
 mod nudge;
@@ -14,6 +15,7 @@ mod reporter;
 mod roles;
 mod shared;
 
+pub use binaries::{binaries, binaries_of_library};
 pub use registry::{describe, describe_library};
 
 use dyno_measure::{Counters, best_counter};

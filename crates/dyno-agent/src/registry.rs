@@ -1,6 +1,7 @@
 //! The adapters that this build knows: those that are built in, and those in shared libraries.
 
 use dyno_adapter::{Adapter, AdapterDescription, Capabilities};
+use serde::de::DeserializeOwned;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -81,7 +82,7 @@ pub fn describe() -> Vec<AdapterDescription> {
     let mut outside: Vec<AdapterDescription> = dyno_abi::installed(&directories)
         .into_iter()
         .map(|installed| {
-            ask(&installed.path).unwrap_or_else(|reason| AdapterDescription {
+            ask("--describe-library", &installed.path).unwrap_or_else(|reason| AdapterDescription {
                 library: Some(installed.path.clone()),
                 ..unknown(&installed.name, with_remedy(&installed.name, reason))
             })
@@ -114,13 +115,13 @@ pub fn describe_library(path: &Path) -> Result<AdapterDescription, String> {
 /// How long a library may take to be loaded and to describe its adapter.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// Asks the adapter in the library at `path` in a process of its own: whatever it does then, it does
-/// not do here, and if it hangs, the process is killed.
-fn ask(path: &Path) -> Result<AdapterDescription, String> {
+/// Asks for something of the adapter in the library at `path`, with a flag of `dyno agent`, in a process of
+/// its own: whatever it does then, it does not do here, and if it hangs, the process is killed.
+pub(crate) fn ask<T: DeserializeOwned>(flag: &str, path: &Path) -> Result<T, String> {
     let cannot =
         |e: std::io::Error| format!("cannot start a process to load {}: {e}", path.display());
     let mut child = Command::new("/proc/self/exe")
-        .args(["agent", "--describe-library"])
+        .args(["agent", flag])
         .arg(path)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -155,7 +156,7 @@ fn ask(path: &Path) -> Result<AdapterDescription, String> {
     let (output, said) = (text(&output), text(&errors));
     let said = said.trim().to_owned();
     if status.success() {
-        // Libraries may print while they are loaded; the description is the last line.
+        // Libraries may print while they are loaded; the answer is the last line.
         let line = output.trim_end().lines().last().unwrap_or_default();
         return serde_json::from_str(line)
             .map_err(|e| format!("cannot read what {} says of itself: {e}", path.display()));

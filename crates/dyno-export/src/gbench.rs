@@ -9,7 +9,7 @@
 
 use crate::names;
 use crate::trials::{counted, quantile};
-use dyno_model::record::{Outcome, Run};
+use dyno_model::record::{Environment, Outcome, Run};
 use dyno_model::{Metric, TrialRecord};
 use dyno_report::{ExperimentSummary, QUANTILES, Spread, Summary, exported};
 use dyno_stats::{Latency, TrialSamples};
@@ -100,6 +100,15 @@ struct Benchmark {
 fn context(summary: &Summary, without_figure: Vec<WithoutFigure>) -> Context {
     let run = &summary.run;
     let e = &run.environment;
+    // Of a run that was merged from those of several machines, each with its own.
+    let each = |of: fn(&Environment) -> &str| match run.machines.is_empty() {
+        true => of(e).to_owned(),
+        false => {
+            let all = run.machines.iter();
+            let all = all.map(|(name, e)| format!("{name}: {}", of(e)));
+            all.collect::<Vec<_>>().join("; ")
+        }
+    };
     let date = i64::try_from(run.started_unix_ms)
         .ok()
         .and_then(|ms| Timestamp::from_millisecond(ms).ok());
@@ -125,8 +134,8 @@ fn context(summary: &Summary, without_figure: Vec<WithoutFigure>) -> Context {
         dyno_suite: run.suite.clone(),
         dyno_testbed: run.testbed.clone(),
         dyno_seed: run.seed.to_string(),
-        dyno_cpu_model: e.cpu_model.clone(),
-        dyno_kernel: e.kernel.clone(),
+        dyno_cpu_model: each(|e| &e.cpu_model),
+        dyno_kernel: each(|e| &e.kernel),
         dyno_without_figure: without_figure,
     }
 }

@@ -15,6 +15,8 @@ pub enum Aspect {
     Dyno,
     /// The kernel, its command line and settings that it shows.
     Kernel,
+    /// The distribution and what Dyno's program loads of it.
+    Distribution,
     /// The machine.
     Host,
     /// Where the run took place.
@@ -32,6 +34,7 @@ impl Aspect {
             Aspect::Stack => "stack",
             Aspect::Dyno => "Dyno",
             Aspect::Kernel => "kernel",
+            Aspect::Distribution => "distribution",
             Aspect::Host => "host",
             Aspect::Testbed => "testbed",
             Aspect::Suite => "suite",
@@ -124,7 +127,7 @@ impl Differences {
         }
     }
 
-    /// Machine, kernel, build and limits.
+    /// Machine, kernel, distribution, build and limits.
     pub(crate) fn environments(&mut self, base: &Environment, new: &Environment) {
         use Aspect::{Dyno, Host, Kernel, Limits};
         let list = |cpus: &[u32]| {
@@ -146,6 +149,7 @@ impl Differences {
             &base.build_profile,
             &new.build_profile,
         );
+        self.builds(base, new);
         self.note(Kernel, "kernel", &base.kernel, &new.kernel);
         self.note(
             Kernel,
@@ -185,7 +189,7 @@ impl Differences {
         self.maps(Limits, "", &lasting(&base.limits), &lasting(&new.limits));
     }
 
-    /// The versions of the adapters that both runs used. Kernel mechanisms carry the kernel's
+    /// The versions and libraries of the adapters that both runs used. Kernel mechanisms carry the kernel's
     /// release as their version and parts of Dyno that of Dyno: those differences are named there.
     pub(crate) fn adapters<'a>(
         &mut self,
@@ -202,6 +206,7 @@ impl Differences {
                 self.note(Aspect::Stack, what, &a.version, &b.version);
             }
         }
+        self.libraries_of(base.environment, new.environment, used);
     }
 
     /// The options of a stack that both runs have.

@@ -18,13 +18,33 @@ pub(crate) fn json_text(document: &impl Serialize) -> String {
 
 /// One record, ended by CR LF. Fields with a separator, a quote or a line break are quoted (RFC
 /// 4180, section 2).
-pub(crate) fn csv_line(fields: impl IntoIterator<Item = String>) -> String {
+fn csv_line(fields: impl IntoIterator<Item = String>) -> String {
     let quoted = |field: String| match field.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", field.replace('"', "\"\"")),
         false => field,
     };
     let fields: Vec<String> = fields.into_iter().map(quoted).collect();
     fields.join(",") + "\r\n"
+}
+
+/// A table with its heads.
+pub(crate) fn csv_table(heads: &[&[&str]], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let heads = heads.concat().into_iter().map(str::to_owned).collect();
+    std::iter::once(heads).chain(rows).map(csv_line).collect()
+}
+
+/// The columns of tables that say which cell a row is of.
+pub(crate) const CELL: [&str; 5] = ["experiment", "stack", "workload", "payload_bytes", "wait"];
+
+/// The fields of [`CELL`].
+pub(crate) fn csv_cell(e: &Experiment) -> Vec<String> {
+    vec![
+        e.name.clone(),
+        e.stack.clone(),
+        e.exchange(),
+        e.payload.bytes().to_string(),
+        e.wait.to_string(),
+    ]
 }
 
 /// Stack and factors of an experiment.

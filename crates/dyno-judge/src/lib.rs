@@ -23,6 +23,7 @@ mod export;
 mod figure;
 mod nightly;
 mod number;
+mod origin;
 mod page;
 mod reading;
 mod standing;

@@ -1,7 +1,7 @@
 //! A judgement on paper: heading, one table, remarks. The same page for the terminal and for Markdown.
 
 use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, Table};
-use dyno_report::RenderOptions;
+use dyno_report::{Format, RenderOptions};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Draws the line below the head and nothing else.
@@ -39,6 +39,23 @@ pub(crate) struct Page {
     /// What stands in place of a table without rows.
     pub(crate) nothing: String,
     pub(crate) sections: Vec<Section>,
+}
+
+/// A judgement in the format asked for: its page for people, or for programs what it is as JSON and CSV, which
+/// take no notice of `options`.
+pub(crate) fn rendered(
+    format: Format,
+    options: &RenderOptions,
+    page: impl FnOnce() -> Page,
+    json: impl FnOnce() -> String,
+    csv: impl FnOnce() -> String,
+) -> String {
+    match format {
+        Format::Table => page().text(options),
+        Format::Markdown => page().markdown(),
+        Format::Json => json(),
+        Format::Csv => csv(),
+    }
 }
 
 impl Page {

@@ -4,9 +4,10 @@ use crate::host::allowed_cpus;
 use crate::probe::machine;
 use crate::procfile;
 use dyno_model::record::{ClockFacts, Environment};
+use std::collections::BTreeMap;
 
 /// The environment of this process; `clock` are the facts of the run's clock. What the kernel does
-/// not show stays empty.
+/// not show stays empty. The program alone knows its commit and what its agents load: they are not here.
 pub fn environment(clock: &ClockFacts) -> Environment {
     Environment {
         dyno_version: env!("CARGO_PKG_VERSION").into(),
@@ -16,6 +17,13 @@ pub fn environment(clock: &ClockFacts) -> Environment {
             "release"
         }
         .into(),
+        commit: None,
+        modified: None,
+        binaries: BTreeMap::new(),
+        distribution: distribution(&[
+            procfile::text("/etc/os-release"),
+            procfile::text("/usr/lib/os-release"),
+        ]),
         host: procfile::text("/proc/sys/kernel/hostname"),
         cpu_model: machine::cpu_model(),
         cpus: allowed_cpus(),
@@ -36,9 +44,40 @@ pub fn environment(clock: &ClockFacts) -> Environment {
     }
 }
 
+/// The name of the distribution in the first of these files that is there (os-release(5)), with the build
+/// of those that are released daily.
+fn distribution(files: &[String]) -> Option<String> {
+    let file = files.iter().find(|text| !text.is_empty())?;
+    let value = |key: &str| {
+        let lines = file.lines().filter_map(|line| line.split_once('='));
+        let of_key = lines.filter(|(k, _)| k.trim() == key);
+        let text = of_key.last()?.1.trim().trim_matches(['"', '\'']);
+        (!text.is_empty()).then(|| text.to_owned())
+    };
+    let name = value("PRETTY_NAME").or_else(|| value("NAME"))?;
+    Some(match value("BUILD_ID") {
+        Some(build) => format!("{name}, build {build}"),
+        None => name,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_distribution_is_named_as_it_names_itself() {
+        let of = |text: &str| distribution(&[String::new(), text.to_owned()]);
+        let debian =
+            "PRETTY_NAME=\"Debian GNU/Linux 13 (trixie)\"\nNAME=\"Debian GNU/Linux\"\nID=debian";
+        assert_eq!(of(debian).unwrap(), "Debian GNU/Linux 13 (trixie)");
+        assert_eq!(
+            of("NAME=Arch\nBUILD_ID=rolling").unwrap(),
+            "Arch, build rolling"
+        );
+        assert_eq!(of("ID=none"), None);
+        assert_eq!(distribution(&[String::new()]), None);
+    }
 
     #[test]
     fn the_machine_is_described() {

@@ -13,6 +13,7 @@ pub mod factor;
 pub mod load;
 pub mod network;
 pub mod noise;
+pub mod origin;
 pub mod plan;
 pub mod protocol;
 pub mod record;
@@ -23,6 +24,7 @@ pub use daemon::{Daemon, Ready, StopSignal};
 pub use factor::{Access, Arrivals, Placement, Topology, Wait, Workload, WorkloadKind};
 pub use network::{FullSocket, HostNetwork, NetworkCounter, NetworkState};
 pub use noise::{BareMachine, CpuGaps, HostLoad, HostNoise, Place};
+pub use origin::{Binaries, Binary, Origin, Request};
 pub use plan::{
     Against, Experiment, ExperimentId, Extent, Plan, Precision, Shard, Stack, Testbed, TrialId,
 };

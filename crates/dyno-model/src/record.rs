@@ -5,6 +5,7 @@
 use crate::adapter::AdapterDescription;
 use crate::network::HostNetwork;
 use crate::noise::{BareMachine, HostNoise, Place};
+use crate::origin::{Binaries, Origin};
 use crate::plan::{Experiment, ExperimentId, Plan, TrialId};
 use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
@@ -435,6 +436,18 @@ pub struct Environment {
     pub dyno_version: String,
     /// `release` or `debug`.
     pub build_profile: String,
+    /// The git commit that Dyno was built from, 40 hexadecimal digits; `None`: not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Whether the source differed from that commit; `None`: not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified: Option<bool>,
+    /// What was executed, by SHA-256. Empty in older runs.
+    #[serde(default, skip_serializing_if = "Binaries::is_empty")]
+    pub binaries: Binaries,
+    /// The distribution by os-release(5), such as `Debian GNU/Linux 13 (trixie)`; `None`: not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distribution: Option<String>,
     /// Host name.
     pub host: String,
     /// Model name of the CPU.
@@ -494,6 +507,9 @@ pub struct RunManifest {
     /// What the machine did just before the first trial; `None` in runs of format 1.
     #[serde(default)]
     pub bare: Option<BareMachine>,
+    /// What was asked for, and the texts that it was planned from; `None` in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 /// A run as read back.

@@ -125,6 +125,11 @@ fn environment(run: &Run, summary: &Summary) -> Vec<(&'static str, String)> {
         "" => e.dyno_version.clone(),
         profile => format!("{} ({profile} build)", e.dyno_version),
     };
+    let build = match (&e.commit, e.modified) {
+        (Some(commit), Some(true)) => format!("{build}, commit {commit}, modified"),
+        (Some(commit), _) => format!("{build}, commit {commit}"),
+        (None, _) => build,
+    };
     let shard = summary.run.shard.as_ref();
     let all = [
         ("Started", utc(run.manifest.started_unix_ms)),
@@ -135,6 +140,10 @@ fn environment(run: &Run, summary: &Summary) -> Vec<(&'static str, String)> {
         ("CPU", each(|e| &e.cpu_model)),
         ("CPUs used", cpus.join(", ")),
         ("Memory", memory),
+        (
+            "Distribution",
+            each(|e| e.distribution.as_deref().unwrap_or_default()),
+        ),
         ("Kernel", each(|e| &e.kernel)),
         ("Hypervisor", e.hypervisor.clone().unwrap_or_default()),
         ("Governor", governors.join(", ")),

@@ -4,7 +4,8 @@ use crate::node::{Value, parse_what_can_be};
 use crate::presets;
 use crate::problem::{Place, PlanError, Problem, Problems};
 use crate::suggest;
-use dyno_model::{AdapterDescription, Stack, Testbed};
+use dyno_model::origin::{Origin, Text};
+use dyno_model::{AdapterDescription, Plan, Request, Stack, Testbed};
 use miette::NamedSource;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -131,6 +132,56 @@ impl Catalog {
         problems.check()?;
         // Whatever keeps a testbed from being read is a problem.
         testbed.ok_or_else(|| problems.into_error())
+    }
+
+    /// The texts that `plan` was made from for `request`.
+    ///
+    /// # Errors
+    ///
+    /// When the request names what is not here; a plan that was made with this catalog does not.
+    pub fn origin(&self, request: &Request, plan: &Plan) -> Result<Origin, PlanError> {
+        let names = plan.stacks.keys();
+        let names = names.chain(plan.refused.iter().map(|r| &r.stack));
+        let text = |source: &NamedSource<String>| Text {
+            path: source.name().to_owned(),
+            text: source.inner().clone(),
+        };
+        Ok(Origin {
+            request: request.clone(),
+            suite: text(self.suite(&request.suite)?),
+            testbed: text(self.testbed(&request.testbed)?),
+            stacks: names
+                .filter_map(|name| Some((name.clone(), text(self.stacks.get(name)?))))
+                .collect(),
+        })
+    }
+
+    /// What a run was planned from and nothing else: a plan for the same request is the same, whatever
+    /// suites, stacks and testbeds have become since.
+    pub fn of_origin(origin: &Origin) -> Self {
+        let mut catalog = Self::default();
+        let Text { path, text } = &origin.suite;
+        catalog.add_suite(&origin.request.suite, path, text);
+        let Text { path, text } = &origin.testbed;
+        catalog.add_testbed(&origin.request.testbed, path, text);
+        for (name, Text { path, text }) in &origin.stacks {
+            catalog.add_stack(name, path, text);
+        }
+        catalog
+    }
+
+    /// Takes over the testbed `name` of another catalog, if it has it.
+    pub fn take_testbed(&mut self, name: &str, from: &Catalog) {
+        if let Some(source) = from.testbeds.get(name) {
+            self.testbeds.insert(name.to_owned(), source.clone());
+        }
+    }
+
+    /// Takes over the stack `name` of another catalog, if that has it and this one has not.
+    pub fn take_stack(&mut self, name: &str, from: &Catalog) {
+        if let (Some(source), false) = (from.stacks.get(name), self.stacks.contains_key(name)) {
+            self.stacks.insert(name.to_owned(), source.clone());
+        }
     }
 
     /// The programs that the daemons of all stacks start, each once; files with mistakes as far as

@@ -51,7 +51,8 @@ mod testbed;
 
 pub use catalog::{Catalog, Listing};
 pub use daemon::missing_daemon;
+pub use dyno_model::Request;
 pub use host::HostFacts;
-pub use plan::{Request, plan};
+pub use plan::plan;
 pub use problem::{PlanError, Problem};
 pub use shard::{ShardError, common_seed, shard};

@@ -20,36 +20,10 @@ use crate::settings::{Form, Settings};
 use crate::suite::{self, StackChoice, Suite};
 use crate::{stack, testbed};
 use dyno_model::plan::{Experiment, ExperimentId, Refusal};
-use dyno_model::{AdapterDescription, Against, Placement, Plan, Precision, Stack, Testbed};
+use dyno_model::{AdapterDescription, Against, Placement, Plan, Request, Stack, Testbed};
 use miette::NamedSource;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// What the user asks for.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Request {
-    /// The suite by name.
-    pub suite: String,
-    /// `--stack A,B`: these instead of the suite's own.
-    pub stacks: Option<Vec<String>>,
-    /// `--experiment A,B`: only those of the suite whose names are these; `*` stands for any text, `?`
-    /// for any character.
-    pub experiments: Option<Vec<String>>,
-    /// The testbed by name.
-    pub testbed: String,
-    /// `--trials N`: for every experiment.
-    pub trials: Option<u32>,
-    /// `--set KEY=VALUE`, split at the first `=`; of two with the same key the last holds.
-    pub set: Vec<(String, String)>,
-    /// The seed of every random choice of the run.
-    pub seed: u64,
-    /// `--against BASE`: what each experiment is compared with.
-    pub against: Option<Against>,
-    /// `--precision SHARE`: when there are enough trials.
-    pub precision: Option<Precision>,
-    /// Repeats of disturbed trials, at most so many of each experiment.
-    pub repeats: u32,
-}
 
 /// A stack with its adapter.
 struct Configured<'a> {

@@ -130,6 +130,12 @@ struct Bare {
 struct Environment<'a> {
     dyno_version: &'a str,
     build_profile: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    modified: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    distribution: Option<&'a str>,
     host: &'a str,
     cpu_model: &'a str,
     cpus: &'a [u32],
@@ -211,6 +217,9 @@ fn run(summary: &Summary) -> Run<'_> {
         environment: Environment {
             dyno_version: &e.dyno_version,
             build_profile: &e.build_profile,
+            commit: e.commit.as_deref(),
+            modified: e.modified,
+            distribution: e.distribution.as_deref(),
             host: &e.host,
             cpu_model: &e.cpu_model,
             cpus: &e.cpus,

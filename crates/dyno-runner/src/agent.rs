@@ -6,6 +6,8 @@ use dyno_measure::Counters;
 use dyno_model::Nanos;
 use dyno_model::protocol::{Command, Counter, Report};
 use dyno_model::{AdapterDescription, Against, Plan};
+use serde::de::DeserializeOwned;
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -75,9 +77,17 @@ pub enum DescribeError {
 ///
 /// When the agent cannot be started, fails, or speaks another version.
 pub fn describe_adapters(agent: &AgentCommand) -> Result<Vec<AdapterDescription>, DescribeError> {
+    ask(agent, std::iter::once("--describe".into()))
+}
+
+/// What an agent that is started with these `arguments` prints as JSON.
+pub(crate) fn ask<T: DeserializeOwned>(
+    agent: &AgentCommand,
+    arguments: impl Iterator<Item = OsString>,
+) -> Result<T, DescribeError> {
     let output = agent
         .command()
-        .arg("--describe")
+        .args(arguments)
         .stdin(Stdio::null())
         .output()
         .map_err(|source| DescribeError::Start {

@@ -6,6 +6,7 @@
 
 mod agent;
 mod aggregate;
+mod binaries;
 mod child;
 mod clocks;
 mod daemon;
@@ -22,6 +23,7 @@ mod trial;
 mod wiring;
 
 pub use agent::{AgentCommand, DescribeError, describe_adapters};
+pub use binaries::binaries;
 pub use daemon::is_installed;
 pub use follow::Follow;
 pub use hosts::{HostsError, SshError, check_hosts};

@@ -170,6 +170,7 @@ pub fn merge(dirs: &[PathBuf], out: &Path, how: &MergeOptions) -> Result<Merged,
         environment: parts[0].environment.clone(),
         adapters: plan::adapters(&parts),
         bare: parts[0].bare.clone(),
+        origin: plan::origin(&parts),
     };
     write(out, &manifest, &parts, &sources, &trials)?;
     notes.extend(differences);

@@ -125,7 +125,12 @@ pub(crate) fn newer(path: &Path, found: u32) -> StoreError {
     }
 }
 
-pub(crate) fn read_manifest(dir: &Path) -> Result<RunManifest, StoreError> {
+/// Reads the manifest of the run directory `dir`, and nothing of its trials.
+///
+/// # Errors
+///
+/// When `dir` is no run directory, or its manifest is damaged or of a newer format.
+pub fn read_manifest(dir: &Path) -> Result<RunManifest, StoreError> {
     let path = layout::manifest(dir);
     let not_a_run = |reason| StoreError::NotARun {
         dir: dir.to_owned(),

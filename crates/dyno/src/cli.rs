@@ -43,6 +43,7 @@ Examples:
   dyno run quick --stack tcp --precision 5%         trials until each p50 is known to ±5 %
   dyno run quick --stack tcp --against uds-stream   both in turns, and which is faster
   dyno run quick --live                  on the whole terminal; `dyno watch` shows a run elsewhere
+  dyno run --like RUN                    what somebody else measured, here
   dyno run quick --shard 1/3 --out a     one part of three; `dyno merge` puts them together
   dyno doctor                            what this host does to measurements
 
@@ -103,17 +104,29 @@ stored runs as well:
     },
     /// Play participants of one trial; started by the runner.
     #[command(hide = true)]
-    Agent {
-        /// Print what every adapter says of itself as JSON, and end.
-        #[arg(long)]
-        describe: bool,
-        /// Load the adapter in this library, print what it says of itself as JSON, and end.
-        #[arg(long, value_name = "FILE", conflicts_with = "describe")]
-        describe_library: Option<PathBuf>,
-        /// Hold the scratch directories of a runner on another host, until standard input ends.
-        #[arg(long, conflicts_with_all = ["describe", "describe_library"])]
-        keep: bool,
-    },
+    Agent(AgentArgs),
+}
+
+/// `dyno agent`
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub(crate) struct AgentArgs {
+    /// Print what every adapter says of itself as JSON, and end.
+    #[arg(long)]
+    pub(crate) describe: bool,
+    /// Load the adapter in this library, print what it says of itself as JSON, and end.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) describe_library: Option<PathBuf>,
+    /// Print the files that this program and the adapters in these libraries execute, with their hashes, as
+    /// JSON, and end.
+    #[arg(long, value_name = "ADAPTER=FILE", num_args = 0.., value_parser = adapter_file)]
+    pub(crate) binaries: Option<Vec<(String, PathBuf)>>,
+    /// Load the adapter in this library, print the files that it executes, and end.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) binaries_of: Option<PathBuf>,
+    /// Hold the scratch directories of a runner on another host, until standard input ends.
+    #[arg(long)]
+    pub(crate) keep: bool,
 }
 
 /// Options of every command that reads suites, stacks and testbeds.
@@ -147,13 +160,17 @@ all figures, and repeated.
   --against ./old/dyno       the same with the agents of another build
   --against same             the same once more: what this host makes of no difference at all
 
+--like repeats a run, also one from another machine: nothing but its directory is needed.
+  dyno run --like RUN --out mine          the same suite, stacks, settings and testbed
+  dyno compare RUN mine                   what differs: builds, libraries, machines, figures
+
 --shard deals the experiments out to parts that take about equally long, for a cluster's or CI's own
 scheduler. Every part makes the whole plan and runs its own experiments of it:
   dyno run SUITE --shard 1/3 --out a      here, with 2/3 and 3/3 elsewhere at the same time
   dyno merge a b c -o all                 then: one run, as if measured by one command")]
 pub(crate) struct RunArgs {
     /// The suite: a name from `dyno list suites`, or the path of a .toml file.
-    #[arg(required_unless_present = "resume", conflicts_with = "resume", add = complete::suites())]
+    #[arg(required_unless_present_any = ["resume", "like"], conflicts_with = "resume", add = complete::suites())]
     pub(crate) suite: Option<String>,
     /// Only these stacks, separated by commas; the floor is always measured with them.
     #[arg(long, value_name = "A,B", value_delimiter = ',', add = complete::stacks())]
@@ -162,9 +179,9 @@ pub(crate) struct RunArgs {
     /// character.
     #[arg(long, value_name = "A,B*", value_delimiter = ',')]
     pub(crate) experiment: Vec<String>,
-    /// Where to run: a name from `dyno list testbeds`, or the path of a .toml file.
-    #[arg(long, value_name = "T", default_value = "local", add = complete::testbeds())]
-    pub(crate) testbed: String,
+    /// Where to run: a name from `dyno list testbeds`, or the path of a .toml file; `local` when left out.
+    #[arg(long, value_name = "T", add = complete::testbeds())]
+    pub(crate) testbed: Option<String>,
     /// Number of trials of each experiment, instead of the suite's.
     #[arg(long, value_name = "N")]
     pub(crate) trials: Option<u32>,
@@ -184,9 +201,9 @@ pub(crate) struct RunArgs {
     /// `same`.
     #[arg(long, value_name = "BASE")]
     pub(crate) against: Option<String>,
-    /// Repeat trials that the host disturbed, at most so many of each experiment.
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    pub(crate) repeats: u32,
+    /// Repeat trials that the host disturbed, at most so many of each experiment; 5 when left out.
+    #[arg(long, value_name = "N")]
+    pub(crate) repeats: Option<u32>,
     /// Change a parameter of the suite; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) settings: Vec<(String, String)>,
@@ -197,6 +214,10 @@ pub(crate) struct RunArgs {
     /// Run only part I of N, such as 1/3; `dyno merge` puts the parts together.
     #[arg(long, value_name = "I/N", value_parser = part)]
     pub(crate) shard: Option<Part>,
+    /// Repeat this run (a directory, or `latest`): its suite, stacks, settings and testbed as it keeps their
+    /// texts, with a new seed. Further options change what they name.
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["suite", "resume"], add = complete::runs())]
+    pub(crate) like: Option<PathBuf>,
     /// The run directory to create.
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub(crate) out: Option<PathBuf>,
@@ -400,6 +421,10 @@ fn aim(text: &str) -> Result<Aim, String> {
     }
     let quantile = percent / 100.0;
     Ok(Aim { metric, quantile })
+}
+
+fn adapter_file(text: &str) -> Result<(String, PathBuf), String> {
+    key_value(text).map(|(adapter, file)| (adapter, file.into()))
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {

@@ -31,14 +31,10 @@ fn main() -> ExitCode {
         Command::Doctor(args) => commands::doctor::doctor(&args),
         Command::Man { of, out } => commands::man::man(of.as_deref(), out.as_deref()),
         Command::Completions { shell } => commands::man::completions(shell),
-        Command::Agent {
-            describe,
-            describe_library,
-            keep,
-        } => {
-            return match keep {
+        Command::Agent(args) => {
+            return match args.keep {
                 true => dyno_runner::keep(),
-                false => commands::agent::agent(describe, describe_library.as_deref()),
+                false => commands::agent::agent(&args),
             };
         }
     };

@@ -7,6 +7,7 @@ mod gbench;
 mod hdr;
 mod hostile;
 mod junit;
+mod machines;
 mod openmetrics;
 #[cfg(feature = "parquet")]
 mod parquet;

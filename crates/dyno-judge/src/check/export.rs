@@ -2,7 +2,7 @@
 
 use super::limits::Bound;
 use super::{CheckReport, Checked, Status};
-use crate::export::{self, Cell, csv_line, json_text};
+use crate::export::{self, CELL, Cell, csv_cell, csv_table, json_text};
 use crate::figure::rank;
 use crate::number::{csv_number, exported};
 use serde::Serialize;
@@ -68,45 +68,26 @@ impl CheckReport {
     }
 
     pub(super) fn csv(&self) -> String {
-        let heads = [
-            "run",
-            "limit",
-            "status",
-            "experiment",
-            "stack",
-            "workload",
-            "payload_bytes",
-            "wait",
-            "required",
-            "unit",
-            "value",
-            "lo",
-            "hi",
-            "reason",
-        ];
-        let mut out = csv_line(heads.map(str::to_owned));
-        for r in &self.results {
-            let e = &r.experiment;
-            let mut fields = vec![
+        let rows = self.results.iter().map(|r| {
+            let lead = vec![
                 self.run.clone(),
                 r.limit.name.clone(),
                 r.status.as_str().to_owned(),
-                e.name.clone(),
-                e.stack.clone(),
-                e.exchange(),
-                e.payload.bytes().to_string(),
-                e.wait.to_string(),
+            ];
+            let figures = r.found.map_or_else(
+                || vec![String::new(); 3],
+                |f| [f.value, f.lo, f.hi].map(csv_number).into(),
+            );
+            let required = vec![
                 r.limit.required(),
                 r.limit.measure.unit().as_str().to_owned(),
             ];
-            match r.found {
-                Some(f) => fields.extend([f.value, f.lo, f.hi].map(csv_number)),
-                None => fields.extend(std::iter::repeat_n(String::new(), 3)),
-            }
-            fields.push(r.reason.clone());
-            out.push_str(&csv_line(fields));
-        }
-        out
+            let cell = csv_cell(&r.experiment);
+            [lead, cell, required, figures, vec![r.reason.clone()]].concat()
+        });
+        let lead = ["run", "limit", "status"];
+        let rest = ["required", "unit", "value", "lo", "hi", "reason"];
+        csv_table(&[&lead, &CELL, &rest], rows)
     }
 }
 

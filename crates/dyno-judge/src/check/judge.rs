@@ -1,6 +1,7 @@
 //! One limit against one experiment.
 
-use super::limits::{Bound, Limit, Measure};
+use super::limits::{Bound, Limit};
+use super::measure::Measure;
 use super::{CheckOptions, Checked, Status, loss};
 use crate::cell;
 use crate::figure::{Trials, rank};

@@ -7,12 +7,17 @@ mod judge;
 mod junit;
 mod limits;
 mod loss;
+mod measure;
+mod quantity;
+mod read;
 mod render;
 mod source;
 
 pub(crate) use judge::start;
 pub(crate) use junit::{JunitCase, JunitSuite};
-pub use limits::{Bound, Limit, Limits, Measure, parse_quantile, parse_share};
+pub use limits::{Bound, Limit, Limits};
+pub use measure::Measure;
+pub use quantity::{parse_quantile, parse_share};
 pub use source::{LimitsError, Problem};
 
 use crate::cell;

@@ -3,7 +3,7 @@
 use super::{CheckReport, Checked, Status};
 use crate::cell;
 use crate::number::{counted, percent};
-use crate::page::{Page, Tone};
+use crate::page::{Page, Tone, rendered};
 use crate::standing::Found;
 use crate::when::utc;
 use dyno_report::{Format, RenderOptions};
@@ -11,12 +11,13 @@ use dyno_report::{Format, RenderOptions};
 impl CheckReport {
     /// The check as text, ended by a newline (CSV: by CR LF). JSON and CSV take no notice of `options`.
     pub fn render(&self, format: Format, options: &RenderOptions) -> String {
-        match format {
-            Format::Table => self.page().text(options),
-            Format::Markdown => self.page().markdown(),
-            Format::Json => self.json(),
-            Format::Csv => self.csv(),
-        }
+        rendered(
+            format,
+            options,
+            || self.page(),
+            || self.json(),
+            || self.csv(),
+        )
     }
 
     /// `3 passed, 1 failed, 0 undecided`.

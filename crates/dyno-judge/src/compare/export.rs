@@ -1,7 +1,7 @@
 //! A comparison for programs: JSON and CSV. `docs/reference/judge-json.md` describes both.
 
 use super::{ComparedCell, Comparison, Finding, Row, ends};
-use crate::export::{self, Cell, csv_line, json_text};
+use crate::export::{self, Cell, csv_table, json_text};
 use crate::number::{csv_number, exported};
 use serde::Serialize;
 
@@ -17,6 +17,7 @@ struct Document<'a> {
     statements: usize,
     margin: f64,
     differences: Vec<export::Difference<'a>>,
+    unknown: &'a [String],
     conclusion: Option<String>,
     moved_floor: Option<Moved<'a>>,
     cells: Vec<CellRows<'a>>,
@@ -92,6 +93,7 @@ impl Comparison {
             statements: self.statements,
             margin: self.options.margin,
             differences: export::differences(&self.differences),
+            unknown: &self.unknown,
             conclusion: crate::difference::conclusion(&self.differences),
             moved_floor: self.moved.as_ref().map(|m| Moved {
                 stack: &m.stack,
@@ -173,13 +175,11 @@ impl Comparison {
             "more_trials",
             "reason",
         ];
-        let mut out = csv_line(heads.map(str::to_owned));
-        for cell in &self.cells {
-            for row in &cell.rows {
-                out.push_str(&csv_line(self.csv_row(cell, row)));
-            }
-        }
-        out
+        let rows = self.cells.iter().flat_map(|cell| {
+            let rows = cell.rows.iter();
+            rows.map(|row| self.csv_row(cell, row))
+        });
+        csv_table(&[&heads], rows)
     }
 
     fn csv_row(&self, cell: &ComparedCell, row: &Row) -> Vec<String> {

@@ -5,7 +5,7 @@ use crate::cell::Factors;
 use crate::difference::{Aspect, conclusion};
 use crate::figure::Figure;
 use crate::number::{counted, percent, ratio, sig3};
-use crate::page::{Page, Tone};
+use crate::page::{Page, Tone, rendered};
 use crate::when::utc;
 use dyno_report::{Format, RenderOptions};
 
@@ -13,12 +13,13 @@ impl Comparison {
     /// The comparison as text, ended by a newline (CSV: by CR LF). JSON and CSV take no notice of
     /// `options`.
     pub fn render(&self, format: Format, options: &RenderOptions) -> String {
-        match format {
-            Format::Table => self.page().text(options),
-            Format::Markdown => self.page().markdown(),
-            Format::Json => self.json(),
-            Format::Csv => self.csv(),
-        }
+        rendered(
+            format,
+            options,
+            || self.page(),
+            || self.json(),
+            || self.csv(),
+        )
     }
 
     /// The verdict on a row in words.
@@ -115,6 +116,10 @@ impl Comparison {
                 let all: Vec<String> = some.iter().map(|d| d.text()).collect();
                 lead.push(format!("What differs: {}", all.join(" · ")));
             }
+        }
+        if !self.unknown.is_empty() {
+            let all = self.unknown.join(" · ");
+            lead.push(format!("Not known, and may differ as well: {all}"));
         }
         lead.extend(conclusion(&self.differences));
         if let Some(moved) = &self.moved {

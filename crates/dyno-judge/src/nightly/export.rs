@@ -3,7 +3,7 @@
 use super::{Night, Nightly};
 use crate::cell;
 use crate::check::{JunitCase, JunitSuite, Status};
-use crate::export::{self, Cell, csv_line, json_text};
+use crate::export::{self, CELL, Cell, csv_cell, csv_table, json_text};
 use crate::figure::rank;
 use crate::number::{csv_number, exported};
 use serde::Serialize;
@@ -102,35 +102,10 @@ impl Nightly {
     }
 
     pub(super) fn csv(&self) -> String {
-        let heads = [
-            "run",
-            "status",
-            "experiment",
-            "stack",
-            "workload",
-            "payload_bytes",
-            "wait",
-            "metric",
-            "quantile",
-            "unit",
-            "value",
-            "usual",
-            "line",
-            "runs",
-            "reason",
-        ];
-        let mut out = csv_line(heads.map(str::to_owned));
         let number = |v: Option<f64>| v.map_or_else(String::new, csv_number);
-        for r in &self.results {
-            let e = &r.experiment;
-            out.push_str(&csv_line([
-                self.run.id.clone(),
-                r.status.as_str().to_owned(),
-                e.name.clone(),
-                e.stack.clone(),
-                e.exchange(),
-                e.payload.bytes().to_string(),
-                e.wait.to_string(),
+        let rows = self.results.iter().map(|r| {
+            let lead = vec![self.run.id.clone(), r.status.as_str().to_owned()];
+            let rest = vec![
                 r.measure.word().to_owned(),
                 r.measure.quantile().map_or_else(String::new, rank),
                 r.measure.unit().as_str().to_owned(),
@@ -139,9 +114,13 @@ impl Nightly {
                 number(r.line),
                 r.runs.to_string(),
                 r.reason.clone(),
-            ]));
-        }
-        out
+            ];
+            [lead, csv_cell(&r.experiment), rest].concat()
+        });
+        let rest = [
+            "metric", "quantile", "unit", "value", "usual", "line", "runs", "reason",
+        ];
+        csv_table(&[&["run", "status"], &CELL, &rest], rows)
     }
 
     /// The result as a JUnit XML document, ended by a newline: one test case for each figure, whose class is

@@ -4,7 +4,7 @@ use super::{Night, Nightly};
 use crate::cell;
 use crate::check::Status;
 use crate::number::{counted, percent};
-use crate::page::{Page, Tone};
+use crate::page::{Page, Tone, rendered};
 use crate::when::utc;
 use dyno_report::{Format, RenderOptions};
 
@@ -14,12 +14,13 @@ const MOST_NAMES: usize = 5;
 impl Nightly {
     /// The result as text, ended by a newline (CSV: by CR LF). JSON and CSV take no notice of `options`.
     pub fn render(&self, format: Format, options: &RenderOptions) -> String {
-        match format {
-            Format::Table => self.page().text(options),
-            Format::Markdown => self.page().markdown(),
-            Format::Json => self.json(),
-            Format::Csv => self.csv(),
-        }
+        rendered(
+            format,
+            options,
+            || self.page(),
+            || self.json(),
+            || self.csv(),
+        )
     }
 
     fn page(&self) -> Page {

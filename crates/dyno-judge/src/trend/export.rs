@@ -3,7 +3,7 @@
 
 use super::{Series, Trend};
 use crate::check::Measure;
-use crate::export::{self, Cell, csv_line, json_text};
+use crate::export::{self, CELL, Cell, csv_cell, csv_table, json_text};
 use crate::figure::rank;
 use crate::number::{csv_number, exported};
 use serde::Serialize;
@@ -148,13 +148,25 @@ impl Trend {
     }
 
     pub(super) fn csv(&self) -> String {
-        let heads = [
-            "suite",
-            "experiment",
-            "stack",
-            "workload",
-            "payload_bytes",
-            "wait",
+        let of_series = |s: &Series| -> Vec<Vec<String>> {
+            let row = |(run, value): &(usize, f64)| {
+                let begins = s.changes.iter().any(|c| c.run == *run);
+                let at = &self.runs[*run];
+                let rest = vec![
+                    name(s.measure).to_owned(),
+                    s.measure.quantile().map_or_else(String::new, rank),
+                    at.id.clone(),
+                    at.started_unix_ms.to_string(),
+                    csv_number(*value),
+                    begins.to_string(),
+                    s.machine.host.clone(),
+                    s.measure.unit().as_str().to_owned(),
+                ];
+                [vec![s.suite.clone()], csv_cell(&s.experiment), rest].concat()
+            };
+            s.values.iter().map(row).collect()
+        };
+        let rest = [
             "metric",
             "quantile",
             "run",
@@ -164,30 +176,7 @@ impl Trend {
             "host",
             "unit",
         ];
-        let mut out = csv_line(heads.map(str::to_owned));
-        for s in &self.series {
-            let e = &s.experiment;
-            for (run, value) in &s.values {
-                let begins = s.changes.iter().any(|c| c.run == *run);
-                let at = &self.runs[*run];
-                out.push_str(&csv_line([
-                    s.suite.clone(),
-                    e.name.clone(),
-                    e.stack.clone(),
-                    e.exchange(),
-                    e.payload.bytes().to_string(),
-                    e.wait.to_string(),
-                    name(s.measure).to_owned(),
-                    s.measure.quantile().map_or_else(String::new, rank),
-                    at.id.clone(),
-                    at.started_unix_ms.to_string(),
-                    csv_number(*value),
-                    begins.to_string(),
-                    s.machine.host.clone(),
-                    s.measure.unit().as_str().to_owned(),
-                ]));
-            }
-        }
-        out
+        let rows = self.series.iter().flat_map(of_series);
+        csv_table(&[&["suite"], &CELL, &rest], rows)
     }
 }

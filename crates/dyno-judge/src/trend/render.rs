@@ -6,19 +6,20 @@ use crate::check::Measure;
 use crate::difference::conclusion;
 use crate::figure::rank;
 use crate::number::{counted, percent, sig3};
-use crate::page::{Page, Tone};
+use crate::page::{Page, Tone, rendered};
 use crate::when::utc;
 use dyno_report::{Format, RenderOptions};
 
 impl Trend {
     /// The trend as text, ended by a newline (CSV: by CR LF). JSON and CSV take no notice of `options`.
     pub fn render(&self, format: Format, options: &RenderOptions) -> String {
-        match format {
-            Format::Table => self.page().text(options),
-            Format::Markdown => self.page().markdown(),
-            Format::Json => self.json(),
-            Format::Csv => self.csv(),
-        }
+        rendered(
+            format,
+            options,
+            || self.page(),
+            || self.json(),
+            || self.csv(),
+        )
     }
 
     fn page(&self) -> Page {

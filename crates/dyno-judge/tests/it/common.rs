@@ -2,6 +2,7 @@
 //! every table is the same on every machine.
 
 use base64::Engine as _;
+use dyno_model::origin::{PROGRAM, Text};
 use dyno_model::plan::{Host, Plan, Reach, Scheduling, Stack, TableKind, Testbed};
 use dyno_model::record::{
     ClockFacts, Cost, Environment, FORMAT, FailureKind, HdrText, Outcome, Run, RunManifest,
@@ -56,6 +57,13 @@ fn distribution(p50_ns: f64, n: u64, infinite: u64, seed: u64) -> Distribution {
     }
 }
 
+fn text(text: &str) -> Text {
+    Text {
+        path: "a file".into(),
+        text: text.into(),
+    }
+}
+
 /// A run under construction.
 pub(crate) struct Builder(Run);
 
@@ -91,6 +99,16 @@ impl Builder {
         let environment = Environment {
             dyno_version: "0.1.0".into(),
             build_profile: "release".into(),
+            commit: Some("0123456789abcdef0123456789abcdef01234567".into()),
+            modified: Some(false),
+            distribution: Some("Example Linux 1".into()),
+            binaries: BTreeMap::from([(
+                PROGRAM.to_owned(),
+                vec![Binary {
+                    path: "/usr/bin/dyno".into(),
+                    sha256: Some("89abcdef".into()),
+                }],
+            )]),
             host: "bench".into(),
             cpu_model: "Example CPU @ 3.00GHz".into(),
             cpus: vec![0, 1],
@@ -113,6 +131,16 @@ impl Builder {
                 environment,
                 adapters: Vec::new(),
                 bare: None,
+                origin: Some(Origin {
+                    request: Request {
+                        suite: "quick".into(),
+                        testbed: "local".into(),
+                        ..Request::default()
+                    },
+                    suite: text("title = \"every stack\""),
+                    testbed: text("description = \"this machine\""),
+                    stacks: BTreeMap::new(),
+                }),
             },
             trials: Vec::new(),
         })

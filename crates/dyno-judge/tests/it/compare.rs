@@ -227,6 +227,69 @@ fn a_pair_counts_only_where_both_its_trials_do() {
 }
 
 #[test]
+fn what_a_run_does_not_tell_is_unknown_and_never_the_same() {
+    let run = |day| {
+        let mut b = Builder::new(day);
+        b.measured("tcp", 12_000.0);
+        b
+    };
+    let new = run(1).build();
+    assert_eq!(compare(&run(0).build(), &new, &how()).unknown, [""; 0]);
+    let mut older = run(0);
+    let manifest = older.manifest();
+    manifest.origin = None;
+    manifest.environment.commit = None;
+    manifest.environment.distribution = None;
+    manifest.environment.binaries.clear();
+    let older = older.build();
+    let c = compare(&older, &new, &how());
+    assert_eq!(c.differences, []);
+    assert_eq!(
+        c.unknown,
+        [
+            "the commit of the build of the base",
+            "the hashes of the program and its libraries of the base",
+            "the distribution of the base",
+            "the texts of suite, stacks and testbed of the base",
+        ]
+    );
+    let text = c.render(Format::Table, &RenderOptions::default());
+    assert!(
+        text.contains("Not known, and may differ as well: the commit"),
+        "{text}"
+    );
+    // Two that say nothing are not the same for it.
+    let c = compare(&older, &older, &how());
+    assert_eq!(c.unknown.len(), 4);
+    assert!(c.unknown.iter().all(|u| u.ends_with("of both runs")));
+}
+
+#[test]
+fn builds_and_texts_that_differ_stand_in_the_heading() {
+    let mut base = Builder::new(0);
+    base.measured("tcp", 12_000.0);
+    let mut new = Builder::new(1);
+    new.measured("tcp", 12_000.0);
+    let manifest = new.manifest();
+    manifest.environment.modified = Some(true);
+    manifest.environment.distribution = Some("Example Linux 2".into());
+    if let Some(origin) = &mut manifest.origin {
+        origin.suite.text.push_str("\n[defaults]\n");
+    }
+    let c = compare(&base.build(), &new.build(), &how());
+    let found: Vec<_> = c.differences.iter().map(|d| (d.aspect, &*d.what)).collect();
+    assert_eq!(
+        found,
+        [
+            (Aspect::Dyno, "commit of the build"),
+            (Aspect::Distribution, "distribution"),
+            (Aspect::Suite, "text of suite quick, line 2"),
+        ]
+    );
+    assert_eq!(c.differences[0].new, "0123456789ab, modified");
+}
+
+#[test]
 fn the_same_against_itself_is_the_same() {
     let mut b = Builder::new(0);
     let base = b.measured("tcp", 12_000.0);

@@ -152,6 +152,7 @@ impl Builder {
             environment,
             adapters: Vec::new(),
             bare: None,
+            origin: None,
         };
         Builder {
             run: Run {

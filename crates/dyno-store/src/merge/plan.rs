@@ -1,9 +1,9 @@
 //! Whether manifests are of one plan, what their parts leave open, and the plan of all together.
 
 use super::part_of;
-use dyno_model::AdapterDescription;
 use dyno_model::plan::{Experiment, ExperimentId, Plan};
 use dyno_model::record::RunManifest;
+use dyno_model::{AdapterDescription, Origin};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is the same in every part of a run. The CPUs that participants are pinned to are the machine's
@@ -241,6 +241,14 @@ fn differences(parts: &[RunManifest]) -> Vec<String> {
         let e = &m.environment;
         format!("{} {}", e.dyno_version, e.build_profile)
     });
+    compare("commit of the build", &|m| {
+        let e = &m.environment;
+        let commit = e.commit.as_deref().unwrap_or("unknown");
+        match e.modified {
+            Some(true) => format!("{commit}, modified"),
+            _ => commit.to_owned(),
+        }
+    });
     let names: BTreeSet<&str> = parts
         .iter()
         .flat_map(|m| &m.adapters)
@@ -265,4 +273,17 @@ pub(super) fn adapters(parts: &[RunManifest]) -> Vec<AdapterDescription> {
         }
     }
     all
+}
+
+/// What all parts were planned from: their request is the same, and a stack that one of them refused may be
+/// among the texts of that one only.
+pub(super) fn origin(parts: &[RunManifest]) -> Option<Origin> {
+    let mut all = parts.iter().filter_map(|m| m.origin.clone());
+    let mut first = all.next()?;
+    for origin in all {
+        for (name, text) in origin.stacks {
+            first.stacks.entry(name).or_insert(text);
+        }
+    }
+    Some(first)
 }

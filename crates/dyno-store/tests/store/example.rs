@@ -3,6 +3,7 @@
 //! change it only together with the format.
 
 use dyno_model::adapter::{AdapterDescription, Capabilities};
+use dyno_model::origin::{Binary, Origin, Request, Text};
 use dyno_model::plan::{
     Experiment, ExperimentId, Extent, Host, Plan, Reach, Refusal, Scheduling, Stack, TableKind,
     Testbed, TrialId,
@@ -132,6 +133,18 @@ pub(crate) fn manifest() -> RunManifest {
         environment: Environment {
             dyno_version: "0.1.0".into(),
             build_profile: "release".into(),
+            commit: Some("0123456789abcdef0123456789abcdef01234567".into()),
+            modified: Some(false),
+            binaries: BTreeMap::from([(
+                "dyno".into(),
+                vec![Binary {
+                    path: "/opt/dyno-0.1.0/bin/dyno".into(),
+                    sha256: Some(
+                        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855".into(),
+                    ),
+                }],
+            )]),
+            distribution: Some("Example Linux 1.0".into()),
             host: "bench-1".into(),
             cpu_model: "An example CPU".into(),
             cpus: vec![0, 1],
@@ -184,6 +197,36 @@ pub(crate) fn manifest() -> RunManifest {
                 ..load()
             },
         }),
+        origin: Some(origin()),
+    }
+}
+
+fn origin() -> Origin {
+    let text = |path: &str, text: &str| Text {
+        path: path.into(),
+        text: text.into(),
+    };
+    Origin {
+        request: Request {
+            suite: "example".into(),
+            testbed: "local".into(),
+            set: vec![("window".into(), "1 s".into())],
+            seed: u64::MAX,
+            repeats: 3,
+            ..Request::default()
+        },
+        suite: text(
+            "suites/example.toml",
+            "title = \"What a run directory holds\"\n",
+        ),
+        testbed: text(
+            "built-in testbeds/local.toml",
+            "[[host]]\nname = \"here\"\n",
+        ),
+        stacks: BTreeMap::from([(
+            "udp".into(),
+            text("built-in stacks/udp.toml", "adapter = \"udp\"\n"),
+        )]),
     }
 }
 
@@ -215,7 +258,10 @@ pub(crate) fn completed_v2(id: TrialId) -> TrialRecord {
 pub(crate) fn manifest_v1() -> RunManifest {
     let mut manifest = manifest_v2();
     manifest.format = 1;
-    manifest.bare = None;
+    (manifest.bare, manifest.origin) = (None, None);
+    let e = &mut manifest.environment;
+    (e.commit, e.modified, e.distribution) = (None, None, None);
+    e.binaries.clear();
     let plan = &mut manifest.plan;
     plan.experiments.truncate(2);
     for experiment in &mut plan.experiments {

@@ -1,24 +1,34 @@
 //! `dyno agent`
 
+use crate::cli::AgentArgs;
 use serde::Serialize;
-use std::path::Path;
 use std::process::ExitCode;
 
-/// Plays one trial, or describes the adapters, or the one in `library`.
-pub(crate) fn agent(describe: bool, library: Option<&Path>) -> ExitCode {
-    if let Some(path) = library {
-        return match dyno_agent::describe_library(path) {
-            Ok(description) => print(&description),
-            Err(reason) => {
-                eprintln!("{reason}");
-                ExitCode::FAILURE
-            }
-        };
+/// Plays one trial, or answers what it was asked instead.
+pub(crate) fn agent(args: &AgentArgs) -> ExitCode {
+    if let Some(path) = &args.describe_library {
+        return answer(dyno_agent::describe_library(path));
     }
-    if describe {
+    if let Some(path) = &args.binaries_of {
+        return answer(dyno_agent::binaries_of_library(path));
+    }
+    if let Some(libraries) = &args.binaries {
+        return answer(dyno_agent::binaries(libraries));
+    }
+    if args.describe {
         return print(&dyno_agent::describe());
     }
     dyno_agent::run()
+}
+
+fn answer(what: Result<impl Serialize, impl std::fmt::Display>) -> ExitCode {
+    match what {
+        Ok(what) => print(&what),
+        Err(reason) => {
+            eprintln!("{reason}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn print(what: &impl Serialize) -> ExitCode {
@@ -28,7 +38,7 @@ fn print(what: &impl Serialize) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(e) => {
-            eprintln!("cannot describe the adapters: {e}");
+            eprintln!("cannot print the answer: {e}");
             ExitCode::FAILURE
         }
     }

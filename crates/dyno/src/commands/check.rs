@@ -1,10 +1,9 @@
 //! `dyno check`
 
 use crate::cli::CheckArgs;
-use crate::commands::compare::{ending, read};
+use crate::commands::judged::{conclude, directories, read, read_directory};
 use crate::commands::show::render_options;
-use crate::commands::trend::directories;
-use crate::exit::{self, Code, Failure, Result};
+use crate::exit::{Code, Failure, Result};
 use dyno_judge::{CheckOptions, Limits, LimitsError, NightlyOptions, Nights, Status};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -33,12 +32,12 @@ fn against_limits(args: &CheckArgs, run: &Path, limits: &Path) -> Result {
     };
     let report = dyno_judge::check(&run, &limits, &how).map_err(refused)?;
     junit(args, || report.junit())?;
-    exit::print(&report.render(args.format.into(), &render_options()))?;
     let judgement = judgement(
         report.count(Status::Fail),
         report.count(Status::Undecided) > 0,
     );
-    Ok(ending(judgement, whole).into())
+    let text = report.render(args.format.into(), &render_options());
+    conclude(&text, judgement, whole)
 }
 
 /// What cannot be read of the history is left out of it by name; the judged run itself must be readable.
@@ -62,15 +61,12 @@ fn against_history(args: &CheckArgs, run: Option<&Path>) -> Result {
     let mut damaged = BTreeSet::new();
     for directory in directories(&args.history)? {
         let name = directory.display().to_string();
-        match dyno_store::read_run(&directory) {
-            Ok(read) => {
-                for problem in &read.problems {
-                    eprintln!("warning: {problem}");
+        match read_directory(&directory) {
+            Ok((run, complete)) => {
+                if !complete {
+                    damaged.insert(run.manifest.id.clone());
                 }
-                if !read.problems.is_empty() {
-                    damaged.insert(read.run.manifest.id.clone());
-                }
-                nights.add(&read.run);
+                nights.add(&run);
             }
             Err(e) => nights.leave_out(name, unreadable(&e).into()),
         }
@@ -82,10 +78,10 @@ fn against_history(args: &CheckArgs, run: Option<&Path>) -> Result {
         ));
     };
     junit(args, || report.junit())?;
-    exit::print(&report.render(args.format.into(), &render_options()))?;
     let whole = judged.map_or(!damaged.contains(&report.run.id), |(_, whole)| whole);
     let judgement = judgement(report.count(Status::Fail), report.is_blind());
-    Ok(ending(judgement, whole).into())
+    let text = report.render(args.format.into(), &render_options());
+    conclude(&text, judgement, whole)
 }
 
 /// Why a directory is no part of a history.

@@ -1,18 +1,18 @@
 //! `dyno run`
 
 use crate::cli::{ClockArg, FormatArg, Part, RunArgs};
+use crate::commands::request::request;
 use crate::commands::show::{print, render_options};
 use crate::exit::{self, Code, Failure, Result};
-use crate::files;
 use crate::progress::{Progress, minutes};
 use crate::view::{self, Live};
 use dyno_judge::CompareOptions;
 use dyno_measure::{Clock, ClockChoice, allowed_cores, allowed_cpus};
 use dyno_model::event::RunEvent;
 use dyno_model::plan::Refusal;
-use dyno_model::record::{FORMAT, Outcome, Run};
-use dyno_model::{Against, BareMachine, Nanos, Plan, Precision, RunManifest};
-use dyno_plan::{Catalog, HostFacts, Request};
+use dyno_model::record::{Environment, FORMAT, Outcome, Run};
+use dyno_model::{AdapterDescription, BareMachine, Nanos, Plan, RunManifest};
+use dyno_plan::{Catalog, HostFacts, PlanError};
 use dyno_report::Format;
 use dyno_runner::{AgentCommand, Ending, RunError, RunOptions};
 use dyno_store::{DEFAULT_RUNS_DIR, Redo, RunWriter};
@@ -166,35 +166,6 @@ fn bare_machine(progress: &Progress) -> Result<BareMachine> {
     Ok(calmest)
 }
 
-/// `same`, the program of another build, or a stack.
-fn against(text: &str) -> Result<Against> {
-    if text == "same" {
-        return Ok(Against::Same);
-    }
-    let path = Path::new(text);
-    if !text.contains('/') {
-        return Ok(Against::Stack {
-            name: text.to_owned(),
-        });
-    }
-    let wrong = |what: String| {
-        Failure::message(
-            Code::Usage,
-            format!("--against {text}: {what}; name the `dyno` program of another build"),
-        )
-    };
-    let program = path.canonicalize().map_err(|e| wrong(e.to_string()))?;
-    let output = std::process::Command::new(&program)
-        .arg("--version")
-        .output()
-        .map_err(|e| wrong(e.to_string()))?;
-    let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    if !output.status.success() || !version.starts_with("dyno ") {
-        return Err(wrong("it does not say that it is dyno".to_owned()));
-    }
-    Ok(Against::Build { program, version })
-}
-
 /// A flag that Ctrl-C, SIGTERM and SIGHUP set. A second one ends the program at once; with a live view,
 /// once the terminal is as it was.
 fn on_interrupt(live: bool) -> Result<Arc<AtomicBool>> {
@@ -314,47 +285,24 @@ fn prepare(
     agent: &AgentCommand,
     progress: &mut Progress,
 ) -> Result<Option<(RunWriter, Run)>> {
-    let mut catalog = files::catalog(&args.files)?;
-    let suite_argument = args.suite.as_deref().unwrap_or_default();
-    let suite = files::name_or_file(suite_argument, &mut |name, path, text| {
-        catalog.add_suite(name, path, text);
-    })?;
-    let testbed = files::name_or_file(&args.testbed, &mut |name, path, text| {
-        catalog.add_testbed(name, path, text);
-    })?;
     let adapters = dyno_runner::describe_adapters(agent).map_err(Failure::with(Code::Error))?;
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
-    let request = Request {
-        suite,
-        stacks: (!args.stack.is_empty()).then(|| args.stack.clone()),
-        experiments: (!args.experiment.is_empty()).then(|| args.experiment.clone()),
-        testbed,
-        trials: args.trials,
-        set: args.settings.clone(),
-        // Any number serves; it is stored with the run.
-        seed: args.seed.unwrap_or(now.subsec_nanos().into()),
-        against: args.against.as_deref().map(against).transpose()?,
-        precision: args.precision.map(|within| Precision {
-            within,
-            metric: args.precision_of.metric,
-            quantile: args.precision_of.quantile,
-            max_trials: args.max_trials,
-            max_time: args.max_time,
-        }),
-        repeats: args.repeats,
-    };
+    // Any number serves as a seed; it is stored with the run.
+    let (catalog, mut request) = request(args, now.subsec_nanos().into())?;
     let facts = host_facts(&catalog);
-    let mut plan = dyno_plan::plan(&catalog, &request, &adapters, &facts).map_err(|e| Failure {
+    let refused = |e: PlanError| Failure {
         code: Code::Plan,
         report: miette::Report::new(e),
-    })?;
+    };
+    let mut plan = dyno_plan::plan(&catalog, &request, &adapters, &facts).map_err(refused)?;
     if let Some(Part { index, count }) = args.shard {
         let part = dyno_plan::shard(&plan, index, count).map_err(Failure::with(Code::Plan))?;
         plan.shard = Some(part);
         // Every part must have the same, and none knows of the others.
         plan.seed = args.seed.unwrap_or(dyno_plan::common_seed(&plan));
+        request.seed = plan.seed;
     }
     for warning in &plan.warnings {
         progress.on_event(&RunEvent::Warning(warning.clone()));
@@ -373,11 +321,13 @@ fn prepare(
         progress.say("warning: this is a debug build; its figures are not measurements");
     }
     let used: HashSet<&str> = plan.stacks.values().map(|s| s.adapter.as_str()).collect();
-    let adapters = adapters
-        .iter()
+    let adapters: Vec<AdapterDescription> = adapters
+        .into_iter()
         .filter(|a| used.contains(a.name.as_str()))
-        .cloned()
         .collect();
+    let origin = catalog.origin(&request, &plan).map_err(refused)?;
+    let binaries =
+        dyno_runner::binaries(agent, &plan, &adapters).map_err(Failure::with(Code::Error))?;
     let bare = bare_machine(progress)?;
     let started_unix_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
     let (name, directory) = match &args.out {
@@ -397,10 +347,16 @@ fn prepare(
         id: name,
         started_unix_ms,
         command: std::env::args().collect(),
-        environment: dyno_measure::environment(&clock_facts),
+        environment: Environment {
+            commit: commit(),
+            modified: MODIFIED.parse().ok(),
+            binaries,
+            ..dyno_measure::environment(&clock_facts)
+        },
         adapters,
         plan,
         bare: Some(bare),
+        origin: Some(origin),
     };
     let writer = RunWriter::create(&directory, &manifest).map_err(Failure::with(Code::Store))?;
     Ok(Some((
@@ -411,6 +367,16 @@ fn prepare(
             machines: Default::default(),
         },
     )))
+}
+
+/// The commit that this program was built from; empty where that is not known.
+const COMMIT: &str = env!("DYNO_COMMIT");
+
+/// Whether its source differed from that commit: `true`, `false`, or empty where that is not known.
+const MODIFIED: &str = env!("DYNO_MODIFIED");
+
+fn commit() -> Option<String> {
+    Some(COMMIT.to_owned()).filter(|commit| !commit.is_empty())
 }
 
 /// What planning must know of this machine.

@@ -120,6 +120,11 @@ fn may_have_another_host_name() -> bool {
     tried.is_ok_and(|o| o.status.success())
 }
 
+fn own_host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    name.trim().to_owned()
+}
+
 #[test]
 fn every_row_of_a_merge_of_two_machines_names_its_own() {
     if !may_have_another_host_name() {
@@ -169,6 +174,48 @@ fn every_row_of_a_merge_of_two_machines_names_its_own() {
     let csv = place.run(&["show", "all", "--format", "csv"]).with_code(0);
     let rows = csv.stdout.lines().filter(|l| l.contains(",dyno-other,"));
     assert!(rows.count() >= elsewhere.len());
+    // The other exports, row by row.
+    let host = |id: u64| match elsewhere.contains(&id) {
+        true => "dyno-other".to_owned(),
+        false => own_host_name(),
+    };
+    let export = |format: &str| {
+        let shown = place.run(&["show", "all", "--format", format]);
+        shown.with_code(0).stdout
+    };
+    let gbench: Value = serde_json::from_str(&export("gbench")).unwrap();
+    for b in gbench["benchmarks"].as_array().unwrap() {
+        let family = b["family_index"].as_u64().unwrap() as usize;
+        let id = document["experiments"][family]["id"].as_u64().unwrap();
+        let machine = format!("/machine:{}", host(id));
+        assert!(b["name"].as_str().unwrap().contains(&machine), "{b:#}");
+    }
+    let mut samples = 0;
+    for line in export("openmetrics").lines() {
+        let Some((_, rest)) = line.split_once(",id=\"") else {
+            continue;
+        };
+        let id = rest.split_once('"').unwrap().0.parse().unwrap();
+        assert!(
+            line.contains(&format!("machine=\"{}\"", host(id))),
+            "{line}"
+        );
+        samples += 1;
+    }
+    assert!(samples > 0);
+    place
+        .run(&["show", "all", "--format", "parquet", "-o", "tables"])
+        .with_code(0);
+    let table = place.path("tables/results.parquet");
+    if let Some(table) = crate::python::read("parquet_rows.py", &table) {
+        let rows = table["rows"].as_array().unwrap();
+        assert!(!rows.is_empty());
+        for row in rows {
+            let host = host(row["id"].as_u64().unwrap());
+            assert_eq!(row["machine"], host.as_str(), "{row:#}");
+            assert_eq!(row["host"], host.as_str(), "{row:#}");
+        }
+    }
     place
         .run(&["show", "all"])
         .with_code(0)

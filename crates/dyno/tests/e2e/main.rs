@@ -19,6 +19,7 @@ mod judge;
 mod live;
 mod namespaces;
 mod precision;
+mod publish;
 #[allow(
     dead_code,
     reason = "a module of several test binaries, of which each uses a part"

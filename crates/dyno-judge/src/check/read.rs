@@ -1,0 +1,346 @@
+//! From the text of a limits file to its requirements. Everything that is wrong is found at once.
+
+use super::limits::{Bound, Chosen, Limit, Selector};
+use super::measure::{METRICS, Measure, Quantile, Written};
+use super::quantity::{parse_bytes, parse_loss, parse_quantile, parse_rate, parse_time};
+use super::source::{Node, Problem, Source, Table, Value, nearest};
+use dyno_model::unit::UnitError;
+use std::ops::Range;
+use std::str::FromStr;
+
+const KEYS: [&str; 11] = [
+    "name",
+    "suite",
+    "experiment",
+    "stack",
+    "workload",
+    "payload",
+    "wait",
+    "metric",
+    "quantile",
+    "at_most",
+    "at_least",
+];
+
+pub(super) struct Reader<'a> {
+    pub(super) source: &'a Source,
+    pub(super) problems: Vec<Problem>,
+}
+
+impl Reader<'_> {
+    fn wrong(&mut self, span: &Range<usize>, message: String, label: &str, help: &str) {
+        let mut problem = self.source.problem(span, message).label(label);
+        if !help.is_empty() {
+            problem = problem.help(help);
+        }
+        self.problems.push(problem);
+    }
+
+    pub(super) fn limits(&mut self, table: &Table) -> Vec<Limit> {
+        const EXAMPLE: &str = "[[limit]]\nname = \"in time\"\nmetric = \"response\"\nquantile = \"p99\"\nat_most = \"2 ms\"";
+        let Some(node) = table.get("limit") else {
+            if self.problems.is_empty() {
+                self.wrong(
+                    &(0..0),
+                    "there is no limit in this file".into(),
+                    "add one",
+                    EXAMPLE,
+                );
+            }
+            return Vec::new();
+        };
+        let Value::List(items) = &node.value else {
+            let message = format!(
+                "`limit` must be a list of tables, found {}",
+                node.value.kind()
+            );
+            self.wrong(&node.span, message, "write [[limit]]", EXAMPLE);
+            return Vec::new();
+        };
+        let mut limits: Vec<Limit> = Vec::new();
+        for item in items {
+            let Value::Table(table) = &item.value else {
+                let message = format!("a limit must be a table, found {}", item.value.kind());
+                self.wrong(&item.span, message, "write [[limit]]", EXAMPLE);
+                continue;
+            };
+            let Some(limit) = self.limit(table, &item.span) else {
+                continue;
+            };
+            if limits.iter().any(|l| l.name == limit.name) {
+                let message = format!("there are two limits called `{}`", limit.name);
+                self.wrong(
+                    &limit.span,
+                    message,
+                    "the second one",
+                    "give each its own name",
+                );
+            }
+            limits.push(limit);
+        }
+        if items.is_empty() {
+            self.wrong(
+                &node.span,
+                "there is no limit in this file".into(),
+                "add one",
+                EXAMPLE,
+            );
+        }
+        limits
+    }
+
+    /// `None` where a problem was noted.
+    fn limit(&mut self, table: &Table, span: &Range<usize>) -> Option<Limit> {
+        let strangers = table.unknown(self.source, "a limit", &KEYS);
+        self.problems.extend(strangers);
+        let before = self.problems.len();
+        // The head of the table: its whole span would underline everything.
+        let head = span.start..(span.start + "[[limit]]".len()).min(span.end.max(span.start));
+        let name = self.name(table, &head);
+        let selector = Selector {
+            suite: self.words(table, "suite"),
+            experiment: self.words(table, "experiment"),
+            stack: self.words(table, "stack"),
+            workload: self.quantities(table, "workload"),
+            payload: self.quantities(table, "payload"),
+            wait: self.quantities(table, "wait"),
+        };
+        let measured = self.measure(table, &head);
+        let (name, span) = name?;
+        let (measure, bound) = measured?;
+        (self.problems.len() == before).then_some(Limit {
+            name,
+            measure,
+            bound,
+            selector,
+            span,
+        })
+    }
+
+    fn name(&mut self, table: &Table, head: &Range<usize>) -> Option<(String, Range<usize>)> {
+        let Some(node) = table.get("name") else {
+            self.wrong(
+                head,
+                "a limit needs a `name`".into(),
+                "this one",
+                "it stands in results, such as name = \"camera in time\"",
+            );
+            return None;
+        };
+        let text = self.text("name", node)?;
+        if text.trim().is_empty() {
+            self.wrong(&node.span, "`name` is empty".into(), "write a name", "");
+            return None;
+        }
+        Some((text, node.span.clone()))
+    }
+
+    fn text(&mut self, key: &str, node: &Node) -> Option<String> {
+        if let Value::Text(text) = &node.value {
+            return Some(text.clone());
+        }
+        let message = format!(
+            "`{key}` must be text in quotes, found {}",
+            node.value.kind()
+        );
+        self.wrong(&node.span, message, "write it in quotes", "");
+        None
+    }
+
+    /// A selector: one text or a list of texts.
+    fn words(&mut self, table: &Table, key: &str) -> Vec<Chosen<String>> {
+        self.chosen(table, key, |text| Ok(text.to_owned()))
+    }
+
+    fn quantities<T: FromStr<Err = UnitError>>(
+        &mut self,
+        table: &Table,
+        key: &str,
+    ) -> Vec<Chosen<T>> {
+        self.chosen(table, key, str::parse)
+    }
+
+    fn chosen<T>(
+        &mut self,
+        table: &Table,
+        key: &str,
+        parse: impl Fn(&str) -> Result<T, UnitError>,
+    ) -> Vec<Chosen<T>> {
+        let Some(node) = table.get(key) else {
+            return Vec::new();
+        };
+        let items = match &node.value {
+            Value::List(items) => items.as_slice(),
+            _ => std::slice::from_ref(node),
+        };
+        if items.is_empty() {
+            self.wrong(
+                &node.span,
+                format!("`{key}` selects nothing"),
+                "an empty list",
+                &format!("leave `{key}` out to select all"),
+            );
+        }
+        let mut chosen = Vec::new();
+        for item in items {
+            let Some(text) = self.text(key, item) else {
+                continue;
+            };
+            match parse(&text) {
+                Ok(value) => chosen.push(Chosen {
+                    value,
+                    text,
+                    span: item.span.clone(),
+                }),
+                Err(e) => self.unit(key, &item.span, &e),
+            }
+        }
+        chosen
+    }
+
+    fn unit(&mut self, key: &str, span: &Range<usize>, e: &UnitError) {
+        let message = format!("`{key}`: {:?} is not a {}", e.found, e.what);
+        self.wrong(
+            span,
+            message,
+            &e.reason,
+            &format!("write for example {}", e.example),
+        );
+    }
+
+    fn measure(&mut self, table: &Table, head: &Range<usize>) -> Option<(Measure, Bound)> {
+        let words = METRICS.map(|m| m.0);
+        let all = format!("metrics: {}", words.join(", "));
+        let Some(node) = table.get("metric") else {
+            self.wrong(head, "a limit needs a `metric`".into(), "this one", &all);
+            return None;
+        };
+        let word = self.text("metric", node)?;
+        let Some((word, quantile, written)) = METRICS.iter().find(|m| m.0 == word) else {
+            let label = match nearest(&word, &words) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "no such metric".into(),
+            };
+            self.wrong(
+                &node.span,
+                format!("there is no metric `{word}`"),
+                &label,
+                &all,
+            );
+            return None;
+        };
+        let q = self.quantile(table, head, word, *quantile);
+        let bound = self.bound(table, head, word, *written);
+        let q = q?;
+        let given = table.get("quantile").is_some().then_some(q);
+        let measure = Measure::of_word(word, given)?;
+        Some((measure, bound?))
+    }
+
+    /// The quantile; 0.5 for metrics that have none.
+    fn quantile(
+        &mut self,
+        table: &Table,
+        head: &Range<usize>,
+        word: &str,
+        how: Quantile,
+    ) -> Option<f64> {
+        match (table.get("quantile"), how) {
+            (None, Quantile::None | Quantile::Median | Quantile::Optional) => Some(0.5),
+            (None, Quantile::Needed) => {
+                let message = format!("a limit on `{word}` needs a `quantile`");
+                self.wrong(
+                    head,
+                    message,
+                    "this one",
+                    "write for example quantile = \"p99\"",
+                );
+                None
+            }
+            (Some(node), Quantile::None) => {
+                let message = format!("`{word}` has no quantile");
+                self.wrong(&node.span, message, "leave it out", "");
+                None
+            }
+            (Some(node), _) => {
+                let text = self.text("quantile", node)?;
+                match parse_quantile(&text) {
+                    Ok(q) => Some(q),
+                    Err(e) => {
+                        self.unit("quantile", &node.span, &e);
+                        None
+                    }
+                }
+            }
+        }
+    }
+
+    fn bound(
+        &mut self,
+        table: &Table,
+        head: &Range<usize>,
+        word: &str,
+        written: Written,
+    ) -> Option<Bound> {
+        let (key, other) = match written {
+            Written::Rate => ("at_least", "at_most"),
+            _ => ("at_most", "at_least"),
+        };
+        if let Some(node) = table.get(other) {
+            let message = format!("a limit on `{word}` says `{key}`, not `{other}`");
+            self.wrong(&node.span, message, &format!("write {key}"), "");
+            return None;
+        }
+        let example = match written {
+            Written::Time => "at_most = \"2 ms\"",
+            Written::Number => "at_most = 3",
+            Written::Loss => "at_most = 0 (messages) or at_most = \"0.1 %\"",
+            Written::Bytes => "at_most = \"64 MiB\"",
+            Written::Rate => "at_least = \"10000 /s\"",
+        };
+        let Some(node) = table.get(key) else {
+            let message = format!("a limit on `{word}` needs `{key}`");
+            self.wrong(
+                head,
+                message,
+                "this one",
+                &format!("write for example {example}"),
+            );
+            return None;
+        };
+        let bound = match (&node.value, written) {
+            (Value::Int(n), Written::Number) if *n > 0 => Ok(Bound::AtMost(*n as f64)),
+            (Value::Float(v), Written::Number) if v.is_finite() && *v > 0.0 => {
+                Ok(Bound::AtMost(*v))
+            }
+            (Value::Int(n), Written::Loss) if *n >= 0 => Ok(Bound::AtMostCount(n.unsigned_abs())),
+            (Value::Text(t), Written::Loss) => parse_loss(t),
+            (Value::Text(t), Written::Time) => parse_time(t),
+            (Value::Text(t), Written::Bytes) => parse_bytes(t).map(Bound::AtMost),
+            (Value::Text(t), Written::Rate) => parse_rate(t).map(Bound::AtLeast),
+            (Value::Int(_) | Value::Float(_), Written::Number | Written::Loss) => {
+                let message = format!("`{key}` of `{word}` is out of range");
+                self.wrong(
+                    &node.span,
+                    message,
+                    "no such limit",
+                    &format!("write for example {example}"),
+                );
+                return None;
+            }
+            (value, _) => {
+                let message = format!("`{key}` of `{word}` cannot be {}", value.kind());
+                let help = format!("write for example {example}");
+                self.wrong(&node.span, message, "another form is needed", &help);
+                return None;
+            }
+        };
+        match bound {
+            Ok(bound) => Some(bound),
+            Err(e) => {
+                self.unit(key, &node.span, &e);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Ratios of two sides' figures, zero rates included.
+
+use crate::figure::Figure;
+use crate::number::latency;
+use dyno_stats::{Estimate, Latency, Pairing, Ratio, ratio};
+
+/// A rate of zero is to rates what an infinite time is to times: it has no logarithm and is the worst there
+/// is. So rates with a zero among them are compared by the times between two messages, whose ranks decide.
+pub(super) fn ratio_of(
+    figure: Figure,
+    new: &[f64],
+    base: &[f64],
+    pairing: Pairing,
+    confidence: f64,
+) -> Result<Ratio, String> {
+    let zero = |v: &[f64]| v.contains(&0.0);
+    let nothing = |v: &[f64]| v.iter().all(|rate| *rate == 0.0);
+    let is_rate = figure == Figure::Delivered && !(nothing(base) && nothing(new));
+    let ratio = match is_rate && (zero(base) || zero(new)) {
+        true => {
+            let gaps = |v: &[f64]| v.iter().map(|rate| 1.0 / rate).collect::<Vec<f64>>();
+            ratio(&gaps(new), &gaps(base), pairing, confidence).map(inverse)
+        }
+        false => ratio(new, base, pairing, confidence),
+    };
+    ratio.ok_or_else(|| match (zero(base), zero(new)) {
+        (true, _) => "a trial of the base has zero of it: there is no ratio".into(),
+        (_, true) => "a trial of the new side has zero of it: there is no ratio".into(),
+        _ => "the trials' values have no ratio".into(),
+    })
+}
+
+/// The ratio of the inverse figures.
+fn inverse(ratio: Ratio) -> Ratio {
+    let turned = |l: Latency| match l {
+        Latency::Finite(0.0) => Latency::Infinite,
+        Latency::Finite(v) => Latency::Finite(1.0 / v),
+        Latency::Infinite => Latency::Finite(0.0),
+    };
+    let Estimate { value, lo, hi } = ratio.estimate;
+    Ratio {
+        estimate: Estimate {
+            value: turned(value),
+            lo: turned(hi),
+            hi: turned(lo),
+        },
+        ..ratio
+    }
+}
+
+pub(super) fn geometric_mean(values: &[f64]) -> f64 {
+    let logs: f64 = values.iter().map(|v| v.ln()).sum();
+    (logs / values.len() as f64).exp()
+}
+
+/// Value and ends of the ratio as numbers; infinite where lost messages make it so.
+pub(super) fn ends(ratio: &Ratio) -> (f64, f64, f64) {
+    let e = &ratio.estimate;
+    (latency(e.value), latency(e.lo), latency(e.hi))
+}

@@ -1,0 +1,90 @@
+//! The two sides of a run that was measured with `--against`.
+
+use super::table::Table;
+use super::{CompareOptions, Comparison, LeftOut, Side, describe, side};
+use crate::cell;
+use crate::difference::{Aspect, Differences};
+use dyno_model::plan::Against;
+use dyno_model::record::Run;
+use dyno_stats::Pairing;
+
+/// Compares within a run that was measured with `--against`: experiments with a base, each pair of
+/// trials of the same number. Without any the comparison is empty.
+pub fn compare_within(run: &Run, how: &CompareOptions) -> Comparison {
+    let manifest = &run.manifest;
+    let plan = &manifest.plan;
+    let mut pairs = Vec::new();
+    let mut left_out = Vec::new();
+    for new in plan.here() {
+        let Some(id) = new.base else { continue };
+        match plan.experiment(id) {
+            Some(base) => pairs.push((base, new)),
+            None => left_out.push(LeftOut {
+                cell: cell::label(new),
+                reason: format!("its base, experiment {}, is not in the plan", id.0),
+                new_failed: false,
+            }),
+        }
+    }
+    let mut found = Differences::default();
+    let (mut base_name, mut new_name) = (String::new(), String::new());
+    let mut notes = Vec::new();
+    match &plan.against {
+        None => notes.push(
+            "the run was not measured with --against: name a second run to compare it with".into(),
+        ),
+        Some(Against::Same) => {
+            (base_name, new_name) = ("the same".into(), "the same again".into());
+        }
+        Some(Against::Stack { name }) => {
+            base_name.clone_from(name);
+            let mut stacks: Vec<&str> = pairs.iter().map(|(_, new)| new.stack.as_str()).collect();
+            stacks.sort_unstable();
+            stacks.dedup();
+            new_name = stacks.join(", ");
+            for stack in stacks {
+                found.note(
+                    Aspect::Stack,
+                    "stack",
+                    describe(manifest, name),
+                    describe(manifest, stack),
+                );
+            }
+        }
+        Some(Against::Build { program, version }) => {
+            base_name = program.display().to_string();
+            new_name = "this build".into();
+            let own = &manifest.environment;
+            found.note(
+                Aspect::Dyno,
+                "build of Dyno",
+                format!("{version} ({})", program.display()),
+                format!("{} ({} build)", own.dyno_version, own.build_profile),
+            );
+            found.base_build(own);
+        }
+    }
+    for (x, y) in &pairs {
+        found.parameters(x, y);
+    }
+    let table = Table::new(run, run, &pairs, Pairing::Paired, how);
+    left_out.extend(table.failed);
+    let side = |name: String| Side {
+        name,
+        ..side(manifest)
+    };
+    Comparison {
+        base: side(base_name),
+        new: side(new_name),
+        options: how.clone(),
+        paired: true,
+        differences: found.0,
+        unknown: Vec::new(),
+        moved: None,
+        cells: table.cells,
+        left_out,
+        statements: table.statements,
+        each: table.each,
+        notes,
+    }
+}

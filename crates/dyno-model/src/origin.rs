@@ -1,0 +1,90 @@
+//! Where the figures of a run come from: what was asked for, in the user's own words, and the files that
+//! were executed. With both, somebody else can repeat the run and see what differs.
+
+use crate::plan::{Against, Precision};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What the user asks for: the suite, stacks and testbed by name, and what the command line changes.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Request {
+    /// The suite by name.
+    pub suite: String,
+    /// `--stack A,B`: these instead of the suite's own.
+    #[serde(default)]
+    pub stacks: Option<Vec<String>>,
+    /// `--experiment A,B`: only those of the suite whose names are these; `*` stands for any text, `?`
+    /// for any character.
+    #[serde(default)]
+    pub experiments: Option<Vec<String>>,
+    /// The testbed by name.
+    pub testbed: String,
+    /// `--trials N`: for every experiment.
+    #[serde(default)]
+    pub trials: Option<u32>,
+    /// `--set KEY=VALUE`, split at the first `=`; of two with the same key the last holds.
+    #[serde(default)]
+    pub set: Vec<(String, String)>,
+    /// The seed of every random choice of the run.
+    pub seed: u64,
+    /// `--against BASE`: what each experiment is compared with.
+    #[serde(default)]
+    pub against: Option<Against>,
+    /// `--precision SHARE`: when there are enough trials.
+    #[serde(default)]
+    pub precision: Option<Precision>,
+    /// Repeats of disturbed trials, at most so many of each experiment.
+    #[serde(default)]
+    pub repeats: u32,
+}
+
+/// A suite, stack or testbed as its author wrote it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Text {
+    /// The file it was read from, or `built-in …`.
+    pub path: String,
+    /// Its content, byte by byte.
+    pub text: String,
+}
+
+/// The request that a run was planned from, with the texts that its names stood for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Origin {
+    /// What was asked for.
+    pub request: Request,
+    /// The suite.
+    pub suite: Text,
+    /// The testbed.
+    pub testbed: Text,
+    /// Every stack that the plan has or refuses, by name.
+    pub stacks: BTreeMap<String, Text>,
+}
+
+/// A program or shared library that a run executed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Binary {
+    /// Where it was found.
+    pub path: PathBuf,
+    /// SHA-256 of its content, in hexadecimal; `None` where the file could not be read, such as one that was
+    /// replaced after it had been loaded.
+    pub sha256: Option<String>,
+}
+
+impl Binary {
+    /// The file's name without its directory, which differs from machine to machine.
+    pub fn name(&self) -> String {
+        let name = self.path.file_name().unwrap_or(self.path.as_os_str());
+        name.to_string_lossy().into_owned()
+    }
+}
+
+/// The key of [`Binaries`] for the program itself and what it loads whatever the adapter.
+pub const PROGRAM: &str = "dyno";
+
+/// The key of [`Binaries`] for the program of another build that the run compares with.
+pub const BASE: &str = "base";
+
+/// What was executed, by the adapter that loaded it; [`PROGRAM`] stands for Dyno's own program, which also
+/// holds the adapters that are built in. An adapter's own library comes first.
+pub type Binaries = BTreeMap<String, Vec<Binary>>;

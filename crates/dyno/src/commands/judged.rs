@@ -1,0 +1,70 @@
+//! What the commands that judge stored runs share: how runs are found and read, how the result is printed, and
+//! the code that it ends with.
+
+use crate::exit::{self, Code, Failure, Result};
+use dyno_model::record::Run;
+use dyno_store::StoreError;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Reads a run by path, name or `latest`. With whether all of it could be read.
+pub(super) fn read(which: &Path) -> Result<(Run, bool)> {
+    let runs = Path::new(dyno_store::DEFAULT_RUNS_DIR);
+    dyno_store::locate(which, runs)
+        .and_then(|directory| read_directory(&directory))
+        .map_err(Failure::with(Code::Store))
+}
+
+/// Reads a run directory; damaged trials are named on standard error.
+pub(super) fn read_directory(directory: &Path) -> std::result::Result<(Run, bool), StoreError> {
+    let read = dyno_store::read_run(directory)?;
+    for problem in dyno_store::told(&read.problems) {
+        eprintln!("warning: {problem}");
+    }
+    Ok((read.run, read.problems.is_empty()))
+}
+
+/// Every run directory that is named or lies right inside one that is named, each once.
+pub(super) fn directories(named: &[PathBuf]) -> Result<BTreeSet<PathBuf>> {
+    let is_run = |dir: &Path| dir.join(dyno_store::MANIFEST).is_file();
+    let mut all = BTreeSet::new();
+    for dir in named {
+        let unreadable = |e: std::io::Error| {
+            Failure::message(Code::Store, format!("cannot read {}: {e}", dir.display()))
+        };
+        let before = all.len();
+        let whole = dir.canonicalize().map_err(unreadable)?;
+        if is_run(&whole) {
+            all.insert(whole);
+            continue;
+        }
+        for entry in std::fs::read_dir(&whole).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            if is_run(&path) {
+                all.insert(path.canonicalize().map_err(unreadable)?);
+            }
+        }
+        if all.len() == before {
+            return Err(Failure::message(
+                Code::Store,
+                format!(
+                    "{} is no run directory and holds none that was not named already; name directories \
+                     that `dyno run` wrote, or one that holds them",
+                    dir.display()
+                ),
+            ));
+        }
+    }
+    Ok(all)
+}
+
+/// Prints what came of it. The judgement's own code comes first; without one, trials that could not be read
+/// make the rest incomplete.
+pub(super) fn conclude(text: &str, judgement: Option<Code>, whole: bool) -> Result {
+    exit::print(text)?;
+    let without = match whole {
+        true => Code::Success,
+        false => Code::Store,
+    };
+    Ok(judgement.unwrap_or(without).into())
+}

@@ -1,0 +1,157 @@
+//! What `dyno run` is asked for: by its arguments, or with `--like` by a stored run.
+
+use crate::cli::RunArgs;
+use crate::exit::{Code, Failure, Result};
+use crate::files;
+use dyno_model::{Against, Precision, Request};
+use dyno_plan::Catalog;
+use dyno_store::DEFAULT_RUNS_DIR;
+use std::path::Path;
+
+/// Where a run takes place unless somebody says otherwise.
+const TESTBED: &str = "local";
+
+/// Repeats of disturbed trials unless somebody says otherwise.
+const REPEATS: u32 = 5;
+
+/// A request, and the texts that its names stand for. `seed` serves where none is asked for.
+pub(super) fn request(args: &RunArgs, seed: u64) -> Result<(Catalog, Request)> {
+    let (catalog, mut request) = match &args.like {
+        Some(run) => like(args, run)?,
+        None => named(args)?,
+    };
+    request.seed = args.seed.unwrap_or(seed);
+    if !args.experiment.is_empty() {
+        request.experiments = Some(args.experiment.clone());
+    }
+    request.trials = args.trials.or(request.trials);
+    request.set.extend(args.settings.iter().cloned());
+    if let Some(within) = args.precision {
+        request.precision = Some(Precision {
+            within,
+            metric: args.precision_of.metric,
+            quantile: args.precision_of.quantile,
+            max_trials: args.max_trials,
+            max_time: args.max_time,
+        });
+    }
+    request.repeats = args.repeats.unwrap_or(request.repeats);
+    Ok((catalog, request))
+}
+
+fn named(args: &RunArgs) -> Result<(Catalog, Request)> {
+    let mut catalog = files::catalog(&args.files)?;
+    let suite = args.suite.as_deref().unwrap_or_default();
+    let suite = files::name_or_file(suite, &mut |name, path, text| {
+        catalog.add_suite(name, path, text);
+    })?;
+    let testbed = args.testbed.as_deref().unwrap_or(TESTBED);
+    let testbed = testbed_of(testbed, &mut catalog)?;
+    let request = Request {
+        suite,
+        stacks: (!args.stack.is_empty()).then(|| args.stack.clone()),
+        testbed,
+        against: args.against.as_deref().map(against).transpose()?,
+        repeats: REPEATS,
+        ..Request::default()
+    };
+    Ok((catalog, request))
+}
+
+/// The request of a stored run with its own texts; those of this Dyno only for what is asked for beyond.
+fn like(args: &RunArgs, run: &Path) -> Result<(Catalog, Request)> {
+    let directory =
+        dyno_store::locate(run, Path::new(DEFAULT_RUNS_DIR)).map_err(Failure::with(Code::Store))?;
+    let manifest = dyno_store::read_manifest(&directory).map_err(Failure::with(Code::Store))?;
+    let Some(origin) = manifest.origin else {
+        return Err(Failure::message(
+            Code::Usage,
+            format!(
+                "{} holds no texts of its suite, stacks and testbed, since an older Dyno measured it: --like \
+                 cannot repeat it; name the suite instead, it was started with `{}`",
+                directory.display(),
+                manifest.command.join(" ")
+            ),
+        ));
+    };
+    let mut catalog = Catalog::of_origin(&origin);
+    let mut request = origin.request;
+    let mut present = files::catalog(&args.files)?;
+    if let Some(testbed) = &args.testbed {
+        request.testbed = testbed_of(testbed, &mut present)?;
+        catalog.take_testbed(&request.testbed, &present);
+    }
+    if !args.stack.is_empty() {
+        request.stacks = Some(args.stack.clone());
+    }
+    request.against = match &args.against {
+        Some(text) => Some(against(text)?),
+        None => request.against.map(same_build).transpose()?,
+    };
+    let base = match &request.against {
+        Some(Against::Stack { name }) => Some(name),
+        _ => None,
+    };
+    for stack in args.stack.iter().chain(base) {
+        catalog.take_stack(stack, &present);
+    }
+    Ok((catalog, request))
+}
+
+fn testbed_of(argument: &str, catalog: &mut Catalog) -> Result<String> {
+    files::name_or_file(argument, &mut |name, path, text| {
+        catalog.add_testbed(name, path, text);
+    })
+}
+
+/// `same`, the program of another build, or a stack.
+fn against(text: &str) -> Result<Against> {
+    if text == "same" {
+        return Ok(Against::Same);
+    }
+    if !text.contains('/') {
+        return Ok(Against::Stack {
+            name: text.to_owned(),
+        });
+    }
+    build(Path::new(text)).map_err(|what| {
+        Failure::message(
+            Code::Usage,
+            format!("--against {text}: {what}; name the `dyno` program of another build"),
+        )
+    })
+}
+
+/// The program of another build, with the version that it says.
+fn build(path: &Path) -> std::result::Result<Against, String> {
+    let program = path.canonicalize().map_err(|e| e.to_string())?;
+    let output = std::process::Command::new(&program)
+        .arg("--version")
+        .output()
+        .map_err(|e| e.to_string())?;
+    let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    if !output.status.success() || !version.starts_with("dyno ") {
+        return Err("it does not say that it is dyno".to_owned());
+    }
+    Ok(Against::Build { program, version })
+}
+
+/// What a stored run was compared with. Another build must be here as well.
+fn same_build(stored: Against) -> Result<Against> {
+    let Against::Build { program, version } = &stored else {
+        return Ok(stored);
+    };
+    let found = match build(program) {
+        Ok(found) if found == stored => return Ok(found),
+        Ok(Against::Build { version, .. }) => format!("there it is {version} here"),
+        Ok(_) => "there it is something else here".to_owned(),
+        Err(what) => what,
+    };
+    Err(Failure::message(
+        Code::Usage,
+        format!(
+            "the run compares with {version} at {}: {found}; name that build's program with --against",
+            program.display()
+        ),
+    ))
+}
