@@ -60,8 +60,8 @@ extern "C" {
 
 /* What an operation came to. */
 typedef int32_t dyno_status;
-#define DYNO_OK 0           /* Done. `send`: accepted without waiting. `take`: one message was shown. */
-#define DYNO_WAITED 1       /* `loan` and `send`: accepted after waiting for room. */
+#define DYNO_OK 0           /* Done. `send`: accepted, however long that took. `take`: one message was shown. */
+#define DYNO_WAITED 1       /* As DYNO_OK. Adapters said with it that they had waited; Dyno measures that itself. */
 #define DYNO_REFUSED 2      /* `loan` and `send`: no room, and the stack does not wait: the message is lost. */
 #define DYNO_NONE 3         /* `take`: no message. */
 #define DYNO_ERROR (-1)       /* The library or the system reported an error. */
@@ -81,6 +81,8 @@ typedef int32_t dyno_status;
 #define DYNO_CAN_PROCESS (UINT64_C(1) << 8)  /* processes of one host, */
 #define DYNO_CAN_HOST (UINT64_C(1) << 9)     /* processes of different hosts. At least one of the three. */
 #define DYNO_CAN_LOOPBACK (UINT64_C(1) << 10) /* The sender's own node gives the message back (only `null`). */
+#define DYNO_SENDS_LATER (UINT64_C(1) << 11) /* `send` puts the message into a queue, from which a thread of the library's own sends
+                                              * it: how long `send` takes says nothing of room further on. */
 
 /* The kinds of options; their values are always passed as text. */
 #define DYNO_OPTION_BOOL 1  /* `true` or `false` */
@@ -93,7 +95,7 @@ typedef int32_t dyno_status;
 typedef struct dyno_option_spec {
     const char *name;          /* Its key in stack files. */
     int32_t kind;              /* DYNO_OPTION_* */
-    int32_t reserved;          /* 0 */
+    int32_t most;              /* DYNO_OPTION_INT: the largest value that it can have here; 0: no limit. */
     const char *const *values; /* DYNO_OPTION_ONE_OF: the values, then NULL. Otherwise NULL. */
     const char *default_value; /* What holds when it is left out; NULL: the library's own default. */
     const char *doc;           /* One line: what it does, with its unit. */
@@ -204,10 +206,10 @@ typedef struct dyno_adapter_ops {
     void (*sender_close)(dyno_sender *sender);
     /* How many receivers would get a message sent now; also drives the connection where that takes steps. */
     dyno_status (*sender_matched)(dyno_sender *sender, uint32_t *receivers);
-    /* Lends memory for one message of `length` bytes: DYNO_OK, DYNO_WAITED or DYNO_REFUSED. What was
+    /* Lends memory for one message of `length` bytes: DYNO_OK or DYNO_REFUSED. What was
      * lent is given to `send` next, filled. */
     dyno_status (*loan)(dyno_sender *sender, size_t length, void **buffer);
-    /* Sends what `loan` lent: DYNO_OK, DYNO_WAITED or DYNO_REFUSED. */
+    /* Sends what `loan` lent: DYNO_OK or DYNO_REFUSED. */
     dyno_status (*send)(dyno_sender *sender, void *buffer, size_t length);
 
     /* A reading end from which Dyno takes; `wait`: DYNO_WAIT_*. */

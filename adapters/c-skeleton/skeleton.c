@@ -99,13 +99,13 @@ static dyno_status send_message(dyno_sender *sender, void *buffer, size_t length
     if (send(sender->socket, buffer, length, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) {
         return DYNO_OK;
     }
-    /* Full: wait for room, and say that we did. A signal may interrupt the wait. */
+    /* Full: wait for room. A signal may interrupt the wait. */
     while (send(sender->socket, buffer, length, MSG_NOSIGNAL) < 0) {
         if (errno != EINTR) {
             return failed("send");
         }
     }
-    return DYNO_WAITED;
+    return DYNO_OK;
 }
 
 static dyno_status receiver_open(dyno_node *node, const dyno_channel *channel, int32_t wait, dyno_receiver **out) {

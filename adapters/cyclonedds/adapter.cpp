@@ -11,8 +11,7 @@
 // network and no such thread: there dds_write itself delivers, and calls the listener.
 //
 // Sending. A reliable writer whose cache is full of what was not acknowledged waits, for
-// `max_blocking_ms` at most; the library's statistics say whether it did. A receiver that was
-// killed holds it up until its lease ends. A listener that answers with a reliable send waits in
+// `send_timeout_ms` at most. A receiver that was killed holds it up until its lease ends. A listener that answers with a reliable send waits in
 // vain: the thread that it holds up is the one that takes acknowledgements; so a callback's replies
 // of more than some 15 KiB are refused now and then, unless `delivery = "queued"` gives listeners a
 // thread of their own. The library cuts messages up, the adapter does not.
@@ -35,6 +34,8 @@ constexpr const char *TYPES[] = {"sequence", "array", nullptr};
 constexpr const char *DELIVERIES[] = {"direct", "queued", nullptr};
 
 constexpr dyno_option_spec OPTIONS[] = {
+    {"as_shipped", DYNO_OPTION_BOOL, 0, nullptr, "false",
+     "every QoS is the library's own; `reliable`, `history`, `queue_depth` and `send_timeout_ms` are not looked at"},
     {"reliable", DYNO_OPTION_BOOL, 0, nullptr, "true",
      "true: what is lost is sent again, a full writer waits; false: best effort"},
     {"history", DYNO_OPTION_INT, 0, nullptr, "0",
@@ -42,8 +43,10 @@ constexpr dyno_option_spec OPTIONS[] = {
     {"type", DYNO_OPTION_ONE_OF, 0, TYPES, "sequence",
      "sequence: variable length; array: the whole of the smallest array of 64 B, 128 B ... 4 MiB that "
      "holds the channel's largest message travels, with the message's length"},
-    {"max_blocking_ms", DYNO_OPTION_INT, 0, nullptr, "100",
-     "how long a reliable writer waits for room before it refuses, in ms; 100 is the library's own"},
+    {"queue_depth", DYNO_OPTION_INT, 1'000'000, nullptr, "16",
+     "most samples that writer and reader hold where they keep all; the library's own: no limit"},
+    {"send_timeout_ms", DYNO_OPTION_INT, 3'600'000, nullptr, "10000",
+     "how long a reliable writer waits for room before it refuses, in ms; the library's own: 100"},
     {"delivery", DYNO_OPTION_ONE_OF, 0, DELIVERIES, "direct",
      "direct: the receive thread delivers, the library's own way; queued: a thread of its own does, so that "
      "a callback may wait in a reliable send"},

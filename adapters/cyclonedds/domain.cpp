@@ -86,7 +86,9 @@ Settings::Settings(const dyno_context &context) {
     const long long most = std::numeric_limits<int32_t>::max();
     history = static_cast<int32_t>(std::min(options.integer("history", 0), most));
     arrays = options.text("type", "sequence") == "array";
-    max_blocking = DDS_MSECS(options.integer("max_blocking_ms", 100));
+    as_shipped = options.boolean("as_shipped", false);
+    depth = static_cast<int32_t>(std::min(options.integer("queue_depth", 16), most));
+    send_timeout = DDS_MSECS(options.integer("send_timeout_ms", 10'000));
     queued = options.text("delivery", "direct") == "queued";
     lease = quantity(options, "lease_ms", " ms");
     message_size = quantity(options, "message_bytes", " B");

@@ -19,7 +19,11 @@ struct Settings {
     // Messages that each side keeps; 0: all.
     int32_t history;
     bool arrays;
-    dds_duration_t max_blocking;
+    // Samples that each side holds where it keeps all.
+    int32_t depth;
+    dds_duration_t send_timeout;
+    // Every QoS is the library's own.
+    bool as_shipped;
     // Whether the library's receive thread leaves the delivery to a thread of its own.
     bool queued;
     // Settings of the domain as the library's configuration writes them; empty: the library's own.

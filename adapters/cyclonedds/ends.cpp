@@ -12,15 +12,18 @@ using dyno::cyclonedds::Type;
 
 namespace {
 
-// A send that took longer may have waited for room: then the library's statistics are asked.
-constexpr dds_duration_t SUSPICIOUS = DDS_USECS(20);
-
 struct Qos {
     explicit Qos(const Settings &settings) {
+        if (settings.as_shipped) {
+            return;
+        }
         const auto reliability = settings.reliable ? DDS_RELIABILITY_RELIABLE : DDS_RELIABILITY_BEST_EFFORT;
-        dds_qset_reliability(qos, reliability, settings.max_blocking);
+        dds_qset_reliability(qos, reliability, settings.send_timeout);
         const auto history = settings.history ? DDS_HISTORY_KEEP_LAST : DDS_HISTORY_KEEP_ALL;
         dds_qset_history(qos, history, settings.history);
+        if (!settings.history) {
+            dds_qset_resource_limits(qos, settings.depth, DDS_LENGTH_UNLIMITED, settings.depth);
+        }
         // A receiver gets what is sent from its joining on.
         dds_qset_durability(qos, DDS_DURABILITY_VOLATILE);
     }
@@ -73,15 +76,7 @@ dyno_sender::dyno_sender(const dyno_node &node, const dyno_channel &channel)
     : type_(Type::of(node.settings.arrays, channel.max_payload)), sample_(type_, channel.max_payload),
       topic_("dds_create_topic", make_topic(node, channel, type_)),
       writer_("dds_create_writer",
-              dds_create_writer(node.participant.get(), topic_.get(), Qos(node.settings).qos, nullptr)),
-      statistics_(dds_create_statistics(writer_.get())),
-      throttle_count_(dds_lookup_statistic(statistics_, "throttle_count")) {
-    if (throttle_count_ && throttle_count_->kind != DDS_STAT_KIND_UINT32) {
-        throttle_count_ = nullptr;
-    }
-}
-
-dyno_sender::~dyno_sender() { dds_delete_statistics(statistics_); }
+              dds_create_writer(node.participant.get(), topic_.get(), Qos(node.settings).qos, nullptr)) {}
 
 uint32_t dyno_sender::matched() {
     dds_publication_matched_status_t status;
@@ -91,25 +86,12 @@ uint32_t dyno_sender::matched() {
 
 dyno_status dyno_sender::send(size_t length) {
     sample_.set_length(length);
-    // As dds_write, which also starts by reading this clock.
-    const dds_time_t start = dds_time();
-    const dds_return_t written = dds_write_ts(writer_.get(), sample_.memory(), start);
+    const dds_return_t written = dds_write(writer_.get(), sample_.memory());
     if (written == DDS_RETCODE_TIMEOUT) {
-        throttled();
         return DYNO_REFUSED;
     }
-    checked("dds_write_ts", written);
-    return dds_time() - start > SUSPICIOUS && throttled() ? DYNO_WAITED : DYNO_OK;
-}
-
-// Whether the writer has waited for acknowledgements since the last call.
-bool dyno_sender::throttled() {
-    if (!throttle_count_ || dds_refresh_statistics(statistics_) != DDS_RETCODE_OK) {
-        return false;
-    }
-    const uint32_t before = throttles_seen_;
-    throttles_seen_ = throttle_count_->u.u32;
-    return throttles_seen_ != before;
+    checked("dds_write", written);
+    return DYNO_OK;
 }
 
 bool Inbox::take(dds_entity_t reader, dyno_on_message on_message, void *user) {

@@ -5,8 +5,6 @@
 #include "domain.hpp"
 #include "types.hpp"
 
-#include <dds/ddsc/dds_statistics.h>
-
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -24,23 +22,16 @@ struct dyno_node {
 // A writer.
 struct dyno_sender {
     dyno_sender(const dyno_node &node, const dyno_channel &channel);
-    ~dyno_sender();
 
     uint32_t matched();
     void *room() { return sample_.bytes(); }
     dyno_status send(size_t length);
 
   private:
-    bool throttled();
-
     dyno::cyclonedds::Type type_;
     dyno::cyclonedds::Sample sample_;
     dyno::cyclonedds::Entity topic_;
     dyno::cyclonedds::Entity writer_;
-    // NULL: the library keeps no statistics of writers.
-    dds_statistics *statistics_;
-    const dds_stat_keyvalue *throttle_count_;
-    uint32_t throttles_seen_ = 0;
 };
 
 namespace dyno::cyclonedds {

@@ -15,17 +15,6 @@ long long coarse_ns() {
     return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
 }
 
-// The library does not say whether a write had to wait: one that took longer than this did. Two steps
-// of the clock, since a write of any length may meet one.
-long long wait_ns() {
-    static const long long found = [] {
-        timespec step;
-        clock_getres(CLOCK_MONOTONIC_COARSE, &step);
-        return 2 * (step.tv_sec * 1'000'000'000LL + step.tv_nsec);
-    }();
-    return found;
-}
-
 [[noreturn]] void fail(const char *call, const std::string &channel, const compat::Code &code) {
     throw dyno::Error(DYNO_ERROR, std::string(call) + " on channel " + channel + " returned code " +
                                       std::to_string(compat::number(code)));
@@ -49,7 +38,7 @@ Place::~Place() {
 
 dyno_sender::dyno_sender(dyno_node &node, const dyno_channel &channel)
     : place_(node, node.writer_ids, channel),
-      writer_(node.publisher->create_datawriter(place_.topic, node.writer_qos(place_.most, place_.id), nullptr,
+      writer_(node.publisher->create_datawriter(place_.topic, node.writer_qos(place_.id), nullptr,
                                                 edds::StatusMask::none()),
               DeleteWriter{&node}) {
     if (!writer_) {
@@ -85,11 +74,11 @@ template <typename Call> dyno_status dyno_sender::until_room(const char *name, C
     const long long start = coarse_ns();
     auto code = call();
     if (code == compat::ok) {
-        return coarse_ns() - start < wait_ns() ? DYNO_OK : DYNO_WAITED;
+        return DYNO_OK;
     }
     const auto &settings = place_.node.settings;
     while (code == compat::timeout || code == compat::out_of_resources) {
-        if (!settings.reliable || coarse_ns() - start > settings.blocking_ms * 1'000'000) {
+        if (settings.as_shipped || !settings.reliable || coarse_ns() - start > settings.send_timeout_ms * 1'000'000) {
             return DYNO_REFUSED;
         }
         std::this_thread::sleep_for(std::chrono::microseconds(20));
@@ -98,7 +87,7 @@ template <typename Call> dyno_status dyno_sender::until_room(const char *name, C
     if (code != compat::ok) {
         fail(name, place_.channel, code);
     }
-    return DYNO_WAITED;
+    return DYNO_OK;
 }
 
 dyno_status dyno_sender::loan(size_t length, void **buffer) {
@@ -143,7 +132,7 @@ dyno_status dyno_sender::send(void *, size_t length) {
 Reader::Reader(dyno_node &node, const dyno_channel &channel, edds::DataReaderListener *listener)
     : place_(node, node.reader_ids, channel),
       reader_(node.subscriber->create_datareader(
-                  place_.topic, node.reader_qos(place_.most, place_.id), listener,
+                  place_.topic, node.reader_qos(place_.id), listener,
                   listener == nullptr ? edds::StatusMask::none() : edds::StatusMask::data_available()),
               DeleteReader{&node}) {
     if (!reader_) {

@@ -18,8 +18,7 @@
 // callback is on_data_available with takes until nothing is left, on the library's receiving thread.
 //
 // Room: a reliable writer that keeps all waits in write until readers have acknowledged, for
-// `blocking_ms`, then the message is refused. A reader that was killed counts until its lease ends.
-// Waits of less than two steps of the coarse clock (2 to 20 ms) are not seen as waits.
+// `send_timeout_ms`, then the message is refused. A reader that was killed counts until its lease ends.
 //
 // Fragments: the adapter cuts nothing up; the library does above `datagram`.
 //

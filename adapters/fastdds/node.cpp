@@ -111,6 +111,17 @@ void use_shared_memory(edds::DomainParticipantQos &qos, const dyno_context &cont
     wire.builtin.initialPeersList = wire.builtin.metatrafficMulticastLocatorList;
 }
 
+// The library's transport in shared memory listens at the ports that RTPS gives to a domain (2.3, 9.6.1.1), of
+// which one is all participants' and two are each one's: these are the ones that a trial may have.
+void claim_own_ports(const dyno_context &context, uint32_t domain) {
+    const uint32_t first = 7400 + 250 * domain;
+    claim_port(context, first, true);
+    for (uint32_t participant = 0; participant < 8; participant++) {
+        claim_port(context, first + 10 + 2 * participant, false);
+        claim_port(context, first + 11 + 2 * participant, false);
+    }
+}
+
 // The library's own log would go to the standard output, which is not ours.
 void log_to_stderr() {
     static std::once_flag once;
@@ -122,11 +133,11 @@ void log_to_stderr() {
     });
 }
 
-template <typename Qos> void set_common(Qos &qos, const Settings &settings, uint64_t most, int16_t id) {
+template <typename Qos> void set_common(Qos &qos, const Settings &settings, int16_t id) {
     qos.reliability().kind =
         settings.reliable ? edds::RELIABLE_RELIABILITY_QOS : edds::BEST_EFFORT_RELIABILITY_QOS;
-    qos.reliability().max_blocking_time = compat::milliseconds(settings.blocking_ms);
-    const int32_t samples = settings.samples_for(most);
+    qos.reliability().max_blocking_time = compat::milliseconds(settings.send_timeout_ms);
+    const int32_t samples = settings.samples();
     qos.history().kind = settings.history > 0 ? edds::KEEP_LAST_HISTORY_QOS : edds::KEEP_ALL_HISTORY_QOS;
     qos.history().depth = samples;
     qos.resource_limits().max_samples = samples;
@@ -183,8 +194,13 @@ void dyno_node::open(const dyno_context &context) {
     static std::mutex one;
     const std::lock_guard<std::mutex> alone(one);
     log_to_stderr();
-    compat::set_intraprocess(settings.intraprocess);
+    if (!settings.as_shipped) {
+        compat::set_intraprocess(settings.intraprocess);
+    }
     const auto domain = static_cast<uint32_t>(hash_of(context.session) % DOMAINS);
+    if (settings.as_shipped) {
+        claim_own_ports(context, domain);
+    }
     const auto before = own_segments();
     const auto qos = participant_qos(context);
     auto *factory = edds::DomainParticipantFactory::get_instance();
@@ -194,7 +210,7 @@ void dyno_node::open(const dyno_context &context) {
                           std::string("create_participant failed, the reason is on the standard error; is ") +
                               context.address + " an address of this host, and /dev/shm not full?");
     }
-    if (settings.shared_memory()) {
+    if (settings.shared_memory() || settings.as_shipped) {
         claim_segments(context, before);
     }
     if (settings.transport == Transport::data_sharing) {
@@ -219,6 +235,9 @@ void dyno_node::close() {
 edds::DomainParticipantQos dyno_node::participant_qos(const dyno_context &context) const {
     edds::DomainParticipantQos qos;
     qos.name(std::string(context.session) + "-p" + std::to_string(context.participant));
+    if (settings.as_shipped) {
+        return qos;
+    }
     qos.transport().use_builtin_transports = false;
     if (settings.shared_memory()) {
         use_shared_memory(qos, context, settings);
@@ -267,9 +286,12 @@ edds::Topic *dyno_node::topic(const dyno_channel &channel) {
     return topic;
 }
 
-edds::DataWriterQos dyno_node::writer_qos(uint64_t most, int16_t id) const {
+edds::DataWriterQos dyno_node::writer_qos(int16_t id) const {
     edds::DataWriterQos qos;
-    set_common(qos, settings, most, id);
+    if (settings.as_shipped) {
+        return qos;
+    }
+    set_common(qos, settings, id);
     qos.durability().kind =
         settings.transient_local ? edds::TRANSIENT_LOCAL_DURABILITY_QOS : edds::VOLATILE_DURABILITY_QOS;
     qos.publish_mode().kind = settings.async ? edds::ASYNCHRONOUS_PUBLISH_MODE : edds::SYNCHRONOUS_PUBLISH_MODE;
@@ -279,9 +301,12 @@ edds::DataWriterQos dyno_node::writer_qos(uint64_t most, int16_t id) const {
     return qos;
 }
 
-edds::DataReaderQos dyno_node::reader_qos(uint64_t most, int16_t id) const {
+edds::DataReaderQos dyno_node::reader_qos(int16_t id) const {
     edds::DataReaderQos qos;
-    set_common(qos, settings, most, id);
+    if (settings.as_shipped) {
+        return qos;
+    }
+    set_common(qos, settings, id);
     qos.durability().kind = edds::VOLATILE_DURABILITY_QOS;
     compat::reader_response(qos.reliable_reader_qos().times, compat::milliseconds(settings.response_ms));
     return qos;

@@ -15,11 +15,12 @@ struct Settings {
     // Throws dyno::Error where an option is out of range or two contradict each other.
     explicit Settings(const dyno_context &context);
 
-    // How many samples each history holds, for messages of at most `most` bytes.
-    int32_t samples_for(uint64_t most) const;
+    // How many samples each history holds.
+    int32_t samples() const { return history > 0 ? history : depth; }
 
     bool shared_memory() const { return transport != Transport::udp; }
 
+    bool as_shipped; // Nothing but `type` of what follows is used.
     Transport transport;
     bool reliable;
     bool transient_local;
@@ -27,8 +28,8 @@ struct Settings {
     bool async;
     bool intraprocess;
     int32_t history; // Depth in samples; 0: keep all.
-    int32_t samples; // 0: by size.
-    long long blocking_ms;
+    int32_t depth;   // Of a history that keeps all.
+    long long send_timeout_ms;
     long long lease_ms;
     long long heartbeat_ms;
     long long response_ms;

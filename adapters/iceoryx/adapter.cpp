@@ -5,9 +5,8 @@
 // nothing; a callback is a Listener, with a thread per subscription, that takes all there is.
 //
 // Sending. Chunks are lent by the library and filled in place; nothing is copied or cut up. With
-// `policy = "block"` a publish waits, yielding, while a subscriber's queue is full. The library does
-// not say so: the adapter looks at the queues before each publish, under the lock that the publish
-// takes as well. Without a free chunk a message is refused. A subscriber that was killed holds a
+// `policy = "block"` a publish waits, yielding, while a subscriber's queue is full. Without a free
+// chunk a message is refused. A subscriber that was killed holds a
 // publisher up until RouDi notices, after 1.5 s without a sign of life.
 //
 // Matching. The publisher's side counts the queues that RouDi connected; the subscriber's side asks
@@ -33,9 +32,10 @@ constexpr const char *POLICIES[] = {"block", "discard-oldest", nullptr};
 constexpr dyno_option_spec OPTIONS[] = {
     {"policy", DYNO_OPTION_ONE_OF, 0, POLICIES, "block",
      "of a full queue. block: the publisher waits; discard-oldest: the library's own default, loses messages"},
-    {"depth", DYNO_OPTION_INT, 0, nullptr, "16", "messages that a subscriber's queue holds, 1 to 256 (the library's own)"},
+    {"queue_depth", DYNO_OPTION_INT, iox::MAX_SUBSCRIBER_QUEUE_CAPACITY, nullptr, "16",
+     "messages that a subscriber's queue holds, at most as many as the library was built for (its own default)"},
     {"history", DYNO_OPTION_INT, 0, nullptr, "0",
-     "messages from before that a late subscriber gets, at most 16 and at most `depth`; 0 is the library's own"},
+     "messages from before that a late subscriber gets, at most 16 and at most `queue_depth`; 0 is the library's own"},
 };
 
 // 2.0.3, as the loaded library was built.

@@ -150,13 +150,13 @@ std::shared_ptr<Runtime> Runtime::get(const dyno_context &context) {
 }
 
 Settings::Settings(const dyno::Options &options)
-    : depth(static_cast<uint64_t>(options.integer("depth", 16))),
+    : depth(static_cast<uint64_t>(options.integer("queue_depth", 16))),
       history(static_cast<uint64_t>(options.integer("history", 0))), block(options.text("policy", "block") == "block") {
     if (depth < 1 || depth > MOST_DEPTH) {
-        throw Error(DYNO_BAD_OPTION, "`depth` is from 1 to " + std::to_string(MOST_DEPTH));
+        throw Error(DYNO_BAD_OPTION, "`queue_depth` is from 1 to " + std::to_string(MOST_DEPTH));
     }
     if (history > MOST_HISTORY || history > depth) {
-        throw Error(DYNO_BAD_OPTION, "`history` is at most " + std::to_string(MOST_HISTORY) + " and at most `depth`");
+        throw Error(DYNO_BAD_OPTION, "`history` is at most " + std::to_string(MOST_HISTORY) + " and at most `queue_depth`");
     }
 }
 

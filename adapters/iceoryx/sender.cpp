@@ -23,20 +23,8 @@ uint32_t Port::subscribers() const {
     return static_cast<uint32_t>(distributor.m_queues.size());
 }
 
-bool Port::is_full() const {
-    Distributor &distributor = data_->m_chunkSenderData;
-    const Distributor::LockGuard_t lock(distributor);
-    for (auto &queue : distributor.m_queues) {
-        if (queue->m_queue.size() >= queue->m_queue.capacity()) {
-            return true;
-        }
-    }
-    return false;
-}
-
 dyno_sender::dyno_sender(dyno_node &node, const dyno_channel &channel)
-    : runtime_(node.runtime), block_(node.settings.block),
-      publisher_(service_of(channel), publisher_options(node.settings)) {}
+    : runtime_(node.runtime), publisher_(service_of(channel), publisher_options(node.settings)) {}
 
 dyno_sender::~dyno_sender() {
     if (lent_) {
@@ -69,9 +57,7 @@ dyno_status dyno_sender::loan(size_t length, void **buffer) {
 }
 
 dyno_status dyno_sender::send(void *buffer) {
-    // The library does not say whether it waited.
-    const bool waits = block_ && publisher_.port().is_full();
     lent_ = nullptr;
     publisher_.publish(buffer);
-    return waits ? DYNO_WAITED : DYNO_OK;
+    return DYNO_OK;
 }

@@ -6,13 +6,11 @@
 
 #include "iceoryx_posh/popo/untyped_publisher.hpp"
 
-// The library's port, with a look at the queues of its subscribers.
+// The library's port, which also counts the queues of its subscribers.
 class Port : public iox::popo::PublisherPortUser {
   public:
     explicit Port(iox::cxx::not_null<MemberType_t *const> data) : PublisherPortUser(data), data_(data) {}
     uint32_t subscribers() const;
-    // Whether a publish would have to wait now.
-    bool is_full() const;
 
   private:
     MemberType_t *data_;
@@ -33,7 +31,6 @@ struct dyno_sender {
         using Base::port;
     };
     std::shared_ptr<Runtime> runtime_;
-    const bool block_;
     Publisher publisher_;
     // Lent and not sent yet.
     void *lent_ = nullptr;

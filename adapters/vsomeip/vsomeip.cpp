@@ -124,7 +124,7 @@ dyno_adapter_ops table() {
     ops.abi_version = DYNO_ABI_VERSION;
     ops.struct_size = sizeof ops;
     ops.capabilities = DYNO_CAN_CALLBACK | DYNO_CAN_RELIABLE | DYNO_CAN_BEST_EFFORT | DYNO_CAN_CALL |
-                       DYNO_CAN_THREAD | DYNO_CAN_PROCESS | DYNO_CAN_HOST;
+                       DYNO_CAN_THREAD | DYNO_CAN_PROCESS | DYNO_CAN_HOST | DYNO_SENDS_LATER;
     ops.describe = describe;
     ops.last_error = dyno::last_error_text;
     ops.open = open_node;

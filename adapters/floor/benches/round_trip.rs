@@ -183,7 +183,7 @@ fn floor(
         batches,
         put: Box::new(move |v| {
             let mut fill = |b: &mut [u8]| b.copy_from_slice(&v.to_le_bytes());
-            assert_eq!(sender.send(8, &mut fill).expect("a send"), Sent::Now);
+            assert_eq!(sender.send(8, &mut fill).expect("a send"), Sent::Accepted);
         }),
         get: Box::new(move || {
             let mut value = 0;

@@ -5,7 +5,7 @@ use crate::layout::{DEPTH, MAX_DEPTH};
 use crate::subscription::FloorSubscription;
 use dyno_adapter::{
     Adapter, AdapterDescription, Capabilities, ChannelSpec, Error, Node, NodeContext, OnMessage,
-    OptionKind, OptionSpec, Placement, Receiver, Result, Sender, Subscription, Wait,
+    OptionKind, OptionSpec, OptionValue, Placement, Receiver, Result, Sender, Subscription, Wait,
 };
 
 /// The adapter `floor`.
@@ -33,15 +33,17 @@ impl Adapter for Floor {
                 max_message: None,
                 fragments_above: None,
                 max_receivers: None,
+                sends_later: false,
                 loopback: false,
             },
             options: vec![OptionSpec {
-                name: "depth".into(),
+                name: "queue_depth".into(),
                 kind: OptionKind::Int,
-                default: None,
+                default: Some(OptionValue::Int(DEPTH as i64)),
+                most: Some(MAX_DEPTH as i64),
                 doc: format!(
                     "slots of the ring, 1 to {MAX_DEPTH}; left out: {DEPTH}, or fewer (at least 4) \
-                     where messages are so large that the ring would exceed 64 MiB"
+                     where messages are so large that the ring would exceed 80 MiB"
                 ),
             }],
             unavailable: unavailable(),

@@ -93,7 +93,7 @@ impl FloorSender {
         loop {
             // SAFETY: `send` has compared `len` with the largest payload.
             match unsafe { writer.try_send(len, fill) } {
-                Attempt::Sent => return Ok(Sent::AfterWait),
+                Attempt::Sent => return Ok(Sent::Accepted),
                 Attempt::Deserted => return Err(self.peer_gone()),
                 Attempt::Full if looks < LOOKS => {
                     looks += 1;
@@ -146,7 +146,7 @@ impl Sender for FloorSender {
         };
         // SAFETY: `len` was compared with the largest payload above.
         match unsafe { writer.try_send(len, fill) } {
-            Attempt::Sent => Ok(Sent::Now),
+            Attempt::Sent => Ok(Sent::Accepted),
             Attempt::Full => self.send_when_room(len, fill),
             Attempt::Deserted => Err(self.peer_gone()),
         }

@@ -75,11 +75,11 @@ pub(crate) struct ReaderPart {
 }
 
 /// Slots per channel where neither the stack nor the message size says otherwise.
-pub(crate) const DEPTH: usize = 64;
-/// The most slots that the option `depth` may ask for.
+pub(crate) const DEPTH: usize = 16;
+/// The most slots that the option `queue_depth` may ask for.
 pub(crate) const MAX_DEPTH: usize = 1 << 20;
 /// What a ring of the default depth takes at most, in bytes …
-const RING_BYTES: usize = 64 << 20;
+const RING_BYTES: usize = 80 << 20;
 /// … as long as it keeps this many slots.
 const LEAST_DEPTH: usize = 4;
 /// Slots are multiples of this many bytes: a pair of cache lines, because processors fetch lines
@@ -110,14 +110,14 @@ pub(crate) struct Geometry {
 impl Geometry {
     /// The geometry of `channel` for a node with these options.
     pub(crate) fn of(channel: &ChannelSpec, context: &NodeContext) -> Result<Self> {
-        let depth = match context.options.get("depth") {
+        let depth = match context.options.get("queue_depth") {
             None => None,
-            Some(_) => Some(asked_depth(context.int("depth", 0)?)?),
+            Some(_) => Some(asked_depth(context.int("queue_depth", 0)?)?),
         };
         Self::new(channel.max_payload, channel.readers.len(), depth).ok_or_else(|| {
             Error::Unsupported(format!(
                 "a ring for messages of {} bytes on channel {}: it is larger than the address \
-                 space; use a smaller payload or a smaller option `depth`",
+                 space; use a smaller payload or a smaller option `queue_depth`",
                 channel.max_payload, channel.name
             ))
         })
@@ -157,7 +157,7 @@ fn asked_depth(slots: i64) -> Result<usize> {
         .ok()
         .filter(|d| (1..=MAX_DEPTH).contains(d))
         .ok_or_else(|| Error::Option {
-            name: "depth".into(),
+            name: "queue_depth".into(),
             message: format!("write 1 to {MAX_DEPTH} slots instead of {slots}"),
         })
 }
@@ -169,9 +169,9 @@ mod tests {
     #[test]
     fn depth_shrinks_with_the_payload_but_not_below_four() {
         let depth = |payload| Geometry::new(payload, 1, None).unwrap().depth;
-        assert_eq!(depth(8), 64);
-        assert_eq!(depth(1 << 20), 63);
-        assert_eq!(depth(4 << 20), 15);
+        assert_eq!(depth(8), 16);
+        assert_eq!(depth(4 << 20), 16);
+        assert_eq!(depth(8 << 20), 9);
         assert_eq!(depth(1 << 30), 4);
     }
 

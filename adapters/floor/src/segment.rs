@@ -160,7 +160,7 @@ fn make(path: &Path, file: &OwnedFd, geometry: Geometry) -> Result<Segment> {
                 call,
                 e,
                 "free space in /dev/shm (see `df /dev/shm` and `ls -l /dev/shm`), or set the \
-                 option `depth` to fewer slots",
+                 option `queue_depth` to fewer slots",
             ),
             e => Error::system(call, e),
         }
@@ -249,7 +249,7 @@ fn map(path: &Path, file: &OwnedFd, geometry: Geometry) -> Result<Segment> {
         Error::system_hint(
             format!("map {} bytes of {}", geometry.total, path.display()),
             e,
-            "lower the option `depth`, or raise the limit of memory (`ulimit -v`, `ulimit -l`)",
+            "lower the option `queue_depth`, or raise the limit of memory (`ulimit -v`, `ulimit -l`)",
         )
     })?;
     Ok(Segment {

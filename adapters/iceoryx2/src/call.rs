@@ -206,8 +206,7 @@ impl RequestSender {
             0 if self.seen && self.is_gone() => Err(self.gone()),
             // There is none yet, or it has not connected to us yet and the buffer is full.
             0 => Ok(Sent::Refused),
-            _ if self.pressure.waited() => Ok(Sent::AfterWait),
-            _ => Ok(Sent::Now),
+            _ => Ok(Sent::Accepted),
         }
     }
 }
@@ -326,8 +325,7 @@ impl Sender for ResponseSender {
             fill(response.payload_mut());
             self.pressure.begin();
             match response.send() {
-                Ok(()) if self.pressure.waited() => Ok(Sent::AfterWait),
-                Ok(()) => Ok(Sent::Now),
+                Ok(()) => Ok(Sent::Accepted),
                 Err(SendError::UnableToDeliver) => Err(Error::PeerGone {
                     channel: self.channel.clone(),
                 }),

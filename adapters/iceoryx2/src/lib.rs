@@ -59,27 +59,31 @@ impl Adapter for Iceoryx2 {
                 max_message: None,
                 fragments_above: None,
                 max_receivers: None,
+                sends_later: false,
                 loopback: false,
             },
             options: vec![
                 OptionSpec {
-                    name: "buffer".into(),
+                    name: "queue_depth".into(),
                     kind: OptionKind::Int,
-                    default: Some(OptionValue::Int(service::DEFAULT_BUFFER)),
+                    default: Some(OptionValue::Int(service::DEFAULT_DEPTH)),
+                    most: None,
                     doc: "messages that a reader's buffer holds; fewer where they would take \
-                          more than 64 MiB"
+                          more than 128 MiB; the library's own: 2"
                         .into(),
                 },
                 OptionSpec {
                     name: "history".into(),
                     kind: OptionKind::Int,
                     default: Some(OptionValue::Int(0)),
+                    most: None,
                     doc: "old messages that a reader gets when it joins".into(),
                 },
                 OptionSpec {
                     name: "safe_overflow".into(),
                     kind: OptionKind::Bool,
                     default: Some(OptionValue::Bool(false)),
+                    most: None,
                     doc: "true: a full buffer loses its oldest message (best effort); false: the \
                           sender waits for room (reliable)"
                         .into(),

@@ -2,7 +2,7 @@
 //!
 //! Where a reader's buffer is full and the stack is reliable, the library waits inside `send`:
 //! it yields, then sleeps for up to 10 ms at a time, and calls back before each pause. That
-//! callback is how a wait is noticed, and how a reader that was killed is found.
+//! callback is how a reader that was killed is found.
 
 use crate::isolation::Isolation;
 use crate::peer::any_reader_died;
@@ -100,10 +100,8 @@ impl Iceoryx2Sender {
             Err(self.gone())
         } else if reached == 0 && !self.keeps_history {
             Ok(Sent::Refused)
-        } else if self.pressure.waited() {
-            Ok(Sent::AfterWait)
         } else {
-            Ok(Sent::Now)
+            Ok(Sent::Accepted)
         }
     }
 }

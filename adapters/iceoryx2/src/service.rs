@@ -7,9 +7,9 @@ use iceoryx2::prelude::{EventId, ServiceName, ipc};
 use iceoryx2::service::port_factory::{event, publish_subscribe, request_response};
 
 /// Messages in a reader's buffer where the stack does not say.
-pub(crate) const DEFAULT_BUFFER: i64 = 64;
+pub(crate) const DEFAULT_DEPTH: i64 = 16;
 /// Most bytes of payload memory per publisher, as long as that leaves a buffer of one message.
-const MEMORY: usize = 64 << 20;
+const MEMORY: usize = 128 << 20;
 /// Messages that the publisher lends at a time.
 pub(crate) const LOANS: usize = 1;
 /// Requests that a client has under way, those that it has given up included.
@@ -48,12 +48,12 @@ impl Quality {
                     message: format!("write {least} or more instead of {value}"),
                 })
         };
-        let buffer = count("buffer", DEFAULT_BUFFER, 1)?;
+        let buffer = count("queue_depth", DEFAULT_DEPTH, 1)?;
         let history = count("history", 0, 0)?;
         if history > buffer {
             return Err(Error::Option {
                 name: "history".into(),
-                message: format!("a buffer of {buffer} cannot hold {history}; raise `buffer`"),
+                message: format!("a buffer of {buffer} cannot hold {history}; raise `queue_depth`"),
             });
         }
         Ok(Quality {
@@ -168,7 +168,13 @@ mod tests {
         };
         assert_eq!(asked.on(&channel(64, 1)), (64, 0));
         assert_eq!(asked.on(&channel(64, 16)), (64, 0));
-        for (payload, readers) in [(4_000_000, 1), (4_000_000, 3), (1 << 20, 2)] {
+        // The default depth holds for the largest messages that suites send.
+        let default = Quality {
+            buffer: DEFAULT_DEPTH as usize,
+            ..asked
+        };
+        assert_eq!(default.on(&channel(4 << 20, 1)), (16, 0));
+        for (payload, readers) in [(8_000_000, 1), (4_000_000, 3), (4 << 20, 2)] {
             let (buffer, _) = asked.on(&channel(payload, readers));
             let held = (buffer + BORROWS) * usize::from(readers) + LOANS;
             assert!(buffer > 1 && held * payload <= MEMORY, "{payload} {buffer}");

@@ -39,6 +39,7 @@ impl Adapter for Null {
                 max_message: None,
                 fragments_above: None,
                 max_receivers: Some(1),
+                sends_later: false,
                 loopback: true,
             },
             options: Vec::new(),
@@ -116,7 +117,7 @@ impl Sender for NullSender {
             )));
         }
         Ok(if self.producer.put(len, fill) {
-            Sent::Now
+            Sent::Accepted
         } else {
             Sent::Refused
         })

@@ -39,7 +39,7 @@ fn a_message_comes_back_as_it_was_filled() {
         let mut sender = node.sender(&spec).unwrap();
         let mut receiver = node.receiver(&spec, Wait::Spin).unwrap();
         let sent = sender.send(size, &mut |b| b.fill(0x5a)).unwrap();
-        assert_eq!(sent, Sent::Now);
+        assert_eq!(sent, Sent::Accepted);
         let mut seen = Vec::new();
         assert!(receiver.take(&mut |m| seen = m.to_vec()).unwrap());
         assert_eq!(seen, vec![0x5a; size]);
@@ -52,11 +52,11 @@ fn a_send_before_the_take_is_refused_and_keeps_the_first_message() {
     let (mut node, spec) = (node(), channel(8));
     let mut sender = node.sender(&spec).unwrap();
     let mut receiver = node.receiver(&spec, Wait::Spin).unwrap();
-    assert_eq!(sender.send(8, &mut |b| b.fill(1)).unwrap(), Sent::Now);
+    assert_eq!(sender.send(8, &mut |b| b.fill(1)).unwrap(), Sent::Accepted);
     let refused = sender.send(8, &mut |_| unreachable!()).unwrap();
     assert_eq!(refused, Sent::Refused);
     assert!(receiver.take(&mut |m| assert_eq!(m, [1; 8])).unwrap());
-    assert_eq!(sender.send(8, &mut |b| b.fill(2)).unwrap(), Sent::Now);
+    assert_eq!(sender.send(8, &mut |b| b.fill(2)).unwrap(), Sent::Accepted);
 }
 
 #[test]

@@ -51,6 +51,7 @@ impl Adapter for Pipe {
                 max_message: None,
                 fragments_above: None,
                 max_receivers: None,
+                sends_later: false,
                 loopback: false,
             },
             options: vec![int_option(

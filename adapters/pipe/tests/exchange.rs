@@ -30,7 +30,10 @@ fn messages_below_at_and_above_the_pipes_capacity_arrive() {
 fn one_read_may_bring_several_messages() {
     let (mut sender, mut receiver) = Rig::new(adapter()).pair(100, Wait::Block);
     for i in 0..50 {
-        assert_eq!(send(sender.as_mut(), &message(i, 100)).unwrap(), Sent::Now);
+        assert_eq!(
+            send(sender.as_mut(), &message(i, 100)).unwrap(),
+            Sent::Accepted
+        );
     }
     for i in 0..50 {
         assert_eq!(take(receiver.as_mut()).unwrap(), message(i, 100));
@@ -54,7 +57,7 @@ fn a_full_pipe_makes_the_sender_wait() {
         for i in 0..20 {
             assert_eq!(
                 send(sender.as_mut(), &message(i, 40_000 - i)).unwrap(),
-                Sent::AfterWait
+                Sent::Accepted
             );
         }
     });
@@ -101,7 +104,10 @@ fn a_sender_that_waits_for_room_learns_that_its_reader_left() {
 fn the_pipes_size_is_what_was_asked_for() {
     let rig = Rig::new(adapter()).int("pipe_size", 8192);
     let (mut sender, _receiver) = rig.pair(8000, Wait::Spin);
-    assert_eq!(send(sender.as_mut(), &message(0, 8000)).unwrap(), Sent::Now);
+    assert_eq!(
+        send(sender.as_mut(), &message(0, 8000)).unwrap(),
+        Sent::Accepted
+    );
     // The second has no room any more; with the usual size it would.
     std::thread::scope(|scope| {
         let (tell, told) = std::sync::mpsc::channel();
@@ -117,7 +123,7 @@ fn the_pipes_size_is_what_was_asked_for() {
         });
         assert_eq!(
             send(sender.as_mut(), &message(1, 8000)).unwrap(),
-            Sent::AfterWait
+            Sent::Accepted
         );
         waiting.join().unwrap();
     });

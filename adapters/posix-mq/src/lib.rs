@@ -1,7 +1,7 @@
 //! Adapter `posix-mq`: a POSIX message queue for each reader of a channel, named after the channel
 //! and the reader.
 //!
-//! A queue holds `depth` messages of `fragment` bytes, room for which counts against
+//! A queue holds `queue_depth` messages of `fragment` bytes, room for which counts against
 //! RLIMIT_MSGQUEUE from its creation on; the defaults are within what every kernel allows an
 //! unprivileged user.
 //!
@@ -13,8 +13,8 @@ mod mq;
 mod queue;
 
 use dyno_adapter::{
-    Adapter, AdapterDescription, Capabilities, ChannelSpec, Endpoint, Node, NodeContext, Placement,
-    Receiver, Resource, Result, Sender, Wait,
+    Adapter, AdapterDescription, Capabilities, ChannelSpec, Endpoint, Node, NodeContext,
+    OptionSpec, Placement, Receiver, Resource, Result, Sender, Wait,
 };
 use dyno_wire::datagram::{self, DatagramReceiver, DatagramSender};
 use dyno_wire::fd::{int_option, kernel_release, positive};
@@ -24,8 +24,8 @@ use std::path::PathBuf;
 
 /// Bytes of the largest queued message, unless option `fragment` says otherwise.
 const FRAGMENT: usize = 4096;
-/// What the kernel allows an unprivileged user unless its limit says otherwise (mq_overview(7)).
-const DEPTH: usize = 10;
+/// What the other stacks have; the kernel allows 10 unless its limit says otherwise (mq_overview(7)).
+const DEPTH: usize = 16;
 
 /// The adapter.
 pub fn adapter() -> Box<dyn Adapter> {
@@ -34,7 +34,7 @@ pub fn adapter() -> Box<dyn Adapter> {
 
 struct PosixMq;
 
-/// The default depth: 10, or the kernel's limit where that is lower.
+/// The default depth: as the other stacks, or the kernel's limit where that is lower.
 fn default_depth() -> usize {
     mq::limit("msg_max").map_or(DEPTH, |limit| limit.min(DEPTH))
 }
@@ -63,6 +63,7 @@ impl Adapter for PosixMq {
                 max_message: None,
                 fragments_above: Some(FRAGMENT as u64),
                 max_receivers: None,
+                sends_later: false,
                 loopback: false,
             },
             options: vec![
@@ -72,12 +73,15 @@ impl Adapter for PosixMq {
                     "largest queued message in bytes, its 12-byte header included; the kernel's \
                      limit is fs.mqueue.msgsize_max",
                 ),
-                int_option(
-                    "depth",
-                    Some(default_depth()),
-                    "messages or fragments that a queue holds; the kernel's limit is \
-                     fs.mqueue.msg_max",
-                ),
+                OptionSpec {
+                    most: mq::limit("msg_max").and_then(|most| i64::try_from(most).ok()),
+                    ..int_option(
+                        "queue_depth",
+                        Some(default_depth()),
+                        "messages or fragments that a queue holds; the kernel's limit is \
+                         fs.mqueue.msg_max, which `sysctl fs.mqueue.msg_max=N` raises",
+                    )
+                },
             ],
             unavailable,
             library: None,
@@ -86,7 +90,7 @@ impl Adapter for PosixMq {
 
     fn open(&self, context: &NodeContext) -> Result<Box<dyn Node>> {
         let fragment = positive(context, "fragment")?.unwrap_or(FRAGMENT);
-        let depth = match positive(context, "depth")? {
+        let depth = match positive(context, "queue_depth")? {
             Some(depth) => depth,
             None => default_depth(),
         };

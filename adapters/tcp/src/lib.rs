@@ -45,6 +45,7 @@ impl Adapter for Tcp {
                 max_message: None,
                 fragments_above: None,
                 max_receivers: None,
+                sends_later: false,
                 loopback: false,
             },
             options: vec![
@@ -52,6 +53,7 @@ impl Adapter for Tcp {
                     name: "nodelay".into(),
                     kind: OptionKind::Bool,
                     default: Some(OptionValue::Bool(true)),
+                    most: None,
                     doc: "send small messages at once (TCP_NODELAY) instead of gathering them"
                         .into(),
                 },

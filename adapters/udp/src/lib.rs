@@ -53,6 +53,7 @@ impl Adapter for Udp {
                 max_message: None,
                 fragments_above: Some(LARGEST as u64),
                 max_receivers: None,
+                sends_later: false,
                 loopback: false,
             },
             options: vec![

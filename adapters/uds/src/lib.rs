@@ -63,6 +63,7 @@ impl Adapter for Uds {
                 max_message: None,
                 fragments_above: Some(FRAGMENT as u64),
                 max_receivers: None,
+                sends_later: false,
                 loopback: false,
             },
             options: vec![
@@ -70,6 +71,7 @@ impl Adapter for Uds {
                     name: "type".into(),
                     kind: OptionKind::OneOf(Kind::ALL.map(|(name, _)| name.to_owned()).into()),
                     default: Some(OptionValue::Text("stream".into())),
+                    most: None,
                     doc: "the kind of socket".into(),
                 },
                 int_option(

@@ -115,6 +115,9 @@ impl Group {
 
     /// Whether the session connects to every reader of `channel` itself. False before it is open.
     pub(crate) fn connects_to_all(&self, channel: &ChannelSpec) -> bool {
+        if self.settings.router.is_some() {
+            return true;
+        }
         match &*self.state() {
             State::Open { connects, .. } => {
                 let mut readers = channel.readers.iter();
@@ -149,10 +152,16 @@ impl Group {
             .connect(self.context.participant)
             .map(|(peer, locator)| (peer, locator.clone()))
             .unzip();
-        let config = self.settings.config(&plan.listen, &connect)?;
-        let lease = self.settings.shm.then(|| Lease::new(&self.context));
+        let config = match self.settings.router {
+            Some(port) => {
+                let router = self.settings.locator(&self.context.address, port);
+                self.settings.config(&[], &[router])?
+            }
+            None => self.settings.config(&plan.listen, &connect)?,
+        };
+        let lease = self.settings.uses_shm().then(|| Lease::new(&self.context));
         let mut builder = zenoh::open(config);
-        if self.settings.shm {
+        if self.settings.uses_shm() {
             builder = builder.with_shm_clients(shm::clients());
         }
         let session = builder.wait().map_err(|e| {
@@ -164,7 +173,7 @@ impl Group {
         for end in plan.ends.iter().filter_map(Weak::upgrade) {
             end.declare(&session, self)?;
         }
-        if self.settings.shm {
+        if self.settings.uses_shm() {
             shm::claim_segments(&self.context)?;
         }
         Ok(State::Open {

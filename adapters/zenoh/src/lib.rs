@@ -55,6 +55,7 @@ impl Adapter for Zenoh {
                 max_message: Some(settings::LARGEST),
                 fragments_above: Some(settings::BATCH),
                 max_receivers: None,
+                sends_later: true,
                 loopback: false,
             },
             options: settings::specs(),

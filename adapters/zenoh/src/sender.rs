@@ -11,13 +11,10 @@ use crate::shm::Pool;
 use bytes::{Bytes, BytesMut};
 use dyno_adapter::{Carries, ChannelSpec, Error, Result, Sender, Sent};
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use zenoh::Session;
 use zenoh::bytes::ZBytes;
 use zenoh::liveliness::LivelinessToken;
-
-/// A put that takes longer has waited for room in zenoh's queue. zenoh itself does not tell.
-const WAITED: Duration = Duration::from_millis(1);
 
 pub(crate) struct ZenohSender {
     channel: ChannelSpec,
@@ -158,24 +155,20 @@ impl Sender for ZenohSender {
         if self.readers == 0 && declared.readers.count() == 0 && !declared.way.answers() {
             return Ok(Sent::Refused);
         }
-        let (message, lent) = match &declared.pool {
+        let message = match &declared.pool {
             Some(pool) => {
-                let Some((mut memory, lent)) = pool.lend(len, &alive)? else {
+                let Some(mut memory) = pool.lend(len, &alive)? else {
                     return Ok(Sent::Refused);
                 };
                 fill(&mut memory);
-                (ZBytes::from(memory), lent)
+                ZBytes::from(memory)
             }
-            None => (write(&mut self.spare, len, fill), Sent::Now),
+            None => write(&mut self.spare, len, fill),
         };
-        let start = Instant::now();
-        if !declared.way.put(message)? {
-            return Ok(Sent::Refused);
-        }
-        if start.elapsed() > WAITED {
-            return Ok(Sent::AfterWait);
-        }
-        Ok(lent)
+        Ok(match declared.way.put(message)? {
+            true => Sent::Accepted,
+            false => Sent::Refused,
+        })
     }
 }
 

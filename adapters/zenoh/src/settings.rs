@@ -10,8 +10,10 @@ pub(crate) const LARGEST: u64 = (1 << 30) - (1 << 16);
 /// Messages above about this many bytes are cut by zenoh: its batches have at most 65,535 bytes,
 /// over UDP 65,507, its own headers among them.
 pub(crate) const BATCH: u64 = 65_000;
-/// Messages in a reader's channel where the stack does not say: zenoh's own default.
-const DEFAULT_BUFFER: i64 = 256;
+/// Messages in a reader's channel where the stack does not say.
+const DEFAULT_DEPTH: i64 = 16;
+/// How long a send waits where the stack does not say, in milliseconds.
+const DEFAULT_TIMEOUT: i64 = 10_000;
 /// Most bytes of messages in a reader's channel.
 const BUFFERED: usize = 64 << 20;
 
@@ -22,6 +24,12 @@ pub(crate) struct Settings {
     link: String,
     /// Payloads travel in shared memory.
     pub(crate) shm: bool,
+    /// zenoh puts large payloads into shared memory by itself.
+    implicit_shm: bool,
+    /// The port of the router that everything goes through.
+    pub(crate) router: Option<u16>,
+    /// How long a send waits for room, in microseconds.
+    send_timeout: u64,
     pub(crate) reliability: Reliability,
     pub(crate) congestion: CongestionControl,
     pub(crate) express: bool,
@@ -32,10 +40,16 @@ pub(crate) struct Settings {
 impl Settings {
     /// Reads the options.
     pub(crate) fn from_options(context: &NodeContext) -> Result<Self> {
-        let buffer = context.int("buffer", DEFAULT_BUFFER)?;
+        let buffer = context.int("queue_depth", DEFAULT_DEPTH)?;
+        let send_timeout = context.int("send_timeout_ms", DEFAULT_TIMEOUT)?;
         Ok(Settings {
             link: choice(context, "link", &["tcp", "udp"])?.to_owned(),
             shm: context.bool("shm", false)?,
+            implicit_shm: context.bool("implicit_shm", false)?,
+            router: router(context)?,
+            send_timeout: u64::try_from(send_timeout)
+                .unwrap_or(0)
+                .saturating_mul(1_000),
             reliability: match choice(context, "reliability", &["reliable", "best-effort"])? {
                 "reliable" => Reliability::Reliable,
                 _ => Reliability::BestEffort,
@@ -50,7 +64,7 @@ impl Settings {
                 .ok()
                 .filter(|messages| *messages > 0)
                 .ok_or_else(|| Error::Option {
-                    name: "buffer".into(),
+                    name: "queue_depth".into(),
                     message: format!("write 1 or more instead of {buffer}"),
                 })?,
         })
@@ -59,6 +73,11 @@ impl Settings {
     /// Messages that the channel between zenoh and a reader holds.
     pub(crate) fn buffer(&self, max_payload: usize) -> usize {
         self.buffer.min(BUFFERED / max_payload.max(1)).max(1)
+    }
+
+    /// Whether the session has shared memory of zenoh's.
+    pub(crate) fn uses_shm(&self) -> bool {
+        self.shm || self.implicit_shm
     }
 
     /// The locator of a reader's endpoint.
@@ -77,8 +96,17 @@ impl Settings {
             let quoted: Vec<String> = locators.iter().map(|l| format!("\"{l}\"")).collect();
             format!("[{}]", quoted.join(","))
         };
-        let entries: [(&str, &str); 17] = [
-            ("mode", "\"peer\""),
+        let mode = if self.router.is_some() {
+            "\"client\""
+        } else {
+            "\"peer\""
+        };
+        let entries: [(&str, &str); 18] = [
+            ("mode", mode),
+            (
+                "transport/link/tx/queue/congestion_control/block/wait_before_close",
+                &self.send_timeout.to_string(),
+            ),
             ("scouting/multicast/enabled", "false"),
             ("scouting/gossip/enabled", "false"),
             ("listen/endpoints", &list(listen)),
@@ -100,16 +128,23 @@ impl Settings {
                 "transport/link/tx/queue/batching/enabled",
                 &self.batching.to_string(),
             ),
-            ("transport/shared_memory/enabled", &self.shm.to_string()),
+            (
+                "transport/shared_memory/enabled",
+                &self.uses_shm().to_string(),
+            ),
             // What shared memory needs is there before the first message.
             (
                 "transport/shared_memory/mode",
-                if self.shm { "\"init\"" } else { "\"lazy\"" },
+                if self.uses_shm() {
+                    "\"init\""
+                } else {
+                    "\"lazy\""
+                },
             ),
-            // Payloads are written into shared memory by us, not copied there by zenoh.
+            // Unless asked for, payloads are written into shared memory by us, not copied there by zenoh.
             (
                 "transport/shared_memory/transport_optimization/enabled",
-                "false",
+                &self.implicit_shm.to_string(),
             ),
             ("timestamping/enabled", "false"),
         ];
@@ -120,6 +155,19 @@ impl Settings {
                 .map_err(|e| Error::library(format!("Config::insert_json5({key}, {value})"), e))?;
         }
         Ok(config)
+    }
+}
+
+/// The option `router`: a port, or none.
+fn router(context: &NodeContext) -> Result<Option<u16>> {
+    let port = context.int("router", 0)?;
+    match u16::try_from(port) {
+        Ok(0) => Ok(None),
+        Ok(port) => Ok(Some(port)),
+        Err(_) => Err(Error::Option {
+            name: "router".into(),
+            message: format!("write a port, up to 65535, instead of {port}"),
+        }),
     }
 }
 
@@ -141,6 +189,7 @@ pub(crate) fn specs() -> Vec<OptionSpec> {
         name: name.into(),
         kind,
         default: Some(default),
+        most: None,
         doc: doc.into(),
     };
     let one_of = |values: [&str; 2]| OptionKind::OneOf(values.map(str::to_owned).to_vec());
@@ -153,18 +202,11 @@ pub(crate) fn specs() -> Vec<OptionSpec> {
             "zenoh may send several messages in one piece when the link is slower than the sender",
         ),
         spec(
-            "buffer",
-            OptionKind::Int,
-            OptionValue::Int(DEFAULT_BUFFER),
-            "messages between zenoh and a reader that spins or blocks; fewer where they would \
-             take more than 64 MiB",
-        ),
-        spec(
             "congestion",
             one_of(["block", "drop"]),
             text("block"),
-            "what a send does when zenoh's queue is full: wait (zenoh closes the link after 5 s), \
-             or lose the message",
+            "what a send does when zenoh's queue is full: wait (zenoh closes the link after \
+             `send_timeout_ms`), or lose the message; zenoh's own default is drop",
         ),
         spec(
             "express",
@@ -174,16 +216,43 @@ pub(crate) fn specs() -> Vec<OptionSpec> {
              zenoh's own default is false",
         ),
         spec(
+            "implicit_shm",
+            OptionKind::Bool,
+            OptionValue::Bool(false),
+            "zenoh copies payloads of 3 KiB and more into its shared memory by itself, as it does by default",
+        ),
+        spec(
             "link",
             one_of(["tcp", "udp"]),
             text("tcp"),
             "what carries zenoh's protocol; over udp a lost datagram is a lost message",
         ),
         spec(
+            "queue_depth",
+            OptionKind::Int,
+            OptionValue::Int(DEFAULT_DEPTH),
+            "messages between zenoh and a reader that spins or blocks; fewer where they would \
+             take more than 64 MiB; zenoh's own default is 256",
+        ),
+        spec(
             "reliability",
             one_of(["reliable", "best-effort"]),
             text("reliable"),
             "the reliability that zenoh is asked for; it does not send again what a link loses",
+        ),
+        spec(
+            "router",
+            OptionKind::Int,
+            OptionValue::Int(0),
+            "participants are clients of the router at this port of their host, through which everything \
+             goes; 0: they are peers",
+        ),
+        spec(
+            "send_timeout_ms",
+            OptionKind::Int,
+            OptionValue::Int(DEFAULT_TIMEOUT),
+            "how long a send waits for room before zenoh closes the link, in milliseconds; zenoh's own \
+             default is 5000",
         ),
         spec(
             "shm",
@@ -239,7 +308,7 @@ mod tests {
                 OptionValue::Text("wait".into()),
                 "block, drop",
             ),
-            ("buffer", OptionValue::Int(0), "1 or more"),
+            ("queue_depth", OptionValue::Int(0), "1 or more"),
             ("shm", OptionValue::Text("yes".into()), "true or false"),
         ] {
             let error = settings(&[(name, value)]).unwrap_err().to_string();
@@ -250,8 +319,9 @@ mod tests {
     #[test]
     fn big_messages_fill_a_bounded_channel() {
         let settings = settings(&[]).unwrap();
-        assert_eq!(settings.buffer(64), 256);
+        assert_eq!(settings.buffer(64), 16);
         assert_eq!(settings.buffer(4 << 20), 16);
+        assert_eq!(settings.buffer(8 << 20), 8);
         assert_eq!(settings.buffer(1 << 30), 1);
     }
 

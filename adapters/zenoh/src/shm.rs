@@ -12,7 +12,7 @@
 //! the process uses shared memory any more, the claims of what stays until the process exits are
 //! taken back.
 
-use dyno_adapter::{CLAIMS, Error, NodeContext, Resource, Result, Sent};
+use dyno_adapter::{CLAIMS, Error, NodeContext, Resource, Result};
 use rustix::thread::{NanosleepRelativeResult, Timespec, nanosleep};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -65,16 +65,14 @@ impl Pool {
         &self,
         len: usize,
         go_on: &dyn Fn() -> Result<()>,
-    ) -> Result<Option<(ZShmMut, Sent)>> {
-        let mut sent = Sent::Now;
+    ) -> Result<Option<ZShmMut>> {
         loop {
             let attempt = self.provider.alloc(len).with_policy::<GarbageCollect>();
             match attempt.wait() {
-                Ok(memory) => return Ok(Some((memory, sent))),
+                Ok(memory) => return Ok(Some(memory)),
                 Err(zenoh::shm::ZLayoutAllocError::Alloc(_)) => {}
                 Err(e) => return Err(Error::library(format!("ShmProvider::alloc({len})"), e)),
             }
-            sent = Sent::AfterWait;
             go_on()?;
             let pause = Timespec {
                 tv_sec: 0,

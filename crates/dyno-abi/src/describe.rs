@@ -87,6 +87,7 @@ fn capabilities(bits: u64, d: &raw::Description) -> Result<Capabilities, String>
         max_message: limit(d.max_message),
         fragments_above: limit(d.fragments_above),
         max_receivers: u16::try_from(d.max_receivers).ok().filter(|n| *n > 0),
+        sends_later: can(raw::SENDS_LATER),
         loopback: can(raw::CAN_LOOPBACK),
     })
 }
@@ -141,6 +142,7 @@ unsafe fn option(spec: &raw::OptionSpec) -> Result<OptionSpec, String> {
         name,
         kind,
         default,
+        most: (spec.most > 0).then(|| i64::from(spec.most)),
         doc,
     })
 }

@@ -129,8 +129,7 @@ impl Sender for ForeignSender {
         fill(unsafe { std::slice::from_raw_parts_mut(buffer.cast::<u8>(), len) });
         // SAFETY: the sender is open and `buffer` is what it lent last.
         match unsafe { (self.send)(sender, buffer, len) } {
-            raw::OK if lent == raw::OK => Ok(Sent::Now),
-            raw::OK | raw::WAITED => Ok(Sent::AfterWait),
+            raw::OK | raw::WAITED => Ok(Sent::Accepted),
             raw::REFUSED => Ok(Sent::Refused),
             status => Err(self.end.error("send", status)),
         }

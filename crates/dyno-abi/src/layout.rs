@@ -21,7 +21,7 @@ fn ours() -> Vec<(String, usize)> {
         raw::OptionSpec {
             name,
             kind,
-            reserved,
+            most,
             values,
             default_value,
             doc
@@ -139,6 +139,7 @@ fn constants() -> Vec<(&'static str, i64)> {
         ("DYNO_CAN_PROCESS", bit(raw::CAN_PROCESS)),
         ("DYNO_CAN_HOST", bit(raw::CAN_HOST)),
         ("DYNO_CAN_LOOPBACK", bit(raw::CAN_LOOPBACK)),
+        ("DYNO_SENDS_LATER", bit(raw::SENDS_LATER)),
         ("DYNO_OPTION_BOOL", raw::OPTION_BOOL.into()),
         ("DYNO_OPTION_INT", raw::OPTION_INT.into()),
         ("DYNO_OPTION_FLOAT", raw::OPTION_FLOAT.into()),

@@ -27,6 +27,7 @@ pub(crate) const CAN_THREAD: u64 = 1 << 7;
 pub(crate) const CAN_PROCESS: u64 = 1 << 8;
 pub(crate) const CAN_HOST: u64 = 1 << 9;
 pub(crate) const CAN_LOOPBACK: u64 = 1 << 10;
+pub(crate) const SENDS_LATER: u64 = 1 << 11;
 
 pub(crate) const OPTION_BOOL: i32 = 1;
 pub(crate) const OPTION_INT: i32 = 2;
@@ -46,7 +47,7 @@ pub(crate) const WAIT_BLOCK: i32 = 2;
 pub(crate) struct OptionSpec {
     pub(crate) name: *const c_char,
     pub(crate) kind: i32,
-    pub(crate) reserved: i32,
+    pub(crate) most: i32,
     pub(crate) values: *const *const c_char,
     pub(crate) default_value: *const c_char,
     pub(crate) doc: *const c_char,

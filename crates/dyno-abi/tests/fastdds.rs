@@ -7,6 +7,13 @@ dyno_conformance::conformance_tests!(udp, || common::foreign("fastdds"), {});
 dyno_conformance::conformance_tests!(
     udp_best_effort, || common::foreign("fastdds"), { "reliable" = false, "history" = 1 }, best_effort
 );
+// As the stack `fastdds-defaults` has it.
+dyno_conformance::conformance_tests!(
+    as_shipped,
+    || common::foreign("fastdds"),
+    { "as_shipped" = true },
+    best_effort
+);
 dyno_conformance::conformance_tests!(
     udp_array_async,
     || common::foreign("fastdds"),
@@ -109,7 +116,7 @@ fn with_data_sharing_a_message_is_not_overwritten_while_it_is_shown() {
     let node = |participant| {
         let options = options([
             ("transport", OptionValue::Text("data-sharing".into())),
-            ("samples", OptionValue::Int(SAMPLES as i64)),
+            ("queue_depth", OptionValue::Int(SAMPLES as i64)),
         ]);
         adapter
             .open(&context(&scratch, "overwritten", participant, options))

@@ -269,7 +269,7 @@ conformance_tests!(block, adapter, { "policy" = "block" });
 conformance_tests!(
     discard_oldest,
     adapter,
-    { "policy" = "discard-oldest", "depth" = 4 },
+    { "policy" = "discard-oldest", "queue_depth" = 4 },
     best_effort
 );
 

@@ -242,10 +242,8 @@ pub trait Node: Send {
 /// What became of a message handed to [`Sender::send`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sent {
-    /// Accepted without waiting.
-    Now,
-    /// Accepted after waiting for room.
-    AfterWait,
+    /// Accepted, at once or after waiting for room: how long that took is measured around the call.
+    Accepted,
     /// Not accepted: the stack had no room and does not wait. The message is lost.
     Refused,
 }

@@ -201,6 +201,7 @@ fn unknown(name: &str, reason: String) -> AdapterDescription {
             max_message: None,
             fragments_above: None,
             max_receivers: None,
+            sends_later: false,
             loopback: false,
         },
         options: Vec::new(),

@@ -395,8 +395,8 @@ const FIGURES: [Figure; 19] = [
     figure(
         "dyno_blocked_ratio",
         "ratio",
-        "Share of the senders' time in sends that had to wait for room.",
-        |e| Some(median(e.throughput?.blocked_share)),
+        "Share of the senders' time by which blocked sends took longer than the fastest one.",
+        |e| e.throughput?.blocked_share.map(median),
     ),
     figure(
         "dyno_cpu_seconds",

@@ -60,6 +60,9 @@ pub struct OptionSpec {
     pub kind: OptionKind,
     /// What holds when it is left out; `None` where the library's own default does.
     pub default: Option<OptionValue>,
+    /// The largest value of a whole number that it can have on this machine; `None`: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<i64>,
     /// One line: what it does, with its unit.
     pub doc: String,
 }
@@ -86,6 +89,10 @@ pub struct Capabilities {
     pub fragments_above: Option<u64>,
     /// The most receivers of one channel.
     pub max_receivers: Option<u16>,
+    /// A send puts the message into a queue, from which a thread of the library's own sends it: how long a send
+    /// takes says nothing of room further on.
+    #[serde(default)]
+    pub sends_later: bool,
     /// The sender's own node gives the message back and no second participant takes part: only
     /// for measuring Dyno itself (`null`).
     pub loopback: bool,

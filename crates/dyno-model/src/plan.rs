@@ -50,6 +50,9 @@ pub struct Stack {
     /// Its adapter has the `loopback` capability: one participant plays both sides.
     #[serde(default)]
     pub loopback: bool,
+    /// A send only puts the message into a queue of the library's: how long senders were blocked is not known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sends_later: bool,
     /// Where it is meant to run; empty: wherever its adapter can.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub placements: Vec<Placement>,

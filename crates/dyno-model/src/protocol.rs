@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// The version of this protocol. Runner and agent must agree exactly.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// How raw clock readings become nanoseconds on the run's clock. Calibrated once by the runner
 /// and handed to all participants, so that they convert alike.
@@ -329,8 +329,11 @@ pub struct SourceCounts {
     pub refused: u64,
     /// Messages sent later than their due time by more than the pacing tolerance.
     pub late: u64,
-    /// Time inside sends that had to wait for room.
+    /// What blocked sends took beyond the fastest one.
     pub blocked: Nanos,
+    /// A send that took longer was blocked. `None` where the time of a send is not measured (closed loops) or
+    /// none was accepted.
+    pub blocked_above: Option<Nanos>,
     /// Time that Dyno itself burned waiting for due times (a part of the process's CPU time).
     pub pacing: Nanos,
     /// The first due time, on the run's clock.

@@ -202,12 +202,25 @@ pub struct Throughput {
     pub delivered_hz: f64,
     /// Intact payload bytes per second, all receivers together.
     pub delivered_bytes_per_s: f64,
-    /// Share of the senders' time spent in sends that had to wait for room, 0 to 1.
+    /// Share of the senders' time by which blocked sends took longer than the fastest one, 0 to 1. It means
+    /// nothing without `blocked_above`.
     pub blocked_share: f64,
+    /// A send that took longer was blocked: twice the fastest send of the trial and 10 µs, of several senders the
+    /// largest. `None` where that is not known: in closed loops, where the stack sends later from a queue of
+    /// its own, and in older runs, in which each adapter said for itself what it took for blocked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked_above: Option<Nanos>,
     /// Intact messages per second of the window that arrived within it, all receivers together. `None`
     /// where nothing has a due time, and in older runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_window_hz: Option<f64>,
+}
+
+impl Throughput {
+    /// [`blocked_share`](Self::blocked_share) where it is known.
+    pub fn blocked(&self) -> Option<f64> {
+        self.blocked_above.map(|_| self.blocked_share)
+    }
 }
 
 /// What one process used between the first due time and the last arrival of the trial.

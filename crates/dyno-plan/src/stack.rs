@@ -14,6 +14,7 @@ const KEYS: &[&str] = &[
     "adapter",
     "waits",
     "floor",
+    "sends_later",
     "placements",
     "options",
     "install",
@@ -60,6 +61,10 @@ pub(crate) fn read(
     let floor = table
         .get("floor")
         .and_then(|n| n.bool("`floor`", problems))
+        .unwrap_or(false);
+    let sends_later = table
+        .get("sends_later")
+        .and_then(|n| n.bool("`sends_later`", problems))
         .unwrap_or(false);
     let adapter = table.get("adapter").and_then(|n| {
         let text = n.text("`adapter`", problems)?;
@@ -129,6 +134,7 @@ pub(crate) fn read(
         waits: waits?,
         options,
         floor,
+        sends_later: sends_later || adapter.capabilities.sends_later,
         loopback: adapter.capabilities.loopback,
         placements,
         daemons,
@@ -181,6 +187,10 @@ fn option(
     };
     let value = match (&spec.kind, &entry.node.value) {
         (OptionKind::Bool, Value::Bool(v)) => OptionValue::Bool(*v),
+        (OptionKind::Int, Value::Int(v)) if spec.most.is_some_and(|most| *v > most) => {
+            problems.push(too_much(entry, spec, *v));
+            return None;
+        }
         (OptionKind::Int, Value::Int(v)) if *v >= 0 => OptionValue::Int(*v),
         (OptionKind::Float, Value::Float(v)) if v.is_finite() => OptionValue::Float(*v),
         // Every whole number that a person writes here is exact as a float.
@@ -195,6 +205,17 @@ fn option(
         }
     };
     Some(value)
+}
+
+fn too_much(entry: &Entry, spec: &OptionSpec, found: i64) -> Problem {
+    let most = spec.most.unwrap_or(i64::MAX);
+    let text = format!(
+        "the option `{}` can be at most {most} here, not {found}",
+        spec.name
+    );
+    Problem::at(&entry.node.at, text)
+        .label(format!("write {most} or less"))
+        .help(format!("`{}`: {}", spec.name, spec.doc))
 }
 
 fn wrong_option(entry: &Entry, spec: &OptionSpec) -> Problem {

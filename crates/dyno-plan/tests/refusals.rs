@@ -419,6 +419,12 @@ fn stack_files() {
             ))
         ),
         (
+            "a queue deeper than it can be",
+            with_stack(&format!(
+                "{head}adapter = \"posix-mq\"\n[options]\nqueue_depth = 64\n"
+            ))
+        ),
+        (
             "wrong value",
             with_stack(&format!(
                 "{head}adapter = \"uds\"\n[options]\ntype = \"datagram\"\n"

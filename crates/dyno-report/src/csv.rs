@@ -87,7 +87,7 @@ fn columns() -> Vec<Column> {
     for (name, value) in THROUGHPUT {
         add(
             name,
-            Box::new(move |r| median(r.e.throughput.as_ref().map(value))),
+            Box::new(move |r| median(r.e.throughput.as_ref().and_then(value))),
         );
     }
     for (name, value) in COST {
@@ -240,11 +240,11 @@ const COUNTS: [(&str, Of<Counts, u64>); 11] = [
     ("late", |c| c.late),
 ];
 
-const THROUGHPUT: [(&str, Of<ThroughputSummary, Spread>); 5] = [
-    ("offered_hz", |t| t.offered_hz),
-    ("sent_hz", |t| t.sent_hz),
-    ("delivered_hz", |t| t.delivered_hz),
-    ("delivered_bytes_per_s", |t| t.delivered_bytes_per_s),
+const THROUGHPUT: [(&str, Of<ThroughputSummary, Option<Spread>>); 5] = [
+    ("offered_hz", |t| Some(t.offered_hz)),
+    ("sent_hz", |t| Some(t.sent_hz)),
+    ("delivered_hz", |t| Some(t.delivered_hz)),
+    ("delivered_bytes_per_s", |t| Some(t.delivered_bytes_per_s)),
     ("blocked_share", |t| t.blocked_share),
 ];
 

@@ -9,6 +9,7 @@ use crate::markdown::escape;
 use crate::notes::{self, Section as Remarks, WIDE};
 use crate::number::{Measured, TimeUnit, sig3};
 use crate::published::{Iceperf, in_iceperf};
+use crate::settings;
 use crate::spark;
 use crate::summary::{ExperimentSummary, MetricSummary, Summary};
 use crate::table::Lines;
@@ -102,6 +103,10 @@ fn legend(view: &View<'_>) -> Vec<String> {
         lines
             .push("∞: a lost round trip counts as infinitely late, but not in the average.".into());
     }
+    lines.extend(settings::lines(
+        &view.summary.run,
+        view.rows.iter().copied(),
+    ));
     lines
 }
 

@@ -29,6 +29,7 @@ mod precision;
 pub mod published;
 mod rwth;
 mod scaling;
+mod settings;
 mod spark;
 mod summarise;
 mod summary;

@@ -7,6 +7,7 @@ use crate::clocks;
 use crate::factors;
 use crate::findings;
 use crate::number::{duration, sig3};
+use crate::settings;
 use crate::summary::{
     DaemonCost, ExperimentSummary, FailureGroup, MetricSummary, QUANTILES, RunSummary,
 };
@@ -215,6 +216,10 @@ pub(crate) fn legend(view: &View<'_>, stacked: bool, left_out: &[&str]) -> Vec<S
             "{HOST_CPU}: the same of the whole machine: with softirqs, kernel threads and all else that ran."
         ));
     }
+    lines.extend(settings::lines(
+        &view.summary.run,
+        view.rows.iter().copied(),
+    ));
     lines
 }
 
@@ -506,16 +511,13 @@ fn counted(view: &View<'_>) -> Vec<Item> {
         is_much.then(|| format!("{} of {}", c.late, c.offered))
     };
     let blocked = |e: &ExperimentSummary| {
-        let share = e.throughput.map(|t| t.blocked_share.median);
+        let share = e.throughput.and_then(|t| t.blocked_share).map(|s| s.median);
         let much = share.filter(|s| *s >= LATE_SHARE);
         much.map(|s| format!("{} %", sig3(100.0 * s)))
     };
     let texts = [
         ("messages sent late", listed(&late)),
-        (
-            "the senders' time in sends that waited for room",
-            listed(&blocked),
-        ),
+        ("the senders' time in blocked sends", listed(&blocked)),
     ];
     for (what, rows) in texts {
         items.extend(rows.map(|rows| Item::from(format!("{what}: {rows}"))));

@@ -16,6 +16,7 @@ mod resources;
 use crate::markdown::escape;
 use crate::notes;
 use crate::published::Study;
+use crate::settings;
 use crate::summary::{ExperimentSummary, Summary};
 use crate::table::Lines;
 use crate::text::clean;
@@ -135,6 +136,10 @@ fn legend(table: &Table<'_>) -> Vec<String> {
                 .into(),
         );
     }
+    lines.extend(settings::lines(
+        &table.summary.run,
+        &table.summary.experiments,
+    ));
     lines
 }
 

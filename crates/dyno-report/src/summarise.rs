@@ -11,7 +11,10 @@ use crate::summary::{
 use crate::totals::{add_counts, cost, daemons, throughput};
 use crate::{carry_over, causes, clocks, host, modes, precision, scaling, spark};
 use dyno_model::record::{EMPTY_WINDOW_SINCE, FlowCounts, Outcome, Run};
-use dyno_model::{Distribution, Experiment, ExperimentId, Metric, TrialRecord, WorkloadKind};
+use dyno_model::{
+    AdapterDescription, Distribution, Experiment, ExperimentId, Metric, Options, TrialRecord,
+    WorkloadKind,
+};
 use dyno_stats::{
     Bootstrap, Estimate, Latency, Quantile, SecondHalf, Stability, TrialSamples, WIDEST, log_bins,
     quantile_ratio, quantiles,
@@ -70,6 +73,12 @@ pub fn summarise(run: &Run, options: &SummaryOptions) -> Summary {
                 .iter()
                 .map(|a| (a.name.clone(), a.version.clone()))
                 .collect(),
+            option_defaults: run
+                .manifest
+                .adapters
+                .iter()
+                .map(|a| (a.name.clone(), defaults(a)))
+                .collect(),
             stacks: plan.stacks.clone(),
             against: plan.against.clone(),
             precision: plan.precision,
@@ -80,6 +89,12 @@ pub fn summarise(run: &Run, options: &SummaryOptions) -> Summary {
         refused: plan.refused.clone(),
         scaling: scaling::summarise(run, &options.bootstrap),
     }
+}
+
+fn defaults(adapter: &AdapterDescription) -> Options {
+    let set = adapter.options.iter();
+    set.filter_map(|o| Some((o.name.clone(), o.default.clone()?)))
+        .collect()
 }
 
 fn run_warnings(run: &Run) -> Vec<String> {

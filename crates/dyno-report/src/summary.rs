@@ -87,6 +87,8 @@ pub struct RunSummary {
     pub machines: BTreeMap<String, Environment>,
     /// Name and version of each adapter used.
     pub adapters: Vec<(String, String)>,
+    /// What options have where a stack leaves them out, by adapter.
+    pub option_defaults: BTreeMap<String, dyno_model::Options>,
     /// The stacks by name, as they were configured.
     pub stacks: BTreeMap<String, dyno_model::Stack>,
     /// What experiments with a base are compared with.
@@ -435,8 +437,9 @@ pub struct ThroughputSummary {
     pub delivered_hz: Spread,
     /// Intact payload bytes per second.
     pub delivered_bytes_per_s: Spread,
-    /// Share of the senders' time in sends that had to wait for room, 0 to 1.
-    pub blocked_share: Spread,
+    /// Share of the senders' time by which blocked sends took longer than the fastest one, 0 to 1; `None` where that
+    /// is not known.
+    pub blocked_share: Option<Spread>,
     /// Intact messages that arrived within the window, per second of it; `None` where that is not known.
     pub in_window_hz: Option<Spread>,
 }

@@ -42,7 +42,7 @@ pub(crate) fn throughput(trials: &[&TrialRecord]) -> Option<ThroughputSummary> {
         sent_hz: of(|t| t.sent_hz)?,
         delivered_hz: of(|t| t.delivered_hz)?,
         delivered_bytes_per_s: of(|t| t.delivered_bytes_per_s)?,
-        blocked_share: of(|t| t.blocked_share)?,
+        blocked_share: Spread::of(trials.iter().filter_map(|t| t.throughput.blocked())),
         in_window_hz: Spread::of(trials.iter().filter_map(|t| t.throughput.in_window_hz)),
     })
 }

@@ -41,10 +41,11 @@ pub(crate) fn blank(id: TrialId, position: u32) -> TrialRecord {
     }
 }
 
-/// Fills the record. On contradiction: a sentence that says which.
+/// Fills the record. `sends_later`: of the stack. On contradiction: a sentence that says which.
 pub(crate) fn fill(
     record: &mut TrialRecord,
     experiment: &Experiment,
+    sends_later: bool,
     results: Vec<AgentResult>,
 ) -> Result<(), String> {
     let mut sources: Vec<SourceCounts> = Vec::new();
@@ -75,6 +76,10 @@ pub(crate) fn fill(
     record.counts = counts(experiment, &sources, &record.flows);
     consistent(experiment, &sources, record)?;
     record.throughput = throughput(experiment, &sources, &record.flows);
+    if sends_later {
+        record.throughput.blocked_share = 0.0;
+        record.throughput.blocked_above = None;
+    }
     let lead_in: u64 = delivering(experiment, &record.flows)
         .map(|f| f.lead_in)
         .sum();
@@ -204,6 +209,11 @@ fn throughput(
             receiving,
         ),
         blocked_share: per(blocked, sending * sources.len() as f64 * 1e9),
+        blocked_above: sources
+            .iter()
+            .map(|s| s.blocked_above)
+            .reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b)))
+            .flatten(),
         in_window_hz: in_window
             .zip(window)
             .map(|(n, window)| per(n, window.as_secs_f64())),

@@ -56,6 +56,8 @@ pub(crate) fn run(context: Context<'_, '_>) -> TrialRecord {
     record.machines = machines(&context.plan.testbed, context.experiment);
     let experiment = context.experiment;
     let bare = &context.options.bare;
+    let stack = context.plan.stacks.get(&experiment.stack);
+    let sends_later = stack.is_some_and(|s| s.sends_later);
     if context.hosts.is_local_machine() {
         record.noise = noise::before(experiment, context.clock, &mut record.warnings);
     }
@@ -71,7 +73,7 @@ pub(crate) fn run(context: Context<'_, '_>) -> TrialRecord {
         step: "start",
     };
     let outcome = trial.lead(sender, &mut record).and_then(|results| {
-        aggregate::fill(&mut record, experiment, results).map_err(|message| Failed {
+        aggregate::fill(&mut record, experiment, sends_later, results).map_err(|message| Failed {
             kind: FailureKind::Inconsistent,
             step: "collect",
             message,

@@ -116,6 +116,7 @@ pub fn int_option(name: &str, default: Option<usize>, doc: impl Into<String>) ->
         name: name.to_owned(),
         kind: OptionKind::Int,
         default: default.map(|v| OptionValue::Int(i64::try_from(v).unwrap_or(i64::MAX))),
+        most: None,
         doc: doc.into(),
     }
 }

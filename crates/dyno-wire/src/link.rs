@@ -139,7 +139,6 @@ pub(crate) struct Fan<D: Dial> {
 struct Course {
     /// Some reader got some of it, so that it must go on.
     begun: bool,
-    waited: bool,
     interruptions: u32,
 }
 
@@ -220,8 +219,7 @@ impl<D: Dial> Fan<D> {
         match (failure, served) {
             (Some(error), _) => Err(error),
             (None, false) => Ok(Sent::Refused),
-            (None, true) if course.waited => Ok(Sent::AfterWait),
-            (None, true) => Ok(Sent::Now),
+            (None, true) => Ok(Sent::Accepted),
         }
     }
 }
@@ -266,7 +264,6 @@ fn deliver_rest<O: Outlet>(
     mut done: usize,
     course: &mut Course,
 ) -> std::result::Result<(), Stop> {
-    course.waited = true;
     course.begun |= done > 0;
     while done < bytes.len() {
         match outlet.push(&bytes[done..]) {

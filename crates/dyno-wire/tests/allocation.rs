@@ -77,7 +77,7 @@ fn assert_no_allocation(sender: &mut dyn Sender, receiver: &mut dyn Receiver, wa
     let before = ALLOCATIONS.with(Cell::get);
     for len in [1, 100, 9_999, 10_000] {
         for _ in 0..10 {
-            assert_eq!(sender.send(len, &mut |b| b[0] = 7).unwrap(), Sent::Now);
+            assert_eq!(sender.send(len, &mut |b| b[0] = 7).unwrap(), Sent::Accepted);
             let mut seen = 0;
             assert!(receiver.take(&mut |b| seen = b.len()).unwrap());
             assert_eq!(seen, len);

@@ -101,7 +101,10 @@ fn a_reader_that_comes_late_starts_with_what_is_sent_then() {
     let spec = trial.channel(0, &[1, 2], 8);
     let mut sender = trial.node(0).sender(&spec).unwrap();
     for i in 0..11 {
-        assert_eq!(sender.send(8, &mut |b| pattern(i, b)).unwrap(), Sent::Now);
+        assert_eq!(
+            sender.send(8, &mut |b| pattern(i, b)).unwrap(),
+            Sent::Accepted
+        );
     }
     let mut receiver = trial.node(2).receiver(&spec, Wait::Spin).unwrap();
     assert_eq!(sender.matched().unwrap(), 1);
@@ -136,7 +139,10 @@ fn a_full_ring_makes_the_sender_wait_for_the_reader() {
         let mut receiver = trial.node(1).receiver(&spec, Wait::Spin).unwrap();
         let depth = depth as u64;
         for i in 0..depth {
-            assert_eq!(sender.send(8, &mut |b| pattern(i, b)).unwrap(), Sent::Now);
+            assert_eq!(
+                sender.send(8, &mut |b| pattern(i, b)).unwrap(),
+                Sent::Accepted
+            );
         }
         let sending = thread::spawn(move || sender.send(8, &mut |b| pattern(depth, b)).unwrap());
         thread::sleep(std::time::Duration::from_millis(30));
@@ -144,7 +150,7 @@ fn a_full_ring_makes_the_sender_wait_for_the_reader() {
         for i in 0..=depth {
             assert_eq!(take(&mut *receiver), patterned(i, 8));
         }
-        assert_eq!(sending.join().unwrap(), Sent::AfterWait);
+        assert_eq!(sending.join().unwrap(), Sent::Accepted);
     }
 }
 
@@ -164,5 +170,5 @@ fn a_reader_sees_the_slot_itself_until_it_has_finished() {
     });
     assert!(took.unwrap());
     assert_eq!(take(&mut *receiver), [2; 8]);
-    assert_eq!(sending.unwrap().join().unwrap(), Sent::AfterWait);
+    assert_eq!(sending.unwrap().join().unwrap(), Sent::Accepted);
 }

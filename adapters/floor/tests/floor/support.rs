@@ -28,7 +28,7 @@ impl Trial {
         let mut trial = Trial::new();
         trial
             .options
-            .insert("depth".into(), OptionValue::Int(depth));
+            .insert("queue_depth".into(), OptionValue::Int(depth));
         trial
     }
 

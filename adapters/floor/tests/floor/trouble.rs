@@ -204,7 +204,7 @@ fn a_full_dev_shm_is_an_error_that_says_what_to_do() {
     let text = error.to_string();
     assert!(matches!(error, Error::System { .. }), "{text}");
     assert!(
-        text.contains("free space in /dev/shm") && text.contains("`depth`"),
+        text.contains("free space in /dev/shm") && text.contains("`queue_depth`"),
         "{text}"
     );
     assert!(trial.files().is_empty());
@@ -220,14 +220,16 @@ fn wrong_depths_are_refused() {
             .err()
             .unwrap();
         assert!(
-            error.to_string().starts_with("option `depth`: write 1 to"),
+            error
+                .to_string()
+                .starts_with("option `queue_depth`: write 1 to"),
             "{error}"
         );
     }
     let mut trial = Trial::new();
     trial
         .options
-        .insert("depth".into(), OptionValue::Text("deep".into()));
+        .insert("queue_depth".into(), OptionValue::Text("deep".into()));
     assert!(trial.node(0).sender(&trial.channel(0, &[1], 8)).is_err());
 }
 

@@ -22,7 +22,7 @@ fn every_size_arrives_intact_by_polling_and_by_sleeping() {
                 let sent = sender
                     .send(size, &mut |bytes| write(number, bytes))
                     .unwrap();
-                assert_eq!(sent, Sent::Now);
+                assert_eq!(sent, Sent::Accepted);
                 assert_eq!(
                     take(receiver.as_mut()),
                     pattern(number, size),
@@ -114,7 +114,7 @@ fn two_senders_reach_three_readers_each_over_their_own_channel() {
 fn a_full_buffer_loses_the_oldest_only_where_overflow_is_asked_for() {
     let trial = Trial::new()
         .with("safe_overflow", OptionValue::Bool(true))
-        .with("buffer", OptionValue::Int(4));
+        .with("queue_depth", OptionValue::Int(4));
     let mut near = adapter().open(&trial.context(0)).unwrap();
     let mut far = adapter().open(&trial.context(1)).unwrap();
     let channel = trial.channel(0, 64, 0, &[1]);
@@ -123,7 +123,7 @@ fn a_full_buffer_loses_the_oldest_only_where_overflow_is_asked_for() {
     connect(sender.as_mut(), receiver.as_mut());
     for number in 0..10 {
         let sent = sender.send(64, &mut |bytes| write(number, bytes)).unwrap();
-        assert_eq!(sent, Sent::Now);
+        assert_eq!(sent, Sent::Accepted);
     }
     for number in 6..10 {
         assert_eq!(take(receiver.as_mut()), pattern(number, 64));
@@ -132,7 +132,7 @@ fn a_full_buffer_loses_the_oldest_only_where_overflow_is_asked_for() {
 
 #[test]
 fn a_sender_that_finds_the_buffer_full_waits_and_says_so() {
-    let trial = Trial::new().with("buffer", OptionValue::Int(4));
+    let trial = Trial::new().with("queue_depth", OptionValue::Int(4));
     let mut near = adapter().open(&trial.context(0)).unwrap();
     let mut far = adapter().open(&trial.context(1)).unwrap();
     let channel = trial.channel(0, 64, 0, &[1]);
@@ -150,7 +150,10 @@ fn a_sender_that_finds_the_buffer_full_waits_and_says_so() {
         });
         (0..10)
             .filter(|&number| {
-                sender.send(64, &mut |bytes| write(number, bytes)).unwrap() == Sent::AfterWait
+                let start = std::time::Instant::now();
+                let sent = sender.send(64, &mut |bytes| write(number, bytes));
+                assert_eq!(sent.unwrap(), Sent::Accepted);
+                start.elapsed() > std::time::Duration::from_millis(10)
             })
             .count()
     });
@@ -236,7 +239,7 @@ fn a_deep_scratch_directory_is_reached_through_a_claimed_link_that_goes_with_the
 #[test]
 fn wrong_options_and_unsupported_waits_are_refused_with_a_reason() {
     for (name, value, word) in [
-        ("buffer", OptionValue::Int(0), "1 or more"),
+        ("queue_depth", OptionValue::Int(0), "1 or more"),
         ("history", OptionValue::Int(65), "raise `buffer`"),
         ("safe_overflow", OptionValue::Int(1), "true or false"),
     ] {

@@ -2,4 +2,5 @@
 
 mod common;
 mod processes;
+mod router;
 mod sessions;

@@ -253,14 +253,7 @@ impl Initiator<'_> {
             .map_err(self.job.in_call("send"))?;
         let measured = kind == Kind::Measured;
         match accepted {
-            Sent::Now => self.counts.sent += u64::from(measured),
-            Sent::AfterWait => {
-                self.counts.sent += u64::from(measured);
-                if measured {
-                    let waited = self.job.shared.clock.now().saturating_sub(sent);
-                    self.counts.blocked = self.counts.blocked.saturating_add(waited);
-                }
-            }
+            Sent::Accepted => self.counts.sent += u64::from(measured),
             Sent::Refused => {
                 self.counts.refused += u64::from(measured);
                 return Ok(None);

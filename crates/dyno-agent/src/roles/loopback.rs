@@ -134,7 +134,7 @@ pub(super) fn play(
         } else {
             counts.offered += 1;
             match sent {
-                Sent::Now | Sent::AfterWait => counts.sent += 1,
+                Sent::Accepted => counts.sent += 1,
                 Sent::Refused => counts.refused += 1,
             }
             &mut measured

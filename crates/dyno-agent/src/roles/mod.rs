@@ -5,6 +5,7 @@ mod initiator;
 mod loopback;
 mod places;
 mod pongs;
+mod sends;
 mod sink;
 mod source;
 mod tally;

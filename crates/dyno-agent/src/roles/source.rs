@@ -3,6 +3,7 @@
 //! A late message is sent late and carries its due time; none is skipped.
 
 use super::places::Places;
+use super::sends::Sends;
 use super::warmup::Warmup;
 use super::{Played, Progress, probe_until_linked};
 use crate::control::Event;
@@ -44,8 +45,8 @@ pub(super) fn play(
 /// When the next message is due.
 enum Due {
     Scheduled(Schedule, Pacer),
-    /// At once: a flood.
-    Now(Clock),
+    /// At once: a flood. With its last reading.
+    Now(Clock, Nanos),
 }
 
 impl Due {
@@ -63,7 +64,7 @@ impl Due {
             | Workload::PingPong { .. }
             | Workload::Call { .. }
             | Workload::FirstMessage { .. } => {
-                return Due::Now(clock);
+                return Due::Now(clock, Nanos::ZERO);
             }
         };
         Due::Scheduled(schedule, Pacer::new(clock))
@@ -77,17 +78,27 @@ impl Due {
                 let due = schedule.next_due();
                 Some((due, pacer.wait_until(due, go_on)?))
             }
-            Due::Now(clock) => {
+            Due::Now(clock, last) => {
                 let now = clock.now();
+                *last = now;
                 go_on().then_some((now, now))
             }
+        }
+    }
+
+    /// The first reading of the clock in the last call of [`next`](Self::next).
+    #[inline]
+    fn entered(&self) -> Nanos {
+        match self {
+            Due::Scheduled(_, pacer) => pacer.entered(),
+            Due::Now(_, last) => *last,
         }
     }
 
     fn burned(&self) -> Nanos {
         match self {
             Due::Scheduled(_, pacer) => pacer.burned(),
-            Due::Now(_) => Nanos::ZERO,
+            Due::Now(..) => Nanos::ZERO,
         }
     }
 }
@@ -142,9 +153,16 @@ impl<'a> Source<'a> {
         let mut warm_sequence = 0;
         let mut burned = Nanos::ZERO;
 
-        while let Some((due, mut now)) = due_times.next(&go_on) {
+        let mut sends = Sends::default();
+        loop {
+            let next = due_times.next(&go_on);
+            sends.returned(due_times.entered());
+            let Some((due, mut now)) = next else {
+                break;
+            };
             if window.begun.is_none() && warmup.admits(due) {
-                self.send(Kind::Warmup, warm_sequence, due, now)?;
+                let sent = self.send(Kind::Warmup, warm_sequence, due, now)?;
+                sends.sent(now, sent == Sent::Accepted, false);
                 shared.on_warmup(warm_sequence);
                 warm_sequence += 1;
                 continue;
@@ -161,20 +179,19 @@ impl<'a> Source<'a> {
             self.places.note(now);
             let sequence = self.counts.offered;
             self.counts.offered += 1;
-            match self.send(Kind::Measured, sequence, due, now)? {
-                Sent::Now => self.counts.sent += 1,
-                Sent::AfterWait => {
-                    self.counts.sent += 1;
-                    let waited = clock.now().saturating_sub(now);
-                    self.counts.blocked = self.counts.blocked.saturating_add(waited);
-                }
+            let sent = self.send(Kind::Measured, sequence, due, now)?;
+            match sent {
+                Sent::Accepted => self.counts.sent += 1,
                 Sent::Refused => self.counts.refused += 1,
             }
+            sends.sent(now, sent == Sent::Accepted, true);
             let late = now.saturating_sub(due);
             self.counts.late += u64::from(late > pacing::TOLERANCE);
             self.lateness.record(due, late);
         }
         self.counts.last = clock.now();
+        self.counts.blocked = sends.blocked();
+        self.counts.blocked_above = sends.above();
         self.counts.pacing = due_times.burned().saturating_sub(burned);
         Ok(())
     }

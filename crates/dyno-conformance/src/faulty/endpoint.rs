@@ -73,7 +73,7 @@ impl Damage {
             delay(faults.delay_by, faults.delay_spin);
         }
         if faults.drop.hits(number) {
-            return Ok(Sent::Now);
+            return Ok(Sent::Accepted);
         }
         if faults.corrupt.hits(number) {
             let last = len - 1;
@@ -88,7 +88,7 @@ impl Damage {
             self.held.clear();
             self.held.extend_from_slice(bytes);
             self.holds = true;
-            return Ok(Sent::Now);
+            return Ok(Sent::Accepted);
         }
         let sent = copy(inner, bytes)?;
         if faults.duplicate.hits(number) {

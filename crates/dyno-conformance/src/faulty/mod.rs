@@ -117,6 +117,7 @@ fn union<'a>(all: impl Iterator<Item = &'a Capabilities> + Clone) -> Capabilitie
         max_message: most(all.clone().map(|c| c.max_message)),
         fragments_above: None,
         max_receivers: most(all.clone().map(|c| c.max_receivers)),
+        sends_later: all.clone().any(|c| c.sends_later),
         loopback: false,
     }
 }
@@ -130,6 +131,7 @@ fn merge_options(specs: &mut Vec<OptionSpec>, inner: impl Iterator<Item = Option
         match specs.iter_mut().find(|s| s.name == option.name) {
             None => specs.push(OptionSpec {
                 default: None,
+                most: None,
                 doc: format!("of the wrapped adapter: {}", option.doc),
                 ..option
             }),

@@ -219,6 +219,7 @@ pub(super) fn specs(inner: Vec<String>) -> Vec<OptionSpec> {
         name: name.into(),
         kind,
         default,
+        most: None,
         doc: doc.into(),
     };
     let every = |name: &str, doc: &str| spec(name, OptionKind::Int, int(0), doc);

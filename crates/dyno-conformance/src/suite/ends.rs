@@ -163,9 +163,6 @@ pub(super) struct Writer {
     probes: u64,
     /// Messages that the stack accepted, in order.
     pub(super) accepted: Vec<Message>,
-    /// How often a send had to wait, and how often it was refused.
-    pub(super) waited: u64,
-    pub(super) refused: u64,
 }
 
 impl Writer {
@@ -176,8 +173,6 @@ impl Writer {
             next: 0,
             probes: 0,
             accepted: Vec::new(),
-            waited: 0,
-            refused: 0,
         }
     }
 
@@ -190,11 +185,6 @@ impl Writer {
         let sequence = self.next;
         self.next += 1;
         let sent = self.put(false, sequence, len)?;
-        match sent {
-            Sent::Refused => self.refused += 1,
-            Sent::AfterWait => self.waited += 1,
-            Sent::Now => {}
-        }
         if sent != Sent::Refused {
             self.accepted.push((sequence, len));
         }

@@ -65,7 +65,7 @@ fn ends(options: Pairs) -> Ends {
 impl Ends {
     fn send(&mut self, number: u8) {
         let sent = self.sender.send(4, &mut |room| room.fill(number));
-        assert_eq!(sent.unwrap(), Sent::Now);
+        assert_eq!(sent.unwrap(), Sent::Accepted);
     }
     fn arrived(&mut self) -> Vec<Vec<u8>> {
         let mut all = Vec::new();

@@ -52,12 +52,14 @@ impl Adapter for Memory {
                 max_message: None,
                 fragments_above: None,
                 max_receivers: None,
+                sends_later: false,
                 loopback: false,
             },
             options: vec![OptionSpec {
                 name: "mode".into(),
                 kind: OptionKind::OneOf(vec!["plain".into()]),
                 default: None,
+                most: None,
                 doc: "nothing else than plain".into(),
             }],
             unavailable: None,
@@ -124,12 +126,10 @@ impl Sender for MemorySender {
     fn send(&mut self, len: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<Sent> {
         let mut message = vec![0; len];
         fill(&mut message);
-        let mut sent = Sent::Now;
         let readers = self.channel.readers.lock().unwrap().clone();
         for queue in readers {
             let mut messages = queue.messages.lock().unwrap();
             while messages.len() >= ROOM && !queue.closed.load(Ordering::Relaxed) {
-                sent = Sent::AfterWait;
                 messages = queue
                     .changed
                     .wait_timeout(messages, Duration::from_millis(1))
@@ -139,7 +139,7 @@ impl Sender for MemorySender {
             messages.push_back(message.clone());
             queue.changed.notify_all();
         }
-        Ok(sent)
+        Ok(Sent::Accepted)
     }
 }
 

@@ -346,7 +346,10 @@ fn of_counts<'a>() -> Columns<'a> {
             "delivered_bytes_per_s",
             Get::Float(|r| r.rate(|t| t.delivered_bytes_per_s)),
         ),
-        column("blocked_share", Get::Float(|r| r.rate(|t| t.blocked_share))),
+        column(
+            "blocked_share",
+            Get::Float(|r| r.measured()?.throughput.blocked()),
+        ),
         column("in_window", Get::Count(|r| r.measured()?.counts.in_window)),
         column(
             "in_window_hz",

@@ -162,6 +162,7 @@ impl Builder {
             waits: vec![Wait::Block],
             options: BTreeMap::new(),
             floor: name.starts_with("floor"),
+            sends_later: false,
             loopback: false,
             placements: Vec::new(),
             daemons: Vec::new(),

@@ -52,6 +52,11 @@ impl Pacer {
         self.state.wait_until(&mut self.time, due, go_on)
     }
 
+    /// The clock when the last wait began: its first reading, before which whatever came before it was over.
+    pub fn entered(&self) -> Nanos {
+        self.state.entered
+    }
+
     /// Processor time spent spinning until due times so far, and never more: what interrupted the
     /// spinning is left out, be it another thread or an interrupt of some hundred nanoseconds.
     pub fn burned(&self) -> Nanos {
@@ -106,6 +111,7 @@ impl Time for System {
 struct State {
     margin: Nanos,
     burned: Nanos,
+    entered: Nanos,
     asked: Nanos,
     /// The longest step of the spinning loop that is taken for nothing but the loop.
     longest_step: Nanos,
@@ -131,6 +137,7 @@ impl State {
         State {
             margin: FIRST_MARGIN,
             burned: Nanos::ZERO,
+            entered: now,
             asked: now,
             longest_step: longest.min(LONGEST_STEP),
         }
@@ -144,6 +151,7 @@ impl State {
         go_on: &dyn Fn() -> bool,
     ) -> Option<Nanos> {
         let mut now = time.now();
+        self.entered = now;
         if now.saturating_sub(self.asked) >= ASK_EVERY {
             self.asked = now;
             if !go_on() {

@@ -213,6 +213,7 @@ fn a_history_must_fit_into_memory() {
             waits: vec![Wait::Callback],
             options: [("history".to_owned(), OptionValue::Int(history))].into(),
             floor: false,
+            sends_later: false,
             loopback: false,
             placements: Vec::new(),
             daemons: Vec::new(),

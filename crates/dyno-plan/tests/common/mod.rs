@@ -30,6 +30,7 @@ fn adapter(name: &str, waits: &[Wait]) -> AdapterDescription {
             max_message: None,
             fragments_above: None,
             max_receivers: None,
+            sends_later: false,
             loopback: false,
         },
         options: Vec::new(),
@@ -43,6 +44,7 @@ fn option(name: &str, kind: OptionKind, doc: &str) -> OptionSpec {
         name: name.into(),
         kind,
         default: None,
+        most: None,
         doc: doc.into(),
     }
 }
@@ -78,17 +80,41 @@ pub(crate) fn adapters() -> Vec<AdapterDescription> {
     udp.options = vec![option("rcvbuf", OptionKind::Int, "receive buffer in bytes")];
     let mut iceoryx2 = adapter("iceoryx2", &both);
     iceoryx2.capabilities.loan = true;
+    iceoryx2.options = vec![
+        option("queue_depth", OptionKind::Int, "messages in a buffer"),
+        option(
+            "safe_overflow",
+            OptionKind::Bool,
+            "a full buffer loses its oldest",
+        ),
+    ];
+    let mut posix_mq = adapter("posix-mq", &both);
+    posix_mq.options = vec![OptionSpec {
+        most: Some(10),
+        ..option(
+            "queue_depth",
+            OptionKind::Int,
+            "messages in a queue; the limit is fs.mqueue.msg_max",
+        )
+    }];
     let mut zenoh = adapter("zenoh", &[Wait::Spin, Wait::Block, Wait::Callback]);
     zenoh.options = vec![
         option("link", one_of(&["tcp", "udp"]), "transport"),
         option("shm", OptionKind::Bool, "payloads in shared memory"),
+        option("congestion", one_of(&["block", "drop"]), "a full queue"),
+        option("express", OptionKind::Bool, "sent at once"),
+        option("implicit_shm", OptionKind::Bool, "by itself"),
+        option("queue_depth", OptionKind::Int, "messages of a reader"),
+        option("router", OptionKind::Int, "the port of a router"),
+        option("send_timeout_ms", OptionKind::Int, "a wait"),
     ];
+    zenoh.capabilities.sends_later = true;
     let mut all = vec![
         null,
         floor,
         adapter("pipe", &both),
         uds,
-        adapter("posix-mq", &both),
+        posix_mq,
         tcp,
         udp,
         iceoryx2,

@@ -311,7 +311,7 @@ struct ThroughputJson {
     sent_hz: SpreadJson,
     delivered_hz: SpreadJson,
     delivered_bytes_per_s: SpreadJson,
-    blocked_share: SpreadJson,
+    blocked_share: Option<SpreadJson>,
     in_window_hz: Option<SpreadJson>,
 }
 
@@ -322,7 +322,7 @@ impl From<&ThroughputSummary> for ThroughputJson {
             sent_hz: t.sent_hz.into(),
             delivered_hz: t.delivered_hz.into(),
             delivered_bytes_per_s: t.delivered_bytes_per_s.into(),
-            blocked_share: t.blocked_share.into(),
+            blocked_share: t.blocked_share.map(SpreadJson::from),
             in_window_hz: t.in_window_hz.map(SpreadJson::from),
         }
     }

@@ -175,6 +175,7 @@ impl Builder {
             waits: vec![Wait::Spin],
             options: BTreeMap::new(),
             floor,
+            sends_later: false,
             loopback: false,
             placements: Vec::new(),
             daemons: Vec::new(),
@@ -256,6 +257,7 @@ impl Builder {
             delivered_hz: received as f64 / 0.3,
             delivered_bytes_per_s: received as f64 * bytes / 0.3,
             blocked_share: 0.0,
+            blocked_above: None,
             in_window_hz: None,
         };
         let cpu = (p50 * 0.8 * received as f64) as u64;
@@ -524,6 +526,7 @@ pub fn streams() -> Run {
     b.trials(flood, &[(Service, 900_000.0, 6_000, 0)]);
     for trial in b.run.trials.iter_mut().filter(|t| t.id.experiment == flood) {
         trial.throughput.blocked_share = 0.62;
+        trial.throughput.blocked_above = Some(Nanos::from_micros(14));
     }
     let burst = b.experiment("uds-stream", |e| {
         e.name = "burst".into();

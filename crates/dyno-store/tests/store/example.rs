@@ -72,6 +72,7 @@ pub(crate) fn manifest() -> RunManifest {
         waits: vec![Wait::Block],
         options: BTreeMap::from([("rcvbuf".into(), OptionValue::Int(4_096))]),
         floor,
+        sends_later: false,
         loopback: false,
         placements: Vec::new(),
         daemons: Vec::new(),
@@ -177,12 +178,14 @@ pub(crate) fn manifest() -> RunManifest {
                 max_message: Some(1 << 20),
                 fragments_above: Some(65_507),
                 max_receivers: None,
+                sends_later: false,
                 loopback: false,
             },
             options: vec![OptionSpec {
                 name: "rcvbuf".into(),
                 kind: OptionKind::Int,
                 default: None,
+                most: None,
                 doc: "receive buffer in bytes".into(),
             }],
             unavailable: None,
@@ -245,7 +248,7 @@ pub(crate) fn completed_v2(id: TrialId) -> TrialRecord {
     record.machines.clear();
     record.networks.clear();
     (record.counts.under_way, record.counts.in_window) = (0, None);
-    record.throughput.in_window_hz = None;
+    (record.throughput.in_window_hz, record.throughput.blocked_above) = (None, None);
     (record.cost.host_cpu, record.cost.host_cpu_ns_per_message) = (None, None);
     for flow in &mut record.flows {
         (flow.in_window, flow.by_half) = (None, None);
@@ -362,6 +365,7 @@ pub(crate) fn completed(id: TrialId) -> TrialRecord {
             delivered_hz: 800.1,
             delivered_bytes_per_s: 51_206.4,
             blocked_share: 0.0,
+            blocked_above: Some(Nanos(14_000)),
             in_window_hz: Some(600.5),
         },
         cost: Cost {

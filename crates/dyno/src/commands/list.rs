@@ -157,6 +157,7 @@ fn adapter_row(a: &AdapterDescription) -> Row {
         (c.reliable, "reliable"),
         (c.best_effort, "best effort"),
         (c.request_response, "request-response"),
+        (c.sends_later, "sends later, from a queue of its own"),
         (c.loopback, "gives back its own messages"),
     ] {
         can.extend(has.then(|| text.to_owned()));
@@ -180,7 +181,10 @@ fn adapter_row(a: &AdapterDescription) -> Row {
 fn option_line(o: &OptionSpec) -> String {
     let kind = match &o.kind {
         OptionKind::Bool => "true|false".to_owned(),
-        OptionKind::Int => "integer".to_owned(),
+        OptionKind::Int => match o.most {
+            Some(most) => format!("integer up to {most}"),
+            None => "integer".to_owned(),
+        },
         OptionKind::Float => "number".to_owned(),
         OptionKind::Text => "text".to_owned(),
         OptionKind::OneOf(values) => values.join("|"),

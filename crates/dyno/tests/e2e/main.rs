@@ -1,6 +1,7 @@
 //! The `dyno` binary end to end: real processes, real transports, real run directories.
 
 mod bad_input;
+mod blocked;
 mod calls;
 mod campaigns;
 mod cleanup;

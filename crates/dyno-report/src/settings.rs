@@ -1,0 +1,83 @@
+//! What stacks were set to where they differ, and the versions of their libraries: below each table.
+
+use crate::summary::{ExperimentSummary, RunSummary};
+use crate::text::clean;
+use dyno_model::{OptionValue, Stack};
+
+/// Options that have one name and one meaning in all adapters, and what they are called in prose.
+const COMMON: [(&str, &str); 2] = [
+    ("queue_depth", "queue depth in messages"),
+    ("send_timeout_ms", "longest wait of a send in milliseconds"),
+];
+/// The option of a stack whose library's own settings hold.
+const AS_SHIPPED: &str = "as_shipped";
+
+/// A line for each common setting that differs, and one for the versions.
+pub(crate) fn lines<'a>(
+    run: &RunSummary,
+    rows: impl IntoIterator<Item = &'a ExperimentSummary>,
+) -> Vec<String> {
+    let mut stacks: Vec<&Stack> = Vec::new();
+    for e in rows {
+        let stack = run.stacks.get(&e.experiment.stack);
+        stacks.extend(stack.filter(|s| !stacks.iter().any(|known| known.name == s.name)));
+    }
+    let mut lines: Vec<String> = COMMON
+        .iter()
+        .filter_map(|(key, what)| {
+            let value = |stack: &Stack| {
+                let shipped = stack.options.get(AS_SHIPPED) == Some(&OptionValue::Bool(true));
+                let default = || run.option_defaults.get(&stack.adapter)?.get(*key);
+                let set = stack.options.get(*key).or_else(default);
+                set.filter(|_| !shipped).map(ToString::to_string)
+            };
+            differing(&stacks, value).map(|text| format!("{what}: {text}."))
+        })
+        .collect();
+    lines.extend(versions(run, &stacks));
+    lines
+}
+
+/// Which stacks have which value, in the order of the table; nothing where all have the same or none has one.
+fn differing(stacks: &[&Stack], value: impl Fn(&Stack) -> Option<String>) -> Option<String> {
+    let groups = grouped(stacks.iter().map(|s| (value(s), s.name.as_str())));
+    if groups.len() < 2 {
+        return None;
+    }
+    let texts: Vec<String> = groups
+        .iter()
+        .map(|(value, names)| {
+            let value = value.as_deref().unwrap_or("the stack's own");
+            format!("{} {}", clean(&names.join(", ")), clean(value))
+        })
+        .collect();
+    Some(texts.join("; "))
+}
+
+/// Adapters by the version that their libraries report.
+fn versions(run: &RunSummary, stacks: &[&Stack]) -> Option<String> {
+    let used = |name: &str| stacks.iter().any(|s| s.adapter == name);
+    let adapters = run.adapters.iter();
+    let groups = grouped(
+        adapters
+            .filter(|(name, _)| used(name))
+            .map(|(name, version)| (version.as_str(), name.as_str())),
+    );
+    let texts: Vec<String> = groups
+        .iter()
+        .map(|(version, names)| format!("{} {}", clean(&names.join(", ")), clean(version)))
+        .collect();
+    (!texts.is_empty()).then(|| format!("versions: {}.", texts.join("; ")))
+}
+
+/// Names by what they share, each group where its first member stood.
+fn grouped<'a, K: PartialEq>(all: impl Iterator<Item = (K, &'a str)>) -> Vec<(K, Vec<&'a str>)> {
+    let mut groups: Vec<(K, Vec<&str>)> = Vec::new();
+    for (key, name) in all {
+        match groups.iter_mut().find(|(k, _)| *k == key) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((key, vec![name])),
+        }
+    }
+    groups
+}
