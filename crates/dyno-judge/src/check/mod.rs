@@ -8,11 +8,13 @@ mod junit;
 mod limits;
 mod loss;
 mod render;
+mod scorecard;
 mod source;
 
 pub(crate) use judge::start;
 pub(crate) use junit::{JunitCase, JunitSuite};
 pub use limits::{Bound, Limit, Limits, Measure, parse_quantile, parse_share};
+pub use scorecard::{Candidate, Score, Scorecard};
 pub use source::{LimitsError, Problem};
 
 use crate::cell;
