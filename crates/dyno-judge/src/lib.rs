@@ -32,11 +32,11 @@ mod when;
 
 pub use book::{HistoryRun, Machine};
 pub use check::{
-    Bound, CheckOptions, CheckReport, Checked, Limit, Limits, LimitsError, Measure, Problem,
-    Status, check, parse_quantile, parse_share,
+    Bound, Candidate, CheckOptions, CheckReport, Checked, Limit, Limits, LimitsError, Measure,
+    Problem, Score, Scorecard, Status, check, parse_quantile, parse_share,
 };
 pub use compare::{
-    CompareOptions, Compared, ComparedCell, Comparison, Finding, LeftOut, MovedFloor, Row, Side,
+    CompareOptions, Compared, ComparedCell, Comparison, Finding, Headline, LeftOut, MovedFloor, Row, Side,
     compare, compare_within,
 };
 pub use difference::{Aspect, Difference};

@@ -20,7 +20,7 @@ pub use counter::{Counters, best_counter, nanos_at};
 use dyno_model::protocol::ClockSpec;
 use dyno_model::unit::Nanos;
 use rustix::time::{ClockId, clock_gettime};
-use std::sync::atomic::{Ordering, compiler_fence};
+use std::sync::atomic::{Ordering, compiler_fence, fence};
 
 /// Reads the run's clock. On the time stamp counter it keeps the rate that was calibrated, and so drifts
 /// from CLOCK_MONOTONIC by as much as a time daemon slews that one. Copy it into every thread that stamps.
@@ -49,6 +49,14 @@ impl Clock {
                 ticks_to_nanos(monotonic().0, ticks0, ns0, mult)
             }
         }
+    }
+
+    /// The time at which a message may leave: read after everything before it is done, also what was written. A
+    /// record that is still on its way to memory would go before the message and be counted with it.
+    #[inline]
+    pub fn departure(&self) -> Nanos {
+        fence(Ordering::SeqCst);
+        self.arrival()
     }
 
     /// The time now, read after every earlier load of this thread has its value.

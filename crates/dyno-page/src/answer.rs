@@ -8,7 +8,7 @@
 
 use crate::question::{Question, questions};
 use crate::words;
-use dyno_model::plan::Plan;
+use dyno_model::record::RunManifest;
 use dyno_model::{Metric, WorkloadKind};
 use dyno_report::{ExperimentSummary, Summary, clean, duration, share, sig3};
 use dyno_stats::{Estimate, Latency, Quantile};
@@ -32,6 +32,12 @@ pub struct Answer {
     pub metric: &'static str,
     /// The answer.
     pub text: String,
+    /// What would answer better, where stacks wait in different ways.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// The experiment's name where it says enough, else the question.
+    #[serde(skip)]
+    pub(crate) short: String,
     /// The best ones as a table has them; of a question without a best one the first stack's.
     #[serde(skip)]
     pub rows: Vec<AnswerRow>,
@@ -55,8 +61,8 @@ pub struct AnswerRow {
 }
 
 /// The answers to all questions of a run, in the plan's order.
-pub(crate) fn answers(summary: &Summary, plan: &Plan) -> Vec<Answer> {
-    questions(summary, plan).iter().map(answer).collect()
+pub(crate) fn answers(summary: &Summary, manifest: &RunManifest) -> Vec<Answer> {
+    questions(summary, manifest).iter().map(answer).collect()
 }
 
 /// How a stack comes out.
@@ -86,7 +92,7 @@ fn answer(question: &Question<'_>) -> Answer {
     let metric = first.map_or(Metric::Rtt, ExperimentSummary::headline);
     let mut entries: Vec<Entry<'_>> = all
         .iter()
-        .map(|(place, e)| Entry::new(*place, e, metric))
+        .map(|(place, e)| Entry::new(*place, e, metric, question.mixes_waits))
         .collect();
     // Equal values keep the plan's order.
     entries.sort_by(|a, b| a.rank().cmp(&b.rank()).then(a.p50().total_cmp(&b.p50())));
@@ -98,7 +104,9 @@ fn answer(question: &Question<'_>) -> Answer {
     };
     Answer {
         question: question.text.clone(),
+        short: question.short.clone(),
         text: words::text(&named, &others, metric),
+        hint: words::hint(question),
         experiments: entries.iter().map(|x| x.place).collect(),
         best,
         metric: metric.as_str(),
@@ -131,10 +139,18 @@ impl Standing {
 }
 
 impl<'a> Entry<'a> {
-    fn new(place: usize, e: &'a ExperimentSummary, metric: Metric) -> Entry<'a> {
+    fn new(
+        place: usize,
+        e: &'a ExperimentSummary,
+        metric: Metric,
+        names_wait: bool,
+    ) -> Entry<'a> {
         let mut name = clean(&e.experiment.stack);
         if e.experiment.paired {
             name.push_str(" (pair)");
+        }
+        if names_wait {
+            name.push_str(&format!(" ({})", e.experiment.wait));
         }
         Entry {
             place,

@@ -7,7 +7,8 @@ use crate::curves::{self, BoxPlot, GRID};
 use crate::facts::Facts;
 use crate::number::Number;
 use crate::trials::{Decoded, Trial};
-use dyno_judge::CompareOptions;
+use crate::verdicts::Verdicts;
+use dyno_judge::{CheckReport, CompareOptions, Headline};
 use dyno_model::record::Run;
 use dyno_report::{
     ExperimentSummary, Format, RenderOptions, Summary, SummaryOptions, clean, summarise,
@@ -18,6 +19,9 @@ use std::collections::BTreeMap;
 
 /// The version of the page's data, its field `format`.
 pub const DOCUMENT_FORMAT: u32 = 1;
+
+/// So many of the largest differences of two runs are said in words.
+const HEADLINES: usize = 5;
 
 /// One of the runs that the page was asked for.
 #[derive(Debug, Clone)]
@@ -30,6 +34,8 @@ pub enum Source<'a> {
         problems: Vec<String>,
         /// Whether a runner still writes it.
         running: bool,
+        /// What came of the limits that it was held against.
+        check: Option<CheckReport>,
     },
     /// It could not be read at all.
     Unreadable {
@@ -93,6 +99,9 @@ pub struct RunPage {
     pub running: bool,
     /// The document of `dyno show --format json`.
     pub show: Value,
+    /// The document of `dyno check --format json`, where limits were given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<Value>,
     /// What could not be read of it.
     pub problems: Vec<String>,
     /// The answers to its questions, in the plan's order.
@@ -104,6 +113,9 @@ pub struct RunPage {
     /// What the page says of the run without JavaScript.
     #[serde(skip)]
     pub(crate) facts: Facts,
+    /// The limits and what came of them, as its top shows them.
+    #[serde(skip)]
+    pub(crate) verdicts: Option<Verdicts>,
 }
 
 /// The shapes of one experiment's distributions, and its trials.
@@ -128,6 +140,9 @@ pub struct Comparison {
     pub new: usize,
     /// The document of `dyno compare --format json`.
     pub compare: Value,
+    /// The largest differences, in words.
+    #[serde(skip)]
+    pub(crate) headlines: Vec<Headline>,
 }
 
 /// What could not be read at all.
@@ -159,7 +174,8 @@ impl Document {
                     run,
                     problems,
                     running,
-                } => read.push((*run, problems, *running)),
+                    check,
+                } => read.push((*run, problems, *running, check)),
                 Source::Unreadable { name, reason } => unreadable.push(Unreadable {
                     name: clean(name),
                     reason: clean(reason),
@@ -169,12 +185,12 @@ impl Document {
         let several = read.len() > 1;
         let mut cited = Cited::default();
         let mut runs = Vec::new();
-        for (place, (run, problems, running)) in read.iter().enumerate() {
+        for (place, (run, problems, running, check)) in read.iter().enumerate() {
             let id = &run.manifest.id;
             step(Step::Summarise(id));
             let summary = summarise(run, &options.summary);
             step(Step::Draw(id));
-            let answers = answers(&summary, &run.manifest.plan);
+            let answers = answers(&summary, &run.manifest);
             runs.push(RunPage {
                 name: match several {
                     true => letters(place),
@@ -190,6 +206,12 @@ impl Document {
                 details: details(run, &summary),
                 published: cited.beside(&summary),
                 facts: Facts::of(run, &summary),
+                check: check.as_ref().map(|c| {
+                    parsed(&c.render(Format::Json, &RenderOptions::default()))
+                }),
+                verdicts: check
+                    .as_ref()
+                    .map(|c| Verdicts::of(c, &summary, &answers)),
                 answers,
             });
         }
@@ -261,28 +283,23 @@ fn comparisons(
     how: &CompareOptions,
     step: &mut dyn FnMut(Step<'_>),
 ) -> Vec<Comparison> {
-    let json = |comparison: &dyno_judge::Comparison| {
-        parsed(&comparison.render(Format::Json, &RenderOptions::default()))
+    let one = |base: usize, new: usize, comparison: dyno_judge::Comparison| Comparison {
+        base,
+        new,
+        compare: parsed(&comparison.render(Format::Json, &RenderOptions::default())),
+        headlines: comparison.headlines(HEADLINES),
     };
     let mut all = Vec::new();
     for (place, run) in runs.iter().enumerate() {
         if run.manifest.plan.against.is_some() {
             step(Step::Compare(&run.manifest.id));
-            all.push(Comparison {
-                base: place,
-                new: place,
-                compare: json(&dyno_judge::compare_within(run, how)),
-            });
+            all.push(one(place, place, dyno_judge::compare_within(run, how)));
         }
     }
     if let Some((first, later)) = runs.split_first() {
         for (place, run) in later.iter().enumerate() {
             step(Step::Compare(&run.manifest.id));
-            all.push(Comparison {
-                base: 0,
-                new: place + 1,
-                compare: json(&dyno_judge::compare(first, run, how)),
-            });
+            all.push(one(0, place + 1, dyno_judge::compare(first, run, how)));
         }
     }
     all

@@ -23,6 +23,7 @@ mod number;
 mod page;
 mod question;
 mod trials;
+mod verdicts;
 mod words;
 
 pub use answer::{Answer, AnswerRow};

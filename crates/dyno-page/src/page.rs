@@ -6,13 +6,16 @@
 //! script but ours, which it knows by its hash.
 
 use crate::answer::{Answer, AnswerRow};
-use crate::document::{Document, Unreadable};
+use crate::document::{Comparison, Document, Unreadable};
 use crate::facts::{Facts, utc};
+use crate::verdicts::Verdicts;
 use base64::Engine as _;
+use dyno_report::clean;
 use minijinja::Environment;
 use minijinja::value::Serde;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 
 /// The skeleton.
 const TEMPLATE: &str = include_str!("../templates/page.html");
@@ -53,7 +56,9 @@ struct PageView<'a> {
     made: String,
     live: Option<&'a str>,
     several: bool,
+    has_verdicts: bool,
     runs: Vec<RunView<'a>>,
+    changes: Vec<ChangesView<'a>>,
     unreadable: &'a [Unreadable],
     style: &'a str,
     script: &'a str,
@@ -67,7 +72,28 @@ struct RunView<'a> {
     running: bool,
     facts: &'a Facts,
     problems: &'a [String],
+    verdicts: Option<&'a Verdicts>,
     answers: Vec<AnswerView<'a>>,
+    /// What would answer better, each once.
+    hints: BTreeSet<&'a str>,
+}
+
+/// What it prints of a comparison.
+#[derive(Serialize)]
+struct ChangesView<'a> {
+    base: &'a str,
+    new: &'a str,
+    /// What else differs, so that the figures are put down to it or to nothing.
+    conclusion: Option<&'a str>,
+    headlines: Vec<HeadlineView>,
+}
+
+#[derive(Serialize)]
+struct HeadlineView {
+    /// `worse`, `better`, or nothing.
+    kind: &'static str,
+    mark: &'static str,
+    text: String,
 }
 
 /// An answer with the rows that the data leaves out.
@@ -89,7 +115,9 @@ fn page(document: &Document, live: Option<&str>) -> Result<String, PageError> {
             running: run.running,
             facts: &run.facts,
             problems: &run.problems,
+            verdicts: run.verdicts.as_ref(),
             answers: run.answers.iter().map(answer_view).collect(),
+            hints: run.answers.iter().filter_map(|a| a.hint.as_deref()).collect(),
         })
         .collect();
     let mut environment = Environment::new();
@@ -102,7 +130,13 @@ fn page(document: &Document, live: Option<&str>) -> Result<String, PageError> {
         made: utc(document.made_unix_ms),
         live,
         several: runs.len() > 1,
+        has_verdicts: runs.iter().any(|run| run.verdicts.is_some()),
         runs,
+        changes: document
+            .comparisons
+            .iter()
+            .map(|c| changes_view(document, c))
+            .collect(),
         unreadable: &document.unreadable,
         style: STYLE,
         script: SCRIPT,
@@ -110,6 +144,32 @@ fn page(document: &Document, live: Option<&str>) -> Result<String, PageError> {
     };
     let template = environment.get_template("page.html")?;
     Ok(template.render(Serde(&view))?)
+}
+
+fn changes_view<'a>(document: &'a Document, comparison: &'a Comparison) -> ChangesView<'a> {
+    let name = |side: &str, place: usize| match comparison.base == comparison.new {
+        // Two sides of one run have names of their own.
+        true => comparison.compare[side]["name"].as_str().unwrap_or_default(),
+        false => document.runs[place].name.as_str(),
+    };
+    let headline = |h: &dyno_judge::Headline| {
+        let (kind, mark) = match h.is_worse {
+            Some(true) => ("worse", "▲"),
+            Some(false) => ("better", "▼"),
+            None => ("", ""),
+        };
+        HeadlineView {
+            kind,
+            mark,
+            text: clean(&h.text),
+        }
+    };
+    ChangesView {
+        base: name("base", comparison.base),
+        new: name("new", comparison.new),
+        conclusion: comparison.compare["conclusion"].as_str(),
+        headlines: comparison.headlines.iter().map(headline).collect(),
+    }
 }
 
 fn answer_view(answer: &Answer) -> AnswerView<'_> {

@@ -1,8 +1,10 @@
 //! What a run asks: the experiments whose conditions are the same in all but the stack. Only within a
-//! question are stacks compared, so a polling reader never stands against a blocking one.
+//! question are stacks compared. A polling reader never stands against a blocking one, unless the suite lets each
+//! stack wait in its own way (`wait = "natural"`): then the wait is a part of the choice and is named with the stack.
 
 use dyno_model::plan::{Extent, Plan, Scheduling};
-use dyno_model::{Access, Against, Experiment};
+use dyno_model::record::RunManifest;
+use dyno_model::{Access, Against, Experiment, Wait};
 use dyno_report::{ExperimentSummary, Summary, clean};
 
 /// Experiments that ask the same, each with its place in the summary, in the plan's order.
@@ -10,36 +12,111 @@ use dyno_report::{ExperimentSummary, Summary, clean};
 pub(crate) struct Question<'a> {
     /// The conditions that all share, in words; no other question of the run has the same words.
     pub(crate) text: String,
+    /// The experiment's name alone where no other question has it, else the whole text.
+    pub(crate) short: String,
+    /// Its experiments wait in different ways, each stack in its own.
+    pub(crate) mixes_waits: bool,
+    /// A wait strategy that all stacks know that were measured under these conditions, where they wait in
+    /// different ways: with it they would be measured alike.
+    pub(crate) common_wait: Option<Wait>,
     /// At least one.
     pub(crate) experiments: Vec<(usize, &'a ExperimentSummary)>,
 }
 
 /// The questions of a run, in the plan's order. Yardsticks (floors, loopbacks) are part of none, and where a
 /// run was measured against another build or itself, only one of the two sides is.
-pub(crate) fn questions<'a>(summary: &'a Summary, plan: &Plan) -> Vec<Question<'a>> {
-    let mut groups: Vec<Vec<(usize, &ExperimentSummary)>> = Vec::new();
+pub(crate) fn questions<'a>(summary: &'a Summary, manifest: &RunManifest) -> Vec<Question<'a>> {
+    let plan = &manifest.plan;
     let all = summary.experiments.iter().enumerate();
-    for (place, e) in all.filter(|(_, e)| stands_for_its_stack(plan, e)) {
-        let same = |g: &&mut Vec<(usize, &ExperimentSummary)>| {
-            g.first()
-                .is_some_and(|(_, first)| asks_the_same(&first.experiment, &e.experiment))
+    let own = all.filter(|(_, e)| stands_for_its_stack(plan, e)).collect();
+    let mut questions = Vec::new();
+    for whole in grouped(own, |a, b| asks_the_same(a, b)) {
+        let common_wait = common_wait(manifest, &whole);
+        let parts = match lets_stacks_choose(plan, &whole) {
+            true => vec![whole],
+            false => grouped(whole, |a, b| a.wait == b.wait),
         };
-        match groups.iter_mut().find(same) {
-            Some(group) => group.push((place, e)),
-            None => groups.push(vec![(place, e)]),
+        questions.extend(parts.into_iter().map(|experiments| Question {
+            text: String::new(),
+            short: String::new(),
+            mixes_waits: waits(&experiments).len() > 1,
+            common_wait,
+            experiments,
+        }));
+    }
+    // Parts stand where their first experiment does.
+    questions.sort_by_key(|q| q.experiments[0].0);
+    let texts = words(&questions);
+    let name = |q: &Question<'_>| q.experiments[0].1.experiment.name.clone();
+    let names: Vec<String> = questions.iter().map(name).collect();
+    for ((question, text), own) in questions.iter_mut().zip(texts).zip(&names) {
+        let is_alone = names.iter().filter(|n| *n == own).count() == 1;
+        question.short = if is_alone { clean(own) } else { text.clone() };
+        question.text = text;
+    }
+    questions
+}
+
+/// An experiment with its place in the summary.
+type Placed<'a> = (usize, &'a ExperimentSummary);
+
+/// Groups whose members are the same as their first, in the order of the first ones. None is empty.
+fn grouped<'a>(
+    all: Vec<Placed<'a>>,
+    same: impl Fn(&Experiment, &Experiment) -> bool,
+) -> Vec<Vec<Placed<'a>>> {
+    let mut groups: Vec<Vec<Placed<'a>>> = Vec::new();
+    for placed in all {
+        let fits = |g: &&mut Vec<Placed<'a>>| same(&g[0].1.experiment, &placed.1.experiment);
+        match groups.iter_mut().find(fits) {
+            Some(group) => group.push(placed),
+            None => groups.push(vec![placed]),
         }
     }
-    let firsts: Vec<&Experiment> = groups
-        .iter()
-        .filter_map(|g| g.first())
-        .map(|(_, e)| &e.experiment)
-        .collect();
-    let texts = words(&firsts);
     groups
+}
+
+/// The waits of these experiments, each once.
+fn waits(all: &[Placed<'_>]) -> Vec<Wait> {
+    let mut waits: Vec<Wait> = all.iter().map(|(_, e)| e.experiment.wait).collect();
+    waits.sort_unstable();
+    waits.dedup();
+    waits
+}
+
+/// Whether each stack has the waits that are natural to it, and not all have the same.
+fn lets_stacks_choose(plan: &Plan, all: &[Placed<'_>]) -> bool {
+    let stacks = grouped(all.to_vec(), |a, b| a.stack == b.stack);
+    let own: Vec<Vec<Wait>> = stacks.iter().map(|s| waits(s)).collect();
+    let is_natural = |(experiments, own): (&Vec<Placed<'_>>, &Vec<Wait>)| {
+        let stack = plan.stacks.get(&experiments[0].1.experiment.stack);
+        stack.is_some_and(|stack| {
+            let mut natural = stack.waits.clone();
+            natural.sort_unstable();
+            natural.dedup();
+            natural == *own
+        })
+    };
+    own.iter().any(|waits| *waits != own[0]) && stacks.iter().zip(&own).all(is_natural)
+}
+
+/// The wait that would measure all of these alike: `block` if it can be. None where they wait alike already.
+fn common_wait(manifest: &RunManifest, all: &[Placed<'_>]) -> Option<Wait> {
+    let stacks = grouped(all.to_vec(), |a, b| a.stack == b.stack);
+    let mut own = stacks.iter().map(|s| waits(s));
+    let first = own.next()?;
+    if own.all(|waits| waits == first) {
+        return None;
+    }
+    let knows = |stack: &Vec<Placed<'_>>, wait: Wait| {
+        let name = &stack[0].1.experiment.stack;
+        let adapter = &manifest.plan.stacks.get(name)?.adapter;
+        let about = manifest.adapters.iter().find(|a| a.name == *adapter)?;
+        Some(about.capabilities.waits.contains(&wait))
+    };
+    [Wait::Block, Wait::Callback, Wait::Spin]
         .into_iter()
-        .zip(texts)
-        .map(|(experiments, text)| Question { text, experiments })
-        .collect()
+        .find(|wait| stacks.iter().all(|s| knows(s, *wait) == Some(true)))
 }
 
 fn stands_for_its_stack(plan: &Plan, e: &ExperimentSummary) -> bool {
@@ -51,10 +128,11 @@ fn stands_for_its_stack(plan: &Plan, e: &ExperimentSummary) -> bool {
     !is_other_side && !e.is_floor && !e.is_loopback
 }
 
-/// Whether a call takes a pair of channels is the stack's own, like its options.
+/// Whether a call takes a pair of channels is the stack's own, like its options. How a receiver waits is looked at
+/// apart.
 fn asks_the_same(a: &Experiment, b: &Experiment) -> bool {
     let factors = |e: &Experiment| {
-        let where_and_how = (e.placement, e.topology, e.wait, e.access);
+        let where_and_how = (e.placement, e.topology, e.access);
         (where_and_how, e.payload, e.scheduling, e.mlock, e.window)
     };
     let pinned = |e: &Experiment| (e.cpus.clone(), e.library_cpus.clone());
@@ -66,12 +144,20 @@ fn asks_the_same(a: &Experiment, b: &Experiment) -> bool {
 }
 
 /// The conditions of each, with as many of the rarer ones as it takes to tell them apart.
-fn words(firsts: &[&Experiment]) -> Vec<String> {
-    let mut texts: Vec<String> = firsts.iter().map(|e| usual(e)).collect();
+fn words(questions: &[Question<'_>]) -> Vec<String> {
+    let firsts: Vec<&Experiment> = questions
+        .iter()
+        .map(|q| &q.experiments[0].1.experiment)
+        .collect();
+    let mut texts: Vec<String> = questions
+        .iter()
+        .zip(&firsts)
+        .map(|(q, e)| usual(e, q.mixes_waits))
+        .collect();
     let more: [fn(&Experiment) -> String; 2] = [Experiment::cpus_text, window];
     for rarer in more {
         let before = texts.clone();
-        for (text, e) in texts.iter_mut().zip(firsts) {
+        for (text, e) in texts.iter_mut().zip(&firsts) {
             if before.iter().filter(|t| **t == *text).count() > 1 {
                 text.push_str(&format!(", {}", rarer(e)));
             }
@@ -81,7 +167,7 @@ fn words(firsts: &[&Experiment]) -> Vec<String> {
 }
 
 /// Name, load and every factor; those that are hardly ever changed only where they are.
-fn usual(e: &Experiment) -> String {
+fn usual(e: &Experiment, mixes_waits: bool) -> String {
     let (name, workload) = (clean(&e.name), e.workload.to_string());
     let mut parts = vec![
         match workload.starts_with(&name) {
@@ -89,7 +175,10 @@ fn usual(e: &Experiment) -> String {
             false => format!("{name}, {workload}"),
         },
         e.payload.to_string(),
-        e.wait.to_string(),
+        match mixes_waits {
+            true => "each with its own wait".into(),
+            false => e.wait.to_string(),
+        },
         e.placement.to_string(),
         e.topology.to_string(),
     ];

@@ -4,8 +4,10 @@
 use crate::answer::{
     ENOUGH, Entry, Standing, cpu, each, floor, interval, ns, short, trials, yardstick,
 };
-use dyno_model::{Metric, WorkloadKind};
+use crate::question::Question;
+use dyno_model::{Metric, Wait, WorkloadKind};
 use dyno_report::{ExperimentSummary, duration, share, sig3, with_prefix};
+use dyno_stats::Latency;
 
 /// So many stacks of one kind are named, then "and 3 more".
 const NAMED: usize = 6;
@@ -26,6 +28,7 @@ pub(crate) fn text(named: &[&Entry<'_>], others: &[&Entry<'_>], metric: Metric) 
         others.iter().copied().partition(|x| Some(x.rank()) == rank);
     if let Some(first) = named.first() {
         sentences.extend(times(&slower, first.p50()));
+        sentences.extend(of_other_waits(first, others));
     }
     // Of one alone the first sentence has said it.
     if !is_alone {
@@ -170,9 +173,16 @@ fn tie(
 /// Overlapping is not transitive: of three, two that both overlap with a wide one may well be told apart.
 fn tied(first: &Entry<'_>, named: &[&Entry<'_>]) -> String {
     let ends = || named.iter().filter_map(|x| x.standing.compared());
+    let names: Vec<String> = named.iter().map(|x| x.name.clone()).collect();
+    if ends().all(|e| e.hi == Latency::Infinite) {
+        return format!(
+            "No stack can be called fastest, because the intervals of {} have no upper end (messages were lost, or \
+             the trials are too few or too different)",
+            listed(&names)
+        );
+    }
     let lowest_end = ends().map(|e| ns(&e.hi)).fold(f64::INFINITY, f64::min);
     let highest_start = ends().map(|e| ns(&e.lo)).fold(0.0, f64::max);
-    let names: Vec<String> = named.iter().map(|x| x.name.clone()).collect();
     match highest_start <= lowest_end {
         true => format!("{} cannot be told apart", listed(&names)),
         false => format!(
@@ -221,6 +231,37 @@ fn times(slower: &[&Entry<'_>], best: f64) -> Option<String> {
         _ => parts.extend(rest.iter().map(text)),
     }
     Some(format!("{}.", parts.join(", ")))
+}
+
+/// Where stacks wait in different ways, the first of each other way that several stacks have: who must not poll asks
+/// for the fastest of those that sleep.
+fn of_other_waits(first: &Entry<'_>, others: &[&Entry<'_>]) -> Vec<String> {
+    let wait = |x: &Entry<'_>| x.e.experiment.wait;
+    let delivers = |x: &&&Entry<'_>| matches!(x.standing, Standing::Delivers(_));
+    let one = |(of, what): (Wait, &str)| {
+        let mut own = others.iter().filter(delivers).filter(|x| wait(x) == of);
+        let (best, _) = (own.next()?, own.next()?);
+        let p50 = best.standing.compared().map(interval)?;
+        (wait(first) != of).then(|| format!("Fastest of those that {what}: {}, p50 {p50}.", best.name))
+    };
+    let all = [
+        (Wait::Spin, "poll"),
+        (Wait::Block, "block"),
+        (Wait::Callback, "call back"),
+    ];
+    all.into_iter().filter_map(one).collect()
+}
+
+/// What to measure so that stacks that wait in different ways are compared under one wait.
+pub(crate) fn hint(question: &Question<'_>) -> Option<String> {
+    let wait = question.common_wait?;
+    let why = match question.mixes_waits {
+        true => "Each stack waits in its own way here",
+        false => "Stacks that wait in different ways are not compared here",
+    };
+    Some(format!(
+        "{why}: run the suite with --set wait={wait} to measure all of them alike."
+    ))
 }
 
 /// One sentence for each reason for which stacks are not compared.
@@ -275,7 +316,7 @@ fn delivers(e: &ExperimentSummary) -> String {
 }
 
 /// `a, b and c`; the first few and how many more.
-fn listed(all: &[String]) -> String {
+pub(crate) fn listed(all: &[String]) -> String {
     if all.len() > NAMED {
         return format!("{} and {} more", all[..NAMED].join(", "), all.len() - NAMED);
     }

@@ -41,6 +41,7 @@ pub(crate) fn make(
                     .map(|p| told(p))
                     .collect(),
                 running: look.is_running(),
+                check: None,
             },
             Err(reason) => Source::Unreadable {
                 name: part.name.clone(),

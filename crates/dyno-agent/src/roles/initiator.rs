@@ -152,12 +152,15 @@ impl Initiator<'_> {
             let warm =
                 used.0 < experiment.deadline.0 / 4 || !counted || experiment.settle.is_some();
             let (kind, sequence) = if window.begun.is_none() && warm && warmup.admits(now) {
+                // What is burned from the reading on with which the cost begins is taken out of it.
+                if !shared.is_metering() {
+                    burned = pacer.burned();
+                }
                 shared.on_warmup(warm_sequence);
                 warm_sequence += 1;
                 (Kind::Warmup, warm_sequence - 1)
             } else {
                 if window.begun.is_none() {
-                    burned = pacer.burned();
                     self.window.begin(now);
                     self.counts.first = now;
                 }
@@ -206,7 +209,7 @@ impl Initiator<'_> {
         sequence: u64,
         timeout: Nanos,
     ) -> Result<(Nanos, Option<Nanos>), Failure> {
-        let sent = self.job.shared.clock.now();
+        let sent = self.job.shared.clock.departure();
         let tag = Tag {
             channel: self.counts.channel,
             kind,

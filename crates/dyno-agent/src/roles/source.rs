@@ -103,6 +103,24 @@ impl Due {
     }
 }
 
+/// The warm-up or the window, as far as a message that is sent concerns it.
+struct Stage {
+    kind: Kind,
+    progress: Progress,
+    /// The next message's number.
+    sequence: u64,
+}
+
+impl Stage {
+    fn new(kind: Kind, extent: Extent) -> Self {
+        Stage {
+            kind,
+            progress: Progress::new(extent),
+            sequence: 0,
+        }
+    }
+}
+
 struct Source<'a> {
     job: &'a Job,
     thread: &'a ThreadState,
@@ -149,42 +167,50 @@ impl<'a> Source<'a> {
         let start = shared.start();
         let mut due_times = Due::new(self.job, start);
         let mut warmup = Warmup::new(shared, experiment);
-        let mut window = Progress::new(experiment.window);
-        let mut warm_sequence = 0;
+        let mut stages = [
+            Stage::new(Kind::Warmup, Extent::Messages(u64::MAX)),
+            Stage::new(Kind::Measured, experiment.window),
+        ];
         let mut burned = Nanos::ZERO;
-
         let mut sends = Sends::default();
+        let mut measured = false;
+
+        // Until a message has been sent, those of the warm-up and of the window take the same way: the first
+        // measured one finds nothing that its predecessors have not just used.
         loop {
             let next = due_times.next(&go_on);
             sends.returned(due_times.entered());
-            let Some((due, mut now)) = next else {
+            let Some((due, now)) = next else {
                 break;
             };
-            if window.begun.is_none() && warmup.admits(due) {
-                let sent = self.send(Kind::Warmup, warm_sequence, due, now)?;
-                sends.sent(now, sent == Sent::Accepted, false);
-                shared.on_warmup(warm_sequence);
-                warm_sequence += 1;
-                continue;
-            }
-            if window.begun.is_none() {
-                self.lateness.begin(due);
-                self.counts.first = due;
-                burned = due_times.burned();
-                now = clock.now();
-            }
-            if !window.admits(due) {
+            let begins = !measured & !warmup.admits(due);
+            measured |= begins;
+            let stage = &mut stages[usize::from(measured)];
+            if !stage.progress.admits(due) {
                 break;
             }
-            self.places.note(now);
-            let sequence = self.counts.offered;
+            let sequence = stage.sequence;
+            stage.sequence += 1;
+            let sent = self.send(stage.kind, sequence, due, now)?;
+            sends.sent(now, sent == Sent::Accepted, measured);
+            if !measured {
+                // What is burned from the reading on with which the cost begins is taken out of it.
+                if !shared.is_metering() {
+                    burned = due_times.burned();
+                }
+                shared.on_warmup(sequence);
+                continue;
+            }
+            if begins {
+                self.lateness.begin(due);
+                self.counts.first = due;
+            }
             self.counts.offered += 1;
-            let sent = self.send(Kind::Measured, sequence, due, now)?;
             match sent {
                 Sent::Accepted => self.counts.sent += 1,
                 Sent::Refused => self.counts.refused += 1,
             }
-            sends.sent(now, sent == Sent::Accepted, true);
+            self.places.note(now);
             let late = now.saturating_sub(due);
             self.counts.late += u64::from(late > pacing::TOLERANCE);
             self.lateness.record(due, late);

@@ -11,6 +11,7 @@ mod measure;
 mod quantity;
 mod read;
 mod render;
+mod scorecard;
 mod source;
 
 pub(crate) use judge::start;
@@ -18,6 +19,7 @@ pub(crate) use junit::{JunitCase, JunitSuite};
 pub use limits::{Bound, Limit, Limits};
 pub use measure::Measure;
 pub use quantity::{parse_quantile, parse_share};
+pub use scorecard::{Candidate, Score, Scorecard};
 pub use source::{LimitsError, Problem};
 
 use crate::cell;

@@ -37,7 +37,7 @@ impl CheckReport {
             let cells = vec![
                 status.to_owned(),
                 r.limit.name.clone(),
-                cell::label(&r.experiment),
+                r.label(),
                 r.limit.required(),
                 r.found_text(),
                 r.reason.clone(),
@@ -48,7 +48,7 @@ impl CheckReport {
             .results
             .iter()
             .flat_map(|r| {
-                let label = cell::label(&r.experiment);
+                let label = r.label();
                 r.remarks.iter().map(move |text| format!("{label}: {text}"))
             })
             .collect();
@@ -92,8 +92,13 @@ impl CheckReport {
 }
 
 impl Checked {
+    /// The stack and the factors of its experiment, as all judgements name them.
+    pub fn label(&self) -> String {
+        cell::label(&self.experiment)
+    }
+
     /// `1.20 ms [1.15 ms, 1.27 ms]`; a dash where nothing is known.
-    pub(super) fn found_text(&self) -> String {
+    pub fn found_text(&self) -> String {
         match self.found {
             None => "–".into(),
             Some(Found { value, lo, hi }) => {

@@ -12,6 +12,7 @@ mod ratio;
 mod render;
 mod table;
 mod within;
+mod words;
 
 pub use within::compare_within;
 
@@ -26,6 +27,7 @@ use dyno_stats::{Pairing, Ratio};
 use matching::{Matched, match_cells, one_stack_each};
 use ratio::ends;
 use table::Table;
+pub use words::Headline;
 
 /// How two sides are compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -171,12 +173,17 @@ impl Comparison {
         self.cells.is_empty() || self.left_out.iter().any(|l| l.new_failed)
     }
 
-    /// Whether a row says that the new side is slower: a higher latency, or less delivered. The floor
-    /// tells of the machine, not of what is compared: it counts only where there is nothing else.
-    pub fn has_slower(&self) -> bool {
+    /// The cells that say something of what is compared. The floor tells of the machine: it counts only where
+    /// there is nothing else.
+    fn judged(&self) -> impl Iterator<Item = &ComparedCell> {
         let only_floors = self.cells.iter().all(|c| c.is_floor);
-        let counted = self.cells.iter().filter(|c| only_floors || !c.is_floor);
-        let mut rows = counted.flat_map(|c| &c.rows);
+        let is_judged = move |c: &&ComparedCell| only_floors || !c.is_floor;
+        self.cells.iter().filter(is_judged)
+    }
+
+    /// Whether a row says that the new side is slower: a higher latency, or less delivered.
+    pub fn has_slower(&self) -> bool {
+        let mut rows = self.judged().flat_map(|c| &c.rows);
         rows.any(|row| match (&row.result, row.figure) {
             (Ok(c), Figure::Quantile { .. }) => c.finding == Finding::Higher,
             (Ok(c), Figure::Delivered) => c.finding == Finding::Lower,

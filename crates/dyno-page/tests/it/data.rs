@@ -235,6 +235,7 @@ fn what_cannot_be_read_is_named_and_the_others_are_shown() {
         run: &run,
         problems: vec!["trials/e0000-t001.json: not a readable trial".into()],
         running: true,
+        check: None,
     };
     let lost = Source::Unreadable {
         name: "runs/x".into(),

@@ -11,6 +11,7 @@ fn stored(name: &str) -> serde_json::Value {
         run: &read.run,
         problems: read.problems.iter().map(|p| p.what.clone()).collect(),
         running: false,
+        check: None,
     };
     let mut page = data(&Document::of(&[source], &options()));
     // `dyno show` has snapshots of its own; versions and the grid only make noise here.

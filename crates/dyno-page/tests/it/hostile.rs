@@ -142,6 +142,7 @@ fn page(name: &str) -> Html {
         run: &run,
         problems: vec![name.to_owned()],
         running: false,
+        check: None,
     };
     let lost = Source::Unreadable {
         name: name.to_owned(),

@@ -163,6 +163,7 @@ fn what_cannot_be_read_stands_above_the_answers() {
         run: &run,
         problems: vec!["trials/e0000-t001.json is cut off".into()],
         running: true,
+        check: None,
     };
     let lost = Source::Unreadable {
         name: "runs/x".into(),

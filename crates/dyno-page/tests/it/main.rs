@@ -34,6 +34,7 @@ fn source(run: &Run) -> Source<'_> {
         run,
         problems: Vec::new(),
         running: false,
+        check: None,
     }
 }
 

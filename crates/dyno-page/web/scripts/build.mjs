@@ -90,7 +90,7 @@ function complete(metafile) {
 }
 
 /** The parts of the style sheet in src/style/, in order: what comes later overrules. */
-const STYLE = ['base', 'fields', 'answers', 'controls', 'tables', 'plots', 'sections', 'dialog', 'room', 'paper'];
+const STYLE = ['base', 'fields', 'verdicts', 'answers', 'controls', 'tables', 'plots', 'sections', 'dialog', 'room', 'paper'];
 
 async function style() {
   const parts = await Promise.all(STYLE.map((part) => readFile(join(WEB, 'src', 'style', `${part}.css`), 'utf8')));

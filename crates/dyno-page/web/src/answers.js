@@ -16,9 +16,10 @@ import {
 } from './cells.js';
 import { NONE, duration, metricName } from './format.js';
 import { swatch } from './marks.js';
+import { groupBy, loadOf, stackName } from './plots/common.js';
 import { DataTable } from './table.js';
 
-/** So many sentences stand open; the others fold. */
+/** So many sentences of an experiment stand open; of more, the first and the heaviest, and the others fold. */
 const WORDS = 4;
 
 /**
@@ -49,6 +50,7 @@ export function questionsOf(view) {
         question: answer.question,
         metric: answer.metric,
         text: answer.text,
+        hint: answer.hint ?? null,
         asked,
         best: best ?? null,
         ties,
@@ -108,22 +110,42 @@ function fillWords(words, rows, view) {
       el('span', { class: 'text' }, withNames(row.text, namesOf(row))),
     );
   const list = (part) => el('ul', { class: 'sentences' }, part.map(sentence));
-  const rest = rows.slice(WORDS);
+  const { open, folded } = foldedBy(rows);
+  const hints = new Set(rows.map((row) => row.hint).filter(Boolean));
   refill(
     words,
-    rows.length ? list(rows.slice(0, WORDS)) : el('p', { class: 'nothing' }, 'The selection asks no question.'),
-    rest.length
-      ? el(
-          'details',
-          {},
-          el('summary', {}, rest.length === 1 ? 'One more answer' : `${rest.length} more answers`),
-          list(rest),
-        )
-      : null,
+    rows.length ? list(open) : el('p', { class: 'nothing' }, 'The selection asks no question.'),
+    folded.map(({ experiment, rows: rest }) =>
+      el(
+        'details',
+        {},
+        el('summary', {}, `${rest.length} more of `, name(experiment), ', with loads in between'),
+        list(rest),
+      ),
+    ),
+    [...hints].map((hint) => el('p', { class: 'hint' }, hint)),
     rows.some((row) => row.partial)
       ? el('p', { class: 'hint' }, 'Sentences speak of all stacks, the table of the selected ones.')
       : null,
   );
+}
+
+/**
+ * Which answers stand open and which fold, by experiment: of each, whatever the suite asks first and its heaviest load
+ * are always in sight. Rows keep their order.
+ */
+export function foldedBy(rows) {
+  const open = new Set();
+  const folded = [];
+  for (const { key: experiment, items: own } of groupBy(rows, (row) => row.asked[0].e.experiment)) {
+    const load = (row) => loadOf(row.asked[0].e);
+    const heaviest = own.reduce((most, row) => (load(row) >= load(most) ? row : most));
+    const kept = own.length > WORDS ? new Set([...own.slice(0, WORDS - 1), heaviest]) : new Set(own);
+    const rest = own.filter((row) => !kept.has(row));
+    for (const row of kept) open.add(row);
+    if (rest.length > 0) folded.push({ experiment, rows: rest });
+  }
+  return { open: rows.filter((row) => open.has(row)), folded };
 }
 
 function namesOf(row) {
@@ -138,6 +160,8 @@ function columnsOf(rows, view, open) {
       row.best ? f(row.best.e, row) : none;
   const keyOfBest = (f) => (row) => (row.best ? f(row.best.e, row) : null);
   const metrics = new Set(rows.map((row) => row.metric));
+  const anyFailed = rows.some((row) => row.failed.length > 0);
+  const anyTrouble = rows.some((row) => row.best && (row.best.e.failed_trials > 0 || row.best.e.disturbed_trials > 0));
   return [
     several && { key: 'run', title: 'Run', cell: (row) => name(row.run.name), sort: (row) => row.run.name },
     {
@@ -207,14 +231,14 @@ function columnsOf(rows, view, open) {
       cell: onBest(lostOf),
       sort: keyOfBest(lostKey),
     },
-    {
+    anyTrouble && {
       key: 'trials',
       title: 'Trials',
       help: 'of the best stack: those that count, and what became of the others',
       cell: onBest(trialsOf),
       sort: keyOfBest((e) => e.failed_trials),
     },
-    {
+    anyFailed && {
       key: 'failed',
       title: 'Failed stacks',
       help: 'stacks of the question without one completed trial',
@@ -244,11 +268,11 @@ function bestCell(row, open) {
         'span',
         { class: 'ties', title: 'cannot be told from it: the intervals overlap' },
         ' ≈ ',
-        row.ties.slice(0, 3).map((c, i) => [i ? ', ' : null, name(c.e.stack)]),
+        row.ties.slice(0, 3).map((c, i) => [i ? ', ' : null, name(stackName(c))]),
         row.ties.length > 3 ? `, ${row.ties.length - 3} more` : null,
       )
     : null;
-  return [opener(row.best, open, [swatch(row.best.style), name(row.best.e.stack)]), ties];
+  return [opener(row.best, open, [swatch(row.best.style), name(stackName(row.best))]), ties];
 }
 
 function failedCell(row, open) {
@@ -257,7 +281,7 @@ function failedCell(row, open) {
     'span',
     { class: 'bad' },
     `${row.failed.length}: `,
-    row.failed.slice(0, 3).map((c, i) => [i ? ', ' : null, opener(c, open, name(c.e.stack))]),
+    row.failed.slice(0, 3).map((c, i) => [i ? ', ' : null, opener(c, open, name(stackName(c)))]),
     row.failed.length > 3 ? ` and ${row.failed.length - 3} more` : null,
   );
 }

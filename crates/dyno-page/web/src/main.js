@@ -81,7 +81,9 @@ function build(store, top) {
   if (has.comparison) comparison(at('comparison'), store, open);
   if (has.published) published(at('published'), store, open);
   if (has.runs) runs(at('runs'), store);
-  const places = Object.entries(titles).filter(([id]) => has[id]);
+  // What Dyno has written itself: no selection changes what was asked.
+  const asked = ['requirements', 'changes'].filter(at).map((id) => [id, at(id).querySelector('h2').textContent]);
+  const places = [...asked, ...Object.entries(titles).filter(([id]) => has[id])];
   if (any) controls(at('controls'), store, places);
   else at('controls').hidden = true;
 

@@ -12,8 +12,9 @@
 //     quantile,        'p50' | 'p90' | 'p99' | 'p999': for plots that show one
 //     ratio,           'best' | 'floor': what the matrix divides by
 //     log,             logarithmic axes
-//     cells,           [{run, index, e, d, style}]: selected experiments, in the order of the plan;
-//                      run and index count in doc.runs and show.experiments, style counts stacks
+//     cells,           [{run, index, e, d, style, mixes, way}]: selected experiments, in the order of the plan;
+//                      run and index count in doc.runs and show.experiments, style counts stacks; `mixes` where
+//                      each stack waits in its own way, `way` where that takes to tell a stack's cells apart
 //     metricOf(cell),  the metric to show of a cell
 //     cellOf(run, index)  any cell of the document, selected or not
 //     one              true in the dialog of one experiment: a single cell, whose trials may stand apart
@@ -64,7 +65,24 @@ export function allCells(doc) {
       cells.push({ run: runIndex, index, e, d: run.details?.[index] ?? null, style: styles.get(e.stack) });
     });
   });
+  nameWaits(doc, cells);
   return cells;
+}
+
+/** Marks the cells of questions in which each stack waits in its own way, and names the wait where a stack has several. */
+function nameWaits(doc, cells) {
+  const at = new Map(cells.map((c) => [`${c.run}.${c.index}`, c]));
+  doc.runs.forEach((run, runIndex) => {
+    for (const answer of run.answers ?? []) {
+      const asked = (answer.experiments ?? []).map((index) => at.get(`${runIndex}.${index}`)).filter(Boolean);
+      const mixes = new Set(asked.map((c) => c.e.wait)).size > 1;
+      for (const cell of asked) {
+        cell.mixes = mixes;
+        const own = asked.filter((c) => c.e.stack === cell.e.stack);
+        cell.way = mixes && new Set(own.map((c) => c.e.wait)).size > 1 ? cell.e.wait : null;
+      }
+    }
+  });
 }
 
 /** The values that a facet has in these cells, in the order of their appearance or of the facet. */

@@ -235,10 +235,13 @@ fn origin() -> Origin {
 
 /// What is left of [`manifest`] where format 2 has no place for it.
 pub(crate) fn manifest_v2() -> RunManifest {
-    RunManifest {
-        format: 2,
-        ..manifest()
-    }
+    let mut manifest = manifest();
+    manifest.format = 2;
+    manifest.origin = None;
+    let e = &mut manifest.environment;
+    (e.commit, e.modified, e.distribution) = (None, None, None);
+    e.binaries.clear();
+    manifest
 }
 
 /// What is left of [`completed`] where format 2 has no place for it.
@@ -261,10 +264,7 @@ pub(crate) fn completed_v2(id: TrialId) -> TrialRecord {
 pub(crate) fn manifest_v1() -> RunManifest {
     let mut manifest = manifest_v2();
     manifest.format = 1;
-    (manifest.bare, manifest.origin) = (None, None);
-    let e = &mut manifest.environment;
-    (e.commit, e.modified, e.distribution) = (None, None, None);
-    e.binaries.clear();
+    manifest.bare = None;
     let plan = &mut manifest.plan;
     plan.experiments.truncate(2);
     for experiment in &mut plan.experiments {

@@ -16,11 +16,16 @@ command ends with 5.
 
   dyno report                          the newest run in ./runs, as report.html
   dyno report a b -o compare.html      two runs and the verdicts of `dyno compare a b`
+  dyno report latest --limits limits.toml    what was asked on top: pass, fail or undecided
   dyno report latest -o - | ssh HOST 'cat > report.html'")]
 pub(crate) struct ReportArgs {
     /// Run directories, names of runs in ./runs, or `latest` for the newest one there.
     #[arg(add = complete::runs(), value_name = "RUN", default_value = "latest")]
     pub(crate) runs: Vec<PathBuf>,
+    /// Requirements that the page opens with, as of `dyno check` (docs/reference/limits-files.md): what came of
+    /// each of them on each stack.
+    #[arg(long, value_name = "LIMITS.TOML")]
+    pub(crate) limits: Option<PathBuf>,
     /// The page to write; `-` is standard output.
     #[arg(long, short, value_name = "FILE", default_value = "report.html")]
     pub(crate) out: PathBuf,

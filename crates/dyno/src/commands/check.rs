@@ -17,15 +17,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result {
 }
 
 fn against_limits(args: &CheckArgs, run: &Path, limits: &Path) -> Result {
-    let path = limits.display().to_string();
-    let text = std::fs::read_to_string(limits).map_err(|e| {
-        Failure::message(Code::Error, format!("cannot read the limits {path}: {e}"))
-    })?;
-    let refused = |e: LimitsError| Failure {
-        code: Code::Plan,
-        report: miette::Report::new(e),
-    };
-    let limits = Limits::parse(&path, &text).map_err(refused)?;
+    let limits = read_limits(limits)?;
     let (run, whole) = read(run)?;
     let how = CheckOptions {
         confidence: args.confidence,
@@ -38,6 +30,23 @@ fn against_limits(args: &CheckArgs, run: &Path, limits: &Path) -> Result {
     );
     let text = report.render(args.format.into(), &render_options());
     conclude(&text, judgement, whole)
+}
+
+/// The limits of a file.
+pub(crate) fn read_limits(file: &Path) -> Result<Limits> {
+    let path = file.display().to_string();
+    let text = std::fs::read_to_string(file).map_err(|e| {
+        Failure::message(Code::Error, format!("cannot read the limits {path}: {e}"))
+    })?;
+    Limits::parse(&path, &text).map_err(refused)
+}
+
+/// What is wrong with the limits, with its place in the file.
+pub(crate) fn refused(e: LimitsError) -> Failure {
+    Failure {
+        code: Code::Plan,
+        report: miette::Report::new(e),
+    }
 }
 
 /// What cannot be read of the history is left out of it by name; the judged run itself must be readable.

@@ -1,8 +1,10 @@
 //! `dyno report`
 
 use crate::cli::ReportArgs;
+use crate::commands::check::{read_limits, refused};
 use crate::exit::{self, Code, Failure, Result};
 use crate::progress::Patience;
+use dyno_judge::{CheckOptions, CheckReport, Limits};
 use dyno_page::{Document, Options, Source, Step};
 use dyno_store::{DEFAULT_RUNS_DIR, ReadRun, RunFollower, StoreError};
 use std::ffi::OsString;
@@ -20,6 +22,7 @@ struct Read {
 /// Reads the runs and writes one page of them.
 pub(crate) fn report(args: &ReportArgs) -> Result {
     let patience = Patience::new(args.quiet);
+    let limits = args.limits.as_deref().map(read_limits).transpose()?;
     let mut read = Vec::new();
     for which in &args.runs {
         patience.now(format!("reading {}", which.display()));
@@ -52,7 +55,9 @@ pub(crate) fn report(args: &ReportArgs) -> Result {
             "none of the runs can be read, so there is no page to write",
         ));
     }
-    let sources: Vec<Source<'_>> = read.iter().map(source).collect();
+    let checks = held_against(limits.as_ref(), &read)?;
+    let counts: Vec<String> = checks.iter().flatten().map(CheckReport::counts).collect();
+    let sources: Vec<Source<'_>> = read.iter().zip(checks).map(source).collect();
     let options = Options {
         made_unix_ms: now_unix_ms(),
         ..Options::default()
@@ -79,7 +84,11 @@ pub(crate) fn report(args: &ReportArgs) -> Result {
                 ),
             )
         })?;
-        exit::print(&format!("{}\n", said(&args.out, page.len(), &document)))?;
+        let mut said = said(&args.out, page.len(), &document);
+        for (run, counts) in document.runs.iter().zip(counts) {
+            said.push_str(&format!("\nlimits, run {}: {counts}", run.name));
+        }
+        exit::print(&format!("{said}\n"))?;
     }
     Ok(match whole {
         true => Code::Success,
@@ -95,12 +104,25 @@ fn find(which: &Path) -> std::result::Result<(ReadRun, bool), StoreError> {
     Ok((read, running))
 }
 
-fn source(read: &Read) -> Source<'_> {
+/// What came of the limits on each run; a limit that selects nothing in one of them is refused, as by `dyno check`.
+fn held_against(limits: Option<&Limits>, read: &[Read]) -> Result<Vec<Option<CheckReport>>> {
+    let one = |read: &Read| match (limits, &read.found) {
+        (Some(limits), Ok((found, _))) => {
+            dyno_judge::check(&found.run, limits, &CheckOptions::default()).map(Some)
+        }
+        _ => Ok(None),
+    };
+    let all = read.iter().map(one).collect::<std::result::Result<_, _>>();
+    all.map_err(refused)
+}
+
+fn source((read, check): (&Read, Option<CheckReport>)) -> Source<'_> {
     match &read.found {
         Ok((found, running)) => Source::Run {
             run: &found.run,
             problems: dyno_store::told(&found.problems),
             running: *running,
+            check,
         },
         Err(e) => Source::Unreadable {
             name: read.name.clone(),

@@ -17,7 +17,7 @@ import { name, plural, short } from './text.js';
 
 /** The stack of a cell, also where it is the base that another is compared with. */
 export function stackName(cell) {
-  return `${name(cell.e.stack)}${cell.e.is_base ? ' (base)' : ''}`;
+  return `${name(cell.e.stack)}${cell.way ? ` (${cell.way})` : ''}${cell.e.is_base ? ' (base)' : ''}`;
 }
 
 /** Whether the cells come from more than one run. */
@@ -65,6 +65,16 @@ export function conditionKey(e, without = []) {
   );
   if (!without.includes('experiment')) parts.push(e.experiment);
   return JSON.stringify(parts);
+}
+
+/** What a cell is compared under: its conditions, but for the wait where each stack has its own. */
+export function questionKey(cell) {
+  return conditionKey(cell.e, withoutWait([cell]));
+}
+
+/** The factor that says nothing of the question that these cells ask. */
+export function withoutWait(cells) {
+  return cells.some((c) => c.mixes) ? ['wait'] : [];
 }
 
 /** Groups in the order of their first element: `[{ key, items }]`. */
@@ -293,6 +303,20 @@ export function limited(items, max) {
   return { shown: items.slice(0, max), left: Math.max(0, items.length - max) };
 }
 
+/** The same of groups of cells, but the heaviest load is always among them. */
+export function limitedGroups(groups, max) {
+  if (groups.length <= max) return { shown: groups, left: 0 };
+  const load = (g) => Math.max(...g.items.map((c) => loadOf(c.e)));
+  const heaviest = groups.reduce((most, g) => (load(g) >= load(most) ? g : most));
+  const kept = new Set([...groups.filter((g) => g !== heaviest).slice(0, max - 1), heaviest]);
+  return { shown: groups.filter((g) => kept.has(g)), left: groups.length - max };
+}
+
+/** Bytes that are offered per second; where the load follows the stack, bytes of a message. */
+export function loadOf(e) {
+  return e.payload_bytes * (e.headline === 'rtt_ns' ? 1 : (e.throughput?.offered_hz?.median ?? 1));
+}
+
 /**
  * At most `max` cells, those with the smallest figures, in the order in which they came. Cells without
  * a figure go first.
@@ -309,7 +333,7 @@ export function leftOut({ panels, panelsLeft = 0, what = 'question', seriesLeft 
   const notes = [];
   if (panelsLeft > 0) {
     notes.push(
-      `${panels} of ${plural(panels + panelsLeft, what)} are drawn, the first of the plan: choose experiments, sizes or conditions above to see others.`,
+      `${panels} of ${plural(panels + panelsLeft, what)} are drawn, the first of the plan and the heaviest load: choose experiments, sizes or conditions above to see others.`,
     );
   }
   if (seriesLeft > 0) {

@@ -5,21 +5,22 @@ import {
   MAX_PANELS,
   MAX_SERIES,
   allConditions,
-  conditionKey,
   distinctions,
   fastest,
   groupBy,
   isYardstick,
   lacks,
   leftOut,
-  limited,
+  limitedGroups,
   metricOf,
   metricTitle,
   publishedOf,
+  questionKey,
   quantileOf,
   runName,
   seriesName,
   withFloors,
+  withoutWait,
 } from './common.js';
 import { exported } from './chart.js';
 import { plural, rankName } from './text.js';
@@ -28,7 +29,8 @@ import { plural, rankName } from './text.js';
 function curveOf(view, cell) {
   const { metric, figures } = metricOf(view, cell);
   const curve = cell.d?.curves?.[metric];
-  return figures && curve?.length > 0 ? curve : null;
+  // One point is no curve.
+  return figures && curve?.length > 1 ? curve : null;
 }
 
 /** How many nines a rank has, which is where the percentile plot draws it: 0.9 is 1, 0.99 is 2. */
@@ -73,13 +75,13 @@ export function trialCurves(view, cell) {
 /** What the plots draw of a view. */
 export function drawn(view) {
   const able = view.cells.filter((c) => curveOf(view, c));
-  const all = withFloors(view, groupBy(view.cells, (c) => conditionKey(c.e)))
+  const all = withFloors(view, groupBy(view.cells, questionKey))
     .map((g) => ({ ...g, able: g.items.filter((c) => curveOf(view, c)) }))
     .filter((g) => g.able.length > 0);
-  const { shown, left } = limited(all, MAX_PANELS);
+  const { shown, left } = limitedGroups(all, MAX_PANELS);
   const { words, shared } = distinctions(
     shown.map((g) => g.items[0].e),
-    [],
+    withoutWait(shown.flatMap((g) => g.items)),
     shown.flatMap((g) => g.items.map((c) => c.e)),
   );
   let seriesLeft = 0;
@@ -139,12 +141,18 @@ export function curveSummary(view, what) {
   const { panels, able } = drawn(view);
   if (panels.length === 0) return `${what}: nothing is selected that has samples.`;
   const cells = panels.flatMap((p) => p.cells);
-  const best = cells
-    .filter((c) => !isYardstick(c))
-    .map((c) => [c, quantileOf(metricOf(view, c).figures, 'p99')])
-    .filter(([, q]) => q.state === 'known')
-    .sort((a, b) => a[1].value - b[1].value)[0];
-  const tail = best ? ` The lowest p99 is that of ${seriesName(view, best[0])}: ${best[1].text}.` : '';
+  // Panels are different questions: what is lowest in one says nothing of another.
+  const lowest = panels.map((panel) => {
+    const [best] = panel.cells
+      .filter((c) => !isYardstick(c))
+      .map((c) => [c, quantileOf(metricOf(view, c).figures, 'p99')])
+      .filter(([, q]) => q.state === 'known')
+      .sort((a, b) => a[1].value - b[1].value);
+    const where = panels.length > 1 && panel.title ? `${panel.title}: ` : '';
+    return best ? `${where}${seriesName(view, best[0])}, ${best[1].text}` : null;
+  });
+  const known = lowest.filter(Boolean);
+  const tail = known.length > 0 ? ` The lowest p99: ${known.join('; ')}.` : '';
   const lost = cells.filter((c) => metricOf(view, c).figures?.infinite > 0).length;
   return `${what} of ${plural(cells.length, 'curve')} in ${plural(panels.length, 'panel')}, out of ${plural(able.length, 'experiment')}.${tail}${lost ? ` ${plural(lost, 'curve')} lost messages.` : ''}`;
 }

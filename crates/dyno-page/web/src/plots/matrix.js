@@ -4,7 +4,6 @@
 import { QUANTILES, metricName, ratioEstimate, sig3 } from '../format.js';
 import {
   allConditions,
-  conditionKey,
   distinctions,
   groupBy,
   isYardstick,
@@ -14,9 +13,11 @@ import {
   pick,
   place,
   quantileOf,
+  questionKey,
   runName,
   seriesName,
   withFloors,
+  withoutWait,
 } from './common.js';
 import { categoryAxis, compose, exported, gridAt, layout, nothing, widthOf } from './chart.js';
 import { brief, name, plural, short, textWidth } from './text.js';
@@ -82,14 +83,18 @@ function floorRatio(view, cell) {
 }
 
 function drawn(view) {
-  const columns = withFloors(view, groupBy(view.cells, (c) => conditionKey(c.e))).map(({ items }) => {
+  const columns = withFloors(view, groupBy(view.cells, questionKey)).map(({ items }) => {
     // Yardsticks may be faster, but nobody can choose them.
     const figures = items.filter((c) => !isYardstick(c)).map((c) => valueOf(view, c).value);
     const known = figures.filter((v) => v !== null && Number.isFinite(v));
     return { items, best: known.length ? Math.min(...known) : null };
   });
   const all = columns.flatMap((c) => c.items.map((one) => one.e));
-  const { words, rest, shared } = distinctions(columns.map((c) => c.items[0].e), [], all);
+  const { words, rest, shared } = distinctions(
+    columns.map((c) => c.items[0].e),
+    withoutWait(view.cells),
+    all,
+  );
   const names = groupBy(columns, (c) => c.items[0].e.experiment);
   // Names that stand for several columns are written once, above them.
   const grouped = names.length > 1 && columns.length >= 2.5 * names.length;
@@ -446,7 +451,7 @@ function summary(view) {
   const first = [...wins].sort((a, b) => b[1] - a[1])[0];
   const failed = d.entries.filter((e) => e.text === '✕').length;
   const parts = [`Heat map of ${plural(d.rows.length, 'stack')} by ${plural(d.columns.length, 'question')}.`];
-  if (first) parts.push(`${short(first[0], 60)} has the lowest ${QUANTILES[quantileName(view)]} in ${first[1]}.`);
+  if (first) parts.push(`${short(first[0], 60)} has the lowest ${QUANTILES[quantileName(view)]} in ${first[1]} of ${plural(d.columns.length, 'question')}.`);
   if (failed) parts.push(`${plural(failed, 'cell')} failed.`);
   return parts.join(' ');
 }

@@ -3,7 +3,6 @@
 import { duration, memory } from '../format.js';
 import {
   allConditions,
-  conditionKey,
   distinctions,
   groupBy,
   isYardstick,
@@ -11,12 +10,15 @@ import {
   lacks,
   leftOut,
   limited,
+  limitedGroups,
   pick,
   place,
+  questionKey,
   runName,
   seriesName,
   styleOf,
   withFloors,
+  withoutWait,
 } from './common.js';
 import {
   axisOf,
@@ -63,11 +65,11 @@ function costOf(cell, key) {
 const hasCost = (cell) => KINDS.some(({ key }) => costOf(cell, key));
 
 function drawn(view) {
-  const all = withFloors(view, groupBy(view.cells, (c) => conditionKey(c.e))).filter((g) => g.items.some(hasCost));
-  const { shown, left } = limited(all, MAX_COST_PANELS);
+  const all = withFloors(view, groupBy(view.cells, questionKey)).filter((g) => g.items.some(hasCost));
+  const { shown, left } = limitedGroups(all, MAX_COST_PANELS);
   const { words, shared } = distinctions(
     shown.map((g) => g.items[0].e),
-    [],
+    withoutWait(shown.flatMap((g) => g.items)),
     shown.flatMap((g) => g.items.map((c) => c.e)),
   );
   let rowsLeft = 0;
@@ -78,6 +80,7 @@ function drawn(view) {
   });
   const notes = [
     'Bars: medians of the trials; lines: smallest to largest trial. Memory that processes share is split between them.',
+    ...(panels.length > 1 ? ['Memory has one scale in all panels, CPU time its own in each.'] : []),
     ...leftOut({ panels: panels.length, panelsLeft: left }),
     ...(rowsLeft > 0 ? [`${plural(rowsLeft, 'stack')} left out: choose stacks above to see others.`] : []),
     ...lacks(view, shown.flatMap((g) => g.items)),
@@ -110,10 +113,9 @@ const hatch = (theme) => ({
   color: theme.background ?? (theme.dark ? '#000000' : '#ffffff'),
 });
 
-function panelOf(view, theme, panel, kind, i) {
+function panelOf(view, theme, panel, kind, x, i) {
   const cells = [...panel.cells].reverse();
   const costs = cells.map((c) => costOf(c, kind.key));
-  const x = costScale(costs.filter(Boolean).map((c) => c.max), kind);
   const bars = (name, key, decal) => ({
     id: `cost:${i}:${key}`,
     name,
@@ -141,7 +143,7 @@ function panelOf(view, theme, panel, kind, i) {
     text: costs[n] ? kind.text(costs[n].all) : lack(c)?.failed ? '✕ failed' : '–',
   }));
   const series = [bars(REST, 'rest', { symbol: 'none' }), bars(DAEMONS, 'daemons', hatch(theme)), spreads(theme, i, ends)];
-  return { series, x, names: cells.map((c) => seriesName(view, c)) };
+  return { series, names: cells.map((c) => seriesName(view, c)) };
 }
 
 /** Ticks that are round in the unit that they are written in. */
@@ -206,11 +208,16 @@ function option(view, theme) {
   if (d.panels.length === 0) return nothing(theme, 'The cost of what is selected was not recorded.');
   const at = placeOf(theme, d);
   const parts = { grid: [], xAxis: [], yAxis: [], series: [], titles: [] };
+  const scaleOver = (cells, kind) => costScale(cells.map((c) => costOf(c, kind.key)?.max ?? 0), kind);
+  // Memory is the same cost whatever is sent, so its bars are comparable across panels; the CPU time of a message
+  // grows with it by orders of magnitude.
+  const shared = scaleOver(d.panels.flatMap((p) => p.cells), KINDS[0]);
   d.panels.forEach((panel, p) => {
     KINDS.forEach((kind, k) => {
       const i = 2 * p + k;
       const box = at.boxes[i];
-      const { series, x, names } = panelOf(view, theme, panel, kind, i);
+      const x = k === 0 ? shared : scaleOver(panel.cells, kind);
+      const { series, names } = panelOf(view, theme, panel, kind, x, i);
       parts.grid.push(gridAt(box));
       parts.xAxis.push(axisOf(theme, i, x, { log: false, format: kind.tick, title: titleOf(kind, panel), gap: 26 }));
       parts.yAxis.push(categoryAxis(theme, i, names, { length: 25 }));

@@ -43,7 +43,7 @@ const quantileName = (view) => view.quantile ?? 'p50';
 const figure = (view, cell) => quantileOf(metricOf(view, cell).figures, quantileName(view));
 
 function drawn(view) {
-  const able = sizeSeries(view, LEAST).filter((s) => s.cells.some((c) => figure(view, c).value !== null));
+  const able = sizeSeries(view, LEAST).filter((s) => s.cells.filter((c) => figure(view, c).value !== null).length >= LEAST);
   const largest = (s) => figure(view, s.cells[s.cells.length - 1]).value;
   const d = sizePanels(able, largest, LEAST);
   const fits = able.some((s) => s.fit?.s_ms_per_mb);

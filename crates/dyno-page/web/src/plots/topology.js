@@ -59,7 +59,7 @@ const concerns = (view, cell) => cell.e.workload !== 'first-message' || view.one
 function drawn(view) {
   const cells = view.cells.filter((c) => concerns(view, c));
   const groups = groupBy(cells, (c) => conditionKey(c.e, WITHIN));
-  const all = yardsticksLast(groups.filter((g) => g.items.some((c) => boxOf(view, c))));
+  const all = yardsticksLast(groups.filter((g) => g.items.filter((c) => boxOf(view, c)).length > (view.one ? 0 : 1)));
   const { shown, left } = limited(all, MAX_BOX_PANELS);
   const { words, shared } = distinctions(
     shown.map((g) => g.items[0].e),

@@ -1,0 +1,157 @@
+//! The largest differences of a comparison in sentences, for whoever reads nothing else. They say what the table's
+//! verdicts say, and no more: what is undecided there is not called faster or slower here.
+
+use super::{Compared, ComparedCell, Comparison, Finding, Row, ends};
+use crate::cell::Factors;
+use crate::figure::Figure;
+use crate::number::{counted, percent, ratio, sig3};
+
+/// One sentence on what changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Headline {
+    /// Whether the new side is worse, or better; `None` where nothing is decided.
+    pub is_worse: Option<bool>,
+    /// The sentence.
+    pub text: String,
+}
+
+/// A figure that differs, with how much: the size of its ratio's logarithm.
+struct Changed<'a> {
+    cell: &'a ComparedCell,
+    figure: Figure,
+    compared: &'a Compared,
+    size: f64,
+}
+
+impl Comparison {
+    /// What the new side no longer measures, then the `most` cells that differ most, the largest difference first,
+    /// then how many figures there are of each verdict.
+    pub fn headlines(&self, most: usize) -> Vec<Headline> {
+        let mut all = Vec::new();
+        for gone in self.left_out.iter().filter(|l| l.new_failed) {
+            all.push(Headline {
+                is_worse: Some(true),
+                text: format!("No longer measured: {}: {}.", gone.cell, gone.reason),
+            });
+        }
+        let mut changed: Vec<Changed<'_>> = self.judged().filter_map(largest).collect();
+        // What is decided before what the machine itself may have done.
+        let key = |c: &Changed<'_>| (c.compared.finding == Finding::MachineMoved, -c.size);
+        changed.sort_by(|a, b| {
+            let ((x, more), (y, less)) = (key(a), key(b));
+            x.cmp(&y).then(more.total_cmp(&less))
+        });
+        all.extend(changed.iter().take(most).map(|c| self.headline(c)));
+        all.push(Headline {
+            is_worse: None,
+            text: self.tally(),
+        });
+        all
+    }
+
+    fn headline(&self, c: &Changed<'_>) -> Headline {
+        let (base, new) = (&c.cell.base, &c.cell.new);
+        let moved = c.compared.finding == Finding::MachineMoved;
+        let (change, is_worse) = change(c);
+        let unit = c.figure.unit();
+        let verb = match (base.stack == new.stack, moved) {
+            (true, false) => "became",
+            (true, true) => "measured",
+            (false, _) => "is",
+        };
+        let than = match base.stack == new.stack {
+            true => String::new(),
+            false => format!(" than {}", base.stack),
+        };
+        let (value, lo, hi) = ends(&c.compared.ratio);
+        let undecided = match moved {
+            true => format!(" This is {}.", self.verdict(c.figure, c.compared)),
+            false => String::new(),
+        };
+        Headline {
+            is_worse: (!moved).then_some(is_worse),
+            text: format!(
+                "{} {verb} {change}{than}: {}, {} {} → {}, {}.{undecided}",
+                new.stack,
+                Factors::between(base, new).text(),
+                c.figure.text(),
+                unit.text(c.compared.base),
+                unit.text(c.compared.new),
+                ratio(value, lo, hi)
+            ),
+        }
+    }
+
+    /// `Of 20 figures 4 are worse, 3 better, 8 the same within 5 % and 5 undecided.`
+    fn tally(&self) -> String {
+        let rows = || self.judged().flat_map(|c| &c.rows);
+        let found = |row: &Row| row.result.as_ref().ok().map(|c| c.finding);
+        let count = |wanted: &dyn Fn(Figure, Finding) -> bool| {
+            let of = |r: &&Row| found(r).is_some_and(|f| wanted(r.figure, f));
+            rows().filter(of).count()
+        };
+        let decided = |worse: bool| {
+            count(&|figure, f| match f {
+                Finding::Higher => (figure != Figure::Delivered) == worse,
+                Finding::Lower => (figure == Figure::Delivered) == worse,
+                _ => false,
+            })
+        };
+        let figures = rows().filter(|r| r.result.is_ok()).count();
+        if figures == 0 {
+            return "Nothing could be compared.".into();
+        }
+        let unsure = |f: Finding| matches!(f, Finding::Undecided { .. } | Finding::MachineMoved);
+        format!(
+            "Of {}: {} worse, {} better, {} the same within {}, {} undecided.",
+            counted(figures as u64, "figure"),
+            decided(true),
+            decided(false),
+            count(&|_, f| f == Finding::Same),
+            percent(self.options.margin),
+            count(&|_, f| unsure(f)),
+        )
+    }
+}
+
+/// The figure of a cell that differs most; a cost only where nothing else differs.
+fn largest(cell: &ComparedCell) -> Option<Changed<'_>> {
+    let differs = |row: &'_ Row| {
+        let compared = row.result.as_ref().ok()?;
+        let (value, ..) = ends(&compared.ratio);
+        match compared.finding {
+            Finding::Lower | Finding::Higher | Finding::MachineMoved => Some(value.ln().abs()),
+            Finding::Same | Finding::Undecided { .. } => None,
+        }
+    };
+    let changed = cell.rows.iter().filter_map(|row| {
+        Some(Changed {
+            cell,
+            figure: row.figure,
+            size: differs(row)?,
+            compared: row.result.as_ref().ok()?,
+        })
+    });
+    changed.max_by(|a, b| {
+        let cost = |c: &Changed<'_>| c.figure == Figure::CpuPerMessage;
+        cost(b).cmp(&cost(a)).then(a.size.total_cmp(&b.size))
+    })
+}
+
+/// `6.62 × slower`, and whether that is worse.
+fn change(c: &Changed<'_>) -> (String, bool) {
+    let (value, ..) = ends(&c.compared.ratio);
+    let is_higher = value > 1.0;
+    let times = match value.max(1.0 / value) {
+        times if times.is_finite() => format!("{} ×", sig3(times)),
+        _ => "infinitely".into(),
+    };
+    match (c.figure, is_higher) {
+        (Figure::Quantile { .. }, true) => (format!("{times} slower"), true),
+        (Figure::Quantile { .. }, false) => (format!("{times} faster"), false),
+        (Figure::CpuPerMessage, true) => (format!("{times} dearer"), true),
+        (Figure::CpuPerMessage, false) => (format!("{times} cheaper"), false),
+        (Figure::Delivered, true) => ("able to deliver more".into(), false),
+        (Figure::Delivered, false) => ("unable to deliver as much".into(), true),
+    }
+}

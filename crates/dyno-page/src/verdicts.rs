@@ -1,0 +1,206 @@
+//! What was asked of a run and what came of it, for the page's top: each requirement of a limits file on each stack,
+//! as `dyno check` judged it. Nothing is judged here.
+
+use crate::answer::Answer;
+use crate::words::listed;
+use dyno_judge::{Candidate, CheckReport, Checked, Scorecard, Status};
+use dyno_report::{Summary, clean};
+use serde::Serialize;
+
+/// The requirements of one file against the stacks of one run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Verdicts {
+    /// Which stacks keep all of them, and which of those is fastest, in words.
+    sentences: Vec<String>,
+    requirements: Vec<Requirement>,
+    stacks: Vec<Row>,
+    /// Every result with its reason.
+    results: Vec<Line>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Requirement {
+    name: String,
+    required: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Row {
+    stack: String,
+    sign: Sign,
+    /// `keeps all 4`.
+    says: String,
+    cells: Vec<Option<Cell>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Cell {
+    sign: Sign,
+    /// The figure that decides, with its interval.
+    found: String,
+    /// Where it decides, if the requirement is put on several experiments.
+    place: String,
+    reason: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Line {
+    sign: Sign,
+    limit: String,
+    experiment: String,
+    required: String,
+    found: String,
+    reason: String,
+    remarks: Vec<String>,
+}
+
+/// A status in a word, with a sign that needs no colour.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+struct Sign {
+    word: &'static str,
+    mark: &'static str,
+}
+
+impl From<Status> for Sign {
+    fn from(status: Status) -> Sign {
+        Sign {
+            word: status.as_str(),
+            mark: match status {
+                Status::Pass => "✓",
+                Status::Fail => "✕",
+                Status::Undecided => "?",
+            },
+        }
+    }
+}
+
+impl Verdicts {
+    pub(crate) fn of(check: &CheckReport, summary: &Summary, answers: &[Answer]) -> Verdicts {
+        let card = check.scorecard();
+        let mut sentences = vec![lead(check, &card)];
+        sentences.extend(fastest(&card, summary, answers));
+        Verdicts {
+            sentences,
+            requirements: card
+                .requirements
+                .iter()
+                .map(|limit| Requirement {
+                    name: clean(limit.name()),
+                    required: limit.required(),
+                })
+                .collect(),
+            stacks: card.candidates.iter().map(row).collect(),
+            results: check.results.iter().map(line).collect(),
+        }
+    }
+}
+
+/// `All 4 requirements of limits.toml are kept by tcp, broken by udp (1), undecided for pipe (2).`
+fn lead(check: &CheckReport, card: &Scorecard<'_>) -> String {
+    let all = card.requirements.len();
+    let of = |wanted: Status| -> Vec<String> {
+        let those = card.candidates.iter().filter(|c| c.status() == wanted);
+        let text = |c: &Candidate<'_>| match wanted {
+            Status::Pass => clean(&c.name),
+            _ => format!("{} ({})", clean(&c.name), named(c, wanted)),
+        };
+        those.map(text).collect()
+    };
+    let kept = match (of(Status::Pass), all) {
+        (none, _) if none.is_empty() => "No stack is shown to keep".to_owned(),
+        (one, _) if one.len() == 1 => format!("{} keeps", one[0]),
+        (several, _) => format!("{} keep", listed(&several)),
+    };
+    let what = match all {
+        1 => "the requirement".to_owned(),
+        _ => format!("all {all} requirements"),
+    };
+    let mut text = format!("{kept} {what} of {}.", clean(&check.limits));
+    for (status, said) in [(Status::Fail, "Broken by"), (Status::Undecided, "Undecided for")] {
+        let those = of(status);
+        if !those.is_empty() {
+            text.push_str(&format!(" {said} {}.", listed(&those)));
+        }
+    }
+    text
+}
+
+/// The names of the requirements of a status.
+fn named(candidate: &Candidate<'_>, status: Status) -> String {
+    let scores = candidate.scores.iter().flatten();
+    let names = scores
+        .filter(|s| s.worst.status == status)
+        .map(|s| clean(s.worst.limit.name()));
+    listed(&names.collect::<Vec<String>>())
+}
+
+/// Among several stacks that keep everything, the one with the smallest p50 of each question.
+fn fastest(card: &Scorecard<'_>, summary: &Summary, answers: &[Answer]) -> Option<String> {
+    let keeping: Vec<&Candidate<'_>> = card
+        .candidates
+        .iter()
+        .filter(|c| c.status() == Status::Pass)
+        .collect();
+    if keeping.len() < 2 {
+        return None;
+    }
+    let of_one = |answer: &Answer| {
+        let found = answer.experiments.iter().find_map(|place| {
+            let e = &summary.experiments[*place];
+            e.headline_metric()?;
+            keeping.iter().find(|c| c.is_of(&e.experiment))
+        })?;
+        Some(format!("{} in {}", clean(&found.name), answer.short))
+    };
+    let all: Vec<String> = answers.iter().filter_map(of_one).collect();
+    (!all.is_empty()).then(|| format!("Smallest p50 of those: {}.", listed(&all)))
+}
+
+fn row(candidate: &Candidate<'_>) -> Row {
+    let put = candidate.scores.iter().flatten().count();
+    let [failed, undecided] = [Status::Fail, Status::Undecided].map(|s| candidate.count(s));
+    let says = match (failed, undecided) {
+        (0, 0) if put == 1 => "keeps the one put on it".to_owned(),
+        (0, 0) => format!("keeps all {put}"),
+        (0, n) => format!("{n} of {put} undecided"),
+        (n, 0) => format!("breaks {n} of {put}"),
+        (n, more) => format!("breaks {n} of {put}, {more} undecided"),
+    };
+    Row {
+        stack: clean(&candidate.name),
+        sign: candidate.status().into(),
+        says,
+        cells: candidate
+            .scores
+            .iter()
+            .map(|score| {
+                let score = score.as_ref()?;
+                let place = match score.results {
+                    1 => String::new(),
+                    n => {
+                        let at = clean(&score.worst.experiment.name);
+                        format!("{at}; {} of {n} pass", score.passed)
+                    }
+                };
+                Some(Cell {
+                    sign: score.worst.status.into(),
+                    found: score.worst.found_text(),
+                    place,
+                    reason: clean(&score.worst.reason),
+                })
+            })
+            .collect(),
+    }
+}
+
+fn line(result: &Checked) -> Line {
+    Line {
+        sign: result.status.into(),
+        limit: clean(result.limit.name()),
+        experiment: clean(&result.label()),
+        required: result.limit.required(),
+        found: result.found_text(),
+        reason: clean(&result.reason),
+        remarks: result.remarks.iter().map(|r| clean(r)).collect(),
+    }
+}
