@@ -12,6 +12,7 @@ use crate::shared::{Call, Phase, ThreadState};
 use dyno_adapter::{Node, Sender, Sent};
 use dyno_measure::stamp::{self, Header, Kind, Tag};
 use dyno_measure::{Clock, Pacer, Recorder, Schedule, pacing};
+use dyno_model::plan::Extent;
 use dyno_model::protocol::{self, SourceCounts};
 use dyno_model::{Metric, Nanos, Workload};
 
