@@ -50,8 +50,8 @@ fn distribution(files: &[String]) -> Option<String> {
     let file = files.iter().find(|text| !text.is_empty())?;
     let value = |key: &str| {
         let lines = file.lines().filter_map(|line| line.split_once('='));
-        let of_key = lines.filter(|(k, _)| k.trim() == key);
-        let text = of_key.last()?.1.trim().trim_matches(['"', '\'']);
+        let mut of_key = lines.filter(|(k, _)| k.trim() == key);
+        let text = of_key.next_back()?.1.trim().trim_matches(['"', '\'']);
         (!text.is_empty()).then(|| text.to_owned())
     };
     let name = value("PRETTY_NAME").or_else(|| value("NAME"))?;

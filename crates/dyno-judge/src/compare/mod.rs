@@ -212,8 +212,6 @@ pub fn compare(base: &Run, new: &Run, how: &CompareOptions) -> Comparison {
     let (facts_a, facts_b) = (RunFacts::of(a), RunFacts::of(b));
     found.adapters(&facts_a, &facts_b, |name| adapters.contains(&name));
     let unknown = untold(a, b, |name| adapters.contains(&name));
-    let same = pairs.iter().filter(|(x, y)| x.stack == y.stack);
-    found.texts(a, b, same.map(|(x, _)| x.stack.as_str()));
     for (x, y) in &pairs {
         if x.stack == y.stack {
             found.stack_options(&a.plan, &b.plan, &x.stack);
@@ -229,6 +227,8 @@ pub fn compare(base: &Run, new: &Run, how: &CompareOptions) -> Comparison {
     for (x, y) in &pairs {
         found.parameters(x, y);
     }
+    let same = pairs.iter().filter(|(x, y)| x.stack == y.stack);
+    found.texts(a, b, same.map(|(x, _)| x.stack.as_str()));
     let table = Table::new(base, new, &pairs, Pairing::Independent, how);
     left_out.extend(table.failed);
     let mut comparison = Comparison {

@@ -110,6 +110,24 @@ fn an_honest_library_is_listed_and_measured() {
         });
     assert_eq!((trials, failed), (2, 0), "{shown:#}");
     assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
+
+    // The run knows the file by its hash, and another build of it by another one.
+    let library = place.path("adapters/libdyno_liar.so");
+    let stored = std::fs::read_to_string(place.path("out/run.json")).unwrap();
+    let stored: Value = serde_json::from_str(&stored).unwrap();
+    let own = &stored["environment"]["binaries"]["liar"][0];
+    assert_eq!(own["path"], library.to_str().unwrap());
+    let told = Command::new("sha256sum").arg(&library).output().unwrap();
+    let told = String::from_utf8(told.stdout).unwrap();
+    assert_eq!(own["sha256"].as_str(), told.split_whitespace().next());
+    let mut bytes = std::fs::read(&library).unwrap();
+    // Behind the end of what the loader reads.
+    bytes.push(0);
+    std::fs::write(&library, bytes).unwrap();
+    run(&place, &["run", "lies", "--out", "new", "--quiet"]).with_code(0);
+    run(&place, &["compare", "out", "new"])
+        .with_code(0)
+        .says("What differs: libraries of adapter liar (SHA-256): libdyno_liar.so");
 }
 
 #[test]
