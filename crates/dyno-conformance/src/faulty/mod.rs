@@ -117,7 +117,8 @@ fn union<'a>(all: impl Iterator<Item = &'a Capabilities> + Clone) -> Capabilitie
         max_message: most(all.clone().map(|c| c.max_message)),
         fragments_above: None,
         max_receivers: most(all.clone().map(|c| c.max_receivers)),
-        sends_later: all.clone().any(|c| c.sends_later),
+        // Of some only: a stack that wraps such a one says so.
+        sends_later: false,
         loopback: false,
     }
 }

@@ -236,6 +236,7 @@ impl Builder {
     ) -> &mut TrialRecord {
         let experiment = self.run.manifest.plan.experiment(id).unwrap();
         let bytes = experiment.payload.bytes() as f64;
+        let one_way = experiment.workload.is_one_way();
         let mut record = self.blank(id, Outcome::Completed);
         let seed = u64::from(id.0) * 1_000 + u64::from(record.id.number);
         for (i, (metric, p50, n, lost)) in latencies.iter().enumerate() {
@@ -257,7 +258,7 @@ impl Builder {
             delivered_hz: received as f64 / 0.3,
             delivered_bytes_per_s: received as f64 * bytes / 0.3,
             blocked_share: 0.0,
-            blocked_above: None,
+            blocked_above: one_way.then(|| Nanos::from_micros(14)),
             in_window_hz: None,
         };
         let cpu = (p50 * 0.8 * received as f64) as u64;
@@ -526,7 +527,6 @@ pub fn streams() -> Run {
     b.trials(flood, &[(Service, 900_000.0, 6_000, 0)]);
     for trial in b.run.trials.iter_mut().filter(|t| t.id.experiment == flood) {
         trial.throughput.blocked_share = 0.62;
-        trial.throughput.blocked_above = Some(Nanos::from_micros(14));
     }
     let burst = b.experiment("uds-stream", |e| {
         e.name = "burst".into();
