@@ -148,12 +148,16 @@ fn tie(
         let cost = cost(cheapest.e, ns);
         sentences.push(format!("Cheapest of them: {}, {cost}.", cheapest.name));
     }
-    for x in named {
-        let caveats = caveats(x.e);
-        if !caveats.is_empty() {
-            sentences.push(format!("{}: {}.", x.name, caveats.join("; ")));
+    // What several share is said once.
+    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    for (caveat, x) in named.iter().flat_map(|x| caveats(x.e).into_iter().map(move |c| (c, x))) {
+        match said.iter_mut().find(|(known, _)| *known == caveat) {
+            Some((_, names)) => names.push(x.name.clone()),
+            None => said.push((caveat, vec![x.name.clone()])),
         }
     }
+    let of = |(caveat, names): &(String, Vec<String>)| format!("{}: {caveat}.", listed(names));
+    sentences.extend(said.iter().map(of));
     let unstable: Vec<String> = named
         .iter()
         .filter(|x| x.e.is_unstable())
