@@ -112,7 +112,10 @@ fn lead(check: &CheckReport, card: &Scorecard<'_>) -> String {
         _ => format!("all {all} requirements"),
     };
     let mut text = format!("{kept} {what} of {}.", clean(&check.limits));
-    for (status, said) in [(Status::Fail, "Broken by"), (Status::Undecided, "Undecided for")] {
+    for (status, said) in [
+        (Status::Fail, "Broken by"),
+        (Status::Undecided, "Undecided for"),
+    ] {
         let those = of(status);
         if !those.is_empty() {
             text.push_str(&format!(" {said} {}.", listed(&those)));

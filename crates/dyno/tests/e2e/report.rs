@@ -291,7 +291,10 @@ fn limits_are_what_the_page_opens_with_and_say_what_check_says() {
         .with_code(6);
     let checked: Value = serde_json::from_str(&checked.stdout).unwrap();
     assert_eq!(data["runs"][0]["check"], checked);
-    let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what} is not in the page"));
+    let at = |what: &str| {
+        text.find(what)
+            .unwrap_or_else(|| panic!("{what} is not in the page"))
+    };
     assert!(at("id=\"requirements\"") < at("id=\"answers\""));
     assert!(text.contains("round trips &lt;in&gt; time"));
     assert!(text.contains("breaks 1 of 2"), "pipe");
@@ -303,7 +306,10 @@ fn limits_are_what_the_page_opens_with_and_say_what_check_says() {
 fn limits_that_are_wrong_or_fit_nothing_leave_no_page() {
     let place = measured();
     for (text, says) in [
-        ("[[limit]]\nname = \"x\"\nmetric = \"latency\"\nat_most = 1", "latency"),
+        (
+            "[[limit]]\nname = \"x\"\nmetric = \"latency\"\nat_most = 1",
+            "latency",
+        ),
         (
             "[[limit]]\nname = \"x\"\nstack = \"tcp\"\nmetric = \"loss\"\nat_most = 0",
             "no experiment of this run has the stack `tcp`",
