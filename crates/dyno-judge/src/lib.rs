@@ -36,8 +36,8 @@ pub use check::{
     Problem, Score, Scorecard, Status, check, parse_quantile, parse_share,
 };
 pub use compare::{
-    CompareOptions, Compared, ComparedCell, Comparison, Finding, Headline, LeftOut, MovedFloor, Row, Side,
-    compare, compare_within,
+    CompareOptions, Compared, ComparedCell, Comparison, Finding, Headline, LeftOut, MovedFloor,
+    Row, Side, compare, compare_within,
 };
 pub use difference::{Aspect, Difference};
 pub use export::FORMAT;

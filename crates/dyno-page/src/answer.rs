@@ -139,12 +139,7 @@ impl Standing {
 }
 
 impl<'a> Entry<'a> {
-    fn new(
-        place: usize,
-        e: &'a ExperimentSummary,
-        metric: Metric,
-        names_wait: bool,
-    ) -> Entry<'a> {
+    fn new(place: usize, e: &'a ExperimentSummary, metric: Metric, names_wait: bool) -> Entry<'a> {
         let mut name = clean(&e.experiment.stack);
         if e.experiment.paired {
             name.push_str(" (pair)");

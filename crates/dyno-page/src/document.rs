@@ -206,12 +206,10 @@ impl Document {
                 details: details(run, &summary),
                 published: cited.beside(&summary),
                 facts: Facts::of(run, &summary),
-                check: check.as_ref().map(|c| {
-                    parsed(&c.render(Format::Json, &RenderOptions::default()))
-                }),
-                verdicts: check
+                check: check
                     .as_ref()
-                    .map(|c| Verdicts::of(c, &summary, &answers)),
+                    .map(|c| parsed(&c.render(Format::Json, &RenderOptions::default()))),
+                verdicts: check.as_ref().map(|c| Verdicts::of(c, &summary, &answers)),
                 answers,
             });
         }

@@ -117,7 +117,11 @@ fn page(document: &Document, live: Option<&str>) -> Result<String, PageError> {
             problems: &run.problems,
             verdicts: run.verdicts.as_ref(),
             answers: run.answers.iter().map(answer_view).collect(),
-            hints: run.answers.iter().filter_map(|a| a.hint.as_deref()).collect(),
+            hints: run
+                .answers
+                .iter()
+                .filter_map(|a| a.hint.as_deref())
+                .collect(),
         })
         .collect();
     let mut environment = Environment::new();
@@ -149,7 +153,9 @@ fn page(document: &Document, live: Option<&str>) -> Result<String, PageError> {
 fn changes_view<'a>(document: &'a Document, comparison: &'a Comparison) -> ChangesView<'a> {
     let name = |side: &str, place: usize| match comparison.base == comparison.new {
         // Two sides of one run have names of their own.
-        true => comparison.compare[side]["name"].as_str().unwrap_or_default(),
+        true => comparison.compare[side]["name"]
+            .as_str()
+            .unwrap_or_default(),
         false => document.runs[place].name.as_str(),
     };
     let headline = |h: &dyno_judge::Headline| {

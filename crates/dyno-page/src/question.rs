@@ -34,7 +34,7 @@ pub(crate) fn questions<'a>(summary: &'a Summary, manifest: &RunManifest) -> Vec
         let common_wait = common_wait(manifest, &whole);
         let parts = match lets_stacks_choose(plan, &whole) {
             true => vec![whole],
-            false => grouped(whole, |a, b| a.wait == b.wait),
+            false => grouped(whole, waits_alike),
         };
         questions.extend(parts.into_iter().map(|experiments| Question {
             text: String::new(),
@@ -76,6 +76,11 @@ fn grouped<'a>(
     groups
 }
 
+/// Where the threads of a library may run depends on how its receivers wait: what polls keeps a CPU for itself.
+fn waits_alike(a: &Experiment, b: &Experiment) -> bool {
+    a.wait == b.wait && a.library_cpus == b.library_cpus
+}
+
 /// The waits of these experiments, each once.
 fn waits(all: &[Placed<'_>]) -> Vec<Wait> {
     let mut waits: Vec<Wait> = all.iter().map(|(_, e)| e.experiment.wait).collect();
@@ -97,7 +102,11 @@ fn lets_stacks_choose(plan: &Plan, all: &[Placed<'_>]) -> bool {
             natural == *own
         })
     };
-    own.iter().any(|waits| *waits != own[0]) && stacks.iter().zip(&own).all(is_natural)
+    // One of each wait: else another condition differs, too.
+    let ways = grouped(all.to_vec(), waits_alike).len();
+    own.iter().any(|waits| *waits != own[0])
+        && stacks.iter().zip(&own).all(is_natural)
+        && ways == waits(all).len()
 }
 
 /// The wait that would measure all of these alike: `block` if it can be. None where they wait alike already.
@@ -135,12 +144,11 @@ fn asks_the_same(a: &Experiment, b: &Experiment) -> bool {
         let where_and_how = (e.placement, e.topology, e.access);
         (where_and_how, e.payload, e.scheduling, e.mlock, e.window)
     };
-    let pinned = |e: &Experiment| (e.cpus.clone(), e.library_cpus.clone());
     a.machine == b.machine
         && a.name == b.name
         && a.workload == b.workload
         && factors(a) == factors(b)
-        && pinned(a) == pinned(b)
+        && a.cpus == b.cpus
 }
 
 /// The conditions of each, with as many of the rarer ones as it takes to tell them apart.

@@ -95,16 +95,12 @@ impl Verdicts {
     }
 }
 
-/// `All 4 requirements of limits.toml are kept by tcp, broken by udp (1), undecided for pipe (2).`
+/// `tcp keeps all 4 requirements of limits.toml. Broken by udp. Undecided for pipe.`
 fn lead(check: &CheckReport, card: &Scorecard<'_>) -> String {
     let all = card.requirements.len();
     let of = |wanted: Status| -> Vec<String> {
         let those = card.candidates.iter().filter(|c| c.status() == wanted);
-        let text = |c: &Candidate<'_>| match wanted {
-            Status::Pass => clean(&c.name),
-            _ => format!("{} ({})", clean(&c.name), named(c, wanted)),
-        };
-        those.map(text).collect()
+        those.map(|c| clean(&c.name)).collect()
     };
     let kept = match (of(Status::Pass), all) {
         (none, _) if none.is_empty() => "No stack is shown to keep".to_owned(),
@@ -116,22 +112,16 @@ fn lead(check: &CheckReport, card: &Scorecard<'_>) -> String {
         _ => format!("all {all} requirements"),
     };
     let mut text = format!("{kept} {what} of {}.", clean(&check.limits));
-    for (status, said) in [(Status::Fail, "Broken by"), (Status::Undecided, "Undecided for")] {
+    for (status, said) in [
+        (Status::Fail, "Broken by"),
+        (Status::Undecided, "Undecided for"),
+    ] {
         let those = of(status);
         if !those.is_empty() {
             text.push_str(&format!(" {said} {}.", listed(&those)));
         }
     }
     text
-}
-
-/// The names of the requirements of a status.
-fn named(candidate: &Candidate<'_>, status: Status) -> String {
-    let scores = candidate.scores.iter().flatten();
-    let names = scores
-        .filter(|s| s.worst.status == status)
-        .map(|s| clean(s.worst.limit.name()));
-    listed(&names.collect::<Vec<String>>())
 }
 
 /// Among several stacks that keep everything, the one with the smallest p50 of each question.

@@ -148,12 +148,19 @@ fn tie(
         let cost = cost(cheapest.e, ns);
         sentences.push(format!("Cheapest of them: {}, {cost}.", cheapest.name));
     }
-    for x in named {
-        let caveats = caveats(x.e);
-        if !caveats.is_empty() {
-            sentences.push(format!("{}: {}.", x.name, caveats.join("; ")));
+    // What several share is said once.
+    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    for (caveat, x) in named
+        .iter()
+        .flat_map(|x| caveats(x.e).into_iter().map(move |c| (c, x)))
+    {
+        match said.iter_mut().find(|(known, _)| *known == caveat) {
+            Some((_, names)) => names.push(x.name.clone()),
+            None => said.push((caveat, vec![x.name.clone()])),
         }
     }
+    let of = |(caveat, names): &(String, Vec<String>)| format!("{}: {caveat}.", listed(names));
+    sentences.extend(said.iter().map(of));
     let unstable: Vec<String> = named
         .iter()
         .filter(|x| x.e.is_unstable())
@@ -242,7 +249,8 @@ fn of_other_waits(first: &Entry<'_>, others: &[&Entry<'_>]) -> Vec<String> {
         let mut own = others.iter().filter(delivers).filter(|x| wait(x) == of);
         let (best, _) = (own.next()?, own.next()?);
         let p50 = best.standing.compared().map(interval)?;
-        (wait(first) != of).then(|| format!("Fastest of those that {what}: {}, p50 {p50}.", best.name))
+        (wait(first) != of)
+            .then(|| format!("Fastest of those that {what}: {}, p50 {p50}.", best.name))
     };
     let all = [
         (Wait::Spin, "poll"),

@@ -466,3 +466,71 @@ fn a_new_side_that_completes_nothing_is_told_apart_from_one_that_is_as_fast() {
     let other = Builder::new(2).build();
     assert!(compare(&base, &other, &how()).is_blind());
 }
+
+fn said(c: &Comparison) -> Vec<(Option<bool>, String)> {
+    let all = c.headlines(5);
+    all.into_iter().map(|h| (h.is_worse, h.text)).collect()
+}
+
+#[test]
+fn the_largest_differences_are_said_in_words_and_the_largest_first() {
+    let mut base = Builder::new(0);
+    let mut new = Builder::new(1);
+    for (stack, before, after) in [
+        ("floor-futex", 6_900.0, 6_905.0),
+        ("pipe", 9_000.0, 9_010.0),
+        ("udp", 13_000.0, 11_000.0),
+        ("tcp", 12_000.0, 79_000.0),
+    ] {
+        base.measured(stack, before);
+        new.measured(stack, after);
+    }
+    let c = compare(&base.build(), &new.build(), &how());
+    let said = said(&c);
+    assert_eq!(said.len(), 3, "{said:#?}");
+    let (worse, first) = &said[0];
+    assert_eq!(*worse, Some(true));
+    assert!(first.starts_with("tcp became 6.5"), "{first}");
+    assert!(
+        first.contains(" × slower: round-trip, ping-pong, 64 B, block, p"),
+        "{first}"
+    );
+    let (worse, second) = &said[1];
+    assert_eq!(*worse, Some(false));
+    assert!(second.starts_with("udp became 1.18 × faster"), "{second}");
+    let (worse, tally) = &said[2];
+    assert_eq!(*worse, None);
+    // Floors tell of the machine and are not counted.
+    assert!(
+        tally.starts_with("Of 12 figures: 4 worse, 4 better, 3 the same"),
+        "{tally}"
+    );
+    assert_eq!(c.headlines(1).len(), 2);
+}
+
+#[test]
+fn nothing_is_called_slower_in_words_where_the_machine_moved() {
+    for (worse, text) in said(&two_runs(1.3)) {
+        assert!(
+            worse.is_none() || text.starts_with("No longer measured"),
+            "{text}"
+        );
+    }
+    let all = said(&two_runs(1.3));
+    let moved = all
+        .iter()
+        .filter(|(_, text)| text.contains("moved (floor ×1.3"))
+        .count();
+    assert!(moved > 0, "{all:#?}");
+}
+
+#[test]
+fn what_the_new_side_no_longer_measures_is_said_first() {
+    let all = said(&two_runs(1.001));
+    let (worse, first) = &all[0];
+    assert_eq!(*worse, Some(true));
+    assert!(
+        first.starts_with("No longer measured: uds-stream: round-trip"),
+        "{all:#?}"
+    );
+}

@@ -249,6 +249,128 @@ fn only_equal_conditions_are_compared() {
     );
 }
 
+/// A blocking stack, and one with two ways of its own, as `wait = "natural"` plans them.
+fn natural(waits_of: &[(&str, &[Wait])], asked: &[(&str, Wait, f64)]) -> Run {
+    let mut b = builder();
+    for (stack, wait, p50) in asked {
+        let id = b.experiment(stack, |e| e.wait = *wait);
+        b.trials(id, &[(Rtt, *p50, 1_000, 0)]);
+    }
+    let mut run = b.build();
+    for (stack, waits) in waits_of {
+        run.manifest.plan.stacks.get_mut(*stack).unwrap().waits = waits.to_vec();
+    }
+    run
+}
+
+#[test]
+fn stacks_that_choose_their_wait_are_compared_with_the_wait_named() {
+    let run = natural(
+        &[
+            ("a", &[Wait::Spin, Wait::Block]),
+            ("b", &[Wait::Block]),
+            ("c", &[Wait::Callback]),
+        ],
+        &[
+            ("a", Wait::Spin, 1_000.0),
+            ("a", Wait::Block, 8_000.0),
+            ("b", Wait::Block, 9_000.0),
+            ("c", Wait::Callback, 20_000.0),
+        ],
+    );
+    let answer = only(&run);
+    assert_eq!(
+        answer.question,
+        "round-trip, ping-pong, 64 B, each with its own wait, process, 1-1"
+    );
+    says(
+        &answer,
+        &[
+            "a (spin) is fastest",
+            "c (callback) 2",
+            "Fastest of those that block: a (block), p50 8",
+        ],
+    );
+    assert_eq!(answer.experiments.len(), 4);
+}
+
+#[test]
+fn waits_that_the_suite_chose_stay_questions_of_their_own() {
+    let run = natural(
+        &[("a", &[Wait::Spin]), ("b", &[Wait::Block])],
+        &[
+            ("a", Wait::Spin, 1_000.0),
+            ("a", Wait::Block, 8_000.0),
+            ("b", Wait::Block, 9_000.0),
+        ],
+    );
+    let all = answers(&run);
+    assert_eq!(all.len(), 2, "{all:#?}");
+    says(&all[0], &["a is the only stack"]);
+    says(&all[1], &["a is fastest"]);
+}
+
+#[test]
+fn a_hint_names_a_wait_that_all_of_them_know() {
+    let mut run = natural(
+        &[("a", &[Wait::Callback]), ("b", &[Wait::Block])],
+        &[("a", Wait::Callback, 1_000.0), ("b", Wait::Block, 9_000.0)],
+    );
+    assert_eq!(only(&run).hint, None, "nothing says what the adapters can");
+    let adapter = |stack: &str| run.manifest.plan.stacks[stack].adapter.clone();
+    let knows = |name: String, waits: &[Wait]| dyno_model::AdapterDescription {
+        name,
+        version: "1".into(),
+        summary: String::new(),
+        capabilities: dyno_model::Capabilities {
+            loan: false,
+            waits: waits.to_vec(),
+            reliable: true,
+            best_effort: false,
+            request_response: false,
+            placements: Vec::new(),
+            max_message: None,
+            fragments_above: None,
+            max_receivers: None,
+            loopback: false,
+        },
+        options: Vec::new(),
+        unavailable: None,
+        library: None,
+    };
+    let described = |waits: &[Wait]| {
+        vec![
+            knows(adapter("a"), waits),
+            knows(adapter("b"), &[Wait::Block]),
+        ]
+    };
+    let (both, one) = (
+        described(&[Wait::Callback, Wait::Block]),
+        described(&[Wait::Callback]),
+    );
+    run.manifest.adapters = both;
+    let hint = only(&run).hint.unwrap();
+    assert!(hint.contains("--set wait=block"), "{hint}");
+    run.manifest.adapters = one;
+    assert_eq!(only(&run).hint, None);
+}
+
+#[test]
+fn intervals_that_all_are_open_above_are_not_called_equal() {
+    let mut b = builder();
+    for (stack, p50) in [("a", 4_000.0), ("b", 9_000.0)] {
+        let id = b.experiment(stack, |_| {});
+        // One trial of five lost more than half of its messages.
+        for lost in [0, 0, 0, 0, 900] {
+            b.trial(id, &[(Rtt, p50, 1_000 - lost, lost)]);
+        }
+    }
+    let answer = only(&b.build());
+    assert_eq!(answer.best.len(), 2, "{answer:#?}");
+    says(&answer, &["No stack can be called fastest", "have no upper end"]);
+    assert!(!answer.text.contains("told apart"), "{}", answer.text);
+}
+
 #[test]
 fn questions_that_differ_in_what_is_rarely_changed_say_it() {
     let mut b = builder();

@@ -12,8 +12,8 @@
 //     quantile,        'p50' | 'p90' | 'p99' | 'p999': for plots that show one
 //     ratio,           'best' | 'floor': what the matrix divides by
 //     log,             logarithmic axes
-//     cells,           [{run, index, e, d, style, mixes, way}]: selected experiments, in the order of the plan;
-//                      run and index count in doc.runs and show.experiments, style counts stacks; `mixes` where
+//     cells,           [{run, index, e, d, style, question, mixes, way}]: selected experiments, in the order of the plan;
+//                      run and index count in doc.runs and show.experiments, style counts stacks; `question` in words, `mixes` where
 //                      each stack waits in its own way, `way` where that takes to tell a stack's cells apart
 //     metricOf(cell),  the metric to show of a cell
 //     cellOf(run, index)  any cell of the document, selected or not
@@ -78,6 +78,7 @@ function nameWaits(doc, cells) {
       const mixes = new Set(asked.map((c) => c.e.wait)).size > 1;
       for (const cell of asked) {
         cell.mixes = mixes;
+        cell.question = answer.question;
         const own = asked.filter((c) => c.e.stack === cell.e.stack);
         cell.way = mixes && new Set(own.map((c) => c.e.wait)).size > 1 ? cell.e.wait : null;
       }

@@ -291,3 +291,39 @@ test('a link to a place of the page is none to a selection', async ({ page: tab 
   await expect(tab.locator('#controls .status')).not.toContainText(' of ');
   await expect(tab.locator('#matrix h2')).toBeInViewport();
 });
+
+test('a page with limits answers within the first screen, wide and narrow', async ({ page: tab }) => {
+  for (const [width, height] of [[1280, 800], [390, 844]]) {
+    await tab.setViewportSize({ width, height });
+    const trouble = await open(tab, 'limits');
+    const lead = tab.locator('#requirements .lead');
+    await expect(lead).toContainText('requirements of');
+    await expect(tab.locator('#requirements tbody tr').first()).toContainText(/pass|fail|undecided/);
+    const end = await lead.evaluate((e) => e.getBoundingClientRect().bottom);
+    const first = await tab.locator('#requirements tbody tr').first().evaluate((e) => e.getBoundingClientRect().top);
+    expect(end).toBeLessThan(height / 2);
+    expect(first).toBeLessThan(height);
+    const over = await tab.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    expect(over).toBeLessThanOrEqual(0);
+    expect(trouble).toEqual([]);
+  }
+});
+
+test('the table of answers does not scroll sideways at 1,280 px', async ({ page: tab }) => {
+  await tab.setViewportSize({ width: 1280, height: 800 });
+  for (const name of ['rich', 'limits', 'golden']) {
+    await open(tab, name);
+    const over = await tab
+      .locator('#answers .table-wrap')
+      .first()
+      .evaluate((e) => e.scrollWidth - e.clientWidth);
+    expect(over, name).toBeLessThanOrEqual(0);
+  }
+});
+
+test('two runs open with what changed most, in words', async ({ page: tab }) => {
+  await open(tab, 'two');
+  const first = tab.locator('#changes li').first();
+  await expect(first).toContainText(/became [\d.]+ × (slower|faster|dearer|cheaper)|measured|No longer measured/);
+  await expect(tab.locator('#changes li', { hasText: 'worse,' })).toHaveCount(1);
+});

@@ -6,6 +6,20 @@ import { join } from 'node:path';
 import { DYNO, GOLDEN, SHOTS, WORK, page } from './pages.mjs';
 import { hostileNames, writeRun } from './runs.mjs';
 
+const LIMITS = join(WORK, 'limits.toml');
+const LIMITS_TEXT = `
+[[limit]]
+name = "nothing lost"
+metric = "loss"
+at_most = 0
+
+[[limit]]
+name = "round trips in time"
+metric = "rtt"
+quantile = "p99"
+at_most = "50 us"
+`;
+
 export default function setup() {
   mkdirSync(SHOTS, { recursive: true });
   if (process.env.DYNO_PAGES && existsSync(page('rich'))) return;
@@ -27,19 +41,22 @@ export default function setup() {
   mkdirSync(run('foreign'), { recursive: true });
   writeFileSync(join(run('foreign'), 'run.json'), '{"what": "something else"}');
 
+  writeFileSync(LIMITS, LIMITS_TEXT);
+
   report('golden', [join(GOLDEN, 'run-v2')]);
   report('old', [join(GOLDEN, 'run-v1')]);
   report('rich', [run('rich')]);
   report('hostile', [run('hostile')]);
   report('two', [run('rich'), run('later')]);
+  report('limits', [run('rich')], 0, ['--limits', LIMITS]);
   // One that can be read, one that cannot: exit code 5, and the page is there.
   report('unreadable', [run('rich'), run('foreign')], 5);
 }
 
-function report(name, runs, code = 0) {
+function report(name, runs, code = 0, more = []) {
   let ended = 0;
   try {
-    execFileSync(DYNO, ['report', '--quiet', ...runs, '-o', page(name)], { stdio: ['ignore', 'inherit', 'pipe'] });
+    execFileSync(DYNO, ['report', '--quiet', ...runs, ...more, '-o', page(name)], { stdio: ['ignore', 'inherit', 'pipe'] });
   } catch (error) {
     ended = error.status;
     if (ended !== code) throw new Error(`dyno report of ${name} ended with ${ended}: ${error.stderr}`);

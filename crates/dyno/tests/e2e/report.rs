@@ -254,3 +254,90 @@ fn a_run_that_goes_on_is_reported_as_far_as_it_is() {
     assert_eq!(data["runs"][0]["running"], true);
     assert!(text.contains("still running"));
 }
+
+const LIMITS: &str = r#"
+[[limit]]
+name = "round trips <in> time"
+metric = "rtt"
+quantile = "p50"
+at_most = "10 s"
+
+[[limit]]
+name = "impossible"
+stack = "pipe"
+metric = "rtt"
+quantile = "p50"
+at_most = "1 ns"
+
+[[limit]]
+name = "too few samples"
+stack = "uds-stream"
+metric = "rtt"
+quantile = "p99.9"
+at_most = "10 s"
+"#;
+
+#[test]
+fn limits_are_what_the_page_opens_with_and_say_what_check_says() {
+    let place = measured();
+    place.file("limits.toml", LIMITS);
+    place
+        .run(&["report", "out", "--limits", "limits.toml"])
+        .with_code(0)
+        .says("2 passed, 1 failed, 1 undecided");
+    let (text, data) = page(&place, "report.html");
+    let checked = place
+        .run(&["check", "out", "limits.toml", "--format", "json"])
+        .with_code(6);
+    let checked: Value = serde_json::from_str(&checked.stdout).unwrap();
+    assert_eq!(data["runs"][0]["check"], checked);
+    let at = |what: &str| {
+        text.find(what)
+            .unwrap_or_else(|| panic!("{what} is not in the page"))
+    };
+    assert!(at("id=\"requirements\"") < at("id=\"answers\""));
+    assert!(text.contains("round trips &lt;in&gt; time"));
+    assert!(text.contains("breaks 1 of 2"), "pipe");
+    assert!(text.contains("1 of 2 undecided"), "uds-stream");
+    assert!(text.contains("No stack is shown to keep all 3 requirements of limits.toml."));
+}
+
+#[test]
+fn limits_that_are_wrong_or_fit_nothing_leave_no_page() {
+    let place = measured();
+    for (text, says) in [
+        (
+            "[[limit]]\nname = \"x\"\nmetric = \"latency\"\nat_most = 1",
+            "latency",
+        ),
+        (
+            "[[limit]]\nname = \"x\"\nstack = \"tcp\"\nmetric = \"loss\"\nat_most = 0",
+            "no experiment of this run has the stack `tcp`",
+        ),
+    ] {
+        place.file("wrong.toml", text);
+        place
+            .run(&["report", "out", "--limits", "wrong.toml"])
+            .with_code(3)
+            .says(says);
+    }
+    place
+        .run(&["report", "out", "--limits", "none.toml"])
+        .with_code(1)
+        .says("none.toml");
+    assert!(!place.path("report.html").exists());
+}
+
+#[test]
+fn two_runs_open_with_what_changed() {
+    let place = measured();
+    place
+        .run(&["run", "tiny", "--out", "again", "--quiet"])
+        .with_code(0);
+    place.run(&["report", "out", "again"]).with_code(0);
+    let (text, _) = page(&place, "report.html");
+    let changes = text.find("id=\"changes\"").unwrap();
+    assert!(changes < text.find("id=\"answers\"").unwrap());
+    assert!(text[changes..].contains("What changed"));
+    assert!(text[changes..].contains("figures: "));
+}

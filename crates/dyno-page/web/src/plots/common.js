@@ -67,14 +67,14 @@ export function conditionKey(e, without = []) {
   return JSON.stringify(parts);
 }
 
-/** What a cell is compared under: its conditions, but for the wait where each stack has its own. */
+/** What a cell is compared under: its conditions, or, where each stack waits in its own way, the question. */
 export function questionKey(cell) {
-  return conditionKey(cell.e, withoutWait([cell]));
+  return cell.mixes ? cell.question : conditionKey(cell.e);
 }
 
-/** The factor that says nothing of the question that these cells ask. */
+/** The factors that say nothing of the question that these cells ask: the wait, and the CPUs that go with it. */
 export function withoutWait(cells) {
-  return cells.some((c) => c.mixes) ? ['wait'] : [];
+  return cells.some((c) => c.mixes) ? ['wait', 'cpus'] : [];
 }
 
 /** Groups in the order of their first element: `[{ key, items }]`. */

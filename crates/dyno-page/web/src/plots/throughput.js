@@ -67,16 +67,17 @@ function planned(cell) {
   return Number.isFinite(hz) ? hz : null;
 }
 
-/** So many places marks have in a panel: all stacks that deliver all of one rate have the same. */
-function places(group) {
+/** Whether a panel has more than one place for marks: stacks that deliver all of one rate share a dot that says nothing. */
+function tells(group) {
   const rates = group.items.map(ratesOf).filter(Boolean);
-  return new Set(rates.map((r) => `${r.offered.toPrecision(2)} ${r.delivered.toPrecision(2)}`)).size;
+  const places = new Set(rates.map((r) => `${r.offered.toPrecision(2)} ${r.delivered.toPrecision(2)}`));
+  return places.size > 1 || rates.some((r) => r.lost >= LOSS);
 }
 
 function drawn(view) {
   const cells = view.cells.filter((c) => OPEN.has(c.e.workload) && (ratesOf(c) || lack(c)));
   const groups = groupBy(cells, (c) => conditionKey(c.e, WITHIN));
-  const all = yardsticksLast(groups.filter((g) => places(g) > 1));
+  const all = yardsticksLast(groups.filter(tells));
   const { shown, left } = limited(all, MAX_PANELS);
   const { words, shared } = distinctions(
     shown.map((g) => g.items[0].e),

@@ -153,6 +153,29 @@ test('throughput: rates, and the loss from counts', () => {
   assert.equal(series('throughput', v, /^failed:/)[0].data.length, 1);
 });
 
+test('throughput: stacks that deliver all of one rate are one dot, which is not drawn', () => {
+  const v = view(documentOf([[cell(0, { workload: 'stream' }), cell(1, { workload: 'stream', stack: 'b' })]]));
+  assert.equal(plot('throughput').applies(v), false);
+});
+
+test('the lowest p99 is named question by question', () => {
+  const v = view(documentOf([[
+    cell(0, { experiment: 'control' }),
+    cell(1, { experiment: 'control', stack: 'b' }),
+    cell(2, { experiment: 'camera', payload_bytes: 1_048_576 }),
+  ]]));
+  const text = plot('percentiles').summary(v);
+  assert.match(text, /The lowest p99: control[^;]*: [^;]+; camera[^;]*: /);
+});
+
+test('memory has one scale in all panels', () => {
+  const v = view(documentOf([[cell(0, { experiment: 'control' }), cell(1, { experiment: 'camera', payload_bytes: 1_048_576 })]]));
+  const option = plot('resources').option(v, theme());
+  const ends = option.xAxis.filter((_, i) => i % 2 === 0).map((x) => [x.min, x.max]);
+  assert.equal(ends.length, 2);
+  assert.deepEqual(ends[0], ends[1]);
+});
+
 test('time: trials in the order of the run, in relation to their median where they are many', () => {
   const v = view(stacks(30));
   const dots = series('time', v, /^trials:0:0$/)[0].data;
