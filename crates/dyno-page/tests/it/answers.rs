@@ -332,6 +332,7 @@ fn a_hint_names_a_wait_that_all_of_them_know() {
             max_message: None,
             fragments_above: None,
             max_receivers: None,
+                sends_later: false,
             loopback: false,
         },
         options: Vec::new(),
