@@ -93,9 +93,12 @@ fn answer(job: &Job, thread: &ThreadState, mut ends: Vec<End>) -> Result<Played,
                 })
                 .map_err(|e| ("take", e))
                 .and_then(|_| match ping {
-                    Some(tag) => thread
-                        .inside(Call::Send, || answer.send(tag, sender.as_mut()))
-                        .map_err(|e| ("send", e)),
+                    Some(ping) => {
+                        let sent =
+                            thread.inside(Call::Send, || answer.send(ping.tag, sender.as_mut()));
+                        answer.note(ping);
+                        sent.map_err(|e| ("send", e))
+                    }
                     None => Ok(()),
                 });
             match result {
@@ -196,18 +199,25 @@ struct Side {
 
 impl Side {
     fn on_message(&mut self, bytes: &[u8]) {
-        let Some(tag) = self.answer.on_ping(bytes) else {
+        let Some(ping) = self.answer.on_ping(bytes) else {
             return;
         };
-        if self.error.is_some() || self.answer.shared.phase() >= Phase::Drain {
-            return;
+        if self.error.is_none() && self.answer.shared.phase() < Phase::Drain {
+            self.error = self.answer.send(ping.tag, self.sender.as_mut()).err();
         }
-        self.error = self.answer.send(tag, self.sender.as_mut()).err();
+        self.answer.note(ping);
     }
 }
 
 /// An echo reads no clock for its messages; it looks where it runs every so many of them.
 const PINGS_PER_LOOK: u64 = 16;
+
+/// An intact ping.
+#[derive(Clone, Copy)]
+struct Ping {
+    tag: Tag,
+    bytes: u64,
+}
 
 /// Checks pings and makes pongs.
 struct Answer {
@@ -251,33 +261,41 @@ impl Answer {
         played.places.extend(self.places.finish());
     }
 
-    /// The tag to answer with, where the ping is intact; a damaged ping gets no pong.
+    /// The ping, where it is intact; a damaged one gets no pong.
     #[inline]
-    fn on_ping(&mut self, bytes: &[u8]) -> Option<Tag> {
-        let tag = match read_message(bytes, &self.assignment.experiment, self.flow.channel) {
-            Ok(header) => header.tag,
+    fn on_ping(&mut self, bytes: &[u8]) -> Option<Ping> {
+        match read_message(bytes, &self.assignment.experiment, self.flow.channel) {
+            Ok(header) => Some(Ping {
+                tag: header.tag,
+                bytes: bytes.len() as u64,
+            }),
             Err(damage) => {
                 self.damaged(damage);
-                return None;
+                None
             }
-        };
-        if tag.kind == Kind::Probe && self.probed.is_none() {
-            self.probed = Some(self.shared.clock.now());
-            self.shared.one_linked();
         }
-        if tag.kind == Kind::Warmup {
-            self.shared.on_warmup(tag.sequence);
+    }
+
+    /// Counts a ping, after it was answered: whatever only measured pings need would be new to the caches in the
+    /// first round trip, or not even mapped.
+    #[inline]
+    fn note(&mut self, ping: Ping) {
+        let Ping { tag, bytes } = ping;
+        match tag.kind {
+            Kind::Probe if self.probed.is_some() => {}
+            Kind::Probe => {
+                self.probed = Some(self.shared.clock.now());
+                self.shared.one_linked();
+            }
+            Kind::Warmup => self.shared.on_warmup(tag.sequence),
+            Kind::Measured => {
+                self.flow.received += 1;
+                self.flow.bytes += bytes;
+                if self.places.is_watched() && self.flow.received % PINGS_PER_LOOK == 1 {
+                    self.places.note(self.shared.clock.now());
+                }
+            }
         }
-        // One path for all kinds: what only measured pings touched or ran would be far from the caches, or not even
-        // mapped, in the first round trip.
-        let measured = tag.kind == Kind::Measured;
-        self.flow.received += u64::from(measured);
-        self.flow.bytes += bytes.len() as u64 * u64::from(measured);
-        let looks = self.places.is_watched() & (self.flow.received % PINGS_PER_LOOK == 1);
-        if looks & measured {
-            self.places.note(self.shared.clock.now());
-        }
-        Some(tag)
     }
 
     #[cold]

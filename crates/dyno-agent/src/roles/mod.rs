@@ -134,29 +134,35 @@ fn expected_messages(experiment: &Experiment) -> u64 {
     }
 }
 
-/// Tells whether an extent is used up.
+/// Tells whether an extent is used up. Without a branch on what kind of extent it is or how far it has come: where
+/// the warm-up's ends and the window's begins, the processor would have foreseen another way.
 struct Progress {
-    extent: Extent,
+    lasts: Nanos,
+    most: u64,
     begun: Option<Nanos>,
     messages: u64,
 }
 
 impl Progress {
     fn new(extent: Extent) -> Self {
+        let (lasts, most) = match extent {
+            Extent::Duration(d) => (d, u64::MAX),
+            Extent::Messages(n) => (Nanos(u64::MAX), n),
+        };
         Progress {
-            extent,
+            lasts,
+            most,
             begun: None,
             messages: 0,
         }
     }
 
     /// Whether a message due at `due` still belongs to the extent; the first one begins it.
+    #[inline]
     fn admits(&mut self, due: Nanos) -> bool {
-        let begun = *self.begun.get_or_insert(due);
-        let inside = match self.extent {
-            Extent::Duration(d) => due.saturating_sub(begun) < d,
-            Extent::Messages(n) => self.messages < n,
-        };
+        let begun = self.begun.unwrap_or(due);
+        self.begun = Some(begun);
+        let inside = (due.saturating_sub(begun) < self.lasts) & (self.messages < self.most);
         self.messages += u64::from(inside);
         inside
     }
@@ -164,9 +170,8 @@ impl Progress {
     /// As [`Progress::admits`], with the beginning known beforehand.
     fn from(extent: Extent, begun: Nanos) -> Self {
         Progress {
-            extent,
             begun: Some(begun),
-            messages: 0,
+            ..Progress::new(extent)
         }
     }
 }

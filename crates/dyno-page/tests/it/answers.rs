@@ -332,7 +332,7 @@ fn a_hint_names_a_wait_that_all_of_them_know() {
             max_message: None,
             fragments_above: None,
             max_receivers: None,
-                sends_later: false,
+            sends_later: false,
             loopback: false,
         },
         options: Vec::new(),
@@ -368,7 +368,10 @@ fn intervals_that_all_are_open_above_are_not_called_equal() {
     }
     let answer = only(&b.build());
     assert_eq!(answer.best.len(), 2, "{answer:#?}");
-    says(&answer, &["No stack can be called fastest", "have no upper end"]);
+    says(
+        &answer,
+        &["No stack can be called fastest", "have no upper end"],
+    );
     assert!(!answer.text.contains("told apart"), "{}", answer.text);
 }
 

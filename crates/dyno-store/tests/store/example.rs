@@ -13,8 +13,9 @@ use dyno_model::record::{
     Metric, Outcome, ProcessCost, RawSample, RunManifest, Throughput, TrialRecord,
 };
 use dyno_model::{
-    Access, Against, BareMachine, CpuGaps, FullSocket, HostLoad, HostNetwork, HostNoise, Nanos, NetworkCounter, OptionKind, OptionSpec,
-    OptionValue, PayloadSize, Place, Placement, Precision, RateHz, Topology, Wait, Workload,
+    Access, Against, BareMachine, CpuGaps, FullSocket, HostLoad, HostNetwork, HostNoise, Nanos,
+    NetworkCounter, OptionKind, OptionSpec, OptionValue, PayloadSize, Place, Placement, Precision,
+    RateHz, Topology, Wait, Workload,
 };
 use std::collections::BTreeMap;
 
@@ -251,7 +252,10 @@ pub(crate) fn completed_v2(id: TrialId) -> TrialRecord {
     record.machines.clear();
     record.networks.clear();
     (record.counts.under_way, record.counts.in_window) = (0, None);
-    (record.throughput.in_window_hz, record.throughput.blocked_above) = (None, None);
+    (
+        record.throughput.in_window_hz,
+        record.throughput.blocked_above,
+    ) = (None, None);
     (record.cost.host_cpu, record.cost.host_cpu_ns_per_message) = (None, None);
     for flow in &mut record.flows {
         (flow.in_window, flow.by_half) = (None, None);
