@@ -30,7 +30,7 @@ pub(crate) fn questions<'a>(summary: &'a Summary, manifest: &RunManifest) -> Vec
     let all = summary.experiments.iter().enumerate();
     let own = all.filter(|(_, e)| stands_for_its_stack(plan, e)).collect();
     let mut questions = Vec::new();
-    for whole in grouped(own, |a, b| asks_the_same(a, b)) {
+    for whole in grouped(own, asks_the_same) {
         let common_wait = common_wait(manifest, &whole);
         let parts = match lets_stacks_choose(plan, &whole) {
             true => vec![whole],

@@ -211,7 +211,7 @@ pub(crate) fn legend(view: &View<'_>, stacked: bool, left_out: &[&str]) -> Vec<S
     }
     let has_host_cpu =
         |e: &&ExperimentSummary| e.cost.is_some_and(|c| c.host_cpu_ns_per_message.is_some());
-    if view.rows.iter().any(|e| has_host_cpu(&e)) && !view.is_of_starts && shown(HOST_CPU) {
+    if view.rows.iter().any(has_host_cpu) && !view.is_of_starts && shown(HOST_CPU) {
         lines.push(format!(
             "{HOST_CPU}: the same of the whole machine: with softirqs, kernel threads and all else that ran."
         ));

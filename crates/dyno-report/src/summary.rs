@@ -478,7 +478,7 @@ pub struct CostSummary {
     pub cpu_ns_per_message: Option<Spread>,
     /// CPU time of the whole host without Dyno's own pacing, per message that arrived, in nanoseconds: softirqs,
     /// kernel threads and whatever else ran are in it. `None` where no message arrived, and where the trials are
-    /// too short for the kernel's accounting; see [`crate::totals::LEAST_HOST_CPU`].
+    /// too short for the kernel's accounting, which errs by some 20 ms.
     pub host_cpu_ns_per_message: Option<Spread>,
     /// CPUs kept busy: each process's CPU time, without pacing, over its own time from the window's start
     /// to its end, which is later than planned where senders are held up. 1 is one whole CPU. `None` where
