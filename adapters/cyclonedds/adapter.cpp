@@ -35,7 +35,7 @@ constexpr const char *DELIVERIES[] = {"direct", "queued", nullptr};
 
 constexpr dyno_option_spec OPTIONS[] = {
     {"as_shipped", DYNO_OPTION_BOOL, 0, nullptr, "false",
-     "every QoS is the library's own; `reliable`, `history`, `queue_depth` and `send_timeout_ms` are not looked at"},
+     "every QoS is the library's own; `reliable`, `history` and `send_timeout_ms` are not looked at"},
     {"reliable", DYNO_OPTION_BOOL, 0, nullptr, "true",
      "true: what is lost is sent again, a full writer waits; false: best effort"},
     {"history", DYNO_OPTION_INT, 0, nullptr, "0",
@@ -43,8 +43,6 @@ constexpr dyno_option_spec OPTIONS[] = {
     {"type", DYNO_OPTION_ONE_OF, 0, TYPES, "sequence",
      "sequence: variable length; array: the whole of the smallest array of 64 B, 128 B ... 4 MiB that "
      "holds the channel's largest message travels, with the message's length"},
-    {"queue_depth", DYNO_OPTION_INT, 1'000'000, nullptr, "16",
-     "most samples that writer and reader hold where they keep all; the library's own: no limit"},
     {"send_timeout_ms", DYNO_OPTION_INT, 3'600'000, nullptr, "10000",
      "how long a reliable writer waits for room before it refuses, in ms; the library's own: 100"},
     {"delivery", DYNO_OPTION_ONE_OF, 0, DELIVERIES, "direct",

@@ -87,7 +87,6 @@ Settings::Settings(const dyno_context &context) {
     history = static_cast<int32_t>(std::min(options.integer("history", 0), most));
     arrays = options.text("type", "sequence") == "array";
     as_shipped = options.boolean("as_shipped", false);
-    depth = static_cast<int32_t>(std::min(options.integer("queue_depth", 16), most));
     send_timeout = DDS_MSECS(options.integer("send_timeout_ms", 10'000));
     queued = options.text("delivery", "direct") == "queued";
     lease = quantity(options, "lease_ms", " ms");

@@ -19,8 +19,6 @@ struct Settings {
     // Messages that each side keeps; 0: all.
     int32_t history;
     bool arrays;
-    // Samples that each side holds where it keeps all.
-    int32_t depth;
     dds_duration_t send_timeout;
     // Every QoS is the library's own.
     bool as_shipped;

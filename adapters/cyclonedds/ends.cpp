@@ -21,9 +21,6 @@ struct Qos {
         dds_qset_reliability(qos, reliability, settings.send_timeout);
         const auto history = settings.history ? DDS_HISTORY_KEEP_LAST : DDS_HISTORY_KEEP_ALL;
         dds_qset_history(qos, history, settings.history);
-        if (!settings.history) {
-            dds_qset_resource_limits(qos, settings.depth, DDS_LENGTH_UNLIMITED, settings.depth);
-        }
         // A receiver gets what is sent from its joining on.
         dds_qset_durability(qos, DDS_DURABILITY_VOLATILE);
     }

@@ -38,7 +38,7 @@ Place::~Place() {
 
 dyno_sender::dyno_sender(dyno_node &node, const dyno_channel &channel)
     : place_(node, node.writer_ids, channel),
-      writer_(node.publisher->create_datawriter(place_.topic, node.writer_qos(place_.id), nullptr,
+      writer_(node.publisher->create_datawriter(place_.topic, node.writer_qos(place_.most, place_.id), nullptr,
                                                 edds::StatusMask::none()),
               DeleteWriter{&node}) {
     if (!writer_) {
@@ -132,7 +132,7 @@ dyno_status dyno_sender::send(void *, size_t length) {
 Reader::Reader(dyno_node &node, const dyno_channel &channel, edds::DataReaderListener *listener)
     : place_(node, node.reader_ids, channel),
       reader_(node.subscriber->create_datareader(
-                  place_.topic, node.reader_qos(place_.id), listener,
+                  place_.topic, node.reader_qos(place_.most, place_.id), listener,
                   listener == nullptr ? edds::StatusMask::none() : edds::StatusMask::data_available()),
               DeleteReader{&node}) {
     if (!reader_) {

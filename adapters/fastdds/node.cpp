@@ -133,11 +133,11 @@ void log_to_stderr() {
     });
 }
 
-template <typename Qos> void set_common(Qos &qos, const Settings &settings, int16_t id) {
+template <typename Qos> void set_common(Qos &qos, const Settings &settings, uint64_t most, int16_t id) {
     qos.reliability().kind =
         settings.reliable ? edds::RELIABLE_RELIABILITY_QOS : edds::BEST_EFFORT_RELIABILITY_QOS;
     qos.reliability().max_blocking_time = compat::milliseconds(settings.send_timeout_ms);
-    const int32_t samples = settings.samples();
+    const int32_t samples = settings.samples_for(most);
     qos.history().kind = settings.history > 0 ? edds::KEEP_LAST_HISTORY_QOS : edds::KEEP_ALL_HISTORY_QOS;
     qos.history().depth = samples;
     qos.resource_limits().max_samples = samples;
@@ -286,12 +286,12 @@ edds::Topic *dyno_node::topic(const dyno_channel &channel) {
     return topic;
 }
 
-edds::DataWriterQos dyno_node::writer_qos(int16_t id) const {
+edds::DataWriterQos dyno_node::writer_qos(uint64_t most, int16_t id) const {
     edds::DataWriterQos qos;
     if (settings.as_shipped) {
         return qos;
     }
-    set_common(qos, settings, id);
+    set_common(qos, settings, most, id);
     qos.durability().kind =
         settings.transient_local ? edds::TRANSIENT_LOCAL_DURABILITY_QOS : edds::VOLATILE_DURABILITY_QOS;
     qos.publish_mode().kind = settings.async ? edds::ASYNCHRONOUS_PUBLISH_MODE : edds::SYNCHRONOUS_PUBLISH_MODE;
@@ -301,12 +301,12 @@ edds::DataWriterQos dyno_node::writer_qos(int16_t id) const {
     return qos;
 }
 
-edds::DataReaderQos dyno_node::reader_qos(int16_t id) const {
+edds::DataReaderQos dyno_node::reader_qos(uint64_t most, int16_t id) const {
     edds::DataReaderQos qos;
     if (settings.as_shipped) {
         return qos;
     }
-    set_common(qos, settings, id);
+    set_common(qos, settings, most, id);
     qos.durability().kind = edds::VOLATILE_DURABILITY_QOS;
     compat::reader_response(qos.reliable_reader_qos().times, compat::milliseconds(settings.response_ms));
     return qos;

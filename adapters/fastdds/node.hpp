@@ -35,8 +35,8 @@ struct dyno_node {
     // The topic of a channel, with its type; delete it with participant->delete_topic.
     edds::Topic *topic(const dyno_channel &channel);
     // What both reliability settings and histories come to for messages of at most `most` bytes.
-    edds::DataWriterQos writer_qos(int16_t id) const;
-    edds::DataReaderQos reader_qos(int16_t id) const;
+    edds::DataWriterQos writer_qos(uint64_t most, int16_t id) const;
+    edds::DataReaderQos reader_qos(uint64_t most, int16_t id) const;
     // A number where numbers are ours to give, else the library's own choice, -1.
     int16_t new_id(EntityIds &ids) { return settings.transport == Transport::data_sharing ? ids.take() : int16_t{-1}; }
 

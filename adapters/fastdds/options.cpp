@@ -2,9 +2,14 @@
 
 #include "dyno_adapter.hpp"
 
+#include <algorithm>
 #include <sstream>
 
 namespace {
+
+constexpr uint64_t HISTORY_BYTES = 64u << 20; // What `samples = 0` lets one history hold.
+constexpr uint64_t FEWEST = 16;
+constexpr uint64_t MOST = 4096;
 
 const char *const TRANSPORTS[] = {"udp", "shm", "data-sharing", nullptr};
 const char *const DURABILITIES[] = {"volatile", "transient-local", nullptr};
@@ -49,10 +54,10 @@ const dyno_option_spec OPTIONS[] = {
      "sequence: variable size, serialized; array: plain, always as long as the channel's largest message, loaned "
      "(left out: array with data-sharing, else sequence)"},
     {"history", DYNO_OPTION_INT, 0, nullptr, "0", "keep the last so many samples; 0: keep all (library: keep last 1)"},
-    {"queue_depth", DYNO_OPTION_INT, 1'000'000, nullptr, "16",
-     "most samples in a history that keeps all, at the writer and at the reader (library: 5000)"},
+    {"samples", DYNO_OPTION_INT, 1'000'000, nullptr, "0",
+     "most samples in a history that keeps all; 0: as many as 64 MiB hold, 16 to 4096 (library: 5000)"},
     {"publish", DYNO_OPTION_ONE_OF, 0, PUBLISH_MODES, "sync",
-     "who sends: the caller of write, or a thread of the library (library: sync)"},
+     "who sends: the caller of write, or a thread of the library (library: sync); a stack with async says `sends_later = true`"},
     {"send_timeout_ms", DYNO_OPTION_INT, 3'600'000, nullptr, "10000",
      "how long a reliable send waits for room before it is refused, in milliseconds (library: 100)"},
     {"lease_ms", DYNO_OPTION_INT, 0, nullptr, "5000",
@@ -63,7 +68,7 @@ const dyno_option_spec OPTIONS[] = {
      "5)"},
     {"heartbeat_ms", DYNO_OPTION_INT, 0, nullptr, "20",
      "period at which a writer asks for missing acknowledgements, in milliseconds (library: 3000)"},
-    {"response_ms", DYNO_OPTION_INT, 0, nullptr, "0",
+    {"response_ms", DYNO_OPTION_INT, 0, nullptr, "5",
      "delay of the answer to a heartbeat and to a request for what is missing, in milliseconds (library: 5)"},
     {"datagram", DYNO_OPTION_INT, 0, nullptr, nullptr,
      "largest RTPS message in bytes, beyond which the library fragments (left out: 65500 with udp, as the library; "
@@ -91,11 +96,11 @@ Settings::Settings(const dyno_context &context) {
     async = options.text("publish", "sync") == "async";
     intraprocess = options.boolean("intraprocess", false);
     history = static_cast<int32_t>(ranged(options, "history", 0, 0, 1'000'000));
-    depth = static_cast<int32_t>(ranged(options, "queue_depth", 16, 1, 1'000'000));
+    samples = static_cast<int32_t>(ranged(options, "samples", 0, 0, 1'000'000));
     send_timeout_ms = ranged(options, "send_timeout_ms", 10'000, 0, 3'600'000);
     lease_ms = ranged(options, "lease_ms", 5'000, 100, 3'600'000);
     heartbeat_ms = ranged(options, "heartbeat_ms", 20, 1, 3'600'000);
-    response_ms = ranged(options, "response_ms", 0, 0, 10'000);
+    response_ms = ranged(options, "response_ms", 5, 0, 10'000);
     announcements = static_cast<uint32_t>(ranged(options, "announcements", 20, 1, 1'000'000));
     datagram = static_cast<uint32_t>(transport == Transport::udp
                                          ? ranged(options, "datagram", UDP_DATAGRAM, 1'000, UDP_DATAGRAM)
@@ -121,3 +126,12 @@ Settings::Settings(const dyno_context &context) {
     }
 }
 
+int32_t Settings::samples_for(uint64_t most) const {
+    if (history > 0) {
+        return history;
+    }
+    if (samples > 0) {
+        return samples;
+    }
+    return static_cast<int32_t>(std::clamp(HISTORY_BYTES / std::max<uint64_t>(most, 1), FEWEST, MOST));
+}

@@ -15,8 +15,8 @@ struct Settings {
     // Throws dyno::Error where an option is out of range or two contradict each other.
     explicit Settings(const dyno_context &context);
 
-    // How many samples each history holds.
-    int32_t samples() const { return history > 0 ? history : depth; }
+    // How many samples each history holds, for messages of at most `most` bytes.
+    int32_t samples_for(uint64_t most) const;
 
     bool shared_memory() const { return transport != Transport::udp; }
 
@@ -28,7 +28,7 @@ struct Settings {
     bool async;
     bool intraprocess;
     int32_t history; // Depth in samples; 0: keep all.
-    int32_t depth;   // Of a history that keeps all.
+    int32_t samples; // Of a history that keeps all; 0: by size.
     long long send_timeout_ms;
     long long lease_ms;
     long long heartbeat_ms;

@@ -40,7 +40,7 @@ pub(crate) struct Settings {
 impl Settings {
     /// Reads the options.
     pub(crate) fn from_options(context: &NodeContext) -> Result<Self> {
-        let buffer = context.int("queue_depth", DEFAULT_DEPTH)?;
+        let buffer = context.int("buffer", DEFAULT_DEPTH)?;
         let send_timeout = context.int("send_timeout_ms", DEFAULT_TIMEOUT)?;
         Ok(Settings {
             link: choice(context, "link", &["tcp", "udp"])?.to_owned(),
@@ -64,7 +64,7 @@ impl Settings {
                 .ok()
                 .filter(|messages| *messages > 0)
                 .ok_or_else(|| Error::Option {
-                    name: "queue_depth".into(),
+                    name: "buffer".into(),
                     message: format!("write 1 or more instead of {buffer}"),
                 })?,
         })
@@ -202,6 +202,13 @@ pub(crate) fn specs() -> Vec<OptionSpec> {
             "zenoh may send several messages in one piece when the link is slower than the sender",
         ),
         spec(
+            "buffer",
+            OptionKind::Int,
+            OptionValue::Int(DEFAULT_DEPTH),
+            "messages between zenoh and a reader that spins or blocks; fewer where they would \
+             take more than 64 MiB; zenoh's own default is 256",
+        ),
+        spec(
             "congestion",
             one_of(["block", "drop"]),
             text("block"),
@@ -226,13 +233,6 @@ pub(crate) fn specs() -> Vec<OptionSpec> {
             one_of(["tcp", "udp"]),
             text("tcp"),
             "what carries zenoh's protocol; over udp a lost datagram is a lost message",
-        ),
-        spec(
-            "queue_depth",
-            OptionKind::Int,
-            OptionValue::Int(DEFAULT_DEPTH),
-            "messages between zenoh and a reader that spins or blocks; fewer where they would \
-             take more than 64 MiB; zenoh's own default is 256",
         ),
         spec(
             "reliability",
@@ -308,7 +308,7 @@ mod tests {
                 OptionValue::Text("wait".into()),
                 "block, drop",
             ),
-            ("queue_depth", OptionValue::Int(0), "1 or more"),
+            ("buffer", OptionValue::Int(0), "1 or more"),
             ("shm", OptionValue::Text("yes".into()), "true or false"),
         ] {
             let error = settings(&[(name, value)]).unwrap_err().to_string();

@@ -8,7 +8,7 @@ dyno_conformance::conformance_tests!(tcp_drop, adapter, { "congestion" = "drop" 
 dyno_conformance::conformance_tests!(
     as_shipped,
     adapter,
-    { "congestion" = "drop", "express" = false, "implicit_shm" = true, "queue_depth" = 256 },
+    { "congestion" = "drop", "express" = false, "implicit_shm" = true, "buffer" = 256 },
     best_effort
 );
 dyno_conformance::conformance_tests!(udp, adapter, { "link" = "udp" }, best_effort);

@@ -119,7 +119,7 @@ fn with_data_sharing_a_message_is_not_overwritten_while_it_is_shown() {
     let node = |participant| {
         let options = options([
             ("transport", OptionValue::Text("data-sharing".into())),
-            ("queue_depth", OptionValue::Int(SAMPLES as i64)),
+            ("samples", OptionValue::Int(SAMPLES as i64)),
         ]);
         adapter
             .open(&context(&scratch, "overwritten", participant, options))

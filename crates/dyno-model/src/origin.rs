@@ -37,6 +37,23 @@ pub struct Request {
     /// Repeats of disturbed trials, at most so many of each experiment.
     #[serde(default)]
     pub repeats: u32,
+    /// `--clock`: what stamps are taken with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockChoice>,
+}
+
+/// Which clock to use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClockChoice {
+    /// The time stamp counter where the processor declares it invariant and the kernel itself
+    /// keeps time with it; else CLOCK_MONOTONIC.
+    #[default]
+    Auto,
+    /// The time stamp counter; refused where the processor does not declare it invariant.
+    Tsc,
+    /// CLOCK_MONOTONIC.
+    Monotonic,
 }
 
 /// A suite, stack or testbed as its author wrote it.

@@ -202,12 +202,13 @@ pub struct Throughput {
     pub delivered_hz: f64,
     /// Intact payload bytes per second, all receivers together.
     pub delivered_bytes_per_s: f64,
-    /// Share of the senders' time by which blocked sends took longer than the fastest one, 0 to 1. It means
-    /// nothing without `blocked_above`.
+    /// Share of the senders' time by which blocked sends took longer than the fastest one until then, 0 to 1. It
+    /// means nothing without `blocked_above`.
     pub blocked_share: f64,
-    /// A send that took longer was blocked: twice the fastest send of the trial and 10 µs, of several senders the
-    /// largest. `None` where that is not known: in closed loops, where the stack sends later from a queue of
-    /// its own, and in older runs, in which each adapter said for itself what it took for blocked.
+    /// A send that took longer was blocked, as it stood at the end of the trial: twice the sender's fastest accepted
+    /// send until then, the warm-up included, and 10 µs; of several senders the largest. `None` where that is not
+    /// known: in closed loops, where the stack sends later from a queue of its own, and in older runs, in which each
+    /// adapter said for itself what it took for blocked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_above: Option<Nanos>,
     /// Intact messages per second of the window that arrived within it, all receivers together. `None`
@@ -276,6 +277,19 @@ pub struct Cost {
     pub pss_bytes: u64,
     /// Sum of the peak resident set sizes, in bytes.
     pub peak_rss_bytes: u64,
+}
+
+impl Cost {
+    /// The kernel tells what all CPUs of a host did to some 20 ms: less than this, without pacing, is no figure.
+    const LEAST_HOST_CPU: Nanos = Nanos::from_millis(200);
+
+    /// `host_cpu_ns_per_message` where the trial is long enough for the kernel's accounting.
+    pub fn host_cpu_figure(&self) -> Option<f64> {
+        let pacing = self.processes.iter().map(|p| p.pacing.0).sum::<u64>();
+        let rest = self.host_cpu?.saturating_sub(Nanos(pacing));
+        self.host_cpu_ns_per_message
+            .filter(|_| rest >= Cost::LEAST_HOST_CPU)
+    }
 }
 
 /// One raw sample, in arrival order.

@@ -97,26 +97,43 @@ impl Verdicts {
 
 /// `tcp keeps all 4 requirements of limits.toml. Broken by udp. Undecided for pipe.`
 fn lead(check: &CheckReport, card: &Scorecard<'_>) -> String {
+    type Wanted = fn(&Candidate<'_>) -> bool;
     let all = card.requirements.len();
-    let of = |wanted: Status| -> Vec<String> {
-        let those = card.candidates.iter().filter(|c| c.status() == wanted);
+    let of = |wanted: Wanted| -> Vec<String> {
+        let those = card.candidates.iter().filter(|c| wanted(c));
         those.map(|c| clean(&c.name)).collect()
     };
-    let kept = match (of(Status::Pass), all) {
-        (none, _) if none.is_empty() => "No stack is shown to keep".to_owned(),
-        (one, _) if one.len() == 1 => format!("{} keeps", one[0]),
-        (several, _) => format!("{} keep", listed(&several)),
+    let keeping = of(|c| c.keeps_all());
+    let kept = match keeping.as_slice() {
+        [] => "No stack is shown to keep".to_owned(),
+        [one] => format!("{one} keeps"),
+        several => format!("{} keep", listed(several)),
     };
     let what = match all {
         1 => "the requirement".to_owned(),
         _ => format!("all {all} requirements"),
     };
     let mut text = format!("{kept} {what} of {}.", clean(&check.limits));
-    for (status, said) in [
-        (Status::Fail, "Broken by"),
-        (Status::Undecided, "Undecided for"),
-    ] {
-        let those = of(status);
+    // Of a stack that some are not put on, those that are.
+    let partly = of(|c| c.status() == Status::Pass && !c.keeps_all());
+    match partly.as_slice() {
+        [] => {}
+        [one] => text.push_str(&format!(" {one} keeps what is put on it.")),
+        several => text.push_str(&format!(" {} keep what is put on them.", listed(several))),
+    }
+    let others: [(Wanted, &str); 3] = [
+        (|c| c.status() == Status::Fail, "Broken by"),
+        (
+            |c| c.status() == Status::Undecided && c.count(Status::Undecided) > 0,
+            "Undecided for",
+        ),
+        (
+            |c| c.status() == Status::Undecided && c.not_measured() > 0,
+            "Not measured for all of them:",
+        ),
+    ];
+    for (wanted, said) in others {
+        let those = of(wanted);
         if !those.is_empty() {
             text.push_str(&format!(" {said} {}.", listed(&those)));
         }
@@ -126,11 +143,7 @@ fn lead(check: &CheckReport, card: &Scorecard<'_>) -> String {
 
 /// Among several stacks that keep everything, the one with the smallest p50 of each question.
 fn fastest(card: &Scorecard<'_>, summary: &Summary, answers: &[Answer]) -> Option<String> {
-    let keeping: Vec<&Candidate<'_>> = card
-        .candidates
-        .iter()
-        .filter(|c| c.status() == Status::Pass)
-        .collect();
+    let keeping: Vec<&Candidate<'_>> = card.candidates.iter().filter(|c| c.keeps_all()).collect();
     if keeping.len() < 2 {
         return None;
     }
@@ -149,13 +162,18 @@ fn fastest(card: &Scorecard<'_>, summary: &Summary, answers: &[Answer]) -> Optio
 fn row(candidate: &Candidate<'_>) -> Row {
     let put = candidate.scores.iter().flatten().count();
     let [failed, undecided] = [Status::Fail, Status::Undecided].map(|s| candidate.count(s));
-    let says = match (failed, undecided) {
+    let gaps = candidate.not_measured();
+    let mut says = match (failed, undecided) {
+        (0, 0) if gaps > 0 => format!("keeps {put}"),
         (0, 0) if put == 1 => "keeps the one put on it".to_owned(),
         (0, 0) => format!("keeps all {put}"),
         (0, n) => format!("{n} of {put} undecided"),
         (n, 0) => format!("breaks {n} of {put}"),
         (n, more) => format!("breaks {n} of {put}, {more} undecided"),
     };
+    if gaps > 0 {
+        says.push_str(&format!(", {gaps} not measured"));
+    }
     Row {
         stack: clean(&candidate.name),
         sign: candidate.status().into(),
@@ -163,8 +181,11 @@ fn row(candidate: &Candidate<'_>) -> Row {
         cells: candidate
             .scores
             .iter()
-            .map(|score| {
-                let score = score.as_ref()?;
+            .zip(&candidate.gaps)
+            .map(|(score, gap)| {
+                let Some(score) = score else {
+                    return gap.as_deref().map(not_measured);
+                };
                 let place = match score.results {
                     1 => String::new(),
                     n => {
@@ -180,6 +201,16 @@ fn row(candidate: &Candidate<'_>) -> Row {
                 })
             })
             .collect(),
+    }
+}
+
+/// No figure is no pass.
+fn not_measured(gap: &str) -> Cell {
+    Cell {
+        sign: Status::Undecided.into(),
+        found: clean(gap),
+        place: String::new(),
+        reason: clean(gap),
     }
 }
 

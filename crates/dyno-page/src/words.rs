@@ -28,7 +28,7 @@ pub(crate) fn text(named: &[&Entry<'_>], others: &[&Entry<'_>], metric: Metric) 
         others.iter().copied().partition(|x| Some(x.rank()) == rank);
     if let Some(first) = named.first() {
         sentences.extend(times(&slower, first.p50()));
-        sentences.extend(of_other_waits(first, others));
+        sentences.extend(of_other_waits(named, others));
     }
     // Of one alone the first sentence has said it.
     if !is_alone {
@@ -103,9 +103,12 @@ fn cost(e: &ExperimentSummary, ns: f64) -> String {
 fn caveats(e: &ExperimentSummary) -> Vec<String> {
     let mut all = Vec::new();
     if let Some(ratio) = e.delivered_ratio().filter(|r| *r < 1.0) {
+        let missing = match e.missing_messages() {
+            Some(missing) if has_under_way(e) => missing,
+            _ => format!("lost {}", e.counts.lost),
+        };
         all.push(format!(
-            "lost {} of {} messages: delivers {}",
-            e.counts.lost,
+            "{missing} of {} messages: delivers {}",
             e.counts.offered,
             share(ratio)
         ));
@@ -240,17 +243,32 @@ fn times(slower: &[&Entry<'_>], best: f64) -> Option<String> {
     Some(format!("{}.", parts.join(", ")))
 }
 
-/// Where stacks wait in different ways, the first of each other way that several stacks have: who must not poll asks
-/// for the fastest of those that sleep.
-fn of_other_waits(first: &Entry<'_>, others: &[&Entry<'_>]) -> Vec<String> {
+/// Where stacks wait in different ways, the first of each way that several stacks have and none of the best: who must
+/// not poll asks for the fastest of those that sleep.
+fn of_other_waits(named: &[&Entry<'_>], others: &[&Entry<'_>]) -> Vec<String> {
     let wait = |x: &Entry<'_>| x.e.experiment.wait;
-    let delivers = |x: &&&Entry<'_>| matches!(x.standing, Standing::Delivers(_));
-    let one = |(of, what): (Wait, &str)| {
-        let mut own = others.iter().filter(delivers).filter(|x| wait(x) == of);
-        let (best, _) = (own.next()?, own.next()?);
-        let p50 = best.standing.compared().map(interval)?;
-        (wait(first) != of)
-            .then(|| format!("Fastest of those that {what}: {}, p50 {p50}.", best.name))
+    let one = |(of, what): (Wait, &str)| -> Option<String> {
+        if named.iter().any(|x| wait(x) == of) {
+            return None;
+        }
+        let delivers = |x: &Entry<'_>| matches!(x.standing, Standing::Delivers(_));
+        let own = others.iter().copied();
+        let own: Vec<&Entry<'_>> = own.filter(|x| delivers(x) && wait(x) == of).collect();
+        let [best, _, ..] = own.as_slice() else {
+            return None;
+        };
+        let p50 = best.standing.compared()?;
+        let end = ns(&p50.hi);
+        let reaches = |x: &&Entry<'_>| x.standing.compared().is_some_and(|e| ns(&e.lo) <= end);
+        let equal: Vec<&Entry<'_>> = own.iter().copied().filter(reaches).collect();
+        Some(match equal.len() {
+            0 | 1 => format!(
+                "Fastest of those that {what}: {}, p50 {}.",
+                best.name,
+                interval(p50)
+            ),
+            _ => format!("Of those that {what}: {}.", tied(best, &equal)),
+        })
     };
     let all = [
         (Wait::Spin, "poll"),
@@ -275,14 +293,30 @@ pub(crate) fn hint(question: &Question<'_>) -> Option<String> {
 /// One sentence for each reason for which stacks are not compared.
 fn incomparable(left: &[&Entry<'_>]) -> Vec<String> {
     type Say = fn(&Entry<'_>) -> Option<String>;
-    let kinds: [(&str, Say); 4] = [
+    let kinds: [(&str, Say); 6] = [
         ("Not compared, for what they drop", |x| match &x.standing {
-            Standing::Drops(p50) => Some(format!("p50 {}, {}", interval(p50), delivers(x.e))),
+            Standing::Drops(p50) if !has_under_way(x.e) => {
+                Some(format!("p50 {}, {}", interval(p50), delivers(x.e)))
+            }
             _ => None,
+        }),
+        ("Not compared, for what did not arrive", |x| {
+            match &x.standing {
+                Standing::Drops(p50) if has_under_way(x.e) => {
+                    Some(format!("p50 {}, {}", interval(p50), delivers(x.e)))
+                }
+                _ => None,
+            }
         }),
         ("Half of the messages or more were lost", |x| {
             match x.standing {
-                Standing::Infinite => Some(delivers(x.e)),
+                Standing::Infinite if !has_under_way(x.e) => Some(delivers(x.e)),
+                _ => None,
+            }
+        }),
+        ("Half of the messages or more did not arrive", |x| {
+            match x.standing {
+                Standing::Infinite if has_under_way(x.e) => Some(delivers(x.e)),
                 _ => None,
             }
         }),
@@ -310,16 +344,29 @@ fn incomparable(left: &[&Entry<'_>]) -> Vec<String> {
 fn absence(x: &Entry<'_>) -> String {
     match &x.standing {
         Standing::Delivers(_) | Standing::Drops(_) => String::new(),
+        Standing::Infinite if has_under_way(x.e) => format!(
+            "left half of the messages or more undelivered ({})",
+            delivers(x.e)
+        ),
         Standing::Infinite => format!("lost half of the messages or more ({})", delivers(x.e)),
         Standing::Without(reason) => format!("has no figure ({reason})"),
         Standing::Failed(reason) => format!("failed ({reason})"),
     }
 }
 
+/// Whether some of what did not arrive was not lost.
+fn has_under_way(e: &ExperimentSummary) -> bool {
+    e.counts.under_way > 0
+}
+
+/// The share that arrived; what is still under way is told from what is lost.
 fn delivers(e: &ExperimentSummary) -> String {
-    match e.delivered_ratio() {
-        Some(ratio) => format!("delivers {}", share(ratio)),
-        None => "nothing was offered".into(),
+    match (e.delivered_ratio(), e.missing_messages()) {
+        (Some(ratio), Some(missing)) if has_under_way(e) => {
+            format!("delivers {}: {missing}", share(ratio))
+        }
+        (Some(ratio), _) => format!("delivers {}", share(ratio)),
+        (None, _) => "nothing was offered".into(),
     }
 }
 

@@ -12,6 +12,27 @@ const COMMON: [(&str, &str); 2] = [
 /// The option of a stack whose library's own settings hold.
 const AS_SHIPPED: &str = "as_shipped";
 
+/// Whether a common setting has no effect, because another one of the stack goes before it.
+trait Exempt {
+    fn is_exempt(&self, key: &str) -> bool;
+}
+
+impl Exempt for Stack {
+    fn is_exempt(&self, key: &str) -> bool {
+        let option = |name: &str| self.options.get(name);
+        match key {
+            // Only the last samples are kept.
+            "queue_depth" => matches!(option("history"), Some(OptionValue::Int(1..))),
+            // Nothing waits for room.
+            "send_timeout_ms" => {
+                option("reliable") == Some(&OptionValue::Bool(false))
+                    || option("congestion") == Some(&OptionValue::Text("drop".into()))
+            }
+            _ => false,
+        }
+    }
+}
+
 /// A line for each common setting that differs, and one for the versions.
 pub(crate) fn lines<'a>(
     run: &RunSummary,
@@ -29,7 +50,8 @@ pub(crate) fn lines<'a>(
                 let shipped = stack.options.get(AS_SHIPPED) == Some(&OptionValue::Bool(true));
                 let default = || run.option_defaults.get(&stack.adapter)?.get(*key);
                 let set = stack.options.get(*key).or_else(default);
-                set.filter(|_| !shipped).map(ToString::to_string)
+                let applies = !shipped && !stack.is_exempt(key);
+                set.filter(|_| applies).map(ToString::to_string)
             };
             differing(&stacks, value).map(|text| format!("{what}: {text}."))
         })

@@ -110,13 +110,12 @@ fn run_warnings(run: &Run) -> Vec<String> {
             "the testbed has `keeps_state`, a planted fault: trials found what the ones before them left".into(),
         );
     }
-    let full = run.trials.iter().filter(|t| t.format < EMPTY_WINDOW_SINCE);
-    match full.count() {
+    match run.trials.iter().filter(|t| may_have_full_window(t)).count() {
         0 => {}
         n => warnings.push(format!(
-            "{n} trials were measured by an older Dyno, which read its own memory within the first message of each \
-             trial: that sample is up to 0.5 ms too long, and with it every maximum, the mean of few samples and the \
-             tail that they reach; their cost ends with the last send instead of the last arrival"
+            "{n} trials were measured by an older Dyno, which may have read its own memory within the first message of \
+             each trial: that sample is then up to 0.5 ms too long, and with it every maximum, the mean of few samples \
+             and the tail that they reach; their cost may end with the last send instead of the last arrival"
         )),
     }
     let strays = run
@@ -130,6 +129,16 @@ fn run_warnings(run: &Run) -> Vec<String> {
         )),
     }
     warnings
+}
+
+/// Whether Dyno may have read its own memory within the window. The last builds before [`EMPTY_WINDOW_SINCE`] no
+/// longer did; what they stored beyond their format tells most of their trials.
+fn may_have_full_window(trial: &TrialRecord) -> bool {
+    let mut flows = trial.flows.iter();
+    let newer = trial.cost.host_cpu.is_some()
+        || !trial.networks.is_empty()
+        || flows.any(|f| f.by_half.is_some() || f.lead_in > 0);
+    trial.format < EMPTY_WINDOW_SINCE && is_completed(trial) && !newer
 }
 
 /// The first format that says when a warm-up ended and what the machine did. Of older runs nothing

@@ -2,7 +2,7 @@
 
 use crate::summary::{CostSummary, DaemonCost, Spread, ThroughputSummary};
 use dyno_model::record::{ProcessCost, Throughput};
-use dyno_model::{Counts, Nanos, TrialRecord};
+use dyno_model::{Counts, TrialRecord};
 
 /// Sums saturate: a damaged record must not end a report.
 pub(crate) fn add_counts<'a>(counts: impl Iterator<Item = &'a Counts>) -> Counts {
@@ -47,9 +47,6 @@ pub(crate) fn throughput(trials: &[&TrialRecord]) -> Option<ThroughputSummary> {
     })
 }
 
-/// The kernel tells what all CPUs of a host did to some 20 ms: less than this in a trial is no figure.
-pub(crate) const LEAST_HOST_CPU: Nanos = Nanos::from_millis(200);
-
 /// Costs of these trials.
 pub(crate) fn cost(trials: &[&TrialRecord]) -> Option<CostSummary> {
     let sum = |f: fn(&ProcessCost) -> u64| {
@@ -68,10 +65,8 @@ pub(crate) fn cost(trials: &[&TrialRecord]) -> Option<CostSummary> {
         .sum()
     };
     let timed = |t: &&&TrialRecord| t.cost.processes.iter().any(|p| p.wall.0 > 0);
-    let host = |t: &&TrialRecord| {
-        let enough = t.cost.host_cpu? >= LEAST_HOST_CPU;
-        t.cost.host_cpu_ns_per_message.filter(|_| enough)
-    };
+    // Of all or of none: those that happen to be long enough would be the dear ones.
+    let host: Option<Vec<f64>> = trials.iter().map(|t| t.cost.host_cpu_figure()).collect();
     let whole = |f: fn(&TrialRecord) -> u64| Spread::of(trials.iter().map(|t| f(t) as f64));
     Some(CostSummary {
         cpu_ns: whole(|t| t.cost.cpu.0)?,
@@ -79,7 +74,7 @@ pub(crate) fn cost(trials: &[&TrialRecord]) -> Option<CostSummary> {
         system_ns: sum(|p| p.system.0)?,
         pacing_ns: sum(|p| p.pacing.0)?,
         cpu_ns_per_message: Spread::of(trials.iter().filter_map(|t| t.cost.cpu_ns_per_message)),
-        host_cpu_ns_per_message: Spread::of(trials.iter().filter_map(host)),
+        host_cpu_ns_per_message: host.and_then(Spread::of),
         busy_cpus: Spread::of(trials.iter().filter(timed).map(busy)),
         switches_per_message: Spread::of(trials.iter().filter_map(|t| t.cost.switches_per_message)),
         voluntary_switches: sum(|p| p.voluntary_switches)?,

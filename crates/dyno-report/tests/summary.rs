@@ -174,6 +174,24 @@ fn equal_runs_give_equal_summaries() {
 }
 
 #[test]
+fn a_window_that_may_hold_dynos_own_is_remarked_on_in_older_runs_alone() {
+    let remark = |change: &dyn Fn(&mut dyno_model::TrialRecord)| {
+        let mut run = common::small();
+        run.trials.iter_mut().for_each(change);
+        let warnings = summary(&run).warnings.join("\n");
+        warnings.contains("5 trials were measured by an older Dyno")
+    };
+    assert!(!remark(&|_| {}));
+    assert!(remark(&|t| t.format = 1));
+    assert!(remark(&|t| t.format = 2));
+    // A build between the formats had mended it already.
+    assert!(!remark(&|t| {
+        t.format = 2;
+        t.cost.host_cpu = Some(dyno_model::Nanos(1));
+    }));
+}
+
+#[test]
 fn a_debug_build_and_stray_trials_are_warned_of() {
     let mut run = common::small();
     run.manifest.environment.build_profile = "debug".into();

@@ -23,7 +23,15 @@ pub(crate) fn parts(root: &Path) -> Vec<PathBuf> {
     let crates = ["crates", "adapters"].into_iter().map(Path::new);
     let of_crates = crates.flat_map(inside).flat_map(|dir| inside(&dir));
     let is_apart = |path: &PathBuf| APART.iter().any(|name| path.ends_with(name));
-    let shared = ["Cargo.lock", "Cargo.toml", "stacks", "suites", "testbeds"];
+    let shared = [
+        ".cargo/config.toml",
+        "Cargo.lock",
+        "Cargo.toml",
+        "published",
+        "stacks",
+        "suites",
+        "testbeds",
+    ];
     let mut all: Vec<PathBuf> = of_crates.filter(|path| !is_apart(path)).collect();
     all.extend(shared.into_iter().map(PathBuf::from));
     all.retain(|path| root.join(path).exists());

@@ -12,6 +12,7 @@ pub(crate) use serve::ServeArgs;
 pub(crate) use show::{ShowArgs, ShowFormat};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use dyno_measure::ClockChoice;
 use dyno_model::{Metric, Nanos};
 use std::path::PathBuf;
 
@@ -34,7 +35,7 @@ pub(crate) struct Cli {
 
 const AFTER: &str = "\
 Examples:
-  dyno run quick                         every stack of this build, side by side, in two minutes
+  dyno run quick                         every stack of this build, side by side: 90 s to 3 min
   dyno run quick --stack pipe,tcp        only these two (and the floor)
   dyno run iceperf --set round_trips=1000
   dyno show latest --format markdown     the last run's table again
@@ -233,9 +234,9 @@ pub(crate) struct RunArgs {
     /// Show what would be measured, and what would be refused, and end.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// The clock for stamps.
-    #[arg(long, value_enum, default_value_t = ClockArg::Auto)]
-    pub(crate) clock: ClockArg,
+    /// The clock for stamps: auto, or that of the run that is repeated or resumed.
+    #[arg(long, value_enum)]
+    pub(crate) clock: Option<ClockArg>,
     /// How to print the result.
     #[arg(long, value_enum, default_value_t = FormatArg::Table)]
     pub(crate) format: FormatArg,
@@ -259,6 +260,16 @@ pub(crate) enum ClockArg {
     Tsc,
     /// CLOCK_MONOTONIC.
     Monotonic,
+}
+
+impl ClockArg {
+    pub(crate) fn choice(self) -> ClockChoice {
+        match self {
+            ClockArg::Auto => ClockChoice::Auto,
+            ClockArg::Tsc => ClockChoice::Tsc,
+            ClockArg::Monotonic => ClockChoice::Monotonic,
+        }
+    }
 }
 
 /// How to print a run.

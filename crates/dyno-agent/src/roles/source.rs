@@ -186,7 +186,9 @@ impl<'a> Source<'a> {
             };
             let begins = !measured & !warmup.admits(due);
             measured |= begins;
-            let stage = &mut stages[usize::from(measured)];
+            // The compiler must not make a loop of its own for each stage: that of the window would be new to the
+            // caches.
+            let stage = &mut stages[std::hint::black_box(usize::from(measured))];
             if !stage.progress.admits(due) {
                 break;
             }

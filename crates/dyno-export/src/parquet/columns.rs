@@ -371,7 +371,7 @@ fn of_cost<'a>() -> Columns<'a> {
         ),
         column(
             "host_cpu_ns_per_message",
-            Get::Float(|r| r.measured()?.cost.host_cpu_ns_per_message),
+            Get::Float(|r| r.measured()?.cost.host_cpu_figure()),
         ),
         column(
             "switches_per_message",

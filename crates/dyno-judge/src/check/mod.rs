@@ -25,7 +25,7 @@ pub use source::{LimitsError, Problem};
 use crate::cell;
 use crate::standing::{Found, Standing};
 use dyno_model::Experiment;
-use dyno_model::plan::Plan;
+use dyno_model::plan::{Plan, Refusal};
 use dyno_model::record::Run;
 use limits::{Chosen, Selector};
 use source::nearest;
@@ -110,6 +110,10 @@ pub struct CheckReport {
     pub confidence: f64,
     /// Limit by limit, experiment by experiment.
     pub results: Vec<Checked>,
+    /// What the plan left out.
+    refused: Vec<Refusal>,
+    /// Stacks on which nothing is put that does not name them.
+    yardsticks: Vec<String>,
 }
 
 impl CheckReport {
@@ -161,6 +165,13 @@ pub fn check(run: &Run, limits: &Limits, how: &CheckOptions) -> Result<CheckRepo
             .into_iter()
             .map(|(limit, e)| judge::judge(run, limit, e, how))
             .collect(),
+        refused: plan.refused.clone(),
+        yardsticks: plan
+            .experiments
+            .iter()
+            .filter(|e| is_yardstick(plan, e))
+            .map(|e| e.stack.clone())
+            .collect(),
     })
 }
 
@@ -172,10 +183,8 @@ fn allows<T: PartialEq>(chosen: &[Chosen<T>], value: &T) -> bool {
 /// names them: nobody's requirement is meant for them.
 fn selects(limit: &Limit, plan: &Plan, e: &Experiment) -> bool {
     let s = &limit.selector;
-    let stack = plan.stacks.get(&e.stack);
-    let yardstick = e.added || stack.is_some_and(|s| s.floor || s.loopback);
     cell::is_own(plan, e)
-        && (!yardstick || !s.stack.is_empty())
+        && (!is_yardstick(plan, e) || !s.stack.is_empty())
         && limit.measure.applies_to(e.workload.kind())
         && allows(&s.suite, &plan.suite)
         && allows(&s.experiment, &e.name)
@@ -183,6 +192,11 @@ fn selects(limit: &Limit, plan: &Plan, e: &Experiment) -> bool {
         && allows(&s.workload, &e.workload.kind())
         && allows(&s.payload, &e.payload)
         && allows(&s.wait, &e.wait)
+}
+
+fn is_yardstick(plan: &Plan, e: &Experiment) -> bool {
+    let stack = plan.stacks.get(&e.stack);
+    e.added || stack.is_some_and(|s| s.floor || s.loopback)
 }
 
 /// Notes every word of a limit's selectors that nothing in the run answers to.

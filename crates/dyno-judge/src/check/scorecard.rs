@@ -1,10 +1,10 @@
 //! A check as whoever chooses a stack reads it: for each stack what came of each requirement. Nothing is judged
 //! here; a stack's score of a requirement is the worst of its results.
 
-use super::limits::Limit;
-use super::{CheckReport, Checked, Status};
+use super::limits::{Chosen, Limit};
+use super::{CheckReport, Checked, Status, allows};
 use crate::standing::Line;
-use dyno_model::Experiment;
+use dyno_model::{Experiment, PayloadSize};
 use std::cmp::Ordering;
 
 /// All stacks against all requirements.
@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 pub struct Scorecard<'a> {
     /// In the order of the file.
     pub requirements: Vec<&'a Limit>,
-    /// Those that break least first, then those with least undecided, then in the order of the plan.
+    /// Those that break least first, then those with least undecided or not measured, then in the order of the plan.
     pub candidates: Vec<Candidate<'a>>,
 }
 
@@ -21,8 +21,11 @@ pub struct Scorecard<'a> {
 pub struct Candidate<'a> {
     /// The stack, with whatever tells it from other candidates: `iceoryx2 (spin)`.
     pub name: String,
-    /// For each requirement what came of it; `None` where it is not put on this stack.
+    /// For each requirement what came of it; `None` where it is not put on this stack, or was not measured on it.
     pub scores: Vec<Option<Score<'a>>>,
+    /// For each requirement that is put on this stack and was not measured on it, that in words, with the reason
+    /// where the plan refused it; else `None`.
+    pub gaps: Vec<Option<String>>,
     /// An experiment of it.
     of: &'a Experiment,
 }
@@ -45,9 +48,21 @@ impl Candidate<'_> {
         scores.filter(|s| s.worst.status == status).count()
     }
 
-    /// The worst of its scores: a stack passes only what it passes everywhere.
+    /// Number of requirements that are put on it and were not measured on it.
+    pub fn not_measured(&self) -> usize {
+        self.gaps.iter().flatten().count()
+    }
+
+    /// Whether it is shown to keep every requirement of the file.
+    pub fn keeps_all(&self) -> bool {
+        self.count(Status::Pass) == self.scores.len()
+    }
+
+    /// The worst of its scores: a stack passes only what it passes everywhere. Where something was not measured on
+    /// it, it passes not.
     pub fn status(&self) -> Status {
-        match (self.count(Status::Fail), self.count(Status::Undecided)) {
+        let open = self.count(Status::Undecided) + self.not_measured();
+        match (self.count(Status::Fail), open) {
             (0, 0) => Status::Pass,
             (0, _) => Status::Undecided,
             _ => Status::Fail,
@@ -83,13 +98,55 @@ impl CheckReport {
                 name: name(e, &all),
                 of: e,
                 scores: requirements.iter().map(|l| score(l, results)).collect(),
+                gaps: requirements
+                    .iter()
+                    .map(|l| self.gap(l, e, results, &all))
+                    .collect(),
             })
             .collect();
-        candidates.sort_by_key(|c| (c.count(Status::Fail), c.count(Status::Undecided)));
+        candidates.sort_by_key(|c| {
+            let open = c.count(Status::Undecided) + c.not_measured();
+            (c.count(Status::Fail), open)
+        });
         Scorecard {
             requirements,
             candidates,
         }
+    }
+
+    /// What to say where a requirement is put on a candidate, of which `e` is an experiment, and has no result.
+    fn gap(
+        &self,
+        limit: &Limit,
+        e: &Experiment,
+        results: &[&Checked],
+        all: &[&Experiment],
+    ) -> Option<String> {
+        let s = &limit.selector;
+        let is_yardstick = e.added || self.yardsticks.contains(&e.stack);
+        let asked = allows(&s.stack, &e.stack)
+            && allows(&s.wait, &e.wait)
+            && (!is_yardstick || !s.stack.is_empty());
+        if !asked || results.iter().any(|r| r.limit.name == limit.name) {
+            return None;
+        }
+        // Refusals have their factors as text.
+        let has = |factors: &str, wanted: &str| factors.split(", ").any(|f| f == wanted);
+        let wait = e.wait.to_string();
+        let one_wait = all.iter().all(|x| x.stack != e.stack || x.wait == e.wait);
+        let refusal = self.refused.iter().find(|r| {
+            let sizes = &s.payload;
+            let fits = |c: &Chosen<PayloadSize>| has(&r.factors, &c.value.to_string());
+            let mut others = self.results.iter().filter(|x| x.limit.name == limit.name);
+            r.stack == e.stack
+                && others.any(|x| x.experiment.name == r.experiment)
+                && (one_wait || has(&r.factors, &wait))
+                && (sizes.is_empty() || sizes.iter().any(fits))
+        });
+        Some(match refusal {
+            Some(r) => format!("not measured: {}", r.reason),
+            None => "not measured".into(),
+        })
     }
 }
 

@@ -662,9 +662,13 @@ fn a_scorecard_has_the_worst_result_of_each_stack_and_what_breaks_least_first() 
     assert_eq!(names[..3], ["camera in time", "nothing lost", "cheap"]);
     let stacks: Vec<&str> = card.candidates.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(stacks[0], "zenoh-tcp");
-    assert_eq!(card.candidates[0].status(), Status::Pass);
+    let first = &card.candidates[0];
+    assert_eq!(first.count(Status::Pass), 3);
+    assert_eq!(first.not_measured(), 1, "the round trip, which is small");
+    assert_eq!(first.status(), Status::Undecided);
     let udp = card.candidates.iter().find(|c| c.name == "udp").unwrap();
     assert!(udp.scores[0].is_none(), "the camera is not asked of it");
+    assert_eq!(udp.gaps[0], None);
     assert_eq!(udp.scores[1].as_ref().unwrap().worst.status, Status::Fail);
     assert_eq!(udp.status(), Status::Fail);
     assert_eq!(udp.count(Status::Pass), 1);
@@ -675,6 +679,55 @@ fn a_scorecard_has_the_worst_result_of_each_stack_and_what_breaks_least_first() 
         Status::Undecided => 1,
         Status::Fail => 2,
     }));
+}
+
+#[test]
+fn what_was_not_measured_is_not_kept_and_stands_behind_what_is() {
+    let mut b = Builder::new(0);
+    for stack in ["refused", "absent", "whole"] {
+        let id = b.experiment(stack, stream);
+        b.trials(id, 10_000.0);
+    }
+    b.measured("whole", 10_000.0);
+    b.plan().refused.push(Refusal {
+        experiment: "round-trip".into(),
+        stack: "refused".into(),
+        factors: "ping-pong, 64 B, block".into(),
+        reason: "it has one direction only".into(),
+    });
+    let limit = |metric: &str, stack: &str| {
+        format!(
+            "[[limit]]\nname = \"{metric}\"\n{stack}metric = \"{metric}\"\nquantile = \"p50\"\nat_most = \"1 ms\"\n"
+        )
+    };
+    let run = b.build();
+    let report = held(&run, &(limit("response", "") + &limit("rtt", "")));
+    let card = report.scorecard();
+    let found: Vec<_> = card
+        .candidates
+        .iter()
+        .map(|c| (c.name.as_str(), c.status(), c.keeps_all()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("whole", Status::Pass, true),
+            ("refused", Status::Undecided, false),
+            ("absent", Status::Undecided, false),
+        ]
+    );
+    let gap = |i: usize| card.candidates[i].gaps[1].as_deref();
+    assert_eq!(gap(0), None);
+    assert_eq!(gap(1), Some("not measured: it has one direction only"));
+    assert_eq!(gap(2), Some("not measured"));
+
+    // What names its stack is not put on the others.
+    let named = limit("response", "") + &limit("rtt", "stack = \"whole\"\n");
+    let report = held(&run, &named);
+    let card = report.scorecard();
+    let absent = card.candidates.iter().find(|c| c.name == "absent").unwrap();
+    assert_eq!(absent.status(), Status::Pass);
+    assert_eq!((absent.not_measured(), absent.keeps_all()), (0, false));
 }
 
 #[test]

@@ -12,18 +12,7 @@ use dyno_model::unit::Nanos;
 use rustix::time::ClockId;
 use std::time::Duration;
 
-/// Which clock to use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ClockChoice {
-    /// The time stamp counter where the processor declares it invariant and the kernel itself
-    /// keeps time with it; else CLOCK_MONOTONIC. [`tsc_refusal`] says why not.
-    #[default]
-    Auto,
-    /// The time stamp counter; refused where the processor does not declare it invariant.
-    Tsc,
-    /// CLOCK_MONOTONIC.
-    Monotonic,
-}
+pub use dyno_model::origin::ClockChoice;
 
 /// Why a clock cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -176,6 +176,28 @@ fn loss_is_said_of_whatever_is_called_best() {
 }
 
 #[test]
+fn what_is_still_under_way_is_not_called_lost() {
+    let mut b = builder();
+    for (stack, received, lost) in [("a", 4_990, 10), ("b", 4_000, 1_000), ("c", 1_000, 4_000)] {
+        let id = b.experiment(stack, stream);
+        b.trials(id, &[(Response, 4_000.0, received, lost)]);
+        for record in b.records(id) {
+            record.counts.under_way = 4;
+        }
+    }
+    let answer = only(&b.build());
+    says(
+        &answer,
+        &[
+            "30 lost, 20 under way of 25000 messages: delivers 99.8 %",
+            "Not compared, for what did not arrive: b (p50 ",
+            "delivers 80.0 %: 4980 lost, 20 under way",
+            "Half of the messages or more did not arrive: c (delivers 20.0 %: 19980 lost, 20 under way)",
+        ],
+    );
+}
+
+#[test]
 fn an_infinite_median_is_behind_every_finite_one() {
     let mut b = builder();
     let lost = b.experiment("lossy", stream);
@@ -292,6 +314,37 @@ fn stacks_that_choose_their_wait_are_compared_with_the_wait_named() {
         ],
     );
     assert_eq!(answer.experiments.len(), 4);
+}
+
+#[test]
+fn the_fastest_of_a_wait_is_named_only_where_it_is() {
+    let of = |p50s: [f64; 4]| {
+        let [spin, a, b, c] = p50s;
+        let run = natural(
+            &[
+                ("a", &[Wait::Spin, Wait::Block]),
+                ("b", &[Wait::Block]),
+                ("c", &[Wait::Block]),
+            ],
+            &[
+                ("a", Wait::Spin, spin),
+                ("a", Wait::Block, a),
+                ("b", Wait::Block, b),
+                ("c", Wait::Block, c),
+            ],
+        );
+        only(&run)
+    };
+    // One that blocks is among the best.
+    let answer = of([1_000.0, 1_000.5, 8_000.0, 9_000.0]);
+    assert_eq!(answer.best.len(), 2, "{}", answer.text);
+    assert!(!answer.text.contains("that block"), "{}", answer.text);
+    let answer = of([1_000.0, 8_000.0, 8_004.0, 20_000.0]);
+    says(
+        &answer,
+        &["Of those that block: ", " (block) cannot be told apart."],
+    );
+    assert!(!answer.text.contains("Fastest of"), "{}", answer.text);
 }
 
 #[test]

@@ -205,3 +205,49 @@ fn the_skeleton_in_words() {
     }
     insta::assert_snapshot!(lines.join("\n"));
 }
+
+#[test]
+fn a_stack_keeps_no_requirement_that_was_not_measured_on_it() {
+    let mut b = common::Builder::new("test", "what is kept", dyno_model::plan::TableKind::Stacks);
+    for (stack, names) in [("part", &["near"][..]), ("whole", &["near", "far"][..])] {
+        for name in names {
+            let id = b.experiment(stack, |e| e.name = (*name).into());
+            b.trials(id, &[(dyno_model::Metric::Rtt, 10_000.0, 1_000, 0)]);
+        }
+    }
+    b.plan().refused.push(dyno_model::plan::Refusal {
+        experiment: "far".into(),
+        stack: "part".into(),
+        factors: "ping-pong, 64 B, block".into(),
+        reason: "it stays on its host".into(),
+    });
+    let run = b.build();
+    let limit = |name: &str| {
+        format!(
+            "[[limit]]\nname = \"{name}\"\nexperiment = \"{name}\"\nmetric = \"rtt\"\nquantile = \"p50\"\nat_most = \"1 ms\"\n"
+        )
+    };
+    let limits = dyno_judge::Limits::parse("limits.toml", &(limit("near") + &limit("far")));
+    let how = dyno_judge::CheckOptions::default();
+    let source = Source::Run {
+        run: &run,
+        problems: Vec::new(),
+        running: false,
+        check: Some(dyno_judge::check(&run, &limits.unwrap(), &how).unwrap()),
+    };
+    let page = Html::parse_document(&render(&Document::of(&[source], &options())).unwrap());
+    let lead = text(one(&page, "#requirements .lead"));
+    assert!(
+        lead.starts_with(
+            "whole keeps all 2 requirements of limits.toml. Not measured for all of them: part."
+        ),
+        "{lead}"
+    );
+    let table = text(one(&page, "#requirements table.verdicts"));
+    for said in [
+        "keeps 1, 1 not measured",
+        "not measured: it stays on its host",
+    ] {
+        assert!(table.contains(said), "{said} is not in {table}");
+    }
+}

@@ -1,6 +1,6 @@
 //! What `dyno run` is asked for: by its arguments, or with `--like` by a stored run.
 
-use crate::cli::RunArgs;
+use crate::cli::{ClockArg, RunArgs};
 use crate::exit::{Code, Failure, Result};
 use crate::files;
 use dyno_model::{Against, Precision, Request};
@@ -36,6 +36,7 @@ pub(super) fn request(args: &RunArgs, seed: u64) -> Result<(Catalog, Request)> {
         });
     }
     request.repeats = args.repeats.unwrap_or(request.repeats);
+    request.clock = args.clock.map(ClockArg::choice).or(request.clock);
     Ok((catalog, request))
 }
 

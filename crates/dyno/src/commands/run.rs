@@ -39,11 +39,10 @@ pub(crate) fn run(args: RunArgs) -> Result {
         },
     };
     // A resumed run stamps with a clock calibrated now: ticks of another boot mean nothing.
-    let choice = match args.clock {
-        ClockArg::Auto => ClockChoice::Auto,
-        ClockArg::Tsc => ClockChoice::Tsc,
-        ClockArg::Monotonic => ClockChoice::Monotonic,
-    };
+    let origin = run.manifest.origin.as_ref();
+    let stored = origin.and_then(|origin| origin.request.clock);
+    let asked = args.clock.map(ClockArg::choice);
+    let choice = asked.or(stored).unwrap_or_default();
     let (clock, _) = dyno_measure::calibrate(choice).map_err(Failure::with(Code::Error))?;
     let bare = match &run.manifest.bare {
         Some(bare) => bare.clone(),
@@ -315,8 +314,8 @@ fn prepare(
     for line in Refusal::lines(&plan.refused) {
         progress.say(format!("left out: {line}"));
     }
-    let (_, clock_facts) =
-        dyno_measure::calibrate(ClockChoice::Auto).map_err(Failure::with(Code::Error))?;
+    let choice = request.clock.unwrap_or_default();
+    let (_, clock_facts) = dyno_measure::calibrate(choice).map_err(Failure::with(Code::Error))?;
     if cfg!(debug_assertions) {
         progress.say("warning: this is a debug build; its figures are not measurements");
     }

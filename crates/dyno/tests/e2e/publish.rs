@@ -143,12 +143,29 @@ fn somebody_else_repeats_a_run_with_its_directory_alone() {
     // The repetition is as good an original.
     other
         .run(&[
-            "run", "--like", "mine", "--seed", "7", "--trials", "1", "--out", "third", "--quiet",
+            "run",
+            "--like",
+            "mine",
+            "--seed",
+            "7",
+            "--trials",
+            "1",
+            "--clock",
+            "monotonic",
+            "--out",
+            "third",
+            "--quiet",
         ])
         .with_code(0);
     let third = manifest(&other.path("third"));
     assert_eq!(third["plan"]["seed"], 7);
     assert_eq!(third["plan"]["experiments"][0]["trials"], 1);
+    assert!(mine["origin"]["request"]["clock"].is_null());
+    other
+        .run(&["run", "--like", "third", "--out", "fourth", "--quiet"])
+        .with_code(0);
+    let fourth = manifest(&other.path("fourth"));
+    assert_eq!(fourth["origin"]["request"]["clock"], "monotonic");
 }
 
 /// A program that was built outside of a git checkout does not know its commit.
@@ -299,13 +316,21 @@ fn a_build_knows_its_commit_and_an_unpacked_archive_does_not() {
         std::fs::write(path, text).unwrap();
     };
     file("Cargo.lock", "");
+    file(".cargo/config.toml", "");
+    file("published/table.toml", "");
     file("crates/dyno/src/main.rs", "fn main() {}");
     file("crates/dyno/tests/all.rs", "");
     file("docs/a.md", "");
     let parts = source::parts(&root);
     assert_eq!(
         parts,
-        ["Cargo.lock", "crates/dyno/src"].map(std::path::PathBuf::from)
+        [
+            ".cargo/config.toml",
+            "Cargo.lock",
+            "crates/dyno/src",
+            "published"
+        ]
+        .map(std::path::PathBuf::from)
     );
     let state = || source::state(&root, &parts);
     assert_eq!(state(), None, "no repository");
@@ -321,6 +346,10 @@ fn a_build_knows_its_commit_and_an_unpacked_archive_does_not() {
     // What is in no program does not count.
     file("docs/a.md", "more");
     file("crates/dyno/tests/all.rs", "more");
+    assert_eq!(state().as_ref(), Some(&first));
+    file("published/table.toml", "more");
+    assert!(state().unwrap().modified);
+    file("published/table.toml", "");
     assert_eq!(state(), Some(first));
     // A new file does, before git knows of it.
     file("crates/dyno/src/new.rs", "");
