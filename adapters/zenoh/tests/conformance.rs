@@ -4,11 +4,4 @@ use dyno_adapter_zenoh::adapter;
 
 dyno_conformance::conformance_tests!(tcp, adapter, {});
 dyno_conformance::conformance_tests!(tcp_drop, adapter, { "congestion" = "drop" }, best_effort);
-// As the stack `zenoh-defaults` has it.
-dyno_conformance::conformance_tests!(
-    as_shipped,
-    adapter,
-    { "congestion" = "drop", "express" = false, "implicit_shm" = true, "buffer" = 256 },
-    best_effort
-);
 dyno_conformance::conformance_tests!(udp, adapter, { "link" = "udp" }, best_effort);

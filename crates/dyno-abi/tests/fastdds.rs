@@ -7,7 +7,7 @@ dyno_conformance::conformance_tests!(udp, || common::foreign("fastdds"), {});
 dyno_conformance::conformance_tests!(
     udp_best_effort, || common::foreign("fastdds"), { "reliable" = false, "history" = 1 }, best_effort
 );
-// As the stack `fastdds-defaults` has it.
+// As the library comes.
 // Not by default: a process that is killed may leave a lock of the shared-memory transport taken, and the library then
 // throws from a thread of its own, which ended this program and with it the other tests (Fast DDS 2.9).
 #[cfg(feature = "data-sharing")]

@@ -59,8 +59,6 @@ const STACKS: &[BuiltIn] = built_in!("stacks":
     "fastdds-shm", "fastdds-shm-best-effort", "fastdds-data-sharing",
     "vsomeip", "vsomeip-defaults", "vsomeip-daemon", "vsomeip-udp", "vsomeip-tcp",
     "vsomeip-udp-defaults", "vsomeip-tcp-defaults",
-    "iceoryx2-defaults", "iceoryx-defaults", "cyclonedds-defaults", "fastdds-defaults",
-    "zenoh-defaults", "zenoh-tcp-defaults", "zenoh-router",
 );
 const TESTBEDS: &[BuiltIn] = built_in!("testbeds": "local", "netns-1gbe");
 

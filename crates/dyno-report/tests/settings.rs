@@ -72,7 +72,7 @@ fn queue_depths_stand_below_the_table_where_they_differ() {
     assert_eq!(
         lines(&["deep", "shallow", "pipe"], |_| {}),
         [
-            "queue depth in messages: deep 16; shallow 10; pipe the stack's own.",
+            "queue depth in messages: shallow 10; deep 16; pipe the stack's own.",
             "versions: deep 1.2; shallow, pipe 6.18.",
         ]
     );
@@ -86,7 +86,7 @@ fn a_stack_as_shipped_has_its_own() {
     });
     assert_eq!(
         shown[0],
-        "queue depth in messages: deep 16; deep-defaults the stack's own."
+        "queue depth in messages: deep-defaults the stack's own; deep 16."
     );
 }
 

@@ -240,7 +240,7 @@ fn a_deep_scratch_directory_is_reached_through_a_claimed_link_that_goes_with_the
 fn wrong_options_and_unsupported_waits_are_refused_with_a_reason() {
     for (name, value, word) in [
         ("queue_depth", OptionValue::Int(0), "1 or more"),
-        ("history", OptionValue::Int(65), "raise `buffer`"),
+        ("history", OptionValue::Int(65), "raise `queue_depth`"),
         ("safe_overflow", OptionValue::Int(1), "true or false"),
     ] {
         let trial = Trial::new().with(name, value);
