@@ -112,14 +112,30 @@ void use_shared_memory(edds::DomainParticipantQos &qos, const dyno_context &cont
 }
 
 // The library's transport in shared memory listens at the ports that RTPS gives to a domain (2.3, 9.6.1.1), of
-// which one is all participants' and two are each one's: these are the ones that a trial may have.
+// which one is all participants' and two are each one's. A process numbers its participants from 0 on: these are the
+// ones that a trial may have.
+constexpr uint32_t NUMBERS = 8;
+
+void claim_ports_of(const dyno_context &context, uint32_t domain, uint32_t number) {
+    const uint32_t first = 7400 + 250 * domain + 10 + 2 * number;
+    claim_port(context, first, false);
+    claim_port(context, first + 1, false);
+}
+
 void claim_own_ports(const dyno_context &context, uint32_t domain) {
-    const uint32_t first = 7400 + 250 * domain;
-    claim_port(context, first, true);
-    for (uint32_t participant = 0; participant < 8; participant++) {
-        claim_port(context, first + 10 + 2 * participant, false);
-        claim_port(context, first + 11 + 2 * participant, false);
+    claim_port(context, 7400 + 250 * domain, true);
+    for (uint32_t number = 0; number < NUMBERS; number++) {
+        claim_ports_of(context, domain, number);
     }
+}
+
+// A participant's number in its process: the last four bytes of its prefix (RTPSDomainImpl::createParticipant).
+uint32_t number_of(const edds::DomainParticipant &participant) {
+    uint32_t number = 0;
+    for (int byte = 11; byte >= 8; byte--) {
+        number = number << 8 | participant.guid().guidPrefix.value[byte];
+    }
+    return number;
 }
 
 // The library's own log would go to the standard output, which is not ours.
@@ -213,7 +229,10 @@ void dyno_node::open(const dyno_context &context) {
     if (settings.shared_memory() || settings.as_shipped) {
         claim_segments(context, before);
     }
-    if (settings.transport == Transport::data_sharing) {
+    if (settings.as_shipped && number_of(*participant) >= NUMBERS) {
+        claim_ports_of(context, domain, number_of(*participant));
+    }
+    if (settings.transport == Transport::data_sharing || settings.as_shipped) {
         claim_data_sharing(context);
     }
     publisher = participant->create_publisher(edds::PUBLISHER_QOS_DEFAULT, nullptr, edds::StatusMask::none());

@@ -1,5 +1,5 @@
 //! Chores of the project: `cargo xtask test`, `adapters`, `sanitize`, `lint`, `arrows`, `licences`, `study`,
-//! `readers`, `web`, `gallery`.
+//! `readers`, `daemons`, `web`, `gallery`.
 //!
 //! Each chore prints what it does before it does it and ends with exit code 1 at the first failure.
 
@@ -27,9 +27,10 @@ usage: cargo xtask CHORE
   lint      formatting, clippy, rustdoc, arrows, licences; cargo deny where it is installed
   arrows    check which crate may depend on which
   licences  check the licences and origins of all dependencies against deny.toml
-  study     how often Dyno's own statements are right on this machine: aa, power, clocks, noise, again,
-            agree
+  study     how often Dyno's own statements are right on this machine: aa, power, clocks, first, noise,
+            nightly, carry-over, again, agree
   readers   install the programs that read exports back in tests, into target/python
+  daemons   build the daemons that tests need and Debian does not have (zenohd), into target/daemons
   web       build the scripts of the report's page; --check compares what is checked in with a build
   gallery   run a few suites, make the report of them, and draw the pictures of docs/gallery.md; --help
             says more";
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         "licences" => licences::check(),
         "study" => study::run(&rest),
         "readers" => metadata::load().and_then(|m| packages::readers(&m)),
+        "daemons" => metadata::load().and_then(|m| packages::daemons(&m)),
         "web" => metadata::load().and_then(|m| web::run(&m, &rest)),
         "gallery" => metadata::load().and_then(|m| gallery::run(&m, &rest)),
         "--help" | "-h" | "help" => {
@@ -70,6 +72,7 @@ fn test() -> Outcome {
     let metadata = metadata::load()?;
     packages::of_tests()?;
     packages::readers(&metadata)?;
+    packages::daemons(&metadata)?;
     adapters::run(&metadata.target_directory, &[])?;
     web::run(&metadata, &["--check".to_owned()])?;
     steps::run(&steps::test(&metadata))

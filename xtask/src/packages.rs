@@ -1,8 +1,8 @@
-//! Debian packages that chores need.
+//! What chores need from elsewhere: Debian packages, programs from PyPI and from crates.io.
 
 use crate::metadata::Metadata;
 use crate::{Outcome, steps};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// What tests need: network namespaces, ssh in both directions, and a browser with letters to draw.
@@ -96,21 +96,72 @@ pub(crate) fn readers(metadata: &Metadata) -> Outcome {
             list.as_str(),
         ],
     ] {
-        println!("── {}", words.join(" "));
-        let status = Command::new(words[0])
-            .args(&words[1..])
-            .status()
-            .map_err(|e| format!("cannot start {}: {e}", words[0]))?;
-        if !status.success() {
-            return Err(format!(
-                "{} failed ({status}); what reads exports back comes from PyPI: see that it can be reached, then \
-                 run this again",
-                words.join(" ")
-            ));
-        }
+        fetch(&words, "PyPI")?;
     }
     std::fs::write(&installed, wanted)
         .map_err(|e| format!("cannot write {}: {e}", installed.display()))
+}
+
+/// Builds the daemons that tests need and no package of Debian has into `target/daemons`: zenohd, of the version of the
+/// library, with the one transport that its stack uses. It is not optimized: tests do not measure.
+pub(crate) fn daemons(metadata: &Metadata) -> Outcome {
+    let zenoh = metadata.packages.iter().find(|p| p.name == "zenoh");
+    let version = zenoh.map(|p| p.version.as_str()).ok_or(
+        "cargo metadata does not know the crate zenoh, whose version zenohd must have; restore Cargo.lock with git",
+    )?;
+    let place = daemons_in(metadata);
+    let daemon = place.join("bin/zenohd");
+    let of_version = |text: &str| text.contains(&format!("zenohd {version} "));
+    if daemon.exists()
+        && std::fs::read_to_string(place.join(".crates.toml")).is_ok_and(|t| of_version(&t))
+    {
+        println!("── zenohd {version} is installed");
+        return Ok(());
+    }
+    let place = place.to_string_lossy();
+    fetch(
+        &[
+            "cargo",
+            "install",
+            "zenohd",
+            "--version",
+            version,
+            "--locked",
+            "--debug",
+            "--no-default-features",
+            "--features",
+            "zenoh/transport_tcp",
+            "--config",
+            "profile.dev.debug=false",
+            "--root",
+            &place,
+            "--target-dir",
+            &format!("{place}/build"),
+        ],
+        "crates.io",
+    )
+}
+
+/// Where those daemons are.
+pub(crate) fn daemons_in(metadata: &Metadata) -> PathBuf {
+    metadata.target_directory.join("daemons")
+}
+
+/// Runs a command that takes what it needs from `registry`.
+fn fetch(words: &[&str], registry: &str) -> Outcome {
+    println!("── {}", words.join(" "));
+    let status = Command::new(words[0])
+        .args(&words[1..])
+        .status()
+        .map_err(|e| format!("cannot start {}: {e}", words[0]))?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(format!(
+            "{} failed ({status}); see above; where it could not fetch something, see that {registry} can be \
+             reached, then run this again",
+            words.join(" ")
+        )),
+    }
 }
 
 /// Installs the packages that are missing, all at once. Only Debian and its like are known here; on

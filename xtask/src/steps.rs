@@ -1,7 +1,7 @@
 //! Chores as data: the commands that `test` and `lint` run, in order.
 
 use crate::metadata::Metadata;
-use crate::{Outcome, web};
+use crate::{Outcome, packages, web};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -67,6 +67,8 @@ impl Step {
 /// directory of their own, because their flags would make cargo build everything twice in turns.
 pub(crate) fn test(metadata: &Metadata) -> Vec<Step> {
     let loom = metadata.target_directory.join("loom");
+    let daemons = packages::daemons_in(metadata).join("bin");
+    let path = std::env::var("PATH").unwrap_or_default();
     vec![
         cargo(
             "build",
@@ -80,7 +82,8 @@ pub(crate) fn test(metadata: &Metadata) -> Vec<Step> {
         )
         .with("PROPTEST_RNG_SEED", "20261121")
         // What exports are for reads them: it was installed before, so that missing it is a failure.
-        .with("DYNO_REQUIRE_READERS", "1"),
+        .with("DYNO_REQUIRE_READERS", "1")
+        .with("PATH", format!("{}:{path}", daemons.display())),
         web::tests(metadata),
         cargo(
             "loom models of the shared-memory exchange",

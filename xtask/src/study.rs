@@ -5,6 +5,7 @@ mod again;
 mod agree;
 mod carry_over;
 mod clocks;
+mod first;
 mod judgement;
 mod nightly;
 mod noise;
@@ -21,6 +22,7 @@ usage: cargo xtask study WHICH
   power [TRIES] [PAIRS]  plant +5 % on p50 and +20 % on p99 TRIES times (50), each of PAIRS pairs of
                       trials (10): how often are they found?
   clocks [TRIALS]     a host whose clock lies, TRIALS times each (100): is the truth inside the bound?
+  first [TRIALS]      is the first sample of a trial like the others? TRIALS trials of each stack (100)
   nightly [NIGHTS] [TRIES]  simulated nights (300): how often does `dyno check --history` cry wolf, and how soon
                       does it see what is planted (TRIES times, 20)?
   noise [BURSTS]      bursts of foreign load at known times (40): which trials are flagged?
@@ -41,6 +43,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
         Some("aa") => judgement::aa(number(1, 100)?),
         Some("power") => judgement::power(number(1, 50)?, number(2, 10)?),
         Some("clocks") => clocks::study(number(1, 100)?),
+        Some("first") => first::study(number(1, 100)?),
         Some("nightly") => nightly::study(number(1, 300)?, number(2, 20)?),
         Some("noise") => noise::study(number(1, 40)?),
         Some("carry-over") => carry_over::study(number(1, 20)?, number(2, 20)?),

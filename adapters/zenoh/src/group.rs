@@ -159,9 +159,9 @@ impl Group {
             }
             None => self.settings.config(&plan.listen, &connect)?,
         };
-        let lease = self.settings.uses_shm().then(|| Lease::new(&self.context));
+        let lease = self.settings.shm.then(|| Lease::new(&self.context));
         let mut builder = zenoh::open(config);
-        if self.settings.uses_shm() {
+        if self.settings.shm {
             builder = builder.with_shm_clients(shm::clients());
         }
         let session = builder.wait().map_err(|e| {
@@ -173,7 +173,7 @@ impl Group {
         for end in plan.ends.iter().filter_map(Weak::upgrade) {
             end.declare(&session, self)?;
         }
-        if self.settings.uses_shm() {
+        if self.settings.shm {
             shm::claim_segments(&self.context)?;
         }
         Ok(State::Open {

@@ -10,8 +10,8 @@ pub(crate) const LARGEST: u64 = (1 << 30) - (1 << 16);
 /// Messages above about this many bytes are cut by zenoh: its batches have at most 65,535 bytes,
 /// over UDP 65,507, its own headers among them.
 pub(crate) const BATCH: u64 = 65_000;
-/// Messages in a reader's channel where the stack does not say.
-const DEFAULT_DEPTH: i64 = 16;
+/// Messages in a reader's channel where the stack does not say: zenoh's own default.
+const DEFAULT_BUFFER: i64 = 256;
 /// How long a send waits where the stack does not say, in milliseconds.
 const DEFAULT_TIMEOUT: i64 = 10_000;
 /// Most bytes of messages in a reader's channel.
@@ -24,8 +24,6 @@ pub(crate) struct Settings {
     link: String,
     /// Payloads travel in shared memory.
     pub(crate) shm: bool,
-    /// zenoh puts large payloads into shared memory by itself.
-    implicit_shm: bool,
     /// The port of the router that everything goes through.
     pub(crate) router: Option<u16>,
     /// How long a send waits for room, in microseconds.
@@ -40,12 +38,11 @@ pub(crate) struct Settings {
 impl Settings {
     /// Reads the options.
     pub(crate) fn from_options(context: &NodeContext) -> Result<Self> {
-        let buffer = context.int("buffer", DEFAULT_DEPTH)?;
+        let buffer = context.int("buffer", DEFAULT_BUFFER)?;
         let send_timeout = context.int("send_timeout_ms", DEFAULT_TIMEOUT)?;
         Ok(Settings {
             link: choice(context, "link", &["tcp", "udp"])?.to_owned(),
             shm: context.bool("shm", false)?,
-            implicit_shm: context.bool("implicit_shm", false)?,
             router: router(context)?,
             send_timeout: u64::try_from(send_timeout)
                 .unwrap_or(0)
@@ -73,11 +70,6 @@ impl Settings {
     /// Messages that the channel between zenoh and a reader holds.
     pub(crate) fn buffer(&self, max_payload: usize) -> usize {
         self.buffer.min(BUFFERED / max_payload.max(1)).max(1)
-    }
-
-    /// Whether the session has shared memory of zenoh's.
-    pub(crate) fn uses_shm(&self) -> bool {
-        self.shm || self.implicit_shm
     }
 
     /// The locator of a reader's endpoint.
@@ -128,23 +120,16 @@ impl Settings {
                 "transport/link/tx/queue/batching/enabled",
                 &self.batching.to_string(),
             ),
-            (
-                "transport/shared_memory/enabled",
-                &self.uses_shm().to_string(),
-            ),
+            ("transport/shared_memory/enabled", &self.shm.to_string()),
             // What shared memory needs is there before the first message.
             (
                 "transport/shared_memory/mode",
-                if self.uses_shm() {
-                    "\"init\""
-                } else {
-                    "\"lazy\""
-                },
+                if self.shm { "\"init\"" } else { "\"lazy\"" },
             ),
-            // Unless asked for, payloads are written into shared memory by us, not copied there by zenoh.
+            // Payloads are written into shared memory by us, not copied there by zenoh.
             (
                 "transport/shared_memory/transport_optimization/enabled",
-                &self.implicit_shm.to_string(),
+                "false",
             ),
             ("timestamping/enabled", "false"),
         ];
@@ -204,9 +189,9 @@ pub(crate) fn specs() -> Vec<OptionSpec> {
         spec(
             "buffer",
             OptionKind::Int,
-            OptionValue::Int(DEFAULT_DEPTH),
+            OptionValue::Int(DEFAULT_BUFFER),
             "messages between zenoh and a reader that spins or blocks; fewer where they would \
-             take more than 64 MiB; zenoh's own default is 256",
+             take more than 64 MiB",
         ),
         spec(
             "congestion",
@@ -221,12 +206,6 @@ pub(crate) fn specs() -> Vec<OptionSpec> {
             OptionValue::Bool(true),
             "messages are sent at once, never held back to be put together with later ones; \
              zenoh's own default is false",
-        ),
-        spec(
-            "implicit_shm",
-            OptionKind::Bool,
-            OptionValue::Bool(false),
-            "zenoh copies payloads of 3 KiB and more into its shared memory by itself, as it does by default",
         ),
         spec(
             "link",
@@ -319,9 +298,8 @@ mod tests {
     #[test]
     fn big_messages_fill_a_bounded_channel() {
         let settings = settings(&[]).unwrap();
-        assert_eq!(settings.buffer(64), 16);
+        assert_eq!(settings.buffer(64), 256);
         assert_eq!(settings.buffer(4 << 20), 16);
-        assert_eq!(settings.buffer(8 << 20), 8);
         assert_eq!(settings.buffer(1 << 30), 1);
     }
 

@@ -20,7 +20,7 @@ dyno_conformance::conformance_tests!(
     { "reliable" = false, "history" = 1 },
     best_effort
 );
-// As the library comes.
+// As the stack `cyclonedds-defaults` has it.
 dyno_conformance::conformance_tests!(as_shipped, adapter, { "as_shipped" = true }, best_effort);
 
 /// The version is that of the library that is loaded: three numbers, as its file's name has them.

@@ -7,7 +7,7 @@ use crate::registry;
 use crate::reporter::Reporter;
 use crate::roles::Played;
 use crate::shared::{Call, Phase, Position, Shared};
-use dyno_measure::{Clock, Memory, merge};
+use dyno_measure::{Clock, LEAD_IN, Memory, merge};
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::protocol::{
     AgentResult, Applied, Assignment, Command, Report, Role, Sent, Startup,
@@ -49,10 +49,6 @@ const TICK: Duration = Duration::from_millis(1);
 /// How long a receiver of an initiator may sleep before it is interrupted, so that the initiator can
 /// see that a pong is overdue. Some mechanisms sleep without a limit of their own.
 const OVERDUE: Duration = dyno_adapter::PATIENCE;
-
-/// How long before the window the reading is taken with which the cost begins: enough for a role's thread to find
-/// its caches and its CPU again as they were.
-const LEAD_IN: Nanos = Nanos::from_millis(3);
 
 /// The same for a warm-up that is a number of messages; half of a shorter one.
 const LEAD_IN_MESSAGES: u64 = 16;

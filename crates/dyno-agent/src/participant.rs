@@ -8,9 +8,10 @@ use dyno_adapter::{
     Adapter, ChannelSpec, Error, Node, NodeContext, OnMessage, Receiver, Sender, Subscription,
 };
 use dyno_measure::host;
+use dyno_model::adapter::QUEUE_DEPTH;
 use dyno_model::plan::Scheduling;
 use dyno_model::protocol::{Assignment, Participant, Role};
-use dyno_model::{Nanos, Wait, WorkloadKind};
+use dyno_model::{Nanos, OptionValue, Wait, WorkloadKind};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -105,6 +106,19 @@ impl Job {
             note(host::set_fifo(priority));
         }
         warnings
+    }
+
+    /// Messages that the stack may hold between a sender and a receiver, where its adapter declares it.
+    pub(crate) fn most_held(&self) -> u64 {
+        let default = || {
+            let specs = self.adapter.describe().options;
+            specs.into_iter().find(|s| s.name == QUEUE_DEPTH)?.default
+        };
+        let set = self.assignment.options.get(QUEUE_DEPTH).cloned();
+        match set.or_else(default) {
+            Some(OptionValue::Int(depth)) => u64::try_from(depth).unwrap_or(u64::MAX),
+            _ => u64::MAX,
+        }
     }
 
     fn address(&self) -> String {

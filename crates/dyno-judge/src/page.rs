@@ -1,5 +1,6 @@
 //! A judgement on paper: heading, one table, remarks. The same page for the terminal and for Markdown.
 
+use crate::{CheckReport, Comparison, Nightly, Trend};
 use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, Table};
 use dyno_report::{Format, RenderOptions};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -41,22 +42,22 @@ pub(crate) struct Page {
     pub(crate) sections: Vec<Section>,
 }
 
-/// A judgement in the format asked for: its page for people, or for programs what it is as JSON and CSV, which
-/// take no notice of `options`.
-pub(crate) fn rendered(
-    format: Format,
-    options: &RenderOptions,
-    page: impl FnOnce() -> Page,
-    json: impl FnOnce() -> String,
-    csv: impl FnOnce() -> String,
-) -> String {
-    match format {
-        Format::Table => page().text(options),
-        Format::Markdown => page().markdown(),
-        Format::Json => json(),
-        Format::Csv => csv(),
-    }
+macro_rules! rendered {
+    ($($judgement:ty),+) => {$(
+        impl $judgement {
+            /// As text, ended by a newline (CSV: by CR LF). JSON and CSV take no notice of `options`.
+            pub fn render(&self, format: Format, options: &RenderOptions) -> String {
+                match format {
+                    Format::Table => self.page().text(options),
+                    Format::Markdown => self.page().markdown(),
+                    Format::Json => self.json(),
+                    Format::Csv => self.csv(),
+                }
+            }
+        }
+    )+};
 }
+rendered!(CheckReport, Comparison, Nightly, Trend);
 
 impl Page {
     /// Adds remarks, if there are any.

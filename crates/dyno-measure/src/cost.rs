@@ -77,6 +77,11 @@ pub fn memory_of(pid: impl std::fmt::Display) -> Memory {
     }
 }
 
+/// How long before the window the readings are taken with which the cost begins. They take some hundred
+/// microseconds, of a CPU that a spinning thread may not give up for some milliseconds; after them that thread needs time
+/// to find its caches as they were.
+pub const LEAD_IN: Nanos = Nanos::from_millis(10);
+
 /// The cost of one process: readings from just before the first due time on, none within the window, and then
 /// one after the other until the last message has arrived, which is known only afterwards.
 #[derive(Debug, Clone, Default)]

@@ -57,6 +57,7 @@ const STACKS: &[BuiltIn] = built_in!("stacks":
     "posix-mq", "tcp", "udp", "iceoryx2", "zenoh-tcp", "zenoh-udp", "zenoh-shm",
     "null-c", "iceoryx", "cyclonedds", "cyclonedds-best-effort", "fastdds-udp", "fastdds-best-effort",
     "fastdds-shm", "fastdds-shm-best-effort", "fastdds-data-sharing",
+    "iceoryx2-defaults", "iceoryx-defaults", "cyclonedds-defaults", "fastdds-defaults", "zenoh-defaults", "zenoh-router",
     "vsomeip", "vsomeip-defaults", "vsomeip-daemon", "vsomeip-udp", "vsomeip-tcp",
     "vsomeip-udp-defaults", "vsomeip-tcp-defaults",
 );

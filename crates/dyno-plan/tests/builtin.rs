@@ -77,7 +77,7 @@ fn first_message_starts_often_enough_for_a_p90() {
 #[test]
 fn quick_takes_at_most_ninety_seconds() {
     let plan = planned("quick", &[]);
-    assert_eq!(plan.experiments.len(), 32);
+    assert_eq!(plan.experiments.len(), 38);
     assert!(
         plan.experiments
             .iter()

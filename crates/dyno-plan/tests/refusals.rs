@@ -373,7 +373,7 @@ fn an_adapter_that_is_unavailable_is_an_error_only_where_it_is_named() {
     let catalog = Catalog::builtin();
     let all = plan(&catalog, &request("quick"), &adapters, &facts()).unwrap();
     let of_zenoh = all.refused.iter().filter(|r| r.stack.starts_with("zenoh"));
-    assert_eq!(of_zenoh.count(), 6);
+    assert_eq!(of_zenoh.count(), 10);
     let mut named = request("quick");
     named.stacks = Some(vec!["tcp".into(), "zenoh-udp".into()]);
     snapshot!(refusal_of(plan(&catalog, &named, &adapters, &facts())));

@@ -151,6 +151,13 @@ pub(crate) fn legend(view: &View<'_>, stacked: bool, left_out: &[&str]) -> Vec<S
             clean(&floors.join(" or "))
         ));
     }
+    if view.stacks_wait_differently() {
+        lines.push(
+            "wait: stacks of different blocks are not compared; --set wait=block measures all that can \
+             wait alike."
+                .into(),
+        );
+    }
     if quantiles(view).any(|q| matches!(q, Quantile::Refused { .. })) {
         let what = match stacked {
             true => "n< the samples that it takes",

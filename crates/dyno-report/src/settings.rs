@@ -2,11 +2,12 @@
 
 use crate::summary::{ExperimentSummary, RunSummary};
 use crate::text::clean;
+use dyno_model::adapter::QUEUE_DEPTH;
 use dyno_model::{OptionValue, Stack};
 
 /// Options that have one name and one meaning in all adapters, and what they are called in prose.
 const COMMON: [(&str, &str); 2] = [
-    ("queue_depth", "queue depth in messages"),
+    (QUEUE_DEPTH, "queue depth in messages"),
     ("send_timeout_ms", "longest wait of a send in milliseconds"),
 ];
 /// The option of a stack whose library's own settings hold.
@@ -22,7 +23,7 @@ impl Exempt for Stack {
         let option = |name: &str| self.options.get(name);
         match key {
             // Only the last samples are kept.
-            "queue_depth" => matches!(option("history"), Some(OptionValue::Int(1..))),
+            QUEUE_DEPTH => matches!(option("history"), Some(OptionValue::Int(1..))),
             // Nothing waits for room.
             "send_timeout_ms" => {
                 option("reliable") == Some(&OptionValue::Bool(false))

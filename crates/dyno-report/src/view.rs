@@ -9,6 +9,7 @@ use crate::summary::{ExperimentSummary, FloorRatio, MetricSummary, QUANTILES, Su
 use crate::text::clean;
 use dyno_model::{Experiment, Metric, Placement, Workload, WorkloadKind};
 use dyno_stats::Quantile;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Title of the column with the machine's own delay beside the p99.
@@ -233,6 +234,18 @@ impl<'a> View<'a> {
                 false => Vec::new(),
             },
         }
+    }
+
+    /// Whether the blocks hold stacks that were measured with other waits than the rest.
+    pub(crate) fn stacks_wait_differently(&self) -> bool {
+        let of_block = |(range, _): &(Range<usize>, String)| -> BTreeSet<&str> {
+            let rows = self.rows[range.clone()].iter().filter(|e| !e.is_floor);
+            rows.map(|e| e.experiment.stack.as_str()).collect()
+        };
+        let mut blocks = self.blocks.iter().map(of_block);
+        blocks
+            .next()
+            .is_some_and(|first| blocks.any(|b| b != first))
     }
 
     /// Whether the table says what became of each load: a link may be too slow for it, or a backlog grew.

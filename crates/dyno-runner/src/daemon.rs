@@ -7,7 +7,7 @@
 use crate::child::{Tail, confine, describe_exit};
 use crate::hosts::Host;
 use crate::session::Session;
-use dyno_measure::{Clock, HostMeter, Meter};
+use dyno_measure::{Clock, HostMeter, LEAD_IN, Meter};
 use dyno_model::daemon::{self, Ready, StopSignal};
 use dyno_model::record::{FailureKind, ProcessCost};
 use dyno_model::{Experiment, Nanos};
@@ -419,9 +419,6 @@ fn accepts(to: &str) -> bool {
         .flatten()
         .any(|a| std::net::TcpStream::connect_timeout(&a, CONNECT).is_ok())
 }
-
-/// How long before the window the first reading is taken; it may take some hundred microseconds.
-const LEAD_IN: Nanos = Nanos::from_millis(1);
 
 /// Meters whose first reading may lie ahead.
 pub(crate) enum Metering {

@@ -36,8 +36,9 @@ pub(crate) struct Context<'a, 'p> {
     pub(crate) clocks: &'a mut HostClocks,
 }
 
-/// Between the command and the instant of go or start: enough for it to reach every agent.
-const LEAD: Nanos = Nanos::from_millis(3);
+/// Between the command and the instant of go, start or window: enough for it to reach every agent, and for the
+/// readings before a window to be over long before it.
+const LEAD: Nanos = Nanos::from_millis(12);
 
 /// The same where agents are on other machines.
 const REMOTE_LEAD: Nanos = Nanos::from_millis(100);

@@ -198,6 +198,8 @@ pub(crate) struct Inbox {
     window: Tally<2>,
     settling: Settling,
     places: Places,
+    /// Messages that the stack may hold.
+    most_held: u64,
     /// When the first probe arrived.
     probed: Option<Nanos>,
     /// The sender has gone after offering everything.
@@ -217,6 +219,7 @@ impl Inbox {
             window: Tally::of_window(job, channel, metrics, expected),
             settling: Settling::new(job),
             places: Places::new(job),
+            most_held: job.most_held(),
             probed: None,
             ended: false,
             arrived: job.shared.add_end(channel),
@@ -299,13 +302,23 @@ impl Inbox {
         self.ended || self.arrived.count() >= self.shared.sent(self.channel)
     }
 
+    /// Whether a message arrived in the last quarter of the drain, be it one of the warm-up: in a stack that holds
+    /// whatever it is given, those of the window stand behind them.
+    fn was_delivering(&self) -> bool {
+        let length = self.experiment().drain;
+        let quarter = Nanos(length.0 - length.0 / 4);
+        let last = self.window.flow.last.max(self.warmup.flow.last);
+        last >= self.shared.drain_at().saturating_add(quarter)
+    }
+
     /// What never arrived stands as infinitely late in both distributions.
     fn finish(mut self) -> Result<Played, dyno_measure::RecordError> {
         let shared = &self.shared;
         let offered = shared.offered(self.channel);
-        let drain = (shared.drain_at(), self.experiment().drain);
-        self.window
-            .find_under_way(offered, shared.sent(self.channel), drain);
+        if self.was_delivering() {
+            self.window
+                .find_under_way(offered, shared.sent(self.channel), self.most_held);
+        }
         let (channel, receiver) = (self.channel, self.window.flow.receiver);
         let first = self.probed.map(|at| FirstArrival {
             channel,

@@ -113,17 +113,12 @@ impl<const N: usize> Tally<N> {
         }
     }
 
-    /// Tells what is still under way when the drain is over from what is lost: on a channel that delivered in the
-    /// last quarter of the drain, what is behind the last message that arrived. `drain` is when it began and how
-    /// long it may be.
-    pub(super) fn find_under_way(&mut self, offered: u64, sent: u64, drain: (Nanos, Nanos)) {
-        let (began, length) = drain;
-        let quarter = began.saturating_add(Nanos(length.0 - length.0 / 4));
-        if self.flow.last >= quarter {
-            let behind = offered.saturating_sub(self.tracker.next());
-            let missing = sent.saturating_sub(self.flow.received);
-            self.flow.under_way = behind.min(missing);
-        }
+    /// Counts as under way what is behind the last message that arrived, but no more than `most`: for a channel
+    /// that was still delivering when the drain ended.
+    pub(super) fn find_under_way(&mut self, offered: u64, sent: u64, most: u64) {
+        let behind = offered.saturating_sub(self.tracker.next());
+        let missing = sent.saturating_sub(self.flow.received);
+        self.flow.under_way = behind.min(missing).min(most);
     }
 
     /// What of `offered` messages never arrived stands as infinitely late in every distribution.

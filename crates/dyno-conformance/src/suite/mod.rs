@@ -153,6 +153,15 @@ macro_rules! conformance_tests {
         );
     };
     (
+        $name:ident, $adapter:expr, { $($key:literal = $value:expr),* $(,)? },
+        best_effort, except { $($case:ident: $reason:literal),+ $(,)? }
+    ) => {
+        $crate::conformance_tests!(
+            @module $name, $adapter, Some(true), [$(($crate::Case::$case, $reason)),+],
+            { $($key = $value),* }
+        );
+    };
+    (
         @module $name:ident, $adapter:expr, $best_effort:expr, $except:expr,
         { $($key:literal = $value:expr),* }
     ) => {

@@ -51,7 +51,7 @@ struct Interval {
 }
 
 impl CheckReport {
-    pub(super) fn json(&self) -> String {
+    pub(crate) fn json(&self) -> String {
         json_text(&Document {
             format: export::FORMAT,
             kind: "check",
@@ -67,7 +67,7 @@ impl CheckReport {
         })
     }
 
-    pub(super) fn csv(&self) -> String {
+    pub(crate) fn csv(&self) -> String {
         let rows = self.results.iter().map(|r| {
             let lead = vec![
                 self.run.clone(),

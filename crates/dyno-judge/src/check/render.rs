@@ -3,23 +3,11 @@
 use super::{CheckReport, Checked, Status};
 use crate::cell;
 use crate::number::{counted, percent};
-use crate::page::{Page, Tone, rendered};
+use crate::page::{Page, Tone};
 use crate::standing::Found;
 use crate::when::utc;
-use dyno_report::{Format, RenderOptions};
 
 impl CheckReport {
-    /// The check as text, ended by a newline (CSV: by CR LF). JSON and CSV take no notice of `options`.
-    pub fn render(&self, format: Format, options: &RenderOptions) -> String {
-        rendered(
-            format,
-            options,
-            || self.page(),
-            || self.json(),
-            || self.csv(),
-        )
-    }
-
     /// `3 passed, 1 failed, 0 undecided`.
     pub fn counts(&self) -> String {
         let [pass, fail, undecided] =
@@ -27,7 +15,7 @@ impl CheckReport {
         format!("{pass} passed, {fail} failed, {undecided} undecided")
     }
 
-    fn page(&self) -> Page {
+    pub(crate) fn page(&self) -> Page {
         let rows = self.results.iter().map(|r| {
             let (tone, status) = match r.status {
                 Status::Pass => (Tone::Good, "PASS"),

@@ -81,7 +81,7 @@ struct Figures {
 }
 
 impl Comparison {
-    pub(super) fn json(&self) -> String {
+    pub(crate) fn json(&self) -> String {
         json_text(&Document {
             format: export::FORMAT,
             kind: "compare",
@@ -149,7 +149,7 @@ impl Comparison {
         }
     }
 
-    pub(super) fn csv(&self) -> String {
+    pub(crate) fn csv(&self) -> String {
         let heads = [
             "base_run",
             "new_run",

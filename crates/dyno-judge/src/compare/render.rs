@@ -5,23 +5,10 @@ use crate::cell::Factors;
 use crate::difference::{Aspect, conclusion};
 use crate::figure::Figure;
 use crate::number::{counted, percent, ratio, sig3};
-use crate::page::{Page, Tone, rendered};
+use crate::page::{Page, Tone};
 use crate::when::utc;
-use dyno_report::{Format, RenderOptions};
 
 impl Comparison {
-    /// The comparison as text, ended by a newline (CSV: by CR LF). JSON and CSV take no notice of
-    /// `options`.
-    pub fn render(&self, format: Format, options: &RenderOptions) -> String {
-        rendered(
-            format,
-            options,
-            || self.page(),
-            || self.json(),
-            || self.csv(),
-        )
-    }
-
     /// The verdict on a row in words.
     pub(crate) fn verdict(&self, figure: Figure, compared: &Compared) -> String {
         let (lower, higher) = match figure {
@@ -61,7 +48,7 @@ impl Comparison {
         }
     }
 
-    fn page(&self) -> Page {
+    pub(crate) fn page(&self) -> Page {
         let mut page = Page {
             title: format!("compare: {} → {}", self.base.name, self.new.name),
             lead: self.lead(),

@@ -65,7 +65,7 @@ struct Row<'a> {
 }
 
 impl Nightly {
-    pub(super) fn json(&self) -> String {
+    pub(crate) fn json(&self) -> String {
         let others = self.left_out.iter();
         json_text(&Document {
             format: export::FORMAT,
@@ -101,7 +101,7 @@ impl Nightly {
         })
     }
 
-    pub(super) fn csv(&self) -> String {
+    pub(crate) fn csv(&self) -> String {
         let number = |v: Option<f64>| v.map_or_else(String::new, csv_number);
         let rows = self.results.iter().map(|r| {
             let lead = vec![self.run.id.clone(), r.status.as_str().to_owned()];

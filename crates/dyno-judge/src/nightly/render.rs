@@ -4,26 +4,14 @@ use super::{Night, Nightly};
 use crate::cell;
 use crate::check::Status;
 use crate::number::{counted, percent};
-use crate::page::{Page, Tone, rendered};
+use crate::page::{Page, Tone};
 use crate::when::utc;
-use dyno_report::{Format, RenderOptions};
 
 /// So many names stand with a reason; more are counted.
 const MOST_NAMES: usize = 5;
 
 impl Nightly {
-    /// The result as text, ended by a newline (CSV: by CR LF). JSON and CSV take no notice of `options`.
-    pub fn render(&self, format: Format, options: &RenderOptions) -> String {
-        rendered(
-            format,
-            options,
-            || self.page(),
-            || self.json(),
-            || self.csv(),
-        )
-    }
-
-    fn page(&self) -> Page {
+    pub(crate) fn page(&self) -> Page {
         let [pass, fail, undecided] =
             [Status::Pass, Status::Fail, Status::Undecided].map(|s| self.count(s));
         let shown = self.results.iter().filter(|r| r.status != Status::Pass);

@@ -80,7 +80,7 @@ fn name(measure: Measure) -> &'static str {
 }
 
 impl Trend {
-    pub(super) fn json(&self) -> String {
+    pub(crate) fn json(&self) -> String {
         json_text(&Document {
             format: export::FORMAT,
             kind: "trend",
@@ -147,7 +147,7 @@ impl Trend {
         }
     }
 
-    pub(super) fn csv(&self) -> String {
+    pub(crate) fn csv(&self) -> String {
         let of_series = |s: &Series| -> Vec<Vec<String>> {
             let row = |(run, value): &(usize, f64)| {
                 let begins = s.changes.iter().any(|c| c.run == *run);

@@ -6,23 +6,11 @@ use crate::check::Measure;
 use crate::difference::conclusion;
 use crate::figure::rank;
 use crate::number::{counted, percent, sig3};
-use crate::page::{Page, Tone, rendered};
+use crate::page::{Page, Tone};
 use crate::when::utc;
-use dyno_report::{Format, RenderOptions};
 
 impl Trend {
-    /// The trend as text, ended by a newline (CSV: by CR LF). JSON and CSV take no notice of `options`.
-    pub fn render(&self, format: Format, options: &RenderOptions) -> String {
-        rendered(
-            format,
-            options,
-            || self.page(),
-            || self.json(),
-            || self.csv(),
-        )
-    }
-
-    fn page(&self) -> Page {
+    pub(crate) fn page(&self) -> Page {
         let changes: usize = self.series.iter().map(|s| s.changes.len()).sum();
         let mut page = Page {
             title: format!(

@@ -103,7 +103,6 @@ pub(crate) fn adapters() -> Vec<AdapterDescription> {
         option("shm", OptionKind::Bool, "payloads in shared memory"),
         option("congestion", one_of(&["block", "drop"]), "a full queue"),
         option("express", OptionKind::Bool, "sent at once"),
-        option("implicit_shm", OptionKind::Bool, "by itself"),
         option("buffer", OptionKind::Int, "messages of a reader"),
         option("router", OptionKind::Int, "the port of a router"),
         option("send_timeout_ms", OptionKind::Int, "a wait"),

@@ -1,6 +1,6 @@
 //! Every stack, workload, topology, placement and access on the real thing.
 
-use crate::harness::{Place, count, experiments, quantile};
+use crate::harness::{Place, count, experiments, on_stack, quantile};
 use serde_json::Value;
 
 #[track_caller]
@@ -241,4 +241,30 @@ fn every_row_stands_beside_the_floor() {
         stacks.contains(&"pipe") && stacks.contains(&"floor-futex"),
         "{stacks:?}"
     );
+}
+
+#[test]
+fn what_stands_behind_the_warm_up_when_the_drain_ends_is_under_way() {
+    let place = Place::new();
+    place.suite(
+        "queued",
+        r#"
+        title = "queued"
+        [defaults]
+        trials = 1
+        warmup = "500 ms"
+        window = "300 ms"
+        drain = "200 ms"
+        [[experiment]]
+        name = "flood"
+        workload = "flood"
+        payload = "1 KiB"
+        stacks = ["vsomeip"]
+        "#,
+    );
+    let shown = place.measure("queued", &[]);
+    let flood = on_stack(&shown, "vsomeip");
+    // The library queues whatever it is given and loses none of it.
+    assert!(count(flood, "under_way") > 0, "{flood:#}");
+    assert_eq!(count(flood, "under_way"), count(flood, "lost"), "{flood:#}");
 }

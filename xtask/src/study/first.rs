@@ -1,0 +1,149 @@
+//! Whether the first sample of a trial is like all others: its rank, and how often it stands out.
+
+use super::{Place, list};
+use crate::Outcome;
+use std::fs;
+use std::path::Path;
+
+const SUITE: &str = r#"
+title = "the first sample of a trial"
+[defaults]
+raw_samples = 100
+[[experiment]]
+name = "round-trip"
+workload = "ping-pong"
+round_trips = 100
+warmup = "20 ms"
+stacks = ["floor-spin", "iceoryx2", "pipe"]
+[[experiment]]
+name = "stream"
+workload = "stream"
+rate = "10 kHz"
+window = "10 ms"
+warmup = "20 ms"
+stacks = ["floor-spin", "iceoryx2", "pipe"]
+"#;
+
+/// A mean rank within these bounds is that of any other sample.
+const EVEN: std::ops::RangeInclusive<f64> = 0.45..=0.55;
+/// The share of trials in which the first sample may be more than twice as slow as all others.
+const OUTLIERS: f64 = 0.02;
+
+/// The first sample of one trial.
+struct First {
+    /// The share of the others that were faster, ties by half.
+    rank: f64,
+    /// Over the median of the others.
+    ratio: f64,
+    is_outlier: bool,
+}
+
+pub(super) fn study(trials: u32) -> Outcome {
+    let place = Place::new("first")?;
+    place.file("suites/first.toml", SUITE)?;
+    let trials = trials.to_string();
+    place.dyno(&[
+        "run", "first", "--trials", &trials, "--out", "out", "--quiet",
+    ])?;
+    let run = place.dir.join("out");
+    let shown = place.json(&["show", "out", "--format", "json"])?;
+    let mut uneven = Vec::new();
+    for e in list(&shown, "experiments") {
+        let name = [&e["experiment"], &e["stack"], &e["wait"]]
+            .map(|v| v.as_str().unwrap_or_default())
+            .join(" ");
+        let id = e["id"]
+            .as_u64()
+            .ok_or("`dyno show --format json` names no id")?;
+        let firsts = firsts(&run, id)?;
+        let n = firsts.len().max(1) as f64;
+        let rank = firsts.iter().map(|f| f.rank).sum::<f64>() / n;
+        let outliers = firsts.iter().filter(|f| f.is_outlier).count();
+        println!(
+            "{name}: mean rank {rank:.3} of {} trials (± {:.3} by chance), first over median {:.2}, \
+             {outliers} more than twice as slow as all others",
+            firsts.len(),
+            1.96 * (1.0 / 12.0 / n).sqrt(),
+            median(firsts.iter().map(|f| f.ratio).collect()),
+        );
+        if !EVEN.contains(&rank) || outliers as f64 > OUTLIERS * n {
+            uneven.push(name);
+        }
+    }
+    match uneven.as_slice() {
+        [] => Ok(()),
+        _ => Err(format!(
+            "the first sample is not as the others (mean rank outside {} to {}, or an outlier in more than {:.0} % \
+             of trials): {}",
+            EVEN.start(),
+            EVEN.end(),
+            100.0 * OUTLIERS,
+            uneven.join(", ")
+        )),
+    }
+}
+
+/// Of every stored trial of an experiment, disturbed ones too.
+fn firsts(run: &Path, id: u64) -> Result<Vec<First>, String> {
+    let raw = run.join("raw");
+    let entries = fs::read_dir(&raw).map_err(|e| format!("cannot read {}: {e}", raw.display()))?;
+    let mut all = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|e| e.to_string())?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if !name.starts_with(&format!("e{id:04}-")) {
+            continue;
+        }
+        let text = fs::read_to_string(&path)
+            .map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+        all.extend(first(&text));
+    }
+    Ok(all)
+}
+
+fn first(csv: &str) -> Option<First> {
+    let mut lines = csv.lines().map(|l| l.split(',').collect::<Vec<_>>());
+    let head = lines.next()?;
+    let column = |name: &str| head.iter().position(|h| *h == name);
+    let (sent, arrival) = (column("sent_ns")?, column("arrival_ns")?);
+    let number = |line: &[&str], at: usize| line.get(at)?.parse::<f64>().ok();
+    let latencies: Option<Vec<f64>> = lines
+        .map(|l| Some(number(&l, arrival)? - number(&l, sent)?))
+        .collect();
+    let latencies = latencies?;
+    let (first, others) = latencies.split_first()?;
+    let share = |is: fn(&f64, &f64) -> bool| {
+        others.iter().filter(|other| is(other, first)).count() as f64 / others.len().max(1) as f64
+    };
+    let slowest = others.iter().copied().fold(0.0, f64::max);
+    Some(First {
+        rank: share(|other, first| other < first) + share(|other, first| other == first) / 2.0,
+        ratio: first / median(others.to_vec()),
+        is_outlier: *first > 2.0 * slowest,
+    })
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn csv(latencies: &[u32]) -> String {
+        let rows = latencies.iter().map(|l| format!("100,{}\n", 100 + l));
+        format!("sent_ns,arrival_ns\n{}", rows.collect::<String>())
+    }
+
+    #[test]
+    fn the_rank_is_the_share_of_faster_samples() {
+        let slowest = first(&csv(&[9, 1, 2, 3, 4])).unwrap();
+        assert_eq!((slowest.rank, slowest.is_outlier), (1.0, true));
+        let middle = first(&csv(&[3, 1, 2, 4, 5])).unwrap();
+        assert_eq!((middle.rank, middle.is_outlier), (0.5, false));
+        assert_eq!(first(&csv(&[1, 1, 1])).unwrap().rank, 0.5);
+        assert!(first("").is_none());
+    }
+}
