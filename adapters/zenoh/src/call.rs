@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use zenoh::bytes::ZBytes;
 use zenoh::handlers::Callback;
 use zenoh::pubsub::Publisher;
+use zenoh::qos::CongestionControl;
 use zenoh::query::{ConsolidationMode, Querier, Query, Reply};
 use zenoh::sample::Locality;
 use zenoh::{Session, Wait};
@@ -87,7 +88,8 @@ impl Way {
             (Carries::Requests { .. }, Some(joint)) => session
                 .declare_querier(key(channel))
                 .consolidation(ConsolidationMode::None)
-                .congestion_control(settings.congestion)
+                // As queries come, and their replies with them (DEFAULT_REQUEST in zenoh-protocol).
+                .congestion_control(CongestionControl::Block)
                 .express(settings.express)
                 .allowed_destination(Locality::Remote)
                 .wait()

@@ -10,8 +10,8 @@ pub(crate) const LARGEST: u64 = (1 << 30) - (1 << 16);
 /// Messages above about this many bytes are cut by zenoh: its batches have at most 65,535 bytes,
 /// over UDP 65,507, its own headers among them.
 pub(crate) const BATCH: u64 = 65_000;
-/// Messages in a reader's channel where the stack does not say: zenoh's own default.
-const DEFAULT_BUFFER: i64 = 256;
+/// Messages in a reader's channel where the stack does not say.
+const DEFAULT_BUFFER: i64 = 16;
 /// How long a send waits where the stack does not say, in milliseconds.
 const DEFAULT_TIMEOUT: i64 = 10_000;
 /// Most bytes of messages in a reader's channel.
@@ -191,7 +191,7 @@ pub(crate) fn specs() -> Vec<OptionSpec> {
             OptionKind::Int,
             OptionValue::Int(DEFAULT_BUFFER),
             "messages between zenoh and a reader that spins or blocks; fewer where they would \
-             take more than 64 MiB",
+             take more than 64 MiB; zenoh's own default is 256",
         ),
         spec(
             "congestion",
@@ -298,8 +298,9 @@ mod tests {
     #[test]
     fn big_messages_fill_a_bounded_channel() {
         let settings = settings(&[]).unwrap();
-        assert_eq!(settings.buffer(64), 256);
+        assert_eq!(settings.buffer(64), 16);
         assert_eq!(settings.buffer(4 << 20), 16);
+        assert_eq!(settings.buffer(8 << 20), 8);
         assert_eq!(settings.buffer(1 << 30), 1);
     }
 

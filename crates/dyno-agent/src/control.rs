@@ -259,9 +259,7 @@ impl Control {
             }
             (Command::Window { at }, Some(trial)) => {
                 trial.shared.begin_window_at(at);
-                // The runner tells of the window as long before as this takes and more.
-                trial.shared.begin_metering();
-                trial.watch = trial.watch_in_window();
+                trial.watch = Watch::Opening(at);
             }
             (Command::Drain { sent }, Some(trial)) => {
                 self.counter.note(trial.shared.clock);

@@ -10,7 +10,7 @@ use dyno_adapter::{
 use dyno_measure::host;
 use dyno_model::adapter::QUEUE_DEPTH;
 use dyno_model::plan::Scheduling;
-use dyno_model::protocol::{Assignment, Participant, Role};
+use dyno_model::protocol::{self, Assignment, Participant, Role, SourceCounts};
 use dyno_model::{Nanos, OptionValue, Wait, WorkloadKind};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -106,6 +106,19 @@ impl Job {
             note(host::set_fifo(priority));
         }
         warnings
+    }
+
+    /// Tells that everything has been offered.
+    pub(crate) fn tell_done(&self, counts: &SourceCounts) {
+        self.shared.note_last_send(counts.last);
+        let (channel, offered, sent) = (counts.channel, counts.offered, counts.sent);
+        let done = protocol::Sent {
+            channel,
+            offered,
+            sent,
+        };
+        // The control thread is gone only when the whole agent ends.
+        let _ = self.events.send(Event::Done(done));
     }
 
     /// Messages that the stack may hold between a sender and a receiver, where its adapter declares it.

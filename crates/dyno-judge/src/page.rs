@@ -2,7 +2,7 @@
 
 use crate::{CheckReport, Comparison, Nightly, Trend};
 use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, Table};
-use dyno_report::{Format, RenderOptions};
+use dyno_report::{Format, RenderOptions, clean};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Draws the line below the head and nothing else.
@@ -174,31 +174,6 @@ impl Page {
         }
         out
     }
-}
-
-/// `text` in one line, without escape sequences, control characters and marks that change the
-/// direction of what follows: names and messages come from files and from foreign libraries.
-pub(crate) fn clean(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    let mut chars = text.trim_end().chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\u{1b}' if chars.peek() == Some(&'[') => {
-                // ECMA-48, section 5.4: a control sequence ends with a byte from 0x40 to 0x7e.
-                chars.next();
-                while chars
-                    .next()
-                    .is_some_and(|c| !('\u{40}'..='\u{7e}').contains(&c))
-                {}
-            }
-            c if c.is_whitespace() || c.is_control() => shown.push(' '),
-            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                shown.push('\u{fffd}');
-            }
-            c => shown.push(c),
-        }
-    }
-    shown
 }
 
 /// Breaks `text` at blanks; a word that is too long for a line of its own is cut.

@@ -50,8 +50,8 @@ pub enum OptionKind {
     OneOf(Vec<String>),
 }
 
-/// The option by which an adapter declares how many messages it may hold between a sender and a receiver, wherever they
-/// wait. One that does not have it may hold any number.
+/// The option by which an adapter declares how many messages it may hold at most between a sender and a receiver,
+/// wherever they wait (fewer of large ones). One that does not have it may hold any number.
 pub const QUEUE_DEPTH: &str = "queue_depth";
 
 /// One option that an adapter understands.

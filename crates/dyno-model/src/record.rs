@@ -149,7 +149,8 @@ pub struct FlowCounts {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lead_in: u64,
     /// Of the messages that did not arrive, those behind the last one that did, on a channel that was still
-    /// delivering when the drain ended: not lost, but still under way.
+    /// delivering when the drain ended, be it messages of the warm-up, and no more than the adapter may hold: not
+    /// lost, but still under way.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub under_way: u64,
 }
@@ -454,6 +455,38 @@ pub struct TrialRecord {
     /// The networks of the hosts that took part. Empty in runs of builds that did not look.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub networks: Vec<HostNetwork>,
+}
+
+impl TrialRecord {
+    /// The record of a trial of which nothing is known yet but that it ended so.
+    pub fn blank(id: TrialId, position: u32, outcome: Outcome) -> Self {
+        TrialRecord {
+            format: FORMAT,
+            id,
+            position,
+            machines: Vec::new(),
+            started_unix_ms: 0,
+            wall: Nanos::ZERO,
+            outcome,
+            distributions: BTreeMap::new(),
+            counts: Counts::default(),
+            flows: Vec::new(),
+            throughput: Throughput::default(),
+            cost: Cost::default(),
+            open: Nanos::ZERO,
+            matching: Nanos::ZERO,
+            raw: Vec::new(),
+            warnings: Vec::new(),
+            warmup: Nanos::ZERO,
+            unsteady: false,
+            noise: HostNoise::default(),
+            disturbed: Vec::new(),
+            places: Vec::new(),
+            clocks: Vec::new(),
+            one_way_bound: None,
+            networks: Vec::new(),
+        }
+    }
 }
 
 /// The machine and the build that a run was measured with.

@@ -12,6 +12,7 @@
 
 mod carry_over;
 mod causes;
+mod cells;
 mod clocks;
 mod csv;
 mod evidence;

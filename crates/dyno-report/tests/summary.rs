@@ -265,3 +265,54 @@ fn a_part_shows_its_own_experiments_and_does_not_miss_the_others() {
     assert!(text.contains("part 2 of 3"), "{text}");
     assert!(!text.contains("Not run"), "{text}");
 }
+
+#[test]
+fn every_trial_weighs_the_same_in_a_mean() {
+    let mut b = builder();
+    let id = b.experiment("tcp", |_| {});
+    b.trial(id, &[(Metric::Rtt, 10_000.0, 100, 0)]);
+    b.trial(id, &[(Metric::Rtt, 30_000.0, 900, 0)]);
+    let run = b.build();
+    let own = |i: usize| {
+        let d = &run.trials[i].distributions[&Metric::Rtt];
+        d.sum / d.n as f64
+    };
+    let mean = summary(&run).experiments[0].metrics[&Metric::Rtt].mean;
+    assert_eq!(mean, Some((own(0) + own(1)) / 2.0));
+}
+
+#[test]
+fn what_is_still_under_way_is_told_from_what_is_lost() {
+    let mut b = builder();
+    let id = b.experiment("udp", |_| {});
+    b.trials(id, &[(Metric::Rtt, 10_000.0, 500, 4)]);
+    b.records(id).for_each(|t| t.counts.under_way = 1);
+    let s = summary(&b.build());
+    // Those under way are among the lost ones of a trial; five trials.
+    let missing = s.experiments[0].missing_messages();
+    assert_eq!(missing.as_deref(), Some("15 lost, 5 under way"));
+    let text = render(&s, Format::Table, &RenderOptions::default());
+    assert!(
+        text.contains("15 lost, 5 still under way of 2520 offered"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_hosts_cpu_time_is_told_of_all_trials_or_of_none() {
+    let host_cpu = |last_ms: u64| {
+        let mut b = builder();
+        let id = b.experiment("udp", |_| {});
+        b.trials(id, &[(Metric::Rtt, 10_000.0, 500, 0)]);
+        for (i, trial) in b.records(id).enumerate() {
+            let ms = if i == 4 { last_ms } else { 400 };
+            trial.cost.host_cpu = Some(dyno_model::Nanos::from_millis(ms));
+            trial.cost.host_cpu_ns_per_message = Some(ms as f64 * 2e3);
+        }
+        let cost = summary(&b.build()).experiments[0].cost;
+        cost.unwrap().host_cpu_ns_per_message.map(|s| s.median)
+    };
+    assert_eq!(host_cpu(500), Some(800_000.0));
+    // 100 ms are too little for the kernel's accounting: the other four would be the dear ones.
+    assert_eq!(host_cpu(100), None);
+}

@@ -14,30 +14,8 @@ pub(crate) fn blank(id: TrialId, position: u32) -> TrialRecord {
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
     TrialRecord {
-        machines: Vec::new(),
-        format: dyno_model::record::FORMAT,
-        id,
-        position,
         started_unix_ms: u64::try_from(started.as_millis()).unwrap_or(u64::MAX),
-        wall: Nanos::ZERO,
-        outcome: Outcome::Completed,
-        distributions: Default::default(),
-        counts: Default::default(),
-        flows: Vec::new(),
-        throughput: Default::default(),
-        cost: Default::default(),
-        open: Nanos::ZERO,
-        matching: Nanos::ZERO,
-        raw: Vec::new(),
-        warnings: Vec::new(),
-        warmup: Nanos::ZERO,
-        unsteady: false,
-        noise: Default::default(),
-        disturbed: Vec::new(),
-        places: Vec::new(),
-        clocks: Vec::new(),
-        one_way_bound: None,
-        networks: Vec::new(),
+        ..TrialRecord::blank(id, position, Outcome::Completed)
     }
 }
 

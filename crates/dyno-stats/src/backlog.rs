@@ -101,6 +101,12 @@ mod tests {
     }
 
     #[test]
+    fn a_growth_of_half_a_percent_is_not_told_from_none_however_surely_it_is_there() {
+        let three = [(10_000, 9_950), (10_000, 9_949), (10_000, 9_951)];
+        assert!(backlog_growth(&trials(&three)).is_none());
+    }
+
+    #[test]
     fn one_trial_must_show_more() {
         assert!(backlog_growth(&trials(&[(140, 110)])).is_some());
         assert!(backlog_growth(&trials(&[(140, 136)])).is_none());

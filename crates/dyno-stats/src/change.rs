@@ -286,6 +286,13 @@ mod tests {
     }
 
     #[test]
+    fn what_one_order_in_five_shows_is_no_change_at_five_percent() {
+        // Of the 120 orders of five values 24 begin with both lowest or both highest: none lies farther apart.
+        assert!(steady(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.05));
+        assert!(!steady(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.5));
+    }
+
+    #[test]
     fn changes_are_found_where_they_are() {
         let series = with_steps(7, 90, &[(30, 4.0), (60, -6.0)]);
         let found = change_points(&series, &ChangeOptions::default());

@@ -95,14 +95,14 @@ impl Interval {
     }
 
     /// The estimate of a figure that is not negative, with its interval. An end farther away than a factor of [`FARTHEST`] is no end:
-    /// it becomes 0 or infinite, which only widens the interval.
+    /// it becomes 0 or infinite, which only widens the interval. From an infinite figure and from 0 no factor tells a distance.
     pub(crate) fn estimate(&self) -> Estimate {
-        let lo = if self.lo * FARTHEST < self.point {
-            0.0
-        } else {
-            self.lo
+        let has_distance = self.point.is_finite() && self.point > 0.0;
+        let lo = match has_distance && self.lo * FARTHEST < self.point {
+            true => 0.0,
+            false => self.lo,
         };
-        let hi = match self.hi > self.point * FARTHEST {
+        let hi = match has_distance && self.hi > self.point * FARTHEST {
             true => f64::INFINITY,
             false => self.hi,
         };

@@ -24,8 +24,10 @@ warmup = "20 ms"
 stacks = ["floor-spin", "iceoryx2", "pipe"]
 "#;
 
-/// A mean rank within these bounds is that of any other sample.
-const EVEN: std::ops::RangeInclusive<f64> = 0.45..=0.55;
+/// A mean rank that is farther than this from a half is not that of any other sample.
+const EVEN: f64 = 0.05;
+/// Ten cells of even ranks stay within so many standard errors of a half, all of them, in 95 % of studies.
+const CHANCE: f64 = 2.8;
 /// The share of trials in which the first sample may be more than twice as slow as all others.
 const OUTLIERS: f64 = 0.02;
 
@@ -59,24 +61,23 @@ pub(super) fn study(trials: u32) -> Outcome {
         let n = firsts.len().max(1) as f64;
         let rank = firsts.iter().map(|f| f.rank).sum::<f64>() / n;
         let outliers = firsts.iter().filter(|f| f.is_outlier).count();
+        let error = (1.0 / 12.0 / n).sqrt();
         println!(
             "{name}: mean rank {rank:.3} of {} trials (± {:.3} by chance), first over median {:.2}, \
              {outliers} more than twice as slow as all others",
             firsts.len(),
-            1.96 * (1.0 / 12.0 / n).sqrt(),
+            1.96 * error,
             median(firsts.iter().map(|f| f.ratio).collect()),
         );
-        if !EVEN.contains(&rank) || outliers as f64 > OUTLIERS * n {
+        if (rank - 0.5).abs() > EVEN + CHANCE * error || outliers as f64 > OUTLIERS * n {
             uneven.push(name);
         }
     }
     match uneven.as_slice() {
         [] => Ok(()),
         _ => Err(format!(
-            "the first sample is not as the others (mean rank outside {} to {}, or an outlier in more than {:.0} % \
-             of trials): {}",
-            EVEN.start(),
-            EVEN.end(),
+            "the first sample is not as the others (mean rank farther than {EVEN} from 0.5 and more than chance \
+             explains, or an outlier in more than {:.0} % of trials): {}",
             100.0 * OUTLIERS,
             uneven.join(", ")
         )),

@@ -39,3 +39,13 @@ fn clients_reach_each_other_through_the_router_alone() {
     // Neither listens: there is no way but through the router.
     assert!(std::net::TcpStream::connect(("127.0.0.1", trial.port(0))).is_err());
 }
+
+#[test]
+fn the_stack_asks_for_the_router_of_the_librarys_version() {
+    let stack = include_str!("../../../../stacks/zenoh-router.toml");
+    let version = adapter().describe().version;
+    assert!(
+        stack.contains(&format!("--version {version}\"")),
+        "{version}"
+    );
+}

@@ -6,14 +6,13 @@ use super::pongs::{PongCheck, Pongs};
 use super::tally::Tally;
 use super::warmup::{Settling, Warmup};
 use super::{Played, Progress, send_probe};
-use crate::control::Event;
 use crate::participant::{Failure, Job};
 use crate::shared::{Arrivals, Call, Phase, ThreadState};
 use dyno_adapter::{Node, Sender, Sent};
 use dyno_measure::Pacer;
 use dyno_measure::stamp::{self, Header, Kind, Tag};
 use dyno_model::plan::Extent;
-use dyno_model::protocol::{self, SourceCounts};
+use dyno_model::protocol::SourceCounts;
 use dyno_model::{Metric, Nanos, Workload};
 use std::sync::Arc;
 
@@ -62,7 +61,7 @@ pub(super) fn play(
     if initiator.link()? == Phase::Run {
         initiator.exchange()?;
     }
-    initiator.tell();
+    job.tell_done(&initiator.counts);
     job.shared.wait_for(Phase::Stop);
     let mut played = initiator.finish()?;
     thread.inside(Call::Drop, || drop(sender));
@@ -272,22 +271,6 @@ impl Initiator<'_> {
             sequence,
             sent.saturating_add(timeout),
         )
-    }
-
-    /// Tells that everything has been offered.
-    fn tell(&self) {
-        self.job.shared.note_last_send(self.counts.last);
-        let SourceCounts {
-            channel,
-            offered,
-            sent,
-            ..
-        } = self.counts;
-        let _ = self.job.events.send(Event::Done(protocol::Sent {
-            channel,
-            offered,
-            sent,
-        }));
     }
 
     fn finish(self) -> Result<Played, Failure> {

@@ -5,13 +5,12 @@ use super::places::Places;
 use super::tally::Tally;
 use super::warmup::{Settling, Warmup};
 use super::{Played, Progress, expected_messages};
-use crate::control::Event;
 use crate::participant::{Failure, Job};
 use crate::shared::{Call, Phase, ThreadState};
 use dyno_adapter::{Node, Sent};
 use dyno_measure::stamp::{self, Header, Kind, Tag};
 use dyno_measure::{Pacer, Schedule};
-use dyno_model::protocol::{self, SourceCounts};
+use dyno_model::protocol::SourceCounts;
 use dyno_model::{Metric, Nanos, Workload};
 
 pub(super) fn play(
@@ -87,7 +86,6 @@ pub(super) fn play(
         if !is_warm && window.begun.is_none() {
             measured.begin(due);
             counts.first = due;
-            burned = pacer.burned();
             if schedule.is_none() {
                 now = clock.now();
                 due = now;
@@ -97,6 +95,10 @@ pub(super) fn play(
             break;
         }
         let (kind, sequence) = if is_warm {
+            // What is burned from the reading on with which the cost begins is taken out of it.
+            if !shared.is_metering() {
+                burned = pacer.burned();
+            }
             shared.on_warmup(warm_sequence);
             (Kind::Warmup, warm_sequence)
         } else {
@@ -155,21 +157,9 @@ pub(super) fn play(
     }
     counts.last = clock.now();
     counts.pacing = pacer.burned().saturating_sub(burned);
-    shared.note_last_send(counts.last);
-
-    let SourceCounts {
-        channel,
-        offered,
-        sent,
-        ..
-    } = counts;
-    let _ = job.events.send(Event::Done(protocol::Sent {
-        channel,
-        offered,
-        sent,
-    }));
+    job.tell_done(&counts);
     let mut played = measured
-        .finish(offered)
+        .finish(counts.offered)
         .map_err(|e| job.failure("record", e))?;
     if !experiment.workload.is_one_way() {
         played.distributions.retain(|(m, _)| *m == Metric::Rtt);

@@ -6,14 +6,13 @@ use super::places::Places;
 use super::sends::Sends;
 use super::warmup::Warmup;
 use super::{Played, Progress, probe_until_linked};
-use crate::control::Event;
 use crate::participant::{Failure, Job};
 use crate::shared::{Call, Phase, ThreadState};
 use dyno_adapter::{Node, Sender, Sent};
 use dyno_measure::stamp::{self, Header, Kind, Tag};
 use dyno_measure::{Clock, Pacer, Recorder, Schedule, pacing};
 use dyno_model::plan::Extent;
-use dyno_model::protocol::{self, SourceCounts};
+use dyno_model::protocol::SourceCounts;
 use dyno_model::{Metric, Nanos, Workload};
 
 pub(super) fn play(
@@ -35,7 +34,7 @@ pub(super) fn play(
     if probe_until_linked(job, thread, source.sender, channel.id)? == Phase::Run {
         source.offer()?;
     }
-    source.tell();
+    job.tell_done(&source.counts);
     // The endpoints stay until the sinks have taken what is under way, and nothing is worked out before.
     job.shared.wait_for(Phase::Stop);
     let played = source.finish()?;
@@ -251,22 +250,6 @@ impl<'a> Source<'a> {
                 })
             })
             .map_err(self.job.in_call("send"))
-    }
-
-    /// Tells that everything has been offered.
-    fn tell(&self) {
-        self.job.shared.note_last_send(self.counts.last);
-        let SourceCounts {
-            channel,
-            offered,
-            sent,
-            ..
-        } = self.counts;
-        let _ = self.job.events.send(Event::Done(protocol::Sent {
-            channel,
-            offered,
-            sent,
-        }));
     }
 
     fn finish(self) -> Result<Played, Failure> {

@@ -20,19 +20,21 @@ const SLICES: usize = 20;
 /// A steady series is taken for a moving one in this share of looks.
 const LEVEL: f64 = 0.05;
 
-/// So many messages of a closed loop go on when the time of the warm-up is over, for [`REST`] at the most. The instant
-/// falls into what takes long, and a message that follows an interruption is not like the others: where the
-/// machine lost 3 % of its time, the first sample stood out in 4 % of the trials.
+/// So many messages of a closed loop go on when the time of the warm-up is over. The instant falls into what takes
+/// long, and a message that follows an interruption is not like the others: where the machine lost 3 % of its time,
+/// the first sample stood out in 4 % of the trials.
 const MORE: u32 = 16;
-const REST: Nanos = Nanos::from_millis(1);
+/// They end after this time from the first of them on, where messages take long or are lost.
+const REST: Nanos = Nanos::from_millis(100);
 
 /// Tells which messages still belong to the warm-up.
 pub(super) struct Warmup<'a> {
     shared: &'a Shared,
     /// For a warm-up that is a number of messages.
     counted: Option<Progress>,
-    /// Messages that still belong to it when its time is over.
+    /// Messages that still belong to it when its time is over, and until when; known from the first of them on.
     more: u32,
+    until: Option<Nanos>,
 }
 
 impl<'a> Warmup<'a> {
@@ -47,6 +49,7 @@ impl<'a> Warmup<'a> {
             shared,
             counted,
             more: if is_closed { MORE } else { 0 },
+            until: None,
         }
     }
 
@@ -56,11 +59,11 @@ impl<'a> Warmup<'a> {
         match &mut self.counted {
             Some(progress) => progress.admits(due),
             None => {
-                let over = self.shared.window_at();
-                if due < over {
+                if due < self.shared.window_at() {
                     return true;
                 }
-                let goes_on = self.more > 0 && due < over.saturating_add(REST);
+                let until = *self.until.get_or_insert(due.saturating_add(REST));
+                let goes_on = self.more > 0 && due < until;
                 self.more = self.more.saturating_sub(1);
                 goes_on
             }

@@ -6,8 +6,8 @@
 
 use super::{CheckReport, Checked, Status};
 use crate::cell;
-use crate::page::clean;
 use crate::when::iso;
+use dyno_report::clean;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 use std::io;

@@ -4,5 +4,6 @@ mod check;
 mod common;
 mod compare;
 mod nightly;
+mod scorecard;
 mod starts;
 mod trend;

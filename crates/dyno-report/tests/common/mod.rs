@@ -337,30 +337,14 @@ impl Builder {
     fn blank(&self, experiment: ExperimentId, outcome: Outcome) -> TrialRecord {
         let number = self.run.trials_of(experiment).count() as u32;
         TrialRecord {
-            machines: Vec::new(),
-            format: record::FORMAT,
-            id: TrialId { experiment, number },
-            position: self.run.trials.len() as u32,
             started_unix_ms: 1_795_231_560_000,
             wall: Nanos::from_millis(500),
-            outcome,
-            distributions: BTreeMap::new(),
-            counts: Counts::default(),
-            flows: Vec::new(),
-            throughput: Throughput::default(),
-            cost: Cost::default(),
-            open: Nanos::ZERO,
-            matching: Nanos::ZERO,
-            raw: Vec::new(),
-            warnings: Vec::new(),
             warmup: Nanos::from_millis(50),
-            unsteady: false,
-            noise: Default::default(),
-            disturbed: Vec::new(),
-            places: Vec::new(),
-            clocks: Vec::new(),
-            one_way_bound: None,
-            networks: Vec::new(),
+            ..TrialRecord::blank(
+                TrialId { experiment, number },
+                self.run.trials.len() as u32,
+                outcome,
+            )
         }
     }
 
