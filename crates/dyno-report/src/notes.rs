@@ -176,7 +176,7 @@ pub(crate) fn legend(view: &View<'_>, stacked: bool, left_out: &[&str]) -> Vec<S
             .is_some_and(|e| infinite(&e.value) || infinite(&e.hi))
     };
     if quantiles(view).any(shows_infinity) {
-        lines.push("∞: a lost message counts as infinitely late; an interval that ends there has no known end.".into());
+        lines.push("∞: a message that was lost, or under way when the drain ended, counts as infinitely late; an interval that ends there has no known end.".into());
     }
     if view.shows_load() && shown("load") {
         lines.push(
