@@ -4,9 +4,11 @@ mod common;
 
 use common::{Builder, summary};
 use dyno_model::plan::TableKind;
-use dyno_model::record::FailureKind;
-use dyno_model::{Metric, RateHz, Shard, Workload};
-use dyno_report::{ExperimentSummary, FailureCause, Format, RenderOptions, Spread, render};
+use dyno_model::record::{FailureKind, ProcessCost};
+use dyno_model::{Metric, Nanos, RateHz, Shard, TrialRecord, Workload};
+use dyno_report::{
+    ExperimentSummary, FailureCause, Format, RenderOptions, Spread, Summary, render,
+};
 use dyno_stats::{Latency, Quantile};
 
 fn builder() -> Builder {
@@ -175,7 +177,7 @@ fn equal_runs_give_equal_summaries() {
 
 #[test]
 fn a_window_that_may_hold_dynos_own_is_remarked_on_in_older_runs_alone() {
-    let remark = |change: &dyn Fn(&mut dyno_model::TrialRecord)| {
+    let remark = |change: &dyn Fn(&mut TrialRecord)| {
         let mut run = common::small();
         run.trials.iter_mut().for_each(change);
         let warnings = summary(&run).warnings.join("\n");
@@ -306,7 +308,7 @@ fn the_hosts_cpu_time_is_told_of_all_trials_or_of_none() {
         b.trials(id, &[(Metric::Rtt, 10_000.0, 500, 0)]);
         for (i, trial) in b.records(id).enumerate() {
             let ms = if i == 4 { last_ms } else { 400 };
-            trial.cost.host_cpu = Some(dyno_model::Nanos::from_millis(ms));
+            trial.cost.host_cpu = Some(Nanos::from_millis(ms));
             trial.cost.host_cpu_ns_per_message = Some(ms as f64 * 2e3);
         }
         let cost = summary(&b.build()).experiments[0].cost;
@@ -315,4 +317,64 @@ fn the_hosts_cpu_time_is_told_of_all_trials_or_of_none() {
     assert_eq!(host_cpu(500), Some(800_000.0));
     // 100 ms are too little for the kernel's accounting: the other four would be the dear ones.
     assert_eq!(host_cpu(100), None);
+}
+
+/// The summary of five trials, each with this done to it.
+fn with(change: impl Fn(usize, &mut TrialRecord)) -> Summary {
+    let mut b = builder();
+    let id = b.experiment("tcp", |_| {});
+    b.trials(id, &[(Metric::Rtt, 10_000.0, 500, 0)]);
+    b.records(id)
+        .enumerate()
+        .for_each(|(i, trial)| change(i, trial));
+    summary(&b.build())
+}
+
+/// A process that ran for 100 ms: 30 ms of its own, 10 ms of the kernel's.
+fn process(daemon: bool, pacing_ms: u64) -> ProcessCost {
+    ProcessCost {
+        label: "process".into(),
+        daemon,
+        user: Nanos::from_millis(30),
+        system: Nanos::from_millis(10),
+        pacing: Nanos::from_millis(pacing_ms),
+        wall: Nanos::from_millis(100),
+        ..Default::default()
+    }
+}
+
+#[test]
+fn a_pacer_that_burns_keeps_no_cpu_busy() {
+    let busy = |pacing_ms: u64| {
+        let s = with(|_, trial| trial.cost.processes = vec![process(false, pacing_ms)]);
+        s.experiments[0].cost.unwrap().busy_cpus.unwrap().median
+    };
+    assert!((busy(0) - 0.4).abs() < 1e-9);
+    assert!((busy(25) - 0.15).abs() < 1e-9);
+}
+
+#[test]
+fn a_daemons_cpu_time_per_message_is_its_own_and_the_kernels() {
+    let s = with(|_, trial| {
+        trial.cost.processes = vec![process(true, 0)];
+        trial.counts.received = 1_000;
+    });
+    let daemon = &s.experiments[0].daemons[0];
+    assert_eq!(daemon.cpu_ns_per_message.unwrap().median, 40_000.0);
+}
+
+#[test]
+fn a_trial_without_a_cost_per_message_is_not_one_of_zero() {
+    let s = with(|i, trial| trial.cost.cpu_ns_per_message = (i > 2).then_some(1_000.0));
+    let cost = s.experiments[0].cost.unwrap();
+    assert_eq!(cost.cpu_ns_per_message.unwrap().median, 1_000.0);
+}
+
+#[test]
+fn delivered_is_of_what_was_offered_not_of_what_was_accepted() {
+    let s = with(|_, trial| {
+        (trial.counts.offered, trial.counts.sent) = (1_000, 800);
+        (trial.counts.received, trial.counts.lost) = (800, 200);
+    });
+    assert_eq!(s.experiments[0].delivered_ratio(), Some(0.8));
 }

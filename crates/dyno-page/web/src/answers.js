@@ -19,7 +19,7 @@ import { swatch } from './marks.js';
 import { groupBy, loadOf, stackName } from './plots/common.js';
 import { DataTable } from './table.js';
 
-/** So many sentences of an experiment stand open; of more, the first and the heaviest, and the others fold. */
+/** So many questions of an experiment stand open; of more, the first and the heaviest, and the others fold. */
 const WORDS = 4;
 
 /**
@@ -132,17 +132,18 @@ function fillWords(words, rows, view) {
 
 /**
  * Which answers stand open and which fold, by experiment: of each, whatever the suite asks first and its heaviest load
- * are always in sight. Rows keep their order.
+ * are always in sight. Rows keep their order; the answers of several runs to one question stand or fold together.
  */
 export function foldedBy(rows) {
   const open = new Set();
   const folded = [];
+  const load = (question) => Math.max(...question.items.map((row) => loadOf(row.asked[0].e)));
   for (const { key: experiment, items: own } of groupBy(rows, (row) => row.asked[0].e.experiment)) {
-    const load = (row) => loadOf(row.asked[0].e);
-    const heaviest = own.reduce((most, row) => (load(row) >= load(most) ? row : most));
-    const kept = own.length > WORDS ? new Set([...own.slice(0, WORDS - 1), heaviest]) : new Set(own);
-    const rest = own.filter((row) => !kept.has(row));
-    for (const row of kept) open.add(row);
+    const questions = groupBy(own, (row) => row.question);
+    const heaviest = questions.reduce((most, question) => (load(question) >= load(most) ? question : most));
+    const kept = questions.length > WORDS ? [...questions.slice(0, WORDS - 1), heaviest] : questions;
+    for (const row of kept.flatMap((question) => question.items)) open.add(row);
+    const rest = own.filter((row) => !open.has(row));
     if (rest.length > 0) folded.push({ experiment, rows: rest });
   }
   return { open: rows.filter((row) => open.has(row)), folded };

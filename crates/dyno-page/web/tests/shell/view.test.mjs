@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { questionsOf } from '../../src/answers.js';
+import { foldedBy, questionsOf } from '../../src/answers.js';
 import { Store, hashOf, initialState, metricFor, modelOf, selectionText, stateOf, viewOf } from '../../src/view.js';
 import { documentOf, experiment } from '../fixture.mjs';
 
@@ -87,6 +87,23 @@ test('the best of the selected ones is best, with those that cannot be told from
   assert.deepEqual([some.best.e.stack, some.ties, some.partial], ['udp & co', [], true]);
   const [none] = questionsOf(viewOf(model, { ...initialState(), chosen: { stacks: ['broken'] } }));
   assert.equal(none.best, null);
+});
+
+test('the answers of two runs to one question stand open or fold together', () => {
+  const row = (run, payload) => ({
+    run,
+    question: `${payload} B`,
+    asked: [{ e: { experiment: 'sizes', payload_bytes: payload, headline: 'rtt_ns' } }],
+  });
+  const runs = ['A', 'B'];
+  const rows = [64, 128, 256, 8192, 512].flatMap((payload) => runs.map((run) => row(run, payload)));
+  const { open, folded } = foldedBy(rows);
+  const told = (all) => all.map((r) => `${r.run} ${r.question}`);
+  const both = (payloads) => payloads.flatMap((payload) => runs.map((run) => `${run} ${payload} B`));
+  assert.deepEqual(told(open), both([64, 128, 256, 8192]), 'the first three and the heaviest');
+  assert.deepEqual(folded.length, 1);
+  assert.deepEqual(told(folded[0].rows), both([512]));
+  assert.deepEqual(foldedBy(rows.slice(0, 8)).folded, [], 'four questions, eight answers');
 });
 
 test('what is left out can be said in words', () => {
