@@ -12,7 +12,7 @@ fn measured() -> Place {
         r#"
         title = "Two pipes & <one> question"
         [defaults]
-        trials = 2
+        trials = 4
         warmup_messages = 2
         round_trips = 50
         [[experiment]]
@@ -339,5 +339,5 @@ fn two_runs_open_with_what_changed() {
     let changes = text.find("id=\"changes\"").unwrap();
     assert!(changes < text.find("id=\"answers\"").unwrap());
     assert!(text[changes..].contains("What changed"));
-    assert!(text[changes..].contains("figures: "));
+    assert!(text[changes..].contains(" worse, "));
 }
