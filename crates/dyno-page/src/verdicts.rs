@@ -193,11 +193,17 @@ fn row(candidate: &Candidate<'_>) -> Row {
                         format!("{at}; {} of {n} pass", score.passed)
                     }
                 };
+                // What passes where it was measured is undecided where it was not.
+                let open = gap
+                    .as_deref()
+                    .filter(|_| score.worst.status == Status::Pass);
                 Some(Cell {
-                    sign: score.worst.status.into(),
+                    sign: open
+                        .map_or(score.worst.status, |_| Status::Undecided)
+                        .into(),
                     found: score.worst.found_text(),
-                    place,
-                    reason: clean(&score.worst.reason),
+                    place: open.map_or(place, clean),
+                    reason: clean(open.unwrap_or(&score.worst.reason)),
                 })
             })
             .collect(),

@@ -23,8 +23,8 @@ pub struct Candidate<'a> {
     pub name: String,
     /// For each requirement what came of it; `None` where it is not put on this stack, or was not measured on it.
     pub scores: Vec<Option<Score<'a>>>,
-    /// For each requirement that is put on this stack and was not measured on it, that in words, with the reason
-    /// where the plan refused it; else `None`.
+    /// For each requirement that is put on this stack and was not measured on it, or not in every experiment, that in
+    /// words, with the reason where the plan refused it; else `None`.
     pub gaps: Vec<Option<String>>,
     /// An experiment of it.
     of: &'a Experiment,
@@ -48,14 +48,14 @@ impl Candidate<'_> {
         scores.filter(|s| s.worst.status == status).count()
     }
 
-    /// Number of requirements that are put on it and were not measured on it.
+    /// Number of requirements that are put on it and were not measured on it, or not everywhere.
     pub fn not_measured(&self) -> usize {
         self.gaps.iter().flatten().count()
     }
 
     /// Whether it is shown to keep every requirement of the file.
     pub fn keeps_all(&self) -> bool {
-        self.count(Status::Pass) == self.scores.len()
+        self.count(Status::Pass) == self.scores.len() && self.not_measured() == 0
     }
 
     /// The worst of its scores: a stack passes only what it passes everywhere. Where something was not measured on
@@ -114,7 +114,8 @@ impl CheckReport {
         }
     }
 
-    /// What to say where a requirement is put on a candidate, of which `e` is an experiment, and has no result.
+    /// What to say where a requirement is put on a candidate, of which `e` is an experiment, and has no result, or none
+    /// of an experiment in which the plan refused the stack.
     fn gap(
         &self,
         limit: &Limit,
@@ -127,7 +128,7 @@ impl CheckReport {
         let asked = allows(&s.stack, &e.stack)
             && allows(&s.wait, &e.wait)
             && (!is_yardstick || !s.stack.is_empty());
-        if !asked || results.iter().any(|r| r.limit.name == limit.name) {
+        if !asked {
             return None;
         }
         // Refusals have their factors as text.
@@ -143,10 +144,13 @@ impl CheckReport {
                 && (one_wait || has(&r.factors, &wait))
                 && (sizes.is_empty() || sizes.iter().any(fits))
         });
-        Some(match refusal {
-            Some(r) => format!("not measured: {}", r.reason),
-            None => "not measured".into(),
-        })
+        let is_measured = results.iter().any(|r| r.limit.name == limit.name);
+        match (refusal, is_measured) {
+            (Some(r), true) => Some(format!("not measured in {}: {}", r.experiment, r.reason)),
+            (Some(r), false) => Some(format!("not measured: {}", r.reason)),
+            (None, true) => None,
+            (None, false) => Some("not measured".into()),
+        }
     }
 }
 

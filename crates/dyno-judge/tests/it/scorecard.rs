@@ -144,3 +144,44 @@ fn a_stack_with_several_waits_is_a_candidate_for_each() {
     };
     assert_eq!([own(0), own(1), own(2)], [1, 1, 1]);
 }
+
+#[test]
+fn a_stack_that_was_refused_in_one_of_the_experiments_keeps_nothing_that_is_asked_there() {
+    let mut b = Builder::new(0);
+    for (name, stacks) in [("near", &["tcp", "pipe"][..]), ("far", &["tcp"])] {
+        for stack in stacks {
+            let id = b.experiment(stack, |e| {
+                stream(e);
+                e.name = name.into();
+            });
+            b.trials(id, 10_000.0);
+        }
+    }
+    b.plan().refused.push(Refusal {
+        experiment: "far".into(),
+        stack: "pipe".into(),
+        factors: "stream, 64 B, block".into(),
+        reason: "it does not reach other hosts".into(),
+    });
+    let run = b.build();
+    let limit = |more: &str| {
+        format!(
+            "[[limit]]\nname = \"x\"\n{more}metric = \"response\"\nquantile = \"p50\"\nat_most = \"1 ms\""
+        )
+    };
+    let report = held(&run, &limit(""));
+    let card = report.scorecard();
+    let pipe = card.candidates.iter().find(|c| c.name == "pipe").unwrap();
+    assert_eq!(
+        (pipe.status(), pipe.keeps_all()),
+        (Status::Undecided, false)
+    );
+    let gap = "not measured in far: it does not reach other hosts";
+    assert_eq!(pipe.gaps[0].as_deref(), Some(gap));
+    assert_eq!(card.candidates[0].name, "tcp");
+    assert!(card.candidates[0].keeps_all());
+
+    // What is asked near by only is kept.
+    let report = held(&run, &limit("experiment = \"near\"\n"));
+    assert!(report.scorecard().candidates.iter().all(|c| c.keeps_all()));
+}
