@@ -6,13 +6,18 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 fn measured() -> Place {
+    measured_with(&[])
+}
+
+/// The same with more arguments of `dyno run`.
+fn measured_with(more: &[&str]) -> Place {
     let place = Place::new();
     place.suite(
         "tiny",
         r#"
         title = "Two pipes & <one> question"
         [defaults]
-        trials = 4
+        trials = 2
         warmup_messages = 2
         round_trips = 50
         [[experiment]]
@@ -22,7 +27,7 @@ fn measured() -> Place {
         "#,
     );
     place
-        .run(&["run", "tiny", "--out", "out", "--quiet"])
+        .run(&[&["run", "tiny", "--out", "out", "--quiet"], more].concat())
         .with_code(0);
     place
 }
@@ -330,9 +335,9 @@ fn limits_that_are_wrong_or_fit_nothing_leave_no_page() {
 
 #[test]
 fn two_runs_open_with_what_changed() {
-    let place = measured();
+    let place = measured_with(&["--trials", "4"]);
     place
-        .run(&["run", "tiny", "--out", "again", "--quiet"])
+        .run(&["run", "tiny", "--out", "again", "--quiet", "--trials", "4"])
         .with_code(0);
     place.run(&["report", "out", "again"]).with_code(0);
     let (text, _) = page(&place, "report.html");
