@@ -116,7 +116,7 @@ impl NetworkCounter {
             NetworkCounter::IpDiscards => (
                 "ip_discards",
                 "packets",
-                "were discarded by IP for want of room",
+                "were discarded by IP because there was no room",
             ),
             NetworkCounter::NoPort => ("no_port", "datagrams", "found nobody who listens"),
             NetworkCounter::ChecksumErrors => {
@@ -128,7 +128,7 @@ impl NetworkCounter {
             NetworkCounter::TcpDrops => (
                 "tcp_drops",
                 "segments",
-                "were dropped by TCP for want of room",
+                "were dropped by TCP because there was no room",
             ),
         };
         Facts { name, unit, fate }

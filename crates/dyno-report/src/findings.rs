@@ -256,7 +256,7 @@ fn disturbed(view: &View<'_>) -> Vec<Item> {
         let rows = rows.map(|e| format!("{} ({})", view.label(e), e.trials.disturbed));
         items.push(Item {
             text: format!(
-                "the host disturbed every trial, and for want of others they count: {}",
+                "the host disturbed every trial, so all are used: {}",
                 listed(rows.collect())
             ),
             lines: reasons(&all),
@@ -354,7 +354,7 @@ fn tails(view: &View<'_>) -> Vec<Item> {
             }
         };
         Some(Item::from(format!(
-            "host noise could explain most of what {title} is above p50 in {text}"
+            "host noise may account for most of the gap between p50 and {title} in {text}"
         )))
     };
     quantiles.filter_map(remark).collect()

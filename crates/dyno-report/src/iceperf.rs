@@ -4,6 +4,7 @@
 //! behind them what iceperf's own page printed of the same mechanism.
 
 use crate::RenderOptions;
+use crate::columns::Columns;
 use crate::factors::{self, FACTORS, Factor};
 use crate::markdown::escape;
 use crate::notes::{self, Section as Remarks, WIDE};
@@ -42,7 +43,7 @@ pub(crate) fn shows(e: &ExperimentSummary) -> bool {
 /// Heading, one section per stack and conditions, and the remarks. With `markdown` the sections'
 /// first lines are Markdown headings and the width is ignored.
 pub(crate) fn render(summary: &Summary, options: &RenderOptions, markdown: bool) -> String {
-    let view = View::new(summary, shows);
+    let view = View::new(summary, shows, &Columns::All);
     let mut out = Lines {
         text: String::new(),
         width: if markdown { None } else { options.width },

@@ -1,5 +1,5 @@
-//! Laying out columns in a given width: first in one line per row, then with each interval below
-//! its number, then with columns left out, and never wider than asked.
+//! Laying out columns in a given width: first in one line per row, with intervals in full and then relative,
+//! then with each interval below its number, then with columns left out, and never wider than asked.
 
 use crate::number::Measured;
 use crate::text::{width, wrap};
@@ -26,6 +26,8 @@ pub(crate) struct Column {
     pub(crate) unit: &'static str,
     /// Text stands left and may be wrapped; numbers stand right and are not.
     pub(crate) text: bool,
+    /// Its intervals are the first to go where there is little room.
+    pub(crate) derived: bool,
     /// Columns with higher ranks are left out first; rank 0 always stays.
     pub(crate) rank: u8,
     /// One per row.
@@ -60,6 +62,8 @@ pub(crate) struct Sheet {
     pub(crate) blocks: Vec<(Range<usize>, String)>,
     /// Titles of columns that this form of the table does without.
     pub(crate) spared: Vec<&'static str>,
+    /// Titles of columns that the reader did not ask for.
+    pub(crate) unasked: Vec<&'static str>,
 }
 
 /// A sheet as text.
@@ -67,32 +71,57 @@ pub(crate) struct Sheet {
 pub(crate) struct Laid {
     /// The lines, each ended by a newline.
     pub(crate) text: String,
-    /// Intervals stand below their numbers, relative to them.
-    pub(crate) stacked: bool,
+    /// Intervals are relative to their numbers.
+    pub(crate) relative: bool,
     /// Titles of the columns that did not fit.
     pub(crate) left_out: Vec<&'static str>,
     /// The extra column is there.
     pub(crate) shaped: bool,
 }
 
+/// How a number and its interval stand in their cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// In one line, the interval in the unit of the number.
+    Full,
+    /// In one line, the interval relative to the number.
+    Relative,
+    /// The interval below the number, relative to it.
+    Stacked,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shape {
-    stacked: bool,
+    form: Form,
     gap: usize,
+    /// Without the intervals of derived columns.
+    bare: bool,
+    /// What a column of text is not made narrower than, if it asks for that much.
+    text: usize,
 }
 
 const WIDE: Shape = Shape {
-    stacked: false,
+    form: Form::Full,
     gap: 2,
+    bare: false,
+    text: ROOMY_TEXT,
+};
+const RELATIVE: Shape = Shape {
+    form: Form::Relative,
+    ..WIDE
+};
+const CLOSE: Shape = Shape { gap: 1, ..RELATIVE };
+const BARE: Shape = Shape {
+    bare: true,
+    ..CLOSE
 };
 const STACKED: Shape = Shape {
-    stacked: true,
+    form: Form::Stacked,
     gap: 2,
+    bare: false,
+    text: TEXT_DEMAND,
 };
-const TIGHT: Shape = Shape {
-    stacked: true,
-    gap: 1,
-};
+const TIGHT: Shape = Shape { gap: 1, ..STACKED };
 
 /// Lays out the first of `sheets` that fits: they hold the same rows, each with less room for the
 /// conditions than the one before. Never empty. `extra` is a last column for what room is left: it
@@ -108,10 +137,10 @@ pub(crate) fn lay_out(
         let widths: Vec<usize> = all.iter().map(|c| natural(c, WIDE)).collect();
         return finish(&sheets[0], &all, &widths, WIDE, color);
     };
-    for shape in [WIDE, STACKED, TIGHT] {
+    for shape in [WIDE, RELATIVE, CLOSE, BARE, STACKED, TIGHT] {
         for sheet in sheets {
             let all: Vec<&Column> = sheet.columns.iter().collect();
-            if let Some(widths) = fit(&all, shape, limit, TEXT_DEMAND) {
+            if let Some(widths) = fit(&all, shape, limit, shape.text) {
                 let (all, widths) = with_extra(all, widths, extra, shape, limit);
                 return finish(sheet, &all, &widths, shape, color);
             }
@@ -201,22 +230,35 @@ fn demand(column: &Column, natural: usize, least: usize) -> usize {
 }
 
 fn natural(column: &Column, shape: Shape) -> usize {
-    let cells = column.cells.iter().map(|c| width(&content(c, shape)));
+    let cells = (0..column.cells.len()).map(|row| width(&content(column, row, shape)));
     cells.max().unwrap_or(0).max(width(&head(column, shape)))
 }
 
-fn content(cell: &Measured, shape: Shape) -> String {
-    match shape.stacked {
-        true => cell.stacked(),
-        false => cell.line(),
+fn content(column: &Column, row: usize, shape: Shape) -> String {
+    let cell = &column.cells[row];
+    match shape.form {
+        Form::Full => cell.line(),
+        Form::Stacked => cell.stacked(),
+        Form::Relative if shape.bare && column.derived => cell.value.clone(),
+        Form::Relative => {
+            // Numbers stand below each other, whatever their intervals take.
+            let most = column.cells.iter().map(|c| width(&c.below)).max();
+            match most.unwrap_or(0) {
+                0 => cell.value.clone(),
+                most => {
+                    let room = most - width(&cell.below);
+                    format!("{} {}{}", cell.value, cell.below, "\u{a0}".repeat(room))
+                }
+            }
+        }
     }
 }
 
 fn head(column: &Column, shape: Shape) -> String {
-    match (shape.stacked && !column.text, column.unit) {
-        (false, _) => column.head(),
-        (true, "") => column.short.to_owned(),
-        (true, unit) => format!("{}\n{unit}", column.short),
+    match (shape.form == Form::Full || column.text, column.unit) {
+        (true, _) => column.head(),
+        (false, "") => column.short.to_owned(),
+        (false, unit) => format!("{}\n{unit}", column.short),
     }
 }
 
@@ -226,7 +268,7 @@ fn finish(sheet: &Sheet, kept: &[&Column], widths: &[usize], shape: Shape, color
     let part = |text: &mut String, rows: Range<usize>, headed: bool| {
         let table = draw(sheet, kept, widths, shape, color, rows, headed);
         for line in table.lines() {
-            text.push_str(line.trim_end());
+            text.push_str(line.replace('\u{a0}', " ").trim_end());
             text.push('\n');
         }
     };
@@ -252,7 +294,7 @@ fn finish(sheet: &Sheet, kept: &[&Column], widths: &[usize], shape: Shape, color
         .filter(|c| !kept.iter().any(|k| std::ptr::eq(*k, *c)));
     Laid {
         text,
-        stacked: shape.stacked,
+        relative: shape.form != Form::Full,
         left_out: out.map(|c| c.title).chain(sheet.spared.clone()).collect(),
         shaped: kept.iter().any(|c| !known(c)),
     }
@@ -285,7 +327,7 @@ fn draw(
     for row in rows {
         let tone = sheet.tones[row];
         table.add_row(kept.iter().map(|c| {
-            let cell = Cell::new(content(&c.cells[row], shape)).set_alignment(alignment(c));
+            let cell = Cell::new(content(c, row, shape)).set_alignment(alignment(c));
             match (color, tone) {
                 (false, _) | (true, Tone::Plain) => cell,
                 (true, Tone::Floor) => cell.fg(Color::Cyan),
@@ -327,6 +369,7 @@ mod tests {
             short: title,
             unit: "µs",
             text: false,
+            derived: false,
             rank,
             cells: vec![measured.clone()],
         };
@@ -341,6 +384,7 @@ mod tests {
             tones: vec![Tone::Plain],
             blocks: Vec::new(),
             spared: Vec::new(),
+            unasked: Vec::new(),
         }
     }
 
@@ -370,6 +414,7 @@ mod tests {
             short: "shape",
             unit: "",
             text: true,
+            derived: false,
             rank: 0,
             cells: vec![Measured::bare("▁▂█  ▁")],
         }
@@ -383,13 +428,13 @@ mod tests {
             let without = lay_out(&[sheet()], None, Some(limit), false);
             let with = lay_out(&[sheet()], Some(&extra), Some(limit), false);
             assert_eq!(
-                (with.stacked, &with.left_out),
-                (without.stacked, &without.left_out),
+                (with.relative, &with.left_out),
+                (without.relative, &without.left_out),
                 "{limit}"
             );
             assert_eq!(with.text.contains("▁▂█  ▁"), with.shaped, "{limit}");
             // The name keeps at least its 24 cells.
-            let first = with.text.lines().nth(if with.stacked { 3 } else { 2 });
+            let first = with.text.lines().nth(if with.relative { 3 } else { 2 });
             let whole = first.is_some_and(|l| l.starts_with("a name of more than"));
             assert!(whole || !with.shaped, "{limit}\n{}", with.text);
             shown += u32::from(with.shaped);
@@ -404,13 +449,17 @@ mod tests {
         let sheets = [sheet()];
         let shape = |limit| {
             let laid = lay_out(&sheets, None, limit, false);
-            (laid.stacked, laid.left_out)
+            let heads = laid.text.lines().position(|l| l.starts_with('─'));
+            // An interval in a line of its own.
+            let stacked = laid.text.lines().count() > heads.unwrap_or(0) + 2;
+            (laid.relative, stacked, laid.left_out)
         };
-        assert_eq!(shape(None), (false, vec![]));
-        assert_eq!(shape(Some(90)), (false, vec![]));
-        assert_eq!(shape(Some(50)), (true, vec![]));
-        assert_eq!(shape(Some(32)), (true, vec!["p90"]));
-        assert_eq!(shape(Some(20)), (true, vec!["p90", "p99"]));
+        assert_eq!(shape(None), (false, false, vec![]));
+        assert_eq!(shape(Some(100)), (false, false, vec![]));
+        assert_eq!(shape(Some(80)), (true, false, vec![]));
+        assert_eq!(shape(Some(50)), (true, true, vec![]));
+        assert_eq!(shape(Some(32)), (true, true, vec!["p90"]));
+        assert_eq!(shape(Some(20)), (true, true, vec!["p90", "p99"]));
     }
 
     #[test]

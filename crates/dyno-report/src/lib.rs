@@ -14,6 +14,7 @@ mod carry_over;
 mod causes;
 mod cells;
 mod clocks;
+mod columns;
 mod csv;
 mod evidence;
 mod factors;
@@ -42,6 +43,7 @@ mod view;
 pub use carry_over::{CarryOverFinding, CarryOverSummary};
 pub use causes::NetworkSummary;
 pub use clocks::{HostClockSummary, clock_bound, is_between_hosts, is_too_wide};
+pub use columns::{Columns, UnknownColumn};
 pub use evidence::{
     BareSummary, Covariate, CovariateSummary, HostSummary, HostTail, ModeGroup, ModesSummary,
     PrecisionSummary, WarmupSummary,
@@ -116,8 +118,18 @@ impl FromStr for Format {
     }
 }
 
+/// How much stands below a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Notes {
+    /// Every remark.
+    #[default]
+    All,
+    /// The most serious, in twelve lines, and how many more there are.
+    Short,
+}
+
 /// How text for people is laid out. JSON and CSV take no notice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RenderOptions {
     /// The widest line in terminal cells; widths below 80 are not promised to be kept. `None`: as
     /// wide as it comes, all columns.
@@ -126,6 +138,10 @@ pub struct RenderOptions {
     pub color: bool,
     /// Whether a line of bars may show the shape of a distribution, where a width leaves room for it.
     pub sparklines: bool,
+    /// Which columns a table of stacks has.
+    pub columns: Columns,
+    /// How much stands below a table of stacks; [`Format::Markdown`] has all.
+    pub notes: Notes,
 }
 
 /// The summary as text, ended by a newline (CSV: by CR LF). [`Format::Table`] and
@@ -139,7 +155,7 @@ pub fn render(summary: &Summary, format: Format, options: &RenderOptions) -> Str
         TableKind::Rwth => rwth::shows,
     };
     let one = |keep: &dyn Fn(&ExperimentSummary) -> bool| match format {
-        Format::Markdown => markdown::render(summary, keep),
+        Format::Markdown => markdown::render(summary, keep, &options.columns),
         _ => table::render(summary, keep, options),
     };
     // Starts have columns of their own, so they have a table of their own.

@@ -1,13 +1,18 @@
 //! The table of stacks in GitHub's Markdown: all columns, no width.
 
+use crate::columns::Columns;
 use crate::layout::{Column, Sheet};
 use crate::notes::{self, Section};
 use crate::summary::{ExperimentSummary, Summary};
 use crate::view::View;
 
 /// Heading, table, legend and remarks of the experiments that `keep` selects.
-pub(crate) fn render(summary: &Summary, keep: impl Fn(&ExperimentSummary) -> bool) -> String {
-    let view = View::new(summary, keep);
+pub(crate) fn render(
+    summary: &Summary,
+    keep: impl Fn(&ExperimentSummary) -> bool,
+    columns: &Columns,
+) -> String {
+    let view = View::new(summary, keep, columns);
     let mut out = format!(
         "## {}\n\n{}\n",
         escape(&notes::title(&summary.run)),
@@ -21,9 +26,10 @@ pub(crate) fn render(summary: &Summary, keep: impl Fn(&ExperimentSummary) -> boo
     if view.rows.is_empty() {
         out.push_str("No experiments.\n");
     } else {
-        table(&mut out, &view.sheet());
+        let sheet = view.sheet();
+        table(&mut out, &sheet);
         out.push('\n');
-        for line in notes::legend(&view, false, &[]) {
+        for line in notes::legend(&view, false, &sheet.unasked) {
             out.push_str(&format!("- {}\n", escape(&line)));
         }
     }

@@ -4,6 +4,7 @@
 use crate::carry_over;
 use crate::causes;
 use crate::clocks;
+use crate::columns::{HOST_CPU, HOST_P99};
 use crate::factors;
 use crate::findings;
 use crate::number::{duration, sig3};
@@ -12,7 +13,7 @@ use crate::summary::{
     DaemonCost, ExperimentSummary, FailureGroup, MetricSummary, QUANTILES, RunSummary,
 };
 use crate::text::clean;
-use crate::view::{HOST_CPU, HOST_P99, View};
+use crate::view::View;
 use dyno_model::plan::Refusal;
 use dyno_model::record::Environment;
 use dyno_model::{Against, Metric, WorkloadKind};
@@ -114,20 +115,17 @@ pub(crate) fn conditions(view: &View<'_>) -> String {
     factors::heading(&view.constant, view.rows.first().map(|e| &e.experiment))
 }
 
-/// What one reads in the columns. `stacked`: intervals stand below their numbers; `left_out`:
+/// What one reads in the columns. `relative`: intervals are relative to their numbers; `left_out`:
 /// titles of columns that are not shown.
-pub(crate) fn legend(view: &View<'_>, stacked: bool, left_out: &[&str]) -> Vec<String> {
+pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<String> {
     let shown = |title: &str| !left_out.contains(&title);
     let mut lines = Vec::new();
     if let Some(headlines) = headlines(view) {
-        let interval = match stacked {
-            true => "Below each: its 95 % interval, relative.",
+        let interval = match relative {
+            true => "With each: its 95 % interval, relative.",
             false => "With 95 % intervals.",
         };
-        let columns = match view.is_of_starts {
-            true => "p50, p90, max",
-            false => "p50 to p99.9",
-        };
+        let columns = shown_times(view, left_out);
         lines.push(format!("{columns}: {headlines}. {interval}"));
     }
     if view.is_of_starts && ["open", "match", "delivery"].iter().any(|t| shown(t)) {
@@ -159,7 +157,7 @@ pub(crate) fn legend(view: &View<'_>, stacked: bool, left_out: &[&str]) -> Vec<S
         );
     }
     if quantiles(view).any(|q| matches!(q, Quantile::Refused { .. })) {
-        let what = match stacked {
+        let what = match relative {
             true => "n< the samples that it takes",
             false => "samples there are/samples it takes",
         };
@@ -168,7 +166,7 @@ pub(crate) fn legend(view: &View<'_>, stacked: bool, left_out: &[&str]) -> Vec<S
         ));
     }
     if quantiles(view).any(|q| matches!(q, Quantile::Wide { .. })) {
-        lines.push(WIDE[usize::from(stacked)].into());
+        lines.push(WIDE[usize::from(relative)].into());
     }
     let infinite = |l: &Latency| matches!(l, Latency::Infinite);
     let shows_infinity = |q: &Quantile| {
@@ -188,7 +186,7 @@ pub(crate) fn legend(view: &View<'_>, stacked: bool, left_out: &[&str]) -> Vec<S
     if view.has_host() && shown(HOST_P99) {
         lines.push(format!(
             "{HOST_P99}: delay that the machine's own gaps add to one in a hundred such operations \
-             (share of p99 − p50 that it could explain)."
+             (share of p99 − p50 that it may account for)."
         ));
     }
     if view.rows.iter().any(|e| e.is_loopback) {
@@ -204,7 +202,7 @@ pub(crate) fn legend(view: &View<'_>, stacked: bool, left_out: &[&str]) -> Vec<S
         lines.push("(disturbed): the host disturbed every trial of the row.".into());
     }
     let has_cpu = |e: &ExperimentSummary| e.cost.is_some_and(|c| c.cpu_ns_per_message.is_some());
-    let extremes = if stacked { "" } else { " (min–max)" };
+    let extremes = if relative { "" } else { " (min–max)" };
     if view.is_of_starts && view.rows.iter().any(|e| e.cost.is_some()) && shown("CPU") {
         lines.push(format!(
             "CPU: user and system time of all processes of the stack from go until the first message \
@@ -228,6 +226,75 @@ pub(crate) fn legend(view: &View<'_>, stacked: bool, left_out: &[&str]) -> Vec<S
         view.rows.iter().copied(),
     ));
     lines
+}
+
+/// The columns of the headline that are shown.
+fn shown_times(view: &View<'_>, hidden: &[&str]) -> String {
+    let all: &[&str] = match view.is_of_starts {
+        true => &["p50", "p90", "max"],
+        false => &["p50", "p90", "p99", "p99.9"],
+    };
+    let shown: Vec<&str> = all
+        .iter()
+        .copied()
+        .filter(|t| !hidden.contains(t))
+        .collect();
+    shown.join(", ")
+}
+
+/// The legend in a few words: what the times are, and the signs that need a word. Versions of the libraries
+/// stand with it.
+pub(crate) fn signs(view: &View<'_>, shaped: bool, hidden: &[&str]) -> String {
+    let mut parts = Vec::new();
+    if let Some(headlines) = headlines(view) {
+        let times = shown_times(view, hidden);
+        parts.push(format!("{times}: {headlines}, with 95 % intervals"));
+    }
+    let any = |found: fn(&Quantile) -> bool| quantiles(view).any(found);
+    if any(|q| matches!(q, Quantile::Refused { .. } | Quantile::Wide { .. })) {
+        parts.push("–: too few samples or trials for a figure".into());
+    }
+    if any(|q| {
+        q.estimate()
+            .is_some_and(|e| matches!(e.hi, Latency::Infinite))
+    }) {
+        parts.push("∞: messages that did not arrive".into());
+    }
+    let marks = [
+        (
+            "~: a repeat may differ by more than 10 %",
+            view.rows.iter().any(|e| e.is_unstable()),
+        ),
+        (
+            "(loopback): what Dyno itself costs",
+            view.rows.iter().any(|e| e.is_loopback),
+        ),
+        (
+            "(disturbed): in every trial by the host",
+            view.rows.iter().any(|e| e.trials.all_disturbed()),
+        ),
+        (
+            "shape: samples from smallest to largest, logarithmic",
+            shaped,
+        ),
+    ];
+    parts.extend(
+        marks
+            .iter()
+            .filter(|(_, applies)| *applies)
+            .map(|(text, _)| (*text).to_owned()),
+    );
+    if view.rows.iter().any(|e| e.is_base) {
+        parts.push(format!("(base): {}", base(&view.summary.run)));
+    }
+    if view.stacks_wait_differently() {
+        parts.push("other wait strategies are not compared (--set wait=block)".into());
+    }
+    let text = parts.join(" · ");
+    match settings::versions_of(&view.summary.run, view.rows.iter().copied()) {
+        Some(versions) => format!("{text} · {versions}"),
+        None => text,
+    }
 }
 
 /// What stands in the place of a figure whose interval is too wide: in one line, and below each other.

@@ -13,6 +13,7 @@ mod lines;
 mod order;
 mod resources;
 
+use crate::columns::Columns;
 use crate::markdown::escape;
 use crate::notes;
 use crate::published::Study;
@@ -86,7 +87,7 @@ pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) ->
         source.title, source.place
     );
     out.list(&title, &flaws.collect::<Vec<_>>());
-    let view = View::new(summary, shows);
+    let view = View::new(summary, shows, &Columns::All);
     let remarks: Vec<_> = notes::sections(&view)
         .into_iter()
         .filter(|section| {

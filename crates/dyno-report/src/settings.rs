@@ -39,11 +39,7 @@ pub(crate) fn lines<'a>(
     run: &RunSummary,
     rows: impl IntoIterator<Item = &'a ExperimentSummary>,
 ) -> Vec<String> {
-    let mut stacks: Vec<&Stack> = Vec::new();
-    for e in rows {
-        let stack = run.stacks.get(&e.experiment.stack);
-        stacks.extend(stack.filter(|s| !stacks.iter().any(|known| known.name == s.name)));
-    }
+    let stacks = stacks_of(run, rows);
     let mut lines: Vec<String> = COMMON
         .iter()
         .filter_map(|(key, what)| {
@@ -59,6 +55,27 @@ pub(crate) fn lines<'a>(
         .collect();
     lines.extend(versions(run, &stacks));
     lines
+}
+
+/// The versions of the libraries in these rows; `None` where none is known.
+pub(crate) fn versions_of<'a>(
+    run: &RunSummary,
+    rows: impl IntoIterator<Item = &'a ExperimentSummary>,
+) -> Option<String> {
+    versions(run, &stacks_of(run, rows))
+}
+
+/// The stacks of these rows, each once.
+fn stacks_of<'r, 'a>(
+    run: &'r RunSummary,
+    rows: impl IntoIterator<Item = &'a ExperimentSummary>,
+) -> Vec<&'r Stack> {
+    let mut stacks: Vec<&Stack> = Vec::new();
+    for e in rows {
+        let stack = run.stacks.get(&e.experiment.stack);
+        stacks.extend(stack.filter(|s| !stacks.iter().any(|known| known.name == s.name)));
+    }
+    stacks
 }
 
 /// Which stacks have which value, in the order of the table; nothing where all have the same or none has one.

@@ -1,12 +1,12 @@
 //! The table of stacks for a terminal.
 
-use crate::RenderOptions;
 use crate::layout::lay_out;
 use crate::notes::{self, Section};
 use crate::spark;
 use crate::summary::{ExperimentSummary, Summary};
 use crate::text::wrap;
 use crate::view::View;
+use crate::{Notes, RenderOptions};
 
 /// Heading, table, legend and remarks of the experiments that `keep` selects. No line is wider
 /// than the width, if that is at least 40.
@@ -16,7 +16,7 @@ pub(crate) fn render(
     options: &RenderOptions,
 ) -> String {
     let width = options.width;
-    let view = View::new(summary, keep);
+    let view = View::new(summary, keep, &options.columns);
     let mut out = Lines {
         text: String::new(),
         width,
@@ -34,10 +34,17 @@ pub(crate) fn render(
         return out.text;
     }
     let shape = view.shape().filter(|_| options.sparklines);
-    let laid = lay_out(&view.sheets(), shape.as_ref(), width, options.color);
+    let sheets = view.sheets();
+    let laid = lay_out(&sheets, shape.as_ref(), width, options.color);
     out.text.push_str(&laid.text);
     out.blank();
-    for line in notes::legend(&view, laid.stacked, &laid.left_out) {
+    let unasked = sheets.first().map_or(&[][..], |s| &s.unasked);
+    let hidden = [laid.left_out.as_slice(), unasked].concat();
+    if options.notes == Notes::Short {
+        short_notes(&mut out, &view, laid.shaped, &hidden);
+        return out.text;
+    }
+    for line in notes::legend(&view, laid.relative, &hidden) {
         out.add(&line, 2);
     }
     if laid.shaped {
@@ -46,7 +53,7 @@ pub(crate) fn render(
     if !laid.left_out.is_empty() {
         out.add(
             &format!(
-                "Left out for want of room: {}; a wider terminal or --format markdown shows them.",
+                "No room for: {}; a wider terminal or --format markdown shows them.",
                 laid.left_out.join(", ")
             ),
             2,
@@ -54,6 +61,45 @@ pub(crate) fn render(
     }
     out.sections(&notes::sections(&view));
     out.text
+}
+
+/// Lines below a table unless all are asked for, with the one that tells of the rest.
+const SHORT_NOTES: usize = 12;
+
+/// Items of one section among them.
+const SHORT_SECTION: usize = 2;
+
+/// What the signs mean, then the most serious remarks.
+fn short_notes(out: &mut Lines, view: &View<'_>, shaped: bool, hidden: &[&str]) {
+    let mut below = Lines {
+        text: String::new(),
+        width: out.width,
+    };
+    below.add(&notes::signs(view, shaped, hidden), 2);
+    let mut left = 0;
+    for section in notes::sections(view) {
+        let more = section.items.len().saturating_sub(SHORT_SECTION);
+        for item in section.items.iter().take(SHORT_SECTION) {
+            let mut lines = Lines {
+                text: String::new(),
+                width: out.width,
+            };
+            lines.add(&format!("{}: {}", section.title, item.text), 2);
+            let used = below.text.lines().count() + lines.text.lines().count();
+            match used < SHORT_NOTES {
+                true => below.text.push_str(&lines.text),
+                false => left += 1,
+            }
+        }
+        left += more;
+    }
+    out.text.push_str(&below.text);
+    let rest = match left {
+        0 => "--notes all explains the signs; --wide shows all columns.".to_owned(),
+        1 => "1 more remark: --notes all; --wide shows all columns.".to_owned(),
+        n => format!("{n} more remarks: --notes all; --wide shows all columns."),
+    };
+    out.add(&rest, 2);
 }
 
 /// Text that grows by wrapped lines.

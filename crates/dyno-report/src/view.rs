@@ -4,27 +4,16 @@ use crate::cells::{
     P99, absence, beside, column_unit, delivered, floor, host_p99, is_saturating, marked_stack,
     own_delay, p50_ns, per_second, quantile_ns, tone, unresolved,
 };
+use crate::columns::{Columns, DELIVERED, FLOOR_RATIO, HOST_CPU, HOST_P99, REFERENCE_RATIO, short};
 use crate::factors::{self, Factor};
 use crate::layout::{Column, Sheet};
 use crate::number::{self, Measured, TimeUnit};
 use crate::spark;
 use crate::summary::{ExperimentSummary, FloorRatio, QUANTILES, Summary};
 use crate::text::clean;
-use dyno_model::{Experiment, Metric, Placement, Workload, WorkloadKind};
-use std::collections::BTreeSet;
+use dyno_model::{Experiment, Metric, Placement, Wait, Workload, WorkloadKind};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-
-/// Title of the column with the machine's own delay beside the p99.
-pub(crate) const HOST_P99: &str = "host p99";
-
-/// Title of the column with the CPU time of the whole host.
-pub(crate) const HOST_CPU: &str = "host CPU/msg";
-
-/// Title of the column with the p50 over that of the floor.
-pub(crate) const FLOOR_RATIO: &str = "× floor";
-
-/// The same where something is faster than that.
-pub(crate) const REFERENCE_RATIO: &str = "× reference";
 
 /// Which experiments one table shows, and what they have in common.
 pub(crate) struct View<'a> {
@@ -34,8 +23,13 @@ pub(crate) struct View<'a> {
     pub(crate) constant: Vec<&'static Factor>,
     pub(crate) varying: Vec<&'static Factor>,
     names_vary: bool,
-    /// Rows of one wait strategy together, each with what stands above them; empty where all have the same.
+    /// The names stand above the blocks, so they need no column.
+    named_blocks: bool,
+    /// Rows of one experiment and wait strategy together, each with what stands above them; empty where all
+    /// have the same.
     blocks: Vec<(Range<usize>, String)>,
+    /// Those of the columns that are shown.
+    columns: &'a Columns,
     /// All rows are of starts: one time to the first message for each trial, and no window.
     pub(crate) is_of_starts: bool,
 }
@@ -59,10 +53,25 @@ pub(crate) fn is_start(e: &ExperimentSummary) -> bool {
 
 impl<'a> View<'a> {
     /// The experiments that `keep` selects: like beside like, the fastest first. What polls is not ranked with
-    /// what sleeps, so each wait strategy has a block of its own.
-    pub(crate) fn new(summary: &'a Summary, keep: impl Fn(&ExperimentSummary) -> bool) -> Self {
+    /// what sleeps, so each wait strategy has a block of its own, and so has each experiment with several rows.
+    pub(crate) fn new(
+        summary: &'a Summary,
+        keep: impl Fn(&ExperimentSummary) -> bool,
+        columns: &'a Columns,
+    ) -> Self {
         let mut rows: Vec<&ExperimentSummary> =
             summary.experiments.iter().filter(|e| keep(e)).collect();
+        // Names in the order of the suite.
+        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+        for e in &rows {
+            let next = places.len();
+            places.entry(&e.experiment.name).or_insert(next);
+        }
+        let named_blocks = places.len() > 1 && rows.len() >= 2 * places.len();
+        let place = |e: &Experiment| match named_blocks {
+            true => places.get(e.name.as_str()).copied(),
+            false => None,
+        };
         rows.sort_by(|a, b| {
             let (x, y) = (&a.experiment, &b.experiment);
             let load = |e: &Experiment| (e.workload.kind(), by_size(e.workload));
@@ -74,25 +83,31 @@ impl<'a> View<'a> {
             x.wait
                 .cmp(&y.wait)
                 .then_with(|| x.machine.cmp(&y.machine))
+                .then_with(|| place(x).cmp(&place(y)))
                 .then_with(|| load(x).cmp(&load(y)))
                 .then_with(|| cell(x).cmp(&cell(y)))
                 .then(p50_ns(a).total_cmp(&p50_ns(b)))
                 .then_with(|| (&x.stack, x.wait, x.id).cmp(&(&y.stack, y.wait, y.id)))
         });
-        let (constant, mut varying) = factors::split(rows.iter().map(|e| &e.experiment));
-        let blocks = blocks(&rows);
-        // It stands above the blocks.
-        varying.retain(|f| blocks.is_empty() || f.title != "wait");
-        let first = rows.first().map(|e| &e.experiment.name);
-        let names_vary = rows.iter().any(|e| Some(&e.experiment.name) != first);
+        let (constant, varying) = factors::split(rows.iter().map(|e| &e.experiment));
+        let blocks = blocks(&rows, named_blocks);
+        let (above, varying): (Vec<_>, Vec<_>) = varying
+            .into_iter()
+            .partition(|f| !blocks.is_empty() && is_constant_in_each(f, &rows, &blocks));
+        let titled = blocks.into_iter().map(|block| {
+            let title = block_title(&rows[block.clone()], named_blocks, &above);
+            (block, title)
+        });
         View {
             summary,
             is_of_starts: !rows.is_empty() && rows.iter().all(|e| is_start(e)),
+            names_vary: places.len() > 1,
+            named_blocks,
+            blocks: titled.collect(),
             rows,
             constant,
             varying,
-            names_vary,
-            blocks,
+            columns,
         }
     }
 
@@ -168,7 +183,7 @@ impl<'a> View<'a> {
     /// own p99.
     fn form(&self, folded: bool, host: bool) -> Sheet {
         let mut columns = Vec::new();
-        if self.names_vary {
+        if self.names_vary && !self.named_blocks {
             columns.push(self.text("experiment", 0, |e| clean(&e.experiment.name)));
         }
         columns.push(self.text("stack", 0, marked_stack));
@@ -202,7 +217,7 @@ impl<'a> View<'a> {
             );
         }
         if !self.is_of_starts {
-            columns.push(self.column("delivered/offered", "", 2, delivered));
+            columns.push(self.column(DELIVERED, "", 2, delivered));
         }
         if shows_load || self.rows.iter().any(|e| is_saturating(e)) {
             columns.push(self.column("delivered/s", "", 3, |e| {
@@ -224,11 +239,20 @@ impl<'a> View<'a> {
                 failed => format!("{} ({failed})", e.trials.counted),
             })
         }));
+        let brief = *self.columns == Columns::Brief;
+        let all_arrived = self
+            .rows
+            .iter()
+            .all(|e| e.delivered_ratio().is_none_or(|r| r >= 1.0));
+        let (columns, others): (Vec<Column>, Vec<Column>) = columns.into_iter().partition(|c| {
+            self.columns.shows(c.title) && !(brief && all_arrived && c.title == DELIVERED)
+        });
         Sheet {
             columns,
+            unasked: others.iter().map(|c| c.title).collect(),
             tones: self.rows.iter().map(|e| tone(e)).collect(),
             blocks: self.blocks.clone(),
-            spared: match self.has_host() && !host {
+            spared: match self.has_host() && !host && self.columns.shows(HOST_P99) {
                 true => vec![HOST_P99],
                 false => Vec::new(),
             },
@@ -237,14 +261,14 @@ impl<'a> View<'a> {
 
     /// Whether the blocks hold stacks that were measured with other waits than the rest.
     pub(crate) fn stacks_wait_differently(&self) -> bool {
-        let of_block = |(range, _): &(Range<usize>, String)| -> BTreeSet<&str> {
-            let rows = self.rows[range.clone()].iter().filter(|e| !e.is_floor);
-            rows.map(|e| e.experiment.stack.as_str()).collect()
-        };
-        let mut blocks = self.blocks.iter().map(of_block);
-        blocks
-            .next()
-            .is_some_and(|first| blocks.any(|b| b != first))
+        let mut stacks: BTreeMap<Wait, BTreeSet<&str>> = BTreeMap::new();
+        for e in self.rows.iter().filter(|e| !e.is_floor) {
+            let of_wait = stacks.entry(e.experiment.wait).or_default();
+            of_wait.insert(&e.experiment.stack);
+        }
+        let mut sets = stacks.values();
+        sets.next()
+            .is_some_and(|first| sets.any(|other| other != first))
     }
 
     /// Whether the table says what became of each load: a link may be too slow for it, or a backlog grew.
@@ -411,38 +435,25 @@ impl<'a> View<'a> {
             short: short(title),
             unit,
             text: false,
+            derived: [FLOOR_RATIO, REFERENCE_RATIO].contains(&title),
             rank,
             cells: self.rows.iter().map(|e| f(e)).collect(),
         }
     }
 }
 
-/// A title in narrow lines.
-fn short(title: &'static str) -> &'static str {
-    match title {
-        FLOOR_RATIO => "×\nfloor",
-        REFERENCE_RATIO => "×\nrefer.",
-        "delivered/offered" => "deliv.\n/offer.",
-        "delivered/s" => "deliv.\n/s",
-        "bytes/s" => "bytes\n/s",
-        "in window" => "in\nwindow",
-        "CPU/msg" => "CPU\n/msg",
-        HOST_CPU => "host\nCPU",
-        "service p50" => "service\np50",
-        "service p99" => "service\np99",
-        HOST_P99 => "host\np99",
-        "trials (failed)" => "trials\n(fail.)",
-        other => other,
-    }
-}
-
-/// The blocks of rows that are sorted by their wait strategy; none where all have the same.
-fn blocks(rows: &[&ExperimentSummary]) -> Vec<(Range<usize>, String)> {
+/// The ranges of sorted rows that belong together: of one wait strategy and, with `named`, one experiment; none
+/// where that are all.
+fn blocks(rows: &[&ExperimentSummary], named: bool) -> Vec<Range<usize>> {
     let mut blocks = Vec::new();
     let mut start = 0;
-    for of_one in rows.chunk_by(|a, b| a.experiment.wait == b.experiment.wait) {
+    let together = |a: &ExperimentSummary, b: &ExperimentSummary| {
+        let (a, b) = (&a.experiment, &b.experiment);
+        a.wait == b.wait && (!named || a.name == b.name)
+    };
+    for of_one in rows.chunk_by(|a, b| together(a, b)) {
         let end = start + of_one.len();
-        blocks.push((start..end, block_title(of_one)));
+        blocks.push(start..end);
         start = end;
     }
     match blocks.len() {
@@ -451,12 +462,31 @@ fn blocks(rows: &[&ExperimentSummary]) -> Vec<(Range<usize>, String)> {
     }
 }
 
-/// The wait strategy, and what the ratios of these rows are to.
-fn block_title(rows: &[&ExperimentSummary]) -> String {
+/// Whether a factor has one value in each of the blocks.
+fn is_constant_in_each(
+    factor: &Factor,
+    rows: &[&ExperimentSummary],
+    blocks: &[Range<usize>],
+) -> bool {
+    blocks.iter().all(|block| {
+        let mut values = rows[block.clone()]
+            .iter()
+            .map(|e| (factor.value)(&e.experiment));
+        let first = values.next();
+        values.all(|v| Some(&v) == first.as_ref())
+    })
+}
+
+/// What all rows of a block share, and what their ratios are to.
+fn block_title(rows: &[&ExperimentSummary], named: bool, above: &[&Factor]) -> String {
     let Some(first) = rows.first() else {
         return String::new();
     };
-    let wait = first.experiment.wait;
+    let mut parts = Vec::new();
+    if named {
+        parts.push(clean(&first.experiment.name));
+    }
+    parts.extend(Some(factors::heading(above, Some(&first.experiment))).filter(|h| !h.is_empty()));
     let with_ratio = rows.iter().filter_map(|e| e.floor.as_ref());
     let mut floors: Vec<(&str, bool)> = with_ratio
         .filter(|f| f.p50_ratio.is_some())
@@ -464,15 +494,9 @@ fn block_title(rows: &[&ExperimentSummary]) -> String {
         .collect();
     floors.sort_unstable();
     floors.dedup_by_key(|f| f.0);
-    let named: Vec<String> = floors
-        .iter()
-        .map(|(stack, holds)| match holds {
-            true => format!("floor {}", clean(stack)),
-            false => format!("reference {}", clean(stack)),
-        })
-        .collect();
-    match named.is_empty() {
-        true => format!("wait {wait}:"),
-        false => format!("wait {wait}, {}:", named.join(", ")),
-    }
+    parts.extend(floors.iter().map(|(stack, holds)| match holds {
+        true => format!("floor {}", clean(stack)),
+        false => format!("reference {}", clean(stack)),
+    }));
+    format!("{}:", parts.join(" · "))
 }

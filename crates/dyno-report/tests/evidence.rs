@@ -67,7 +67,7 @@ fn where_every_trial_was_disturbed_all_count_and_the_row_says_so() {
     assert!(e.trials.all_disturbed() && e.metrics[&Metric::Rtt].n == 2_500);
     let text = render(&s, Format::Table, &RenderOptions::default());
     assert!(text.contains("tcp (disturbed)"), "{text}");
-    assert!(text.contains("for want of others they count"), "{text}");
+    assert!(text.contains("so all are used"), "{text}");
 }
 
 #[test]

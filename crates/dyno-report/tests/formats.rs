@@ -2,12 +2,14 @@
 
 mod common;
 
-use dyno_report::{Format, RenderOptions, Summary, render};
+use dyno_model::plan::TableKind;
+use dyno_model::record::Run;
+use dyno_report::{Columns, Format, Notes, RenderOptions, Summary, render};
 use dyno_stats::{Estimate, Latency, Quantile};
 
 /// A summary whose intervals have four digits, so that a snapshot shows a change of form and not
 /// one in the last places of a bootstrap.
-fn summary(run: &dyno_model::record::Run) -> Summary {
+fn summary(run: &Run) -> Summary {
     let mut summary = common::summary(run);
     let four = |v: f64| format!("{v:.3e}").parse().unwrap();
     let tidy = |e: &mut Estimate| {
@@ -33,7 +35,7 @@ fn summary(run: &dyno_model::record::Run) -> Summary {
     summary
 }
 
-fn show(run: &dyno_model::record::Run, format: Format, width: Option<usize>) -> String {
+fn show(run: &Run, format: Format, width: Option<usize>) -> String {
     let options = RenderOptions {
         width,
         color: false,
@@ -45,6 +47,79 @@ fn show(run: &dyno_model::record::Run, format: Format, width: Option<usize>) -> 
 #[test]
 fn a_table_without_a_width_has_every_column_in_one_line() {
     insta::assert_snapshot!(show(&common::quick(), Format::Table, None));
+}
+
+/// As a terminal of that width shows it unless more is asked for.
+fn brief(run: &Run, width: usize) -> String {
+    let options = RenderOptions {
+        width: Some(width),
+        columns: Columns::Brief,
+        notes: Notes::Short,
+        ..RenderOptions::default()
+    };
+    render(&summary(run), Format::Table, &options)
+}
+
+#[test]
+fn a_terminal_of_eighty_columns_has_what_most_want_in_one_line_each() {
+    insta::assert_snapshot!(brief(&common::quick(), 80));
+}
+
+#[test]
+fn below_a_brief_table_stand_at_most_twelve_lines_and_how_many_more_there_are() {
+    let stacks = |run: &Run| {
+        let plan = &run.manifest.plan;
+        plan.table == TableKind::Stacks && !plan.experiments.is_empty()
+    };
+    for (name, run) in common::all().into_iter().filter(|(_, run)| stacks(run)) {
+        for width in [80, 100, 120] {
+            let text = brief(&run, width);
+            // Heading, table, what stands below.
+            let below = text.split("\n\n").last().unwrap();
+            let (lines, rest) = below.trim_end().rsplit_once('\n').unwrap_or(("", below));
+            assert!(lines.lines().count() <= 12, "{name} at {width}:\n{text}");
+            assert!(rest.contains("--notes all"), "{name} at {width}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn the_columns_that_are_named_are_there_and_no_others() {
+    let options = |columns: &str| RenderOptions {
+        columns: columns.parse().unwrap(),
+        ..RenderOptions::default()
+    };
+    let head = |text: &str| {
+        text.split("\n\n")
+            .nth(1)
+            .unwrap()
+            .lines()
+            .next()
+            .unwrap()
+            .to_owned()
+    };
+    let shown = |columns| {
+        head(&render(
+            &summary(&common::quick()),
+            Format::Table,
+            &options(columns),
+        ))
+    };
+    let words = |text: String| {
+        text.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        words(shown("p90,trials")),
+        ["stack", "p90", "µs", "trials", "(failed)"]
+    );
+    let markdown = render(
+        &summary(&common::quick()),
+        Format::Markdown,
+        &options("p50"),
+    );
+    assert!(markdown.contains("| stack | p50 µs |\n"), "{markdown}");
 }
 
 #[test]

@@ -121,18 +121,18 @@ fn each_wait_strategy_has_a_block_with_its_own_floor() {
     let s = summary(&b.build());
     let text = table(&s);
     let places = [
-        "wait spin, floor floor-spin:",
+        "wait spin · floor floor-spin:",
         "iceoryx2",
-        "wait block, floor floor-futex:",
+        "wait block · floor floor-futex:",
         "tcp ",
-        "wait callback, floor floor-callback:",
+        "wait callback · floor floor-callback:",
         "zenoh-tcp",
     ]
     .map(|part| text.find(part).unwrap_or_else(|| panic!("{part}\n{text}")));
     assert!(places.is_sorted(), "{text}");
     let markdown = render(&s, Format::Markdown, &RenderOptions::default());
     assert!(
-        markdown.contains("| **wait block, floor floor-futex:** |"),
+        markdown.contains("| **wait block · floor floor-futex:** |"),
         "{markdown}"
     );
 }

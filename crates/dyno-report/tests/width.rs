@@ -14,6 +14,7 @@ fn no_line_is_wider_than_asked() {
                 width: Some(width),
                 color: false,
                 sparklines: true,
+                ..RenderOptions::default()
             };
             for line in render(&summary, Format::Table, &options).lines() {
                 assert!(
@@ -86,6 +87,7 @@ fn a_terminal_with_room_shows_the_shape_of_each_distribution() {
             width,
             color: false,
             sparklines,
+            ..RenderOptions::default()
         };
         render(&summary, Format::Table, &options)
     };

@@ -2,14 +2,16 @@
 
 mod complete;
 mod judge;
+mod part;
 mod report;
 mod serve;
 mod show;
 
 pub(crate) use judge::{CheckArgs, CompareArgs, FailOn, TrendArgs};
+pub(crate) use part::Part;
 pub(crate) use report::ReportArgs;
 pub(crate) use serve::ServeArgs;
-pub(crate) use show::{ShowArgs, ShowFormat};
+pub(crate) use show::{NotesArg, ShowArgs, ShowFormat};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use dyno_measure::ClockChoice;
@@ -61,19 +63,19 @@ Exit codes:
 pub(crate) enum Command {
     /// Measure a suite and store the run.
     Run(Box<RunArgs>),
-    /// Show a run that goes on, live.
+    /// Show a run in progress, live.
     Watch(WatchArgs),
     /// Print a stored run.
     Show(ShowArgs),
     /// Write a page that shows runs: answers, plots, every trial.
     Report(ReportArgs),
-    /// Show a folder of runs in the browser: list, reports, comparisons, runs that go on.
+    /// Show a folder of runs in the browser: list, reports, comparisons, runs in progress.
     Serve(ServeArgs),
     /// Put the parts of a run together.
     Merge(MergeArgs),
     /// Compare two runs, or the two sides of a run measured with --against.
     Compare(CompareArgs),
-    /// Hold requirements against a run.
+    /// Check a run against limits.
     Check(CheckArgs),
     /// Find when the figures of stored runs changed.
     Trend(TrendArgs),
@@ -212,8 +214,9 @@ pub(crate) struct RunArgs {
     /// with --shard it then follows from the plan, so that all parts have the same.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Run only part I of N, such as 1/3; `dyno merge` puts the parts together.
-    #[arg(long, value_name = "I/N", value_parser = part)]
+    /// Run only part I of N, such as 1/3; `auto` takes it from the job array or CI matrix that started this job.
+    /// `dyno merge` puts the parts together.
+    #[arg(long, value_name = "I/N", value_parser = part::part)]
     pub(crate) shard: Option<Part>,
     /// Repeat this run (a directory, or `latest`): its suite, stacks, settings and testbed as it keeps their
     /// texts, with a new seed. Further options change what they name.
@@ -321,7 +324,7 @@ pub(crate) struct MergeArgs {
 /// `dyno list`
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Of what.
+    /// What to list.
     #[arg(value_enum)]
     pub(crate) what: ListWhat,
     /// As JSON instead of a table.
@@ -353,32 +356,6 @@ pub(crate) struct DoctorArgs {
     /// No progress on standard error.
     #[arg(long, short)]
     pub(crate) quiet: bool,
-}
-
-/// One part of several.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Part {
-    /// Which one, from 1.
-    pub(crate) index: u32,
-    /// Of how many.
-    pub(crate) count: u32,
-}
-
-/// `1/3`.
-fn part(text: &str) -> Result<Part, String> {
-    let numbers = text.split_once('/').and_then(|(index, count)| {
-        let (index, count) = (index.trim().parse().ok()?, count.trim().parse().ok()?);
-        Some(Part { index, count })
-    });
-    match numbers {
-        Some(part) if (1..=part.count).contains(&part.index) => Ok(part),
-        Some(Part { count: 1.., .. }) => Err(format!(
-            "parts count from 1 to their number, as in 1/3, 2/3 and 3/3; there is no {text}"
-        )),
-        _ => Err(format!(
-            "write the number of the part and of all parts, such as 1/3, instead of {text:?}"
-        )),
-    }
 }
 
 /// What `--precision` is about.

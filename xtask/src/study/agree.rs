@@ -20,6 +20,10 @@ placement = "thread"
 [[experiment]]
 name = "process"
 workload = "ping-pong"
+[[experiment]]
+name = "one-cpu"
+workload = "ping-pong"
+cpus = [0, 0]
 "#;
 
 /// What ddsperf's ping and pong use: reliable, keep last 1, a waitset; and what `DDSPERF_CONFIG` sets.
@@ -80,6 +84,24 @@ const PAIRS: &[Pair] = &[
         payload: "64 B",
         figure: "p50",
     },
+    Pair {
+        name: "tcp against sockperf, 64 B, blocking, p50",
+        tool: sockperf,
+        experiment: "process",
+        stack: "tcp",
+        wait: "block",
+        payload: "64 B",
+        figure: "p50",
+    },
+    Pair {
+        name: "pipe against perf bench sched pipe (4 B), blocking, both on one CPU, mean",
+        tool: perf_pipe,
+        experiment: "one-cpu",
+        stack: "pipe",
+        wait: "block",
+        payload: "64 B",
+        figure: "mean",
+    },
 ];
 
 /// Runs every pair `times` times, tool and Dyno in turns, and prints the ratio of each turn.
@@ -126,6 +148,8 @@ fn measure(place: &Place, pair: &Pair) -> Result<f64, String> {
     place.dyno(&[
         "run",
         "agree",
+        "--experiment",
+        pair.experiment,
         "--stack",
         pair.stack,
         "--set",
@@ -187,22 +211,76 @@ impl Drop for Ended {
     }
 }
 
+/// Starts a program on one CPU; `package` is what brings it.
+fn pinned(cpu: &str, program: &[&str], package: &str) -> Result<Child, String> {
+    Command::new("taskset")
+        .args(["-c", cpu])
+        .args(program)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|e| {
+            format!(
+                "cannot start taskset {}: {e}; install {package}",
+                program[0]
+            )
+        })
+}
+
+/// What a program printed until it ended.
+fn printed(child: Child) -> Result<String, String> {
+    let output = child.wait_with_output().map_err(|e| e.to_string())?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The median round trip that sockperf shows for TCP, in nanoseconds.
+fn sockperf() -> Result<f64, String> {
+    const HOST: [&str; 5] = ["--tcp", "-i", "127.0.0.1", "-p", "17459"];
+    let server = [&["sockperf", "server"], &HOST[..]].concat();
+    let client = [
+        &["sockperf", "ping-pong", "--full-rtt", "-m", "64", "-t", "3"],
+        &HOST[..],
+    ]
+    .concat();
+    let _server = Ended(pinned("1", &server, "sockperf")?);
+    // The server says nowhere that it listens: the client is tried until it is answered.
+    for _ in 0..20 {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        let text = printed(pinned("0", &client, "sockperf")?)?;
+        let median = text
+            .lines()
+            .find(|line| line.contains("percentile 50.000"))
+            .and_then(|line| line.rsplit('=').next()?.trim().parse::<f64>().ok());
+        if let Some(median) = median {
+            return Ok(median * 1e3);
+        }
+    }
+    Err("sockperf printed no median in 20 tries".to_owned())
+}
+
+/// The mean round trip of `perf bench sched pipe` in nanoseconds, both processes on CPU 0.
+fn perf_pipe() -> Result<f64, String> {
+    let bench = ["perf", "bench", "sched", "pipe", "-l", "300000"];
+    let text = printed(pinned("0", &bench, "linux-perf")?)?;
+    text.lines()
+        .find(|line| line.contains("usecs/op"))
+        .and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok())
+        .map(|micros| micros * 1e3)
+        .ok_or_else(|| format!("perf bench printed no usecs/op:\n{text}"))
+}
+
 /// The median of ddsperf's medians by second, doubled: it prints half of the round trip.
 fn ddsperf() -> Result<f64, String> {
     let start = |cpu: &str, arguments: &[&str]| {
-        Command::new("taskset")
-            .args(["-c", cpu, "ddsperf"])
-            .args(arguments)
-            .env("CYCLONEDDS_URI", DDSPERF_CONFIG)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|e| format!("cannot start taskset ddsperf: {e}; install cyclonedds-tools"))
+        let configuration = format!("CYCLONEDDS_URI={DDSPERF_CONFIG}");
+        let program = [&["env", &configuration, "ddsperf"], arguments].concat();
+        pinned(cpu, &program, "cyclonedds-tools")
     };
     let _pong = Ended(start("1", &["-D", "20", "pong", "waitset"])?);
-    let ping = start("0", &["-D", "5", "-TKS", "ping", "size", "64", "waitset"])?;
-    let output = ping.wait_with_output().map_err(|e| e.to_string())?;
-    let text = String::from_utf8_lossy(&output.stdout);
+    let text = printed(start(
+        "0",
+        &["-D", "5", "-TKS", "ping", "size", "64", "waitset"],
+    )?)?;
     let median = |line: &str| -> Option<f64> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let at = words.iter().position(|w| *w == "50%")?;

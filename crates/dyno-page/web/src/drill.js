@@ -154,7 +154,7 @@ function troubles(cell) {
     );
   }
   for (const d of e.disturbances ?? []) items.push(el('li', {}, `Disturbed (${d.trials}): `, foreign(d.text)));
-  if (e.all_disturbed) items.push(el('li', {}, 'Every trial was disturbed; they count for want of others.'));
+  if (e.all_disturbed) items.push(el('li', {}, 'Every trial was disturbed; so all are used.'));
   if (e.floor?.why_none) items.push(el('li', {}, `No × floor: ${e.floor.why_none}.`));
   if (e.floor?.undercut_by?.length)
     items.push(el('li', {}, `${e.floor.stack} is a reference and no floor here: ${e.floor.undercut_by.join(', ')} ${e.floor.undercut_by.length > 1 ? 'are' : 'is'} faster.`));

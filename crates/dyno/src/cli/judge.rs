@@ -93,7 +93,7 @@ Without a limits file, the runs before it say what is usual on its machine:
 
   dyno check --history runs/
 
-holds the newest run in `runs/` against the others: p50 and p99, losses, throughput, processor time and
+compares the newest run in `runs/` with the others: p50 and p99, losses, throughput, processor time and
 memory of every experiment. Runs of other suites, machines, testbeds and formats are left out by name. Too
 few runs are undecided.
 

@@ -2,6 +2,7 @@
 
 use super::complete;
 use clap::{Args, ValueEnum};
+use dyno_report::Columns;
 use std::path::PathBuf;
 
 /// `dyno show`
@@ -26,6 +27,26 @@ pub(crate) struct ShowArgs {
     /// files, a new directory.
     #[arg(long, short, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
+    /// Show all columns of the table. A terminal has the most important ones by default; a pipe or a file has
+    /// all.
+    #[arg(long, conflicts_with = "columns")]
+    pub(crate) wide: bool,
+    /// Show these columns, with commas between them, such as p50,p90,cpu (table and markdown). An unknown one
+    /// names all that there are.
+    #[arg(long, value_name = "LIST")]
+    pub(crate) columns: Option<Columns>,
+    /// How many remarks stand below the table: `short` is the default on a terminal, `all` elsewhere.
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) notes: Option<NotesArg>,
+}
+
+/// How many remarks stand below a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NotesArg {
+    /// The most serious ones, in twelve lines.
+    Short,
+    /// Every remark.
+    All,
 }
 
 /// How a stored run is printed or exported.

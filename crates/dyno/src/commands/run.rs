@@ -252,7 +252,7 @@ fn here_as_before(directory: &Path, run: &Run) -> Result<()> {
         Code::Usage,
         format!(
             "the run in {} was measured on {}, and this is {own}: a run has one machine; measure one here \
-             with `dyno run` and hold the two against each other with `dyno compare`, or deal a run out with \
+             with `dyno run` and compare the two with `dyno compare`, or deal a run out with \
              --shard and merge its parts",
             directory.display(),
             hosts[0]

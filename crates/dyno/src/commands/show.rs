@@ -1,11 +1,11 @@
 //! `dyno show`
 
-use crate::cli::{FormatArg, ShowArgs, ShowFormat};
+use crate::cli::{FormatArg, NotesArg, ShowArgs, ShowFormat};
 use crate::commands::export::FolderFormat;
 use crate::exit::{self, Code, Failure, Result};
 use crate::output;
 use dyno_model::record::Run;
-use dyno_report::{Format, RenderOptions, Summary, SummaryOptions};
+use dyno_report::{Columns, Format, Notes, RenderOptions, Summary, SummaryOptions};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -39,10 +39,11 @@ pub(crate) fn show(args: &ShowArgs) -> Result {
         }
         None => {
             let out = args.out.as_deref().filter(|path| *path != Path::new("-"));
-            let options = match out {
+            let mut options = match out {
                 Some(_) => RenderOptions::default(),
                 None => render_options(),
             };
+            asked(args, &mut options);
             let text = text(run, &summary, args.format, &options)?;
             match out {
                 Some(path) => output::write_file(path, text.as_bytes())?,
@@ -55,6 +56,22 @@ pub(crate) fn show(args: &ShowArgs) -> Result {
         false => Code::Store,
     }
     .into())
+}
+
+/// What the arguments ask for goes before what the output suggests.
+fn asked(args: &ShowArgs, options: &mut RenderOptions) {
+    match (&args.columns, args.wide) {
+        (Some(columns), _) => options.columns = columns.clone(),
+        // GitHub's tables have no width to keep.
+        (None, true) => options.columns = Columns::All,
+        (None, false) if args.format != ShowFormat::Table => options.columns = Columns::All,
+        (None, false) => {}
+    }
+    match args.notes {
+        Some(NotesArg::All) => options.notes = Notes::All,
+        Some(NotesArg::Short) => options.notes = Notes::Short,
+        None => {}
+    }
 }
 
 /// The run in a format that is one text.
@@ -117,6 +134,8 @@ fn options_of(
         width,
         color: !dumb && !unwanted,
         sparklines: !dumb,
+        columns: Columns::Brief,
+        notes: Notes::Short,
     }
 }
 
@@ -150,6 +169,8 @@ mod tests {
             width: Some(100),
             color: true,
             sparklines: true,
+            columns: Columns::Brief,
+            notes: Notes::Short,
         };
         assert_eq!(options(Some(Some(100)), &[]), full);
         // An empty NO_COLOR asks for nothing.
@@ -164,6 +185,9 @@ mod tests {
             assert_eq!((shown.color, shown.sparklines), (false, true), "{set:?}");
         }
         let dumb = options(Some(None), &[("TERM", "dumb")]);
-        assert_eq!(dumb, RenderOptions::default());
+        assert_eq!(
+            (dumb.width, dumb.color, dumb.sparklines),
+            (None, false, false)
+        );
     }
 }

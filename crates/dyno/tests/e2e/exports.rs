@@ -277,3 +277,43 @@ fn a_run_that_is_ended_leaves_nothing() {
     assert!(!place.path("histograms").exists());
     assert_eq!(temporary(&place), [""; 0]);
 }
+
+#[test]
+fn any_engine_answers_over_a_folder_of_runs() {
+    let place = measured();
+    place
+        .run(&["run", "exported", "--out", "again", "--quiet"])
+        .with_code(0);
+    std::fs::create_dir(place.path("lake")).unwrap();
+    for run in ["out", "again"] {
+        let folder = format!("lake/run={run}");
+        place
+            .run(&["show", run, "--format", "parquet", "-o", &folder])
+            .with_code(0);
+    }
+    let Some(found) = python::read("queries.py", &place.path(".")) else {
+        return;
+    };
+    let rows = |query: usize| found[query].as_array().unwrap();
+    // Two experiments of one stack each, measured twice on one machine.
+    let counts: Vec<usize> = (0..5).map(|query| rows(query).len()).collect();
+    assert_eq!(found.as_array().unwrap().len(), 5);
+    assert!(counts.iter().all(|n| *n > 0), "{counts:?}\n{found:#}");
+    let fastest = &rows(0)[0];
+    assert!(fastest["p50_us"].as_f64().unwrap() > 0.0, "{fastest:#}");
+    let runs: Vec<&str> = rows(3).iter().map(|r| r["run"].as_str().unwrap()).collect();
+    assert_eq!(runs, ["again", "out"]);
+}
+
+#[test]
+fn a_job_of_an_array_takes_its_part() {
+    let place = measured();
+    let dry = |index: &str| {
+        let mut command = place.dyno(&["run", "exported", "--shard", "auto", "--dry-run"]);
+        command.env("DYNO_SHARD", index).env("DYNO_SHARDS", "2");
+        Ended::from(command.output().unwrap())
+    };
+    dry("1").with_code(0).says("part 1 of 2");
+    dry("2").with_code(0).says("part 2 of 2");
+    dry("3").with_code(2).says("none of 2 jobs");
+}

@@ -1,0 +1,175 @@
+//! The columns of a table of stacks: their titles, and which of them are shown.
+
+use std::str::FromStr;
+
+/// Title of the column with the machine's own delay beside the p99.
+pub(crate) const HOST_P99: &str = "host p99";
+
+/// Title of the column with the CPU time of the whole host.
+pub(crate) const HOST_CPU: &str = "host CPU/msg";
+
+/// Title of the column with the p50 over that of the floor.
+pub(crate) const FLOOR_RATIO: &str = "× floor";
+
+/// The same where something is faster than that.
+pub(crate) const REFERENCE_RATIO: &str = "× reference";
+
+/// Title of the column with the share of messages that arrived.
+pub(crate) const DELIVERED: &str = "delivered/offered";
+
+/// The head of a column that a reader may choose.
+struct Head {
+    /// What `--columns` calls it.
+    key: &'static str,
+    /// Its title in one line.
+    title: &'static str,
+    /// Its title in narrow lines.
+    short: &'static str,
+    /// Whether a table has it unless more is asked for.
+    brief: bool,
+}
+
+const fn head(key: &'static str, title: &'static str, short: &'static str, brief: bool) -> Head {
+    Head {
+        key,
+        title,
+        short,
+        brief,
+    }
+}
+
+/// Every such head; one key may have several titles, of which a table has one.
+static HEADS: [Head; 23] = [
+    head("p50", "p50", "p50", true),
+    head("p90", "p90", "p90", false),
+    head("p99", "p99", "p99", true),
+    head("p99.9", "p99.9", "p99.9", false),
+    head("max", "max", "max", false),
+    head("host-p99", HOST_P99, "host\np99", false),
+    head("service-p50", "service p50", "service\np50", false),
+    head("service-p99", "service p99", "service\np99", false),
+    head("open", "open", "open", true),
+    head("match", "match", "match", true),
+    head("delivery", "delivery", "delivery", true),
+    head("floor", FLOOR_RATIO, "×\nfloor", true),
+    head("floor", REFERENCE_RATIO, "×\nrefer.", true),
+    head("load", "load", "load", true),
+    head("in-window", "in window", "in\nwindow", false),
+    head("delivered", DELIVERED, "deliv.\n/offer.", true),
+    head("rate", "delivered/s", "deliv.\n/s", true),
+    head("bytes", "bytes/s", "bytes\n/s", false),
+    head("cpu", "CPU/msg", "CPU\n/msg", true),
+    head("cpu", "CPU", "CPU", true),
+    head("host-cpu", HOST_CPU, "host\nCPU", false),
+    head("trials", "trials", "trials", true),
+    head("trials", "trials (failed)", "trials\n(fail.)", true),
+];
+
+/// A title in narrow lines.
+pub(crate) fn short(title: &'static str) -> &'static str {
+    let found = HEADS.iter().find(|h| h.title == title);
+    found.map_or(title, |h| h.short)
+}
+
+/// Which columns a table of stacks has. What tells a row from the others is always there.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Columns {
+    /// All that there are.
+    #[default]
+    All,
+    /// Those that most readers want: p50, p99, × floor, what became of the load, CPU, trials; and what was
+    /// delivered where anything is missing.
+    Brief,
+    /// The ones with these keys, in the order of the table; see [`Columns::KEYS`].
+    Named(Vec<&'static str>),
+}
+
+impl Columns {
+    /// Every key that [`Columns::Named`] may hold, in the order of the table.
+    pub const KEYS: [&'static str; 20] = [
+        "p50",
+        "p90",
+        "p99",
+        "p99.9",
+        "max",
+        "host-p99",
+        "service-p50",
+        "service-p99",
+        "open",
+        "match",
+        "delivery",
+        "floor",
+        "load",
+        "in-window",
+        "delivered",
+        "rate",
+        "bytes",
+        "cpu",
+        "host-cpu",
+        "trials",
+    ];
+
+    /// Whether the column of that title is shown; one that is not in the list of heads always is.
+    pub(crate) fn shows(&self, title: &str) -> bool {
+        let Some(head) = HEADS.iter().find(|h| h.title == title) else {
+            return true;
+        };
+        match self {
+            Columns::All => true,
+            Columns::Brief => head.brief,
+            Columns::Named(keys) => keys.contains(&head.key),
+        }
+    }
+}
+
+/// A list of columns names one that there is not.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no column {found:?}; there are {}", Columns::KEYS.join(", "))]
+pub struct UnknownColumn {
+    /// The text that was found.
+    pub found: String,
+}
+
+/// Keys with commas between them.
+impl FromStr for Columns {
+    type Err = UnknownColumn;
+    fn from_str(text: &str) -> Result<Self, UnknownColumn> {
+        let key = |word: &str| {
+            let found = Columns::KEYS.iter().find(|key| **key == word.trim());
+            found.copied().ok_or_else(|| UnknownColumn {
+                found: word.to_owned(),
+            })
+        };
+        text.split(',')
+            .map(key)
+            .collect::<Result<_, _>>()
+            .map(Columns::Named)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_head_has_a_key_that_can_be_named() {
+        for head in &HEADS {
+            assert_eq!(head.key.parse(), Ok(Columns::Named(vec![head.key])));
+        }
+        for key in Columns::KEYS {
+            assert!(HEADS.iter().any(|h| h.key == key), "{key}");
+        }
+        let e = "p50,p98".parse::<Columns>().unwrap_err().to_string();
+        assert!(e.contains("\"p98\"") && e.contains("p99.9"), "{e}");
+    }
+
+    #[test]
+    fn what_tells_rows_apart_is_always_shown() {
+        let named: Columns = "p50, trials".parse().unwrap();
+        for columns in [Columns::All, Columns::Brief, named.clone()] {
+            assert!(columns.shows("stack") && columns.shows("p50"));
+        }
+        assert!(named.shows("trials (failed)") && !named.shows("p99"));
+        assert!(!Columns::Brief.shows("p90") && Columns::All.shows("p90"));
+    }
+}
