@@ -11,7 +11,7 @@ use dyno_measure::host;
 use dyno_model::adapter::QUEUE_DEPTH;
 use dyno_model::plan::Scheduling;
 use dyno_model::protocol::{self, Assignment, Participant, Role, SourceCounts};
-use dyno_model::{Nanos, OptionValue, Wait, WorkloadKind};
+use dyno_model::{Nanos, OptionValue, Wait};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ impl Job {
         let Ok(at) = go.recv() else {
             return Ok(Played::default());
         };
-        if self.assignment.experiment.workload.kind() == WorkloadKind::FirstMessage {
+        if self.assignment.experiment.workload.kind().is_start() {
             // The start is what is measured, and so is its cost.
             self.shared.begin_metering();
         }
@@ -240,10 +240,7 @@ impl Job {
         let participant = &self.participant;
         let workload = self.assignment.experiment.workload.kind();
         match participant.cpu {
-            Some(cpu)
-                if !participant.library_cpus.is_empty()
-                    && workload != WorkloadKind::FirstMessage =>
-            {
+            Some(cpu) if !participant.library_cpus.is_empty() && !workload.is_start() => {
                 host::pin(cpu).map_err(|e| self.failure("prepare", e))
             }
             _ => Ok(()),

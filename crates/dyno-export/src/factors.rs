@@ -1,7 +1,7 @@
 //! The factors of an experiment as names and texts, for formats whose labels and properties are texts.
 
+use dyno_model::Experiment;
 use dyno_model::plan::{Extent, Scheduling};
-use dyno_model::{Experiment, Workload};
 
 /// Every factor that applies, with the names of the CSV's columns.
 pub(crate) fn all(e: &Experiment) -> Vec<(&'static str, String)> {
@@ -13,21 +13,16 @@ pub(crate) fn all(e: &Experiment) -> Vec<(&'static str, String)> {
         ("workload", e.workload.kind().to_string()),
         ("paired", e.paired.to_string()),
     ]);
-    match e.workload {
-        Workload::Stream { rate, arrivals } => {
-            all.push(("rate_hz", rate.hz().to_string()));
-            all.push(("arrivals", arrivals.to_string()));
-        }
-        Workload::Burst { messages, period } => {
-            all.push(("burst_messages", messages.to_string()));
-            all.push(("period_ns", period.0.to_string()));
-        }
-        Workload::FirstMessage { period } => all.push(("period_ns", period.0.to_string())),
-        Workload::PingPong { gap, .. } | Workload::Call { gap, .. } => {
-            all.push(("gap_ns", gap.0.to_string()));
-        }
-        Workload::Flood => {}
-    }
+    let n = e.workload.numbers();
+    let numbers = [
+        ("rate_hz", n.rate.map(|rate| rate.hz().to_string())),
+        ("arrivals", n.arrivals.map(|a| a.to_string())),
+        ("burst_messages", n.messages.map(|m| m.to_string())),
+        ("period_ns", n.period.map(|t| t.0.to_string())),
+        ("gap_ns", n.gap.map(|t| t.0.to_string())),
+    ];
+    let known = numbers.into_iter();
+    all.extend(known.filter_map(|(name, value)| Some((name, value?))));
     all.push(("payload_bytes", e.payload.bytes().to_string()));
     all.push(("wait", e.wait.to_string()));
     all.push(("access", e.access.to_string()));

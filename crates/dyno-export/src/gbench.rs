@@ -10,7 +10,7 @@
 use crate::names;
 use crate::trials::{counted, quantile};
 use dyno_model::record::{Environment, Outcome, Run};
-use dyno_model::{Metric, TrialRecord};
+use dyno_model::{Metric, TrialFigure, TrialRecord};
 use dyno_report::{ExperimentSummary, QUANTILES, Spread, Summary, exported};
 use dyno_stats::{Latency, TrialSamples};
 use jiff::Timestamp;
@@ -270,7 +270,8 @@ fn repetition(
         "bytes_per_second",
         rate(trial.throughput.delivered_bytes_per_s),
     );
-    add("pss_bytes", Some(trial.cost.pss_bytes as f64));
+    let memory = TrialFigure::PssBytes;
+    add(memory.as_str(), memory.of(trial));
     Ok(Repetition {
         iterations: samples.n(),
         real_time: exported(p50),

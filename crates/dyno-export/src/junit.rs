@@ -4,6 +4,7 @@
 //! properties. Limits are not judged here: that is `dyno check`, which has JUnit XML of its own.
 
 use crate::{factors, names};
+use dyno_model::TrialFigure;
 use dyno_model::record::{FailureKind, Run};
 use dyno_report::{
     ExperimentSummary, FailureCause, FailureGroup, QUANTILES, Summary, clean, exported,
@@ -229,6 +230,13 @@ fn results(e: &ExperimentSummary) -> Vec<Ended> {
     vec![skipped(message.to_owned())]
 }
 
+/// Of the rates and costs.
+const KEY_FIGURES: [TrialFigure; 3] = [
+    TrialFigure::DeliveredHz,
+    TrialFigure::CpuPerMessage,
+    TrialFigure::PssBytes,
+];
+
 /// Factors and key figures; what is not known is left out.
 fn figures(e: &ExperimentSummary) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = factors::all(&e.experiment)
@@ -275,12 +283,9 @@ fn figures(e: &ExperimentSummary) -> Vec<(String, String)> {
     let ratio = e.floor.as_ref().and_then(|f| f.p50_ratio);
     add("floor_ratio", ratio.map(|r| latency(r.value)));
     add("delivered_ratio", e.delivered_ratio().map(number));
-    let rate = e.throughput.as_ref().map(|t| t.delivered_hz.median);
-    add("delivered_hz", rate.map(number));
-    let cost = e.cost.as_ref();
-    let cpu = cost.and_then(|c| c.cpu_ns_per_message);
-    add("cpu_ns_per_message", cpu.map(|s| number(s.median)));
-    add("pss_bytes", cost.map(|c| number(c.pss_bytes.median)));
+    for figure in KEY_FIGURES {
+        add(figure.as_str(), e.median(figure).map(number));
+    }
     all
 }
 

@@ -8,8 +8,8 @@
 //! go on where these end.
 
 use crate::factors;
-use dyno_model::Experiment;
 use dyno_model::record::Environment;
+use dyno_model::{COUNTS, Experiment, TrialFigure};
 use dyno_report::{ExperimentSummary, HostSummary, QUANTILES, Spread, Summary, exported};
 use dyno_stats::{Estimate, Latency};
 use std::fmt::Write as _;
@@ -266,10 +266,7 @@ fn latencies(all: &All<'_>) -> Vec<Family> {
     );
     for (labels, e) in all {
         for (metric, m) in &e.metrics {
-            let of_metric = with(
-                labels,
-                &[("metric", metric.as_str().trim_end_matches("_ns"))],
-            );
+            let of_metric = with(labels, &[("metric", metric.word())]);
             for ((_, _, rank), q) in QUANTILES.iter().zip(&m.quantiles) {
                 let Some(estimate) = q.estimate() else {
                     continue;
@@ -306,21 +303,9 @@ fn counts(all: &All<'_>) -> Vec<Family> {
     );
     let mut trials = Family::gauge("dyno_trials", "", "Trials by how they ended.");
     for (labels, e) in all {
-        let c = &e.counts;
-        for (state, n) in [
-            ("offered", c.offered),
-            ("sent", c.sent),
-            ("received", c.received),
-            ("lost", c.lost),
-            ("under_way", c.under_way),
-            ("duplicated", c.duplicated),
-            ("reordered", c.reordered),
-            ("corrupted", c.corrupted),
-            ("truncated", c.truncated),
-            ("refused", c.refused),
-            ("late", c.late),
-        ] {
-            messages.add("", with(labels, &[("state", state)]), n as f64);
+        for count in COUNTS {
+            let own = with(labels, &[("state", count.name)]);
+            messages.add("", own, (count.of)(&e.counts) as f64);
         }
         let t = &e.trials;
         for (state, n) in [
@@ -378,61 +363,61 @@ const FIGURES: [Figure; 19] = [
         "dyno_offered_messages_per_second",
         "",
         "Due messages per second, median over the trials that count.",
-        |e| Some(median(e.throughput?.offered_hz)),
+        |e| Some(median(e.figure(TrialFigure::OfferedHz)?)),
     ),
     figure(
         "dyno_delivered_messages_per_second",
         "",
         "Intact messages per second, median over the trials that count.",
-        |e| Some(median(e.throughput?.delivered_hz)),
+        |e| Some(median(e.figure(TrialFigure::DeliveredHz)?)),
     ),
     figure(
         "dyno_delivered_bytes_per_second",
         "",
         "Intact payload bytes per second, median over the trials that count.",
-        |e| Some(median(e.throughput?.delivered_bytes_per_s)),
+        |e| Some(median(e.figure(TrialFigure::DeliveredBytesPerS)?)),
     ),
     figure(
         "dyno_blocked_ratio",
         "ratio",
         "Share of the senders' time by which blocked sends took longer than the fastest one.",
-        |e| e.throughput?.blocked_share.map(median),
+        |e| e.figure(TrialFigure::BlockedShare).map(median),
     ),
     figure(
         "dyno_cpu_seconds",
         "seconds",
         "Processor time of all processes of the stack in a trial's window, median.",
-        |e| Some(in_seconds(e.cost?.cpu_ns)),
+        |e| Some(in_seconds(e.figure(TrialFigure::CpuNs)?)),
     ),
     figure(
         "dyno_cpu_per_message_seconds",
         "seconds",
         "Processor time of all processes of the stack per message that arrived, median.",
-        |e| Some(in_seconds(e.cost?.cpu_ns_per_message?)),
+        |e| Some(in_seconds(e.figure(TrialFigure::CpuPerMessage)?)),
     ),
     figure(
         "dyno_host_cpu_per_message_seconds",
         "seconds",
         "Processor time of the whole host without Dyno's pacing per message that arrived, median.",
-        |e| Some(in_seconds(e.cost?.host_cpu_ns_per_message?)),
+        |e| Some(in_seconds(e.figure(TrialFigure::HostCpuPerMessage)?)),
     ),
     figure(
         "dyno_context_switches_per_message",
         "",
         "Context switches of all processes of the stack per message that arrived, median.",
-        |e| Some(median(e.cost?.switches_per_message?)),
+        |e| Some(median(e.figure(TrialFigure::SwitchesPerMessage)?)),
     ),
     figure(
         "dyno_memory_pss_bytes",
         "bytes",
         "Proportional set size of all processes of the stack, median.",
-        |e| Some(median(e.cost?.pss_bytes)),
+        |e| Some(median(e.figure(TrialFigure::PssBytes)?)),
     ),
     figure(
         "dyno_memory_peak_rss_bytes",
         "bytes",
         "Peak resident set sizes of all processes of the stack added up, median.",
-        |e| Some(median(e.cost?.peak_rss_bytes)),
+        |e| Some(median(e.figure(TrialFigure::PeakRssBytes)?)),
     ),
     figure(
         "dyno_open_seconds",

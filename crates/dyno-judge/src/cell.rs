@@ -1,9 +1,7 @@
 //! Cells by their factors: which experiment of one run is the same question as that of another.
 
 use dyno_model::plan::{Against, Plan, Scheduling};
-use dyno_model::{
-    Access, Experiment, Metric, PayloadSize, Placement, Topology, Wait, Workload, WorkloadKind,
-};
+use dyno_model::{Access, Experiment, PayloadSize, Placement, Topology, Wait, Workload};
 
 /// What makes two experiments of different runs the same question, but for the stack.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,17 +86,6 @@ impl Factors {
 /// Stack and factors of one experiment.
 pub(crate) fn label(e: &Experiment) -> String {
     format!("{}: {}", e.stack, Factors::of(e).text())
-}
-
-/// The metrics that stand for a workload, the best first: those that tables show as headline.
-pub(crate) fn headline_candidates(kind: WorkloadKind) -> &'static [Metric] {
-    match kind {
-        WorkloadKind::PingPong | WorkloadKind::Call => &[Metric::Rtt],
-        WorkloadKind::Stream | WorkloadKind::Flood | WorkloadKind::Burst => {
-            &[Metric::Response, Metric::Service]
-        }
-        WorkloadKind::FirstMessage => &[Metric::FirstMessage],
-    }
 }
 
 /// Whether an experiment says something of this build and its stacks when it stands alone: the other

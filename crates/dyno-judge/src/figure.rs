@@ -2,7 +2,7 @@
 
 use crate::number::{Unit, latency};
 use dyno_model::record::Outcome;
-use dyno_model::{ExperimentId, Metric, TrialRecord, record::Run};
+use dyno_model::{ExperimentId, Metric, TrialFigure, TrialRecord, record::Run};
 use dyno_stats::{Bootstrap, TrialSamples, needed, trial_quantiles};
 
 /// What is said of each trial in one number.
@@ -25,7 +25,7 @@ impl Figure {
     /// For tables: `p99 response`, `delivered`, `CPU/msg`.
     pub(crate) fn text(self) -> String {
         match self {
-            Figure::Quantile { metric, q } => format!("{} {}", rank(q), short(metric)),
+            Figure::Quantile { metric, q } => format!("{} {}", rank(q), metric.info().short),
             Figure::Delivered => "delivered".into(),
             Figure::CpuPerMessage => "CPU/msg".into(),
         }
@@ -35,8 +35,8 @@ impl Figure {
     pub(crate) fn name(self) -> String {
         match self {
             Figure::Quantile { metric, q } => format!("{metric} {}", rank(q)),
-            Figure::Delivered => "delivered_hz".into(),
-            Figure::CpuPerMessage => "cpu_ns_per_message".into(),
+            Figure::Delivered => TrialFigure::DeliveredHz.to_string(),
+            Figure::CpuPerMessage => TrialFigure::CpuPerMessage.to_string(),
         }
     }
 
@@ -53,20 +53,6 @@ pub(crate) fn rank(q: f64) -> String {
     // Six decimals of a percent are more than any run has samples for.
     let text = format!("{:.6}", 100.0 * q);
     format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
-}
-
-/// The metric in a table.
-pub(crate) fn short(metric: Metric) -> &'static str {
-    match metric {
-        Metric::Rtt => "round trip",
-        Metric::Response => "response",
-        Metric::Service => "service",
-        Metric::Lateness => "lateness",
-        Metric::FirstMessage => "first message",
-        Metric::Open => "open",
-        Metric::Match => "match",
-        Metric::FirstDelivery => "first delivery",
-    }
 }
 
 /// The trials of one experiment that count, with the samples of one metric.
@@ -120,7 +106,7 @@ impl<'a> Trials<'a> {
 
     /// Of times between hosts: how well their clocks are known, or that this is not well enough.
     fn clocks(&self) -> Option<Result<String, String>> {
-        self.metric.filter(|m| dyno_report::is_between_hosts(*m))?;
+        self.metric.filter(|m| m.is_between_hosts())?;
         let bound = dyno_report::clock_bound(&self.records)?;
         let medians = self.samples.iter().filter_map(|s| {
             let own = trial_quantiles(std::slice::from_ref(s.as_ref().ok()?), 0.5);
@@ -161,9 +147,9 @@ impl<'a> Trials<'a> {
         }
         match figure {
             Figure::Quantile { q, .. } => self.quantile(q),
-            Figure::Delivered => Ok(self.each(|t| Some(t.throughput.delivered_hz))),
+            Figure::Delivered => Ok(self.each(TrialFigure::DeliveredHz)),
             Figure::CpuPerMessage => {
-                let values = self.each(|t| t.cost.cpu_ns_per_message);
+                let values = self.each(TrialFigure::CpuPerMessage);
                 match values.is_empty() {
                     true => Err("no message arrived".into()),
                     false => Ok(values),
@@ -172,10 +158,10 @@ impl<'a> Trials<'a> {
         }
     }
 
-    fn each(&self, of: impl Fn(&TrialRecord) -> Option<f64>) -> Vec<(u32, f64)> {
+    fn each(&self, figure: TrialFigure) -> Vec<(u32, f64)> {
         let records = self.records.iter();
         records
-            .filter_map(|t| Some((t.id.number, of(t)?)))
+            .filter_map(|t| Some((t.id.number, figure.of(t)?)))
             .collect()
     }
 
@@ -185,7 +171,7 @@ impl<'a> Trials<'a> {
                 if q != 0.5 {
                     return Err(format!(
                         "a trial has one {}, of which p50 alone can be looked at trial by trial",
-                        short(metric)
+                        metric.info().short
                     ));
                 }
                 1

@@ -1,10 +1,9 @@
 //! What is read from a run for its history: one figure of each measure for each experiment.
 
-use crate::cell;
 use crate::check::{Measure, start};
 use crate::figure::{Figure, Trials};
 use dyno_model::record::Run;
-use dyno_model::{Experiment, Metric, TrialRecord, WorkloadKind};
+use dyno_model::{Experiment, Loop, Metric, TrialFigure, TrialRecord};
 
 /// One figure of one experiment in one run.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +25,7 @@ pub(crate) struct Reading {
 /// rate where it is not the headline once more, processor time and memory.
 pub(crate) fn usual_measures(run: &Run, e: &Experiment, quantiles: &[f64]) -> Vec<Measure> {
     let kind = e.workload.kind();
-    let candidates = cell::headline_candidates(kind);
+    let candidates = kind.info().headline;
     let has = |m: &&Metric| {
         let mut all = dyno_report::counted_trials(run, e.id).into_iter();
         all.any(|t| t.distributions.contains_key(*m))
@@ -39,10 +38,7 @@ pub(crate) fn usual_measures(run: &Run, e: &Experiment, quantiles: &[f64]) -> Ve
             of.map(|q| Measure::Latency(metric, *q)).collect()
         }
     };
-    let is_rate = matches!(
-        kind,
-        WorkloadKind::Stream | WorkloadKind::Burst | WorkloadKind::Flood
-    );
+    let is_rate = kind.info().loop_kind == Loop::Open;
     all.push(Measure::Loss);
     all.extend(is_rate.then_some(Measure::Throughput));
     all.extend([Measure::CpuPerMessage, Measure::Memory]);
@@ -65,7 +61,7 @@ pub(crate) fn read(run: &Run, e: &Experiment, measure: Measure) -> Result<Readin
     let values = match measure {
         Measure::Latency(metric, q) => latency(metric, q).map(only_values)?,
         Measure::XFloor(q) => {
-            let candidates = cell::headline_candidates(e.workload.kind());
+            let candidates = e.workload.kind().info().headline;
             let metric = Trials::read(run, e.id, candidates)
                 .metric()
                 .ok_or("the trials hold no latencies")?;
@@ -79,9 +75,9 @@ pub(crate) fn read(run: &Run, e: &Experiment, measure: Measure) -> Result<Readin
             own.into_iter().map(|v| v / below).collect()
         }
         Measure::Loss => return loss(&records),
-        Measure::CpuPerMessage => each(&records, |t| t.cost.cpu_ns_per_message),
-        Measure::Throughput => each(&records, |t| Some(t.throughput.delivered_hz)),
-        Measure::Memory => each(&records, |t| Some(t.cost.pss_bytes as f64)),
+        Measure::CpuPerMessage => each(&records, |t| TrialFigure::CpuPerMessage.of(t)),
+        Measure::Throughput => each(&records, |t| TrialFigure::DeliveredHz.of(t)),
+        Measure::Memory => each(&records, |t| TrialFigure::PssBytes.of(t)),
         Measure::Start(metric, None) => each(&records, |t| start(t, metric)),
         Measure::Start(metric, Some(q)) => {
             let mut all = each(&records, |t| start(t, metric));

@@ -1,9 +1,9 @@
 //! How long a trial takes if nothing goes wrong: from the plan alone, so that everybody who reads a
 //! plan comes to the same. Good enough to share work out and to say how much is left; no measurement.
 
-use crate::factor::Workload;
 use crate::plan::{Experiment, Extent, Plan};
 use crate::unit::Nanos;
+use crate::workload::Workload;
 
 /// What every trial takes beside warm-up and window: starting agents, watching the CPUs, matching,
 /// collecting.

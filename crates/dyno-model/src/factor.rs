@@ -1,6 +1,6 @@
 //! The factors of an experiment: what may vary between two cells of a suite.
 
-use crate::unit::{Nanos, RateHz, UnitError};
+use crate::unit::UnitError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -68,6 +68,7 @@ macro_rules! kebab_text {
         }
     };
 }
+pub(crate) use kebab_text;
 kebab_text!(Wait, "wait strategy", { Spin => "spin", Block => "block", Callback => "callback" });
 kebab_text!(Access, "payload access", { Stamp => "stamp", All => "all" });
 kebab_text!(Placement, "placement", { Thread => "thread", Process => "process", Host => "host" });
@@ -151,124 +152,6 @@ pub enum Arrivals {
     Poisson,
 }
 kebab_text!(Arrivals, "arrival process", { Fixed => "fixed", Poisson => "poisson" });
-
-/// The shape of an exchange, without its numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WorkloadKind {
-    /// Closed loop: send, wait for the reply of every echo, repeat.
-    PingPong,
-    /// Open loop on a schedule of due times.
-    Stream,
-    /// As fast as the stack accepts.
-    Flood,
-    /// Groups of messages back to back, the groups on a schedule.
-    Burst,
-    /// Closed loop: request, wait for the response of the one provider, repeat.
-    Call,
-    /// From the common start of all participants to the first message at every receiver.
-    FirstMessage,
-}
-kebab_text!(WorkloadKind, "workload", {
-    PingPong => "ping-pong", Stream => "stream", Flood => "flood", Burst => "burst",
-    Call => "call", FirstMessage => "first-message",
-});
-
-impl WorkloadKind {
-    /// Whether the next message waits for the reply to the last one.
-    pub const fn is_closed_loop(self) -> bool {
-        matches!(self, WorkloadKind::PingPong | WorkloadKind::Call)
-    }
-}
-
-/// The shape of an exchange with its numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Workload {
-    /// Closed loop; one sample is the time from the send to the reply of the last echo.
-    PingPong {
-        /// The least time from one ping to the next; zero means back to back.
-        gap: Nanos,
-        /// A reply that takes longer is lost and counts as infinitely late.
-        timeout: Nanos,
-    },
-    /// Open loop; response time counts from the due time.
-    Stream {
-        /// Messages per second of each sender.
-        rate: RateHz,
-        /// The arrival process.
-        arrivals: Arrivals,
-    },
-    /// Sends as fast as the stack accepts; measures delivered throughput.
-    Flood,
-    /// `messages` back to back every `period`; all messages of a group are due at once.
-    Burst {
-        /// Messages in one group.
-        messages: u32,
-        /// From the start of one group to the start of the next.
-        period: Nanos,
-    },
-    /// Closed loop of request and response; one sample is the time from the request to its
-    /// response. A stack without request-response of its own carries both over a pair of channels.
-    Call {
-        /// The least time from one request to the next; zero means back to back.
-        gap: Nanos,
-        /// A response that takes longer is lost and counts as infinitely late.
-        timeout: Nanos,
-    },
-    /// Fresh participants start together; one sample per trial: the time until every receiver has a
-    /// message of every sender. Each sender sends as soon as it is matched, again and again.
-    FirstMessage {
-        /// From one attempt of a sender to the next.
-        period: Nanos,
-    },
-}
-
-impl Workload {
-    /// The shape alone.
-    pub const fn kind(&self) -> WorkloadKind {
-        match self {
-            Workload::PingPong { .. } => WorkloadKind::PingPong,
-            Workload::Stream { .. } => WorkloadKind::Stream,
-            Workload::Flood => WorkloadKind::Flood,
-            Workload::Burst { .. } => WorkloadKind::Burst,
-            Workload::Call { .. } => WorkloadKind::Call,
-            Workload::FirstMessage { .. } => WorkloadKind::FirstMessage,
-        }
-    }
-    /// Whether receivers only receive, so that latency is one way.
-    pub const fn is_one_way(&self) -> bool {
-        !self.kind().is_closed_loop()
-    }
-}
-
-impl fmt::Display for Workload {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Workload::PingPong {
-                gap: Nanos::ZERO, ..
-            } => write!(f, "ping-pong"),
-            Workload::PingPong { gap, .. } => write!(f, "ping-pong every {gap}"),
-            Workload::Stream {
-                rate,
-                arrivals: Arrivals::Fixed,
-            } => write!(f, "stream {rate}"),
-            Workload::Stream {
-                rate,
-                arrivals: Arrivals::Poisson,
-            } => {
-                write!(f, "stream {rate} poisson")
-            }
-            Workload::Flood => write!(f, "flood"),
-            Workload::Burst { messages, period } => write!(f, "burst {messages} every {period}"),
-            Workload::Call {
-                gap: Nanos::ZERO, ..
-            } => write!(f, "call"),
-            Workload::Call { gap, .. } => write!(f, "call every {gap}"),
-            Workload::FirstMessage { period } => write!(f, "first-message every {period}"),
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -10,23 +10,30 @@ pub mod daemon;
 mod estimate;
 pub mod event;
 pub mod factor;
+pub mod figure;
 pub mod load;
+pub mod metric;
 pub mod network;
 pub mod noise;
 pub mod origin;
 pub mod plan;
 pub mod protocol;
 pub mod record;
+pub mod tables;
 pub mod unit;
+pub mod workload;
 
 pub use adapter::{AdapterDescription, Capabilities, OptionKind, OptionSpec, OptionValue, Options};
 pub use daemon::{Daemon, Ready, StopSignal};
-pub use factor::{Access, Arrivals, Placement, Topology, Wait, Workload, WorkloadKind};
+pub use factor::{Access, Arrivals, Placement, Topology, Wait};
+pub use figure::{COUNTS, CountInfo, FigureInfo, TrialFigure};
+pub use metric::{Better, Metric, MetricInfo};
 pub use network::{FullSocket, HostNetwork, NetworkCounter, NetworkState};
 pub use noise::{BareMachine, CpuGaps, HostLoad, HostNoise, Place};
 pub use origin::{Binaries, Binary, Origin, Request};
 pub use plan::{
     Against, Experiment, ExperimentId, Extent, Plan, Precision, Shard, Stack, Testbed, TrialId,
 };
-pub use record::{Counts, Distribution, Metric, Outcome, RunManifest, TrialRecord};
+pub use record::{Counts, Distribution, Outcome, RunManifest, TrialRecord};
 pub use unit::{Nanos, PayloadSize, RateHz, UnitError};
+pub use workload::{Loop, Workload, WorkloadInfo, WorkloadKind};

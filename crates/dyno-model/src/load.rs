@@ -4,9 +4,10 @@
 //! repetitions; of one message to several receivers one copy leaves its host where the stack may
 //! multicast, and the load with a copy for each receiver is named beside it.
 
-use crate::factor::{Placement, Workload};
+use crate::factor::Placement;
 use crate::plan::{Experiment, Extent, Testbed};
 use crate::unit::Nanos;
+use crate::workload::Workload;
 use std::collections::BTreeSet;
 use std::fmt;
 

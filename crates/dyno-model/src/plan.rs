@@ -2,9 +2,10 @@
 
 use crate::adapter::Options;
 use crate::daemon::Daemon;
-use crate::factor::{Access, Placement, Topology, Wait, Workload};
-use crate::record::Metric;
+use crate::factor::{Access, Placement, Topology, Wait};
+use crate::metric::Metric;
 use crate::unit::{Nanos, PayloadSize};
+use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;

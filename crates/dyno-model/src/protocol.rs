@@ -17,9 +17,10 @@
 //! At any time an agent may report `failed` and exit; `stop` makes it end without a result.
 
 use crate::adapter::Options;
+use crate::metric::Metric;
 use crate::noise::Place;
 use crate::plan::{Experiment, TrialId};
-use crate::record::{Distribution, FlowCounts, Metric, ProcessCost, RawSample};
+use crate::record::{Distribution, FlowCounts, ProcessCost, RawSample};
 use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

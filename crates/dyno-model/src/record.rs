@@ -3,6 +3,7 @@
 //! Writers write [`FORMAT`]; readers accept that and every older format, and refuse newer ones.
 
 use crate::adapter::AdapterDescription;
+use crate::metric::Metric;
 use crate::network::HostNetwork;
 use crate::noise::{BareMachine, HostNoise, Place};
 use crate::origin::{Binaries, Origin};
@@ -18,75 +19,6 @@ pub const FORMAT: u32 = 3;
 /// The first format whose figures hold nothing of Dyno's own: before it each trial's first sample waited for a
 /// reading of memory, and the cost ended with the last send.
 pub const EMPTY_WINDOW_SINCE: u32 = 3;
-
-/// A latency metric; its distribution is in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Metric {
-    /// `ping-pong` and `call`: send to the reply of the last echo.
-    #[serde(rename = "rtt_ns")]
-    Rtt,
-    /// One way: arrival minus due time. The headline of open loops.
-    #[serde(rename = "response_ns")]
-    Response,
-    /// One way: arrival minus real send time.
-    #[serde(rename = "service_ns")]
-    Service,
-    /// Real send time minus due time: how late the source was.
-    #[serde(rename = "lateness_ns")]
-    Lateness,
-    /// Go to the first message of every sender at every receiver; one sample per trial.
-    #[serde(rename = "first_message_ns")]
-    FirstMessage,
-    /// The part of it from go until the last participant has its endpoints.
-    #[serde(rename = "open_ns")]
-    Open,
-    /// The part from then until the last participant sees its peers.
-    #[serde(rename = "match_ns")]
-    Match,
-    /// The part from then until the first message is at every receiver.
-    #[serde(rename = "first_delivery_ns")]
-    FirstDelivery,
-}
-
-impl Metric {
-    /// Every metric, in the order of tables.
-    pub const ALL: &'static [Metric] = &[
-        Metric::Rtt,
-        Metric::Response,
-        Metric::Service,
-        Metric::Lateness,
-        Metric::FirstMessage,
-        Metric::Open,
-        Metric::Match,
-        Metric::FirstDelivery,
-    ];
-    /// The name in files and in JSON, with its unit.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Metric::Rtt => "rtt_ns",
-            Metric::Response => "response_ns",
-            Metric::Service => "service_ns",
-            Metric::Lateness => "lateness_ns",
-            Metric::FirstMessage => "first_message_ns",
-            Metric::Open => "open_ns",
-            Metric::Match => "match_ns",
-            Metric::FirstDelivery => "first_delivery_ns",
-        }
-    }
-    /// Whether it is of the start, so that a trial has one sample of it and no quantiles of its own.
-    pub const fn is_one_per_trial(self) -> bool {
-        matches!(
-            self,
-            Metric::FirstMessage | Metric::Open | Metric::Match | Metric::FirstDelivery
-        )
-    }
-}
-
-impl fmt::Display for Metric {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
 
 /// An HdrHistogram, V2 encoding with DEFLATE, base64 (the text of an HdrHistogram log line).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -9,7 +9,7 @@
 use crate::question::{Question, questions};
 use crate::words;
 use dyno_model::record::RunManifest;
-use dyno_model::{Metric, WorkloadKind};
+use dyno_model::{Metric, TrialFigure};
 use dyno_report::{ExperimentSummary, Summary, clean, duration, share, sig3};
 use dyno_stats::{Estimate, Latency, Quantile};
 use serde::Serialize;
@@ -215,7 +215,7 @@ fn standing(e: &ExperimentSummary, metric: Metric) -> Standing {
         ));
     }
     let Some(own) = e.metrics.get(&metric) else {
-        return Standing::Without(format!("no {} was recorded", short(metric)));
+        return Standing::Without(format!("no {} was recorded", metric.phrase()));
     };
     match own.quantiles[0] {
         Quantile::Refused { have, need } => Standing::Without(format!(
@@ -259,18 +259,17 @@ pub(crate) fn yardstick(e: &ExperimentSummary) -> String {
 
 /// In nanoseconds per message, or per start.
 pub(crate) fn cpu(e: &ExperimentSummary) -> Option<f64> {
-    let cost = e.cost.as_ref()?;
-    match e.experiment.workload.kind() {
-        WorkloadKind::FirstMessage => Some(cost.cpu_ns.median),
-        _ => cost.cpu_ns_per_message.map(|s| s.median),
-    }
+    e.median(match e.experiment.workload.kind().is_start() {
+        true => TrialFigure::CpuNs,
+        false => TrialFigure::CpuPerMessage,
+    })
 }
 
 /// What the cost is shared among.
 pub(crate) fn each(e: &ExperimentSummary) -> &'static str {
-    match e.experiment.workload.kind() {
-        WorkloadKind::FirstMessage => "start",
-        _ => "message",
+    match e.experiment.workload.kind().is_start() {
+        true => "start",
+        false => "message",
     }
 }
 
@@ -297,18 +296,4 @@ pub(crate) fn interval(p50: &Estimate) -> String {
         end(&p50.lo),
         end(&p50.hi)
     )
-}
-
-/// The metric within a sentence.
-pub(crate) fn short(metric: Metric) -> &'static str {
-    match metric {
-        Metric::Rtt => "round trip",
-        Metric::Response => "response time",
-        Metric::Service => "service time",
-        Metric::Lateness => "lateness",
-        Metric::FirstMessage => "time to the first message",
-        Metric::Open => "time to open",
-        Metric::Match => "time to match",
-        Metric::FirstDelivery => "time to deliver the first message",
-    }
 }

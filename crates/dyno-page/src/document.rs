@@ -10,6 +10,7 @@ use crate::trials::{Decoded, Trial};
 use crate::verdicts::Verdicts;
 use dyno_judge::{CheckReport, CompareOptions, Headline};
 use dyno_model::record::Run;
+use dyno_model::tables::Tables;
 use dyno_report::{
     ExperimentSummary, Format, RenderOptions, Summary, SummaryOptions, clean, summarise,
 };
@@ -77,6 +78,8 @@ pub struct Document {
     pub dyno: &'static str,
     /// When, in milliseconds since the Unix epoch.
     pub made_unix_ms: u64,
+    /// What workloads, metrics and figures are.
+    pub tables: Tables,
     /// The ranks of all curves, ascending from 0 to 1.
     pub grid: Vec<Number>,
     /// The runs that could be read, in the order in which they were named.
@@ -218,6 +221,7 @@ impl Document {
             format: DOCUMENT_FORMAT,
             dyno: env!("CARGO_PKG_VERSION"),
             made_unix_ms: options.made_unix_ms,
+            tables: Tables::all(),
             grid: GRID.iter().map(|q| Number::rank(*q)).collect(),
             runs,
             studies: cited.studies(),

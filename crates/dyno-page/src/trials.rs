@@ -235,9 +235,9 @@ impl One<'_> {
 
 /// A start has no messages to share its cost among.
 fn cpu(cost: &Cost, headline: Metric) -> Option<f64> {
-    match headline {
-        Metric::FirstMessage => Some(cost.cpu.0 as f64),
-        _ => cost.cpu_ns_per_message,
+    match headline.is_one_per_trial() {
+        true => Some(cost.cpu.0 as f64),
+        false => cost.cpu_ns_per_message,
     }
 }
 

@@ -1,11 +1,9 @@
 //! An answer in sentences: the best stack with its figures first, then how far the others are behind, then
 //! those that cannot be compared and why.
 
-use crate::answer::{
-    ENOUGH, Entry, Standing, cpu, each, floor, interval, ns, short, trials, yardstick,
-};
+use crate::answer::{ENOUGH, Entry, Standing, cpu, each, floor, interval, ns, trials, yardstick};
 use crate::question::Question;
-use dyno_model::{Metric, Wait, WorkloadKind};
+use dyno_model::{Metric, TrialFigure, Wait};
 use dyno_report::{ExperimentSummary, duration, share, sig3, with_prefix};
 use dyno_stats::Latency;
 
@@ -52,7 +50,7 @@ fn single(best: &Entry<'_>, others: &[&Entry<'_>], metric: Metric) -> String {
         "{}{} {verdict}: p50 {} {}.",
         among(best, others.is_empty()),
         best.name,
-        short(metric),
+        metric.phrase(),
         description(best)
     )
 }
@@ -88,10 +86,9 @@ fn description(x: &Entry<'_>) -> String {
 
 /// What arrives, where that is what the workload is for.
 fn rate(e: &ExperimentSummary) -> Option<String> {
-    let kind = e.experiment.workload.kind();
-    let saturates = matches!(kind, WorkloadKind::Flood | WorkloadKind::Burst);
-    let rates = e.throughput.as_ref().filter(|_| saturates)?;
-    let delivered = with_prefix(rates.delivered_hz.median, "");
+    let saturates = e.experiment.workload.kind().info().is_of_rates;
+    let rate = e.median(TrialFigure::DeliveredHz).filter(|_| saturates)?;
+    let delivered = with_prefix(rate, "");
     Some(format!("delivers {delivered} messages/s"))
 }
 
@@ -137,7 +134,7 @@ fn tie(
         "{}{}: p50 {} ",
         among(first, named.len() + others.len() == 1),
         tied(first, named),
-        short(metric)
+        metric.phrase()
     );
     let values: Vec<String> = [named.first(), named.last()]
         .into_iter()

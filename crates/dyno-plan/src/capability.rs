@@ -1,7 +1,7 @@
 //! What a stack cannot do: the reason why a cell is left out.
 
 use crate::matrix::Cell;
-use dyno_model::{AdapterDescription, Placement, Stack, Topology, WorkloadKind};
+use dyno_model::{AdapterDescription, Placement, Stack, Topology};
 
 /// Why `cell` cannot be measured on `stack`, or `None` if it can.
 pub(crate) fn refusal(
@@ -53,23 +53,15 @@ pub(crate) fn refusal(
             "{name} plays both sides in one participant and knows topology 1-1 only"
         ));
     }
-    if cell.workload.kind() == WorkloadKind::FirstMessage && can.loopback {
-        return Some(format!(
-            "{name} has no second participant that a first message could reach"
-        ));
+    let workload = cell.workload.kind().info();
+    if let (true, Some(what)) = (can.loopback, workload.needs_peer) {
+        return Some(format!("{name} has no second participant that {what}"));
     }
-    if cell.workload.kind() == WorkloadKind::Call {
-        if can.loopback {
-            return Some(format!(
-                "{name} has no second participant that could answer a call"
-            ));
-        }
-        if cell.topology.receivers != 1 {
-            return Some(format!(
-                "a call has one provider: topology {}-1, not {}",
-                cell.topology.senders, cell.topology
-            ));
-        }
+    if let (2.., Some(why)) = (cell.topology.receivers, workload.one_receiver) {
+        return Some(format!(
+            "{why}: topology {}-1, not {}",
+            cell.topology.senders, cell.topology
+        ));
     }
     let receivers = cell.topology.receivers;
     if let Some(most) = can.max_receivers.filter(|most| receivers > *most) {
@@ -90,7 +82,7 @@ pub(crate) fn refusal(
 /// Whether the cell is a call over an adapter without request-response of its own, which then
 /// goes over a pair of channels.
 pub(crate) fn is_paired(cell: &Cell, adapter: &AdapterDescription) -> bool {
-    cell.workload.kind() == WorkloadKind::Call && !adapter.capabilities.request_response
+    cell.workload.kind().info().is_request_response && !adapter.capabilities.request_response
 }
 
 fn listed<T: ToString>(values: &[T]) -> String {

@@ -11,7 +11,7 @@ use crate::problem::{Problem, Problems};
 use crate::quantity::At;
 use dyno_model::cpus::parse_set;
 use dyno_model::plan::Reach;
-use dyno_model::{Testbed, Wait, WorkloadKind};
+use dyno_model::{Loop, Testbed, Wait};
 use std::collections::BTreeSet;
 
 /// What `cpus` says.
@@ -216,13 +216,11 @@ pub(crate) fn places(
 /// are due, or sends as fast as it can.
 fn spins(cell: &Cell, participant: usize) -> bool {
     let sends = participant < usize::from(cell.topology.senders);
-    match cell.workload.kind() {
+    match cell.workload.kind().info().loop_kind {
         // Everybody sleeps until it is there, and the start has no time for moving threads.
-        WorkloadKind::FirstMessage => false,
-        WorkloadKind::PingPong | WorkloadKind::Call => cell.wait == Wait::Spin,
-        WorkloadKind::Stream | WorkloadKind::Burst | WorkloadKind::Flood => {
-            sends || cell.wait == Wait::Spin
-        }
+        Loop::Start => false,
+        Loop::Closed => cell.wait == Wait::Spin,
+        Loop::Open => sends || cell.wait == Wait::Spin,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The machine that a plan is for, and what it has too little of.
 
 use dyno_model::plan::Experiment;
-use dyno_model::{AdapterDescription, Placement, Wait, WorkloadKind};
+use dyno_model::{AdapterDescription, Placement, Wait};
 use std::collections::BTreeSet;
 
 /// What planning must know of the machine.
@@ -86,9 +86,9 @@ fn least_channel_bytes(e: &Experiment) -> u64 {
         u64::from(e.topology.receivers),
     );
     let there = s * (1 + r);
-    let back = match e.workload.kind() {
-        WorkloadKind::PingPong | WorkloadKind::Call => s * r * 2,
-        _ => 0,
+    let back = match e.workload.kind().is_closed_loop() {
+        true => s * r * 2,
+        false => 0,
     };
     (there + back) * e.payload.bytes() as u64
 }

@@ -101,12 +101,10 @@ impl<'a> Matrix<'a> {
         }
         let window = levels.window(kind)?;
         let workloads = workloads(&levels, spec, &window, problems)?;
-        let (warmup, settle, window) = match kind {
+        let (warmup, settle, window) = match kind.is_start() {
             // Its one message is the first: nothing comes before it, and nothing after.
-            WorkloadKind::FirstMessage => {
-                (Extent::Duration(Nanos::ZERO), None, Extent::Messages(1))
-            }
-            _ => (levels.warmup()?.value, levels.settle()?, window.value),
+            true => (Extent::Duration(Nanos::ZERO), None, Extent::Messages(1)),
+            false => (levels.warmup()?.value, levels.settle()?, window.value),
         };
         Some(Matrix {
             name: &spec.name,
@@ -223,6 +221,13 @@ fn refuse_small(payload: &At<PayloadSize>, spec: &ExperimentSpec, problems: &mut
     );
 }
 
+/// A closed loop with each of its gaps.
+fn closed(levels: &Levels<'_>, of: fn(Nanos, Nanos) -> Workload) -> Option<Vec<Workload>> {
+    let timeout = levels.pick(|s| &s.timeout)?.value;
+    let gaps = levels.pick(|s| &s.gap)?;
+    Some(gaps.iter().map(|gap| of(gap.value, timeout)).collect())
+}
+
 /// Every load that the experiment's workload is put under.
 fn workloads(
     levels: &Levels<'_>,
@@ -250,15 +255,10 @@ fn workloads(
             let of = |period| Workload::FirstMessage { period };
             Some(periods.into_iter().map(of).collect())
         }
-        kind @ (WorkloadKind::PingPong | WorkloadKind::Call) => {
-            let timeout = levels.pick(|s| &s.timeout)?.value;
-            let of = |gap| match kind {
-                WorkloadKind::Call => Workload::Call { gap, timeout },
-                _ => Workload::PingPong { gap, timeout },
-            };
-            let gaps = levels.pick(|s| &s.gap)?;
-            Some(gaps.iter().map(|gap| of(gap.value)).collect())
+        WorkloadKind::PingPong => {
+            closed(levels, |gap, timeout| Workload::PingPong { gap, timeout })
         }
+        WorkloadKind::Call => closed(levels, |gap, timeout| Workload::Call { gap, timeout }),
         WorkloadKind::Stream => {
             let Some(rates) = levels.pick(|s| &s.rate) else {
                 missing(

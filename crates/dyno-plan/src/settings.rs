@@ -41,53 +41,9 @@ pub(crate) const CONDITIONS: &[&str] = &[
     "raw_samples",
 ];
 
-const CLOSED_LOOPS: &[WorkloadKind] = &[WorkloadKind::PingPong, WorkloadKind::Call];
-
-/// All but `first-message`, whose trial is over with its first message.
-const WITH_WINDOW: &[WorkloadKind] = &[
-    WorkloadKind::PingPong,
-    WorkloadKind::Stream,
-    WorkloadKind::Flood,
-    WorkloadKind::Burst,
-    WorkloadKind::Call,
-];
-
-/// The keys that only some workloads have.
-const OF_WORKLOADS: &[(&str, &[WorkloadKind])] = &[
-    ("gap", CLOSED_LOOPS),
-    ("timeout", CLOSED_LOOPS),
-    ("round_trips", CLOSED_LOOPS),
-    ("rate", &[WorkloadKind::Stream]),
-    ("arrivals", &[WorkloadKind::Stream]),
-    ("group", &[WorkloadKind::Burst]),
-    ("period", &[WorkloadKind::Burst, WorkloadKind::FirstMessage]),
-    (
-        "messages",
-        &[
-            WorkloadKind::Stream,
-            WorkloadKind::Flood,
-            WorkloadKind::Burst,
-        ],
-    ),
-    ("warmup", WITH_WINDOW),
-    ("warmup_messages", WITH_WINDOW),
-    ("settle", WITH_WINDOW),
-    ("window", WITH_WINDOW),
-    ("drain", WITH_WINDOW),
-    ("raw_samples", WITH_WINDOW),
-];
-
 /// Whether `key` means something for `workload`.
 pub(crate) fn applies(key: &str, workload: WorkloadKind) -> bool {
-    workloads_of(key).is_none_or(|w| w.contains(&workload))
-}
-
-/// The workloads that have `key`, where not all have.
-pub(crate) fn workloads_of(key: &str) -> Option<&'static [WorkloadKind]> {
-    OF_WORKLOADS
-        .iter()
-        .find(|(k, _)| *k == key)
-        .map(|(_, workloads)| *workloads)
+    workload.key(key).is_some() || WorkloadKind::having(key).is_empty()
 }
 
 /// What one level says; what it does not say is `None`.

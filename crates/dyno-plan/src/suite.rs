@@ -6,7 +6,7 @@ use crate::parameters::{Override, Parameters};
 use crate::presets;
 use crate::problem::{Place, Problem, Problems};
 use crate::quantity::{At, one};
-use crate::settings::{CONDITIONS, FACTORS, Form, Settings, applies, workloads_of};
+use crate::settings::{CONDITIONS, FACTORS, Form, Settings, applies};
 use dyno_model::WorkloadKind;
 use dyno_model::plan::TableKind;
 use miette::NamedSource;
@@ -337,36 +337,24 @@ pub(crate) fn check_workload(
     if applies(&entry.key, workload.value) {
         return;
     }
-    let having: Vec<&str> = workloads_of(&entry.key)
-        .unwrap_or_default()
-        .iter()
-        .map(|w| w.as_str())
-        .collect();
-    let instead = match (entry.key.as_str(), workload.value) {
-        ("messages", WorkloadKind::PingPong) => "write `round_trips` for a ping-pong",
-        ("messages", WorkloadKind::Call) => "write `round_trips` for a call",
-        ("round_trips", _) => "write `messages` for one-way workloads",
-        ("rate", WorkloadKind::PingPong) => {
-            "the next ping waits for the last reply; `gap` sets the least time between two pings"
-        }
-        ("rate", WorkloadKind::Call) => {
-            "the next request waits for the last response; `gap` sets the least time between two requests"
-        }
-        (_, WorkloadKind::FirstMessage) => {
-            "its trial ends with the first message: `period` sets the time between two attempts, \
-             `trials` the number of starts"
-        }
-        ("rate", WorkloadKind::Burst) => "`group` and `period` set the load of a burst",
-        _ => "remove it, or change the workload",
-    };
+    let mut advice = workload.value.info().instead.iter();
+    let instead = advice.find(|(key, _)| key.is_empty() || *key == entry.key);
+    let instead = instead.map_or("remove it, or change the workload", |(_, advice)| *advice);
     problems.push(
         Problem::at(
             &entry.key_at,
             format!("a {} has no `{}`", workload.value, entry.key),
         )
-        .label(format!("belongs to {}", having.join(", ")))
+        .label(belongs(&entry.key))
         .help(instead),
     );
+}
+
+/// The workloads that have a key.
+fn belongs(key: &str) -> String {
+    let having = WorkloadKind::having(key);
+    let names: Vec<&str> = having.iter().map(|w| w.as_str()).collect();
+    format!("belongs to {}", names.join(", "))
 }
 
 /// Refuses settings for all experiments that no experiment of the suite has.
@@ -376,17 +364,12 @@ pub(crate) fn refuse_idle(set: &[Entry], experiments: &[ExperimentSpec], problem
             .iter()
             .any(|e| applies(&entry.key, e.workload.value));
         if !used && !experiments.is_empty() {
-            let having: Vec<&str> = workloads_of(&entry.key)
-                .unwrap_or_default()
-                .iter()
-                .map(|w| w.as_str())
-                .collect();
             problems.push(
                 Problem::at(
                     &entry.key_at,
                     format!("no experiment of this suite has `{}`", entry.key),
                 )
-                .label(format!("belongs to {}", having.join(", "))),
+                .label(belongs(&entry.key)),
             );
         }
     }

@@ -3,7 +3,6 @@
 use crate::notes::Item;
 use crate::number::exported;
 use crate::summarise::counted_trials;
-use crate::summary::headline_candidates;
 use crate::text::clean;
 use dyno_model::record::{Outcome, Run};
 use dyno_model::{Plan, TrialId, TrialRecord};
@@ -130,7 +129,7 @@ fn seconds(trial: &TrialRecord, next: Option<&TrialRecord>) -> f64 {
 /// What a trial showed, in the order of [`MEASURES`].
 fn values(plan: &Plan, trial: &TrialRecord) -> Vec<f64> {
     let experiment = plan.experiment(trial.id.experiment);
-    let candidates = experiment.map(|e| headline_candidates(e.workload.kind()));
+    let candidates = experiment.map(|e| e.workload.kind().info().headline);
     let headline = candidates.into_iter().flatten();
     let headline = headline.filter_map(|m| trial.distributions.get(m)).next();
     let samples = headline.and_then(|d| TrialSamples::from_distribution(d).ok());

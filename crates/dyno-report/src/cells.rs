@@ -5,7 +5,7 @@ use crate::layout::Tone;
 use crate::number::{self, Measured, TimeUnit};
 use crate::summary::{ExperimentSummary, MetricSummary};
 use crate::text::clean;
-use dyno_model::{Metric, WorkloadKind};
+use dyno_model::Metric;
 use dyno_stats::Quantile;
 
 /// The place of the p99 among the quantiles.
@@ -71,15 +71,11 @@ pub(crate) fn unresolved(e: &ExperimentSummary, index: usize) -> Measured {
     }
 }
 
-/// What stands beside a response time.
-pub(crate) fn beside(e: &ExperimentSummary) -> Option<&MetricSummary> {
-    if e.is_resolvable(Metric::Service) == Some(false) {
-        return None;
-    }
-    match e.headline() {
-        Metric::Response => e.metrics.get(&Metric::Service),
-        _ => None,
-    }
+/// What stands beside a headline: a metric that is recorded for each message, as it is.
+pub(crate) fn beside(e: &ExperimentSummary, metric: Metric) -> Option<&MetricSummary> {
+    let is_known = e.is_resolvable(metric) != Some(false);
+    let stands_apart = is_known && e.headline() != metric;
+    e.metrics.get(&metric).filter(|_| stands_apart)
 }
 
 /// What stands in the place of a missing p50.
@@ -129,10 +125,7 @@ pub(crate) fn per_second(rate: Option<f64>, unit: &str) -> Measured {
 
 /// Whether the rate that arrives is what the workload is for.
 pub(crate) fn is_saturating(e: &ExperimentSummary) -> bool {
-    matches!(
-        e.experiment.workload.kind(),
-        WorkloadKind::Flood | WorkloadKind::Burst
-    )
+    e.experiment.workload.kind().info().is_of_rates
 }
 
 /// A finite quantile of a metric in nanoseconds, else infinity.

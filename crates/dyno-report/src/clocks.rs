@@ -32,19 +32,6 @@ pub struct HostClockSummary {
     pub ptp: Option<String>,
 }
 
-/// Whether times of the metric end on another host than they began on, where the two sides are on
-/// different hosts.
-pub fn is_between_hosts(metric: Metric) -> bool {
-    match metric {
-        Metric::Response
-        | Metric::Service
-        | Metric::FirstMessage
-        | Metric::Match
-        | Metric::FirstDelivery => true,
-        Metric::Rtt | Metric::Lateness | Metric::Open => false,
-    }
-}
-
 /// The most by which one-way times of these trials are wrong; `None` where both sides had one clock.
 pub fn clock_bound(trials: &[&TrialRecord]) -> Option<Nanos> {
     trials.iter().filter_map(|t| t.one_way_bound).max()
@@ -57,11 +44,7 @@ pub fn is_too_wide(bound: Nanos, p50_ns: f64) -> bool {
 
 /// The bound on this experiment's times, where they are one-way.
 pub(crate) fn bound_of(experiment: &Experiment, trials: &[&TrialRecord]) -> Option<Nanos> {
-    let one_way = !matches!(
-        experiment.workload.kind(),
-        WorkloadKind::PingPong | WorkloadKind::Call
-    );
-    clock_bound(trials).filter(|_| one_way)
+    clock_bound(trials).filter(|_| experiment.workload.is_one_way())
 }
 
 pub(crate) fn hosts(trials: &[&TrialRecord]) -> Vec<HostClockSummary> {
@@ -93,7 +76,7 @@ impl ExperimentSummary {
     /// Whether the clocks are known well enough for this metric; `None` where its times are of one
     /// clock, or its median is not known.
     pub fn is_resolvable(&self, metric: Metric) -> Option<bool> {
-        let bound = self.clock_bound.filter(|_| is_between_hosts(metric))?;
+        let bound = self.clock_bound.filter(|_| metric.is_between_hosts())?;
         let p50 = p50_ns(self.metrics.get(&metric)?)?;
         Some(!is_too_wide(bound, p50))
     }

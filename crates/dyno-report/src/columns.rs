@@ -1,5 +1,7 @@
 //! The columns of a table of stacks: their titles, and which of them are shown.
 
+use dyno_model::Metric;
+use dyno_model::metric::BesideColumn;
 use std::str::FromStr;
 
 /// Title of the column with the machine's own delay beside the p99.
@@ -39,15 +41,13 @@ const fn head(key: &'static str, title: &'static str, short: &'static str, brief
 }
 
 /// Every such head; one key may have several titles, of which a table has one.
-static HEADS: [Head; 23] = [
+static HEADS: [Head; 21] = [
     head("p50", "p50", "p50", true),
     head("p90", "p90", "p90", false),
     head("p99", "p99", "p99", true),
     head("p99.9", "p99.9", "p99.9", false),
     head("max", "max", "max", false),
     head("host-p99", HOST_P99, "host\np99", false),
-    head("service-p50", "service p50", "service\np50", false),
-    head("service-p99", "service p99", "service\np99", false),
     head("open", "open", "open", true),
     head("match", "match", "match", true),
     head("delivery", "delivery", "delivery", true),
@@ -65,10 +65,27 @@ static HEADS: [Head; 23] = [
     head("trials", "trials (failed)", "trials\n(fail.)", true),
 ];
 
+/// The columns of metrics that stand beside the headline; their keys are their titles with hyphens.
+fn beside() -> impl Iterator<Item = &'static BesideColumn> {
+    Metric::ALL.iter().flat_map(|m| m.info().beside)
+}
+
 /// A title in narrow lines.
 pub(crate) fn short(title: &'static str) -> &'static str {
-    let found = HEADS.iter().find(|h| h.title == title);
-    found.map_or(title, |h| h.short)
+    let of_head = HEADS.iter().find(|h| h.title == title).map(|h| h.short);
+    let of_metric = || beside().find(|c| c.title == title).map(|c| c.short);
+    of_head.or_else(of_metric).unwrap_or(title)
+}
+
+/// What `--columns` calls the column of that title, and whether a brief table has it; `None` for what tells
+/// the rows apart.
+fn key(title: &str) -> Option<(String, bool)> {
+    let of_head = HEADS.iter().find(|h| h.title == title);
+    let of_metric = || beside().find(|c| c.title == title);
+    match of_head {
+        Some(head) => Some((head.key.to_owned(), head.brief)),
+        None => of_metric().map(|c| (c.title.replace(' ', "-"), false)),
+    }
 }
 
 /// Which columns a table of stacks has. What tells a row from the others is always there.
@@ -80,51 +97,38 @@ pub enum Columns {
     /// Those that most readers want: p50, p99, × floor, what became of the load, CPU, trials; and what was
     /// delivered where anything is missing.
     Brief,
-    /// The ones with these keys, in the order of the table; see [`Columns::KEYS`].
-    Named(Vec<&'static str>),
+    /// The ones with these keys, in the order of the table; see [`Columns::keys`].
+    Named(Vec<String>),
 }
 
 impl Columns {
-    /// Every key that [`Columns::Named`] may hold, in the order of the table.
-    pub const KEYS: [&'static str; 20] = [
-        "p50",
-        "p90",
-        "p99",
-        "p99.9",
-        "max",
-        "host-p99",
-        "service-p50",
-        "service-p99",
-        "open",
-        "match",
-        "delivery",
-        "floor",
-        "load",
-        "in-window",
-        "delivered",
-        "rate",
-        "bytes",
-        "cpu",
-        "host-cpu",
-        "trials",
-    ];
+    /// Every key that [`Columns::Named`] may hold.
+    pub fn keys() -> Vec<String> {
+        let titles = HEADS
+            .iter()
+            .map(|h| h.title)
+            .chain(beside().map(|c| c.title));
+        let mut keys: Vec<String> = titles.filter_map(|t| Some(key(t)?.0)).collect();
+        keys.dedup();
+        keys
+    }
 
-    /// Whether the column of that title is shown; one that is not in the list of heads always is.
+    /// Whether the column of that title is shown; one that tells rows apart always is.
     pub(crate) fn shows(&self, title: &str) -> bool {
-        let Some(head) = HEADS.iter().find(|h| h.title == title) else {
+        let Some((key, brief)) = key(title) else {
             return true;
         };
         match self {
             Columns::All => true,
-            Columns::Brief => head.brief,
-            Columns::Named(keys) => keys.contains(&head.key),
+            Columns::Brief => brief,
+            Columns::Named(keys) => keys.contains(&key),
         }
     }
 }
 
 /// A list of columns names one that there is not.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no column {found:?}; there are {}", Columns::KEYS.join(", "))]
+#[error("there is no column {found:?}; there are {}", Columns::keys().join(", "))]
 pub struct UnknownColumn {
     /// The text that was found.
     pub found: String,
@@ -134,11 +138,12 @@ pub struct UnknownColumn {
 impl FromStr for Columns {
     type Err = UnknownColumn;
     fn from_str(text: &str) -> Result<Self, UnknownColumn> {
-        let key = |word: &str| {
-            let found = Columns::KEYS.iter().find(|key| **key == word.trim());
-            found.copied().ok_or_else(|| UnknownColumn {
+        let known = Columns::keys();
+        let key = |word: &str| match known.iter().find(|key| *key == word.trim()) {
+            Some(key) => Ok(key.clone()),
+            None => Err(UnknownColumn {
                 found: word.to_owned(),
-            })
+            }),
         };
         text.split(',')
             .map(key)
@@ -153,12 +158,11 @@ mod tests {
 
     #[test]
     fn every_head_has_a_key_that_can_be_named() {
-        for head in &HEADS {
-            assert_eq!(head.key.parse(), Ok(Columns::Named(vec![head.key])));
+        let keys = Columns::keys();
+        for key in &keys {
+            assert_eq!(key.parse(), Ok(Columns::Named(vec![key.clone()])));
         }
-        for key in Columns::KEYS {
-            assert!(HEADS.iter().any(|h| h.key == key), "{key}");
-        }
+        assert!(keys.contains(&"service-p99".to_owned()), "{keys:?}");
         let e = "p50,p98".parse::<Columns>().unwrap_err().to_string();
         assert!(e.contains("\"p98\"") && e.contains("p99.9"), "{e}");
     }

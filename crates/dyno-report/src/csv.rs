@@ -4,11 +4,10 @@
 
 use crate::evidence::{HostSummary, PrecisionSummary};
 use crate::number::{exported, latency_ns};
-use crate::summary::{
-    CostSummary, ExperimentSummary, MetricSummary, QUANTILES, Spread, Summary, ThroughputSummary,
-};
+use crate::summary::{ExperimentSummary, MetricSummary, QUANTILES, Spread, Summary};
 use dyno_model::plan::{Extent, Scheduling};
-use dyno_model::{Counts, Experiment, Metric, Workload};
+use dyno_model::workload::Numbers;
+use dyno_model::{COUNTS, Experiment, Metric, TrialFigure};
 use dyno_stats::{Estimate, Latency, Quantile};
 
 struct Row<'a> {
@@ -81,20 +80,16 @@ fn columns() -> Vec<Column> {
             Box::new(move |r| ratio(r).map_or_else(String::new, |e| number(value(&e)))),
         );
     }
-    for (name, value) in COUNTS {
-        add(name, Box::new(move |r| value(&r.e.counts).to_string()));
-    }
-    for (name, value) in THROUGHPUT {
+    for count in COUNTS {
         add(
-            name,
-            Box::new(move |r| median(r.e.throughput.as_ref().and_then(value))),
+            count.name,
+            Box::new(|r| (count.of)(&r.e.counts).to_string()),
         );
     }
-    for (name, value) in COST {
-        add(
-            name,
-            Box::new(move |r| median(r.e.cost.as_ref().and_then(value))),
-        );
+    // That of the window stands with what else is known of the load.
+    let figures = TrialFigure::ALL.iter();
+    for figure in figures.filter(|f| **f != TrialFigure::InWindowHz) {
+        add(figure.as_str(), Box::new(|r| median(r.e.figure(*figure))));
     }
     add("open_ns", Box::new(|r| median(r.e.open_ns)));
     add("matching_ns", Box::new(|r| median(r.e.matching_ns)));
@@ -136,26 +131,13 @@ const RUN_AND_FACTORS: [(&str, RowText); 32] = [
     ("stack", |r| r.e.experiment.stack.clone()),
     ("workload", |r| r.e.experiment.workload.kind().to_string()),
     ("paired", |r| r.e.experiment.paired.to_string()),
-    ("rate_hz", |r| match r.e.experiment.workload {
-        Workload::Stream { rate, .. } => number(rate.hz()),
-        _ => String::new(),
+    ("rate_hz", |r| {
+        shown(numbers(r).rate.map(|rate| number(rate.hz())))
     }),
-    ("arrivals", |r| match r.e.experiment.workload {
-        Workload::Stream { arrivals, .. } => arrivals.to_string(),
-        _ => String::new(),
-    }),
-    ("burst_messages", |r| match r.e.experiment.workload {
-        Workload::Burst { messages, .. } => messages.to_string(),
-        _ => String::new(),
-    }),
-    ("period_ns", |r| match r.e.experiment.workload {
-        Workload::Burst { period, .. } | Workload::FirstMessage { period } => period.0.to_string(),
-        _ => String::new(),
-    }),
-    ("gap_ns", |r| match r.e.experiment.workload {
-        Workload::PingPong { gap, .. } | Workload::Call { gap, .. } => gap.0.to_string(),
-        _ => String::new(),
-    }),
+    ("arrivals", |r| shown(numbers(r).arrivals)),
+    ("burst_messages", |r| shown(numbers(r).messages)),
+    ("period_ns", |r| shown(numbers(r).period.map(|t| t.0))),
+    ("gap_ns", |r| shown(numbers(r).gap.map(|t| t.0))),
     ("payload_bytes", |r| {
         r.e.experiment.payload.bytes().to_string()
     }),
@@ -226,45 +208,6 @@ const FLOOR: [(&str, Of<Estimate, f64>); 3] = [
     ("floor_ratio_hi", |e| latency_ns(&e.hi)),
 ];
 
-const COUNTS: [(&str, Of<Counts, u64>); 11] = [
-    ("offered", |c| c.offered),
-    ("sent", |c| c.sent),
-    ("received", |c| c.received),
-    ("lost", |c| c.lost),
-    ("under_way", |c| c.under_way),
-    ("duplicated", |c| c.duplicated),
-    ("reordered", |c| c.reordered),
-    ("corrupted", |c| c.corrupted),
-    ("truncated", |c| c.truncated),
-    ("refused", |c| c.refused),
-    ("late", |c| c.late),
-];
-
-const THROUGHPUT: [(&str, Of<ThroughputSummary, Option<Spread>>); 5] = [
-    ("offered_hz", |t| Some(t.offered_hz)),
-    ("sent_hz", |t| Some(t.sent_hz)),
-    ("delivered_hz", |t| Some(t.delivered_hz)),
-    ("delivered_bytes_per_s", |t| Some(t.delivered_bytes_per_s)),
-    ("blocked_share", |t| t.blocked_share),
-];
-
-const COST: [(&str, Of<CostSummary, Option<Spread>>); 14] = [
-    ("cpu_ns", |c| Some(c.cpu_ns)),
-    ("user_ns", |c| Some(c.user_ns)),
-    ("system_ns", |c| Some(c.system_ns)),
-    ("pacing_ns", |c| Some(c.pacing_ns)),
-    ("cpu_ns_per_message", |c| c.cpu_ns_per_message),
-    ("host_cpu_ns_per_message", |c| c.host_cpu_ns_per_message),
-    ("busy_cpus", |c| c.busy_cpus),
-    ("switches_per_message", |c| c.switches_per_message),
-    ("voluntary_switches", |c| Some(c.voluntary_switches)),
-    ("involuntary_switches", |c| Some(c.involuntary_switches)),
-    ("minor_faults", |c| Some(c.minor_faults)),
-    ("major_faults", |c| Some(c.major_faults)),
-    ("pss_bytes", |c| Some(c.pss_bytes)),
-    ("peak_rss_bytes", |c| Some(c.peak_rss_bytes)),
-];
-
 /// The same in each row of an experiment, but for whether the clocks bear the row's metric.
 const TRIALS: [(&str, RowText); 19] = [
     ("disturbed_trials", |r| r.e.trials.disturbed.to_string()),
@@ -310,7 +253,7 @@ const TRIALS: [(&str, RowText); 19] = [
         r.e.in_window_ratio().map_or_else(String::new, number)
     }),
     ("in_window_hz", |r| {
-        median(r.e.throughput.and_then(|t| t.in_window_hz))
+        median(r.e.figure(TrialFigure::InWindowHz))
     }),
     ("backlog_growth", |r| {
         r.e.saturated.map_or_else(String::new, number)
@@ -332,6 +275,14 @@ const OF_HEADLINE: [(&str, Of<ExperimentSummary, Option<String>>); 7] = [
     ("drift_lo", |e| Some(number(latency_ns(&e.drift?.lo)))),
     ("drift_hi", |e| Some(number(latency_ns(&e.drift?.hi)))),
 ];
+
+fn numbers(r: &Row<'_>) -> Numbers {
+    r.e.experiment.workload.numbers()
+}
+
+fn shown<T: ToString>(value: Option<T>) -> String {
+    value.map_or_else(String::new, |v| v.to_string())
+}
 
 fn share(r: &Row<'_>, of: fn(&HostSummary) -> Option<Spread>) -> String {
     median(r.e.host.as_ref().and_then(of))

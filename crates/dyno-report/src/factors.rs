@@ -2,8 +2,8 @@
 //! what varies in its columns, so that no number stands without its conditions.
 
 use crate::text::clean;
+use dyno_model::Experiment;
 use dyno_model::plan::{Extent, Scheduling};
-use dyno_model::{Experiment, WorkloadKind};
 
 /// One factor of an experiment.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ pub(crate) fn heading(constant: &[&Factor], experiment: Option<&Experiment>) -> 
         return String::new();
     };
     // What measures its start alone has no window.
-    let has_window = experiment.workload.kind() != WorkloadKind::FirstMessage;
+    let has_window = !experiment.workload.kind().is_start();
     let parts: Vec<String> = constant
         .iter()
         .filter(|f| f.title != "memory" || experiment.mlock)

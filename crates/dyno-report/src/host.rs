@@ -78,7 +78,7 @@ pub(crate) fn summarise(
         return Ok(Some(shares));
     };
     let gaps = machine.gaps(gaps().map(|g| g.cpu).collect())?;
-    let begins = match workload.is_one_way() && !matches!(workload, Workload::Flood) {
+    let begins = match workload.kind().info().has_due_times || workload.kind().is_start() {
         true => Begins::OnSchedule,
         false => Begins::OneByOne,
     };

@@ -42,7 +42,7 @@ mod view;
 
 pub use carry_over::{CarryOverFinding, CarryOverSummary};
 pub use causes::NetworkSummary;
-pub use clocks::{HostClockSummary, clock_bound, is_between_hosts, is_too_wide};
+pub use clocks::{HostClockSummary, clock_bound, is_too_wide};
 pub use columns::{Columns, UnknownColumn};
 pub use evidence::{
     BareSummary, Covariate, CovariateSummary, HostSummary, HostTail, ModeGroup, ModesSummary,
@@ -52,11 +52,10 @@ pub use factors::{conditions, varying_conditions};
 pub use json::JSON_FORMAT;
 pub use number::{duration, exported, share, sig3, with_prefix};
 pub use summarise::{SummaryOptions, counted_trials, summarise};
-pub use summary::headline_candidates;
 pub use summary::{
-    CostSummary, ExperimentSummary, FailureCause, FailureGroup, FloorRatio, LEAST_TRIALS,
-    LoadOutcome, MetricSummary, NoRatio, QUANTILES, RunSummary, ScalingSummary, Spread, Summary,
-    ThroughputSummary, TrialCounts, WithDisturbed,
+    ExperimentSummary, FailureCause, FailureGroup, FloorRatio, LEAST_TRIALS, LoadOutcome,
+    MetricSummary, NoRatio, QUANTILES, RunSummary, ScalingSummary, Spread, Summary, TrialCounts,
+    WithDisturbed,
 };
 pub use text::{clean, wrap};
 

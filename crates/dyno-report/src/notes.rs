@@ -16,7 +16,7 @@ use crate::text::clean;
 use crate::view::View;
 use dyno_model::plan::Refusal;
 use dyno_model::record::Environment;
-use dyno_model::{Against, Metric, WorkloadKind};
+use dyno_model::{Against, Metric, TrialFigure};
 use dyno_stats::{Instability, Latency, Quantile, Stability};
 
 /// More late sends than this share of those offered are worth a remark.
@@ -201,9 +201,15 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
     if view.rows.iter().any(|e| e.trials.all_disturbed()) {
         lines.push("(disturbed): the host disturbed every trial of the row.".into());
     }
-    let has_cpu = |e: &ExperimentSummary| e.cost.is_some_and(|c| c.cpu_ns_per_message.is_some());
+    let has_cpu = |e: &ExperimentSummary| e.figure(TrialFigure::CpuPerMessage).is_some();
     let extremes = if relative { "" } else { " (min–max)" };
-    if view.is_of_starts && view.rows.iter().any(|e| e.cost.is_some()) && shown("CPU") {
+    if view.is_of_starts
+        && view
+            .rows
+            .iter()
+            .any(|e| e.figure(TrialFigure::CpuNs).is_some())
+        && shown("CPU")
+    {
         lines.push(format!(
             "CPU: user and system time of all processes of the stack from go until the first message \
              was known to be everywhere, median trial{extremes}."
@@ -214,8 +220,7 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
              median trial{extremes}."
         ));
     }
-    let has_host_cpu =
-        |e: &&ExperimentSummary| e.cost.is_some_and(|c| c.host_cpu_ns_per_message.is_some());
+    let has_host_cpu = |e: &&ExperimentSummary| e.figure(TrialFigure::HostCpuPerMessage).is_some();
     if view.rows.iter().any(has_host_cpu) && !view.is_of_starts && shown(HOST_CPU) {
         lines.push(format!(
             "{HOST_CPU}: the same of the whole machine: with softirqs, kernel threads and all else that ran."
@@ -334,7 +339,7 @@ fn headlines(view: &View<'_>) -> Option<String> {
     }
     let texts: Vec<String> = match found.as_slice() {
         [] => return None,
-        [(metric, _)] => vec![meaning(*metric).to_owned()],
+        [(metric, _)] => vec![meaning(*metric)],
         several => several
             .iter()
             .map(|(metric, workloads)| format!("{}: {}", workloads.join(", "), meaning(*metric)))
@@ -343,17 +348,9 @@ fn headlines(view: &View<'_>) -> Option<String> {
     Some(texts.join("; "))
 }
 
-fn meaning(metric: Metric) -> &'static str {
-    match metric {
-        Metric::Rtt => "round trip (not halved)",
-        Metric::Response => "response time (arrival minus due time)",
-        Metric::Service => "service time (arrival minus real send)",
-        Metric::Lateness => "lateness (real send minus due time)",
-        Metric::FirstMessage => "first message (from go until it is at every receiver)",
-        Metric::Open => "the part from go until all endpoints exist",
-        Metric::Match => "the part from then until all are matched",
-        Metric::FirstDelivery => "the part from then until the first message is at every receiver",
-    }
+fn meaning(metric: Metric) -> String {
+    let info = metric.info();
+    format!("{} ({})", info.title, info.gist)
 }
 
 /// The quantiles that the table shows.
@@ -524,17 +521,15 @@ fn daemons(e: &ExperimentSummary) -> Vec<Item> {
             .map(|all| format!(" ({} % of all)", sig3(100.0 * part / all)))
             .unwrap_or_default()
     };
-    let cost = e.cost.as_ref();
     let line = |d: &DaemonCost| {
         let cpu = match d.cpu_ns_per_message {
             Some(c) => {
-                let all = cost.and_then(|c| c.cpu_ns_per_message);
-                let all = of_all(c.median, all.map(|c| c.median));
+                let all = of_all(c.median, e.median(TrialFigure::CpuPerMessage));
                 format!("{} of CPU per message{all}", duration(c.median))
             }
             None => format!("{} of CPU", duration(d.cpu_ns.median)),
         };
-        let memory = of_all(d.pss_bytes.median, cost.map(|c| c.pss_bytes.median));
+        let memory = of_all(d.pss_bytes.median, e.median(TrialFigure::PssBytes));
         Item::from(format!(
             "{}: {cpu}, {} MiB of memory{memory}",
             clean(&d.label),
@@ -558,7 +553,7 @@ fn load(e: &ExperimentSummary) -> Vec<Item> {
                 crate::number::share(share)
             ));
         }
-        if let Some(rate) = e.throughput.and_then(|t| t.in_window_hz) {
+        if let Some(rate) = e.figure(TrialFigure::InWindowHz) {
             text.push_str(&format!(", {} messages/s", sig3(rate.median)));
         }
         parts.push(text);
@@ -580,12 +575,12 @@ fn counted(view: &View<'_>) -> Vec<Item> {
     };
     let late = |e: &ExperimentSummary| {
         let (c, kind) = (&e.counts, e.experiment.workload.kind());
-        let paced = !kind.is_closed_loop() && kind != WorkloadKind::Flood;
+        let paced = kind.info().has_due_times;
         let is_much = paced && c.late as f64 > LATE_SHARE * c.offered as f64;
         is_much.then(|| format!("{} of {}", c.late, c.offered))
     };
     let blocked = |e: &ExperimentSummary| {
-        let share = e.throughput.and_then(|t| t.blocked_share).map(|s| s.median);
+        let share = e.median(TrialFigure::BlockedShare);
         let much = share.filter(|s| *s >= LATE_SHARE);
         much.map(|s| format!("{} %", sig3(100.0 * s)))
     };

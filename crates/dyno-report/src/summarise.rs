@@ -6,14 +6,12 @@ use crate::evidence::{PrecisionSummary, WarmupSummary};
 use crate::summary::{
     ExperimentSummary, FailureCause, FailureGroup, FloorRatio, LEAST_TRIALS, MetricSummary,
     NoRatio, QUANTILES, RunSummary, Spread, Summary, TrialCounts, WithDisturbed,
-    headline_candidates,
 };
-use crate::totals::{add_counts, cost, daemons, throughput};
+use crate::totals::{add_counts, daemons, figures};
 use crate::{carry_over, causes, clocks, host, modes, precision, scaling, spark};
 use dyno_model::record::{EMPTY_WINDOW_SINCE, FlowCounts, Outcome, Run};
 use dyno_model::{
     AdapterDescription, Distribution, Experiment, ExperimentId, Metric, Options, TrialRecord,
-    WorkloadKind,
 };
 use dyno_stats::{
     Bootstrap, Estimate, Latency, Quantile, SecondHalf, Stability, TrialSamples, WIDEST, log_bins,
@@ -253,7 +251,7 @@ fn summarise_experiment(
     });
     let medians = medians.collect();
     let kind = experiment.workload.kind();
-    let candidates = headline_candidates(kind);
+    let candidates = kind.info().headline;
     let headline = candidates.iter().find(|m| series.contains_key(m));
     let none = Series::default();
     let own = headline.map_or(&none, |m| &series[m]);
@@ -282,7 +280,7 @@ fn summarise_experiment(
         .collect();
     let mut warnings = grouped(run.trials_of(experiment.id).flat_map(|t| &t.warnings));
     let looked_for = trials.iter().all(|t| t.format >= LOOKED_FOR_SINCE);
-    let has_window = looked_for && kind != WorkloadKind::FirstMessage;
+    let has_window = looked_for && !kind.is_start();
     let host = match host::summarise(
         &mut cache.machine,
         experiment.workload,
@@ -307,8 +305,7 @@ fn summarise_experiment(
         floor,
         undercut_by: Vec::new(),
         counts: add_counts(trials.iter().map(|t| &t.counts)),
-        throughput: throughput(&trials),
-        cost: cost(&trials),
+        figures: figures(&trials),
         daemons: daemons(&trials),
         open_ns: Spread::of(trials.iter().map(|t| t.open.0 as f64)),
         matching_ns: Spread::of(trials.iter().map(|t| t.matching.0 as f64)),
@@ -486,7 +483,7 @@ fn precision(
     if plan.is_base(experiment.id) {
         return None;
     }
-    let candidates = headline_candidates(experiment.workload.kind());
+    let candidates = experiment.workload.kind().info().headline;
     let metric = asked.metric.or(headline.copied()).unwrap_or(candidates[0]);
     let none = Series::default();
     let own = series.get(&metric).unwrap_or(&none);

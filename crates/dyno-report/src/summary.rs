@@ -8,7 +8,7 @@ use crate::evidence::{BareSummary, HostSummary, ModesSummary, PrecisionSummary, 
 use dyno_model::plan::{Refusal, TableKind};
 use dyno_model::record::{Environment, FailureKind};
 use dyno_model::{
-    Against, Counts, Experiment, ExperimentId, Metric, Nanos, Precision, Shard, WorkloadKind,
+    Against, Counts, Experiment, ExperimentId, Metric, Nanos, Precision, Shard, TrialFigure,
 };
 use dyno_stats::{Estimate, Fit, LogBins, Quantile, Stability};
 use std::collections::BTreeMap;
@@ -179,10 +179,8 @@ pub struct ExperimentSummary {
     pub undercut_by: Vec<String>,
     /// Counts of all counted trials added up.
     pub counts: Counts,
-    /// Rates over the counted trials; `None` where there is none.
-    pub throughput: Option<ThroughputSummary>,
-    /// Cost over the counted trials; `None` where there is none.
-    pub cost: Option<CostSummary>,
+    /// Rates and costs, each a spread over the counted trials that have it; empty where none counts.
+    pub figures: BTreeMap<TrialFigure, Spread>,
     /// The part of the cost that the stack's daemons have, each by itself.
     pub daemons: Vec<DaemonCost>,
     /// From go until endpoints existed, in nanoseconds.
@@ -224,7 +222,7 @@ impl ExperimentSummary {
     /// The metric that stands for this experiment: the round trip of a closed loop, the response
     /// time of an open one, and the service time only where no response time was recorded.
     pub fn headline(&self) -> Metric {
-        let candidates = headline_candidates(self.experiment.workload.kind());
+        let candidates = self.experiment.workload.kind().info().headline;
         let recorded = candidates.iter().find(|m| self.metrics.contains_key(m));
         *recorded.unwrap_or(&candidates[0])
     }
@@ -232,6 +230,16 @@ impl ExperimentSummary {
     /// The summary of the headline metric, if any trial recorded it.
     pub fn headline_metric(&self) -> Option<&MetricSummary> {
         self.metrics.get(&self.headline())
+    }
+
+    /// A rate or a cost, where it is known.
+    pub fn figure(&self, figure: TrialFigure) -> Option<Spread> {
+        self.figures.get(&figure).copied()
+    }
+
+    /// Its median over the counted trials.
+    pub fn median(&self, figure: TrialFigure) -> Option<f64> {
+        self.figure(figure).map(|s| s.median)
     }
 
     /// Whether its row must be marked: a repeat of the run may show another p50.
@@ -296,17 +304,6 @@ impl LoadOutcome {
             LoadOutcome::Loses => "loses",
             LoadOutcome::Saturated => "saturated",
         }
-    }
-}
-
-/// The metrics that may stand for a workload, the best first. Never empty.
-pub fn headline_candidates(kind: WorkloadKind) -> &'static [Metric] {
-    match kind {
-        WorkloadKind::PingPong | WorkloadKind::Call => &[Metric::Rtt],
-        WorkloadKind::Stream | WorkloadKind::Flood | WorkloadKind::Burst => {
-            &[Metric::Response, Metric::Service]
-        }
-        WorkloadKind::FirstMessage => &[Metric::FirstMessage],
     }
 }
 
@@ -426,26 +423,8 @@ impl Spread {
     }
 }
 
-/// Rates, each a spread over the counted trials. See [`dyno_model::record::Throughput`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ThroughputSummary {
-    /// Due messages per second.
-    pub offered_hz: Spread,
-    /// Accepted messages per second.
-    pub sent_hz: Spread,
-    /// Intact messages per second.
-    pub delivered_hz: Spread,
-    /// Intact payload bytes per second.
-    pub delivered_bytes_per_s: Spread,
-    /// Share of the senders' time by which blocked sends took longer than the fastest one, 0 to 1; `None` where that
-    /// is not known.
-    pub blocked_share: Option<Spread>,
-    /// Intact messages that arrived within the window, per second of it; `None` where that is not known.
-    pub in_window_hz: Option<Spread>,
-}
-
 /// Cost of one daemon in one trial's window, each a spread over the counted trials that have it. It
-/// is a part of [`CostSummary`].
+/// is a part of the experiment's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DaemonCost {
     /// Its label, such as `daemon RouDi`.
@@ -459,44 +438,6 @@ pub struct DaemonCost {
     /// Proportional set size at the end of the window, in bytes.
     pub pss_bytes: Spread,
     /// Peak resident set size, in bytes.
-    pub peak_rss_bytes: Spread,
-}
-
-/// Cost of all processes of the stack in one trial's window, each a spread over the counted
-/// trials.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CostSummary {
-    /// User and system time without Dyno's own pacing, in nanoseconds.
-    pub cpu_ns: Spread,
-    /// Time in user mode, pacing included, in nanoseconds.
-    pub user_ns: Spread,
-    /// Time in the kernel, in nanoseconds.
-    pub system_ns: Spread,
-    /// The part of the user time that Dyno burned waiting for due times, in nanoseconds.
-    pub pacing_ns: Spread,
-    /// CPU time per message that arrived, in nanoseconds; `None` where none arrived.
-    pub cpu_ns_per_message: Option<Spread>,
-    /// CPU time of the whole host without Dyno's own pacing, per message that arrived, in nanoseconds: softirqs,
-    /// kernel threads and whatever else ran are in it. `None` where no message arrived, and where the trials are
-    /// too short for the kernel's accounting, which errs by some 20 ms.
-    pub host_cpu_ns_per_message: Option<Spread>,
-    /// CPUs kept busy: each process's CPU time, without pacing, over its own time from the window's start
-    /// to its end, which is later than planned where senders are held up. 1 is one whole CPU. `None` where
-    /// no process ran for any time.
-    pub busy_cpus: Option<Spread>,
-    /// Context switches per message that arrived; `None` where none arrived.
-    pub switches_per_message: Option<Spread>,
-    /// Context switches of the processes' own will.
-    pub voluntary_switches: Spread,
-    /// Context switches forced on them.
-    pub involuntary_switches: Spread,
-    /// Page faults served without I/O.
-    pub minor_faults: Spread,
-    /// Page faults that needed I/O.
-    pub major_faults: Spread,
-    /// Sum of the proportional set sizes, in bytes.
-    pub pss_bytes: Spread,
-    /// Sum of the peak resident set sizes, in bytes.
     pub peak_rss_bytes: Spread,
 }
 

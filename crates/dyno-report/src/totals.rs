@@ -1,8 +1,9 @@
 //! What is added up or spread over the counted trials of an experiment: counts, rates and costs.
 
-use crate::summary::{CostSummary, DaemonCost, Spread, ThroughputSummary};
-use dyno_model::record::{ProcessCost, Throughput};
-use dyno_model::{Counts, TrialRecord};
+use crate::summary::{DaemonCost, Spread};
+use dyno_model::record::ProcessCost;
+use dyno_model::{COUNTS, Counts, TrialFigure, TrialRecord};
+use std::collections::BTreeMap;
 
 /// Sums saturate: a damaged record must not end a report.
 pub(crate) fn add_counts<'a>(counts: impl Iterator<Item = &'a Counts>) -> Counts {
@@ -14,76 +15,26 @@ pub(crate) fn add_counts<'a>(counts: impl Iterator<Item = &'a Counts>) -> Counts
     if counts.peek().is_none() {
         return Counts::default();
     }
-    counts.fold(none, |a, b| Counts {
-        offered: a.offered.saturating_add(b.offered),
-        sent: a.sent.saturating_add(b.sent),
-        received: a.received.saturating_add(b.received),
-        lost: a.lost.saturating_add(b.lost),
-        under_way: a.under_way.saturating_add(b.under_way),
-        duplicated: a.duplicated.saturating_add(b.duplicated),
-        reordered: a.reordered.saturating_add(b.reordered),
-        corrupted: a.corrupted.saturating_add(b.corrupted),
-        truncated: a.truncated.saturating_add(b.truncated),
-        refused: a.refused.saturating_add(b.refused),
-        late: a.late.saturating_add(b.late),
+    counts.fold(none, |mut sum, own| {
+        for count in COUNTS {
+            let place = (count.place)(&mut sum);
+            *place = place.saturating_add((count.of)(own));
+        }
         // Known only where it is of every trial.
-        in_window: a
-            .in_window
-            .zip(b.in_window)
-            .map(|(a, b)| a.saturating_add(b)),
+        let both = sum.in_window.zip(own.in_window);
+        sum.in_window = both.map(|(a, b)| a.saturating_add(b));
+        sum
     })
 }
 
-/// Rates of these trials.
-pub(crate) fn throughput(trials: &[&TrialRecord]) -> Option<ThroughputSummary> {
-    let of = |f: fn(&Throughput) -> f64| Spread::of(trials.iter().map(|t| f(&t.throughput)));
-    Some(ThroughputSummary {
-        offered_hz: of(|t| t.offered_hz)?,
-        sent_hz: of(|t| t.sent_hz)?,
-        delivered_hz: of(|t| t.delivered_hz)?,
-        delivered_bytes_per_s: of(|t| t.delivered_bytes_per_s)?,
-        blocked_share: Spread::of(trials.iter().filter_map(|t| t.throughput.blocked())),
-        in_window_hz: Spread::of(trials.iter().filter_map(|t| t.throughput.in_window_hz)),
-    })
-}
-
-/// Costs of these trials.
-pub(crate) fn cost(trials: &[&TrialRecord]) -> Option<CostSummary> {
-    let sum = |f: fn(&ProcessCost) -> u64| {
-        Spread::of(
-            trials
-                .iter()
-                .map(|t| t.cost.processes.iter().map(|p| f(p) as f64).sum()),
-        )
+/// Rates and costs of these trials.
+pub(crate) fn figures(trials: &[&TrialRecord]) -> BTreeMap<TrialFigure, Spread> {
+    let spread = |figure: &TrialFigure| {
+        let known = || trials.iter().filter_map(|t| figure.of(t));
+        let fair = !figure.info().all_or_none || known().count() == trials.len();
+        Some((*figure, Spread::of(known()).filter(|_| fair)?))
     };
-    let busy = |t: &&TrialRecord| -> f64 {
-        let ran = t.cost.processes.iter().filter(|p| p.wall.0 > 0);
-        ran.map(|p| {
-            let own = (p.user.0 + p.system.0).saturating_sub(p.pacing.0);
-            own as f64 / p.wall.0 as f64
-        })
-        .sum()
-    };
-    let timed = |t: &&&TrialRecord| t.cost.processes.iter().any(|p| p.wall.0 > 0);
-    // Of all or of none: those that happen to be long enough would be the dear ones.
-    let host: Option<Vec<f64>> = trials.iter().map(|t| t.cost.host_cpu_figure()).collect();
-    let whole = |f: fn(&TrialRecord) -> u64| Spread::of(trials.iter().map(|t| f(t) as f64));
-    Some(CostSummary {
-        cpu_ns: whole(|t| t.cost.cpu.0)?,
-        user_ns: sum(|p| p.user.0)?,
-        system_ns: sum(|p| p.system.0)?,
-        pacing_ns: sum(|p| p.pacing.0)?,
-        cpu_ns_per_message: Spread::of(trials.iter().filter_map(|t| t.cost.cpu_ns_per_message)),
-        host_cpu_ns_per_message: host.and_then(Spread::of),
-        busy_cpus: Spread::of(trials.iter().filter(timed).map(busy)),
-        switches_per_message: Spread::of(trials.iter().filter_map(|t| t.cost.switches_per_message)),
-        voluntary_switches: sum(|p| p.voluntary_switches)?,
-        involuntary_switches: sum(|p| p.involuntary_switches)?,
-        minor_faults: sum(|p| p.minor_faults)?,
-        major_faults: sum(|p| p.major_faults)?,
-        pss_bytes: whole(|t| t.cost.pss_bytes)?,
-        peak_rss_bytes: whole(|t| t.cost.peak_rss_bytes)?,
-    })
+    TrialFigure::ALL.iter().filter_map(spread).collect()
 }
 
 /// The daemons' part of the costs of these trials, in the order of their start.

@@ -11,7 +11,8 @@ use crate::number::{self, Measured, TimeUnit};
 use crate::spark;
 use crate::summary::{ExperimentSummary, FloorRatio, QUANTILES, Summary};
 use crate::text::clean;
-use dyno_model::{Experiment, Metric, Placement, Wait, Workload, WorkloadKind};
+use dyno_model::metric::Shows;
+use dyno_model::{Experiment, Metric, Placement, TrialFigure, Wait, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -35,20 +36,17 @@ pub(crate) struct View<'a> {
 }
 
 /// The numbers of a workload, so that 4 kHz stand before 16 kHz.
-fn by_size(workload: Workload) -> (u64, u64) {
-    match workload {
-        // Positive numbers order like their bits.
-        Workload::Stream { rate, .. } => (rate.hz().to_bits(), 0),
-        Workload::Burst { messages, period } => (u64::from(messages), period.0),
-        Workload::PingPong { gap, .. } | Workload::Call { gap, .. } => (gap.0, 0),
-        Workload::FirstMessage { period } => (period.0, 0),
-        Workload::Flood => (0, 0),
-    }
+fn by_size(workload: Workload) -> [u64; 3] {
+    let n = workload.numbers();
+    // Positive numbers order like their bits.
+    let rate = n.rate.map_or(0, |rate| rate.hz().to_bits());
+    let every = n.period.or(n.gap).map_or(0, |time| time.0);
+    [rate, n.messages.map_or(0, u64::from), every]
 }
 
 /// Whether an experiment measures its start and nothing else.
 pub(crate) fn is_start(e: &ExperimentSummary) -> bool {
-    e.experiment.workload.kind() == WorkloadKind::FirstMessage
+    e.experiment.workload.kind().is_start()
 }
 
 impl<'a> View<'a> {
@@ -221,10 +219,10 @@ impl<'a> View<'a> {
         }
         if shows_load || self.rows.iter().any(|e| is_saturating(e)) {
             columns.push(self.column("delivered/s", "", 3, |e| {
-                per_second(e.throughput.map(|t| t.delivered_hz.median), "")
+                per_second(e.median(TrialFigure::DeliveredHz), "")
             }));
             columns.push(self.column("bytes/s", "", 9, |e| {
-                per_second(e.throughput.map(|t| t.delivered_bytes_per_s.median), "B")
+                per_second(e.median(TrialFigure::DeliveredBytesPerS), "B")
             }));
         }
         columns.push(self.cpu());
@@ -306,18 +304,39 @@ impl<'a> View<'a> {
                 );
             }
         }
-        if !self.rows.iter().any(|e| beside(e).is_some()) {
+        let others = Metric::ALL.iter().filter(|m| !m.info().beside.is_empty());
+        for (metric, rank) in others.zip((10..).step_by(3)) {
+            self.beside(columns, *metric, rank, base);
+        }
+    }
+
+    /// Columns of a metric that stands beside the headline; none where no row has it. `rank` is that of the first.
+    fn beside(&self, columns: &mut Vec<Column>, metric: Metric, rank: u8, base: TimeUnit) {
+        if !self.rows.iter().any(|e| beside(e, metric).is_some()) {
             return;
         }
-        for (i, title, rank) in [(0, "service p50", 10), (2, "service p99", 11)] {
-            let values = self.rows.iter().map(|e| quantile_ns(e, Metric::Service, i));
+        for (column, rank) in metric.info().beside.iter().zip(rank..) {
+            let quantile = match column.shows {
+                Shows::P50 => Some(0),
+                Shows::P99 => Some(P99),
+                Shows::Max => None,
+            };
+            let largest = |e: &ExperimentSummary| match beside(e, metric) {
+                Some(m) if m.infinite > 0 => Some(f64::INFINITY),
+                Some(m) => m.max.map(|ns| ns as f64),
+                None => None,
+            };
+            let Some(i) = quantile else {
+                columns.push(self.time(column.title, rank, base, largest));
+                continue;
+            };
+            let values = self.rows.iter().map(|e| quantile_ns(e, metric, i));
             let unit = column_unit(base, values);
-            columns.push(
-                self.column(title, unit.as_str(), rank, |e| match beside(e) {
-                    Some(m) => Measured::quantile(&m.quantiles[i], unit.ns()),
-                    None => Measured::default(),
-                }),
-            );
+            let cell = |e: &ExperimentSummary| match beside(e, metric) {
+                Some(m) => Measured::quantile(&m.quantiles[i], unit.ns()),
+                None => Measured::default(),
+            };
+            columns.push(self.column(column.title, unit.as_str(), rank, cell));
         }
     }
 
@@ -378,8 +397,8 @@ impl<'a> View<'a> {
             false => ("CPU/msg", false),
         };
         let spread = |e: &ExperimentSummary| match starts {
-            true => e.cost.map(|c| c.cpu_ns),
-            false => e.cost.and_then(|c| c.cpu_ns_per_message),
+            true => e.figure(TrialFigure::CpuNs),
+            false => e.figure(TrialFigure::CpuPerMessage),
         };
         let medians = self.rows.iter().filter_map(|e| spread(e)).map(|s| s.median);
         let unit = TimeUnit::for_column(medians);
@@ -403,7 +422,7 @@ impl<'a> View<'a> {
 
     /// CPU time of the whole host per message; `None` where it is known of no row.
     fn host_cpu(&self) -> Option<Column> {
-        let median = |e: &ExperimentSummary| Some(e.cost?.host_cpu_ns_per_message?.median);
+        let median = |e: &ExperimentSummary| e.median(TrialFigure::HostCpuPerMessage);
         let known = || self.rows.iter().filter_map(|e| median(e));
         if self.is_of_starts || known().next().is_none() {
             return None;

@@ -5,7 +5,7 @@ mod common;
 use common::{Builder, summary};
 use dyno_model::plan::TableKind;
 use dyno_model::record::{FailureKind, ProcessCost};
-use dyno_model::{Metric, Nanos, RateHz, Shard, TrialRecord, Workload};
+use dyno_model::{Metric, Nanos, RateHz, Shard, TrialFigure, TrialRecord, Workload};
 use dyno_report::{
     ExperimentSummary, FailureCause, Format, RenderOptions, Spread, Summary, render,
 };
@@ -60,7 +60,7 @@ fn an_experiment_without_a_completed_trial_is_there_with_its_reasons() {
     b.failed(id, FailureKind::Error, "open", "address in use", &[]);
     let s = summary(&b.build());
     let e = &s.experiments[0];
-    assert!(e.metrics.is_empty() && e.cost.is_none() && e.delivered_ratio().is_none());
+    assert!(e.metrics.is_empty() && e.figures.is_empty() && e.delivered_ratio().is_none());
     for format in Format::ALL {
         let text = render(&s, *format, &RenderOptions::default());
         assert!(
@@ -311,8 +311,7 @@ fn the_hosts_cpu_time_is_told_of_all_trials_or_of_none() {
             trial.cost.host_cpu = Some(Nanos::from_millis(ms));
             trial.cost.host_cpu_ns_per_message = Some(ms as f64 * 2e3);
         }
-        let cost = summary(&b.build()).experiments[0].cost;
-        cost.unwrap().host_cpu_ns_per_message.map(|s| s.median)
+        summary(&b.build()).experiments[0].median(TrialFigure::HostCpuPerMessage)
     };
     assert_eq!(host_cpu(500), Some(800_000.0));
     // 100 ms are too little for the kernel's accounting: the other four would be the dear ones.
@@ -347,7 +346,7 @@ fn process(daemon: bool, pacing_ms: u64) -> ProcessCost {
 fn a_pacer_that_burns_keeps_no_cpu_busy() {
     let busy = |pacing_ms: u64| {
         let s = with(|_, trial| trial.cost.processes = vec![process(false, pacing_ms)]);
-        s.experiments[0].cost.unwrap().busy_cpus.unwrap().median
+        s.experiments[0].median(TrialFigure::BusyCpus).unwrap()
     };
     assert!((busy(0) - 0.4).abs() < 1e-9);
     assert!((busy(25) - 0.15).abs() < 1e-9);
@@ -366,8 +365,8 @@ fn a_daemons_cpu_time_per_message_is_its_own_and_the_kernels() {
 #[test]
 fn a_trial_without_a_cost_per_message_is_not_one_of_zero() {
     let s = with(|i, trial| trial.cost.cpu_ns_per_message = (i > 2).then_some(1_000.0));
-    let cost = s.experiments[0].cost.unwrap();
-    assert_eq!(cost.cpu_ns_per_message.unwrap().median, 1_000.0);
+    let cost = s.experiments[0].median(TrialFigure::CpuPerMessage);
+    assert_eq!(cost, Some(1_000.0));
 }
 
 #[test]

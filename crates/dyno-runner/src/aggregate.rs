@@ -5,7 +5,7 @@ use dyno_measure::merge;
 use dyno_model::plan::Extent;
 use dyno_model::protocol::{AgentResult, SourceCounts};
 use dyno_model::record::{Cost, Counts, FlowCounts, Outcome, Throughput};
-use dyno_model::{Experiment, Metric, Nanos, TrialId, TrialRecord, Workload};
+use dyno_model::{Experiment, Metric, Nanos, TrialId, TrialRecord};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The record of a trial that begins now.
@@ -79,9 +79,9 @@ fn delivering<'a>(
 
 /// Receivers that each message should reach.
 fn fan_out(experiment: &Experiment) -> u64 {
-    match experiment.workload {
-        Workload::PingPong { .. } | Workload::Call { .. } => 1,
-        _ => u64::from(experiment.topology.receivers),
+    match experiment.workload.is_one_way() {
+        true => u64::from(experiment.topology.receivers),
+        false => 1,
     }
 }
 
@@ -127,10 +127,11 @@ fn consistent(
             ));
         }
     }
-    for metric in [Metric::Rtt, Metric::Response, Metric::Service] {
-        let Some(d) = record.distributions.get(&metric) else {
+    let of_each_message = |m: &Metric| m.info().of_each_message;
+    for (metric, d) in &record.distributions {
+        if !of_each_message(metric) {
             continue;
-        };
+        }
         if d.n != record.counts.received || d.infinite != record.counts.lost {
             return Err(format!(
                 "{metric} has {} samples and {} lost, the counts say {} received and {} lost",
@@ -156,9 +157,12 @@ fn throughput(
     };
     let sending = last.saturating_sub(first).as_secs_f64();
     // Due messages are due within the window, however late they were sent.
-    let due = match (experiment.window, experiment.workload) {
-        (Extent::Duration(d), Workload::Stream { .. } | Workload::Burst { .. }) => d.as_secs_f64(),
-        _ => sending,
+    let due = match (
+        experiment.window,
+        experiment.workload.kind().info().has_due_times,
+    ) {
+        (Extent::Duration(d), true) => d.as_secs_f64(),
+        (Extent::Duration(_), false) | (Extent::Messages(_), _) => sending,
     };
     let arrived = delivering(experiment, flows)
         .map(|f| f.last)

@@ -235,13 +235,8 @@ impl<'p> Schedule<'p> {
 
 /// The metric that the precision is about.
 pub(crate) fn metric(experiment: &Experiment, precision: &Precision) -> Metric {
-    precision.metric.unwrap_or({
-        if experiment.workload.is_one_way() {
-            Metric::Response
-        } else {
-            Metric::Rtt
-        }
-    })
+    let headline = experiment.workload.kind().info().headline;
+    precision.metric.unwrap_or(headline[0])
 }
 
 fn alone(state: &State, q: f64) -> Option<f64> {

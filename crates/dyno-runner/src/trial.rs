@@ -299,7 +299,9 @@ impl<'a> Trial<'a, '_> {
     /// Where the start itself is measured: what the machine and the daemons did before it.
     fn before_go(&self) -> Option<(LoadReading, Metering)> {
         let workload = self.context.experiment.workload;
-        matches!(workload, Workload::FirstMessage { .. })
+        workload
+            .kind()
+            .is_start()
             .then(|| (self.read_load(), self.meters().begin()))
     }
 

@@ -2,7 +2,7 @@
 
 use dyno_model::Testbed;
 use dyno_model::protocol::{Carries, ChannelSpec, Endpoint, Participant, Role};
-use dyno_model::{Experiment, Topology, Workload};
+use dyno_model::{Experiment, Topology};
 
 /// Participants and channels of a trial.
 pub(crate) struct Wiring {
@@ -20,16 +20,14 @@ pub(crate) fn wire(
     free_port: &mut dyn FnMut(usize) -> Option<u16>,
 ) -> Option<Wiring> {
     let Topology { senders, receivers } = experiment.topology;
-    let (active, passive) = match (loopback, experiment.workload) {
-        (true, _) => (Role::Loopback, None),
-        (false, Workload::PingPong { .. } | Workload::Call { .. }) => {
-            (Role::Initiator, Some(Role::Echo))
-        }
-        (false, _) => (Role::Source, Some(Role::Sink)),
+    let workload = experiment.workload.kind().info();
+    let [active, passive] = match loopback {
+        true => [Some(Role::Loopback), None],
+        false => workload.roles.map(Some),
     };
     let mut participants = Vec::new();
     for index in 0..senders {
-        participants.push(participant(experiment, index, active));
+        participants.extend(active.map(|role| participant(experiment, index, role)));
     }
     for index in senders..senders + receivers {
         participants.extend(passive.map(|role| participant(experiment, index, role)));
@@ -77,7 +75,7 @@ pub(crate) fn wire(
             }
         }
     }
-    if matches!(experiment.workload, Workload::Call { .. }) && !experiment.paired {
+    if workload.is_request_response && !experiment.paired {
         join_calls(&mut channels, senders);
     }
     Some(Wiring {

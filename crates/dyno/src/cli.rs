@@ -384,9 +384,12 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
 /// `p99`, `p99.9`, `rtt:p50`.
 fn aim(text: &str) -> Result<Aim, String> {
     let wrong = || {
+        let several = Metric::ALL.iter().filter(|m| !m.is_one_per_trial());
+        let words: Vec<&str> = several.map(|m| m.word()).collect();
         format!(
             "write a quantile such as p99, or a metric and a quantile such as service:p99 \
-             (metrics: rtt, response, service, lateness), instead of {text:?}"
+             (metrics: {}), instead of {text:?}",
+            words.join(", ")
         )
     };
     let (metric, quantile) = match text.split_once(':') {
@@ -395,10 +398,7 @@ fn aim(text: &str) -> Result<Aim, String> {
     };
     let metric = match metric {
         None => None,
-        Some(name) => {
-            let named = |m: &&Metric| m.as_str().trim_end_matches("_ns") == name;
-            Some(*Metric::ALL.iter().find(named).ok_or_else(wrong)?)
-        }
+        Some(word) => Some(Metric::of_word(word).ok_or_else(wrong)?),
     };
     let percent: f64 = quantile
         .strip_prefix('p')

@@ -179,18 +179,17 @@ impl Progress {
 /// The length of a probe: a header, or less where the payload has no room for it. Probes are small so
 /// that they fill no buffers. Where the first message is what is measured, it is one of full size.
 fn probe_len(experiment: &Experiment) -> usize {
-    match experiment.workload {
-        Workload::FirstMessage { .. } => experiment.payload.bytes(),
-        _ => experiment.payload.bytes().min(HEADER_BYTES),
+    match experiment.workload.kind().is_start() {
+        true => experiment.payload.bytes(),
+        false => experiment.payload.bytes().min(HEADER_BYTES),
     }
 }
 
 /// The time from one probe of a source to the next.
 fn probe_period(experiment: &Experiment) -> Duration {
-    match experiment.workload {
-        Workload::FirstMessage { period } => period.into(),
-        _ => PROBE_PERIOD,
-    }
+    let of_start = experiment.workload.kind().is_start();
+    let own = experiment.workload.numbers().period.filter(|_| of_start);
+    own.map_or(PROBE_PERIOD, Duration::from)
 }
 
 /// Reads and checks a message of whatever kind.

@@ -9,7 +9,7 @@ use crate::shared::{Arrivals, Call, Phase, Shared, ThreadState};
 use dyno_adapter::{Error, Node, Receiver};
 use dyno_measure::stamp::{Damage, Kind};
 use dyno_model::protocol::{Assignment, FirstArrival};
-use dyno_model::{Experiment, Metric, Nanos, Wait, Workload};
+use dyno_model::{Experiment, Metric, Nanos, Wait};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -269,7 +269,7 @@ impl Inbox {
             return;
         }
         self.probed = Some(arrival);
-        if let Workload::FirstMessage { .. } = self.experiment().workload {
+        if self.experiment().workload.kind().is_start() {
             let flow = &mut self.window.flow;
             flow.received = 1;
             flow.bytes = bytes as u64;
@@ -325,7 +325,7 @@ impl Inbox {
             receiver,
             at,
         });
-        let of_start = matches!(self.experiment().workload, Workload::FirstMessage { .. });
+        let of_start = self.experiment().workload.kind().is_start();
         let mut played = self.window.finish(offered)?;
         if of_start {
             // Its one time is not of the message but of the start.

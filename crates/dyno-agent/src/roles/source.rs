@@ -156,7 +156,7 @@ impl<'a> Source<'a> {
     fn offer(&mut self) -> Result<(), Failure> {
         let shared = &self.job.shared;
         let experiment = &self.job.assignment.experiment;
-        if let Workload::FirstMessage { .. } = experiment.workload {
+        if experiment.workload.kind().is_start() {
             // It has arrived everywhere, or the trial would not have come here; how many attempts
             // that took is not counted.
             (self.counts.offered, self.counts.sent) = (1, 1);
@@ -259,8 +259,14 @@ impl<'a> Source<'a> {
             ..Played::default()
         };
         // A flood has no due times that it could be late for, nor has a first message.
-        let workload = self.job.assignment.experiment.workload;
-        if !matches!(workload, Workload::Flood | Workload::FirstMessage { .. }) {
+        if self
+            .job
+            .assignment
+            .experiment
+            .workload
+            .kind()
+            .has(Metric::Lateness)
+        {
             let lateness = self
                 .lateness
                 .finish(0)

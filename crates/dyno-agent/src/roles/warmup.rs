@@ -10,7 +10,7 @@ use crate::control::Event;
 use crate::participant::Job;
 use crate::shared::Shared;
 use dyno_model::plan::Extent;
-use dyno_model::{Experiment, Nanos, Workload};
+use dyno_model::{Experiment, Nanos};
 use dyno_stats::SteadyTest;
 use std::sync::{Arc, mpsc};
 
@@ -41,10 +41,7 @@ impl<'a> Warmup<'a> {
     pub(super) fn new(shared: &'a Shared, experiment: &Experiment) -> Self {
         let counted = matches!(experiment.warmup, Extent::Messages(_))
             .then(|| Progress::from(experiment.warmup, shared.start()));
-        let is_closed = matches!(
-            experiment.workload,
-            Workload::PingPong { .. } | Workload::Call { .. }
-        );
+        let is_closed = experiment.workload.kind().is_closed_loop();
         Warmup {
             shared,
             counted,

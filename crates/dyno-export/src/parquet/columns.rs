@@ -3,9 +3,11 @@
 use super::results::{Ended, Row};
 use super::table::{Column, Get};
 use crate::factors;
+use dyno_model::figure::Group;
 use dyno_model::plan::Extent;
-use dyno_model::record::{Environment, ProcessCost, Throughput};
-use dyno_model::{HostLoad, TrialRecord, Workload, WorkloadKind};
+use dyno_model::record::{Environment, ProcessCost};
+use dyno_model::workload::Numbers;
+use dyno_model::{COUNTS, CountInfo, HostLoad, TrialFigure, TrialRecord};
 use std::borrow::Cow;
 
 impl Row<'_> {
@@ -15,13 +17,7 @@ impl Row<'_> {
             .filter(|_| matches!(self.ended, Ended::Completed))
     }
 
-    /// A sum over the processes of the stack.
-    fn cost(&self, of: fn(&ProcessCost) -> u64) -> Option<u64> {
-        let processes = self.measured()?.cost.processes.iter();
-        Some(processes.map(of).fold(0, u64::saturating_add))
-    }
-
-    /// The same over its daemons alone.
+    /// A sum over the daemons of the stack.
     fn daemons(&self, of: fn(&ProcessCost) -> u64) -> Option<u64> {
         let processes = self.measured()?.cost.processes.iter();
         let daemons = processes.filter(|p| p.daemon).map(of);
@@ -37,11 +33,15 @@ impl Row<'_> {
         self.summary.run.environment_of(&self.e.experiment)
     }
 
+    fn numbers(&self) -> Numbers {
+        self.e.experiment.workload.numbers()
+    }
+
     /// Rates of starts are zero and mean nothing.
-    fn rate(&self, of: fn(&Throughput) -> f64) -> Option<f64> {
-        let has_rates = self.e.experiment.workload.kind() != WorkloadKind::FirstMessage;
-        let trial = self.measured().filter(|_| has_rates)?;
-        Some(of(&trial.throughput))
+    fn figure(&self, figure: TrialFigure) -> Option<f64> {
+        let is_of_starts = self.e.experiment.workload.kind().is_start();
+        let is_rate = figure.info().group == Group::Throughput;
+        figure.of(self.measured().filter(|_| !(is_of_starts && is_rate))?)
     }
 }
 
@@ -117,52 +117,18 @@ fn of_factors<'a>() -> Columns<'a> {
             Get::Text(|r| text(r.e.experiment.workload.kind().as_str())),
         ),
         column("paired", Get::Bool(|r| Some(r.e.experiment.paired))),
-        column(
-            "rate_hz",
-            Get::Float(|r| match r.e.experiment.workload {
-                Workload::Stream { rate, .. } => Some(rate.hz()),
-                _ => None,
-            }),
-        ),
+        column("rate_hz", Get::Float(|r| Some(r.numbers().rate?.hz()))),
         column(
             "arrivals",
-            Get::Text(|r| match r.e.experiment.workload {
-                Workload::Stream { arrivals, .. } => text(arrivals.as_str()),
-                _ => None,
-            }),
+            Get::Text(|r| text(r.numbers().arrivals?.as_str())),
         ),
         column(
             "burst_messages",
-            Get::Count(|r| match r.e.experiment.workload {
-                Workload::Burst { messages, .. } => Some(u64::from(messages)),
-                _ => None,
-            }),
+            Get::Count(|r| r.numbers().messages.map(u64::from)),
         ),
-        column(
-            "period_ns",
-            Get::Count(|r| match r.e.experiment.workload {
-                Workload::Burst { period, .. } | Workload::FirstMessage { period } => {
-                    Some(period.0)
-                }
-                _ => None,
-            }),
-        ),
-        column(
-            "gap_ns",
-            Get::Count(|r| match r.e.experiment.workload {
-                Workload::PingPong { gap, .. } | Workload::Call { gap, .. } => Some(gap.0),
-                _ => None,
-            }),
-        ),
-        column(
-            "timeout_ns",
-            Get::Count(|r| match r.e.experiment.workload {
-                Workload::PingPong { timeout, .. } | Workload::Call { timeout, .. } => {
-                    Some(timeout.0)
-                }
-                _ => None,
-            }),
-        ),
+        column("period_ns", Get::Count(|r| Some(r.numbers().period?.0))),
+        column("gap_ns", Get::Count(|r| Some(r.numbers().gap?.0))),
+        column("timeout_ns", Get::Count(|r| Some(r.numbers().timeout?.0))),
         column(
             "payload_bytes",
             Get::Count(|r| Some(r.e.experiment.payload.bytes() as u64)),
@@ -303,98 +269,40 @@ fn of_metric<'a>() -> Columns<'a> {
 }
 
 fn of_counts<'a>() -> Columns<'a> {
-    vec![
-        column(
-            "offered",
-            Get::Count(|r| Some(r.measured()?.counts.offered)),
-        ),
-        column("sent", Get::Count(|r| Some(r.measured()?.counts.sent))),
-        column(
-            "received",
-            Get::Count(|r| Some(r.measured()?.counts.received)),
-        ),
-        column("lost", Get::Count(|r| Some(r.measured()?.counts.lost))),
-        column(
-            "under_way",
-            Get::Count(|r| Some(r.measured()?.counts.under_way)),
-        ),
-        column(
-            "duplicated",
-            Get::Count(|r| Some(r.measured()?.counts.duplicated)),
-        ),
-        column(
-            "reordered",
-            Get::Count(|r| Some(r.measured()?.counts.reordered)),
-        ),
-        column(
-            "corrupted",
-            Get::Count(|r| Some(r.measured()?.counts.corrupted)),
-        ),
-        column(
-            "truncated",
-            Get::Count(|r| Some(r.measured()?.counts.truncated)),
-        ),
-        column(
-            "refused",
-            Get::Count(|r| Some(r.measured()?.counts.refused)),
-        ),
-        column("late", Get::Count(|r| Some(r.measured()?.counts.late))),
-        column("offered_hz", Get::Float(|r| r.rate(|t| t.offered_hz))),
-        column("sent_hz", Get::Float(|r| r.rate(|t| t.sent_hz))),
-        column("delivered_hz", Get::Float(|r| r.rate(|t| t.delivered_hz))),
-        column(
-            "delivered_bytes_per_s",
-            Get::Float(|r| r.rate(|t| t.delivered_bytes_per_s)),
-        ),
-        column(
-            "blocked_share",
-            Get::Float(|r| r.measured()?.throughput.blocked()),
-        ),
-        column("in_window", Get::Count(|r| r.measured()?.counts.in_window)),
-        column(
-            "in_window_hz",
-            Get::Float(|r| r.measured()?.throughput.in_window_hz),
-        ),
-        column("load_outcome", Get::Text(|r| text(r.e.load()?.as_str()))),
-    ]
+    let count = |count: &'static CountInfo| {
+        let of = |r: &Row<'_>| Some((count.of)(&r.measured()?.counts));
+        column(count.name, Get::CountOf(Box::new(of)))
+    };
+    let mut all: Columns<'a> = COUNTS.iter().map(count).collect();
+    for rate in TrialFigure::all_of(Group::Throughput) {
+        if rate == TrialFigure::InWindowHz {
+            all.push(column(
+                "in_window",
+                Get::Count(|r| r.measured()?.counts.in_window),
+            ));
+        }
+        all.push(figure(rate));
+    }
+    all.push(column(
+        "load_outcome",
+        Get::Text(|r| text(r.e.load()?.as_str())),
+    ));
+    all
+}
+
+/// A rate or a cost of the trial.
+fn figure<'a>(figure: TrialFigure) -> Column<Row<'a>> {
+    let get = match figure.info().is_whole {
+        // Below 2^53, or it is not exact.
+        true => Get::CountOf(Box::new(move |r: &Row<'_>| Some(r.figure(figure)? as u64))),
+        false => Get::FloatOf(Box::new(move |r: &Row<'_>| r.figure(figure))),
+    };
+    column(figure.as_str(), get)
 }
 
 fn of_cost<'a>() -> Columns<'a> {
-    vec![
-        column("cpu_ns", Get::Count(|r| Some(r.measured()?.cost.cpu.0))),
-        column("user_ns", Get::Count(|r| r.cost(|p| p.user.0))),
-        column("system_ns", Get::Count(|r| r.cost(|p| p.system.0))),
-        column("pacing_ns", Get::Count(|r| r.cost(|p| p.pacing.0))),
-        column(
-            "cpu_ns_per_message",
-            Get::Float(|r| r.measured()?.cost.cpu_ns_per_message),
-        ),
-        column(
-            "host_cpu_ns_per_message",
-            Get::Float(|r| r.measured()?.cost.host_cpu_figure()),
-        ),
-        column(
-            "switches_per_message",
-            Get::Float(|r| r.measured()?.cost.switches_per_message),
-        ),
-        column(
-            "voluntary_switches",
-            Get::Count(|r| r.cost(|p| p.voluntary_switches)),
-        ),
-        column(
-            "involuntary_switches",
-            Get::Count(|r| r.cost(|p| p.involuntary_switches)),
-        ),
-        column("minor_faults", Get::Count(|r| r.cost(|p| p.minor_faults))),
-        column("major_faults", Get::Count(|r| r.cost(|p| p.major_faults))),
-        column(
-            "pss_bytes",
-            Get::Count(|r| Some(r.measured()?.cost.pss_bytes)),
-        ),
-        column(
-            "peak_rss_bytes",
-            Get::Count(|r| Some(r.measured()?.cost.peak_rss_bytes)),
-        ),
+    let mut all: Columns<'a> = TrialFigure::all_of(Group::Cost).map(figure).collect();
+    all.extend([
         column(
             "daemon_cpu_ns",
             Get::Count(|r| r.daemons(|p| p.user.0.saturating_add(p.system.0))),
@@ -408,7 +316,8 @@ fn of_cost<'a>() -> Columns<'a> {
             "matching_ns",
             Get::Count(|r| Some(r.measured()?.matching.0)),
         ),
-    ]
+    ]);
+    all
 }
 
 /// The first format that has these; of older trials nothing is claimed.

@@ -17,6 +17,10 @@ pub(super) enum Get<R> {
     /// What does not fit is the largest that does.
     Count(fn(&R) -> Option<u64>),
     Float(fn(&R) -> Option<f64>),
+    /// A count that a table of data tells.
+    CountOf(Box<dyn Fn(&R) -> Option<u64>>),
+    /// A number that a table of data tells.
+    FloatOf(Box<dyn Fn(&R) -> Option<f64>>),
     Bool(fn(&R) -> Option<bool>),
     /// Milliseconds since the Unix epoch.
     Instant(fn(&R) -> Option<u64>),
@@ -32,8 +36,8 @@ impl<R> Column<R> {
     fn field(&self) -> Result<TypePtr> {
         let (physical, logical) = match self.get {
             Get::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-            Get::Count(_) => (Physical::INT64, None),
-            Get::Float(_) => (Physical::DOUBLE, None),
+            Get::Count(_) | Get::CountOf(_) => (Physical::INT64, None),
+            Get::Float(_) | Get::FloatOf(_) => (Physical::DOUBLE, None),
             Get::Bool(_) => (Physical::BOOLEAN, None),
             Get::Instant(_) => (
                 Physical::INT64,
@@ -56,7 +60,9 @@ impl<R> Column<R> {
             Get::Count(of) | Get::Instant(of) => {
                 put::<Int64Type, R>(rows, |r| of(r).map(saturated), to)
             }
+            Get::CountOf(of) => put::<Int64Type, R>(rows, |r| of(r).map(saturated), to),
             Get::Float(of) => put::<DoubleType, R>(rows, of, to),
+            Get::FloatOf(of) => put::<DoubleType, R>(rows, of, to),
             Get::Bool(of) => put::<BoolType, R>(rows, of, to),
         }
     }

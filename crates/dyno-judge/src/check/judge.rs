@@ -3,12 +3,11 @@
 use super::limits::{Bound, Limit};
 use super::measure::Measure;
 use super::{CheckOptions, Checked, Status, loss};
-use crate::cell;
 use crate::figure::{Trials, rank};
 use crate::number::{Unit, counted, latency, same_number};
 use crate::standing::{Found, Line, Standing};
 use dyno_model::record::{Outcome, Run};
-use dyno_model::{Experiment, Metric, TrialRecord};
+use dyno_model::{Experiment, Metric, TrialFigure, TrialRecord};
 use dyno_stats::{
     Bootstrap, Estimate, Latency, Pairing, Quantile, TrialSamples, quantile, quantile_ratio, ratio,
 };
@@ -40,7 +39,7 @@ impl Finding {
 pub(super) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions) -> Checked {
     let metrics: &[Metric] = match limit.measure {
         Measure::Latency(metric, _) => &[metric],
-        _ => cell::headline_candidates(e.workload.kind()),
+        _ => e.workload.kind().info().headline,
     };
     let trials = Trials::read(run, e.id, metrics);
     let finding = match trials.records() {
@@ -50,12 +49,12 @@ pub(super) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions
             Measure::XFloor(q) => of_floor(run, e, &trials, q, limit, how),
             Measure::Loss => loss::judge(run, e, records, limit, how),
             Measure::CpuPerMessage => each(records, limit, how, "no message arrived", |t| {
-                t.cost.cpu_ns_per_message
+                TrialFigure::CpuPerMessage.of(t)
             }),
             Measure::Throughput => {
-                each(records, limit, how, "", |t| Some(t.throughput.delivered_hz))
+                each(records, limit, how, "", |t| TrialFigure::DeliveredHz.of(t))
             }
-            Measure::Memory => each(records, limit, how, "", |t| Some(t.cost.pss_bytes as f64)),
+            Measure::Memory => each(records, limit, how, "", |t| TrialFigure::PssBytes.of(t)),
             Measure::Start(metric, q) => of_starts(records, metric, q, limit, how),
         },
     };
@@ -118,7 +117,7 @@ fn of_latency(
 
 /// What the clocks of hosts may have added to a time between them or taken from it, in nanoseconds.
 fn slack(metric: Metric, records: &[&TrialRecord]) -> f64 {
-    match dyno_report::is_between_hosts(metric) {
+    match metric.is_between_hosts() {
         true => dyno_report::clock_bound(records).map_or(0.0, |bound| bound.0 as f64),
         false => 0.0,
     }

@@ -1,8 +1,8 @@
 //! What can be required: the measures, and the words of limits files for them.
 
-use crate::figure::{rank, short};
+use crate::figure::rank;
 use crate::number::Unit;
-use dyno_model::{Metric, WorkloadKind};
+use dyno_model::{Better, Metric, WorkloadKind};
 
 /// What a limit is put on.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,9 +39,9 @@ impl Measure {
     pub(crate) fn text(self) -> String {
         match self {
             Measure::Latency(metric, q) | Measure::Start(metric, Some(q)) => {
-                format!("{} {}", rank(q), short(metric))
+                format!("{} {}", rank(q), metric.info().short)
             }
-            Measure::Start(metric, None) => short(metric).into(),
+            Measure::Start(metric, None) => metric.info().short.into(),
             Measure::XFloor(q) => format!("{} × floor", rank(q)),
             Measure::Loss => "loss".into(),
             Measure::CpuPerMessage => "CPU per message".into(),
@@ -53,16 +53,7 @@ impl Measure {
     /// The word of `metric` in a limits file.
     pub(crate) fn word(self) -> &'static str {
         match self {
-            Measure::Latency(metric, _) | Measure::Start(metric, _) => match metric {
-                Metric::Rtt => "rtt",
-                Metric::Response => "response",
-                Metric::Service => "service",
-                Metric::Lateness => "lateness",
-                Metric::FirstMessage => "first_message",
-                Metric::Open => "open",
-                Metric::Match => "match",
-                Metric::FirstDelivery => "first_delivery",
-            },
+            Measure::Latency(metric, _) | Measure::Start(metric, _) => metric.word(),
             Measure::XFloor(_) => "x_floor",
             Measure::Loss => "loss",
             Measure::CpuPerMessage => "cpu_per_message",
@@ -82,26 +73,24 @@ impl Measure {
 
     /// The words of `metric` in a limits file.
     pub fn words() -> impl Iterator<Item = &'static str> {
-        METRICS.iter().map(|m| m.0)
+        words().map(|w| w.word)
     }
 
     /// The measure of a word of [`Measure::words`]; `q` is its quantile, p50 where it needs one and none is
     /// given. `None` for another word.
     pub fn of_word(word: &str, q: Option<f64>) -> Option<Measure> {
         let at = q.unwrap_or(0.5);
+        if let Some(metric) = Metric::of_word(word) {
+            return Some(match metric.is_one_per_trial() {
+                true => Measure::Start(metric, q),
+                false => Measure::Latency(metric, at),
+            });
+        }
         Some(match word {
-            "response" => Measure::Latency(Metric::Response, at),
-            "rtt" => Measure::Latency(Metric::Rtt, at),
-            "service" => Measure::Latency(Metric::Service, at),
-            "lateness" => Measure::Latency(Metric::Lateness, at),
             "x_floor" => Measure::XFloor(at),
             "loss" => Measure::Loss,
             "cpu_per_message" => Measure::CpuPerMessage,
             "throughput" => Measure::Throughput,
-            "first_message" => Measure::Start(Metric::FirstMessage, q),
-            "open" => Measure::Start(Metric::Open, q),
-            "match" => Measure::Start(Metric::Match, q),
-            "first_delivery" => Measure::Start(Metric::FirstDelivery, q),
             "memory" => Measure::Memory,
             _ => return None,
         })
@@ -109,21 +98,22 @@ impl Measure {
 
     /// Whether more of it is better.
     pub fn is_better_higher(self) -> bool {
-        matches!(self, Measure::Throughput)
+        match self {
+            Measure::Latency(metric, _) | Measure::Start(metric, _) => {
+                metric.info().better == Better::Higher
+            }
+            Measure::Throughput => true,
+            Measure::XFloor(_) | Measure::Loss | Measure::CpuPerMessage | Measure::Memory => false,
+        }
     }
 
     /// Whether workloads of that kind have it.
     pub(crate) fn applies_to(self, kind: WorkloadKind) -> bool {
-        use WorkloadKind::{Burst, Flood, Stream};
         match self {
-            Measure::Latency(Metric::Rtt, _) => kind.is_closed_loop(),
-            Measure::Latency(Metric::Response | Metric::Lateness, _) => {
-                matches!(kind, Stream | Burst)
-            }
-            Measure::Latency(Metric::Service, _) => matches!(kind, Stream | Burst | Flood),
+            Measure::Latency(metric, _) | Measure::Start(metric, _) => kind.has(metric),
             // It has no rate.
-            Measure::Throughput => kind != WorkloadKind::FirstMessage,
-            _ => true,
+            Measure::Throughput => !kind.is_start(),
+            Measure::XFloor(_) | Measure::Loss | Measure::CpuPerMessage | Measure::Memory => true,
         }
     }
 }
@@ -138,22 +128,42 @@ pub(super) enum Written {
     Rate,
 }
 
-/// The words of `metric`: how the quantile and the bound are written.
-pub(super) const METRICS: [(&str, Quantile, Written); 13] = [
-    ("response", Quantile::Needed, Written::Time),
-    ("rtt", Quantile::Needed, Written::Time),
-    ("service", Quantile::Needed, Written::Time),
-    ("lateness", Quantile::Needed, Written::Time),
-    ("x_floor", Quantile::Median, Written::Number),
-    ("loss", Quantile::None, Written::Loss),
-    ("cpu_per_message", Quantile::None, Written::Time),
-    ("throughput", Quantile::None, Written::Rate),
-    ("first_message", Quantile::Optional, Written::Time),
-    ("open", Quantile::Optional, Written::Time),
-    ("match", Quantile::Optional, Written::Time),
-    ("first_delivery", Quantile::Optional, Written::Time),
-    ("memory", Quantile::None, Written::Bytes),
+/// A word of `metric`: how the quantile and the bound are written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Word {
+    pub(super) word: &'static str,
+    pub(super) quantile: Quantile,
+    pub(super) written: Written,
+}
+
+const fn word(word: &'static str, quantile: Quantile, written: Written) -> Word {
+    Word {
+        word,
+        quantile,
+        written,
+    }
+}
+
+/// What can be required beside the metrics.
+const OTHERS: [Word; 5] = [
+    word("x_floor", Quantile::Median, Written::Number),
+    word("loss", Quantile::None, Written::Loss),
+    word("cpu_per_message", Quantile::None, Written::Time),
+    word("throughput", Quantile::None, Written::Rate),
+    word("memory", Quantile::None, Written::Bytes),
 ];
+
+/// Every word of `metric`.
+pub(super) fn words() -> impl Iterator<Item = Word> {
+    let metrics = Metric::ALL.iter().map(|m| {
+        let quantile = match m.is_one_per_trial() {
+            true => Quantile::Optional,
+            false => Quantile::Needed,
+        };
+        word(m.word(), quantile, Written::Time)
+    });
+    metrics.chain(OTHERS)
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quantile {

@@ -1,7 +1,7 @@
 //! From the text of a limits file to its requirements. Everything that is wrong is found at once.
 
 use super::limits::{Bound, Chosen, Limit, Selector};
-use super::measure::{METRICS, Measure, Quantile, Written};
+use super::measure::{Measure, Quantile, Written, words};
 use super::quantity::{parse_bytes, parse_loss, parse_quantile, parse_rate, parse_time};
 use super::source::{Node, Problem, Source, Table, Value, nearest};
 use dyno_model::unit::UnitError;
@@ -209,15 +209,15 @@ impl Reader<'_> {
     }
 
     fn measure(&mut self, table: &Table, head: &Range<usize>) -> Option<(Measure, Bound)> {
-        let words = METRICS.map(|m| m.0);
-        let all = format!("metrics: {}", words.join(", "));
+        let names: Vec<&str> = Measure::words().collect();
+        let all = format!("metrics: {}", names.join(", "));
         let Some(node) = table.get("metric") else {
             self.wrong(head, "a limit needs a `metric`".into(), "this one", &all);
             return None;
         };
         let word = self.text("metric", node)?;
-        let Some((word, quantile, written)) = METRICS.iter().find(|m| m.0 == word) else {
-            let label = match nearest(&word, &words) {
+        let Some(found) = words().find(|w| w.word == word) else {
+            let label = match nearest(&word, &names) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "no such metric".into(),
             };
@@ -229,8 +229,9 @@ impl Reader<'_> {
             );
             return None;
         };
-        let q = self.quantile(table, head, word, *quantile);
-        let bound = self.bound(table, head, word, *written);
+        let word = found.word;
+        let q = self.quantile(table, head, word, found.quantile);
+        let bound = self.bound(table, head, word, found.written);
         let q = q?;
         let given = table.get("quantile").is_some().then_some(q);
         let measure = Measure::of_word(word, given)?;

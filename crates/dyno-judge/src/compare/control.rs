@@ -62,7 +62,7 @@ fn moved_floor(
 ) -> Option<MovedFloor> {
     let moved = floors.iter().filter_map(|(x, y, stack)| {
         let kind = base.manifest.plan.experiment(*x)?.workload.kind();
-        let metrics = cell::headline_candidates(kind);
+        let metrics = kind.info().headline;
         let a = Trials::read(base, *x, metrics);
         let b = Trials::read(new, *y, metrics);
         let figure = Figure::Quantile {

@@ -33,7 +33,7 @@ impl Table {
     ) -> Table {
         let (mut open, mut failed) = (Vec::new(), Vec::new());
         for (x, y) in pairs {
-            let metrics = cell::headline_candidates(x.workload.kind());
+            let metrics = x.workload.kind().info().headline;
             let a = Trials::read(base, x.id, metrics);
             let b = Trials::read(new, y.id, metrics);
             let remarks = both_remarks(&a, &b);
@@ -50,10 +50,16 @@ impl Table {
                 });
                 continue;
             }
+            let others = x.workload.kind().info().metrics.iter();
+            let others = others.filter(|m| m.info().compares_its_tail);
+            let of = |run, id, metric: &Metric| Trials::read(run, id, std::slice::from_ref(metric));
+            let beside: Vec<_> = others
+                .map(|m| (of(base, x.id, m), of(new, y.id, m)))
+                .collect();
             open.push((
                 (*x).clone(),
                 (*y).clone(),
-                values(&a, &b, pairing, how),
+                values(&a, &b, &beside, pairing, how),
                 remarks,
             ));
         }
@@ -113,20 +119,32 @@ impl Values {
 }
 
 /// Every figure of a cell, with the values of the trials that are compared.
-fn values(a: &Trials<'_>, b: &Trials<'_>, pairing: Pairing, how: &CompareOptions) -> Vec<Values> {
-    let mut figures = Vec::new();
-    if let (Some(metric), true) = (a.metric(), a.metric() == b.metric()) {
+fn values<'a>(
+    a: &'a Trials<'a>,
+    b: &'a Trials<'a>,
+    beside: &'a [(Trials<'a>, Trials<'a>)],
+    pairing: Pairing,
+    how: &CompareOptions,
+) -> Vec<Values> {
+    let metric = |a: &Trials<'_>, b: &Trials<'_>| a.metric().filter(|m| b.metric() == Some(*m));
+    let mut figures: Vec<(Figure, &Trials<'_>, &Trials<'_>)> = Vec::new();
+    if let Some(metric) = metric(a, b) {
         // The one sample of a trial is its p50 and nothing else.
         let one = metric.is_one_per_trial() && how.quantiles.contains(&0.5);
         let quantiles = how.quantiles.iter().filter(|q| !one || **q == 0.5);
-        figures.extend(quantiles.map(|q| Figure::Quantile { metric, q: *q }));
+        figures.extend(quantiles.map(|q| (Figure::Quantile { metric, q: *q }, a, b)));
+    }
+    for (a, b) in beside {
+        let Some(metric) = metric(a, b) else { continue };
+        let tail = how.quantiles.iter().filter(|q| **q > 0.5);
+        figures.extend(tail.map(|q| (Figure::Quantile { metric, q: *q }, a, b)));
     }
     // A first message has no rate, and that of a closed loop is its round trip once more.
     if !matches!(a.metric(), Some(Metric::FirstMessage | Metric::Rtt)) {
-        figures.push(Figure::Delivered);
+        figures.push((Figure::Delivered, a, b));
     }
-    figures.push(Figure::CpuPerMessage);
-    let figures = figures.into_iter().map(|figure| Values {
+    figures.push((Figure::CpuPerMessage, a, b));
+    let figures = figures.into_iter().map(|(figure, a, b)| Values {
         figure,
         sides: sides(a, b, figure, pairing).and_then(|(new, base)| {
             ratio_of(figure, &new, &base, pairing, how.confidence)?;

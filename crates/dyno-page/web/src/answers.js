@@ -14,10 +14,11 @@ import {
   quantileOf,
   trialsOf,
 } from './cells.js';
-import { NONE, duration, metricName } from './format.js';
+import { NONE, duration } from './format.js';
 import { swatch } from './marks.js';
 import { groupBy, loadOf, stackName } from './plots/common.js';
 import { DataTable } from './table.js';
+import { metricName } from './tables.js';
 
 /** So many questions of an experiment stand open; of more, the first and the heaviest, and the others fold. */
 const WORDS = 4;

@@ -3,12 +3,11 @@
 
 import { name } from './dom.js';
 import { NONE, QUANTILES, count, duration, estimateParts, memory, refusal, share, sig3, timeUnit } from './format.js';
-
-const ONE_WAY = new Set(['response_ns', 'service_ns', 'first_message_ns', 'first_delivery_ns']);
+import { isBetweenHosts, isStart } from './tables.js';
 
 /** Whether the clocks of the hosts are too far apart for this metric to say something. */
 export function unresolvable(e, metric) {
-  return e.one_way_resolvable === false && ONE_WAY.has(metric);
+  return e.one_way_resolvable === false && isBetweenHosts(metric);
 }
 
 /** A quantile as {value, interval, unit, title, note}: in `unit`, or in its own, which then stands beside. */
@@ -71,7 +70,7 @@ export function floorKey(e) {
 
 /** CPU time per message that arrived, of a first message that of the start, ns; null where it is not known. */
 export const cpuKey = (e) =>
-  (e.workload === 'first-message' ? e.cost?.cpu_ns : e.cost?.cpu_ns_per_message)?.median ?? null;
+  (isStart(e) ? e.cost?.cpu_ns : e.cost?.cpu_ns_per_message)?.median ?? null;
 /** Memory of all processes, bytes. */
 export const memoryKey = (e) => e.cost?.pss_bytes?.median ?? null;
 

@@ -3,6 +3,7 @@
 import { el, foreign, name } from './dom.js';
 import { NONE, duration, exchange, payload, sig3, withPrefix } from './format.js';
 import { DataTable } from './table.js';
+import { inWords } from './tables.js';
 
 const SIGNS = {
   lower: '▼',
@@ -162,7 +163,7 @@ function columnsOf(rows, newer, store, open) {
       cell: ({ cell }) => conditions(cell),
       sort: ({ cell }) => conditions(cell),
     },
-    { key: 'figure', title: 'Figure', cell: ({ row }) => figureName(row.figure), sort: ({ row }) => row.figure },
+    { key: 'figure', title: 'Figure', cell: ({ row }) => inWords(row.figure), sort: ({ row }) => row.figure },
     { key: 'base', title: 'Base', numeric: true, cell: ({ row }) => amount(row.base, row.unit) },
     { key: 'new', title: 'New', numeric: true, cell: ({ row }) => amount(row.new, row.unit) },
     {
@@ -208,16 +209,6 @@ function amount(value, unit) {
   if (value === undefined) return NONE;
   if (value === null) return '∞';
   return unit === 'ns' ? duration(value) : withPrefix(value, unit ?? '');
-}
-
-function figureName(figure) {
-  return String(figure)
-    .replace('rtt_ns', 'round trip')
-    .replace('response_ns', 'response time')
-    .replace('service_ns', 'service time')
-    .replace('first_message_ns', 'first message')
-    .replace('delivered_hz', 'delivered rate')
-    .replace('cpu_ns_per_message', 'CPU per message');
 }
 
 /** The experiment of a run that a judgement's cell speaks of. */

@@ -14,7 +14,6 @@ import {
   duration,
   estimateParts,
   memory,
-  metricName,
   rate,
   share,
   sig3,
@@ -22,6 +21,7 @@ import {
 } from './format.js';
 import { environment } from './runs.js';
 import { DataTable } from './table.js';
+import { metricName } from './tables.js';
 import { viewOfCell } from './view.js';
 
 /** Plots that say something of one experiment, in this order. */

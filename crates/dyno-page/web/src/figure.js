@@ -10,7 +10,8 @@ import { button, el, foreign, name, refill, segmented } from './dom.js';
 import { echarts } from './plots/echarts.js';
 import { DataTable } from './table.js';
 import { currentMode, themeOf } from './theme.js';
-import { METRIC_CHOICES, selectionText } from './view.js';
+import { metricChoices } from './tables.js';
+import { selectionText } from './view.js';
 
 /** CSS pixels of a plot on A4 and in saved files. */
 const PAPER_WIDTH = 960;
@@ -346,7 +347,7 @@ export function contextOf(store, open) {
   return {
     open,
     headings(plot, view) {
-      const chosen = METRIC_CHOICES.find((c) => c.value === view.metric)?.title ?? view.metric;
+      const chosen = metricChoices().find((c) => c.value === view.metric)?.title ?? view.metric;
       const cell = view.one ? view.cells[0].e : null;
       const what = cell ? `${cell.experiment}, ${cell.stack}` : selectionText(store.model, view);
       return [

@@ -4,6 +4,8 @@
 // Times are nanoseconds, sizes bytes, rates per second. `null` is infinite where a field may be
 // infinite (a lost message is infinitely late), and unknown elsewhere.
 
+import { isStart } from './tables.js';
+
 export const NONE = '–';
 
 /** `value` with three significant digits and without an exponent: `0.0312`, `12.3`, `12300`. */
@@ -168,23 +170,6 @@ export function instant(unixMs) {
   return `${day} ${time} ${zone}`;
 }
 
-/** Metrics by the names that people read. */
-export const METRICS = {
-  rtt_ns: 'round trip',
-  response_ns: 'response time',
-  service_ns: 'service time',
-  lateness_ns: 'lateness of sending',
-  first_message_ns: 'first message',
-  open_ns: 'opening',
-  match_ns: 'matching',
-  first_delivery_ns: 'first delivery',
-};
-
-/** The name of a metric; an unknown one is shown as it is. */
-export function metricName(metric) {
-  return METRICS[metric] ?? metric;
-}
-
 /** Names of the quantiles that experiments have. */
 export const QUANTILES = { p50: 'p50', p90: 'p90', p99: 'p99', p999: 'p99.9' };
 
@@ -199,19 +184,19 @@ export function rate(hz) {
 export function exchange(e) {
   const l = e.load ?? {};
   const every = (ns) => (ns ? ` every ${duration(ns)}` : '');
-  const loads = {
-    'ping-pong': every(l.gap_ns),
-    call: every(l.gap_ns),
-    stream: ` ${rate(l.rate_hz)}${l.arrivals === 'poisson' ? ' poisson' : ''}`,
-    burst: ` ${l.messages}${every(l.period_ns)}`,
-    'first-message': every(l.period_ns),
-  };
-  return `${e.workload}${loads[e.workload] ?? ''}${e.paired ? ' (pair)' : ''}`;
+  const parts = [
+    Number.isFinite(l.rate_hz) ? ` ${rate(l.rate_hz)}` : '',
+    Number.isFinite(l.messages) ? ` ${l.messages}` : '',
+    every(l.period_ns ?? l.gap_ns),
+    l.arrivals === 'poisson' ? ' poisson' : '',
+    e.paired ? ' (pair)' : '',
+  ];
+  return `${e.workload}${parts.join('')}`;
 }
 
 /** The length of the measured part: `300 ms` or `1000 messages`. */
 export function windowOf(e) {
-  if (e.workload === 'first-message') return '';
+  if (isStart(e)) return '';
   const w = e.window ?? {};
   if (Number.isFinite(w.duration_ns)) return duration(w.duration_ns);
   return Number.isFinite(w.messages) ? `${count(w.messages)} messages` : '';

@@ -20,7 +20,6 @@ import {
   commonTimeUnit,
   conditions,
   duration,
-  metricName,
   share,
   sig3,
   splitFactors,
@@ -28,6 +27,7 @@ import {
 } from './format.js';
 import { rangeMark, rangeScale, swatch } from './marks.js';
 import { DataTable } from './table.js';
+import { metricName } from './tables.js';
 
 /** Fills the section and keeps it up to date. */
 export function matrix(section, store, open) {

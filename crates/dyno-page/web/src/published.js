@@ -2,8 +2,9 @@
 
 import { el, foreign, name } from './dom.js';
 import { quantileKey, quantileOf } from './cells.js';
-import { NONE, QUANTILES, conditions, metricName, sig3, splitFactors, timeEstimate } from './format.js';
+import { NONE, QUANTILES, conditions, sig3, splitFactors, timeEstimate } from './format.js';
 import { DataTable } from './table.js';
+import { metricName } from './tables.js';
 
 /** All published figures of the selected cells, each with its cell and study. */
 export function figuresOf(view) {

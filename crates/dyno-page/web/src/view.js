@@ -8,7 +8,7 @@
 //     runs,            [{index, name, show, details, answers, published, problems, running}], selected ones
 //     studies,         doc.studies
 //     selected,        {runs, stacks, experiments, workloads, sizes, waits, topologies, placements}: Sets
-//     metric,          'auto' (each experiment's headline) | 'service_ns' | 'lateness_ns' | 'first_message_ns'
+//     metric,          'auto' (each experiment's headline) | a metric's name
 //     quantile,        'p50' | 'p90' | 'p99' | 'p999': for plots that show one
 //     ratio,           'best' | 'floor': what the matrix divides by
 //     log,             logarithmic axes
@@ -20,7 +20,8 @@
 //     one              true in the dialog of one experiment: a single cell, whose trials may stand apart
 //   }
 
-import { metricName, payload } from './format.js';
+import { payload } from './format.js';
+import { isClosedLoop, learn, metricChoices as allChoices, metricName } from './tables.js';
 
 /** What cells can be selected by: key in `selected`, name in the URL, heading, value, text of it. */
 export const FACETS = [
@@ -40,14 +41,6 @@ export const FACETS = [
   { key: 'waits', param: 'wait', title: 'Wait strategies', of: (c) => c.e.wait },
   { key: 'topologies', param: 'topology', title: 'Topologies', of: (c) => c.e.topology },
   { key: 'placements', param: 'placement', title: 'Placements', of: (c) => c.e.placement },
-];
-
-/** Metrics that can be chosen. `auto` is the headline of each experiment. */
-export const METRIC_CHOICES = [
-  { value: 'auto', title: 'Response', help: 'from when a message was due; round trips as a whole' },
-  { value: 'service_ns', title: 'Service', help: 'from when it was really sent; round trips as a whole' },
-  { value: 'lateness_ns', title: 'Lateness', help: 'how late messages were sent; open loops only' },
-  { value: 'first_message_ns', title: 'First message', help: 'from go to the first message at all receivers' },
 ];
 
 /** The state of a page that nobody has touched. */
@@ -94,7 +87,7 @@ export function facetValues(facet, cells, doc) {
 
 /** The metric choices that some cell can show. */
 export function metricChoices(cells) {
-  return METRIC_CHOICES.filter(({ value }) => {
+  return allChoices().filter(({ value }) => {
     if (value === 'auto') return true;
     const able = cells.filter((c) => hasMetric(c, value));
     // A choice that would show what the headline shows already is none.
@@ -114,12 +107,12 @@ export function metricFor(cell, choice) {
   if (choice === 'auto' || hasMetric(cell, choice)) {
     return choice === 'auto' ? cell.e.headline : choice;
   }
-  const closed = cell.e.headline === 'rtt_ns';
-  return choice === 'service_ns' && closed ? cell.e.headline : null;
+  return choice === 'service_ns' && isClosedLoop(cell.e) ? cell.e.headline : null;
 }
 
 /** The document and what is computed of it once: cells and the values of facets. */
 export function modelOf(doc) {
+  learn(doc);
   const cells = allCells(doc);
   const byPlace = new Map(cells.map((c) => [`${c.run}.${c.index}`, c]));
   const facets = FACETS.map((facet) => ({ ...facet, values: facetValues(facet, cells, doc) }));
@@ -176,7 +169,7 @@ export function selectionText(model, view) {
     parts.push(`${facet.title.toLowerCase()}: ${shown.length ? shown.join(', ') : 'none'}`);
   }
   const what = parts.length ? `Shown: ${parts.join('; ')}` : 'Everything is shown';
-  const choice = METRIC_CHOICES.find((c) => c.value === view.metric);
+  const choice = allChoices().find((c) => c.value === view.metric);
   const metric = view.metric === 'auto' ? '' : `; ${choice ? choice.title.toLowerCase() : metricName(view.metric)}`;
   return `${what}${metric}.`;
 }
@@ -220,7 +213,7 @@ export function stateOf(hash, model) {
     const meant = known.length > 0 || given.every((text) => text === '');
     if (meant && known.length < facet.values.length) state.chosen[facet.key] = known;
   }
-  if (METRIC_CHOICES.some((c) => c.value === params.get('metric'))) state.metric = params.get('metric');
+  if (allChoices().some((c) => c.value === params.get('metric'))) state.metric = params.get('metric');
   if (['p90', 'p99', 'p999'].includes(params.get('quantile'))) state.quantile = params.get('quantile');
   if (params.get('ratio') === 'floor') state.ratio = 'floor';
   state.log = params.get('scale') !== 'linear';

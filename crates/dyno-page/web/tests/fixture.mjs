@@ -1,5 +1,10 @@
 // A small document by hand, for tests of pure functions. Tests of the page use pages that `dyno` made.
 
+import { readFileSync } from 'node:fs';
+
+/** The tables that every document has. */
+export const TABLES = JSON.parse(readFileSync(new URL('tables.json', import.meta.url), 'utf8'));
+
 /** An experiment with a p50, or failed without one. */
 export function experiment(index, stack, p50, more = {}) {
   const at = (value) => (value === null ? null : { value, lo: value * 0.95, hi: value * 1.05, infinite: false });
@@ -48,6 +53,7 @@ export function documentOf(experiments, answers = [], more = {}) {
   return {
     format: 1,
     dyno: '0.1.0',
+    tables: TABLES,
     made_unix_ms: 0,
     grid: [0, 0.5, 1],
     runs: [run],

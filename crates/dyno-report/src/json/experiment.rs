@@ -6,13 +6,14 @@ use crate::clocks::HostClockSummary;
 use crate::notes::instability;
 use crate::number::{exported, latency_ns};
 use crate::summary::{
-    CostSummary, DaemonCost, ExperimentSummary, FailureGroup, LoadOutcome, MetricSummary, NoRatio,
-    QUANTILES, RunSummary, Spread, ThroughputSummary,
+    DaemonCost, ExperimentSummary, FailureGroup, LoadOutcome, MetricSummary, NoRatio, QUANTILES,
+    RunSummary, Spread,
 };
+use dyno_model::figure::Group;
 use dyno_model::plan::{Extent, Scheduling};
-use dyno_model::{Arrivals, Counts, Metric, Workload};
+use dyno_model::{Arrivals, Counts, Metric, TrialFigure, Workload};
 use dyno_stats::{Bootstrap, Estimate, Latency, Quantile, needed};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 #[derive(Serialize)]
@@ -65,7 +66,7 @@ pub(super) struct Experiment<'a> {
     load_outcome: Option<&'static str>,
     backlog_growth: Option<f64>,
     link_overload: Option<&'a str>,
-    throughput: Option<ThroughputJson>,
+    throughput: Option<FiguresJson<'a>>,
     cost: Option<CostJson<'a>>,
     open_ns: Option<SpreadJson>,
     matching_ns: Option<SpreadJson>,
@@ -104,27 +105,14 @@ struct Load {
 
 impl From<&Workload> for Load {
     fn from(workload: &Workload) -> Load {
-        match *workload {
-            Workload::PingPong { gap, timeout } | Workload::Call { gap, timeout } => Load {
-                gap_ns: Some(gap.0),
-                timeout_ns: Some(timeout.0),
-                ..Load::default()
-            },
-            Workload::Stream { rate, arrivals } => Load {
-                rate_hz: Some(rate.hz()),
-                arrivals: Some(arrivals),
-                ..Load::default()
-            },
-            Workload::Flood => Load::default(),
-            Workload::Burst { messages, period } => Load {
-                messages: Some(messages),
-                period_ns: Some(period.0),
-                ..Load::default()
-            },
-            Workload::FirstMessage { period } => Load {
-                period_ns: Some(period.0),
-                ..Load::default()
-            },
+        let n = workload.numbers();
+        Load {
+            gap_ns: n.gap.map(|t| t.0),
+            timeout_ns: n.timeout.map(|t| t.0),
+            rate_hz: n.rate.map(|rate| rate.hz()),
+            arrivals: n.arrivals,
+            messages: n.messages,
+            period_ns: n.period.map(|t| t.0),
         }
     }
 }
@@ -305,45 +293,20 @@ impl From<Spread> for SpreadJson {
     }
 }
 
-#[derive(Serialize)]
-struct ThroughputJson {
-    offered_hz: SpreadJson,
-    sent_hz: SpreadJson,
-    delivered_hz: SpreadJson,
-    delivered_bytes_per_s: SpreadJson,
-    blocked_share: Option<SpreadJson>,
-    in_window_hz: Option<SpreadJson>,
-}
+/// The figures of a group, `null` where one is not known.
+struct FiguresJson<'a>(&'a ExperimentSummary, Group);
 
-impl From<&ThroughputSummary> for ThroughputJson {
-    fn from(t: &ThroughputSummary) -> ThroughputJson {
-        ThroughputJson {
-            offered_hz: t.offered_hz.into(),
-            sent_hz: t.sent_hz.into(),
-            delivered_hz: t.delivered_hz.into(),
-            delivered_bytes_per_s: t.delivered_bytes_per_s.into(),
-            blocked_share: t.blocked_share.map(SpreadJson::from),
-            in_window_hz: t.in_window_hz.map(SpreadJson::from),
-        }
+impl Serialize for FiguresJson<'_> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let shown = |f: TrialFigure| (f.as_str(), self.0.figure(f).map(SpreadJson::from));
+        out.collect_map(TrialFigure::all_of(self.1).map(shown))
     }
 }
 
 #[derive(Serialize)]
 struct CostJson<'a> {
-    cpu_ns: SpreadJson,
-    user_ns: SpreadJson,
-    system_ns: SpreadJson,
-    pacing_ns: SpreadJson,
-    cpu_ns_per_message: Option<SpreadJson>,
-    host_cpu_ns_per_message: Option<SpreadJson>,
-    busy_cpus: Option<SpreadJson>,
-    switches_per_message: Option<SpreadJson>,
-    voluntary_switches: SpreadJson,
-    involuntary_switches: SpreadJson,
-    minor_faults: SpreadJson,
-    major_faults: SpreadJson,
-    pss_bytes: SpreadJson,
-    peak_rss_bytes: SpreadJson,
+    #[serde(flatten)]
+    figures: FiguresJson<'a>,
     daemons: Vec<DaemonJson<'a>>,
 }
 
@@ -367,28 +330,6 @@ impl<'a> From<&'a DaemonCost> for DaemonJson<'a> {
             switches: d.switches.into(),
             pss_bytes: d.pss_bytes.into(),
             peak_rss_bytes: d.peak_rss_bytes.into(),
-        }
-    }
-}
-
-impl<'a> CostJson<'a> {
-    fn new(c: &CostSummary, daemons: &'a [DaemonCost]) -> Self {
-        CostJson {
-            cpu_ns: c.cpu_ns.into(),
-            user_ns: c.user_ns.into(),
-            system_ns: c.system_ns.into(),
-            pacing_ns: c.pacing_ns.into(),
-            cpu_ns_per_message: c.cpu_ns_per_message.map(Into::into),
-            host_cpu_ns_per_message: c.host_cpu_ns_per_message.map(Into::into),
-            busy_cpus: c.busy_cpus.map(Into::into),
-            switches_per_message: c.switches_per_message.map(Into::into),
-            voluntary_switches: c.voluntary_switches.into(),
-            involuntary_switches: c.involuntary_switches.into(),
-            minor_faults: c.minor_faults.into(),
-            major_faults: c.major_faults.into(),
-            pss_bytes: c.pss_bytes.into(),
-            peak_rss_bytes: c.peak_rss_bytes.into(),
-            daemons: daemons.iter().map(Into::into).collect(),
         }
     }
 }
@@ -449,6 +390,7 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
     };
     let metric = |(metric, summary): (&Metric, &MetricSummary)| (metric.as_str(), summary.into());
     let unstable = e.stability.as_ref().filter(|s| s.is_unstable());
+    let is_counted = !e.figures.is_empty();
     Experiment {
         id: x.id.0,
         suite: &run.suite,
@@ -513,8 +455,11 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
         load_outcome: e.load().map(LoadOutcome::as_str),
         backlog_growth: e.saturated.map(exported),
         link_overload: e.overload.as_deref(),
-        throughput: e.throughput.as_ref().map(Into::into),
-        cost: e.cost.as_ref().map(|c| CostJson::new(c, &e.daemons)),
+        throughput: is_counted.then_some(FiguresJson(e, Group::Throughput)),
+        cost: is_counted.then(|| CostJson {
+            figures: FiguresJson(e, Group::Cost),
+            daemons: e.daemons.iter().map(Into::into).collect(),
+        }),
         open_ns: e.open_ns.map(Into::into),
         matching_ns: e.matching_ns.map(Into::into),
         warmup_ns: e.warmup.map(|w| w.ns.into()),

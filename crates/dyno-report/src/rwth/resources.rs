@@ -5,7 +5,7 @@ use super::lines::{Cell, Line, MessageType, Reasons, Table, place};
 use crate::number::{Measured, share, sig3};
 use crate::published::Place;
 use crate::summary::{ExperimentSummary, ScalingSummary, Spread};
-use dyno_model::Placement;
+use dyno_model::{Placement, TrialFigure};
 
 /// Bytes in the MB of the table.
 const MB: f64 = 1e6;
@@ -155,21 +155,15 @@ pub(super) fn resources(table: &Table<'_>) -> Grid {
             columns.iter().map(of).collect()
         };
         let memory = |line: &Line, at: Place, message: &MessageType| {
-            Some(
-                ran(table.of_message(line, at, message))?
-                    .cost?
-                    .pss_bytes
-                    .median
-                    / MB,
-            )
+            let e = ran(table.of_message(line, at, message))?;
+            Some(e.median(TrialFigure::PssBytes)? / MB)
         };
         let used = over(&memory);
         if used.iter().all(Option::is_none) {
             continue;
         }
         let cpu = over(&|line, at, message| {
-            let cost = ran(table.of_message(line, at, message))?.cost?;
-            Some(cost.busy_cpus?.median)
+            ran(table.of_message(line, at, message))?.median(TrialFigure::BusyCpus)
         });
         let text = |values: &[Option<Spread>], f: &dyn Fn(f64) -> String| -> Vec<Text> {
             let one = |s: &Option<Spread>| s.map_or_else(String::new, |s| f(s.median));

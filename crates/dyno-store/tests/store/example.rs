@@ -10,12 +10,12 @@ use dyno_model::plan::{
 };
 use dyno_model::record::{
     ClockFacts, Cost, Counts, Distribution, Environment, FORMAT, FailureKind, FlowCounts, HdrText,
-    Metric, Outcome, ProcessCost, RawSample, RunManifest, Throughput, TrialRecord,
+    Outcome, ProcessCost, RawSample, RunManifest, Throughput, TrialRecord,
 };
 use dyno_model::{
-    Access, Against, BareMachine, CpuGaps, FullSocket, HostLoad, HostNetwork, HostNoise, Nanos,
-    NetworkCounter, OptionKind, OptionSpec, OptionValue, PayloadSize, Place, Placement, Precision,
-    RateHz, Topology, Wait, Workload,
+    Access, Against, BareMachine, CpuGaps, FullSocket, HostLoad, HostNetwork, HostNoise, Metric,
+    Nanos, NetworkCounter, OptionKind, OptionSpec, OptionValue, PayloadSize, Place, Placement,
+    Precision, RateHz, Topology, Wait, Workload,
 };
 use std::collections::BTreeMap;
 

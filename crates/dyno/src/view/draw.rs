@@ -118,10 +118,9 @@ fn idle(view: &View) -> String {
 fn hosts(view: &View, e: &Experiment) -> String {
     let plan = &view.plan;
     let loopback = plan.stacks.get(&e.stack).is_some_and(|s| s.loopback);
-    let [sender, receiver] = match (loopback, e.workload.kind().is_closed_loop()) {
-        (true, _) => [Role::Loopback; 2],
-        (false, true) => [Role::Initiator, Role::Echo],
-        (false, false) => [Role::Source, Role::Sink],
+    let [sender, receiver] = match loopback {
+        true => [Role::Loopback; 2],
+        false => e.workload.kind().info().roles,
     };
     let (senders, receivers) = match loopback {
         true => (1, 0),

@@ -3,7 +3,7 @@
 use dyno_model::event::RunEvent;
 use dyno_model::record::{Outcome, RunManifest};
 use dyno_model::{ExperimentId, Metric, Nanos, Plan, TrialId, TrialRecord};
-use dyno_report::{clean, headline_candidates};
+use dyno_report::clean;
 use dyno_stats::{Running, TrialSamples};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -136,7 +136,7 @@ impl View {
             done: 0,
             failed: 0,
             disturbed: 0,
-            metric: headline_candidates(e.workload.kind())[0],
+            metric: e.workload.kind().info().headline[0],
             calm: Tally::default(),
             rough: Tally::default(),
         });
@@ -203,7 +203,7 @@ impl View {
             self.spent.0 = self.spent.0.saturating_add(record.wall);
             let nominal = self.plan.nominal_trial(experiment);
             self.spent.1 = self.spent.1.saturating_add(nominal);
-            let candidates = headline_candidates(experiment.workload.kind());
+            let candidates = experiment.workload.kind().info().headline;
             let recorded = candidates
                 .iter()
                 .find(|m| record.distributions.contains_key(m));

@@ -1,10 +1,11 @@
 // Interval quantiles: p50, p99 and the largest of each block of the window, trial by trial, of few experiments.
 
-import { duration, metricName } from '../format.js';
+import { duration } from '../format.js';
 import { distinctions, fill, place, runName, seriesName, styleOf, unresolvable } from './common.js';
 import { UP, axisOf, exported, scaleOf } from './chart.js';
 import { brief, timeTick } from './text.js';
 import { cellTip } from './tip.js';
+import { metricName } from '../tables.js';
 
 /** Experiments and trials that stay readable. */
 export const BLOCK_CELLS = 4;

@@ -6,12 +6,12 @@ import {
   NONE,
   conditions,
   duration,
-  metricName,
   refusal,
   splitFactors,
   timeEstimate,
 } from '../format.js';
 import { name, plural, short } from './text.js';
+import { isBetweenHosts, metricName } from '../tables.js';
 
 // ---- Cells, and what tells them apart ----
 
@@ -156,12 +156,9 @@ export function allConditions(cell) {
 
 // ---- Figures ----
 
-/** Metrics that begin on one host and end on another. */
-const ONE_WAY = new Set(['response_ns', 'service_ns', 'first_message_ns', 'first_delivery_ns']);
-
 /** Why a one-way time must not be shown: the clocks of the hosts are too far apart for it. Null: it may. */
 export function unresolvable(cell, metric) {
-  if (cell.e.one_way_resolvable !== false || !ONE_WAY.has(metric)) return null;
+  if (cell.e.one_way_resolvable !== false || !isBetweenHosts(metric)) return null;
   return `not shown: the hosts' clocks may be apart by ${duration(cell.e.clock_bound_ns)}, more than a tenth of the median`;
 }
 

@@ -33,6 +33,7 @@ import {
 } from './chart.js';
 import { plural, short } from './text.js';
 import { cellTip, publishedTip, tip } from './tip.js';
+import { isStart } from '../tables.js';
 
 const METRIC = 'first_message_ns';
 const PARTS = [
@@ -70,7 +71,7 @@ const ran = (s) => s.ns !== null;
 
 /** Panels of one topology, rows of one stack with all its starts. */
 function drawn(view) {
-  const own = view.cells.filter((c) => c.e.workload === 'first-message');
+  const own = view.cells.filter((c) => isStart(c.e));
   const cells = own.length > 0 ? own : view.cells;
   const keyOf = (c) => JSON.stringify([c.e.placement, c.e.topology]);
   const all = groupBy(cells, keyOf)

@@ -1,7 +1,7 @@
 // Growing sizes: the median of each trial over payload size and the line that Dyno fitted through them, whose
 // slope is S, as in Fig. 5 of Klüner et al. (2025).
 
-import { duration, metricName, payload } from '../format.js';
+import { duration, payload } from '../format.js';
 import {
   allConditions,
   fill,
@@ -31,6 +31,7 @@ import {
 import { fitLine, fitText, sizePanels, sizeSeries, sizeTicks } from './sizes.js';
 import { plural, short, sizeTick } from './text.js';
 import { cellTip } from './tip.js';
+import { metricName } from '../tables.js';
 
 const LEAST = 3;
 

@@ -1,7 +1,7 @@
 // The whole matrix: a row for each stack, a column for each question, the colour by how many times as long as the
 // best of the column (or as its floor) it takes. Every cell has its number; what failed has a cross.
 
-import { QUANTILES, metricName, ratioEstimate, sig3 } from '../format.js';
+import { QUANTILES, ratioEstimate, sig3 } from '../format.js';
 import {
   allConditions,
   distinctions,
@@ -22,6 +22,7 @@ import {
 import { categoryAxis, compose, exported, gridAt, layout, nothing, widthOf } from './chart.js';
 import { brief, name, plural, short, textWidth } from './text.js';
 import { cellTip } from './tip.js';
+import { metricName } from '../tables.js';
 
 const LEFT = 176;
 const RIGHT = 14;

@@ -34,6 +34,7 @@ import {
 } from './chart.js';
 import { memoryTick, plural, short, timeTick } from './text.js';
 import { cellTip } from './tip.js';
+import { isStart } from '../tables.js';
 
 const MAX_COST_PANELS = 4;
 const MAX_ROWS = 30;
@@ -47,7 +48,7 @@ const KINDS = [
 
 /** Where only the start is measured, it is one message that all of it is the cost of. */
 function titleOf(kind, panel) {
-  const start = panel.cells.every((c) => c.e.workload === 'first-message');
+  const start = panel.cells.every((c) => isStart(c.e));
   return start && kind.key === 'cpu_ns_per_message' ? 'CPU time of a start' : kind.title;
 }
 

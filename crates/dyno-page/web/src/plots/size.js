@@ -1,7 +1,7 @@
 // A quantile of latency against payload size, with its interval, and the line that Dyno fitted through the
 // median service times: its slope is the scaling factor S.
 
-import { QUANTILES, metricName, payload } from '../format.js';
+import { QUANTILES, payload } from '../format.js';
 import {
   allConditions,
   fill,
@@ -36,6 +36,7 @@ import {
 import { fitLine, fitText, sizePanels, sizeSeries, sizeTicks } from './sizes.js';
 import { plural, short, sizeTick } from './text.js';
 import { cellTip, publishedTip } from './tip.js';
+import { metricName } from '../tables.js';
 
 const LEAST = 2;
 

@@ -1,7 +1,7 @@
 // Time: what trials measured along the run, beside what the host did; and the quantiles of blocks within the
 // window of the trials of a few experiments.
 
-import { duration, metricName, share } from '../format.js';
+import { duration, share } from '../format.js';
 import {
   fill,
   groupBy,
@@ -30,6 +30,7 @@ import {
 import { BLOCK_CELLS, blockPanels, blockRows, blockTip } from './blocks.js';
 import { brief, plural, shareTick } from './text.js';
 import { cellTip, tip } from './tip.js';
+import { metricName } from '../tables.js';
 
 /** With more experiments than these, trials are shown in relation to their experiment's median. */
 const MAX_ABSOLUTE = 8;

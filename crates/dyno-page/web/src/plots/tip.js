@@ -1,7 +1,8 @@
 // Tooltips: HTML without a style of its own, every text in it escaped. Classes: tip, tip-title, tip-mark,
 // tip-rows, tip-note.
 
-import { METRICS, QUANTILES, count, metricName, ratioEstimate, share } from '../format.js';
+import { QUANTILES, count, ratioEstimate, share } from '../format.js';
+import { metricName } from '../tables.js';
 import {
   OUTLINES,
   allConditions,
@@ -91,7 +92,7 @@ export function publishedTip(view, figure, beside) {
   return tip({
     title: `${figure.as ?? 'published'}: ${figure.text}`,
     rows: [
-      ['figure', `${figure.quantile} of ${METRICS[figure.metric] ?? figure.metric}, not measured by Dyno`],
+      ['figure', `${figure.quantile} of ${metricName(figure.metric)}, not measured by Dyno`],
       ['source', sourceText(study)],
       ['measured on', study?.testbed],
       ['beside', beside],

@@ -38,6 +38,7 @@ import {
 } from './chart.js';
 import { plural, short } from './text.js';
 import { cellTip, publishedTip } from './tip.js';
+import { isStart } from '../tables.js';
 
 const MAX_BOX_PANELS = 5;
 /** Conditions that differ with the topology, or make it up. */
@@ -54,7 +55,7 @@ function boxOf(view, cell) {
 }
 
 /** A start is measured a few times only; it has a plot of its own. */
-const concerns = (view, cell) => cell.e.workload !== 'first-message' || view.one;
+const concerns = (view, cell) => !isStart(cell.e) || view.one;
 
 function drawn(view) {
   const cells = view.cells.filter((c) => concerns(view, c));

@@ -1,5 +1,6 @@
 // Documents in the form of the page's data, made by hand, and the views that the page itself makes of them.
 
+import { TABLES } from '../fixture.mjs';
 import { themeOf } from '../../src/theme.js';
 import { initialState, modelOf, viewOf, viewOfCell } from '../../src/view.js';
 
@@ -222,6 +223,7 @@ export const STUDY = {
 export function documentOf(runs, { scaling = [], published = [] } = {}) {
   return {
     format: 1,
+    tables: TABLES,
     dyno: '0.1.0',
     made_unix_ms: 0,
     grid: GRID,

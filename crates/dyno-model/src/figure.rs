@@ -1,0 +1,234 @@
+//! The figures of a trial beside its latencies: one table of its counts, and one of its rates and costs. Summaries,
+//! exports, judgements, the page and the reference are loops over them.
+
+use crate::metric::Better;
+use crate::record::{Counts, ProcessCost, TrialRecord};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What is to be known of a count of messages.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct CountInfo {
+    /// In files and in JSON.
+    pub name: &'static str,
+    /// One line that says what it is.
+    pub meaning: &'static str,
+    /// Which of two values is the better one.
+    pub better: Better,
+    /// It, of a trial or of several together.
+    #[serde(skip)]
+    pub of: fn(&Counts) -> u64,
+    /// Its place.
+    #[serde(skip)]
+    pub place: fn(&mut Counts) -> &mut u64,
+}
+
+macro_rules! counts {
+    ($($field:ident: $better:ident, $meaning:literal;)+) => {
+        /// Every count, in the order of tables. A message counts once for each receiver that should get it; a round
+        /// trip counts once.
+        pub const COUNTS: &[CountInfo] = &[$(CountInfo {
+            name: stringify!($field),
+            meaning: $meaning,
+            better: Better::$better,
+            of: |c| c.$field,
+            place: |c| &mut c.$field,
+        }),+];
+    };
+}
+
+counts! {
+    offered: Neither, "Due in the window.";
+    sent: Neither, "Accepted by the stack.";
+    received: Higher, "Arrived intact, each message once.";
+    lost: Lower, "Offered and never arrived intact.";
+    under_way: Lower, "Of those lost, still under way when the drain ended.";
+    duplicated: Lower, "Further copies of a message that had arrived.";
+    reordered: Lower, "Arrived after a message with a higher sequence number.";
+    corrupted: Lower, "Arrived with other content than was sent.";
+    truncated: Lower, "Arrived shorter than sent.";
+    refused: Lower, "Not accepted by the stack.";
+    late: Lower, "Sent later than due by more than 10 µs.";
+}
+
+/// What a figure is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Group {
+    /// Messages and bytes per wall second.
+    Throughput,
+    /// What all processes of the stack used.
+    Cost,
+}
+
+/// What is to be known of a rate or a cost.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct FigureInfo {
+    /// In files and in JSON.
+    pub name: &'static str,
+    /// Where it stands alone.
+    pub title: &'static str,
+    /// One line that says what it is.
+    pub meaning: &'static str,
+    /// Unit of its values; empty: a number.
+    pub unit: &'static str,
+    /// What it is of.
+    pub group: Group,
+    /// Which of two values is the better one.
+    pub better: Better,
+    /// Whether it is a whole number.
+    pub is_whole: bool,
+    /// Whether it is known of all trials or not at all: those that happen to have it would be no fair sample.
+    pub all_or_none: bool,
+    /// It, of one trial; `None` where it is not known.
+    #[serde(skip)]
+    pub of: fn(&TrialRecord) -> Option<f64>,
+}
+
+macro_rules! figures {
+    ($($variant:ident = $name:literal, $meaning:literal {
+        $title:literal, $unit:literal, $group:ident, $better:ident $(, $flag:ident)*; $of:expr
+    })+) => {
+        /// A rate or a cost of a trial.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum TrialFigure {
+            $(#[doc = $meaning] #[serde(rename = $name)] $variant,)+
+        }
+
+        impl TrialFigure {
+            /// Every figure, in the order of tables.
+            pub const ALL: &'static [TrialFigure] = &[$(TrialFigure::$variant),+];
+
+            /// Its row of the table.
+            pub const fn info(self) -> &'static FigureInfo {
+                match self {
+                    $(TrialFigure::$variant => const { &FigureInfo {
+                        $($flag: true,)*
+                        ..FigureInfo {
+                            name: $name,
+                            title: $title,
+                            meaning: $meaning,
+                            unit: $unit,
+                            group: Group::$group,
+                            better: Better::$better,
+                            is_whole: false,
+                            all_or_none: false,
+                            of: $of,
+                        }
+                    } },)+
+                }
+            }
+        }
+    };
+}
+
+/// A sum over the processes of the stack.
+fn sum(t: &TrialRecord, of: fn(&ProcessCost) -> u64) -> Option<f64> {
+    let all = t.cost.processes.iter().map(of);
+    Some(all.fold(0, u64::saturating_add) as f64)
+}
+
+/// CPUs kept busy: each process's CPU time, without pacing, over its own time.
+fn busy_cpus(t: &TrialRecord) -> Option<f64> {
+    let ran = || t.cost.processes.iter().filter(|p| p.wall.0 > 0);
+    let own = |p: &ProcessCost| {
+        p.user
+            .0
+            .saturating_add(p.system.0)
+            .saturating_sub(p.pacing.0)
+    };
+    let share = |p: &ProcessCost| own(p) as f64 / p.wall.0 as f64;
+    ran().next().map(|_| ran().map(share).sum())
+}
+
+figures! {
+    OfferedHz = "offered_hz", "Due messages per second, all senders together." {
+        "offered rate", "1/s", Throughput, Neither; |t| Some(t.throughput.offered_hz)
+    }
+    SentHz = "sent_hz", "Messages per second that the stack accepted, all senders together." {
+        "sent rate", "1/s", Throughput, Neither; |t| Some(t.throughput.sent_hz)
+    }
+    DeliveredHz = "delivered_hz", "Intact messages per second, all receivers together." {
+        "delivered rate", "1/s", Throughput, Higher; |t| Some(t.throughput.delivered_hz)
+    }
+    DeliveredBytesPerS = "delivered_bytes_per_s", "Intact payload bytes per second, all receivers together." {
+        "delivered bytes", "B/s", Throughput, Higher; |t| Some(t.throughput.delivered_bytes_per_s)
+    }
+    BlockedShare = "blocked_share",
+    "Share of the senders' time by which blocked sends took longer than the fastest one, 0 to 1." {
+        "blocked share", "", Throughput, Lower; |t| t.throughput.blocked()
+    }
+    InWindowHz = "in_window_hz", "Intact messages that arrived within the window, per second of it." {
+        "rate in the window", "1/s", Throughput, Higher; |t| t.throughput.in_window_hz
+    }
+    CpuNs = "cpu_ns", "User and system time without Dyno's own pacing." {
+        "CPU", "ns", Cost, Lower, is_whole; |t| Some(t.cost.cpu.0 as f64)
+    }
+    UserNs = "user_ns", "Time in user mode, pacing included." {
+        "user time", "ns", Cost, Lower, is_whole; |t| sum(t, |p| p.user.0)
+    }
+    SystemNs = "system_ns", "Time in the kernel." {
+        "system time", "ns", Cost, Lower, is_whole; |t| sum(t, |p| p.system.0)
+    }
+    PacingNs = "pacing_ns", "The part of the user time that Dyno burned waiting for due times." {
+        "pacing", "ns", Cost, Neither, is_whole; |t| sum(t, |p| p.pacing.0)
+    }
+    CpuPerMessage = "cpu_ns_per_message", "CPU time per message that arrived." {
+        "CPU per message", "ns", Cost, Lower; |t| t.cost.cpu_ns_per_message
+    }
+    HostCpuPerMessage = "host_cpu_ns_per_message",
+    "CPU time of the whole host without Dyno's own pacing, per message that arrived; of trials long enough for the \
+     kernel's accounting." {
+        "host CPU per message", "ns", Cost, Lower, all_or_none; |t| t.cost.host_cpu_figure()
+    }
+    BusyCpus = "busy_cpus", "CPUs kept busy, without Dyno's own pacing; 1 is one whole CPU." {
+        "busy CPUs", "", Cost, Lower; busy_cpus
+    }
+    SwitchesPerMessage = "switches_per_message", "Context switches per message that arrived." {
+        "switches per message", "", Cost, Lower; |t| t.cost.switches_per_message
+    }
+    VoluntarySwitches = "voluntary_switches", "Context switches of the processes' own will." {
+        "voluntary switches", "", Cost, Lower, is_whole; |t| sum(t, |p| p.voluntary_switches)
+    }
+    InvoluntarySwitches = "involuntary_switches", "Context switches forced on the processes." {
+        "involuntary switches", "", Cost, Lower, is_whole; |t| sum(t, |p| p.involuntary_switches)
+    }
+    MinorFaults = "minor_faults", "Page faults served without I/O." {
+        "minor faults", "", Cost, Lower, is_whole; |t| sum(t, |p| p.minor_faults)
+    }
+    MajorFaults = "major_faults", "Page faults that needed I/O." {
+        "major faults", "", Cost, Lower, is_whole; |t| sum(t, |p| p.major_faults)
+    }
+    PssBytes = "pss_bytes", "Sum of the proportional set sizes at the end." {
+        "memory", "B", Cost, Lower, is_whole; |t| Some(t.cost.pss_bytes as f64)
+    }
+    PeakRssBytes = "peak_rss_bytes", "Sum of the peak resident set sizes." {
+        "peak memory", "B", Cost, Lower, is_whole; |t| Some(t.cost.peak_rss_bytes as f64)
+    }
+}
+
+impl TrialFigure {
+    /// The name in files and in JSON, with its unit.
+    pub const fn as_str(self) -> &'static str {
+        self.info().name
+    }
+
+    /// It, of one trial; `None` where it is not known.
+    pub fn of(self, trial: &TrialRecord) -> Option<f64> {
+        (self.info().of)(trial)
+    }
+
+    /// The figures of a group, in the order of tables.
+    pub fn all_of(group: Group) -> impl Iterator<Item = TrialFigure> {
+        TrialFigure::ALL
+            .iter()
+            .copied()
+            .filter(move |f| f.info().group == group)
+    }
+}
+
+impl fmt::Display for TrialFigure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}

@@ -1,0 +1,271 @@
+//! The metrics: one table of what each is. Planner, agents, runner, summaries, exports, judgements, the page and the
+//! reference read it, so a metric is added by a row here and by whoever records it.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What is to be known of a metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct MetricInfo {
+    /// In files and in JSON: a word and the unit, such as `rtt_ns`.
+    pub name: &'static str,
+    /// In headings and lists of figures, such as `response`.
+    pub short: &'static str,
+    /// Where it stands alone, such as `response time`.
+    pub title: &'static str,
+    /// What is said beside the title, in brackets.
+    pub gist: &'static str,
+    /// One line that says what it is.
+    pub meaning: &'static str,
+    /// Unit of its values.
+    pub unit: &'static str,
+    /// Whether it ends on another host than it began on, where the two sides are on different hosts.
+    pub between_hosts: bool,
+    /// Whether it is of the start, so that a trial has one sample of it and no quantiles of its own.
+    pub one_per_trial: bool,
+    /// Whether each message has one, so that a lost message is an infinite sample.
+    pub of_each_message: bool,
+    /// What of it stands beside the headline in tables of stacks, where it is none itself.
+    pub beside: &'static [BesideColumn],
+    /// Whether its quantiles above the median are compared beside the headline.
+    pub compares_its_tail: bool,
+    /// What it is a part of: parts follow each other and add up to the whole.
+    pub part_of: Option<Metric>,
+    /// Which of two values is the better one.
+    pub better: Better,
+}
+
+/// A column of tables of stacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct BesideColumn {
+    /// Its title.
+    pub title: &'static str,
+    /// Its title in narrow lines.
+    #[serde(skip)]
+    pub short: &'static str,
+    /// What it shows.
+    pub shows: Shows,
+}
+
+/// What a column shows of a metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shows {
+    /// The median with its interval.
+    P50,
+    /// The p99 with its interval.
+    P99,
+    /// The largest sample.
+    Max,
+}
+
+const fn column(title: &'static str, short: &'static str, shows: Shows) -> BesideColumn {
+    BesideColumn {
+        title,
+        short,
+        shows,
+    }
+}
+
+/// Which of two values is the better one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Better {
+    /// The lower one.
+    Lower,
+    /// The higher one.
+    Higher,
+    /// Neither: it is a condition or a part of something else.
+    Neither,
+}
+
+macro_rules! metrics {
+    ($($variant:ident = $name:literal, $meaning:literal { $($field:ident: $value:expr),+ $(,)? })+) => {
+        /// A latency metric; its distribution is in nanoseconds.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum Metric {
+            $(#[doc = $meaning] #[serde(rename = $name)] $variant,)+
+        }
+
+        impl Metric {
+            /// Every metric, in the order of tables.
+            pub const ALL: &'static [Metric] = &[$(Metric::$variant),+];
+
+            /// Its row of the table.
+            pub const fn info(self) -> &'static MetricInfo {
+                match self {
+                    $(Metric::$variant => const { &MetricInfo {
+                        name: $name,
+                        meaning: $meaning,
+                        unit: "ns",
+                        better: Better::Lower,
+                        $($field: $value),+
+                    } },)+
+                }
+            }
+        }
+    };
+}
+
+metrics! {
+    Rtt = "rtt_ns", "From the send to the reply of the last echo, never halved." {
+        short: "round trip",
+        title: "round trip",
+        gist: "not halved",
+        between_hosts: false,
+        one_per_trial: false,
+        of_each_message: true,
+        beside: &[],
+        compares_its_tail: false,
+        part_of: None,
+    }
+    Response = "response_ns", "Arrival minus due time: the headline of open loops." {
+        short: "response",
+        title: "response time",
+        gist: "arrival minus due time",
+        between_hosts: true,
+        one_per_trial: false,
+        of_each_message: true,
+        beside: &[],
+        compares_its_tail: false,
+        part_of: None,
+    }
+    Service = "service_ns", "Arrival minus real send time." {
+        short: "service",
+        title: "service time",
+        gist: "arrival minus real send",
+        between_hosts: true,
+        one_per_trial: false,
+        of_each_message: true,
+        beside: &[
+            column("service p50", "service\np50", Shows::P50),
+            column("service p99", "service\np99", Shows::P99),
+        ],
+        compares_its_tail: false,
+        part_of: None,
+    }
+    Lateness = "lateness_ns", "Real send time minus due time: how late the source was." {
+        short: "lateness",
+        title: "lateness of sending",
+        gist: "real send minus due time",
+        between_hosts: false,
+        one_per_trial: false,
+        of_each_message: false,
+        beside: &[],
+        compares_its_tail: false,
+        part_of: None,
+    }
+    FirstMessage = "first_message_ns", "From go until a message of every sender is at every receiver." {
+        short: "first message",
+        title: "first message",
+        gist: "from go until it is at every receiver",
+        between_hosts: true,
+        one_per_trial: true,
+        of_each_message: false,
+        beside: &[],
+        compares_its_tail: false,
+        part_of: None,
+    }
+    Open = "open_ns", "The part of it from go until the last participant has its endpoints." {
+        short: "open",
+        title: "opening",
+        gist: "the part from go until all endpoints exist",
+        between_hosts: false,
+        one_per_trial: true,
+        of_each_message: false,
+        beside: &[],
+        compares_its_tail: false,
+        part_of: Some(Metric::FirstMessage),
+    }
+    Match = "match_ns", "The part from then until the last participant sees its peers." {
+        short: "match",
+        title: "matching",
+        gist: "the part from then until all are matched",
+        between_hosts: true,
+        one_per_trial: true,
+        of_each_message: false,
+        beside: &[],
+        compares_its_tail: false,
+        part_of: Some(Metric::FirstMessage),
+    }
+    FirstDelivery = "first_delivery_ns", "The part from then until the first message is at every receiver." {
+        short: "first delivery",
+        title: "first delivery",
+        gist: "the part from then until the first message is at every receiver",
+        between_hosts: true,
+        one_per_trial: true,
+        of_each_message: false,
+        beside: &[],
+        compares_its_tail: false,
+        part_of: Some(Metric::FirstMessage),
+    }
+}
+
+impl Metric {
+    /// The name in files and in JSON, with its unit.
+    pub const fn as_str(self) -> &'static str {
+        self.info().name
+    }
+
+    /// The name without its unit: the word of limits files and flags.
+    pub fn word(self) -> &'static str {
+        let info = self.info();
+        let word = info.name.strip_suffix(info.unit);
+        word.map_or(info.name, |w| w.trim_end_matches('_'))
+    }
+
+    /// The metric of a [word](Metric::word).
+    pub fn of_word(word: &str) -> Option<Metric> {
+        Metric::ALL.iter().copied().find(|m| m.word() == word)
+    }
+
+    /// What it is called within a sentence.
+    pub fn phrase(self) -> String {
+        let info = self.info();
+        match info.one_per_trial {
+            true => format!("time to the {}", info.title),
+            false => info.title.to_owned(),
+        }
+    }
+
+    /// Whether it is of the start, so that a trial has one sample of it and no quantiles of its own.
+    pub const fn is_one_per_trial(self) -> bool {
+        self.info().one_per_trial
+    }
+
+    /// Whether times of it end on another host than they began on, where the two sides are on different hosts.
+    pub const fn is_between_hosts(self) -> bool {
+        self.info().between_hosts
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_flags_name_the_metrics_of_the_table() {
+        for metric in Metric::ALL {
+            let text = serde_json::to_string(metric).unwrap();
+            assert_eq!(text, format!("\"{metric}\""));
+            assert_eq!(Metric::of_word(metric.word()), Some(*metric));
+            assert!(!metric.word().contains("_ns"), "{metric}");
+        }
+    }
+
+    #[test]
+    fn parts_are_of_the_start_like_their_whole() {
+        for info in Metric::ALL.iter().map(|m| m.info()) {
+            let whole = info.part_of.map(Metric::info);
+            assert!(
+                whole.is_none_or(|w| w.one_per_trial == info.one_per_trial && w.part_of.is_none())
+            );
+        }
+    }
+}

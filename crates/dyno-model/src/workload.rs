@@ -1,0 +1,479 @@
+//! The workloads: one table of what each is. Planner, agents, runner, summaries, exports, judgements, the page and
+//! the reference read it; what a workload *does* is its roles in the agent.
+
+use crate::factor::{Arrivals, kebab_text};
+use crate::metric::Metric;
+use crate::protocol::Role;
+use crate::unit::{Nanos, RateHz, UnitError};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// What makes a participant send its next message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Loop {
+    /// The reply to the last one.
+    Closed,
+    /// A schedule, or that the stack took the last one: it waits for no reply.
+    Open,
+    /// There is one only, the first of fresh participants, and no window.
+    Start,
+}
+
+/// A key of suite files that only some workloads have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// What it sets.
+    pub meaning: &'static str,
+    /// What it is measured in: `time`, `rate`, `count` or `word`.
+    pub unit: &'static str,
+    /// Its value where nobody says one, as TOML has it.
+    pub default: KeyDefault,
+}
+
+/// What holds where a key is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeyDefault {
+    /// This value, as TOML has it.
+    Value(&'static str),
+    /// It must be given.
+    Required,
+    /// It stands in the place of this key, and is not set.
+    InPlaceOf(&'static str),
+}
+
+/// What is to be known of a workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct WorkloadInfo {
+    /// In files, flags and tables.
+    pub name: &'static str,
+    /// In a sentence.
+    pub title: &'static str,
+    /// One line that says what it is.
+    pub meaning: &'static str,
+    /// What makes a participant send.
+    #[serde(rename = "loop")]
+    pub loop_kind: Loop,
+    /// Whether each message has a due time that does not depend on the stack.
+    pub has_due_times: bool,
+    /// Whether what arrives per second is what it is for.
+    pub is_of_rates: bool,
+    /// Whether it uses request and response of the stack's own, where the stack has them.
+    pub is_request_response: bool,
+    /// What senders play, and what receivers play.
+    pub roles: [Role; 2],
+    /// The metrics that may stand for it, the best first. Never empty.
+    pub headline: &'static [Metric],
+    /// The metrics that it has and no limit may miss, beside those of the start, which all have.
+    pub metrics: &'static [Metric],
+    /// The keys that it has and not all have.
+    pub keys: &'static [Key],
+    /// What to do instead of writing a key that it does not have: key and advice; an empty key is any other.
+    #[serde(skip)]
+    pub instead: &'static [(&'static str, &'static str)],
+    /// Why it has one receiver only, if it has.
+    pub one_receiver: Option<&'static str>,
+    /// What it needs a second participant for, where an adapter that plays both sides itself will not do.
+    #[serde(skip)]
+    pub needs_peer: Option<&'static str>,
+}
+
+const fn key(
+    name: &'static str,
+    meaning: &'static str,
+    unit: &'static str,
+    default: &'static str,
+) -> Key {
+    Key {
+        name,
+        meaning,
+        unit,
+        default: KeyDefault::Value(default),
+    }
+}
+
+const fn required(name: &'static str, meaning: &'static str, unit: &'static str) -> Key {
+    Key {
+        name,
+        meaning,
+        unit,
+        default: KeyDefault::Required,
+    }
+}
+
+const fn in_place_of(window: &'static str, name: &'static str, meaning: &'static str) -> Key {
+    Key {
+        name,
+        meaning,
+        unit: "count",
+        default: KeyDefault::InPlaceOf(window),
+    }
+}
+
+const GAP: Key = key(
+    "gap",
+    "least time from one ping or request to the next",
+    "time",
+    "\"0 s\"",
+);
+const TIMEOUT: Key = key(
+    "timeout",
+    "a reply that takes longer is lost",
+    "time",
+    "\"1 s\"",
+);
+const ROUND_TRIPS: Key = in_place_of("window", "round_trips", "of each initiator or caller");
+const MESSAGES: Key = in_place_of("window", "messages", "of each source");
+const RATE: Key = required("rate", "messages per second of each sender", "rate");
+const ARRIVALS: Key = key(
+    "arrivals",
+    "when messages are due: `fixed` or `poisson`",
+    "word",
+    "\"fixed\"",
+);
+const GROUP: Key = required("group", "messages back to back", "count");
+const PERIOD: Key = required("period", "time from group to group", "time");
+const ATTEMPTS: Key = key(
+    "period",
+    "time from one attempt of a sender to the next",
+    "time",
+    "\"1 ms\"",
+);
+const WARMUP: Key = key(
+    "warmup",
+    "least time before the window",
+    "time",
+    "\"50 ms\"",
+);
+const WARMUP_MESSAGES: Key = in_place_of(
+    "warmup",
+    "warmup_messages",
+    "of each sender; round trips in closed loops",
+);
+const SETTLE: Key = key("settle", "longest warm-up", "time", "\"1 s\"");
+const WINDOW: Key = key("window", "the measured time", "time", "\"300 ms\"");
+const DRAIN: Key = key(
+    "drain",
+    "how long receivers wait after the last send",
+    "time",
+    "\"1 s\"",
+);
+const RAW_SAMPLES: Key = key(
+    "raw_samples",
+    "raw samples kept per participant and trial",
+    "count",
+    "0",
+);
+
+macro_rules! workloads {
+    ($($variant:ident = $name:literal, $meaning:literal { $($field:ident: $value:expr),+ $(,)? })+) => {
+        /// The shape of an exchange, without its numbers.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum WorkloadKind {
+            $(#[doc = $meaning] #[serde(rename = $name)] $variant,)+
+        }
+        kebab_text!(WorkloadKind, "workload", { $($variant => $name),+ });
+
+        impl WorkloadKind {
+            /// Its row of the table.
+            pub const fn info(self) -> &'static WorkloadInfo {
+                match self {
+                    $(WorkloadKind::$variant => &WorkloadInfo {
+                        name: $name,
+                        meaning: $meaning,
+                        $($field: $value),+
+                    },)+
+                }
+            }
+        }
+    };
+}
+
+workloads! {
+    PingPong = "ping-pong", "Closed loop: send, wait for the reply of every echo, repeat." {
+        title: "ping-pong",
+        loop_kind: Loop::Closed,
+        has_due_times: false,
+        is_of_rates: false,
+        is_request_response: false,
+        roles: [Role::Initiator, Role::Echo],
+        headline: &[Metric::Rtt],
+        metrics: &[Metric::Rtt],
+        keys: &[GAP, TIMEOUT, ROUND_TRIPS, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
+        instead: &[
+            ("messages", "write `round_trips` for a ping-pong"),
+            ("rate", "the next ping waits for the last reply; `gap` sets the least time between two pings"),
+        ],
+        one_receiver: None,
+        needs_peer: None,
+    }
+    Stream = "stream", "Open loop on a schedule of due times." {
+        title: "stream",
+        loop_kind: Loop::Open,
+        has_due_times: true,
+        is_of_rates: false,
+        is_request_response: false,
+        roles: [Role::Source, Role::Sink],
+        headline: &[Metric::Response, Metric::Service],
+        metrics: &[Metric::Response, Metric::Service, Metric::Lateness],
+        keys: &[RATE, ARRIVALS, MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
+        instead: &[("round_trips", "write `messages` for one-way workloads")],
+        one_receiver: None,
+        needs_peer: None,
+    }
+    Flood = "flood", "Open loop: as fast as the stack accepts." {
+        title: "flood",
+        loop_kind: Loop::Open,
+        has_due_times: false,
+        is_of_rates: true,
+        is_request_response: false,
+        roles: [Role::Source, Role::Sink],
+        headline: &[Metric::Response, Metric::Service],
+        metrics: &[Metric::Service],
+        keys: &[MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
+        instead: &[("round_trips", "write `messages` for one-way workloads")],
+        one_receiver: None,
+        needs_peer: None,
+    }
+    Burst = "burst", "Open loop: groups of messages back to back, the groups on a schedule." {
+        title: "burst",
+        loop_kind: Loop::Open,
+        has_due_times: true,
+        is_of_rates: true,
+        is_request_response: false,
+        roles: [Role::Source, Role::Sink],
+        headline: &[Metric::Response, Metric::Service],
+        metrics: &[Metric::Response, Metric::Service, Metric::Lateness],
+        keys: &[GROUP, PERIOD, MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
+        instead: &[
+            ("round_trips", "write `messages` for one-way workloads"),
+            ("rate", "`group` and `period` set the load of a burst"),
+        ],
+        one_receiver: None,
+        needs_peer: None,
+    }
+    Call = "call", "Closed loop: request, wait for the response of the one provider, repeat." {
+        title: "call",
+        loop_kind: Loop::Closed,
+        has_due_times: false,
+        is_of_rates: false,
+        is_request_response: true,
+        roles: [Role::Initiator, Role::Echo],
+        headline: &[Metric::Rtt],
+        metrics: &[Metric::Rtt],
+        keys: &[GAP, TIMEOUT, ROUND_TRIPS, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
+        instead: &[
+            ("messages", "write `round_trips` for a call"),
+            ("rate", "the next request waits for the last response; `gap` sets the least time between two requests"),
+        ],
+        one_receiver: Some("a call has one provider"),
+        needs_peer: Some("could answer a call"),
+    }
+    FirstMessage = "first-message", "From the common start of all participants to the first message at every receiver." {
+        title: "first message",
+        loop_kind: Loop::Start,
+        has_due_times: false,
+        is_of_rates: false,
+        is_request_response: false,
+        roles: [Role::Source, Role::Sink],
+        headline: &[Metric::FirstMessage],
+        metrics: &[],
+        keys: &[ATTEMPTS],
+        instead: &[
+            ("round_trips", "write `messages` for one-way workloads"),
+            (
+                "",
+                "its trial ends with the first message: `period` sets the time between two attempts, \
+                 `trials` the number of starts",
+            ),
+        ],
+        one_receiver: None,
+        needs_peer: Some("a first message could reach"),
+    }
+}
+
+impl WorkloadKind {
+    /// Whether the next message waits for the reply to the last one.
+    pub const fn is_closed_loop(self) -> bool {
+        matches!(self.info().loop_kind, Loop::Closed)
+    }
+
+    /// Whether it measures the start of a trial and nothing else, so that it has no window.
+    pub const fn is_start(self) -> bool {
+        matches!(self.info().loop_kind, Loop::Start)
+    }
+
+    /// Whether trials of it have samples of the metric: all start once.
+    pub fn has(self, metric: Metric) -> bool {
+        metric.is_one_per_trial() || self.info().metrics.contains(&metric)
+    }
+
+    /// Its key of that name.
+    pub fn key(self, name: &str) -> Option<&'static Key> {
+        self.info().keys.iter().find(|k| k.name == name)
+    }
+
+    /// The workloads that have a key, where not all have it.
+    pub fn having(key: &str) -> Vec<WorkloadKind> {
+        let all = WorkloadKind::ALL.iter().copied();
+        all.filter(|kind| kind.key(key).is_some()).collect()
+    }
+}
+
+/// The shape of an exchange with its numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Workload {
+    /// Closed loop; one sample is the time from the send to the reply of the last echo.
+    PingPong {
+        /// The least time from one ping to the next; zero means back to back.
+        gap: Nanos,
+        /// A reply that takes longer is lost and counts as infinitely late.
+        timeout: Nanos,
+    },
+    /// Open loop; response time counts from the due time.
+    Stream {
+        /// Messages per second of each sender.
+        rate: RateHz,
+        /// The arrival process.
+        arrivals: Arrivals,
+    },
+    /// Sends as fast as the stack accepts; measures delivered throughput.
+    Flood,
+    /// `messages` back to back every `period`; all messages of a group are due at once.
+    Burst {
+        /// Messages in one group.
+        messages: u32,
+        /// From the start of one group to the start of the next.
+        period: Nanos,
+    },
+    /// Closed loop of request and response; one sample is the time from the request to its
+    /// response. A stack without request-response of its own carries both over a pair of channels.
+    Call {
+        /// The least time from one request to the next; zero means back to back.
+        gap: Nanos,
+        /// A response that takes longer is lost and counts as infinitely late.
+        timeout: Nanos,
+    },
+    /// Fresh participants start together; one sample per trial: the time until every receiver has a
+    /// message of every sender. Each sender sends as soon as it is matched, again and again.
+    FirstMessage {
+        /// From one attempt of a sender to the next.
+        period: Nanos,
+    },
+}
+
+/// The numbers of a workload: each is `None` where the workload has none of the kind.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Numbers {
+    /// Messages per second of each sender.
+    pub rate: Option<RateHz>,
+    /// The arrival process.
+    pub arrivals: Option<Arrivals>,
+    /// Messages in one group.
+    pub messages: Option<u32>,
+    /// From one group or attempt to the next.
+    pub period: Option<Nanos>,
+    /// The least time from one ping or request to the next.
+    pub gap: Option<Nanos>,
+    /// A reply that takes longer is lost.
+    pub timeout: Option<Nanos>,
+}
+
+impl Workload {
+    /// The shape alone.
+    pub const fn kind(&self) -> WorkloadKind {
+        match self {
+            Workload::PingPong { .. } => WorkloadKind::PingPong,
+            Workload::Stream { .. } => WorkloadKind::Stream,
+            Workload::Flood => WorkloadKind::Flood,
+            Workload::Burst { .. } => WorkloadKind::Burst,
+            Workload::Call { .. } => WorkloadKind::Call,
+            Workload::FirstMessage { .. } => WorkloadKind::FirstMessage,
+        }
+    }
+
+    /// The numbers alone.
+    pub fn numbers(&self) -> Numbers {
+        let none = Numbers::default();
+        match *self {
+            Workload::PingPong { gap, timeout } | Workload::Call { gap, timeout } => Numbers {
+                gap: Some(gap),
+                timeout: Some(timeout),
+                ..none
+            },
+            Workload::Stream { rate, arrivals } => Numbers {
+                rate: Some(rate),
+                arrivals: Some(arrivals),
+                ..none
+            },
+            Workload::Flood => none,
+            Workload::Burst { messages, period } => Numbers {
+                messages: Some(messages),
+                period: Some(period),
+                ..none
+            },
+            Workload::FirstMessage { period } => Numbers {
+                period: Some(period),
+                ..none
+            },
+        }
+    }
+
+    /// Whether receivers only receive, so that latency is one way.
+    pub const fn is_one_way(&self) -> bool {
+        !self.kind().is_closed_loop()
+    }
+}
+
+/// The workload with its numbers, as tables show it.
+impl fmt::Display for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.kind())?;
+        let n = self.numbers();
+        if let Some(rate) = n.rate {
+            write!(f, " {rate}")?;
+        }
+        if let Some(messages) = n.messages {
+            write!(f, " {messages}")?;
+        }
+        if let Some(every) = n.period.or(n.gap).filter(|t| *t != Nanos::ZERO) {
+            write!(f, " every {every}")?;
+        }
+        match n.arrivals {
+            Some(Arrivals::Poisson) => write!(f, " poisson"),
+            Some(Arrivals::Fixed) | None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workload_has_what_stands_for_it() {
+        for kind in WorkloadKind::ALL {
+            let info = kind.info();
+            assert!(!info.headline.is_empty(), "{kind}");
+            assert!(info.headline.iter().any(|m| kind.has(*m)), "{kind}");
+            assert!(info.metrics.iter().all(|m| !m.is_one_per_trial()), "{kind}");
+            assert_eq!(info.keys.is_empty(), false, "{kind}");
+            let text = serde_json::to_string(kind).unwrap();
+            assert_eq!(text, format!("\"{kind}\""));
+        }
+    }
+
+    #[test]
+    fn advice_is_given_for_keys_that_a_workload_does_not_have() {
+        for kind in WorkloadKind::ALL {
+            for (key, _) in kind.info().instead {
+                assert!(kind.key(key).is_none(), "{kind} has {key}");
+            }
+        }
+    }
+}
