@@ -3,8 +3,9 @@
 use super::ends::{Reader, Writer, deliver, link};
 use super::residue::{self, Item};
 use super::rig::Rig;
-use dyno_adapter::{Node, Result, Wait};
+use dyno_adapter::{CLAIMS, Node, Result, Wait};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 pub(super) fn a_long_scratch_path_is_served_or_refused(rig: &Rig) {
@@ -15,7 +16,12 @@ pub(super) fn a_long_scratch_path_is_served_or_refused(rig: &Rig) {
     while scratch.as_os_str().len() < LONG {
         scratch.push("d");
     }
-    std::fs::create_dir_all(&scratch).expect("directories in the scratch directory");
+    // Claims of there lie where they are looked for.
+    let (claims, link) = (rig.scratch().join(CLAIMS), scratch.join(CLAIMS));
+    std::fs::create_dir_all(&scratch)
+        .and_then(|()| std::fs::create_dir_all(&claims))
+        .and_then(|()| symlink(&claims, &link))
+        .expect("directories in the scratch directory");
     let before = residue::within(rig.scratch());
     let while_open = || {
         let mut elsewhere = residue::within(rig.scratch());
@@ -33,6 +39,7 @@ pub(super) fn a_long_scratch_path_is_served_or_refused(rig: &Rig) {
     if let Err(refusal) = exchange(rig, &scratch, local, &while_open) {
         assert_gives_a_reason(&refusal);
     }
+    std::fs::remove_file(link).expect("a link that was made");
 }
 
 pub(super) fn ipv6_is_served_or_refused(rig: &Rig) {

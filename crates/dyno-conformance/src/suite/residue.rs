@@ -177,9 +177,15 @@ pub(super) fn held_outside(scratch: &Path) -> BTreeSet<Item> {
             Some(name) => {
                 items.insert(Item::AbstractSocket(name.into()));
             }
-            None if Path::new(&path).starts_with(scratch) => {}
             None => {
-                items.insert(Item::File(path.into()));
+                // One that was bound below a descriptor of this process, because of a long path.
+                let file = match path.starts_with("/proc/self/fd/") {
+                    true => fs::canonicalize(&path).unwrap_or_else(|_| path.into()),
+                    false => path.into(),
+                };
+                if !file.starts_with(scratch) {
+                    items.insert(Item::File(file));
+                }
             }
         }
     }
