@@ -113,6 +113,8 @@ fn used_library<'a>(content: &'a [u8], own: &str) -> Option<&'a str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
     texts(content)
         .filter_map(|text| std::str::from_utf8(text).ok())
+        // One without a name of its own is needed by its path.
+        .map(|text| text.rsplit_once('/').map_or(text, |(_, file)| file))
         .filter(|text| text.starts_with("lib") && text.contains(".so") && text.chars().all(plain))
         .find(|text| *text != own && !RUNTIME.iter().any(|runtime| text.starts_with(runtime)))
 }
@@ -151,5 +153,7 @@ mod tests {
         assert_eq!(used_library(bare, own), None);
         let with = b"\0libc.so.6\0libmw.so.5\0";
         assert_eq!(used_library(with, own), Some("libmw.so.5"));
+        let by_path = b"\0/opt/mw/lib/libmw.so\0";
+        assert_eq!(used_library(by_path, own), Some("libmw.so"));
     }
 }

@@ -223,3 +223,19 @@ fn summary(report: &Report, asked: usize) -> String {
     text.push('\n');
     text
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_reference_has_every_case_as_it_is_declared() {
+        let page = include_str!("../../../../docs/reference/conformance.md");
+        let rows =
+            |line: &&str| line.starts_with("| `") && line.contains("_") && line.ends_with(". |");
+        let shown: Vec<&str> = page.lines().filter(rows).collect();
+        let declared: Vec<String> = dyno_agent::conformance_cases()
+            .into_iter()
+            .map(|(case, asks)| format!("| `{case}` | {asks} |"))
+            .collect();
+        assert_eq!(shown, declared);
+    }
+}
