@@ -22,6 +22,13 @@ pub fn conformance_cases() -> Vec<(&'static str, String)> {
 ///
 /// When the case, the adapter or its library cannot be had; a sentence for people.
 pub fn play_case(order: CaseOrder) -> std::result::Result<ExitCode, String> {
+    // What failed, not where in Dyno's source that was seen.
+    std::panic::set_hook(Box::new(|info| {
+        let payload = info.payload();
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+        eprintln!("{}", text.unwrap_or("a panic without words"));
+    }));
     let subject = |adapter| Subject {
         adapter,
         options: order.examinee.options.clone(),

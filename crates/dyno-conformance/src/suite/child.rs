@@ -205,7 +205,8 @@ impl Child {
         let played = output.lines().any(|line| line == format!("{MARK}{DONE}"));
         assert!(
             played && status.is_some_and(|s| s.success()),
-            "the child failed ({status:?}); it printed:\n{output}"
+            "the other process failed ({}); it printed:\n{output}",
+            status.map_or("it hangs".to_owned(), |s| s.to_string())
         );
     }
 

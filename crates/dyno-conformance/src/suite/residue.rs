@@ -75,9 +75,9 @@ pub(super) fn claimed(scratch: &Path) -> BTreeSet<Item> {
         .collect()
 }
 
-/// Removes what was claimed, as the runner does after a crash.
-pub(super) fn remove_claimed(scratch: &Path) {
-    claimed(scratch).iter().for_each(Item::remove);
+/// Removes what was claimed, as the runner does after a crash, but for what is another one's.
+pub(super) fn remove_claimed(scratch: &Path, others: &BTreeSet<Item>) {
+    claimed(scratch).difference(others).for_each(Item::remove);
 }
 
 /// What exists outside the scratch directory: claimed resources, and files in `/dev/shm` and

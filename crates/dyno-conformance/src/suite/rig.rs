@@ -23,8 +23,10 @@ pub(super) struct Rig {
     scratch: PathBuf,
     /// The owner of `scratch`; `None` where that is another process.
     owner: Option<TempDir>,
-    /// Files that were in `scratch` before; `None` where others write there too.
-    known: Option<BTreeSet<Item>>,
+    /// Files that were in `scratch` before, and what was claimed: a daemon's.
+    pub(super) known: BTreeSet<Item>,
+    /// Daemons write in `scratch`, too.
+    daemons: bool,
     crashed: AtomicBool,
     skipped: Mutex<Option<String>>,
 }
@@ -49,7 +51,7 @@ impl Rig {
     pub(super) fn within(subject: Subject, surroundings: Surroundings) -> Self {
         let daemons = surroundings.daemons;
         let mut rig = Self::inherited(subject, surroundings.session, surroundings.scratch);
-        rig.known = rig.known.take().filter(|_| !daemons);
+        rig.daemons = daemons;
         rig
     }
 
@@ -57,7 +59,11 @@ impl Rig {
     pub(super) fn inherited(subject: Subject, session: String, scratch: PathBuf) -> Self {
         Rig {
             capabilities: subject.adapter.describe().capabilities,
-            known: Some(residue::within(&scratch).into_iter().collect()),
+            known: residue::within(&scratch)
+                .into_iter()
+                .chain(residue::claimed(&scratch))
+                .collect(),
+            daemons: false,
             session,
             scratch,
             owner: None,
@@ -197,15 +203,15 @@ impl Rig {
     pub(super) fn assert_nothing_left(&self) {
         let crashed = self.crashed.load(Ordering::Relaxed);
         if crashed {
-            residue::remove_claimed(&self.scratch);
+            residue::remove_claimed(&self.scratch, &self.known);
         }
         let start = Instant::now();
         loop {
             let mut left = residue::outside(&self.scratch, &self.session);
-            if let (Some(known), false) = (&self.known, crashed) {
-                let within = residue::within(&self.scratch).into_iter();
-                left.extend(within.filter(|item| !known.contains(item)));
+            if !crashed && !self.daemons {
+                left.extend(residue::within(&self.scratch));
             }
+            left.retain(|item| !self.known.contains(item));
             if left.is_empty() {
                 return;
             }
@@ -219,7 +225,7 @@ impl Rig {
 
     /// Removes everything although a thread still uses it: it hangs and cannot be ended.
     pub(super) fn remove_all(&self) {
-        residue::remove_claimed(&self.scratch);
+        residue::remove_claimed(&self.scratch, &self.known);
         if self.owner.is_some() {
             // The test fails already; what cannot be removed is in the temporary directory.
             let _ = std::fs::remove_dir_all(&self.scratch);
@@ -230,7 +236,7 @@ impl Rig {
 impl Drop for Rig {
     fn drop(&mut self) {
         if self.owner.is_some() {
-            residue::remove_claimed(&self.scratch);
+            residue::remove_claimed(&self.scratch, &self.known);
         }
     }
 }
