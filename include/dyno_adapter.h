@@ -7,8 +7,8 @@
  *     const dyno_adapter_ops *dyno_adapter(void);
  *
  * Dyno looks for it in the directories of the environment variable DYNO_ADAPTER_PATH, then in those
- * that `cargo xtask adapters` fills. How to write one: docs/how-to/add-an-adapter.md; a working one
- * of a hundred lines: adapters/c-skeleton.
+ * that `cargo xtask adapters` fills. How to write one: docs/how-to/add-an-adapter.md; `dyno new-adapter
+ * NAME` writes a working one to begin with, and `dyno conformance LIBRARY.so` examines it.
  *
  * Versions.
  *   This header only ever grows at the end of its structures. A table is served when its
@@ -24,10 +24,25 @@
  *   Messages of different subscriptions may be reported from different threads at once.
  *
  * Waiting.
- *   No operation waits for a peer. `take` of a receiver made with DYNO_WAIT_BLOCK sleeps until a
- *   message is there, a signal interrupts it, or DYNO_PATIENCE_MS have passed; `take` of one made
- *   with DYNO_WAIT_SPIN returns at once. Only `loan` and `send` may wait, for room, and only while
- *   the peers live.
+ *   No operation waits for a peer, not even to be rid of messages: `sender_close` and `close` return
+ *   whatever has not been sent. `take` of a receiver made with DYNO_WAIT_BLOCK sleeps until a message is
+ *   there, a signal interrupts it, or DYNO_PATIENCE_MS have passed, whichever comes first; a signal
+ *   reaches the calling thread alone, so a library that waits on another one's behalf needs the time-out.
+ *   `take` of one made with DYNO_WAIT_SPIN returns at once. Only `loan` and `send` may wait, for room, and
+ *   only while the peers live.
+ *
+ * Loans.
+ *   Each `loan` is followed by one `send` of the same buffer and the same length, before anything else is
+ *   asked of that sender: Dyno neither sends less than it was lent nor abandons a loan. What `send`
+ *   returns does not matter: the memory is the library's again.
+ *
+ * Peers that go.
+ *   Messages need not outlive `sender_close`: Dyno closes a sender when its receivers have what they wait
+ *   for. `take` shows what has arrived, also after the sender is gone, and then returns DYNO_NONE, or
+ *   DYNO_PEER_GONE where the library notices. `send` without a receiver that is left returns
+ *   DYNO_PEER_GONE where the library notices, else DYNO_OK or DYNO_REFUSED; it does not wait for room that
+ *   nobody will make. When one of several readers is gone, what `send` accepts reaches the others; it may
+ *   return DYNO_PEER_GONE instead, which ends the trial.
  *
  * Names.
  *   Whatever others on the machine can see by name (sockets, shared memory, services) carries the
@@ -70,7 +85,9 @@ typedef int32_t dyno_status;
 #define DYNO_BAD_OPTION (-4)  /* An option of the stack is wrong. */
 
 /* Capabilities: Dyno never asks for what is not declared. */
-#define DYNO_CAN_LOAN (UINT64_C(1) << 0)     /* `loan` gives memory of the library: no copy on send. */
+/* With some options `loan` gives memory that receivers read, or that the device sends. Memory that the library or
+ * the kernel copies on `send`, into a segment, a packet or a socket, is none, whoever allocated it. */
+#define DYNO_CAN_LOAN (UINT64_C(1) << 0)
 #define DYNO_CAN_SPIN (UINT64_C(1) << 1)     /* Receivers can be made with DYNO_WAIT_SPIN, */
 #define DYNO_CAN_BLOCK (UINT64_C(1) << 2)    /* with DYNO_WAIT_BLOCK, */
 #define DYNO_CAN_CALLBACK (UINT64_C(1) << 3) /* and subscriptions can be made. At least one of the three. */
@@ -123,8 +140,13 @@ typedef struct dyno_option {
 /* What a node is opened with. It lives only for the call: copy what you keep. */
 typedef struct dyno_context {
     const char *session; /* Unique on the machine for this trial: [A-Za-z0-9._-], at most 40. */
-    const char *scratch; /* A directory of the trial's own, removed with all it holds afterwards. */
-    const char *address; /* The IP address at which other hosts reach this one. */
+    /* A directory of the trial's own, removed with all it holds afterwards. Its path may be as long as paths can
+     * be (PATH_MAX), the name of a Unix socket has 107 characters: bind it below an open descriptor of the directory,
+     * /proc/self/fd/N/NAME, or refuse in `open`. */
+    const char *scratch;
+    /* The IP address at which other hosts reach this one: IPv4 or IPv6, as text such as 192.0.2.1 or 2001:db8::1.
+     * What cannot be used is refused, here or when an end is opened. */
+    const char *address;
     uint16_t participant; /* The number of the participant within the trial. */
     uint16_t reserved;
     uint32_t option_count;
@@ -215,7 +237,7 @@ typedef struct dyno_adapter_ops {
     /* A reading end from which Dyno takes; `wait`: DYNO_WAIT_*. */
     dyno_status (*receiver_open)(dyno_node *node, const dyno_channel *channel, int32_t wait, dyno_receiver **receiver);
     void (*receiver_close)(dyno_receiver *receiver);
-    /* Whether the sender is known: 0 or 1. */
+    /* Whether the sender is known, so that what it sends now arrives: 0 or 1. Before there is one: 0. */
     dyno_status (*receiver_matched)(dyno_receiver *receiver, uint32_t *matched);
     /* Takes the next message, if there is one, and shows it to `on_message`: DYNO_OK or DYNO_NONE. */
     dyno_status (*take)(dyno_receiver *receiver, dyno_on_message on_message, void *user);

@@ -5,6 +5,7 @@
 //! own, writes no file but the adapter's, and ends when its standard input ends.
 
 mod binaries;
+mod conformance;
 mod control;
 mod counter;
 mod nudge;
@@ -16,6 +17,7 @@ mod roles;
 mod shared;
 
 pub use binaries::{binaries, binaries_of_library};
+pub use conformance::{ask_library, conformance_cases, play_case};
 pub use registry::{describe, describe_library};
 
 use dyno_measure::{Counters, best_counter};

@@ -1,6 +1,6 @@
 //! Reports to the runner: one line each, from whichever thread has something to say.
 
-use dyno_model::protocol::Report;
+use serde::Serialize;
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ impl Reporter {
         Ok(Reporter(Arc::new(Mutex::new(File::from(own)))))
     }
 
-    pub(crate) fn send(&self, report: &Report) {
+    pub(crate) fn send(&self, report: &impl Serialize) {
         let written = serde_json::to_string(report)
             .map_err(io::Error::other)
             .and_then(|mut line| {

@@ -1,7 +1,7 @@
 //! What every adapter must do, and an adapter that does it wrong on purpose.
 //!
-//! - [`conformance_tests!`] instantiates the conformance suite for one adapter and one set of
-//!   options: each [`Case`] becomes a `#[test]` of its own.
+//! - Each [`Case`] of the conformance suite is one behaviour. [`play`] plays it for `dyno conformance`;
+//!   [`conformance_tests!`] makes each a `#[test]` of its own for one adapter and one set of options.
 //! - [`faulty`] wraps another adapter and lies about it: it drops, repeats, reorders, corrupts,
 //!   shortens and delays messages, opens slowly, hangs, fails and crashes, where it is told to.
 //!   What an instrument does not notice when `faulty` does it, it does not measure.
@@ -9,4 +9,4 @@
 pub mod faulty;
 pub mod suite;
 
-pub use suite::{Case, IntoOption, Subject, run, run_child};
+pub use suite::{Case, IntoOption, Subject, Surroundings, Verdict, is_child, play, run, run_child};

@@ -58,6 +58,13 @@ impl Nanos {
     }
 }
 
+/// Beyond 584 years, the most that it can hold.
+impl From<std::time::Duration> for Nanos {
+    fn from(d: std::time::Duration) -> Self {
+        Nanos(u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
 impl From<Nanos> for std::time::Duration {
     fn from(n: Nanos) -> Self {
         std::time::Duration::from_nanos(n.0)

@@ -1,6 +1,7 @@
 //! The texts of all suites, stacks and testbeds: those built in, and those that the caller read.
 
-use crate::node::{Value, parse_what_can_be};
+use crate::node::{Entry, Value, parse_what_can_be};
+use crate::parameters::Override;
 use crate::presets;
 use crate::problem::{Place, PlanError, Problem, Problems};
 use crate::suggest;
@@ -117,9 +118,24 @@ impl Catalog {
         name: &str,
         adapters: &[AdapterDescription],
     ) -> Result<Stack, PlanError> {
+        self.read_stack_with(name, adapters, &[])
+    }
+
+    /// As [`Catalog::read_stack`], with options of the command line, `--set OPTION=VALUE`, in the place of
+    /// its own.
+    pub fn read_stack_with(
+        &self,
+        name: &str,
+        adapters: &[AdapterDescription],
+        set: &[(String, String)],
+    ) -> Result<Stack, PlanError> {
         let source = self.stack(name, &Place::flag("--stack", name))?;
         let mut problems = Problems::default();
-        let stack = crate::stack::read(name, source, adapters, &mut problems);
+        let set: Vec<Entry> = set
+            .iter()
+            .map(|(option, value)| Override::parse(option, value).entry)
+            .collect();
+        let stack = crate::stack::read(name, source, adapters, &set, &mut problems);
         problems.check()?;
         // Whatever keeps a stack from being read is a problem.
         stack.ok_or_else(|| problems.into_error())

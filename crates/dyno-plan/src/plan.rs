@@ -291,7 +291,7 @@ fn configure<'a>(
     adapters: &'a [AdapterDescription],
     problems: &mut Problems,
 ) -> Option<Configured<'a>> {
-    let stack = stack::read(name, source, adapters, problems)?;
+    let stack = stack::read(name, source, adapters, &[], problems)?;
     let adapter = adapters.iter().find(|a| a.name == stack.adapter)?;
     Some(Configured { stack, adapter })
 }

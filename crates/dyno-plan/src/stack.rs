@@ -21,11 +21,12 @@ const KEYS: &[&str] = &[
     "daemon",
 ];
 
-/// Reads the stack `name`; mistakes go to `problems`.
+/// Reads the stack `name`, with the options `set` in the place of its own; mistakes go to `problems`.
 pub(crate) fn read(
     name: &str,
     source: &Arc<NamedSource<String>>,
     adapters: &[AdapterDescription],
+    set: &[Entry],
     problems: &mut Problems,
 ) -> Option<Stack> {
     let table = parse(source, problems)?;
@@ -110,14 +111,12 @@ pub(crate) fn read(
         .map(|list| list.into_iter().map(|p| p.value).collect())
         .unwrap_or_default();
     let mut options = Options::new();
-    if let Some(t) = table
+    let own = table
         .get("options")
-        .and_then(|n| n.table("`options`", problems))
-    {
-        for entry in &t.0 {
-            if let Some(value) = option(entry, adapter, problems) {
-                options.insert(entry.key.clone(), value);
-            }
+        .and_then(|n| n.table("`options`", problems));
+    for entry in own.map_or(&[][..], |t| &t.0).iter().chain(set) {
+        if let Some(value) = option(entry, adapter, problems) {
+            options.insert(entry.key.clone(), value);
         }
     }
     let install = table

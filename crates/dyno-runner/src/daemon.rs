@@ -10,7 +10,7 @@ use crate::session::Session;
 use dyno_measure::{Clock, HostMeter, LEAD_IN, Meter};
 use dyno_model::daemon::{self, Ready, StopSignal};
 use dyno_model::record::{FailureKind, ProcessCost};
-use dyno_model::{Experiment, Nanos};
+use dyno_model::{Nanos, Topology};
 use rustix::process::{Pid, Signal};
 use std::fs::{File, TryLockError};
 use std::net::ToSocketAddrs;
@@ -59,7 +59,11 @@ pub(crate) struct Trouble {
 
 /// What placeholders stand for in one trial.
 pub(crate) struct Values<'a> {
-    pub(crate) experiment: &'a Experiment,
+    /// The CPUs of daemons; empty: any.
+    pub(crate) cpus: &'a [u32],
+    /// The largest message, in bytes.
+    pub(crate) payload: usize,
+    pub(crate) topology: Topology,
     /// Where it runs.
     pub(crate) host: &'a Host,
     /// The host's name, where that must be said.
@@ -132,7 +136,7 @@ impl Daemon {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         values.host.admit(&mut command);
-        confine(&mut command, &values.experiment.daemon_cpus);
+        confine(&mut command, values.cpus);
         let turn = match spec.exclusive {
             true => Some(
                 take_turn(program, interrupt).map_err(|(kind, message)| Trouble {
@@ -381,15 +385,14 @@ fn value(
     values: &Values<'_>,
     session: &Session<'_>,
 ) -> Option<String> {
-    let experiment = values.experiment;
     Some(match name {
         "scratch" => values.scratch.to_string_lossy().into_owned(),
         "session" => session.name.clone(),
         "address" => values.address.to_owned(),
         "group" => group_name(),
-        "payload" => experiment.payload.bytes().to_string(),
-        "senders" => experiment.topology.senders.to_string(),
-        "receivers" => experiment.topology.receivers.to_string(),
+        "payload" => values.payload.to_string(),
+        "senders" => values.topology.senders.to_string(),
+        "receivers" => values.topology.receivers.to_string(),
         _ => spec.options.get(name.strip_prefix("option.")?)?.clone(),
     })
 }

@@ -9,6 +9,7 @@ mod aggregate;
 mod binaries;
 mod child;
 mod clocks;
+mod conformance;
 mod daemon;
 mod follow;
 mod hosts;
@@ -24,6 +25,7 @@ mod wiring;
 
 pub use agent::{AgentCommand, DescribeError, describe_adapters};
 pub use binaries::binaries;
+pub use conformance::{CaseError, Conformance};
 pub use daemon::is_installed;
 pub use follow::Follow;
 pub use hosts::{HostsError, SshError, check_hosts};

@@ -239,6 +239,13 @@ impl Place {
     pub(crate) fn session(&mut self, position: usize) -> Result<Session<'_>, SessionError> {
         let name = format!("dyno-{}-{position}", self.owner);
         let scratch = self.open(&name)?;
+        // There from the start: whoever looks for what an adapter has created knows it.
+        let notes = scratch.join(AGENTS);
+        fs::File::create(&notes).map_err(|source| SessionError {
+            action: "create",
+            path: notes.clone(),
+            source,
+        })?;
         Ok(Session {
             name,
             scratch,

@@ -1,12 +1,14 @@
 //! The command line as types.
 
 mod complete;
+mod conformance;
 mod judge;
 mod part;
 mod report;
 mod serve;
 mod show;
 
+pub(crate) use conformance::{ConformanceArgs, NewAdapterArgs};
 pub(crate) use judge::{CheckArgs, CompareArgs, FailOn, TrendArgs};
 pub(crate) use part::Part;
 pub(crate) use report::ReportArgs;
@@ -52,7 +54,7 @@ Examples:
 
 Exit codes:
   0    done                              3    the suite, stack or testbed is refused
-  1    an error outside Dyno             4    done, but trials failed
+  1    an error outside Dyno             4    done, but trials or cases failed
   2    wrong command line                5    a run directory cannot be written or read
   6    a limit is broken (check)         7    undecided (check, trend, compare)
   8    something is slower (--fail-on slower)
@@ -81,6 +83,10 @@ pub(crate) enum Command {
     Trend(TrendArgs),
     /// List what there is to choose from.
     List(ListArgs),
+    /// Write an adapter to begin with: a working one in C, the headers, a stack file.
+    NewAdapter(NewAdapterArgs),
+    /// Examine an adapter: does it do all that Dyno relies on?
+    Conformance(ConformanceArgs),
     /// Examine this host: clock, timers, core-to-core latency, limits, missing rights.
     Doctor(DoctorArgs),
     /// Print a manual page (roff), or write those of all commands to a folder.
@@ -127,6 +133,9 @@ pub(crate) struct AgentArgs {
     /// Load the adapter in this library, print the files that it executes, and end.
     #[arg(long, value_name = "FILE")]
     pub(crate) binaries_of: Option<PathBuf>,
+    /// Play the conformance case that this JSON orders, print how it went, and end.
+    #[arg(long, value_name = "ORDER")]
+    pub(crate) conformance: Option<String>,
     /// Hold the scratch directories of a runner on another host, until standard input ends.
     #[arg(long)]
     pub(crate) keep: bool,

@@ -17,7 +17,7 @@ pub(crate) enum Code {
     /// A suite, stack, testbed or limits file is wrong, or asks for what cannot be done. Nothing was
     /// measured or checked.
     Plan = 3,
-    /// The run is complete and stored, but at least one trial failed.
+    /// The run is complete and stored, but at least one trial failed; of `dyno conformance`, at least one case.
     FailedTrials = 4,
     /// A run directory cannot be written or read.
     Store = 5,

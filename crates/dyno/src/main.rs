@@ -28,6 +28,8 @@ fn main() -> ExitCode {
         Command::Check(args) => commands::check::check(&args),
         Command::Trend(args) => commands::trend::trend(&args),
         Command::List(args) => commands::list::list(&args),
+        Command::NewAdapter(args) => commands::new_adapter::new_adapter(&args),
+        Command::Conformance(args) => commands::conformance::conformance(&args),
         Command::Doctor(args) => commands::doctor::doctor(&args),
         Command::Man { of, out } => commands::man::man(of.as_deref(), out.as_deref()),
         Command::Completions { shell } => commands::man::completions(shell),

@@ -55,6 +55,23 @@ impl Progress {
         }
     }
 
+    /// Prints something else without disturbing the line.
+    pub(crate) fn apart<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.bar.suspend(print)
+    }
+
+    /// `done` of `all` steps are over; `now` is the current one.
+    pub(crate) fn step(&self, done: usize, all: usize, now: &str) {
+        self.bar.set_length(all as u64);
+        self.bar.set_position(done as u64);
+        self.bar.set_message(now.to_owned());
+    }
+
+    /// Takes the line away.
+    pub(crate) fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+
     pub(crate) fn on_event(&mut self, event: &RunEvent) {
         match event {
             RunEvent::Warning(text) if !self.quiet => self.say(format!("warning: {text}")),

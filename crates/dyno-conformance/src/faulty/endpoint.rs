@@ -138,19 +138,27 @@ impl Drop for FaultySender {
 /// A receiver that springs traps.
 pub(super) struct FaultyReceiver {
     inner: Box<dyn Receiver>,
+    slow_take: Duration,
+    always_matched: bool,
     traps: Arc<Traps>,
 }
 
 impl FaultyReceiver {
-    pub(super) fn new(inner: Box<dyn Receiver>, traps: Arc<Traps>) -> Self {
-        FaultyReceiver { inner, traps }
+    pub(super) fn new(inner: Box<dyn Receiver>, faults: &Faults, traps: Arc<Traps>) -> Self {
+        FaultyReceiver {
+            inner,
+            slow_take: faults.slow_take,
+            always_matched: faults.always_matched,
+            traps,
+        }
     }
 }
 
 impl Receiver for FaultyReceiver {
     fn matched(&mut self) -> Result<bool> {
         self.traps.spring(Place::Matched, Some(Side::Receiver))?;
-        self.inner.matched()
+        // Asked in any case: that may drive the connection.
+        Ok(self.inner.matched()? || self.always_matched)
     }
 
     fn take(&mut self, on_message: &mut dyn FnMut(&[u8])) -> Result<bool> {
@@ -158,6 +166,9 @@ impl Receiver for FaultyReceiver {
         let taken = self.inner.take(on_message)?;
         if taken {
             self.traps.count(Place::Take, Some(Side::Receiver));
+        } else {
+            // Goes on after a signal.
+            std::thread::sleep(self.slow_take);
         }
         Ok(taken)
     }
@@ -172,19 +183,24 @@ impl Drop for FaultyReceiver {
 /// A subscription that springs traps.
 pub(super) struct FaultySubscription {
     inner: Box<dyn Subscription>,
+    always_matched: bool,
     traps: Arc<Traps>,
 }
 
 impl FaultySubscription {
-    pub(super) fn new(inner: Box<dyn Subscription>, traps: Arc<Traps>) -> Self {
-        FaultySubscription { inner, traps }
+    pub(super) fn new(inner: Box<dyn Subscription>, faults: &Faults, traps: Arc<Traps>) -> Self {
+        FaultySubscription {
+            inner,
+            always_matched: faults.always_matched,
+            traps,
+        }
     }
 }
 
 impl Subscription for FaultySubscription {
     fn matched(&mut self) -> Result<bool> {
         self.traps.spring(Place::Matched, Some(Side::Receiver))?;
-        self.inner.matched()
+        Ok(self.inner.matched()? || self.always_matched)
     }
 }
 

@@ -170,7 +170,8 @@ impl Node for FaultyNode {
     fn receiver(&mut self, channel: &ChannelSpec, wait: Wait) -> Result<Box<dyn Receiver>> {
         self.traps.spring(Place::Receiver, Some(Side::Receiver))?;
         let inner = self.inner.receiver(channel, wait)?;
-        Ok(Box::new(FaultyReceiver::new(inner, self.traps.clone())))
+        let traps = self.traps.clone();
+        Ok(Box::new(FaultyReceiver::new(inner, &self.faults, traps)))
     }
 
     fn subscribe(
@@ -196,7 +197,12 @@ impl Node for FaultyNode {
                 traps.count(Place::Take, Some(Side::Receiver));
             }),
         )?;
-        Ok(Box::new(FaultySubscription::new(inner, self.traps.clone())))
+        let traps = self.traps.clone();
+        Ok(Box::new(FaultySubscription::new(
+            inner,
+            &self.faults,
+            traps,
+        )))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The other part in another process: the test binary again, with one test only.
+//! The other part in another process: the running program again.
 
 use super::log::DEADLINE;
 use super::rig::Rig;
@@ -130,6 +130,22 @@ fn channel_from_text(line: &str) -> Option<ChannelSpec> {
     })
 }
 
+/// The running program once more: the test `child` of `module` alone, or the same arguments again.
+fn again(module: &str) -> Command {
+    // What runs, also where a newer build has taken its place.
+    let mut program = Command::new("/proc/self/exe");
+    if module.is_empty() {
+        program.args(std::env::args_os().skip(1));
+    } else {
+        // The harness leaves the name of the crate out of the names of tests.
+        let module = module.split_once("::").map_or("", |(_, rest)| rest);
+        program
+            .args(["--exact", &format!("{module}::child")])
+            .args(["--nocapture", "--test-threads=1"]);
+    }
+    program
+}
+
 /// A child process. Killed when dropped, and by the kernel when this process ends.
 pub(super) struct Child {
     process: std::process::Child,
@@ -147,18 +163,13 @@ impl Child {
             scratch: rig.scratch().to_string_lossy().into_owned(),
             channels: channels.to_vec(),
         };
-        // The harness leaves the name of the crate out of the names of tests.
-        let module = rig.subject.module;
-        let module = module.split_once("::").map_or("", |(_, rest)| rest);
-        let mut process = Command::new(std::env::current_exe().expect("the test binary's path"))
-            .args(["--exact", &format!("{module}::child")])
-            .args(["--nocapture", "--test-threads=1"])
+        let mut process = again(rig.subject.module)
             .env(ORDERS, orders.to_text())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .expect("the test binary can be started again");
+            .expect("the running program can be started again");
         let output = Arc::new(Mutex::new(String::new()));
         let (say, said) = channel();
         let stdout = process.stdout.take().expect("stdout is a pipe");
@@ -194,7 +205,8 @@ impl Child {
         let played = output.lines().any(|line| line == format!("{MARK}{DONE}"));
         assert!(
             played && status.is_some_and(|s| s.success()),
-            "the child failed ({status:?}); it printed:\n{output}"
+            "the other process failed ({}); it printed:\n{output}",
+            status.map_or("it hangs".to_owned(), |s| s.to_string())
         );
     }
 
@@ -271,6 +283,11 @@ pub(super) fn say(word: &str) {
 
 fn flag() -> Arc<AtomicBool> {
     Arc::new(AtomicBool::new(false))
+}
+
+/// Whether this process was started to play the other part of a case.
+pub fn is_child() -> bool {
+    std::env::var_os(ORDERS).is_some()
 }
 
 /// The entry of child processes: plays the part that the environment orders, and returns at once

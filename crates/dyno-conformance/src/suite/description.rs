@@ -66,6 +66,59 @@ pub(super) fn is_complete(rig: &Rig) {
     }
 }
 
+pub(super) fn version_is_that_of_the_loaded_library(rig: &Rig) {
+    let AdapterDescription {
+        name,
+        version,
+        library,
+        ..
+    } = rig.subject.adapter.describe();
+    let path = library.expect("the case is for libraries");
+    let content =
+        std::fs::read(&path).unwrap_or_else(|e| panic!("cannot read {}: {e}", path.display()));
+    let own = format!("libdyno_{name}.so");
+    if let Some(uses) = used_library(&content, &own) {
+        // What the loaded library says is not in the adapter's own file.
+        let constant = texts(&content).any(|text| text == version.as_bytes());
+        assert!(
+            !constant,
+            "the version {version:?} is a constant of the adapter's own file, which uses {uses}: it \
+             stays the same whatever version of the library is loaded; ask the library"
+        );
+    }
+}
+
+/// The pieces of a file between zero bytes, such as its constant texts and the names of the libraries
+/// that it needs.
+fn texts(content: &[u8]) -> impl Iterator<Item = &[u8]> {
+    content.split(|byte| *byte == 0).filter(|t| !t.is_empty())
+}
+
+/// A library that the file names, other than itself and the run-time libraries of C and C++.
+fn used_library<'a>(content: &'a [u8], own: &str) -> Option<&'a str> {
+    const RUNTIME: [&str; 12] = [
+        "libc.so",
+        "libm.so",
+        "libdl.so",
+        "librt.so",
+        "libpthread.so",
+        "libstdc++.so",
+        "libgcc_s.so",
+        "libc++.so",
+        "libc++abi.so",
+        "libasan.so",
+        "libubsan.so",
+        "libtsan.so",
+    ];
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
+    texts(content)
+        .filter_map(|text| std::str::from_utf8(text).ok())
+        // One without a name of its own is needed by its path.
+        .map(|text| text.rsplit_once('/').map_or(text, |(_, file)| file))
+        .filter(|text| text.starts_with("lib") && text.contains(".so") && text.chars().all(plain))
+        .find(|text| *text != own && !RUNTIME.iter().any(|runtime| text.starts_with(runtime)))
+}
+
 fn is_of(option: &OptionSpec, value: &OptionValue) -> bool {
     match (&option.kind, value) {
         (OptionKind::Bool, OptionValue::Bool(_))
@@ -86,5 +139,21 @@ pub(super) fn undeclared_waits_are_refused(rig: &Rig) {
             _ => node.receiver(&channel, *wait).is_err(),
         };
         assert!(refused, "wait {wait} is not declared, yet accepted");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_is_used_that_is_neither_the_file_itself_nor_the_run_time() {
+        let own = "libdyno_x.so";
+        let bare = b"\x7fELF\0libdyno_x.so\0libc.so.6\0libstdc++.so.6\0see libmw.so\0";
+        assert_eq!(used_library(bare, own), None);
+        let with = b"\0libc.so.6\0libmw.so.5\0";
+        assert_eq!(used_library(with, own), Some("libmw.so.5"));
+        let by_path = b"\0/opt/mw/lib/libmw.so\0";
+        assert_eq!(used_library(by_path, own), Some("libmw.so"));
     }
 }

@@ -163,6 +163,8 @@ pub(super) struct Writer {
     probes: u64,
     /// Messages that the stack accepted, in order.
     pub(super) accepted: Vec<Message>,
+    /// The last message whose send returned an error.
+    pub(super) failed: Option<Message>,
 }
 
 impl Writer {
@@ -173,7 +175,13 @@ impl Writer {
             next: 0,
             probes: 0,
             accepted: Vec::new(),
+            failed: None,
         }
+    }
+
+    /// Closes the end; returns what the stack had accepted.
+    pub(super) fn close(self) -> Vec<Message> {
+        self.accepted
     }
 
     pub(super) fn matched(&mut self) -> usize {
@@ -184,7 +192,8 @@ impl Writer {
     pub(super) fn try_send(&mut self, len: usize) -> Result<Sent, Error> {
         let sequence = self.next;
         self.next += 1;
-        let sent = self.put(false, sequence, len)?;
+        let sent = self.put(false, sequence, len);
+        let sent = sent.inspect_err(|_| self.failed = Some((sequence, len)))?;
         if sent != Sent::Refused {
             self.accepted.push((sequence, len));
         }

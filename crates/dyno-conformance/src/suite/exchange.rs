@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 pub(super) struct Pair {
     pub(super) writer: Writer,
     pub(super) reader: Reader,
-    _nodes: Vec<Box<dyn Node>>,
+    pub(super) _nodes: Vec<Box<dyn Node>>,
 }
 
 impl Pair {

@@ -1,9 +1,9 @@
 //! The conformance suite: what every adapter must do, whatever it drives.
 //!
-//! A [`Case`] is one behaviour. [`run`] plays it with an adapter and options, in a fresh scratch
-//! directory, with a deadline on every wait; a case that the adapter's capabilities exclude is
-//! skipped with a remark. Cases that kill a process or count a process's belongings play the other
-//! part in a child: the test binary itself, started again with only the test [`run_child`].
+//! A [`Case`] is one behaviour. [`play`] plays it with an adapter and options, with a deadline on every
+//! wait, and says how it went; [`run`] does so within a test. Cases that kill a process or count a
+//! process's belongings play the other part in a child: the running program, started again for
+//! [`run_child`] alone.
 //!
 //! ```text
 //! dyno_conformance::conformance_tests!(stream, dyno_adapter_uds::adapter, { "type" = "stream" });
@@ -16,20 +16,24 @@ mod child;
 mod description;
 mod ends;
 mod exchange;
+mod gone;
 mod lifetime;
 mod log;
 mod pattern;
+mod place;
 mod process;
 mod residue;
 mod rig;
 mod signal;
 
 pub use cases::Case;
-pub use child::run_child;
+pub use child::{is_child, run_child};
 
 use dyno_adapter::{Adapter, OptionValue, Options};
 use rig::Rig;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -47,14 +51,54 @@ pub struct Subject {
     pub best_effort: Option<bool>,
     /// Cases that the library itself fails, each with its reason: they are skipped and say so.
     pub except: &'static [(Case, &'static str)],
-    /// The module that holds the tests, from `module_path!()`: tells a child which test to run.
+    /// The module that holds the tests, from `module_path!()`: tells a child which test to run. Empty
+    /// in a program that is no test: it is started again with its own arguments.
     pub module: &'static str,
+}
+
+/// Where a case is played.
+pub struct Surroundings {
+    /// Begins the names of all that others can see; unique on the machine.
+    pub session: String,
+    /// An existing directory. Whoever made it removes it, and what is claimed there.
+    pub scratch: PathBuf,
+    /// Daemons keep files in the scratch directory too, which cannot be told from the adapter's.
+    pub daemons: bool,
+    /// After this long the case counts as hanging.
+    pub limit: Duration,
+}
+
+/// How a case went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// The adapter behaves.
+    Passed,
+    /// It does not: what was seen.
+    Failed(String),
+    /// The case does not concern it: why.
+    Skipped(String),
+    /// A call into the adapter did not return. Its thread is still there.
+    Hangs(String),
 }
 
 impl Subject {
     fn may_lose(&self) -> bool {
         self.best_effort
             .unwrap_or(!self.adapter.describe().capabilities.reliable)
+    }
+
+    /// Why the case does not concern it.
+    fn skips(&self, case: Case) -> Option<String> {
+        let description = self.adapter.describe();
+        if let Some(reason) = description.unavailable {
+            return Some(format!("it is unavailable: {reason}"));
+        }
+        let library = description.library.is_some();
+        let excluded = case.excluded_by(&description.capabilities, library);
+        let excepted = self.except.iter().find(|(other, _)| *other == case);
+        excluded
+            .or(excepted.map(|(_, reason)| *reason))
+            .map(str::to_owned)
     }
 }
 
@@ -84,47 +128,62 @@ impl IntoOption for &str {
     }
 }
 
-/// Plays one case; panics where the adapter does not behave, and where it hangs.
+/// Plays one case within a test; panics where the adapter does not behave, and where it hangs.
 pub fn run(case: Case, subject: Subject) {
-    let description = subject.adapter.describe();
-    if let Some(reason) = description.unavailable {
-        eprintln!(
-            "{case:?} skipped, {} is unavailable: {reason}",
-            description.name
-        );
+    let name = subject.adapter.describe().name;
+    if let Some(reason) = subject.skips(case) {
+        eprintln!("{} skipped for {name}: {reason}", case.name());
         return;
     }
-    if let Some(reason) = case.excluded_by(&description.capabilities) {
-        eprintln!("{case:?} skipped for {}: {reason}", description.name);
-        return;
+    match played(case, Arc::new(Rig::new(subject)), CASE_LIMIT) {
+        Verdict::Passed => {}
+        Verdict::Skipped(reason) => eprintln!("{} skipped for {name}: {reason}", case.name()),
+        Verdict::Failed(reason) | Verdict::Hangs(reason) => panic!("{reason}"),
     }
-    if let Some((_, reason)) = subject.except.iter().find(|(other, _)| *other == case) {
-        eprintln!("{case:?} skipped for {}: {reason}", description.name);
-        return;
-    }
-    let rig = Arc::new(Rig::new(subject));
-    play(&rig, case.body());
-    rig.assert_nothing_left();
 }
 
-/// Runs `body` on a thread of its own, so that a hang fails the test instead of holding it up.
-fn play(rig: &Arc<Rig>, body: fn(&Rig)) {
+/// Plays one case and says how it went. After [`Verdict::Hangs`] the process is of no more use.
+pub fn play(case: Case, subject: Subject, surroundings: Surroundings) -> Verdict {
+    if let Some(reason) = subject.skips(case) {
+        return Verdict::Skipped(reason);
+    }
+    let limit = surroundings.limit;
+    played(case, Arc::new(Rig::within(subject, surroundings)), limit)
+}
+
+/// Plays the case on a thread of its own, so that a hang fails it instead of holding it up.
+fn played(case: Case, rig: Arc<Rig>, limit: Duration) -> Verdict {
     let (tell, told) = mpsc::channel();
     let theirs = rig.clone();
     std::thread::spawn(move || {
-        let end = catch_unwind(AssertUnwindSafe(|| body(&theirs)));
+        let end = catch_unwind(AssertUnwindSafe(|| {
+            case.body()(&theirs);
+            theirs.assert_nothing_left();
+        }));
         drop(theirs);
         // The test may have given up waiting.
         let _ = tell.send(end);
     });
-    match told.recv_timeout(CASE_LIMIT) {
-        Ok(Ok(())) => {}
-        Ok(Err(panic)) => resume_unwind(panic),
+    match told.recv_timeout(limit) {
+        Ok(Ok(())) => match rig.skipped() {
+            Some(reason) => Verdict::Skipped(reason),
+            None => Verdict::Passed,
+        },
+        Ok(Err(panic)) => Verdict::Failed(words(&*panic)),
         Err(_) => {
             rig.remove_all();
-            panic!("the adapter hangs: the case did not end within {CASE_LIMIT:?}")
+            Verdict::Hangs(format!(
+                "the adapter hangs: the case did not end within {limit:?}"
+            ))
         }
     }
+}
+
+/// What a panic says.
+fn words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("a panic without words").to_owned()
 }
 
 /// Instantiates the conformance suite: a module `$name` with one `#[test]` per [`Case`].
@@ -189,36 +248,22 @@ macro_rules! conformance_tests {
                 $crate::run_child(subject());
             }
 
-            $crate::conformance_tests!(@tests
-                description_is_complete: DescriptionIsComplete,
-                undeclared_waits_are_refused: UndeclaredWaitsAreRefused,
-                every_size_arrives_intact: EverySizeArrivesIntact,
-                mixed_sizes_arrive_in_order: MixedSizesArriveInOrder,
-                replies_flow_back: RepliesFlowBack,
-                a_callback_may_send: ACallbackMaySend,
-                late_joiners_are_matched: LateJoinersAreMatched,
-                two_senders_reach_three_receivers: TwoSendersReachThreeReceivers,
-                a_full_buffer_damages_nothing: AFullBufferDamagesNothing,
-                signals_tear_no_message: SignalsTearNoMessage,
-                blocking_take_returns_without_a_message: BlockingTakeReturnsWithoutAMessage,
-                spinning_take_returns_at_once: SpinningTakeReturnsAtOnce,
-                a_dropped_subscription_is_silent: ADroppedSubscriptionIsSilent,
-                processes_exchange_messages: ProcessesExchangeMessages,
-                sender_survives_a_killed_receiver: SenderSurvivesAKilledReceiver,
-                receiver_survives_a_killed_sender: ReceiverSurvivesAKilledSender,
-                calls_are_answered: CallsAreAnswered,
-                a_callback_may_answer: ACallbackMayAnswer,
-                two_callers_reach_one_provider: TwoCallersReachOneProvider,
-                call_survives_a_killed_provider: CallSurvivesAKilledProvider,
-                open_and_close_leak_nothing: OpenAndCloseLeakNothing,
-                what_is_created_is_claimed_and_removed: WhatIsCreatedIsClaimedAndRemoved,
-            );
+            $crate::each_case!($crate::conformance_case_tests);
         }
     };
-    (@tests $($test:ident: $case:ident),* $(,)?) => {
+}
+
+/// One `#[test]` per case, in a module with `subject()`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! conformance_case_tests {
+    ($(
+        $(#[doc = $doc:literal])*
+        $name:ident: $case:ident [$($need:ident)*] $module:ident :: $body:ident;
+    )*) => {
         $(
             #[test]
-            fn $test() {
+            fn $name() {
                 $crate::run($crate::Case::$case, subject());
             }
         )*

@@ -75,9 +75,9 @@ pub(super) fn claimed(scratch: &Path) -> BTreeSet<Item> {
         .collect()
 }
 
-/// Removes what was claimed, as the runner does after a crash.
-pub(super) fn remove_claimed(scratch: &Path) {
-    claimed(scratch).iter().for_each(Item::remove);
+/// Removes what was claimed, as the runner does after a crash, but for what is another one's.
+pub(super) fn remove_claimed(scratch: &Path, others: &BTreeSet<Item>) {
+    claimed(scratch).difference(others).for_each(Item::remove);
 }
 
 /// What exists outside the scratch directory: claimed resources, and files in `/dev/shm` and
@@ -177,9 +177,15 @@ pub(super) fn held_outside(scratch: &Path) -> BTreeSet<Item> {
             Some(name) => {
                 items.insert(Item::AbstractSocket(name.into()));
             }
-            None if Path::new(&path).starts_with(scratch) => {}
             None => {
-                items.insert(Item::File(path.into()));
+                // One that was bound below a descriptor of this process, because of a long path.
+                let file = match path.starts_with("/proc/self/fd/") {
+                    true => fs::canonicalize(&path).unwrap_or_else(|_| path.into()),
+                    false => path.into(),
+                };
+                if !file.starts_with(scratch) {
+                    items.insert(Item::File(file));
+                }
             }
         }
     }

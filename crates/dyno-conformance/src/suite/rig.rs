@@ -1,18 +1,19 @@
 //! The surroundings of one case: session name, scratch directory, channels with free ports.
 
 use super::call::Call;
-use super::residue;
-use super::{Subject, log::DEADLINE};
-use dyno_adapter::{
-    Capabilities, Carries, ChannelSpec, Endpoint, Node, NodeContext, Placement, Wait,
-};
-use std::net::{Ipv4Addr, TcpListener, UdpSocket};
+use super::residue::{self, Item};
+use super::{Subject, Surroundings, log::DEADLINE};
+use dyno_adapter::{Capabilities, Carries, ChannelSpec, Endpoint, Node, NodeContext, Wait};
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-const ADDRESS: &str = "127.0.0.1";
+/// The address of all participants, unless a case asks for another.
+const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// One case's surroundings. Removes what the case left behind, also after a failure.
 pub(super) struct Rig {
@@ -20,12 +21,18 @@ pub(super) struct Rig {
     pub(super) capabilities: Capabilities,
     pub(super) session: String,
     scratch: PathBuf,
-    /// The owner of `scratch`; `None` in a child.
+    /// The owner of `scratch`; `None` where that is another process.
     owner: Option<TempDir>,
+    /// Files that were in `scratch` before, and what was claimed: a daemon's.
+    pub(super) known: BTreeSet<Item>,
+    /// Daemons write in `scratch`, too.
+    daemons: bool,
     crashed: AtomicBool,
+    skipped: Mutex<Option<String>>,
 }
 
 impl Rig {
+    /// Fresh surroundings.
     pub(super) fn new(subject: Subject) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -33,26 +40,49 @@ impl Rig {
             .prefix("dyno-")
             .tempdir()
             .expect("a scratch directory can be created");
-        Rig {
-            capabilities: subject.adapter.describe().capabilities,
-            session: format!("dynotest-{}-{number}", std::process::id()),
-            scratch: owner.path().to_owned(),
-            owner: Some(owner),
-            crashed: AtomicBool::new(false),
-            subject,
-        }
+        let session = format!("dynotest-{}-{number}", std::process::id());
+        let scratch = owner.path().to_owned();
+        let mut rig = Self::inherited(subject, session, scratch);
+        rig.owner = Some(owner);
+        rig
+    }
+
+    /// The surroundings that the caller made.
+    pub(super) fn within(subject: Subject, surroundings: Surroundings) -> Self {
+        let daemons = surroundings.daemons;
+        let mut rig = Self::inherited(subject, surroundings.session, surroundings.scratch);
+        rig.daemons = daemons;
+        rig
     }
 
     /// The surroundings that the parent process made.
     pub(super) fn inherited(subject: Subject, session: String, scratch: PathBuf) -> Self {
         Rig {
             capabilities: subject.adapter.describe().capabilities,
+            known: residue::within(&scratch)
+                .into_iter()
+                .chain(residue::claimed(&scratch))
+                .collect(),
+            daemons: false,
             session,
             scratch,
             owner: None,
             crashed: AtomicBool::new(false),
+            skipped: Mutex::new(None),
             subject,
         }
+    }
+
+    /// Notes that the machine lacks what the case needs.
+    pub(super) fn skip(&self, reason: &str) {
+        let mut skipped = self.skipped.lock().unwrap_or_else(PoisonError::into_inner);
+        *skipped = Some(reason.to_owned());
+    }
+
+    /// Why the case could not be played on this machine.
+    pub(super) fn skipped(&self) -> Option<String> {
+        let skipped = self.skipped.lock().unwrap_or_else(PoisonError::into_inner);
+        skipped.clone()
     }
 
     pub(super) fn scratch(&self) -> &Path {
@@ -63,18 +93,30 @@ impl Rig {
         self.subject.may_lose()
     }
 
+    /// Whether the adapter lives in a shared library behind the C ABI.
+    pub(super) fn is_library(&self) -> bool {
+        self.subject.adapter.describe().library.is_some()
+    }
+
     /// Opens a node for a participant.
     pub(super) fn node(&self, participant: u16) -> Box<dyn Node> {
-        super::ends::must(
-            "open",
-            self.subject.adapter.open(&NodeContext {
-                session: self.session.clone(),
-                scratch: self.scratch.clone(),
-                participant,
-                address: ADDRESS.into(),
-                options: self.subject.options.clone(),
-            }),
-        )
+        super::ends::must("open", self.try_node(participant, &self.scratch, ADDRESS))
+    }
+
+    /// As [`Rig::node`] with another scratch directory or address, which may be refused.
+    pub(super) fn try_node(
+        &self,
+        participant: u16,
+        scratch: &Path,
+        address: IpAddr,
+    ) -> dyno_adapter::Result<Box<dyn Node>> {
+        self.subject.adapter.open(&NodeContext {
+            session: self.session.clone(),
+            scratch: scratch.to_owned(),
+            participant,
+            address: address.to_string(),
+            options: self.subject.options.clone(),
+        })
     }
 
     /// A channel with ports that nobody listens at.
@@ -85,18 +127,30 @@ impl Rig {
         readers: &[u16],
         max_payload: usize,
     ) -> ChannelSpec {
+        self.channel_at(ADDRESS, id, writer, readers, max_payload)
+    }
+
+    /// As [`Rig::channel`] between participants at that address.
+    pub(super) fn channel_at(
+        &self,
+        address: IpAddr,
+        id: u16,
+        writer: u16,
+        readers: &[u16],
+        max_payload: usize,
+    ) -> ChannelSpec {
         ChannelSpec {
             id,
             name: format!("{}-c{id}", self.session),
             max_payload,
             writer,
-            writer_address: ADDRESS.into(),
+            writer_address: address.to_string(),
             readers: readers
                 .iter()
                 .map(|participant| Endpoint {
                     participant: *participant,
-                    address: ADDRESS.into(),
-                    port: free_port(),
+                    address: address.to_string(),
+                    port: free_port(address),
                 })
                 .collect(),
             carries: Default::default(),
@@ -149,14 +203,15 @@ impl Rig {
     pub(super) fn assert_nothing_left(&self) {
         let crashed = self.crashed.load(Ordering::Relaxed);
         if crashed {
-            residue::remove_claimed(&self.scratch);
+            residue::remove_claimed(&self.scratch, &self.known);
         }
         let start = Instant::now();
         loop {
             let mut left = residue::outside(&self.scratch, &self.session);
-            if !crashed {
+            if !crashed && !self.daemons {
                 left.extend(residue::within(&self.scratch));
             }
+            left.retain(|item| !self.known.contains(item));
             if left.is_empty() {
                 return;
             }
@@ -170,28 +225,25 @@ impl Rig {
 
     /// Removes everything although a thread still uses it: it hangs and cannot be ended.
     pub(super) fn remove_all(&self) {
-        residue::remove_claimed(&self.scratch);
-        // The test fails already; what cannot be removed is in the temporary directory.
-        let _ = std::fs::remove_dir_all(&self.scratch);
-    }
-
-    /// Whether two sides can live in one process.
-    pub(super) fn threads(capabilities: &Capabilities) -> bool {
-        capabilities.placements.contains(&Placement::Thread)
+        residue::remove_claimed(&self.scratch, &self.known);
+        if self.owner.is_some() {
+            // The test fails already; what cannot be removed is in the temporary directory.
+            let _ = std::fs::remove_dir_all(&self.scratch);
+        }
     }
 }
 
 impl Drop for Rig {
     fn drop(&mut self) {
         if self.owner.is_some() {
-            residue::remove_claimed(&self.scratch);
+            residue::remove_claimed(&self.scratch, &self.known);
         }
     }
 }
 
 /// A port below the kernel's ephemeral range at which nothing listens, not handed out before by
 /// this process. Processes start at different places, so that they rarely meet.
-fn free_port() -> u16 {
+fn free_port(address: IpAddr) -> u16 {
     const FIRST: u32 = 15_000;
     const COUNT: u32 = 17_000;
     static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -199,7 +251,7 @@ fn free_port() -> u16 {
     for _ in 0..COUNT {
         let offset = start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % COUNT;
         let port = (FIRST + offset) as u16;
-        let at = (Ipv4Addr::LOCALHOST, port);
+        let at = (address, port);
         if TcpListener::bind(at).is_ok() && UdpSocket::bind(at).is_ok() {
             return port;
         }

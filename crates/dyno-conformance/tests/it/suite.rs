@@ -67,21 +67,58 @@ fn reordering_is_caught() {
     assert!(verdict.contains("arrived in place"), "{verdict}");
 }
 
-#[test]
-fn an_open_that_fails_is_caught() {
+/// As [`verdict`] with one option of any type.
+fn verdict_of(case: Case, name: &str, value: OptionValue) -> String {
+    let mut options = options(&[]);
+    options.insert(name.into(), value);
     let subject = Subject {
         adapter: wrapped(),
-        options: [
-            ("inner".into(), OptionValue::Text("memory".into())),
-            ("error_in".into(), OptionValue::Text("open".into())),
-        ]
-        .into(),
+        options,
         best_effort: None,
         except: &[],
         module: module_path!(),
     };
-    let verdict = judged(Case::RepliesFlowBack, subject);
+    judged(case, subject)
+}
+
+#[test]
+fn an_open_that_fails_is_caught() {
+    let open = OptionValue::Text("open".into());
+    let verdict = verdict_of(Case::RepliesFlowBack, "error_in", open);
     assert!(verdict.contains("faulty fails here"), "{verdict}");
+}
+
+#[test]
+fn a_take_that_sleeps_for_seconds_is_caught() {
+    let case = Case::BlockingTakeReturnsWithoutAMessage;
+    let verdict = verdict(case, &[("slow_take_ms", 3_000)]);
+    assert!(verdict.contains("sleeps for 3."), "{verdict}");
+    // One that signals would have to end.
+    let verdict = self::verdict(case, &[("slow_take_ms", 5_500)]);
+    assert!(verdict.contains("despite signals"), "{verdict}");
+}
+
+#[test]
+fn a_take_that_never_returns_is_caught() {
+    let take = OptionValue::Text("take".into());
+    let case = Case::BlockingTakeReturnsWithoutAMessage;
+    let verdict = verdict_of(case, "hang_in", take);
+    assert!(verdict.contains("take hangs"), "{verdict}");
+}
+
+#[test]
+fn a_receiver_that_is_always_matched_is_caught() {
+    let case = Case::NoSenderIsSeenBeforeThereIsOne;
+    let verdict = verdict_of(case, "always_matched", OptionValue::Bool(true));
+    assert!(verdict.contains("before there is one"), "{verdict}");
+}
+
+#[test]
+fn every_case_is_found_by_its_name() {
+    for case in Case::ALL {
+        assert_eq!(Case::named(case.name()), Some(*case));
+        assert!(case.asks().ends_with('.'), "{}", case.asks());
+    }
 }
 
 /// Adapters that leave something behind.

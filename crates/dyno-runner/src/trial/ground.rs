@@ -78,7 +78,9 @@ impl<'a> Trial<'a, '_> {
                 return Err(self.failed(FailureKind::Error, message));
             }
             let values = Values {
-                experiment,
+                cpus: &experiment.daemon_cpus,
+                payload: experiment.payload.bytes(),
+                topology: experiment.topology,
                 host: place.host,
                 host_name: place.named,
                 address: place.address,

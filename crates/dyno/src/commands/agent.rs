@@ -15,6 +15,15 @@ pub(crate) fn agent(args: &AgentArgs) -> ExitCode {
     if let Some(libraries) = &args.binaries {
         return answer(dyno_agent::binaries(libraries));
     }
+    if let Some(order) = &args.conformance {
+        let order = serde_json::from_str(order).map_err(|e| format!("cannot read the order: {e}"));
+        return order
+            .and_then(dyno_agent::play_case)
+            .unwrap_or_else(|reason| {
+                eprintln!("{reason}");
+                ExitCode::FAILURE
+            });
+    }
     if args.describe {
         return print(&dyno_agent::describe());
     }

@@ -3,12 +3,14 @@
 pub(crate) mod agent;
 pub(crate) mod check;
 pub(crate) mod compare;
+pub(crate) mod conformance;
 pub(crate) mod doctor;
 pub(crate) mod export;
 mod judged;
 pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod merge;
+pub(crate) mod new_adapter;
 pub(crate) mod report;
 mod request;
 pub(crate) mod run;

@@ -167,7 +167,7 @@ fn bare_machine(progress: &Progress) -> Result<BareMachine> {
 
 /// A flag that Ctrl-C, SIGTERM and SIGHUP set. A second one ends the program at once; with a live view,
 /// once the terminal is as it was.
-fn on_interrupt(live: bool) -> Result<Arc<AtomicBool>> {
+pub(crate) fn on_interrupt(live: bool) -> Result<Arc<AtomicBool>> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     const SIGNALS: [i32; 3] = [SIGHUP, SIGINT, SIGTERM];
     let flag = Arc::new(AtomicBool::new(false));
@@ -192,7 +192,7 @@ fn on_interrupt(live: bool) -> Result<Arc<AtomicBool>> {
     Ok(flag)
 }
 
-fn report_sweep(progress: &Progress) {
+pub(crate) fn report_sweep(progress: &Progress) {
     let swept = dyno_runner::sweep();
     if !swept.is_empty() {
         progress.say(format!(

@@ -11,7 +11,7 @@ fn here() -> &'static Path {
 }
 
 #[track_caller]
-fn compile(program: &str, arguments: &[&str], sources: &[PathBuf], to: &Path) {
+pub(crate) fn compile(program: &str, arguments: &[&str], sources: &[PathBuf], to: &Path) {
     let status = Command::new(program)
         .args(["-fPIC", "-Wall", "-Wextra", "-Werror", "-O1", "-I"])
         .arg(here().join("../../include"))
@@ -25,7 +25,7 @@ fn compile(program: &str, arguments: &[&str], sources: &[PathBuf], to: &Path) {
 }
 
 /// A place whose folder `adapters` holds the C skeleton and the liar made from it.
-fn place() -> Place {
+pub(crate) fn place() -> Place {
     let place = Place::new();
     std::fs::create_dir(place.path("adapters")).unwrap();
     let skeleton = here().join("../../adapters/c-skeleton/skeleton.c");

@@ -51,10 +51,11 @@ fn the_manual_page_and_completions_are_made() {
         .says("no command `rum`");
     place.run(&["man", "-o", "pages"]).with_code(0);
     let main = std::fs::read_to_string(place.path("pages/dyno.1")).unwrap();
-    let referred: Vec<&str> = main
+    let referred: Vec<String> = main
         .lines()
         .filter_map(|l| l.strip_prefix("dyno\\-")?.strip_suffix("(1)"))
         .filter(|name| *name != "help")
+        .map(|name| name.replace("\\-", "-"))
         .collect();
     assert!(referred.len() > 8, "{referred:?}");
     for name in referred {

@@ -6,6 +6,7 @@ mod calls;
 mod campaigns;
 mod cleanup;
 mod clocks;
+mod conformance;
 mod cpus;
 mod daemons;
 mod doctor;
