@@ -32,5 +32,6 @@ mod report;
 mod serve;
 mod ssh;
 mod storage;
+mod tutorials;
 mod window;
 mod workloads;

@@ -1,0 +1,78 @@
+//! Every command of the tutorials runs as it stands there, in the order in which it stands there.
+
+use crate::harness::Place;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The commands of a page: its blocks marked `sh`, in order.
+fn commands(page: &str) -> String {
+    let mut found = String::new();
+    let mut inside = false;
+    for line in page.lines() {
+        match (inside, line) {
+            (false, "```sh") => inside = true,
+            (true, "```") => inside = false,
+            (true, command) => {
+                found.push_str(command);
+                found.push('\n');
+            }
+            _ => {}
+        }
+    }
+    assert!(!inside, "a block is not closed");
+    found
+}
+
+#[track_caller]
+fn run(page: &str) -> Place {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tutorials");
+    let text = std::fs::read_to_string(docs.join(page)).unwrap();
+    let commands = commands(&text);
+    assert!(commands.contains("dyno "), "{page} has no command");
+    let place = Place::new();
+    let program = Path::new(env!("CARGO_BIN_EXE_dyno")).parent().unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let ended = Command::new("bash")
+        .args(["-euxc", &commands])
+        .current_dir(place.path("."))
+        .env("PATH", format!("{}:{path}", program.display()))
+        .env("TMPDIR", place.path("tmp"))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(
+        ended.status.success(),
+        "{page} ended with {}\n--- stdout\n{}\n--- stderr\n{}",
+        ended.status,
+        String::from_utf8_lossy(&ended.stdout),
+        String::from_utf8_lossy(&ended.stderr)
+    );
+    place
+}
+
+#[test]
+fn choose_a_middleware() {
+    let place = run("choose-a-middleware.md");
+    let page = std::fs::read_to_string(place.path("report.html")).unwrap();
+    assert!(page.contains("radar-list"));
+}
+
+#[test]
+fn keep_a_deadline_in_ci() {
+    let place = run("keep-a-deadline-in-ci.md");
+    let junit = std::fs::read_to_string(place.path("junit.xml")).unwrap();
+    assert!(junit.contains("status in time"), "{junit}");
+}
+
+#[test]
+fn publish_a_table() {
+    let place = run("publish-a-table.md");
+    let table = std::fs::read_to_string(place.path("table.md")).unwrap();
+    assert!(table.contains("uds-stream"), "{table}");
+    assert!(place.path("tables/results.parquet").is_file());
+}
+
+#[test]
+fn add_a_stack() {
+    run("add-a-stack.md");
+}
