@@ -2,7 +2,7 @@
 
 use crate::registry;
 use crate::reporter::Reporter;
-use dyno_adapter::{Adapter, AdapterDescription, Node, NodeContext, Result};
+use dyno_adapter::{Adapter, AdapterDescription, Node, NodeContext, Placement, Result};
 use dyno_conformance::{Case, Subject, Surroundings, Verdict, is_child, play, run_child};
 use dyno_model::conformance::{CaseOrder, CaseVerdict, Examinee};
 use std::path::Path;
@@ -66,13 +66,14 @@ pub fn play_case(order: CaseOrder) -> std::result::Result<ExitCode, String> {
 }
 
 fn adapter(examinee: &Examinee) -> std::result::Result<Box<dyn Adapter>, String> {
-    match &examinee.library {
-        Some(path) => match dyno_abi::load(path) {
-            Ok(adapter) => Ok(Box::new(adapter)),
-            Err(e) => Err(e.to_string()),
-        },
-        None => Ok(Box::new(Shared(registry::adapter(&examinee.adapter)?))),
-    }
+    let adapter: Arc<dyn Adapter> = match &examinee.library {
+        Some(path) => Arc::new(dyno_abi::load(path).map_err(|e| e.to_string())?),
+        None => registry::adapter(&examinee.adapter)?,
+    };
+    Ok(Box::new(Placed {
+        adapter,
+        placements: examinee.placements.clone(),
+    }))
 }
 
 /// What the adapter in the library at `path` says of itself, asked in a process of its own.
@@ -84,14 +85,22 @@ pub fn ask_library(path: &Path) -> std::result::Result<AdapterDescription, Strin
     registry::ask("--describe-library", path)
 }
 
-/// An adapter of the registry.
-struct Shared(Arc<dyn Adapter>);
+/// An adapter where its stack is meant to run; without placements of the stack wherever it can.
+struct Placed {
+    adapter: Arc<dyn Adapter>,
+    placements: Vec<Placement>,
+}
 
-impl Adapter for Shared {
+impl Adapter for Placed {
     fn describe(&self) -> AdapterDescription {
-        self.0.describe()
+        let mut description = self.adapter.describe();
+        if !self.placements.is_empty() {
+            let can = &mut description.capabilities.placements;
+            can.retain(|placement| self.placements.contains(placement));
+        }
+        description
     }
     fn open(&self, context: &NodeContext) -> Result<Box<dyn Node>> {
-        self.0.open(context)
+        self.adapter.open(context)
     }
 }

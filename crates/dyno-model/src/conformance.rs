@@ -1,6 +1,7 @@
 //! What the runner orders of a process that plays one conformance case, and what that answers.
 
 use crate::adapter::Options;
+use crate::factor::Placement;
 use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -14,6 +15,8 @@ pub struct Examinee {
     pub library: Option<PathBuf>,
     /// The options of the stack.
     pub options: Options,
+    /// Where the stack is meant to run; empty: wherever its adapter can.
+    pub placements: Vec<Placement>,
     /// Messages may be lost with these options although the adapter can be reliable.
     pub best_effort: bool,
 }

@@ -178,13 +178,11 @@ pub(super) fn held_outside(scratch: &Path) -> BTreeSet<Item> {
                 items.insert(Item::AbstractSocket(name.into()));
             }
             None => {
-                // One that was bound below a descriptor of this process, because of a long path.
-                let file = match path.starts_with("/proc/self/fd/") {
-                    true => fs::canonicalize(&path).unwrap_or_else(|_| path.into()),
-                    false => path.into(),
-                };
-                if !file.starts_with(scratch) {
-                    items.insert(Item::File(file));
+                // A long path may have been bound below a link or a descriptor of this process.
+                let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.into());
+                let path = PathBuf::from(path);
+                if !path.starts_with(scratch) && !real(&path).starts_with(real(scratch)) {
+                    items.insert(Item::File(path));
                 }
             }
         }

@@ -48,8 +48,10 @@ pub(crate) fn conformance(args: &ConformanceArgs) -> Result {
         adapter: adapter.name.clone(),
         library: adapter.library.clone(),
         options: stack.options.clone(),
+        placements: stack.placements,
         best_effort: args.best_effort,
     };
+    let may_lose = adapter.capabilities.best_effort && !args.best_effort;
     let mut report = Report {
         format: 1,
         adapter: adapter.name,
@@ -103,6 +105,9 @@ pub(crate) fn conformance(args: &ConformanceArgs) -> Result {
         exit::print(&summary(&report, cases.len()))?;
     }
     let failed = |row: &Row| matches!(row.verdict, CaseVerdict::Failed(_));
+    if may_lose && !args.json && report.cases.iter().any(failed) {
+        exit::print("If messages may be lost with these options, say --best-effort.\n")?;
+    }
     Ok(match report.complete {
         false => Code::Interrupted,
         true if report.cases.iter().any(failed) => Code::FailedTrials,
