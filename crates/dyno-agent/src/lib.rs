@@ -16,7 +16,7 @@ mod roles;
 mod shared;
 
 pub use binaries::{binaries, binaries_of_library};
-pub use registry::{describe, describe_library};
+pub use registry::{adapter_places, describe, describe_library};
 
 use dyno_measure::{Counters, best_counter};
 use dyno_model::protocol::{Command, Report, VERSION};

@@ -18,6 +18,7 @@ pub struct Catalog {
     suites: Texts,
     stacks: Texts,
     testbeds: Texts,
+    pub(crate) adapter_places: Option<fn(&str) -> String>,
 }
 
 /// One line of `dyno list`.
@@ -110,6 +111,11 @@ impl Catalog {
         list(&self.testbeds, "description")
     }
 
+    /// How to name the places where an adapter's library is looked for, which a message on a missing one says.
+    pub fn set_adapter_places(&mut self, places: fn(&str) -> String) {
+        self.adapter_places = Some(places);
+    }
+
     /// The stack `name`, checked against the `adapters` that are built in. Its adapter may be one
     /// that cannot be used on this machine.
     pub fn read_stack(
@@ -119,7 +125,7 @@ impl Catalog {
     ) -> Result<Stack, PlanError> {
         let source = self.stack(name, &Place::flag("--stack", name))?;
         let mut problems = Problems::default();
-        let stack = crate::stack::read(name, source, adapters, &mut problems);
+        let stack = crate::stack::read(name, source, adapters, self.adapter_places, &mut problems);
         problems.check()?;
         // Whatever keeps a stack from being read is a problem.
         stack.ok_or_else(|| problems.into_error())

@@ -12,7 +12,9 @@ pub(crate) mod merge;
 pub(crate) mod report;
 mod request;
 pub(crate) mod run;
+#[cfg(feature = "serve")]
 pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod trend;
+#[cfg(feature = "live")]
 pub(crate) mod watch;

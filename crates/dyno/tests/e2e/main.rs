@@ -9,6 +9,7 @@ mod clocks;
 mod cpus;
 mod daemons;
 mod doctor;
+#[cfg(feature = "parquet")]
 mod exports;
 mod faults;
 mod first_message;
@@ -17,6 +18,7 @@ mod freeze;
 mod harness;
 mod interface;
 mod judge;
+#[cfg(feature = "live")]
 mod live;
 mod namespaces;
 mod precision;
@@ -28,6 +30,7 @@ mod publish;
 #[path = "../../../dyno-export/tests/it/python.rs"]
 mod python;
 mod report;
+#[cfg(feature = "serve")]
 mod serve;
 mod ssh;
 mod storage;
