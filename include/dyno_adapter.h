@@ -208,6 +208,9 @@ typedef struct dyno_subscription dyno_subscription;
 /* Shows one message where the library put it; it does not throw. The bytes need to stay until it returns. */
 typedef void (*dyno_on_message)(void *user, const void *data, size_t length);
 
+/* Writes one message of `length` bytes to `buffer`; it does not throw. */
+typedef void (*dyno_fill)(void *user, void *buffer, size_t length);
+
 /* The operations. */
 typedef struct dyno_adapter_ops {
     uint32_t abi_version;  /* DYNO_ABI_VERSION */
@@ -248,6 +251,11 @@ typedef struct dyno_adapter_ops {
                              dyno_subscription **subscription);
     void (*subscription_close)(dyno_subscription *subscription);
     dyno_status (*subscription_matched)(dyno_subscription *subscription, uint32_t *matched);
+
+    /* Instead of `loan` and `send`, which may then be NULL, for libraries that write a message within one call:
+     * has `fill` write into memory for `length` bytes, once and before it returns, and sends it: DYNO_OK or
+     * DYNO_REFUSED, with which `fill` need not have been called. Used where it is there. */
+    dyno_status (*fill_and_send)(dyno_sender *sender, size_t length, dyno_fill fill, void *user);
 } dyno_adapter_ops;
 
 #if defined(__GNUC__)

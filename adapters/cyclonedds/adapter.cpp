@@ -185,6 +185,7 @@ constexpr dyno_adapter_ops OPS = {
     subscribe,
     close_subscription,
     matched_subscription,
+    nullptr, // loan and send instead
 };
 
 } // namespace

@@ -152,6 +152,7 @@ const dyno_adapter_ops OPS = {
     subscribe,
     subscription_close,
     subscription_matched,
+    nullptr, // loan and send instead
 };
 
 } // namespace

@@ -1,39 +1,54 @@
-//! `cargo xtask adapters`: installs what the adapters in C and C++ need, builds each with CMake, and
-//! puts its library into `adapters` in cargo's target directory, where Dyno finds it.
+//! `cargo xtask adapters`: installs what the adapters in shared libraries need, builds each with CMake or, in
+//! Rust, with cargo, and puts its library into `adapters` in cargo's target directory, where Dyno finds it.
 
 use crate::{Outcome, packages, vsomeip};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// One adapter in C or C++.
+/// One adapter that is a shared library.
 struct Recipe {
     /// Its name, and that of its folder.
     name: &'static str,
     /// The Debian packages that it is built from.
     packages: &'static [&'static str],
+    language: Language,
 }
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Language {
+    /// C or C++, built by CMake.
+    C,
+    /// A crate of the workspace.
+    Rust,
+}
+use Language::{C, Rust};
 
 const RECIPES: &[Recipe] = &[
     Recipe {
         name: "null-c",
         packages: &[],
+        language: C,
     },
     Recipe {
         name: "c-skeleton",
         packages: &[],
+        language: C,
     },
     Recipe {
         name: "cyclonedds",
         packages: &["cyclonedds-dev", "cyclonedds-tools"],
+        language: C,
     },
     Recipe {
         name: "fastdds",
         packages: &["libfastrtps-dev"],
+        language: C,
     },
     Recipe {
         name: "iceoryx",
         packages: &["libiceoryx-posh-dev", "iceoryx"],
+        language: C,
     },
     Recipe {
         name: "vsomeip",
@@ -43,17 +58,23 @@ const RECIPES: &[Recipe] = &[
             "libboost-filesystem-dev",
             "libboost-log-dev",
         ],
+        language: C,
+    },
+    Recipe {
+        name: "zenoh",
+        packages: &[],
+        language: Rust,
     },
 ];
 
-/// What every adapter is built with.
+/// What every adapter in C or C++ is built with.
 const TOOLS: &[&str] = &["cmake", "g++", "make"];
 
 const USAGE: &str = "\
 usage: cargo xtask adapters [NAME…] [--sanitize] [--no-install]
 
-  NAME…         only these; otherwise all of adapters/ that are written in C or C++
-  --sanitize    with the address and undefined-behaviour sanitizers, into adapters-sanitized
+  NAME…         only these; otherwise all of adapters/ that are no part of the program itself
+  --sanitize    those in C and C++ with the address and undefined-behaviour sanitizers, into adapters-sanitized
   --no-install  do not install packages";
 
 /// What to build and how.
@@ -82,7 +103,7 @@ pub(crate) fn run(target: &Path, arguments: &[String]) -> Outcome {
             other => {
                 let names: Vec<&str> = RECIPES.iter().map(|r| r.name).collect();
                 return Err(format!(
-                    "there is no adapter {other:?} in C or C++, only {}\n\n{USAGE}",
+                    "there is no adapter {other:?} in a library of its own, only {}\n\n{USAGE}",
                     names.join(", ")
                 ));
             }
@@ -91,7 +112,14 @@ pub(crate) fn run(target: &Path, arguments: &[String]) -> Outcome {
     let chosen: Vec<&Recipe> = RECIPES
         .iter()
         .filter(|r| order.names.is_empty() || order.names.iter().any(|n| n == r.name))
+        .filter(|r| r.language == C || !order.sanitize)
         .collect();
+    if chosen.is_empty() {
+        return Err(format!(
+            "{} is in Rust, and only adapters in C and C++ are built with sanitizers",
+            order.names.join(", ")
+        ));
+    }
     if order.install {
         install(&chosen)?;
     }
@@ -116,12 +144,19 @@ pub(crate) fn run(target: &Path, arguments: &[String]) -> Outcome {
 
 fn install(recipes: &[&Recipe]) -> Outcome {
     let packages = recipes.iter().flat_map(|r| r.packages);
-    packages::install(packages.chain(TOOLS).copied())
+    let tools = match recipes.iter().any(|r| r.language == C) {
+        true => TOOLS,
+        false => &[],
+    };
+    packages::install(packages.chain(tools).copied())
 }
 
 /// Configures and builds one adapter, and copies its library to the others.
 fn build(recipe: &Recipe, target: &Path, sanitize: bool) -> Outcome {
     let name = recipe.name;
+    if recipe.language == Rust {
+        return build_in_rust(name, target);
+    }
     let out = match sanitize {
         true => target.join("adapters-sanitized"),
         false => target.join("adapters"),
@@ -152,6 +187,56 @@ fn build(recipe: &Recipe, target: &Path, sanitize: bool) -> Outcome {
     cmake(&["--build", &work_text, "--parallel", &jobs.to_string()])?;
     let file = format!("libdyno_{name}.so");
     place(&work.join(&file), &out.join(&file))
+}
+
+/// The crates of adapters in Rust that are libraries of their own.
+fn in_rust() -> impl Iterator<Item = &'static str> {
+    RECIPES
+        .iter()
+        .filter(|r| r.language == Rust)
+        .map(|r| r.name)
+}
+
+/// Builds an adapter in Rust as it is measured, for all builds of Dyno.
+fn build_in_rust(name: &str, target: &Path) -> Outcome {
+    println!("── adapter {name}, in Rust");
+    let package = format!("dyno-adapter-{name}");
+    let status = Command::new("cargo")
+        .args([
+            "build",
+            "--release",
+            "--locked",
+            "--lib",
+            "--package",
+            &package,
+        ])
+        .status()
+        .map_err(|e| format!("cannot start cargo: {e}"))?;
+    if !status.success() {
+        return Err(format!(
+            "cargo build --package {package} failed ({status}); see above"
+        ));
+    }
+    place_rust(name, &target.join("release"), &target.join("adapters"))
+}
+
+/// Puts the adapters in Rust that a debug build of the workspace has made beside its program, which finds them
+/// before any other: tests need none that is optimized.
+pub(crate) fn place_debug(target: &Path) -> Outcome {
+    let debug = target.join("debug");
+    in_rust().try_for_each(|name| place_rust(name, &debug, &debug.join("adapters")))
+}
+
+fn place_rust(name: &str, from: &Path, to: &Path) -> Outcome {
+    fs::create_dir_all(to).map_err(|e| format!("cannot create {}: {e}", to.display()))?;
+    let built = from.join(format!("libdyno_adapter_{name}.so"));
+    place(&built, &to.join(format!("libdyno_{name}.so")))
+}
+
+/// The names of the adapters in C and C++.
+pub(crate) fn in_c() -> Vec<String> {
+    let in_c = RECIPES.iter().filter(|r| r.language == C);
+    in_c.map(|r| r.name.to_owned()).collect()
 }
 
 /// Moves a copy into place: a process that has the old library mapped keeps it whole.

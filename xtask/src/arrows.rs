@@ -54,7 +54,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "dyno-store",
         ],
     ),
-    (ADAPTER, &["dyno-adapter", "dyno-wire"]),
+    (ADAPTER, &["dyno-abi", "dyno-adapter", "dyno-wire"]),
     ("xtask", &[]),
 ];
 

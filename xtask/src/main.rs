@@ -1,5 +1,5 @@
-//! Chores of the project: `cargo xtask test`, `adapters`, `sanitize`, `lint`, `arrows`, `licences`, `study`,
-//! `readers`, `daemons`, `web`, `gallery`.
+//! Chores of the project: `cargo xtask test`, `adapters`, `sanitize`, `lint`, `arrows`, `licences`,
+//! `study`, `readers`, `daemons`, `web`, `gallery`.
 //!
 //! Each chore prints what it does before it does it and ends with exit code 1 at the first failure.
 
@@ -20,8 +20,9 @@ const USAGE: &str = "\
 usage: cargo xtask CHORE
 
   test      build the adapters, build all, run every test (also doc tests, loom models, and the tests of
-            the report's page in a browser)
-  adapters  install what adapters in C and C++ need, and build them; --help says more
+            the report's page in a browser); --fast: what needs no packages, no browser and no C++, before
+            each commit
+  adapters  install what adapters in shared libraries need, and build them; --help says more
   sanitize  the conformance suite over the adapters in C and C++, built with the address and
             undefined-behaviour sanitizers
   lint      formatting, clippy, rustdoc, arrows, licences; cargo deny where it is installed
@@ -42,7 +43,9 @@ fn main() -> ExitCode {
     let chore = std::env::args().nth(1).unwrap_or_default();
     let rest: Vec<String> = std::env::args().skip(2).collect();
     let outcome = match chore.as_str() {
-        "test" => test(),
+        "test" if rest == ["--fast"] => steps::run(&steps::fast()),
+        "test" if rest.is_empty() => test(),
+        "test" => Err(format!("cargo xtask test takes --fast only\n\n{USAGE}")),
         "sanitize" => sanitize(),
         "lint" => lint(),
         "adapters" => metadata::load().and_then(|m| adapters::run(&m.target_directory, &rest)),
@@ -73,8 +76,10 @@ fn test() -> Outcome {
     packages::of_tests()?;
     packages::readers(&metadata)?;
     packages::daemons(&metadata)?;
-    adapters::run(&metadata.target_directory, &[])?;
+    adapters::run(&metadata.target_directory, &adapters::in_c())?;
     web::run(&metadata, &["--check".to_owned()])?;
+    steps::run(&[steps::build()])?;
+    adapters::place_debug(&metadata.target_directory)?;
     steps::run(&steps::test(&metadata))
 }
 

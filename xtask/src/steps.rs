@@ -63,24 +63,105 @@ impl Step {
     }
 }
 
-/// Builds everything, then tests it, the page's scripts with what was built. The loom models have a target
-/// directory of their own, because their flags would make cargo build everything twice in turns.
+/// Builds everything, with all features.
+pub(crate) fn build() -> Step {
+    cargo(
+        "build",
+        &[
+            "build",
+            "--workspace",
+            "--all-targets",
+            "--features",
+            "dyno/full",
+            "--locked",
+        ],
+    )
+}
+
+/// What a contributor runs before each commit: all unit tests, the conformance suite over the adapters that are
+/// built in, and of the tests of the whole program those that measure little or nothing. None needs a package, a
+/// browser, a C++ compiler or a library of an adapter.
+pub(crate) fn fast() -> Vec<Step> {
+    let test = |name, arguments| cargo(name, arguments).with("PROPTEST_RNG_SEED", SEED);
+    vec![
+        test(
+            "tests of the crates",
+            &[
+                "test",
+                "--workspace",
+                "--exclude",
+                "dyno",
+                "--exclude",
+                "dyno-abi",
+                "--exclude",
+                "dyno-adapter-zenoh",
+                "--lib",
+                "--bins",
+                "--tests",
+                "--locked",
+                "--no-fail-fast",
+            ],
+        ),
+        test(
+            "tests of the boundary to libraries",
+            &[
+                "test",
+                "--package",
+                "dyno-abi",
+                "--lib",
+                "--test",
+                "loader",
+                "--test",
+                "exported",
+                "--locked",
+            ],
+        ),
+        test(
+            "tests of the program",
+            &[
+                "test",
+                "--package",
+                "dyno",
+                "--features",
+                "full",
+                "--locked",
+                "--",
+                "bad_input::",
+                "doctor::",
+                "interface::",
+                "judge::",
+                "report::",
+                "storage::",
+                "commands::",
+                "view::",
+            ],
+        ),
+    ]
+}
+
+/// The same cases of the property tests each time: a change fails for what it changed. Without the variable,
+/// `cargo test` draws new ones.
+const SEED: &str = "20261121";
+
+/// Tests what was built, the page's scripts too. The loom models have a target directory of their own, because
+/// their flags would make cargo build everything twice in turns.
 pub(crate) fn test(metadata: &Metadata) -> Vec<Step> {
     let loom = metadata.target_directory.join("loom");
     let daemons = packages::daemons_in(metadata).join("bin");
     let path = std::env::var("PATH").unwrap_or_default();
     vec![
         cargo(
-            "build",
-            &["build", "--workspace", "--all-targets", "--locked"],
-        ),
-        // The same cases of the property tests each time: a change fails for what it changed. Without
-        // the variable, `cargo test` draws new ones.
-        cargo(
             "tests and doc tests",
-            &["test", "--workspace", "--locked", "--no-fail-fast"],
+            &[
+                "test",
+                "--workspace",
+                "--features",
+                "dyno/full",
+                "--locked",
+                "--no-fail-fast",
+            ],
         )
-        .with("PROPTEST_RNG_SEED", "20261121")
+        .with("PROPTEST_RNG_SEED", SEED)
         // What exports are for reads them: it was installed before, so that missing it is a failure.
         .with("DYNO_REQUIRE_READERS", "1")
         .with("PATH", format!("{}:{path}", daemons.display())),
@@ -139,6 +220,8 @@ pub(crate) fn lint() -> Vec<Step> {
                 "clippy",
                 "--workspace",
                 "--all-targets",
+                "--features",
+                "dyno/full",
                 "--locked",
                 "--",
                 "-D",
@@ -153,6 +236,8 @@ pub(crate) fn lint() -> Vec<Step> {
                 "--workspace",
                 "--lib",
                 "--bins",
+                "--features",
+                "dyno/full",
                 "--locked",
                 "--",
                 "-D",
@@ -160,6 +245,10 @@ pub(crate) fn lint() -> Vec<Step> {
                 "-D",
                 "clippy::unwrap_used",
             ],
+        ),
+        cargo(
+            "clippy of a first build, which has no features",
+            &["clippy", "--bins", "--locked", "--", "-D", "warnings"],
         ),
         cargo(
             "documentation",

@@ -29,6 +29,8 @@ use group::Group;
 use settings::Settings;
 use std::sync::Arc;
 
+dyno_abi::export_adapter!(adapter);
+
 /// The adapter `zenoh`.
 pub fn adapter() -> Box<dyn Adapter> {
     Box::new(Zenoh)

@@ -1,6 +1,10 @@
-//! The suite that every adapter passes, over each link.
+//! The suite that every adapter passes, over each link, behind the C ABI as Dyno uses it.
 
-use dyno_adapter_zenoh::adapter;
+use dyno_adapter::Adapter;
+
+fn adapter() -> Box<dyn Adapter> {
+    Box::new(dyno_abi::through(dyno_adapter_zenoh::dyno_adapter).unwrap_or_else(|e| panic!("{e}")))
+}
 
 dyno_conformance::conformance_tests!(tcp, adapter, {});
 dyno_conformance::conformance_tests!(tcp_drop, adapter, { "congestion" = "drop" }, best_effort);

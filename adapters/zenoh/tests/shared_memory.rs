@@ -12,7 +12,9 @@ const ALONE: &str = "DYNO_TEST_ALONE";
 
 fn subject() -> Subject {
     Subject {
-        adapter: dyno_adapter_zenoh::adapter(),
+        adapter: Box::new(
+            dyno_abi::through(dyno_adapter_zenoh::dyno_adapter).unwrap_or_else(|e| panic!("{e}")),
+        ),
         options: [("shm".to_owned(), true.into_option())].into(),
         best_effort: None,
         except: &[],

@@ -147,7 +147,8 @@ unsafe fn option(spec: &raw::OptionSpec) -> Result<OptionSpec, String> {
     })
 }
 
-fn value(kind: &OptionKind, text: &str) -> Option<OptionValue> {
+/// A value as text, as options are passed and as defaults are described; `None` where it is none of its kind.
+pub(crate) fn value(kind: &OptionKind, text: &str) -> Option<OptionValue> {
     Some(match kind {
         OptionKind::Bool => OptionValue::Bool(text.parse().ok()?),
         OptionKind::Int => OptionValue::Int(text.parse().ok().filter(|v| *v >= 0)?),

@@ -55,8 +55,19 @@ impl<T> Drop for End<T> {
 pub(crate) struct ForeignSender {
     end: End<raw::Sender>,
     matched: unsafe extern "C-unwind" fn(*mut raw::Sender, *mut u32) -> Status,
-    loan: unsafe extern "C-unwind" fn(*mut raw::Sender, usize, *mut *mut c_void) -> Status,
-    send: unsafe extern "C-unwind" fn(*mut raw::Sender, *mut c_void, usize) -> Status,
+    way: Way,
+}
+
+/// How a message gets into the library.
+#[derive(Clone, Copy)]
+enum Way {
+    /// It lends memory, which is filled and given to `send`.
+    Lent {
+        loan: unsafe extern "C-unwind" fn(*mut raw::Sender, usize, *mut *mut c_void) -> Status,
+        send: unsafe extern "C-unwind" fn(*mut raw::Sender, *mut c_void, usize) -> Status,
+    },
+    /// It has its memory filled by a call back, and sends it.
+    Filled(unsafe extern "C-unwind" fn(*mut raw::Sender, usize, raw::Fill, *mut c_void) -> Status),
 }
 
 impl ForeignSender {
@@ -65,8 +76,13 @@ impl ForeignSender {
         let open = table.there(table.ops.sender_open, "sender_open")?;
         let close = table.there(table.ops.sender_close, "sender_close")?;
         let matched = table.there(table.ops.sender_matched, "sender_matched")?;
-        let loan = table.there(table.ops.loan, "loan")?;
-        let send = table.there(table.ops.send, "send")?;
+        let way = match table.ops.fill_and_send {
+            Some(fill_and_send) => Way::Filled(fill_and_send),
+            None => Way::Lent {
+                loan: table.there(table.ops.loan, "loan")?,
+                send: table.there(table.ops.send, "send")?,
+            },
+        };
         let handle = open_end(table, channel, "sender_open", |channel, out| {
             // SAFETY: the node is open; channel and out-pointer live for the call.
             unsafe { open(node.node.as_ptr(), channel, out) }
@@ -80,8 +96,7 @@ impl ForeignSender {
                 close,
             },
             matched,
-            loan,
-            send,
+            way,
         })
     }
 
@@ -91,6 +106,21 @@ impl ForeignSender {
             "a message of {len} bytes on channel {}, whose largest has {}",
             self.end.channel, self.end.max_payload
         ))
+    }
+
+    #[cold]
+    fn no_room(&self, len: usize, offered: Option<usize>) -> Error {
+        Error::library(
+            format!(
+                "{}: fill_and_send on channel {}",
+                self.end.name(),
+                self.end.channel
+            ),
+            match offered {
+                Some(offered) => format!("had {offered} bytes filled of a message of {len}"),
+                None => format!("had none or NULL filled for a message of {len} bytes"),
+            },
+        )
     }
 
     #[cold]
@@ -113,9 +143,29 @@ impl Sender for ForeignSender {
             return Err(self.too_long(len));
         }
         let sender = self.end.handle.as_ptr();
+        let (loan, send) = match self.way {
+            Way::Lent { loan, send } => (loan, send),
+            Way::Filled(fill_and_send) => {
+                let mut filling = Filling {
+                    fill,
+                    len,
+                    done: Done::No,
+                };
+                let user = (&raw mut filling).cast();
+                // SAFETY: the sender is open, and `filling` lives for the call.
+                let status = unsafe { fill_and_send(sender, len, show_buffer, user) };
+                return match (status, filling.done) {
+                    (raw::OK, Done::Yes) => Ok(Sent::Accepted),
+                    (raw::REFUSED, _) => Ok(Sent::Refused),
+                    (raw::OK, Done::No) => Err(self.no_room(len, None)),
+                    (raw::OK, Done::Wrong(offered)) => Err(self.no_room(len, Some(offered))),
+                    (status, _) => Err(self.end.error("fill_and_send", status)),
+                };
+            }
+        };
         let mut buffer = ptr::null_mut();
         // SAFETY: the sender is open, the out-pointer lives for the call.
-        let lent = unsafe { (self.loan)(sender, len, &mut buffer) };
+        let lent = unsafe { loan(sender, len, &mut buffer) };
         match lent {
             raw::OK | raw::WAITED => {}
             raw::REFUSED => return Ok(Sent::Refused),
@@ -128,12 +178,44 @@ impl Sender for ForeignSender {
         // be initialised, which a slice of bytes that is only written to does not mind.
         fill(unsafe { std::slice::from_raw_parts_mut(buffer.cast::<u8>(), len) });
         // SAFETY: the sender is open and `buffer` is what it lent last.
-        match unsafe { (self.send)(sender, buffer, len) } {
+        match unsafe { send(sender, buffer, len) } {
             raw::OK | raw::WAITED => Ok(Sent::Accepted),
             raw::REFUSED => Ok(Sent::Refused),
             status => Err(self.end.error("send", status)),
         }
     }
+}
+
+/// What `fill_and_send` passes through the library.
+struct Filling<'a> {
+    fill: &'a mut dyn FnMut(&mut [u8]),
+    len: usize,
+    done: Done,
+}
+
+/// Whether the message was written.
+enum Done {
+    No,
+    Yes,
+    /// The library offered this many bytes instead.
+    Wrong(usize),
+}
+
+/// `dyno_fill`.
+unsafe extern "C" fn show_buffer(user: *mut c_void, buffer: *mut c_void, len: usize) {
+    // SAFETY: `send` passes its `Filling`, which lives for the call, and the library passes it on.
+    let filling = unsafe { &mut *user.cast::<Filling<'_>>() };
+    if buffer.is_null() {
+        return;
+    }
+    if len != filling.len {
+        filling.done = Done::Wrong(len);
+        return;
+    }
+    // SAFETY: the library lends `len` bytes at `buffer` for us alone until we return. They may not be
+    // initialised, which a slice of bytes that is only written to does not mind.
+    (filling.fill)(unsafe { std::slice::from_raw_parts_mut(buffer.cast::<u8>(), len) });
+    filling.done = Done::Yes;
 }
 
 pub(crate) struct ForeignReceiver {

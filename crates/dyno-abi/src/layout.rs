@@ -106,7 +106,8 @@ fn ours() -> Vec<(String, usize)> {
             take,
             subscribe,
             subscription_close,
-            subscription_matched
+            subscription_matched,
+            fill_and_send
         }
     );
     all

@@ -75,6 +75,16 @@ pub fn load(path: &Path) -> Result<ForeignAdapter, LoadError> {
     // SAFETY: the header's `dyno_adapter` may be called at any time.
     let table = unsafe { entry() };
     // SAFETY: the table, if there is one, lives as long as the library, which is never closed.
+    unsafe { serve(path, table) }
+}
+
+/// The adapter of a table that was found in the library at `path`.
+///
+/// # Safety
+///
+/// `table` is null or points to a table as the header defines it, which lives as long as the process.
+pub(crate) unsafe fn serve(path: &Path, table: *const Ops) -> Result<ForeignAdapter, LoadError> {
+    // SAFETY: as this function's.
     let ops = unsafe { read_table(table) }.map_err(|reason| LoadError::Table {
         path: path.to_owned(),
         reason,
@@ -124,6 +134,7 @@ unsafe fn read_table(table: *const Ops) -> Result<Ops, String> {
 fn complete(ops: &Ops) -> Result<(), String> {
     let pulls = ops.capabilities & (raw::CAN_SPIN | raw::CAN_BLOCK) != 0;
     let calls = ops.capabilities & raw::CAN_CALLBACK != 0;
+    let lends = ops.fill_and_send.is_none();
     let operations = [
         ("describe", true, ops.describe.is_some()),
         ("last_error", true, ops.last_error.is_some()),
@@ -132,8 +143,8 @@ fn complete(ops: &Ops) -> Result<(), String> {
         ("sender_open", true, ops.sender_open.is_some()),
         ("sender_close", true, ops.sender_close.is_some()),
         ("sender_matched", true, ops.sender_matched.is_some()),
-        ("loan", true, ops.loan.is_some()),
-        ("send", true, ops.send.is_some()),
+        ("loan", lends, ops.loan.is_some()),
+        ("send", lends, ops.send.is_some()),
         ("receiver_open", pulls, ops.receiver_open.is_some()),
         ("receiver_close", pulls, ops.receiver_close.is_some()),
         ("receiver_matched", pulls, ops.receiver_matched.is_some()),

@@ -126,13 +126,16 @@ opaque!(Node, Sender, Receiver, Subscription);
 /// `dyno_on_message`.
 pub(crate) type OnMessage = unsafe extern "C" fn(*mut c_void, *const c_void, usize);
 
+/// `dyno_fill`.
+pub(crate) type Fill = unsafe extern "C" fn(*mut c_void, *mut c_void, usize);
+
 /// `dyno_adapter_ops`. An operation that the table lacks is `None`.
 ///
 /// Operations are called as `C-unwind`: an exception that leaves one although the header forbids it
 /// ends the process with a message instead of being undefined behaviour.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(crate) struct Ops {
+pub struct Ops {
     pub(crate) abi_version: u32,
     pub(crate) struct_size: u32,
     pub(crate) capabilities: u64,
@@ -167,6 +170,8 @@ pub(crate) struct Ops {
     pub(crate) subscription_close: Option<unsafe extern "C-unwind" fn(*mut Subscription)>,
     pub(crate) subscription_matched:
         Option<unsafe extern "C-unwind" fn(*mut Subscription, *mut u32) -> Status>,
+    pub(crate) fill_and_send:
+        Option<unsafe extern "C-unwind" fn(*mut Sender, usize, Fill, *mut c_void) -> Status>,
 }
 
 /// What `dyno_adapter` is.

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// The adapters of Dyno's own tree that live in shared libraries, with what builds each.
+/// The adapters of Dyno's own tree that live in shared libraries, with the command that installs what each is built
+/// from.
 const OUTSIDE: &[(&str, &str)] = &[
     (
         "cyclonedds",
@@ -22,6 +23,7 @@ const OUTSIDE: &[(&str, &str)] = &[
         "vsomeip",
         "apt-get install libboost-system-dev libboost-thread-dev libboost-filesystem-dev libboost-log-dev",
     ),
+    ("zenoh", ""),
 ];
 
 /// The adapter `name`, its library loaded if it is not built in. A process loads one library only:
@@ -45,7 +47,10 @@ pub(crate) fn adapter(name: &str) -> Result<Arc<dyn Adapter>, String> {
         },
         None => Err(with_remedy(
             name,
-            format!("this build has no adapter {name:?}, and there is no library of that name"),
+            format!(
+                "the adapter `{name}` is not built in; {}",
+                adapter_places(name)
+            ),
         )),
     }
 }
@@ -67,7 +72,6 @@ fn real() -> Vec<Box<dyn Adapter>> {
         dyno_adapter_tcp::adapter(),
         dyno_adapter_udp::adapter(),
         dyno_adapter_iceoryx2::adapter(),
-        dyno_adapter_zenoh::adapter(),
     ]
 }
 
@@ -90,7 +94,7 @@ pub fn describe() -> Vec<AdapterDescription> {
         .collect();
     for (name, _) in OUTSIDE {
         if !outside.iter().any(|a| a.name == *name) {
-            let reason = with_remedy(name, "its library was not built".to_owned());
+            let reason = with_remedy(name, adapter_places(name));
             outside.push(unknown(name, reason));
         }
     }
@@ -213,23 +217,28 @@ fn unknown(name: &str, reason: String) -> AdapterDescription {
 /// The reason with the command that helps, where one is known.
 fn with_remedy(name: &str, reason: String) -> String {
     match OUTSIDE.iter().find(|(known, _)| *known == name) {
-        Some((_, "")) => format!("{reason}; in Dyno's source, run `cargo xtask adapters {name}`"),
+        Some((_, "")) => format!(
+            "{reason}; install the package dyno-{name}, or run `cargo xtask adapters {name}` in Dyno's source"
+        ),
         Some((_, packages)) => format!(
-            "{reason}; in Dyno's source, run `cargo xtask adapters {name}` (it runs `{packages}` where that is missing)"
+            "{reason}; install the package dyno-{name}, or run `cargo xtask adapters {name}` in Dyno's source \
+             (it runs `{packages}` where that is missing)"
         ),
-        None => format!(
-            "{reason}; it is looked for as {} in the directories of {} and in {}",
-            dyno_abi::file_name(name),
-            dyno_abi::ADAPTER_PATH,
-            listed(&dyno_abi::directories())
-        ),
+        None => reason,
     }
 }
 
-fn listed(directories: &[std::path::PathBuf]) -> String {
-    let texts: Vec<String> = directories
+/// Where the library of the adapter `name` was looked for and not found, and how to have Dyno look elsewhere: a
+/// sentence for people.
+pub fn adapter_places(name: &str) -> String {
+    let folders: Vec<String> = dyno_abi::directories()
         .iter()
-        .map(|d| d.display().to_string())
+        .map(|folder| folder.display().to_string())
         .collect();
-    texts.join(", ")
+    format!(
+        "there is no {} in {}; {} names folders to look into first, separated by colons",
+        dyno_abi::file_name(name),
+        folders.join(", "),
+        dyno_abi::ADAPTER_PATH
+    )
 }

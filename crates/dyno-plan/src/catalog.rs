@@ -19,6 +19,7 @@ pub struct Catalog {
     suites: Texts,
     stacks: Texts,
     testbeds: Texts,
+    pub(crate) adapter_places: Option<fn(&str) -> String>,
 }
 
 /// One line of `dyno list`.
@@ -111,6 +112,11 @@ impl Catalog {
         list(&self.testbeds, "description")
     }
 
+    /// How to name the places where an adapter's library is looked for, which a message on a missing one says.
+    pub fn set_adapter_places(&mut self, places: fn(&str) -> String) {
+        self.adapter_places = Some(places);
+    }
+
     /// The stack `name`, checked against the `adapters` that are built in. Its adapter may be one
     /// that cannot be used on this machine.
     pub fn read_stack(
@@ -135,7 +141,14 @@ impl Catalog {
             .iter()
             .map(|(option, value)| Override::parse(option, value).entry)
             .collect();
-        let stack = crate::stack::read(name, source, adapters, &set, &mut problems);
+        let stack = crate::stack::read(
+            name,
+            source,
+            adapters,
+            self.adapter_places,
+            &set,
+            &mut problems,
+        );
         problems.check()?;
         // Whatever keeps a stack from being read is a problem.
         stack.ok_or_else(|| problems.into_error())

@@ -279,7 +279,7 @@ fn read_stacks<'a>(
     sources
         .into_iter()
         .filter_map(|(name, source)| {
-            let configured = configure(name, source, adapters, problems)?;
+            let configured = configure(name, source, adapters, catalog.adapter_places, problems)?;
             Some((name.to_owned(), configured))
         })
         .collect()
@@ -289,9 +289,10 @@ fn configure<'a>(
     name: &str,
     source: &Arc<NamedSource<String>>,
     adapters: &'a [AdapterDescription],
+    places: Option<fn(&str) -> String>,
     problems: &mut Problems,
 ) -> Option<Configured<'a>> {
-    let stack = stack::read(name, source, adapters, &[], problems)?;
+    let stack = stack::read(name, source, adapters, places, &[], problems)?;
     let adapter = adapters.iter().find(|a| a.name == stack.adapter)?;
     Some(Configured { stack, adapter })
 }
@@ -304,7 +305,13 @@ fn floor_stacks<'a>(catalog: &Catalog, adapters: &'a [AdapterDescription]) -> Ve
         .iter()
         .filter_map(|(name, source)| {
             let mut problems = Problems::default();
-            let c = configure(name, source, adapters, &mut problems)?;
+            let c = configure(
+                name,
+                source,
+                adapters,
+                catalog.adapter_places,
+                &mut problems,
+            )?;
             (problems.is_empty() && c.stack.floor).then_some(FloorStack {
                 stack: c.stack,
                 adapter: c.adapter,

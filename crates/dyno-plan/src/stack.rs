@@ -21,11 +21,13 @@ const KEYS: &[&str] = &[
     "daemon",
 ];
 
-/// Reads the stack `name`, with the options `set` in the place of its own; mistakes go to `problems`.
+/// Reads the stack `name`, with the options `set` in the place of its own; mistakes go to `problems`. `places` says
+/// where libraries of adapters are looked for.
 pub(crate) fn read(
     name: &str,
     source: &Arc<NamedSource<String>>,
     adapters: &[AdapterDescription],
+    places: Option<fn(&str) -> String>,
     set: &[Entry],
     problems: &mut Problems,
 ) -> Option<Stack> {
@@ -72,10 +74,15 @@ pub(crate) fn read(
         let found = adapters.iter().find(|a| a.name == text);
         if found.is_none() {
             let names = adapters.iter().map(|a| a.name.as_str());
+            let near = suggest::instead(text, "adapters", names);
+            let help = match places {
+                Some(places) => format!("{near}\n{}", places(text)),
+                None => near,
+            };
             problems.push(
                 Problem::at(&n.at, format!("there is no adapter `{text}`"))
-                    .label("not built into this dyno")
-                    .help(suggest::instead(text, "adapters", names)),
+                    .label("neither built into this dyno nor found as a library")
+                    .help(help),
             );
         }
         found

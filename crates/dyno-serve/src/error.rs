@@ -4,6 +4,9 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+/// The port of `dyno serve` without --listen.
+const WITHOUT_LISTEN: u16 = 8643;
+
 /// Why a server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
@@ -32,7 +35,7 @@ pub enum ServeError {
     #[error(
         "{address} can be reached from other machines, and whoever reaches it sees all runs; add --network if \
          that is meant, or leave out --listen and reach the page through `ssh -L {port}:localhost:{port} HOST`",
-        port = if address.port() == 0 { crate::DEFAULT_PORT } else { address.port() }
+        port = WITHOUT_LISTEN
     )]
     NotLoopback {
         /// The address that was asked for.

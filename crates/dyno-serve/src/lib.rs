@@ -26,7 +26,6 @@
 //! It stands on hyper rather than on a web framework: the limits above are limits of connections, which
 //! frameworks hide, and six paths need no router.
 
-mod address;
 mod answer;
 mod error;
 mod folder;
@@ -39,6 +38,5 @@ mod server;
 mod shelf;
 mod site;
 
-pub use address::{DEFAULT_PORT, parse_listen};
 pub use error::ServeError;
 pub use server::{Options, Server, Stopper};

@@ -1,5 +1,6 @@
 //! The command line as types.
 
+mod address;
 mod complete;
 mod conformance;
 mod judge;

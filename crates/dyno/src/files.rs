@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 /// replace earlier ones of the same name.
 pub(crate) fn catalog(args: &FileArgs) -> Result<Catalog> {
     let mut catalog = Catalog::builtin();
+    catalog.set_adapter_places(dyno_agent::adapter_places);
     let from_environment = std::env::var_os("DYNO_FILES").unwrap_or_default();
     let folders = std::env::split_paths(&from_environment)
         .filter(|p| !p.as_os_str().is_empty())

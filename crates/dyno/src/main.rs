@@ -1,11 +1,14 @@
 //! `dyno`, the dynamometer for in-vehicle communication: the command line.
 
+#[cfg(not(all(feature = "live", feature = "parquet", feature = "serve")))]
+mod absent;
 mod cli;
 mod commands;
 mod exit;
 mod files;
 mod output;
 mod progress;
+#[cfg(feature = "live")]
 mod view;
 
 use clap::{CommandFactory as _, Parser};
@@ -19,10 +22,16 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Run(args) => commands::run::run(*args),
+        #[cfg(feature = "live")]
         Command::Watch(args) => commands::watch::watch(&args),
+        #[cfg(not(feature = "live"))]
+        Command::Watch(_) => absent::view::check_terminal(""),
         Command::Show(args) => commands::show::show(&args),
         Command::Report(args) => commands::report::report(&args),
+        #[cfg(feature = "serve")]
         Command::Serve(args) => commands::serve::serve(&args),
+        #[cfg(not(feature = "serve"))]
+        Command::Serve(_) => absent::absent("`dyno serve`", "serve"),
         Command::Merge(args) => commands::merge::merge(&args),
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Check(args) => commands::check::check(&args),

@@ -1,7 +1,7 @@
 //! `dyno serve`
 
+use super::address::parse_listen;
 use clap::Args;
-use dyno_serve::parse_listen;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 

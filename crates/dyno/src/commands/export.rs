@@ -23,12 +23,12 @@ impl FolderFormat {
             ),
             FolderFormat::Hdr => ("hdr", "two files for each experiment and metric"),
         };
-        if self == FolderFormat::Parquet && cfg!(not(feature = "parquet")) {
-            return Err(Failure::message(
-                Code::Usage,
-                "this dyno was built without Parquet; build it with `--features parquet`, or take \
-                 `--format csv`",
-            ));
+        #[cfg(not(feature = "parquet"))]
+        if self == FolderFormat::Parquet {
+            return crate::absent::absent(
+                "`--format parquet` (`--format csv` holds the same results)",
+                "parquet",
+            );
         }
         let Some(target) = out.filter(|path| *path != Path::new("-")) else {
             return Err(Failure::message(

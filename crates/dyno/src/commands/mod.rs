@@ -14,7 +14,9 @@ pub(crate) mod new_adapter;
 pub(crate) mod report;
 mod request;
 pub(crate) mod run;
+#[cfg(feature = "serve")]
 pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod trend;
+#[cfg(feature = "live")]
 pub(crate) mod watch;

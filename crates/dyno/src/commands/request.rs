@@ -76,6 +76,7 @@ fn like(args: &RunArgs, run: &Path) -> Result<(Catalog, Request)> {
         ));
     };
     let mut catalog = Catalog::of_origin(&origin);
+    catalog.set_adapter_places(dyno_agent::adapter_places);
     let mut request = origin.request;
     let mut present = files::catalog(&args.files)?;
     if let Some(testbed) = &args.testbed {

@@ -1,10 +1,13 @@
 //! `dyno run`
 
+#[cfg(not(feature = "live"))]
+use crate::absent::view::{self, Live};
 use crate::cli::{ClockArg, FormatArg, Part, RunArgs};
 use crate::commands::request::request;
 use crate::commands::show::{print, render_options};
 use crate::exit::{self, Code, Failure, Result};
 use crate::progress::{Progress, minutes};
+#[cfg(feature = "live")]
 use crate::view::{self, Live};
 use dyno_judge::CompareOptions;
 use dyno_measure::{Clock, ClockChoice, allowed_cores, allowed_cpus};
@@ -19,13 +22,13 @@ use dyno_store::{DEFAULT_RUNS_DIR, Redo, RunWriter};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Plans, measures, stores and prints.
 pub(crate) fn run(args: RunArgs) -> Result {
     if args.live {
-        view::check_terminal("--live needs a terminal; leave it out")?;
+        let () = view::check_terminal("--live needs a terminal; leave it out")?;
     }
     let mut progress = Progress::new(args.quiet, args.live);
     let interrupt = on_interrupt(args.live)?;
@@ -177,13 +180,14 @@ pub(crate) fn on_interrupt(live: bool) -> Result<Arc<AtomicBool>> {
             .and_then(|_| signal_hook::flag::register(signal, flag.clone()))
             .map_err(Failure::with(Code::Error))?;
     }
+    #[cfg(feature = "live")]
     if live {
         let mut signals =
             signal_hook::iterator::Signals::new(SIGNALS).map_err(Failure::with(Code::Error))?;
         let flag = flag.clone();
         std::thread::spawn(move || {
             for _ in signals.forever() {
-                if flag.swap(true, Ordering::Relaxed) {
+                if flag.swap(true, std::sync::atomic::Ordering::Relaxed) {
                     view::leave_at_once();
                 }
             }

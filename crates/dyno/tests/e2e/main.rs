@@ -10,6 +10,7 @@ mod conformance;
 mod cpus;
 mod daemons;
 mod doctor;
+#[cfg(feature = "parquet")]
 mod exports;
 mod faults;
 mod first_message;
@@ -18,6 +19,7 @@ mod freeze;
 mod harness;
 mod interface;
 mod judge;
+#[cfg(feature = "live")]
 mod live;
 mod namespaces;
 mod precision;
@@ -29,6 +31,7 @@ mod publish;
 #[path = "../../../dyno-export/tests/it/python.rs"]
 mod python;
 mod report;
+#[cfg(feature = "serve")]
 mod serve;
 mod ssh;
 mod storage;

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// The port when none is named.
-pub const DEFAULT_PORT: u16 = 8643;
+const DEFAULT_PORT: u16 = 8643;
 
 /// `127.0.0.1:8643`, `[::1]:8643`, `localhost:8643`, a port alone, or an address alone. Port 0 stands for
 /// any free one.
@@ -12,7 +12,7 @@ pub const DEFAULT_PORT: u16 = 8643;
 ///
 /// A sentence that says what to write instead. Names other than `localhost` are not looked up: which of
 /// their addresses is meant would be a guess.
-pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+pub(crate) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
     if let Ok(address) = text.parse() {
         return Ok(address);
