@@ -14,6 +14,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("dyno-conformance", &["dyno-adapter"]),
     ("dyno-measure", &["dyno-model"]),
     ("dyno-plan", &["dyno-model"]),
+    ("dyno-probe", &["dyno-measure", "dyno-model"]),
     ("dyno-stats", &["dyno-model"]),
     ("dyno-store", &["dyno-model"]),
     ("dyno-report", &["dyno-model", "dyno-stats"]),

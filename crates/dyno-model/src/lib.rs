@@ -17,6 +17,7 @@ pub mod network;
 pub mod noise;
 pub mod origin;
 pub mod plan;
+pub mod probe;
 pub mod protocol;
 pub mod record;
 pub mod tables;
