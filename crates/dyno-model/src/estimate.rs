@@ -3,6 +3,7 @@
 
 use crate::plan::{Experiment, Extent, Plan};
 use crate::unit::Nanos;
+use crate::probe::Probe;
 use crate::workload::Workload;
 
 /// What every trial takes beside warm-up and window: starting agents, watching the CPUs, matching,
@@ -53,7 +54,12 @@ fn extent(experiment: &Experiment, extent: Extent) -> Nanos {
         Workload::Stream { rate, .. } => rate.period_ns(),
         Workload::Flood => own,
         Workload::Burst { messages, period } => period.0 as f64 / f64::from(messages.max(1)),
-        Workload::FirstMessage { period } => period.0 as f64,
+        Workload::FirstMessage { period }
+        | Workload::Probe {
+            probe: Probe::Timer { period, .. },
+            ..
+        } => period.0 as f64,
+        Workload::Probe { .. } => own,
     };
     // Beyond the largest number it is the largest number.
     Nanos((messages * each) as u64)

@@ -26,7 +26,7 @@ pub use ipi::ipi;
 pub use share::{jain, share};
 pub use switch::switch;
 pub use syscall::syscall;
-pub use timer::{SHORTEST_PERIOD, timer};
+pub use timer::timer;
 
 use dyno_model::probe::Probe;
 

@@ -6,7 +6,7 @@ use crate::ground::own_cost;
 use crate::{Ground, Outcome, Place, ProbeError, Reading};
 use dyno_measure::{Clock, Recorder};
 use dyno_model::plan::{Extent, Scheduling};
-use dyno_model::probe::Alarm;
+use dyno_model::probe::{Alarm, SHORTEST_PERIOD};
 use dyno_model::protocol::ClockSpec;
 use dyno_model::unit::Nanos;
 use rustix::fd::OwnedFd;
@@ -18,10 +18,6 @@ use rustix::time::{
 };
 use std::io;
 use std::num::NonZeroU64;
-
-/// The shortest period that is measured: a sleep, a wake-up and a record take several microseconds, and a thread that
-/// is never done before its next due time measures its own backlog.
-pub const SHORTEST_PERIOD: Nanos = Nanos::from_micros(10);
 
 /// Runs a periodic thread on each of the places' CPUs. Every due time of the window is a sample, also one that had
 /// passed when the thread woke for an earlier one; how many those are is counted.

@@ -4,7 +4,7 @@
 use dyno_measure::record::decode;
 use dyno_measure::{Clock, ClockChoice, allowed_cpus, calibrate};
 use dyno_model::plan::{Extent, Scheduling};
-use dyno_model::probe::{Alarm, Call, HandOver, Memory, Probe, Rest, Ring, Sides};
+use dyno_model::probe::{Alarm, Call, HandOver, Memory, Probe, ProbeKind, Rest, Ring, Sides};
 use dyno_model::unit::Nanos;
 use dyno_probe::{Ground, Outcome, Place, ProbeError, Reading, jain, measure};
 use std::sync::OnceLock;
@@ -430,7 +430,7 @@ fn kinds() -> Vec<Probe> {
     ];
     assert_eq!(
         kinds.iter().map(Probe::kind).collect::<Vec<_>>(),
-        Probe::KINDS
+        ProbeKind::ALL
     );
     kinds
 }
