@@ -2,8 +2,8 @@
 //! plan comes to the same. Good enough to share work out and to say how much is left; no measurement.
 
 use crate::plan::{Experiment, Extent, Plan};
-use crate::unit::Nanos;
 use crate::probe::Probe;
+use crate::unit::Nanos;
 use crate::workload::Workload;
 
 /// What every trial takes beside warm-up and window: starting agents, watching the CPUs, matching,

@@ -334,7 +334,13 @@ mod tests {
         };
         assert_eq!(probe.to_string(), "switch by pipe between processes");
         assert_eq!("pipe".parse(), Ok(HandOver::Pipe));
-        assert!("tube".parse::<HandOver>().unwrap_err().to_string().contains("`futex`"));
+        assert!(
+            "tube"
+                .parse::<HandOver>()
+                .unwrap_err()
+                .to_string()
+                .contains("`futex`")
+        );
         for kind in ProbeKind::ALL {
             assert_eq!(kind.as_str().parse(), Ok(*kind));
             assert!(!kind.sample().is_empty());

@@ -132,11 +132,7 @@ fn choices<T: Clone>(said: Option<&Vec<At<T>>>, default: T) -> Vec<T> {
 }
 
 /// The ways that `by` names for the kind; its first where it names none.
-fn ways<'a>(
-    levels: &Levels<'a>,
-    kind: ProbeKind,
-    problems: &mut Problems,
-) -> Option<Vec<&'a str>> {
+fn ways<'a>(levels: &Levels<'a>, kind: ProbeKind, problems: &mut Problems) -> Option<Vec<&'a str>> {
     let known = kind.ways();
     let Some(said) = levels.pick(|s| &s.by) else {
         return Some(vec![known.first().copied().unwrap_or_default()]);
@@ -151,15 +147,21 @@ fn ways<'a>(
     let mut good = Some(Vec::new());
     for way in said {
         match known.iter().find(|k| **k == way.value.0) {
-            Some(_) => good = good.map(|mut g| {
-                g.push(way.value.0.as_str());
-                g
-            }),
+            Some(_) => {
+                good = good.map(|mut g| {
+                    g.push(way.value.0.as_str());
+                    g
+                })
+            }
             None => {
                 problems.push(
                     Problem::at(&way.at, format!("there is no {kind} by {:?}", way.value.0))
                         .label("unknown way")
-                        .help(suggest::instead(&way.value.0, "ways", known.iter().copied())),
+                        .help(suggest::instead(
+                            &way.value.0,
+                            "ways",
+                            known.iter().copied(),
+                        )),
                 );
                 good = None;
             }
@@ -183,12 +185,18 @@ fn probes(
         ProbeKind::Syscall => {
             let batches = choices(levels.pick(|s| &s.batch), 1);
             let by = by(way)?;
-            batches.into_iter().map(|batch| Probe::Syscall { by, batch }).collect()
+            batches
+                .into_iter()
+                .map(|batch| Probe::Syscall { by, batch })
+                .collect()
         }
         ProbeKind::Switch => {
             let by = by(way)?;
             let sides = choices(levels.pick(|s| &s.sides), Sides::Threads);
-            sides.into_iter().map(|sides| Probe::Switch { by, sides }).collect()
+            sides
+                .into_iter()
+                .map(|sides| Probe::Switch { by, sides })
+                .collect()
         }
         ProbeKind::Timer => {
             let (by, slack) = (by(way)?, levels.pick(|s| &s.slack).map(|s| s.value));
@@ -198,28 +206,46 @@ fn probes(
                     problems.push(
                         Problem::at(
                             &period.at,
-                            format!("a timer every {} is never done before the next", period.value),
+                            format!(
+                                "a timer every {} is never done before the next",
+                                period.value
+                            ),
                         )
                         .label("a sleep and a wake-up take longer")
-                        .help(format!("write at least {SHORTEST_PERIOD:?}", SHORTEST_PERIOD = SHORTEST_PERIOD.to_string())),
+                        .help(format!(
+                            "write at least {SHORTEST_PERIOD:?}",
+                            SHORTEST_PERIOD = SHORTEST_PERIOD.to_string()
+                        )),
                     );
                 }
             }
             let periods = choices(said, PERIOD);
-            periods.into_iter().map(|period| Probe::Timer { by, period, slack }).collect()
+            periods
+                .into_iter()
+                .map(|period| Probe::Timer { by, period, slack })
+                .collect()
         }
         ProbeKind::Ipi => {
             let by = by(way)?;
             let rests = choices(levels.pick(|s| &s.rest), Rest::Sleeps);
-            rests.into_iter().map(|rest| Probe::Ipi { by, rest }).collect()
+            rests
+                .into_iter()
+                .map(|rest| Probe::Ipi { by, rest })
+                .collect()
         }
         ProbeKind::Copy => {
             let bytes = |p: &At<PayloadSize>| p.value.bytes() as u64;
-            payloads.iter().map(|p| Probe::Copy { bytes: bytes(p) }).collect()
+            payloads
+                .iter()
+                .map(|p| Probe::Copy { bytes: bytes(p) })
+                .collect()
         }
         ProbeKind::Share => {
             let threads = choices(levels.pick(|s| &s.threads), THREADS);
-            threads.into_iter().map(|threads| Probe::Share { threads }).collect()
+            threads
+                .into_iter()
+                .map(|threads| Probe::Share { threads })
+                .collect()
         }
         ProbeKind::Fault => vec![Probe::Fault { by: by(way)? }],
     })
@@ -231,11 +257,19 @@ pub(crate) fn settled(mut cell: Cell) -> Cell {
         return cell;
     };
     (cell.wait, cell.placement) = match probe {
-        Probe::Switch { by: HandOver::Yield, sides } => (Wait::Spin, placement(sides)),
+        Probe::Switch {
+            by: HandOver::Yield,
+            sides,
+        } => (Wait::Spin, placement(sides)),
         Probe::Switch { sides, .. } => (Wait::Block, placement(sides)),
         Probe::Timer { .. } => (Wait::Block, Placement::Thread),
-        Probe::Ipi { rest: Rest::Sleeps, .. } => (Wait::Block, Placement::Thread),
-        Probe::Ipi { .. } | Probe::Syscall { .. } | Probe::Copy { .. } | Probe::Share { .. }
+        Probe::Ipi {
+            rest: Rest::Sleeps, ..
+        } => (Wait::Block, Placement::Thread),
+        Probe::Ipi { .. }
+        | Probe::Syscall { .. }
+        | Probe::Copy { .. }
+        | Probe::Share { .. }
         | Probe::Fault { .. } => (Wait::Spin, Placement::Thread),
     };
     if let Probe::Copy { bytes } = probe
@@ -276,7 +310,12 @@ pub(crate) fn refusal(
             None => format!("`{GROUND}` carries no messages: it runs probes alone"),
         });
     }
-    let Workload::Probe { probe, each, copies } = cell.workload else {
+    let Workload::Probe {
+        probe,
+        each,
+        copies,
+    } = cell.workload
+    else {
         return None;
     };
     let there = candidates(cpus, facts).len();
@@ -286,16 +325,24 @@ pub(crate) fn refusal(
             "{wanted} CPUs at once are more than the {there} that there are; lower `parallel`, or probe on `one`"
         ));
     }
-    if let Probe::Switch { by: HandOver::Yield, .. } = probe
+    if let Probe::Switch {
+        by: HandOver::Yield,
+        ..
+    } = probe
         && each > 1
     {
         return Some("sched_yield hands over on one CPU only".into());
     }
     if cell.scheduling == Scheduling::Deadline && !matches!(probe, Probe::Timer { .. }) {
-        return Some("SCHED_DEADLINE is for timers: a thread of that class cannot start the other side".into());
+        return Some(
+            "SCHED_DEADLINE is for timers: a thread of that class cannot start the other side"
+                .into(),
+        );
     }
     if let (Probe::Share { .. }, Extent::Messages(_)) = (probe, window) {
-        return Some("the share of spinning threads is measured over a time; write `window`".into());
+        return Some(
+            "the share of spinning threads is measured over a time; write `window`".into(),
+        );
     }
     let copies = match copies {
         EACH_CPU => there as u64,

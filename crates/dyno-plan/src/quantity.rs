@@ -48,7 +48,15 @@ macro_rules! words {
         }
     )+};
 }
-words!(Access, Arrivals, Placement, ProbeKind, Rest, Sides, WorkloadKind);
+words!(
+    Access,
+    Arrivals,
+    Placement,
+    ProbeKind,
+    Rest,
+    Sides,
+    WorkloadKind
+);
 
 impl Quantity for Nanos {
     fn read(text: &str) -> Result<Self, UnitError> {

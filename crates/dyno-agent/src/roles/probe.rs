@@ -104,7 +104,10 @@ fn played(
     }
     let named = [(Metric::Probe, all), (Metric::Within, within)];
     Ok(Played {
-        distributions: named.into_iter().filter_map(|(m, d)| Some((m, d?))).collect(),
+        distributions: named
+            .into_iter()
+            .filter_map(|(m, d)| Some((m, d?)))
+            .collect(),
         flows: vec![flow],
         source: Some(counts.clone()),
         warnings,
