@@ -6,6 +6,7 @@ mod agree;
 mod carry_over;
 mod clocks;
 mod first;
+mod ground;
 mod judgement;
 mod nightly;
 mod noise;
@@ -29,7 +30,8 @@ usage: cargo xtask study WHICH
   carry-over [TRIES] [RUNS]  does what ran before change what is measured next? The old fault, planted, TRIES
                       times (20), and stacks in random order RUNS times (20); needs root
   again OLD NEW       two run directories of one suite: share of new p50 within the old intervals
-  agree [TURNS]       the libraries' own tools and Dyno in turns (5), pinned alike: do they say the same?";
+  agree [TURNS]       the libraries' own tools and Dyno in turns (5), pinned alike: do they say the same?
+  ground [TURNS]      cyclictest, `perf bench` and Dyno's probes in turns (6), pinned alike: the same?";
 
 /// Runs the study that `arguments` name.
 pub(crate) fn run(arguments: &[String]) -> Outcome {
@@ -47,6 +49,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
         Some("nightly") => nightly::study(number(1, 300)?, number(2, 20)?),
         Some("noise") => noise::study(number(1, 40)?),
         Some("carry-over") => carry_over::study(number(1, 20)?, number(2, 20)?),
+        Some("ground") => ground::study(number(1, 6)?),
         Some("agree") => agree::study(number(1, 5)?),
         Some("again") => match &arguments[1..] {
             [old, new] => again::study(Path::new(old), Path::new(new)),

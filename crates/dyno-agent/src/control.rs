@@ -531,6 +531,7 @@ fn collect(trial: &mut Trial) -> Result<AgentResult, dyno_measure::RecordError> 
         result.raw.extend(played.raw);
         result.warnings.extend(played.warnings);
         result.places.extend(played.places);
+        result.copies.extend(played.copies);
     }
     result.startup = Some(startup);
     result

@@ -51,5 +51,6 @@ pub(crate) fn scheduling(e: &Experiment) -> String {
     match e.scheduling {
         Scheduling::Other => "other".into(),
         Scheduling::Fifo(priority) => format!("fifo {priority}"),
+        Scheduling::Deadline => "deadline".into(),
     }
 }

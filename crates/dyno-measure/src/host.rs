@@ -3,6 +3,7 @@
 
 use crate::procfile;
 use dyno_model::cpus::ranges;
+use dyno_model::unit::Nanos;
 use rustix::io::Errno;
 use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::process::{Resource, getrlimit};
@@ -47,6 +48,20 @@ pub enum HostError {
     Priority {
         /// The priority asked for.
         priority: u8,
+    },
+    /// SCHED_DEADLINE was refused.
+    #[error(
+        "SCHED_DEADLINE with {runtime} in each {period} not granted ({source}): it needs CAP_SYS_NICE (be root, or \
+         `sudo setcap cap_sys_nice+ep $(command -v dyno)`), and that the thread may use every CPU unless \
+         `sysctl kernel.sched_rt_runtime_us=-1`"
+    )]
+    Deadline {
+        /// CPU time asked for in each period.
+        runtime: Nanos,
+        /// The period, which is also the deadline.
+        period: Nanos,
+        /// The kernel's answer.
+        source: io::Error,
     },
     /// Locking memory was refused.
     #[error(
@@ -173,6 +188,41 @@ pub fn set_fifo(priority: u8) -> Result<(), HostError> {
     })
 }
 
+/// Gives the calling thread SCHED_DEADLINE: `runtime` of CPU time in each `period` (sched_setattr(2), sched(7)). It
+/// cannot start threads or processes then.
+///
+/// # Errors
+///
+/// [`HostError::Deadline`] without the right to do so, where the CPUs' time is given away already, or where the thread
+/// may not use every CPU.
+pub fn set_deadline(runtime: Nanos, period: Nanos) -> Result<(), HostError> {
+    // SAFETY: zeros are valid for a plain C struct.
+    let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };
+    attributes.size = size_of::<libc::sched_attr>() as u32;
+    attributes.sched_policy = libc::SCHED_DEADLINE as u32;
+    attributes.sched_runtime = runtime.0;
+    attributes.sched_deadline = period.0;
+    attributes.sched_period = period.0;
+    // SAFETY: `attributes` is valid and of the size that it says; thread id 0 is the calling thread; no flags.
+    if unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &attributes, 0) } == 0 {
+        return Ok(());
+    }
+    Err(HostError::Deadline {
+        runtime,
+        period,
+        source: io::Error::last_os_error(),
+    })
+}
+
+/// The CPUs that are online, whether this process may use them or not; those that it may use where the kernel does
+/// not say.
+pub fn online_cpus() -> Vec<u32> {
+    match procfile::cpu_list(&procfile::text("/sys/devices/system/cpu/online")) {
+        none if none.is_empty() => allowed_cpus(),
+        online => online,
+    }
+}
+
 /// Locks all memory of this process, present and future, into RAM. Without CAP_IPC_LOCK the limit
 /// also holds later: allocations beyond it then fail.
 ///
@@ -265,6 +315,16 @@ mod tests {
         .to_string();
         assert!(
             e.contains("RLIMIT_RTPRIO is 0") && e.contains("ulimit -r 50"),
+            "{e}"
+        );
+        let e = HostError::Deadline {
+            runtime: Nanos(10_000),
+            period: Nanos(100_000),
+            source: io::Error::from_raw_os_error(libc::EPERM),
+        }
+        .to_string();
+        assert!(
+            e.contains("10.0 µs in each 100 µs") && e.contains("CAP_SYS_NICE"),
             "{e}"
         );
         let e = HostError::Lock {

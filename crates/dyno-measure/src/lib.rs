@@ -28,7 +28,9 @@ pub use cost::{LEAD_IN, Memory, Meter, Usage, memory_of, usage_of, usage_of_self
 pub use dyno_model::protocol::ClockSpec;
 pub use dyno_model::record::ClockFacts;
 pub use environment::environment;
-pub use host::{HostError, allowed_cores, allowed_cpus, confine, lock_memory, pin, set_fifo};
+pub use host::{
+    HostError, allowed_cores, allowed_cpus, confine, lock_memory, pin, set_deadline, set_fifo,
+};
 pub use network::{NetworkReading, Queue, read_network, read_queues, residue};
 pub use noise::{
     HostMeter, LoadReading, bare_machine, disturbances, gaps, line_round_trip, read_load,

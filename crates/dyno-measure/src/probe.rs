@@ -12,7 +12,7 @@ pub mod speed;
 pub mod syscall;
 pub mod timer;
 
-mod shared;
+pub mod shared;
 
 use crate::host::HostError;
 use crate::record::RecordError;

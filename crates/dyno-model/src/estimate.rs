@@ -2,6 +2,7 @@
 //! plan comes to the same. Good enough to share work out and to say how much is left; no measurement.
 
 use crate::plan::{Experiment, Extent, Plan};
+use crate::probe::Probe;
 use crate::unit::Nanos;
 use crate::workload::Workload;
 
@@ -53,7 +54,12 @@ fn extent(experiment: &Experiment, extent: Extent) -> Nanos {
         Workload::Stream { rate, .. } => rate.period_ns(),
         Workload::Flood => own,
         Workload::Burst { messages, period } => period.0 as f64 / f64::from(messages.max(1)),
-        Workload::FirstMessage { period } => period.0 as f64,
+        Workload::FirstMessage { period }
+        | Workload::Probe {
+            probe: Probe::Timer { period, .. },
+            ..
+        } => period.0 as f64,
+        Workload::Probe { .. } => own,
     };
     // Beyond the largest number it is the largest number.
     Nanos((messages * each) as u64)

@@ -18,6 +18,7 @@ pub mod network;
 pub mod noise;
 pub mod origin;
 pub mod plan;
+pub mod probe;
 pub mod protocol;
 pub mod record;
 pub mod tables;

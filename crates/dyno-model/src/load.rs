@@ -22,7 +22,8 @@ impl Workload {
             Workload::PingPong { .. }
             | Workload::Call { .. }
             | Workload::Flood
-            | Workload::FirstMessage { .. } => None,
+            | Workload::FirstMessage { .. }
+            | Workload::Probe { .. } => None,
         }
     }
 }

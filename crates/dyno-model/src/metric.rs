@@ -155,6 +155,28 @@ metrics! {
         compares_its_tail: false,
         part_of: None,
     }
+    Probe = "probe_ns", "What one piece of a probe takes: a call, a round trip of hand-overs, a copy, a first touch; how late, how long kept off the CPU." {
+        short: "probe",
+        title: "probe",
+        gist: "one piece of what is probed",
+        between_hosts: false,
+        one_per_trial: false,
+        of_each_message: false,
+        beside: &[],
+        compares_its_tail: true,
+        part_of: None,
+    }
+    Within = "within_ns", "Of a timer, how long its handler takes; of reaching another CPU, how long the call takes that does it." {
+        short: "within",
+        title: "own time",
+        gist: "of the handler, or of the call",
+        between_hosts: false,
+        one_per_trial: false,
+        of_each_message: false,
+        beside: &[],
+        compares_its_tail: false,
+        part_of: None,
+    }
     FirstMessage = "first_message_ns", "From go until a message of every sender is at every receiver." {
         short: "first message",
         title: "first message",

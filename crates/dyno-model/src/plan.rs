@@ -177,6 +177,8 @@ pub enum Scheduling {
     Other,
     /// SCHED_FIFO with this priority, 1 to 99.
     Fifo(u8),
+    /// SCHED_DEADLINE with a deadline at each due time; of the timer probe alone.
+    Deadline,
 }
 
 /// One cell of suite × stack × testbed.

@@ -20,6 +20,7 @@ use crate::adapter::Options;
 use crate::metric::Metric;
 use crate::noise::Place;
 use crate::plan::{Experiment, TrialId};
+use crate::probe::ProbeCopy;
 use crate::record::{Distribution, FlowCounts, ProcessCost, RawSample};
 use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
@@ -81,12 +82,17 @@ pub enum Role {
     Echo,
     /// Both sides in one thread, for adapters with the `loopback` capability.
     Loopback,
+    /// Measures the machine itself, with no channel.
+    Probe,
 }
 
 impl Role {
     /// Whether the role decides when the trial's window is over.
     pub const fn is_active(self) -> bool {
-        matches!(self, Role::Source | Role::Initiator | Role::Loopback)
+        matches!(
+            self,
+            Role::Source | Role::Initiator | Role::Loopback | Role::Probe
+        )
     }
     /// The text form.
     pub const fn as_str(self) -> &'static str {
@@ -96,6 +102,7 @@ impl Role {
             Role::Initiator => "initiator",
             Role::Echo => "echo",
             Role::Loopback => "loopback",
+            Role::Probe => "probe",
         }
     }
 }
@@ -291,6 +298,9 @@ pub struct AgentResult {
     /// Where participants that are not pinned ran.
     #[serde(default)]
     pub places: Vec<Place>,
+    /// What the copies of a probe found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copies: Vec<ProbeCopy>,
 }
 
 /// How the participants of one agent came to their first messages, on the run's clock.

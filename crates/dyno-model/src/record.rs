@@ -8,6 +8,7 @@ use crate::network::HostNetwork;
 use crate::noise::{BareMachine, HostNoise, Place};
 use crate::origin::{Binaries, Origin};
 use crate::plan::{Experiment, ExperimentId, Plan, TrialId};
+use crate::probe::ProbeCopy;
 use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -387,6 +388,9 @@ pub struct TrialRecord {
     /// The networks of the hosts that took part. Empty in runs of builds that did not look.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub networks: Vec<HostNetwork>,
+    /// Of a probe, what each of its copies found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copies: Vec<ProbeCopy>,
 }
 
 impl TrialRecord {
@@ -417,6 +421,7 @@ impl TrialRecord {
             clocks: Vec::new(),
             one_way_bound: None,
             networks: Vec::new(),
+            copies: Vec::new(),
         }
     }
 }

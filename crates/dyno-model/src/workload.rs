@@ -3,6 +3,7 @@
 
 use crate::factor::{Arrivals, kebab_text};
 use crate::metric::Metric;
+use crate::probe::Probe;
 use crate::protocol::Role;
 use crate::unit::{Nanos, RateHz, UnitError};
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,8 @@ pub enum Loop {
     Open,
     /// There is one only, the first of fresh participants, and no window.
     Start,
+    /// Nothing: there are no messages, and one participant measures the machine itself.
+    Nothing,
 }
 
 /// A key of suite files that only some workloads have.
@@ -142,6 +145,45 @@ const ATTEMPTS: Key = key(
     "time from one attempt of a sender to the next",
     "time",
     "\"1 ms\"",
+);
+const PROBE: Key = required(
+    "probe",
+    "what is measured: `syscall`, `switch`, `timer`, `ipi`, `copy`, `share` or `fault`",
+    "word",
+);
+const BY: Key = key("by", "by what: the first that its kind has", "word", "\"\"");
+const ON: Key = key(
+    "on",
+    "`one` CPU or `two` for the sides of a switch",
+    "word",
+    "\"one\"",
+);
+const PARALLEL: Key = key(
+    "parallel",
+    "copies of the probe at once, each on CPUs of its own: a number, or `each-cpu`",
+    "word",
+    "1",
+);
+const THREADS: Key = key("threads", "spinning threads of a share", "count", "2");
+const BATCH: Key = key(
+    "batch",
+    "system calls between two readings of the clock",
+    "count",
+    "1",
+);
+const SLACK: Key = key(
+    "slack",
+    "what the kernel may add to a nanosleep; left out: its default",
+    "time",
+    "\"\"",
+);
+const TIMER_PERIOD: Key = key("period", "time between two due times", "time", "\"100 us\"");
+const SAMPLES: Key = in_place_of("window", "messages", "samples of each copy");
+const PROBE_WARMUP: Key = key(
+    "warmup",
+    "the same before the window, not recorded",
+    "time",
+    "\"50 ms\"",
 );
 const WARMUP: Key = key(
     "warmup",
@@ -273,6 +315,23 @@ workloads! {
         one_receiver: Some("a call has one provider"),
         needs_peer: Some("could answer a call"),
     }
+    Probe = "probe", "No messages: what the kernel and the processor cost, which every stack stands on." {
+        title: "probe",
+        loop_kind: Loop::Nothing,
+        has_due_times: false,
+        is_of_rates: false,
+        is_request_response: false,
+        roles: [Role::Probe, Role::Probe],
+        headline: &[Metric::Probe],
+        metrics: &[Metric::Probe, Metric::Within],
+        keys: &[PROBE, BY, ON, PARALLEL, THREADS, BATCH, SLACK, TIMER_PERIOD, SAMPLES, PROBE_WARMUP, WINDOW],
+        instead: &[
+            ("rate", "`period` sets the time between two due times of a timer"),
+            ("round_trips", "write `messages` for the samples of a probe"),
+        ],
+        one_receiver: None,
+        needs_peer: None,
+    }
     FirstMessage = "first-message", "From the common start of all participants to the first message at every receiver." {
         title: "first message",
         loop_kind: Loop::Start,
@@ -297,6 +356,11 @@ workloads! {
 }
 
 impl WorkloadKind {
+    /// Whether it measures the machine itself: one participant, no channel, and no stack but the ground.
+    pub const fn is_probe(self) -> bool {
+        matches!(self.info().loop_kind, Loop::Nothing)
+    }
+
     /// Whether the next message waits for the reply to the last one.
     pub const fn is_closed_loop(self) -> bool {
         matches!(self.info().loop_kind, Loop::Closed)
@@ -359,6 +423,15 @@ pub enum Workload {
         /// A response that takes longer is lost and counts as infinitely late.
         timeout: Nanos,
     },
+    /// The machine itself, without messages.
+    Probe {
+        /// What is measured.
+        probe: Probe,
+        /// CPUs of each copy, 1 or 2: the experiment's are cut into so many.
+        each: u32,
+        /// Copies at once, as many as the CPUs of the experiment make.
+        copies: u32,
+    },
     /// Fresh participants start together; one sample per trial: the time until every receiver has a
     /// message of every sender. Each sender sends as soon as it is matched, again and again.
     FirstMessage {
@@ -394,6 +467,7 @@ impl Workload {
             Workload::Burst { .. } => WorkloadKind::Burst,
             Workload::Call { .. } => WorkloadKind::Call,
             Workload::FirstMessage { .. } => WorkloadKind::FirstMessage,
+            Workload::Probe { .. } => WorkloadKind::Probe,
         }
     }
 
@@ -411,7 +485,7 @@ impl Workload {
                 arrivals: Some(arrivals),
                 ..none
             },
-            Workload::Flood => none,
+            Workload::Flood | Workload::Probe { .. } => none,
             Workload::Burst { messages, period } => Numbers {
                 messages: Some(messages),
                 period: Some(period),
@@ -433,6 +507,21 @@ impl Workload {
 /// The workload with its numbers, as tables show it.
 impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Workload::Probe {
+            probe,
+            each,
+            copies,
+        } = self
+        {
+            write!(f, "{probe}")?;
+            if *each > 1 {
+                write!(f, " on {each} cpus")?;
+            }
+            return match copies {
+                1 => Ok(()),
+                n => write!(f, ", {n} at once"),
+            };
+        }
         write!(f, "{}", self.kind())?;
         let n = self.numbers();
         if let Some(rate) = n.rate {

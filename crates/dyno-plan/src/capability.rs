@@ -15,6 +15,10 @@ pub(crate) fn refusal(
     if let Some(reason) = &adapter.unavailable {
         return Some(format!("{name} cannot be used here: {reason}"));
     }
+    if cell.workload.kind().is_probe() {
+        // Nothing of the adapter takes part.
+        return None;
+    }
     if !can.waits.contains(&cell.wait) {
         return Some(format!(
             "{name} cannot wait by {}, only by {}",

@@ -25,6 +25,22 @@ pub(crate) enum Cpus {
     Listed(Listed),
 }
 
+impl Cpus {
+    /// The CPUs of a list, each once, in its order; `None` where there is none.
+    pub(crate) fn listed(&self) -> Option<Vec<u32>> {
+        let Cpus::Listed(listed) = self else {
+            return None;
+        };
+        let mut all: Vec<u32> = Vec::new();
+        for cpu in listed.sets.iter().flat_map(|set| &set.value) {
+            if !all.contains(cpu) {
+                all.push(*cpu);
+            }
+        }
+        Some(all)
+    }
+}
+
 /// Sets that a suite or a flag names.
 #[derive(Debug, Clone)]
 pub(crate) struct Listed {
@@ -162,7 +178,9 @@ pub(crate) fn check(matrix: &Matrix<'_>, facts: &HostFacts, problems: &mut Probl
             );
         }
     }
-    for topology in matrix.topologies() {
+    // Copies of a probe take theirs from the list, however many there are.
+    let topologies = matrix.topologies().iter().filter(|_| !matrix.is_probe());
+    for topology in topologies {
         let participants = usize::from(topology.senders) + usize::from(topology.receivers);
         if participants != listed.sets.len() {
             let found = match listed.sets.len() {
@@ -218,7 +236,7 @@ fn spins(cell: &Cell, participant: usize) -> bool {
     let sends = participant < usize::from(cell.topology.senders);
     match cell.workload.kind().info().loop_kind {
         // Everybody sleeps until it is there, and the start has no time for moving threads.
-        Loop::Start => false,
+        Loop::Start | Loop::Nothing => false,
         Loop::Closed => cell.wait == Wait::Spin,
         Loop::Open => sends || cell.wait == Wait::Spin,
     }

@@ -52,7 +52,8 @@ pub(crate) fn link(
     let mut without: BTreeMap<String, usize> = BTreeMap::new();
     for i in 0..experiments.len() {
         let e = &experiments[i];
-        if stacks.get(&e.stack).is_none_or(|s| s.floor || s.loopback) {
+        let has_none = |s: &Stack| s.floor || s.loopback || e.workload.kind().is_probe();
+        if stacks.get(&e.stack).is_none_or(has_none) {
             continue;
         }
         let key = key(e);

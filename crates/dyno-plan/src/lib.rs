@@ -38,6 +38,7 @@ mod node;
 mod parameters;
 mod plan;
 mod presets;
+mod probe;
 mod problem;
 mod quantity;
 mod remote;

@@ -5,6 +5,7 @@
 //! payload; the last varies fastest.
 
 use crate::cpus::Cpus;
+use crate::probe;
 use crate::problem::{Problem, Problems};
 use crate::quantity::{At, HEADER_BYTES, WaitChoice};
 use crate::settings::{Levels, Settings};
@@ -19,6 +20,7 @@ pub(crate) const MOST_CELLS: usize = 100_000;
 /// One experiment with all of its factors, before stacks are chosen.
 pub(crate) struct Matrix<'a> {
     pub(crate) name: &'a str,
+    kind: WorkloadKind,
     workloads: Vec<Workload>,
     waits: Vec<WaitChoice>,
     topologies: Vec<Topology>,
@@ -81,7 +83,7 @@ impl<'a> Matrix<'a> {
         let levels = Levels(levels);
         let kind = spec.workload.value;
         let payloads = levels.pick(|s| &s.payload)?;
-        if !kind.is_closed_loop() {
+        if !kind.is_closed_loop() && !kind.is_probe() {
             for p in payloads {
                 refuse_small(p, spec, problems);
             }
@@ -100,25 +102,40 @@ impl<'a> Matrix<'a> {
             );
         }
         let window = levels.window(kind)?;
-        let workloads = workloads(&levels, spec, &window, problems)?;
+        let workloads = match kind.is_probe() {
+            true => probe::workloads(&levels, spec, payloads, problems)?,
+            false => workloads(&levels, spec, &window, problems)?,
+        };
         let (warmup, settle, window) = match kind.is_start() {
             // Its one message is the first: nothing comes before it, and nothing after.
             true => (Extent::Duration(Nanos::ZERO), None, Extent::Messages(1)),
+            false if kind.is_probe() => (levels.warmup()?.value, None, window.value),
             false => (levels.warmup()?.value, levels.settle()?, window.value),
         };
         Some(Matrix {
             name: &spec.name,
+            kind,
             workloads,
-            waits: values(levels.pick(|s| &s.wait)?),
+            waits: match kind.is_probe() {
+                // It follows from the probe, as the placement and the payload do.
+                true => vec![WaitChoice::Exactly(Wait::Block)],
+                false => values(levels.pick(|s| &s.wait)?),
+            },
             topologies: values(levels.pick(|s| &s.topology)?),
-            placements: values(placements),
+            placements: match kind.is_probe() {
+                true => vec![Placement::Thread],
+                false => values(placements),
+            },
             accesses: values(levels.pick(|s| &s.access)?),
             schedulings: levels
                 .pick(|s| &s.scheduling)?
                 .iter()
                 .map(|s| s.value.0)
                 .collect(),
-            payloads: values(payloads),
+            payloads: match kind.is_probe() {
+                true => values(&payloads[..1]),
+                false => values(payloads),
+            },
             conditions: Conditions {
                 warmup,
                 settle,
@@ -148,6 +165,11 @@ impl<'a> Matrix<'a> {
         .fold(1, usize::saturating_mul)
     }
 
+    /// Whether its cells are probes.
+    pub(crate) fn is_probe(&self) -> bool {
+        self.kind.is_probe()
+    }
+
     /// The topologies, for checks that do not depend on other factors.
     pub(crate) fn topologies(&self) -> &[Topology] {
         &self.topologies
@@ -162,7 +184,7 @@ impl<'a> Matrix<'a> {
                     for &access in &self.accesses {
                         for &scheduling in &self.schedulings {
                             for &workload in &self.workloads {
-                                cells.extend(self.payloads.iter().map(|&payload| Cell {
+                                let all = self.payloads.iter().map(|&payload| Cell {
                                     workload,
                                     wait,
                                     topology,
@@ -170,7 +192,8 @@ impl<'a> Matrix<'a> {
                                     access,
                                     scheduling,
                                     payload,
-                                }));
+                                });
+                                cells.extend(all.map(probe::settled));
                             }
                         }
                     }
@@ -247,6 +270,8 @@ fn workloads(
     };
     match spec.workload.value {
         WorkloadKind::Flood => Some(vec![Workload::Flood]),
+        // Of keys of their own.
+        WorkloadKind::Probe => Some(Vec::new()),
         WorkloadKind::FirstMessage => {
             let periods = levels.pick(|s| &s.period);
             let periods = periods.map_or(vec![Nanos::from_millis(1)], |all| {

@@ -3,7 +3,7 @@
 use crate::against;
 use crate::capability;
 use crate::catalog::Catalog;
-use crate::cpus;
+use crate::cpus::{self, Places};
 use crate::daemon::missing_daemon;
 use crate::floor::{self, FloorStack};
 use crate::host::{self, HostFacts};
@@ -12,6 +12,7 @@ use crate::load;
 use crate::matrix::{MOST_CELLS, Matrix};
 use crate::node::parse;
 use crate::parameters::Override;
+use crate::probe;
 use crate::problem::{Place, PlanError, Problem, Problems};
 use crate::quantity::At;
 use crate::remote;
@@ -101,7 +102,10 @@ pub fn plan(
                     .iter()
                     .filter_map(|n| stacks.get(&n.value))
                     .collect::<Vec<_>>(),
-                (None, StackChoice::All) => stacks.values().collect(),
+                (None, StackChoice::All) => stacks
+                    .values()
+                    .filter(|c| probe::fits(&c.stack.name, matrix.is_probe()))
+                    .collect(),
             };
             matrices.push((matrix, on));
         }
@@ -330,7 +334,10 @@ fn expand(
     problems: &mut Problems,
 ) {
     for cell in matrix.cells(&on.stack.waits) {
-        let reason = capability::refusal(&cell, &on.stack, on.adapter, testbed.hosts.len())
+        let conditions = &matrix.conditions;
+        let given = &conditions.cpus.value;
+        let reason = probe::refusal(&cell, &on.stack, conditions.window, given, facts)
+            .or_else(|| capability::refusal(&cell, &on.stack, on.adapter, testbed.hosts.len()))
             .or_else(|| remote::refusal(&on.stack, testbed))
             .or_else(|| missing_daemon(&on.stack, facts));
         if let Some(reason) = reason {
@@ -342,8 +349,14 @@ fn expand(
             });
             continue;
         }
-        let conditions = &matrix.conditions;
-        let places = cpus::places(matrix, &cell, on.stack.loopback, testbed, facts, problems);
+        let (cell, probed) = probe::placed(cell, given, facts);
+        let places = match matrix.is_probe() {
+            true => Places {
+                cpus: probed,
+                ..Places::default()
+            },
+            false => cpus::places(matrix, &cell, on.stack.loopback, testbed, facts, problems),
+        };
         experiments.push(Experiment {
             // The number of cells is bounded by MOST_CELLS.
             id: ExperimentId(experiments.len() as u32),

@@ -4,6 +4,7 @@ use crate::node::{Node, Table, Value};
 use crate::problem::{Place, Problem, Problems};
 use crate::suggest;
 use dyno_model::plan::Scheduling;
+use dyno_model::probe::{ProbeKind, Rest, Sides};
 use dyno_model::unit::{Nanos, PayloadSize, RateHz, UnitError};
 use dyno_model::{Access, Arrivals, Placement, Topology, Wait, WorkloadKind};
 
@@ -47,7 +48,15 @@ macro_rules! words {
         }
     )+};
 }
-words!(Access, Arrivals, Placement, WorkloadKind);
+words!(
+    Access,
+    Arrivals,
+    Placement,
+    ProbeKind,
+    Rest,
+    Sides,
+    WorkloadKind
+);
 
 impl Quantity for Nanos {
     fn read(text: &str) -> Result<Self, UnitError> {
@@ -130,10 +139,13 @@ impl Quantity for SchedulingClass {
             what: "scheduling class",
             found: text.to_owned(),
             reason: reason.into(),
-            example: "\"other\" or \"fifo:50\" (priority 1 to 99)",
+            example: "\"other\", \"fifo:50\" (priority 1 to 99) or \"deadline\"",
         };
         if text == "other" {
             return Ok(SchedulingClass(Scheduling::Other));
+        }
+        if text == "deadline" {
+            return Ok(SchedulingClass(Scheduling::Deadline));
         }
         let priority = text
             .strip_prefix("fifo:")

@@ -3,9 +3,11 @@
 
 use crate::cpus::{self, Cpus};
 use crate::node::{Entry, Node, Value};
+use crate::probe::{Parallel, Span, Way};
 use crate::problem::{Problem, Problems};
 use crate::quantity::{At, GroupSize, Quantity, SchedulingClass, WaitChoice, one, several};
 use dyno_model::plan::Extent;
+use dyno_model::probe::{ProbeKind, Rest, Sides};
 use dyno_model::unit::{Nanos, PayloadSize, RateHz};
 use dyno_model::{Access, Arrivals, Placement, Topology, WorkloadKind};
 
@@ -22,11 +24,20 @@ pub(crate) const FACTORS: &[&str] = &[
     "gap",
     "group",
     "period",
+    "probe",
+    "by",
+    "sides",
+    "rest",
+    "on",
+    "parallel",
+    "threads",
+    "batch",
 ];
 
 /// What holds for all cells of an experiment.
 pub(crate) const CONDITIONS: &[&str] = &[
     "timeout",
+    "slack",
     "trials",
     "warmup",
     "warmup_messages",
@@ -60,6 +71,15 @@ pub(crate) struct Settings {
     pub(crate) gap: Option<Vec<At<Nanos>>>,
     pub(crate) group: Option<Vec<At<GroupSize>>>,
     pub(crate) period: Option<Vec<At<Nanos>>>,
+    pub(crate) probe: Option<Vec<At<ProbeKind>>>,
+    pub(crate) by: Option<Vec<At<Way>>>,
+    pub(crate) sides: Option<Vec<At<Sides>>>,
+    pub(crate) rest: Option<Vec<At<Rest>>>,
+    pub(crate) on: Option<Vec<At<Span>>>,
+    pub(crate) parallel: Option<Vec<At<Parallel>>>,
+    pub(crate) threads: Option<Vec<At<u32>>>,
+    pub(crate) batch: Option<Vec<At<u32>>>,
+    pub(crate) slack: Option<At<Nanos>>,
     pub(crate) timeout: Option<At<Nanos>>,
     pub(crate) trials: Option<At<u32>>,
     pub(crate) warmup: Option<At<Nanos>>,
@@ -103,6 +123,15 @@ impl Settings {
             "gap" => self.gap = times(key, node, form, Nanos::ZERO, p),
             "group" => self.group = factor(key, node, form, p),
             "period" => self.period = times(key, node, form, Nanos(10), p),
+            "probe" => self.probe = factor(key, node, form, p),
+            "by" => self.by = factor(key, node, form, p),
+            "sides" => self.sides = factor(key, node, form, p),
+            "rest" => self.rest = factor(key, node, form, p),
+            "on" => self.on = factor(key, node, form, p),
+            "parallel" => self.parallel = factor(key, node, form, p),
+            "threads" => self.threads = numbers(factor(key, node, form, p)),
+            "batch" => self.batch = numbers(factor(key, node, form, p)),
+            "slack" => self.slack = time(key, node, Nanos(1), p),
             "timeout" => self.timeout = time(key, node, Nanos(1), p),
             "trials" => self.trials = count(key, node, 1, 100_000, p),
             "warmup" => self.warmup = time(key, node, Nanos::ZERO, p),
@@ -212,6 +241,15 @@ fn factor<T: Quantity>(
         Form::Single => one(key, node, problems).map(|v| vec![v]),
         Form::Several => several(key, node, problems),
     }
+}
+
+/// Plain numbers of a factor that is counted like a group.
+fn numbers(all: Option<Vec<At<GroupSize>>>) -> Option<Vec<At<u32>>> {
+    let plain = |v: At<GroupSize>| At {
+        value: v.value.0,
+        at: v.at,
+    };
+    Some(all?.into_iter().map(plain).collect())
 }
 
 fn count<T: TryFrom<u64>>(

@@ -5,6 +5,7 @@ use crate::problem::{Place, Problem, Problems};
 use crate::quantity::Quantity;
 use crate::suggest;
 use dyno_model::adapter::{AdapterDescription, OptionKind, OptionSpec, OptionValue, Options};
+use dyno_model::probe::GROUND;
 use dyno_model::{Placement, Stack, Wait};
 use miette::NamedSource;
 use std::sync::Arc;
@@ -141,7 +142,7 @@ pub(crate) fn read(
         options,
         floor,
         sends_later: sends_later || adapter.capabilities.sends_later,
-        loopback: adapter.capabilities.loopback,
+        loopback: adapter.capabilities.loopback && name != GROUND,
         placements,
         daemons,
         install: install.map(str::to_owned),

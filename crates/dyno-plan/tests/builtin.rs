@@ -4,6 +4,7 @@ mod common;
 
 use common::{adapters, facts, request};
 use dyno_model::plan::{Extent, Reach, TableKind};
+use dyno_model::probe::GROUND;
 use dyno_model::{OptionKind, Placement, Plan, Wait};
 use dyno_plan::{Catalog, plan};
 
@@ -34,9 +35,10 @@ fn every_suite_plans_and_every_stack_takes_part() {
     let catalog = Catalog::builtin();
     for listing in catalog.suites() {
         let plan = planned(&listing.name, &[]);
-        // One that lists its stacks has a test of its own.
-        let all = listing.name != "rwth";
-        for stack in catalog.stacks().into_iter().filter(|_| all) {
+        // Those that list their stacks, or are of none.
+        let all = !["rwth", "ground", "l4re"].contains(&listing.name.as_str());
+        let stacks = catalog.stacks().into_iter();
+        for stack in stacks.filter(|s| all && s.name != GROUND) {
             let read = catalog.read_stack(&stack.name, &adapters()).unwrap();
             let built = adapters()
                 .iter()
@@ -59,7 +61,9 @@ fn every_suite_plans_and_every_stack_takes_part() {
         for (i, e) in plan.experiments.iter().enumerate() {
             assert_eq!(e.id.0 as usize, i);
             let stack = &plan.stacks[&e.stack];
-            assert_eq!(e.floor.is_none(), stack.floor || stack.loopback);
+            let is_probe = e.workload.kind().is_probe();
+            assert_eq!(is_probe, e.stack == GROUND);
+            assert_eq!(e.floor.is_none(), stack.floor || stack.loopback || is_probe);
         }
     }
 }

@@ -296,6 +296,7 @@ fn scheduling(e: &Experiment) -> String {
     match e.scheduling {
         Scheduling::Other => "other".into(),
         Scheduling::Fifo(priority) => format!("fifo {priority}"),
+        Scheduling::Deadline => "deadline".into(),
     }
 }
 

@@ -58,6 +58,7 @@ fn scheduling(e: &Experiment) -> String {
     match e.scheduling {
         Scheduling::Other => "SCHED_OTHER".into(),
         Scheduling::Fifo(priority) => format!("SCHED_FIFO {priority}"),
+        Scheduling::Deadline => "SCHED_DEADLINE".into(),
     }
 }
 

@@ -40,6 +40,7 @@ pub(crate) fn fill(
         record.raw.extend(result.raw);
         record.warnings.extend(result.warnings);
         record.places.extend(result.places);
+        record.copies.extend(result.copies);
         record.cost.processes.extend(result.cost);
         record.open = record.open.max(result.open);
         record.matching = record.matching.max(result.matching);

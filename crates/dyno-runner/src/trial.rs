@@ -13,6 +13,7 @@ use crate::noise;
 use crate::session::Session;
 use dyno_measure::{Clock, LoadReading};
 use dyno_model::plan::{Extent, Reach, Testbed};
+use dyno_model::probe::Probe;
 use dyno_model::protocol::{self, AgentResult, Command, Report};
 use dyno_model::record::{FailureKind, Outcome};
 use dyno_model::{Experiment, Nanos, Plan, TrialId, TrialRecord, Workload};
@@ -575,7 +576,17 @@ fn nominal(experiment: &Experiment) -> Duration {
         (Extent::Messages(_), Workload::PingPong { .. } | Workload::Call { .. }) => {
             Duration::from(experiment.deadline)
         }
-        (Extent::Messages(_), Workload::Flood | Workload::FirstMessage { .. }) => Duration::ZERO,
+        (
+            Extent::Messages(n),
+            Workload::Probe {
+                probe: Probe::Timer { period, .. },
+                ..
+            },
+        ) => Duration::from(period).mul_f64(n as f64),
+        (
+            Extent::Messages(_),
+            Workload::Flood | Workload::FirstMessage { .. } | Workload::Probe { .. },
+        ) => Duration::ZERO,
     };
     let longest = experiment.settle.map_or(Duration::ZERO, Duration::from);
     of(experiment.warmup).max(longest) + of(experiment.window)

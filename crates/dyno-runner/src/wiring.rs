@@ -19,6 +19,12 @@ pub(crate) fn wire(
     loopback: bool,
     free_port: &mut dyn FnMut(usize) -> Option<u16>,
 ) -> Option<Wiring> {
+    if experiment.workload.kind().is_probe() {
+        return Some(Wiring {
+            participants: vec![participant(experiment, 0, Role::Probe)],
+            channels: Vec::new(),
+        });
+    }
     let Topology { senders, receivers } = experiment.topology;
     let workload = experiment.workload.kind().info();
     let [active, passive] = match loopback {

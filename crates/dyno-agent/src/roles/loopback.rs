@@ -53,7 +53,8 @@ pub(super) fn play(
         Workload::PingPong { .. }
         | Workload::Call { .. }
         | Workload::Flood
-        | Workload::FirstMessage { .. } => None,
+        | Workload::FirstMessage { .. }
+        | Workload::Probe { .. } => None,
     };
     let mut pacer = Pacer::new(clock);
     let go_on = || shared.phase() < Phase::Drain;

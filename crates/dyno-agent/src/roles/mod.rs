@@ -5,6 +5,7 @@ mod initiator;
 mod loopback;
 mod places;
 mod pongs;
+mod probe;
 mod sends;
 mod sink;
 mod source;
@@ -19,6 +20,7 @@ use dyno_adapter::{Node, Sender};
 use dyno_measure::stamp::{self, Damage, HEADER_BYTES, Header, Kind, Tag};
 use dyno_measure::{RawLog, Recorder};
 use dyno_model::plan::Extent;
+use dyno_model::probe::ProbeCopy;
 use dyno_model::protocol::{FirstArrival, Role, SourceCounts};
 use dyno_model::record::{FlowCounts, RawSample};
 use dyno_model::{Distribution, Experiment, Metric, Nanos, Place, Workload};
@@ -43,6 +45,8 @@ pub(crate) struct Played {
     pub(crate) warnings: Vec<String>,
     /// Where it ran, if it is not pinned.
     pub(crate) places: Vec<Place>,
+    /// What the copies of a probe found.
+    pub(crate) copies: Vec<ProbeCopy>,
 }
 
 impl Played {
@@ -54,6 +58,7 @@ impl Played {
         self.raw.extend(other.raw);
         self.warnings.extend(other.warnings);
         self.places.extend(other.places);
+        self.copies.extend(other.copies);
     }
 }
 
@@ -67,6 +72,8 @@ pub(crate) enum Kit {
     Echo,
     /// Makes its own when it starts: nothing but its window is measured.
     Loopback,
+    /// Makes its own at each of its places.
+    Probe,
 }
 
 impl Kit {
@@ -80,6 +87,7 @@ impl Kit {
             Role::Initiator => Kit::Initiator(Box::new(initiator::Kit::new(job))),
             Role::Echo => Kit::Echo,
             Role::Loopback => Kit::Loopback,
+            Role::Probe => Kit::Probe,
         }
     }
 }
@@ -97,6 +105,7 @@ pub(crate) fn play(
         Kit::Initiator(kit) => initiator::play(job, thread, node, *kit),
         Kit::Echo => echo::play(job, thread, node),
         Kit::Loopback => loopback::play(job, thread, node),
+        Kit::Probe => probe::play(job, thread),
     }
 }
 
@@ -129,7 +138,8 @@ fn expected_messages(experiment: &Experiment) -> u64 {
             Workload::Flood
             | Workload::PingPong { .. }
             | Workload::Call { .. }
-            | Workload::FirstMessage { .. },
+            | Workload::FirstMessage { .. }
+            | Workload::Probe { .. },
         ) => (seconds(d) * 5e6) as u64 + 64,
     }
 }

@@ -63,7 +63,8 @@ impl Due {
             Workload::Flood
             | Workload::PingPong { .. }
             | Workload::Call { .. }
-            | Workload::FirstMessage { .. } => {
+            | Workload::FirstMessage { .. }
+            | Workload::Probe { .. } => {
                 return Due::Now(clock, Nanos::ZERO);
             }
         };

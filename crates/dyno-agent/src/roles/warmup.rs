@@ -151,7 +151,7 @@ pub(crate) fn watched(assignment: &dyno_model::protocol::Assignment) -> usize {
         .map(|p| match p.role {
             Role::Initiator | Role::Loopback => 1,
             Role::Sink => crate::participant::incoming(assignment, p.index).count(),
-            Role::Source | Role::Echo => 0,
+            Role::Source | Role::Echo | Role::Probe => 0,
         })
         .sum()
 }

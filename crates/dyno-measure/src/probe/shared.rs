@@ -7,7 +7,7 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 
 /// A value in pages that a forked child shares with its parent.
-pub(super) struct Shared<T> {
+pub struct Shared<T> {
     place: NonNull<T>,
 }
 
@@ -17,11 +17,15 @@ pub(super) struct Shared<T> {
 /// # Safety
 ///
 /// The implementer vouches for exactly that.
-pub(super) unsafe trait Share: Sync {}
+pub unsafe trait Share: Sync {}
 
 impl<T: Share> Shared<T> {
     /// A zeroed value, its pages resident.
-    pub(super) fn zeroed() -> Result<Self, ProbeError> {
+    ///
+    /// # Errors
+    ///
+    /// Where there is no memory for it.
+    pub fn zeroed() -> Result<Self, ProbeError> {
         // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no memory that
         // exists; it is at least page-aligned, which covers `T` (checked below).
         let place = unsafe {
@@ -56,6 +60,9 @@ impl<T> Deref for Shared<T> {
 // SAFETY: a `Shared<T>` gives out nothing but `&T`, and `Share` implies `Sync`.
 unsafe impl<T: Share> Sync for Shared<T> {}
 
+// SAFETY: the mapping belongs to the process and not to a thread, and what is in it may be used by any (`Share`).
+unsafe impl<T: Share> Send for Shared<T> {}
+
 impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
         // SAFETY: the mapping was made by `zeroed` with this size, and `&mut self` shows that no
@@ -65,19 +72,23 @@ impl<T> Drop for Shared<T> {
 }
 
 /// A forked child. Dropping it kills and reaps it.
-pub(super) struct Child {
+pub struct Child {
     pid: libc::pid_t,
 }
 
 impl Child {
     /// Forks; the child runs `body`, whose result is its exit code, and ends without returning.
     ///
+    /// # Errors
+    ///
+    /// Where the kernel makes no process.
+    ///
     /// # Safety
     ///
     /// Other threads may have held locks at the fork, so `body` only does what is async-signal-safe
     /// (signal-safety(7)): atomics, arithmetic and plain system calls. It does not allocate, panic or
     /// use the standard library's I/O.
-    pub(super) unsafe fn fork(body: impl FnOnce() -> i32) -> Result<Child, ProbeError> {
+    pub unsafe fn fork(body: impl FnOnce() -> i32) -> Result<Child, ProbeError> {
         let parent = std::process::id() as libc::pid_t;
         // SAFETY: the child runs only the three calls below, which are plain system calls, and
         // `body`, for which the caller vouches.
@@ -100,6 +111,11 @@ impl Child {
             }
             pid => Ok(Child { pid }),
         }
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> libc::pid_t {
+        self.pid
     }
 }
 

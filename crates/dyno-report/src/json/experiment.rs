@@ -383,6 +383,7 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
     let (scheduling, fifo_priority) = match x.scheduling {
         Scheduling::Other => ("other", None),
         Scheduling::Fifo(priority) => ("fifo", Some(priority)),
+        Scheduling::Deadline => ("deadline", None),
     };
     let window = match x.window {
         Extent::Duration(d) => (Some(d.0), None),

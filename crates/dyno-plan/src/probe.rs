@@ -1,0 +1,394 @@
+//! Probes: from the keys of a suite to what is measured, and on which CPUs.
+
+use crate::cpus::Cpus;
+use crate::host::HostFacts;
+use crate::matrix::Cell;
+use crate::problem::{Problem, Problems};
+use crate::quantity::{At, Quantity};
+use crate::settings::Levels;
+use crate::suggest;
+use crate::suite::ExperimentSpec;
+use dyno_model::plan::{Extent, Scheduling};
+use dyno_model::probe::{GROUND, HandOver, Probe, ProbeKind, Rest, SHORTEST_PERIOD, Sides};
+use dyno_model::unit::{Nanos, PayloadSize, UnitError};
+use dyno_model::{Placement, Stack, Wait, Workload};
+use std::str::FromStr;
+
+/// A way to do what a probe measures; which there are depends on its kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Way(String);
+
+impl Quantity for Way {
+    fn read(text: &str) -> Result<Self, UnitError> {
+        Ok(Way(text.to_owned()))
+    }
+}
+
+/// The CPUs of a switch's sides together, 1 or 2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span(u32);
+
+impl Quantity for Span {
+    fn read(text: &str) -> Result<Self, UnitError> {
+        match text {
+            "one" => Ok(Span(1)),
+            "two" => Ok(Span(2)),
+            _ => Err(UnitError {
+                what: "number of CPUs",
+                found: text.to_owned(),
+                reason: "a switch is on one or on two".into(),
+                example: "\"one\" or \"two\"",
+            }),
+        }
+    }
+    fn words() -> Vec<&'static str> {
+        vec!["one", "two"]
+    }
+}
+
+/// Copies of a probe at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Parallel {
+    /// As many as the CPUs have room for.
+    EachCpu,
+    /// So many.
+    Copies(u32),
+}
+
+impl Quantity for Parallel {
+    fn read(text: &str) -> Result<Self, UnitError> {
+        match (text, text.parse()) {
+            ("each-cpu", _) => Ok(Parallel::EachCpu),
+            (_, Ok(n @ 1..=4096)) => Ok(Parallel::Copies(n)),
+            _ => Err(UnitError {
+                what: "number of copies",
+                found: text.to_owned(),
+                reason: "it is from 1 to 4096".into(),
+                example: "1, 4 or \"each-cpu\"",
+            }),
+        }
+    }
+}
+
+/// Stands for [`Parallel::EachCpu`] until the machine is known.
+const EACH_CPU: u32 = 0;
+/// 10 kHz.
+const PERIOD: Nanos = Nanos::from_micros(100);
+/// Threads of a `share` where nobody says.
+const THREADS: u32 = 2;
+
+/// Every probe that an experiment asks for.
+pub(crate) fn workloads(
+    levels: &Levels<'_>,
+    spec: &ExperimentSpec,
+    payloads: &[At<PayloadSize>],
+    problems: &mut Problems,
+) -> Option<Vec<Workload>> {
+    let Some(kinds) = levels.pick(|s| &s.probe) else {
+        let words: Vec<&str> = ProbeKind::ALL.iter().map(|k| k.as_str()).collect();
+        problems.push(
+            Problem::at(
+                &spec.workload.at,
+                format!("the probe `{}` has no `probe`", spec.name),
+            )
+            .label("needs `probe`")
+            .help(format!("write one of {}", words.join(", "))),
+        );
+        return None;
+    };
+    let mut all = Vec::new();
+    for kind in kinds.iter().map(|k| k.value) {
+        for way in ways(levels, kind, problems)? {
+            let probes = probes(levels, kind, way, payloads, problems)?;
+            let spans = choices(levels.pick(|s| &s.on), Span(1));
+            let copies = choices(levels.pick(|s| &s.parallel), Parallel::Copies(1));
+            for probe in probes {
+                let spans: &[Span] = match kind {
+                    ProbeKind::Switch => &spans,
+                    ProbeKind::Ipi => &[Span(2)],
+                    _ => &[Span(1)],
+                };
+                for &Span(each) in spans {
+                    all.extend(copies.iter().map(|copies| Workload::Probe {
+                        probe,
+                        each,
+                        copies: match copies {
+                            Parallel::EachCpu => EACH_CPU,
+                            Parallel::Copies(n) => *n,
+                        },
+                    }));
+                }
+            }
+        }
+    }
+    Some(all)
+}
+
+/// What the key says, or what holds where it says nothing.
+fn choices<T: Clone>(said: Option<&Vec<At<T>>>, default: T) -> Vec<T> {
+    said.map_or(vec![default], |all| {
+        all.iter().map(|v| v.value.clone()).collect()
+    })
+}
+
+/// The ways that `by` names for the kind; its first where it names none.
+fn ways<'a>(levels: &Levels<'a>, kind: ProbeKind, problems: &mut Problems) -> Option<Vec<&'a str>> {
+    let known = kind.ways();
+    let Some(said) = levels.pick(|s| &s.by) else {
+        return Some(vec![known.first().copied().unwrap_or_default()]);
+    };
+    if known.is_empty() {
+        let at = &said.first()?.at;
+        problems.push(
+            Problem::at(at, format!("a {kind} has no `by`")).label("there is nothing to choose"),
+        );
+        return None;
+    }
+    let mut good = Some(Vec::new());
+    for way in said {
+        match known.iter().find(|k| **k == way.value.0) {
+            Some(_) => {
+                good = good.map(|mut g| {
+                    g.push(way.value.0.as_str());
+                    g
+                })
+            }
+            None => {
+                problems.push(
+                    Problem::at(&way.at, format!("there is no {kind} by {:?}", way.value.0))
+                        .label("unknown way")
+                        .help(suggest::instead(
+                            &way.value.0,
+                            "ways",
+                            known.iter().copied(),
+                        )),
+                );
+                good = None;
+            }
+        }
+    }
+    good
+}
+
+/// The probes of one kind and way, one for each of the kind's own factors.
+fn probes(
+    levels: &Levels<'_>,
+    kind: ProbeKind,
+    way: &str,
+    payloads: &[At<PayloadSize>],
+    problems: &mut Problems,
+) -> Option<Vec<Probe>> {
+    fn by<T: FromStr>(way: &str) -> Option<T> {
+        way.parse().ok()
+    }
+    Some(match kind {
+        ProbeKind::Syscall => {
+            let batches = choices(levels.pick(|s| &s.batch), 1);
+            let by = by(way)?;
+            batches
+                .into_iter()
+                .map(|batch| Probe::Syscall { by, batch })
+                .collect()
+        }
+        ProbeKind::Switch => {
+            let by = by(way)?;
+            let sides = choices(levels.pick(|s| &s.sides), Sides::Threads);
+            sides
+                .into_iter()
+                .map(|sides| Probe::Switch { by, sides })
+                .collect()
+        }
+        ProbeKind::Timer => {
+            let (by, slack) = (by(way)?, levels.pick(|s| &s.slack).map(|s| s.value));
+            let said = levels.pick(|s| &s.period);
+            for period in said.into_iter().flatten() {
+                if period.value < SHORTEST_PERIOD {
+                    problems.push(
+                        Problem::at(
+                            &period.at,
+                            format!(
+                                "a timer every {} is never done before the next",
+                                period.value
+                            ),
+                        )
+                        .label("a sleep and a wake-up take longer")
+                        .help(format!(
+                            "write at least {SHORTEST_PERIOD:?}",
+                            SHORTEST_PERIOD = SHORTEST_PERIOD.to_string()
+                        )),
+                    );
+                }
+            }
+            let periods = choices(said, PERIOD);
+            periods
+                .into_iter()
+                .map(|period| Probe::Timer { by, period, slack })
+                .collect()
+        }
+        ProbeKind::Ipi => {
+            let by = by(way)?;
+            let rests = choices(levels.pick(|s| &s.rest), Rest::Sleeps);
+            rests
+                .into_iter()
+                .map(|rest| Probe::Ipi { by, rest })
+                .collect()
+        }
+        ProbeKind::Copy => {
+            let bytes = |p: &At<PayloadSize>| p.value.bytes() as u64;
+            payloads
+                .iter()
+                .map(|p| Probe::Copy { bytes: bytes(p) })
+                .collect()
+        }
+        ProbeKind::Share => {
+            let threads = choices(levels.pick(|s| &s.threads), THREADS);
+            threads
+                .into_iter()
+                .map(|threads| Probe::Share { threads })
+                .collect()
+        }
+        ProbeKind::Fault => vec![Probe::Fault { by: by(way)? }],
+    })
+}
+
+/// A cell with the factors that follow from its probe.
+pub(crate) fn settled(mut cell: Cell) -> Cell {
+    let Workload::Probe { probe, .. } = cell.workload else {
+        return cell;
+    };
+    (cell.wait, cell.placement) = match probe {
+        Probe::Switch {
+            by: HandOver::Yield,
+            sides,
+        } => (Wait::Spin, placement(sides)),
+        Probe::Switch { sides, .. } => (Wait::Block, placement(sides)),
+        Probe::Timer { .. } => (Wait::Block, Placement::Thread),
+        Probe::Ipi {
+            rest: Rest::Sleeps, ..
+        } => (Wait::Block, Placement::Thread),
+        Probe::Ipi { .. }
+        | Probe::Syscall { .. }
+        | Probe::Copy { .. }
+        | Probe::Share { .. }
+        | Probe::Fault { .. } => (Wait::Spin, Placement::Thread),
+    };
+    if let Probe::Copy { bytes } = probe
+        && let Ok(size) = PayloadSize::new(bytes)
+    {
+        cell.payload = size;
+    }
+    cell
+}
+
+fn placement(sides: Sides) -> Placement {
+    match sides {
+        Sides::Threads => Placement::Thread,
+        Sides::Processes => Placement::Process,
+    }
+}
+
+/// Whether a stack named for all experiments is for this one: probes run on the ground alone, and nothing else does.
+pub(crate) fn fits(stack: &str, is_probe: bool) -> bool {
+    (stack == GROUND) == is_probe
+}
+
+/// Why the cell cannot be probed on this machine; `None` where it can, or where it is no probe and the stack is one.
+pub(crate) fn refusal(
+    cell: &Cell,
+    stack: &Stack,
+    window: Extent,
+    cpus: &Cpus,
+    facts: &HostFacts,
+) -> Option<String> {
+    let probe = match cell.workload {
+        Workload::Probe { probe, .. } => Some(probe),
+        _ => None,
+    };
+    if !fits(&stack.name, probe.is_some()) {
+        return Some(match probe {
+            Some(_) => format!("a probe is of the machine and of no stack: it runs on `{GROUND}`"),
+            None => format!("`{GROUND}` carries no messages: it runs probes alone"),
+        });
+    }
+    let Workload::Probe {
+        probe,
+        each,
+        copies,
+    } = cell.workload
+    else {
+        return None;
+    };
+    let there = candidates(cpus, facts).len();
+    let wanted = copies.max(1) as usize * each as usize;
+    if wanted > there {
+        return Some(format!(
+            "{wanted} CPUs at once are more than the {there} that there are; lower `parallel`, or probe on `one`"
+        ));
+    }
+    if let Probe::Switch {
+        by: HandOver::Yield,
+        ..
+    } = probe
+        && each > 1
+    {
+        return Some("sched_yield hands over on one CPU only".into());
+    }
+    if cell.scheduling == Scheduling::Deadline && !matches!(probe, Probe::Timer { .. }) {
+        return Some(
+            "SCHED_DEADLINE is for timers: a thread of that class cannot start the other side"
+                .into(),
+        );
+    }
+    if let (Probe::Share { .. }, Extent::Messages(_)) = (probe, window) {
+        return Some(
+            "the share of spinning threads is measured over a time; write `window`".into(),
+        );
+    }
+    let copies = match copies {
+        EACH_CPU => there as u64,
+        n => u64::from(n),
+    };
+    if let (Probe::Copy { bytes }, Some(free)) = (probe, facts.memory_bytes)
+        && bytes.saturating_mul(2).saturating_mul(copies) > free
+    {
+        return Some(format!(
+            "{copies} × 2 buffers of {} do not fit into the {free} bytes of free memory",
+            cell.payload
+        ));
+    }
+    None
+}
+
+/// The CPUs of the cell's copies, one after the other, and the cell with their number filled in.
+pub(crate) fn placed(mut cell: Cell, cpus: &Cpus, facts: &HostFacts) -> (Cell, Vec<u32>) {
+    let Workload::Probe { each, copies, .. } = &mut cell.workload else {
+        return (cell, Vec::new());
+    };
+    let mut all = candidates(cpus, facts);
+    if *copies == EACH_CPU {
+        *copies = all.len() as u32 / *each;
+        all.sort_unstable();
+    }
+    all.truncate((*copies * *each) as usize);
+    (cell, all)
+}
+
+/// The CPUs that may be probed, the best first: those that the suite lists, else a CPU of each core before its
+/// siblings, and the first core, which has most of the kernel's own work, last.
+fn candidates(cpus: &Cpus, facts: &HostFacts) -> Vec<u32> {
+    if let Some(listed) = cpus.listed() {
+        return listed;
+    }
+    let singles: Vec<Vec<u32>> = facts.cpus.iter().map(|c| vec![*c]).collect();
+    let mut cores = match facts.cores.is_empty() {
+        true => singles,
+        false => facts.cores.clone(),
+    };
+    if cores.len() > 1 && cores[0].contains(&0) {
+        cores.rotate_left(1);
+    }
+    let deepest = cores.iter().map(Vec::len).max().unwrap_or(0);
+    (0..deepest)
+        .flat_map(|i| cores.iter().filter_map(move |core| core.get(i).copied()))
+        .collect()
+}

@@ -1,0 +1,188 @@
+//! Probes: what a suite's keys make of them, which CPUs they get, and what is refused.
+
+mod common;
+
+use common::plan_text;
+use dyno_model::plan::{Plan, Scheduling};
+use dyno_model::probe::{Alarm, Call, HandOver, Probe, ProbeKind, Rest, Ring, Sides};
+use dyno_model::{Nanos, Wait, Workload};
+use std::collections::BTreeSet;
+
+/// A suite of one probe with these further lines; two CPUs, 0 and 1.
+fn probe(lines: &str) -> Result<Plan, String> {
+    let text =
+        format!("title = \"t\"\n[[experiment]]\nname = \"x\"\nworkload = \"probe\"\n{lines}\n");
+    plan_text(&text).map_err(|e| format!("{e:?}"))
+}
+
+fn cells(lines: &str) -> Vec<(Workload, Vec<u32>)> {
+    let plan = probe(lines).unwrap();
+    assert_eq!(plan.refused, []);
+    assert!(
+        plan.experiments
+            .iter()
+            .all(|e| e.stack == "ground" && e.floor.is_none())
+    );
+    plan.experiments
+        .into_iter()
+        .map(|e| (e.workload, e.cpus))
+        .collect()
+}
+
+fn alone(probe: Probe) -> Workload {
+    Workload::Probe {
+        probe,
+        each: 1,
+        copies: 1,
+    }
+}
+
+#[test]
+fn a_kind_alone_is_measured_by_its_first_way_on_the_cpu_that_the_kernel_uses_least() {
+    let syscall = Probe::Syscall {
+        by: Call::Getppid,
+        batch: 1,
+    };
+    assert_eq!(cells("probe = \"syscall\""), [(alone(syscall), vec![1])]);
+    let timer = Probe::Timer {
+        by: Alarm::Nanosleep,
+        period: Nanos::from_micros(100),
+        slack: None,
+    };
+    assert_eq!(cells("probe = \"timer\""), [(alone(timer), vec![1])]);
+    let ipi = Workload::Probe {
+        probe: Probe::Ipi {
+            by: Ring::Eventfd,
+            rest: Rest::Sleeps,
+        },
+        each: 2,
+        copies: 1,
+    };
+    assert_eq!(cells("probe = \"ipi\""), [(ipi, vec![1, 0])]);
+    for kind in ProbeKind::ALL {
+        assert_eq!(cells(&format!("probe = \"{kind}\"")).len(), 1, "{kind}");
+    }
+}
+
+#[test]
+fn a_switch_is_multiplied_by_ways_sides_and_cpus() {
+    let all = cells(
+        "probe = \"switch\"\n[experiment.matrix]\nby = [\"futex\", \"pipe\"]\n\
+         sides = [\"threads\", \"processes\"]\non = [\"one\", \"two\"]",
+    );
+    let distinct: BTreeSet<String> = all
+        .iter()
+        .map(|(w, cpus)| format!("{w} {cpus:?}"))
+        .collect();
+    assert_eq!((all.len(), distinct.len()), (8, 8));
+    let last = Workload::Probe {
+        probe: Probe::Switch {
+            by: HandOver::Pipe,
+            sides: Sides::Processes,
+        },
+        each: 2,
+        copies: 1,
+    };
+    assert!(all.contains(&(last, vec![1, 0])));
+}
+
+#[test]
+fn copies_get_cpus_of_their_own_as_many_as_asked_for_or_all() {
+    let cpus = |lines: &str| cells(&format!("probe = \"syscall\"\n{lines}"))[0].1.clone();
+    assert_eq!(cpus("parallel = 2"), [1, 0]);
+    assert_eq!(cpus("parallel = \"each-cpu\""), [0, 1]);
+    assert_eq!(cpus("cpus = [[0]]\nparallel = \"each-cpu\""), [0]);
+    assert_eq!(cpus("cpus = [0, 1]"), [0]);
+    let (workload, cpus) = &cells("probe = \"ipi\"\nparallel = \"each-cpu\"")[0];
+    assert!(matches!(
+        workload,
+        Workload::Probe {
+            copies: 1,
+            each: 2,
+            ..
+        }
+    ));
+    assert_eq!(*cpus, [0, 1]);
+}
+
+#[test]
+fn wait_and_payload_follow_from_the_probe() {
+    let plan =
+        probe("probe = \"copy\"\n[experiment.matrix]\npayload = [\"64 B\", \"1 MiB\"]").unwrap();
+    let sizes: Vec<usize> = plan.experiments.iter().map(|e| e.payload.bytes()).collect();
+    assert_eq!(sizes, [64, 1 << 20]);
+    let wait = |lines: &str| probe(lines).unwrap().experiments[0].wait;
+    assert_eq!(wait("probe = \"ipi\"\nrest = \"polls\""), Wait::Spin);
+    assert_eq!(wait("probe = \"ipi\""), Wait::Block);
+}
+
+#[test]
+fn what_cannot_be_probed_is_refused_with_the_reason() {
+    let refused = |lines: &str, why: &str| {
+        let said = probe(lines).unwrap_err();
+        assert!(said.contains(why), "{lines}: {said}");
+    };
+    refused("probe = \"syscall\"\nparallel = 3", "more than the 2");
+    refused("probe = \"ipi\"\nparallel = 2", "4 CPUs at once");
+    refused(
+        "probe = \"timer\"\nperiod = \"1 us\"",
+        "never done before the next",
+    );
+    refused(
+        "probe = \"switch\"\nby = \"yield\"\non = \"two\"",
+        "on one CPU only",
+    );
+    refused(
+        "probe = \"copy\"\nscheduling = \"deadline\"",
+        "SCHED_DEADLINE is for timers",
+    );
+    refused("probe = \"share\"\nmessages = 10", "measured over a time");
+    refused(
+        "probe = \"copy\"\npayload = \"1 GiB\"\nparallel = 5",
+        "CPUs at once",
+    );
+    refused("probe = \"switch\"\nby = \"tube\"", "there is no switch by");
+    refused("probe = \"copy\"\nby = \"futex\"", "a copy has no `by`");
+    refused("probe = \"syscal\"", "syscall");
+    refused("", "has no `probe`");
+    refused("probe = \"syscall\"\ncpus = [[7]]", "there is no CPU 7");
+    refused(
+        "probe = \"syscall\"\nstacks = [\"tcp\"]",
+        "runs on `ground`",
+    );
+}
+
+#[test]
+fn the_ground_carries_no_messages() {
+    let text = "title = \"t\"\n[[experiment]]\nname = \"x\"\nworkload = \"ping-pong\"\nstacks = ";
+    let said = plan_text(&format!("{text}[\"ground\"]\n")).unwrap_err();
+    assert!(
+        format!("{said:?}").contains("runs probes alone"),
+        "{said:?}"
+    );
+    // Who asks for all stacks means those that carry messages.
+    let plan = plan_text(&format!("{text}\"all\"\n")).unwrap();
+    assert!(plan.experiments.iter().all(|e| e.stack != "ground"));
+    assert!(plan.refused.iter().all(|r| r.stack != "ground"));
+}
+
+#[test]
+fn a_timer_may_be_of_any_class() {
+    let plan = probe(
+        "probe = \"timer\"\n[experiment.matrix]\nscheduling = [\"other\", \"fifo:50\", \"deadline\"]",
+    );
+    let classes: Vec<Scheduling> = plan
+        .unwrap()
+        .experiments
+        .iter()
+        .map(|e| e.scheduling)
+        .collect();
+    assert_eq!(
+        classes,
+        [
+            Scheduling::Other,
+            Scheduling::Fifo(50),
+            Scheduling::Deadline
+        ]
+    );
+}
