@@ -155,6 +155,21 @@ metrics! {
         compares_its_tail: false,
         part_of: None,
     }
+    Gap = "gap_ns", "From one arrival of a channel to the next at a receiver: the age of its data that a control loop sees." {
+        short: "arrival gap",
+        title: "arrival gap",
+        gist: "from one arrival of a channel to the next",
+        between_hosts: false,
+        one_per_trial: false,
+        of_each_message: false,
+        beside: &[
+            column("gap p50", "gap\np50", Shows::P50),
+            column("gap p99", "gap\np99", Shows::P99),
+            column("gap max", "gap\nmax", Shows::Max),
+        ],
+        compares_its_tail: true,
+        part_of: None,
+    }
     FirstMessage = "first_message_ns", "From go until a message of every sender is at every receiver." {
         short: "first message",
         title: "first message",

@@ -219,7 +219,7 @@ workloads! {
         is_request_response: false,
         roles: [Role::Source, Role::Sink],
         headline: &[Metric::Response, Metric::Service],
-        metrics: &[Metric::Response, Metric::Service, Metric::Lateness],
+        metrics: &[Metric::Response, Metric::Service, Metric::Lateness, Metric::Gap],
         keys: &[RATE, ARRIVALS, MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
         instead: &[("round_trips", "write `messages` for one-way workloads")],
         one_receiver: None,
@@ -233,7 +233,7 @@ workloads! {
         is_request_response: false,
         roles: [Role::Source, Role::Sink],
         headline: &[Metric::Response, Metric::Service],
-        metrics: &[Metric::Service],
+        metrics: &[Metric::Service, Metric::Gap],
         keys: &[MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
         instead: &[("round_trips", "write `messages` for one-way workloads")],
         one_receiver: None,
@@ -247,7 +247,7 @@ workloads! {
         is_request_response: false,
         roles: [Role::Source, Role::Sink],
         headline: &[Metric::Response, Metric::Service],
-        metrics: &[Metric::Response, Metric::Service, Metric::Lateness],
+        metrics: &[Metric::Response, Metric::Service, Metric::Lateness, Metric::Gap],
         keys: &[GROUP, PERIOD, MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
         instead: &[
             ("round_trips", "write `messages` for one-way workloads"),
@@ -462,7 +462,7 @@ mod tests {
             assert!(!info.headline.is_empty(), "{kind}");
             assert!(info.headline.iter().any(|m| kind.has(*m)), "{kind}");
             assert!(info.metrics.iter().all(|m| !m.is_one_per_trial()), "{kind}");
-            assert_eq!(info.keys.is_empty(), false, "{kind}");
+            assert!(!info.keys.is_empty(), "{kind}");
             let text = serde_json::to_string(kind).unwrap();
             assert_eq!(text, format!("\"{kind}\""));
         }
