@@ -79,6 +79,23 @@ pub enum Better {
     Neither,
 }
 
+/// What a metric is where its row says nothing else.
+const PLAIN: MetricInfo = MetricInfo {
+    name: "",
+    short: "",
+    title: "",
+    gist: "",
+    meaning: "",
+    unit: "ns",
+    between_hosts: false,
+    one_per_trial: false,
+    of_each_message: false,
+    beside: &[],
+    compares_its_tail: false,
+    part_of: None,
+    better: Better::Lower,
+};
+
 macro_rules! metrics {
     ($($variant:ident = $name:literal, $meaning:literal { $($field:ident: $value:expr),+ $(,)? })+) => {
         /// A latency metric; its distribution is in nanoseconds.
@@ -97,9 +114,8 @@ macro_rules! metrics {
                     $(Metric::$variant => const { &MetricInfo {
                         name: $name,
                         meaning: $meaning,
-                        unit: "ns",
-                        better: Better::Lower,
-                        $($field: $value),+
+                        $($field: $value,)+
+                        ..PLAIN
                     } },)+
                 }
             }
@@ -112,48 +128,41 @@ metrics! {
         short: "round trip",
         title: "round trip",
         gist: "not halved",
-        between_hosts: false,
-        one_per_trial: false,
         of_each_message: true,
-        beside: &[],
-        compares_its_tail: false,
-        part_of: None,
     }
     Response = "response_ns", "Arrival minus due time: the headline of open loops." {
         short: "response",
         title: "response time",
         gist: "arrival minus due time",
         between_hosts: true,
-        one_per_trial: false,
         of_each_message: true,
-        beside: &[],
-        compares_its_tail: false,
-        part_of: None,
     }
     Service = "service_ns", "Arrival minus real send time." {
         short: "service",
         title: "service time",
         gist: "arrival minus real send",
         between_hosts: true,
-        one_per_trial: false,
         of_each_message: true,
         beside: &[
             column("service p50", "service\np50", Shows::P50),
             column("service p99", "service\np99", Shows::P99),
         ],
-        compares_its_tail: false,
-        part_of: None,
     }
     Lateness = "lateness_ns", "Real send time minus due time: how late the source was." {
         short: "lateness",
         title: "lateness of sending",
         gist: "real send minus due time",
-        between_hosts: false,
-        one_per_trial: false,
-        of_each_message: false,
-        beside: &[],
-        compares_its_tail: false,
-        part_of: None,
+    }
+    Gap = "gap_ns", "From one arrival of a channel to the next at a receiver: the age of its data that a control loop sees." {
+        short: "arrival gap",
+        title: "arrival gap",
+        gist: "from one arrival of a channel to the next",
+        beside: &[
+            column("gap p50", "gap\np50", Shows::P50),
+            column("gap p99", "gap\np99", Shows::P99),
+            column("gap max", "gap\nmax", Shows::Max),
+        ],
+        compares_its_tail: true,
     }
     Probe = "probe_ns", "What one piece of a probe takes: a call, a round trip of hand-overs, a copy, a first touch; how late, how long kept off the CPU." {
         short: "probe",
@@ -183,20 +192,12 @@ metrics! {
         gist: "from go until it is at every receiver",
         between_hosts: true,
         one_per_trial: true,
-        of_each_message: false,
-        beside: &[],
-        compares_its_tail: false,
-        part_of: None,
     }
     Open = "open_ns", "The part of it from go until the last participant has its endpoints." {
         short: "open",
         title: "opening",
         gist: "the part from go until all endpoints exist",
-        between_hosts: false,
         one_per_trial: true,
-        of_each_message: false,
-        beside: &[],
-        compares_its_tail: false,
         part_of: Some(Metric::FirstMessage),
     }
     Match = "match_ns", "The part from then until the last participant sees its peers." {
@@ -205,9 +206,6 @@ metrics! {
         gist: "the part from then until all are matched",
         between_hosts: true,
         one_per_trial: true,
-        of_each_message: false,
-        beside: &[],
-        compares_its_tail: false,
         part_of: Some(Metric::FirstMessage),
     }
     FirstDelivery = "first_delivery_ns", "The part from then until the first message is at every receiver." {
@@ -216,9 +214,6 @@ metrics! {
         gist: "the part from then until the first message is at every receiver",
         between_hosts: true,
         one_per_trial: true,
-        of_each_message: false,
-        beside: &[],
-        compares_its_tail: false,
         part_of: Some(Metric::FirstMessage),
     }
 }

@@ -211,6 +211,24 @@ const RAW_SAMPLES: Key = key(
     "0",
 );
 
+/// What a workload is where its row says nothing else.
+const ONE_WAY: WorkloadInfo = WorkloadInfo {
+    name: "",
+    title: "",
+    meaning: "",
+    loop_kind: Loop::Open,
+    has_due_times: false,
+    is_of_rates: false,
+    is_request_response: false,
+    roles: [Role::Source, Role::Sink],
+    headline: &[Metric::Response, Metric::Service],
+    metrics: &[],
+    keys: &[],
+    instead: &[("round_trips", "write `messages` for one-way workloads")],
+    one_receiver: None,
+    needs_peer: None,
+};
+
 macro_rules! workloads {
     ($($variant:ident = $name:literal, $meaning:literal { $($field:ident: $value:expr),+ $(,)? })+) => {
         /// The shape of an exchange, without its numbers.
@@ -224,11 +242,12 @@ macro_rules! workloads {
             /// Its row of the table.
             pub const fn info(self) -> &'static WorkloadInfo {
                 match self {
-                    $(WorkloadKind::$variant => &WorkloadInfo {
+                    $(WorkloadKind::$variant => const { &WorkloadInfo {
                         name: $name,
                         meaning: $meaning,
-                        $($field: $value),+
-                    },)+
+                        $($field: $value,)+
+                        ..ONE_WAY
+                    } },)+
                 }
             }
         }
@@ -239,9 +258,6 @@ workloads! {
     PingPong = "ping-pong", "Closed loop: send, wait for the reply of every echo, repeat." {
         title: "ping-pong",
         loop_kind: Loop::Closed,
-        has_due_times: false,
-        is_of_rates: false,
-        is_request_response: false,
         roles: [Role::Initiator, Role::Echo],
         headline: &[Metric::Rtt],
         metrics: &[Metric::Rtt],
@@ -250,59 +266,36 @@ workloads! {
             ("messages", "write `round_trips` for a ping-pong"),
             ("rate", "the next ping waits for the last reply; `gap` sets the least time between two pings"),
         ],
-        one_receiver: None,
-        needs_peer: None,
     }
     Stream = "stream", "Open loop on a schedule of due times." {
         title: "stream",
         loop_kind: Loop::Open,
         has_due_times: true,
-        is_of_rates: false,
-        is_request_response: false,
-        roles: [Role::Source, Role::Sink],
-        headline: &[Metric::Response, Metric::Service],
-        metrics: &[Metric::Response, Metric::Service, Metric::Lateness],
+        metrics: &[Metric::Response, Metric::Service, Metric::Lateness, Metric::Gap],
         keys: &[RATE, ARRIVALS, MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
-        instead: &[("round_trips", "write `messages` for one-way workloads")],
-        one_receiver: None,
-        needs_peer: None,
     }
     Flood = "flood", "Open loop: as fast as the stack accepts." {
         title: "flood",
         loop_kind: Loop::Open,
-        has_due_times: false,
         is_of_rates: true,
-        is_request_response: false,
-        roles: [Role::Source, Role::Sink],
-        headline: &[Metric::Response, Metric::Service],
-        metrics: &[Metric::Service],
+        metrics: &[Metric::Service, Metric::Gap],
         keys: &[MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
-        instead: &[("round_trips", "write `messages` for one-way workloads")],
-        one_receiver: None,
-        needs_peer: None,
     }
     Burst = "burst", "Open loop: groups of messages back to back, the groups on a schedule." {
         title: "burst",
         loop_kind: Loop::Open,
         has_due_times: true,
         is_of_rates: true,
-        is_request_response: false,
-        roles: [Role::Source, Role::Sink],
-        headline: &[Metric::Response, Metric::Service],
-        metrics: &[Metric::Response, Metric::Service, Metric::Lateness],
+        metrics: &[Metric::Response, Metric::Service, Metric::Lateness, Metric::Gap],
         keys: &[GROUP, PERIOD, MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
         instead: &[
             ("round_trips", "write `messages` for one-way workloads"),
             ("rate", "`group` and `period` set the load of a burst"),
         ],
-        one_receiver: None,
-        needs_peer: None,
     }
     Call = "call", "Closed loop: request, wait for the response of the one provider, repeat." {
         title: "call",
         loop_kind: Loop::Closed,
-        has_due_times: false,
-        is_of_rates: false,
         is_request_response: true,
         roles: [Role::Initiator, Role::Echo],
         headline: &[Metric::Rtt],
@@ -335,10 +328,6 @@ workloads! {
     FirstMessage = "first-message", "From the common start of all participants to the first message at every receiver." {
         title: "first message",
         loop_kind: Loop::Start,
-        has_due_times: false,
-        is_of_rates: false,
-        is_request_response: false,
-        roles: [Role::Source, Role::Sink],
         headline: &[Metric::FirstMessage],
         metrics: &[],
         keys: &[ATTEMPTS],
@@ -350,7 +339,6 @@ workloads! {
                  `trials` the number of starts",
             ),
         ],
-        one_receiver: None,
         needs_peer: Some("a first message could reach"),
     }
 }
@@ -551,7 +539,7 @@ mod tests {
             assert!(!info.headline.is_empty(), "{kind}");
             assert!(info.headline.iter().any(|m| kind.has(*m)), "{kind}");
             assert!(info.metrics.iter().all(|m| !m.is_one_per_trial()), "{kind}");
-            assert_eq!(info.keys.is_empty(), false, "{kind}");
+            assert!(!info.keys.is_empty(), "{kind}");
             let text = serde_json::to_string(kind).unwrap();
             assert_eq!(text, format!("\"{kind}\""));
         }

@@ -5,7 +5,7 @@ mod common;
 use common::{adapters, facts, request};
 use dyno_model::plan::{Extent, Reach, TableKind};
 use dyno_model::probe::GROUND;
-use dyno_model::{OptionKind, Placement, Plan, Wait};
+use dyno_model::{OptionKind, Placement, Plan, Wait, WorkloadKind};
 use dyno_plan::{Catalog, plan};
 
 fn planned(suite: &str, set: &[(&str, &str)]) -> Plan {
@@ -379,4 +379,22 @@ fn netns_1gbe_is_eight_joined_hosts() {
             .iter()
             .any(|e| e.placement == Placement::Host)
     );
+}
+
+#[test]
+fn defaults_are_those_of_the_table_of_workloads() {
+    use dyno_model::workload::KeyDefault;
+    let text = include_str!("../src/defaults.toml");
+    for key in WorkloadKind::ALL.iter().flat_map(|kind| kind.info().keys) {
+        let named = format!("{} = ", key.name);
+        let line = text.lines().find_map(|line| line.strip_prefix(&named));
+        match (key.default, line) {
+            (KeyDefault::Value(value), Some(line)) => assert_eq!(value, line, "{}", key.name),
+            // Required of bursts, so that no default holds for all.
+            (KeyDefault::Value(value), None) => {
+                assert_eq!((key.name, value), ("period", "\"1 ms\""))
+            }
+            (KeyDefault::Required | KeyDefault::InPlaceOf(_), line) => assert_eq!(line, None),
+        }
+    }
 }

@@ -377,3 +377,25 @@ fn delivered_is_of_what_was_offered_not_of_what_was_accepted() {
     });
     assert_eq!(s.experiments[0].delivered_ratio(), Some(0.8));
 }
+
+#[test]
+fn an_arrival_gap_stands_beside_the_response_time_in_every_format() {
+    let mut b = builder();
+    let id = b.experiment("tcp", |e| {
+        e.workload = Workload::Stream {
+            rate: RateHz::new(1e3).unwrap(),
+            arrivals: dyno_model::Arrivals::Fixed,
+        };
+    });
+    let gaps = (Metric::Gap, 1e6, 499, 0);
+    b.trials(id, &[(Metric::Response, 30e3, 500, 0), gaps]);
+    let s = summary(&b.build());
+    assert_eq!(s.experiments[0].headline(), Metric::Response);
+    let shown = |format| render(&s, format, &RenderOptions::default());
+    let markdown = shown(Format::Markdown);
+    for title in ["gap p50", "gap p99", "gap max"] {
+        assert!(markdown.contains(title), "{markdown}");
+    }
+    assert!(shown(Format::Json).contains("\"gap_ns\""));
+    assert!(shown(Format::Csv).contains(",gap_ns,"));
+}

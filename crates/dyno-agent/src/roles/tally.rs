@@ -7,6 +7,7 @@ use super::{Played, raw_log, recorder};
 use crate::participant::Job;
 use dyno_measure::stamp::Header;
 use dyno_measure::{RawLog, RecordError, Recorder, Seen, SequenceTracker};
+use dyno_model::plan::Extent;
 use dyno_model::record::{FlowCounts, RawSample};
 use dyno_model::{Metric, Nanos};
 
@@ -18,8 +19,13 @@ pub(super) struct Tally<const N: usize> {
     pub(super) flow: FlowCounts,
     tracker: SequenceTracker,
     recorders: [(Metric, Recorder); N],
+    /// From one arrival to the next, where the workload has that.
+    gaps: Option<Recorder>,
     raw: RawLog,
-    /// How long the window is, where that is known beforehand, and when it ends.
+    /// How long messages are sent, where that is known beforehand, and since when.
+    lasts: Option<Nanos>,
+    begun: Nanos,
+    /// How long the window of a schedule is, where that is known beforehand, and when it ends.
     length: Option<Nanos>,
     end: Nanos,
     /// Messages that arrived before that.
@@ -37,7 +43,13 @@ impl<const N: usize> Tally<N> {
             flow: flow(job, channel),
             tracker: SequenceTracker::new(expected),
             recorders: metrics.map(|metric| (metric, recorder(experiment))),
+            gaps: has_gaps(job).then(|| recorder(experiment)),
             raw: raw_log(experiment),
+            lasts: match experiment.window {
+                Extent::Duration(time) => Some(time),
+                Extent::Messages(_) => experiment.paced_window(),
+            },
+            begun: Nanos::ZERO,
             length: experiment.paced_window(),
             end: Nanos::ZERO,
             in_window: 0,
@@ -48,11 +60,15 @@ impl<const N: usize> Tally<N> {
 
     pub(super) fn of_warmup(job: &Job, channel: u16, metrics: [Metric; N]) -> Self {
         let raw = job.assignment.experiment.raw_samples as usize;
+        let whole = || Recorder::by_time(1, Nanos(u64::MAX));
         Tally {
             flow: flow(job, channel),
             tracker: SequenceTracker::new(0),
-            recorders: metrics.map(|metric| (metric, Recorder::by_time(1, Nanos(u64::MAX)))),
+            recorders: metrics.map(|metric| (metric, whole())),
+            gaps: has_gaps(job).then(whole),
             raw: RawLog::new(raw.min(WARM_SAMPLES)),
+            lasts: None,
+            begun: Nanos::ZERO,
             length: None,
             end: Nanos::ZERO,
             in_window: 0,
@@ -82,6 +98,8 @@ impl<const N: usize> Tally<N> {
         if self.flow.received == 0 {
             self.begin(header.intended);
             self.flow.first = arrival;
+        } else if let Some(gaps) = &mut self.gaps {
+            gaps.record(header.intended, arrival.saturating_sub(self.flow.last));
         }
         for ((_, recorder), latency) in self.recorders.iter_mut().zip(latencies) {
             recorder.record(header.intended, latency);
@@ -103,9 +121,11 @@ impl<const N: usize> Tally<N> {
 
     /// The first message is due at `due`.
     pub(super) fn begin(&mut self, due: Nanos) {
-        for (_, recorder) in &mut self.recorders {
+        let gaps = self.gaps.iter_mut();
+        for recorder in self.recorders.iter_mut().map(|(_, r)| r).chain(gaps) {
             recorder.begin(due);
         }
+        self.begun = due;
         // Where the first messages were lost, this is later than the window's true end.
         if let Some(length) = self.length {
             self.end = due.saturating_add(length);
@@ -121,12 +141,30 @@ impl<const N: usize> Tally<N> {
         self.flow.under_way = behind.min(missing).min(most);
     }
 
-    /// What of `offered` messages never arrived stands as infinitely late in every distribution.
-    pub(super) fn finish(self, offered: u64) -> Result<Played, RecordError> {
+    /// Where the last of `offered` messages were lost, the last gap lasts until the window ends.
+    fn fall_silent(&mut self, offered: u64) {
+        let is_silent = self.tracker.next() < offered && self.flow.under_way == 0;
+        let (Some(gaps), Some(lasts)) = (&mut self.gaps, self.lasts.filter(|_| is_silent)) else {
+            return;
+        };
+        let end = self.begun.saturating_add(lasts);
+        if self.flow.received > 0 && end > self.flow.last {
+            gaps.record(end, end.saturating_sub(self.flow.last));
+        }
+    }
+
+    /// What of `offered` messages never arrived stands as infinitely late in every distribution of messages. Where
+    /// none arrived, the one gap has no end.
+    pub(super) fn finish(mut self, offered: u64) -> Result<Played, RecordError> {
+        self.fall_silent(offered);
         let lost = offered.saturating_sub(self.flow.received);
-        let mut distributions = Vec::with_capacity(N);
+        let mut distributions = Vec::with_capacity(N + 1);
         for (metric, recorder) in self.recorders {
             distributions.push((metric, recorder.finish(lost)?));
+        }
+        if let Some(gaps) = self.gaps {
+            let endless = u64::from(offered > 0 && self.flow.received == 0);
+            distributions.push((Metric::Gap, gaps.finish(endless)?));
         }
         Ok(Played {
             distributions,
@@ -139,6 +177,11 @@ impl<const N: usize> Tally<N> {
             ..Played::default()
         })
     }
+}
+
+fn has_gaps(job: &Job) -> bool {
+    let workload = job.assignment.experiment.workload;
+    workload.kind().has(Metric::Gap)
 }
 
 fn flow(job: &Job, channel: u16) -> FlowCounts {

@@ -28,7 +28,7 @@ impl Lcg {
 }
 
 /// A distribution around `p50_ns` with a tail to the right, of up to five times as much.
-fn distribution(p50_ns: f64, n: u64, infinite: u64, seed: u64) -> Distribution {
+pub(crate) fn distribution(p50_ns: f64, n: u64, infinite: u64, seed: u64) -> Distribution {
     let mut random = Lcg(seed ^ 0x9e37_79b9_7f4a_7c15);
     let mut h = Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3).unwrap();
     let (mut sum, mut min, mut max) = (0.0, u64::MAX, 0);

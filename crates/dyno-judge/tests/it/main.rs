@@ -3,6 +3,7 @@
 mod check;
 mod common;
 mod compare;
+mod gaps;
 mod nightly;
 mod scorecard;
 mod starts;

@@ -266,7 +266,7 @@ fn every_metric_of_limits_has_a_trend() {
             // Of closed loops only.
             "rtt" => None,
             // Not recorded in these trials.
-            "service" | "lateness" | "first_delivery" => Some((0, 1)),
+            "service" | "lateness" | "gap" | "first_delivery" => Some((0, 1)),
             _ => Some((1, 0)),
         };
         assert_eq!(found, expected, "{word}");

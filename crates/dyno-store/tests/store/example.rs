@@ -418,6 +418,7 @@ pub(crate) fn completed(id: TrialId) -> TrialRecord {
         ],
         clocks: Vec::new(),
         one_way_bound: None,
+        copies: Vec::new(),
         networks: vec![HostNetwork {
             host: "here".into(),
             fresh: true,

@@ -46,6 +46,21 @@ fn dropped_messages_are_lost_and_infinitely_late() {
 }
 
 #[test]
+fn a_lost_message_makes_the_gap_between_arrivals_longer() {
+    let e = liar("drop_every = 5");
+    let gaps = &e["metrics"]["gap_ns"];
+    let n = gaps["n"].as_u64().unwrap();
+    // One less than arrivals, and where the last message was lost, one until the window ended.
+    let received = count(&e, "received");
+    assert!((received - 1..=received).contains(&n), "{e:#}");
+    assert_eq!(gaps["infinite"], 0);
+    // One message is due each millisecond; of five, one is missing.
+    assert!(gaps["max"].as_f64().unwrap() > 1.5e6, "{e:#}");
+    let mean = gaps["mean"].as_f64().unwrap();
+    assert!(mean > 1.1e6, "{e:#}");
+}
+
+#[test]
 fn duplicates_are_counted_and_not_received_twice() {
     let e = liar("duplicate_every = 5");
     assert!(count(&e, "duplicated") >= 30, "{e:#}");
