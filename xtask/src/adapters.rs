@@ -233,6 +233,11 @@ fn place_rust(name: &str, from: &Path, to: &Path) -> Outcome {
     place(&built, &to.join(format!("libdyno_{name}.so")))
 }
 
+/// The names of all adapters that are libraries of their own.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    RECIPES.iter().map(|r| r.name)
+}
+
 /// The names of the adapters in C and C++.
 pub(crate) fn in_c() -> Vec<String> {
     let in_c = RECIPES.iter().filter(|r| r.language == C);

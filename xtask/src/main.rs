@@ -1,10 +1,11 @@
-//! Chores of the project: `cargo xtask test`, `adapters`, `sanitize`, `lint`, `arrows`, `licences`,
+//! Chores of the project: `cargo xtask test`, `adapters`, `dist`, `install`, `sanitize`, `lint`, `arrows`, `licences`,
 //! `study`, `readers`, `daemons`, `web`, `gallery`.
 //!
 //! Each chore prints what it does before it does it and ends with exit code 1 at the first failure.
 
 mod adapters;
 mod arrows;
+mod dist;
 mod gallery;
 mod licences;
 mod metadata;
@@ -23,6 +24,8 @@ usage: cargo xtask CHORE
             the report's page in a browser); --fast: what needs no packages, no browser and no C++, before
             each commit
   adapters  install what adapters in shared libraries need, and build them; --help says more
+  install   build dyno and put it with its adapters on this machine; --prefix names where
+  dist      make an archive and Debian packages to give away; --help says more
   sanitize  the conformance suite over the adapters in C and C++, built with the address and
             undefined-behaviour sanitizers
   lint      formatting, clippy, rustdoc, arrows, licences; cargo deny where it is installed
@@ -49,6 +52,8 @@ fn main() -> ExitCode {
         "sanitize" => sanitize(),
         "lint" => lint(),
         "adapters" => metadata::load().and_then(|m| adapters::run(&m.target_directory, &rest)),
+        "dist" => metadata::load().and_then(|m| dist::dist(&m, &rest)),
+        "install" => metadata::load().and_then(|m| dist::install(&m, &rest)),
         "arrows" => arrows::check(),
         "licences" => licences::check(),
         "study" => study::run(&rest),

@@ -46,7 +46,13 @@ impl Metadata {
 /// Asks cargo.
 pub(crate) fn load() -> Result<Metadata, String> {
     let output = Command::new("cargo")
-        .args(["metadata", "--format-version", "1", "--locked"])
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--locked",
+            "--all-features",
+        ])
         .output()
         .map_err(|e| format!("cannot start cargo metadata: {e}"))?;
     if !output.status.success() {

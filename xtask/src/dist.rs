@@ -1,0 +1,288 @@
+//! `cargo xtask dist`: an archive that runs from any folder and Debian packages, with checksums; and
+//! `cargo xtask install`: the same files on this machine.
+//!
+//! The same commit, toolchain and libraries give the same bytes: times are the commit's, names are sorted, and paths
+//! of this machine are kept out of the programs.
+
+mod clean_root;
+mod contents;
+mod deb;
+mod papers;
+
+use crate::metadata::Metadata;
+use crate::steps::{self, Step};
+use crate::{Outcome, adapters};
+use contents::Part;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const DIST_USAGE: &str = "\
+usage: cargo xtask dist [--built] [--check]
+
+  makes target/dist/out: an archive that runs from any folder, Debian packages (each adapter whose library is a
+  dependency is a package of its own), and SHA256SUMS
+  --built   pack the adapters in C and C++ that lie in target/adapters, and what an earlier call has built of Dyno
+            in target/dist; install no packages and build nothing
+  --check   then install the packages in a clean Debian (debootstrap, as root) and run `dyno run quick` there";
+
+const INSTALL_USAGE: &str = "\
+usage: cargo xtask install [--prefix DIR]
+
+  builds dyno with all features and puts it to DIR/bin, with the adapters that `cargo xtask adapters` has built to
+  DIR/lib/dyno/adapters, man pages and completions to DIR/share; DIR is ~/.local where it is not named";
+
+/// What is built and packed, and how it is called.
+struct Release {
+    version: String,
+    /// Seconds since 1970 of the commit, or of SOURCE_DATE_EPOCH.
+    time: String,
+    /// As Debian says it, such as `amd64`.
+    architecture: String,
+}
+
+/// Makes archive and packages.
+pub(crate) fn dist(metadata: &Metadata, arguments: &[String]) -> Outcome {
+    let (mut built, mut check) = (false, false);
+    for argument in arguments {
+        match argument.as_str() {
+            "--built" => built = true,
+            "--check" => check = true,
+            "--help" | "-h" => {
+                println!("{DIST_USAGE}");
+                return Ok(());
+            }
+            other => return Err(format!("cargo xtask dist has no {other:?}\n\n{DIST_USAGE}")),
+        }
+    }
+    let target = &metadata.target_directory;
+    if !built && let Err(e) = adapters::run(target, &adapters::in_c()) {
+        println!("── left out: {e}");
+    }
+    let work = target.join("dist");
+    if !built {
+        build(metadata, Some(&work))?;
+    }
+    let release = release(metadata)?;
+    let libraries = libraries(target, &work.join("release"));
+    let parts = contents::parts(metadata, &work.join("release/dyno"), &libraries)?;
+    let out = work.join("out");
+    empty(&out)?;
+    archive(&parts, &release, &work, &out)?;
+    for part in &parts {
+        deb::build(part, &release, &work, &out)?;
+    }
+    checksums(&out)?;
+    if check {
+        clean_root::check(&work, &out, &release)?;
+    }
+    Ok(())
+}
+
+/// Builds for this machine and puts the files below a prefix.
+pub(crate) fn install(metadata: &Metadata, arguments: &[String]) -> Outcome {
+    let prefix = match arguments {
+        [] => std::env::home_dir()
+            .ok_or("this account has no home: name a folder with --prefix")?
+            .join(".local"),
+        [flag, folder] if flag == "--prefix" => PathBuf::from(folder),
+        [help] if help == "--help" || help == "-h" => {
+            println!("{INSTALL_USAGE}");
+            return Ok(());
+        }
+        _ => {
+            return Err(format!(
+                "cargo xtask install takes --prefix DIR only\n\n{INSTALL_USAGE}"
+            ));
+        }
+    };
+    let target = &metadata.target_directory;
+    build(metadata, None)?;
+    let libraries = libraries(target, &target.join("release"));
+    let parts = contents::parts(metadata, &target.join("release/dyno"), &libraries)?;
+    for part in &parts {
+        part.write(&prefix)?;
+    }
+    println!("── installed to {}", prefix.display());
+    for name in adapters::names().filter(|name| !libraries.iter().any(|(n, _)| n == name)) {
+        println!(
+            "   without the adapter {name}: `cargo xtask adapters {name}` builds it, then run this again"
+        );
+    }
+    let bin = prefix.join("bin");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if !std::env::split_paths(&path).any(|p| p == bin) {
+        println!(
+            "   {} is not in PATH: add it there to type `dyno`",
+            bin.display()
+        );
+    }
+    Ok(())
+}
+
+/// Builds the program with all features, and, to be given away, the adapters in Rust; these without paths of this
+/// machine in them, which takes a target directory of its own.
+fn build(metadata: &Metadata, apart: Option<&Path>) -> Outcome {
+    let program = Step::new(
+        "the program, with all features",
+        "cargo",
+        &[
+            "build",
+            "--release",
+            "--locked",
+            "--package",
+            "dyno",
+            "--features",
+            "full",
+        ],
+    );
+    let Some(work) = apart else {
+        return steps::run(&[program]);
+    };
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
+    let remapped = [
+        Some((&metadata.workspace_root, "dyno")),
+        home.as_ref().map(|h| (h, "cargo")),
+    ];
+    let flags: Vec<String> = remapped
+        .into_iter()
+        .flatten()
+        .map(|(from, to)| format!("--remap-path-prefix={}=/{to}", from.display()))
+        .collect();
+    // Separated as cargo wants flags that may hold blanks.
+    let flags = flags.join("\u{1f}");
+    let adapters = Step::new(
+        "the adapters in Rust",
+        "cargo",
+        &[
+            "build",
+            "--release",
+            "--locked",
+            "--lib",
+            "--package",
+            "dyno-adapter-zenoh",
+        ],
+    );
+    let apart = |step: Step| {
+        step.with("CARGO_ENCODED_RUSTFLAGS", flags.clone())
+            .with("CARGO_TARGET_DIR", work.to_string_lossy())
+    };
+    steps::run(&[apart(program), apart(adapters)])
+}
+
+/// The libraries of adapters that were built, by name. Those in Rust are the ones that cargo has just built, if it has.
+fn libraries(target: &Path, release: &Path) -> Vec<(String, PathBuf)> {
+    let found = adapters::names().filter(|name| *name != "c-skeleton");
+    let found = found.map(|name| {
+        let of_cargo = release.join(format!("libdyno_adapter_{name}.so"));
+        let of_cmake = target.join(format!("adapters/libdyno_{name}.so"));
+        let path = [of_cargo, of_cmake].into_iter().find(|path| path.exists());
+        path.map(|path| (name.to_owned(), path))
+    });
+    found.flatten().collect()
+}
+
+fn release(metadata: &Metadata) -> Result<Release, String> {
+    let dyno = metadata.packages.iter().find(|p| p.name == "dyno");
+    let version = dyno
+        .map(|p| p.version.clone())
+        .ok_or("the workspace has no crate dyno")?;
+    let time = match std::env::var("SOURCE_DATE_EPOCH") {
+        Ok(time) => time,
+        Err(_) => said("git", &["log", "-1", "--format=%ct"])
+            .map_err(|e| format!("{e}; in an unpacked archive set SOURCE_DATE_EPOCH"))?,
+    };
+    Ok(Release {
+        version,
+        time,
+        architecture: said("dpkg", &["--print-architecture"])?,
+    })
+}
+
+/// What a command prints, without the blanks around it.
+fn said(program: &str, arguments: &[&str]) -> Result<String, String> {
+    let line = || format!("{program} {}", arguments.join(" "));
+    let output = Command::new(program)
+        .args(arguments)
+        .output()
+        .map_err(|e| format!("cannot start {}: {e}", line()))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+        false => Err(format!(
+            "{} failed ({}): {}",
+            line(),
+            output.status,
+            String::from_utf8_lossy(&output.stderr).trim()
+        )),
+    }
+}
+
+/// An empty folder.
+fn empty(folder: &Path) -> Outcome {
+    let gone = match fs::remove_dir_all(folder) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e),
+        _ => fs::create_dir_all(folder),
+    };
+    gone.map_err(|e| format!("cannot empty {}: {e}", folder.display()))
+}
+
+/// The archive: all parts below one folder, which may lie anywhere.
+fn archive(parts: &[Part], release: &Release, work: &Path, out: &Path) -> Outcome {
+    let name = format!("dyno-{}-{}", release.version, release.architecture);
+    let stage = work.join("archive");
+    empty(&stage)?;
+    for part in parts {
+        part.write(&stage.join(&name))?;
+    }
+    let file = out.join(format!("{name}.tar.gz"));
+    let (time, file, stage) = (
+        format!("@{}", release.time),
+        file.to_string_lossy(),
+        stage.to_string_lossy(),
+    );
+    said(
+        "tar",
+        &[
+            "--sort=name",
+            "--owner=0",
+            "--group=0",
+            "--numeric-owner",
+            "--format=gnu",
+            "--mtime",
+            &time,
+            "--use-compress-program=gzip -n -9",
+            "-cf",
+            &file,
+            "-C",
+            &stage,
+            &name,
+        ],
+    )?;
+    println!("── {file}");
+    Ok(())
+}
+
+/// SHA256SUMS of all that was made, as `sha256sum -c` reads it.
+fn checksums(out: &Path) -> Outcome {
+    let entries = fs::read_dir(out).map_err(|e| format!("cannot read {}: {e}", out.display()))?;
+    let mut names: Vec<String> = entries
+        .flatten()
+        .map(|e| e.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    let output = Command::new("sha256sum")
+        .args(&names)
+        .current_dir(out)
+        .output();
+    let output = output.map_err(|e| format!("cannot start sha256sum: {e}"))?;
+    if !output.status.success() {
+        return Err(format!(
+            "sha256sum failed: {}",
+            String::from_utf8_lossy(&output.stderr)
+        ));
+    }
+    let sums = out.join("SHA256SUMS");
+    print!("{}", String::from_utf8_lossy(&output.stdout));
+    fs::write(&sums, output.stdout).map_err(|e| format!("cannot write {}: {e}", sums.display()))
+}

@@ -1,0 +1,210 @@
+//! What is in the archive and in each package: files by their place below a prefix.
+
+use super::{papers, said};
+use crate::Outcome;
+use crate::metadata::Metadata;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// One package: Dyno itself, or one adapter.
+pub(super) struct Part {
+    /// Such as `dyno` or `dyno-zenoh`.
+    pub(super) name: String,
+    /// One line.
+    pub(super) summary: String,
+    /// Debian packages beyond the libraries that its files are linked with.
+    pub(super) needs: &'static [&'static str],
+    pub(super) files: Vec<File>,
+}
+
+/// One file.
+pub(super) struct File {
+    /// Relative to the prefix.
+    pub(super) place: PathBuf,
+    pub(super) content: Content,
+    pub(super) runs: bool,
+}
+
+pub(super) enum Content {
+    Text(String),
+    Copy(PathBuf),
+}
+
+/// Where libraries of adapters lie below the prefix; crates/dyno-abi/src/search.rs looks there.
+const ADAPTERS: &str = "lib/dyno/adapters";
+
+/// What an adapter needs that its library is not linked with.
+const DAEMONS: &[(&str, &[&str])] = &[("iceoryx", &["iceoryx"])];
+
+impl Part {
+    fn new(name: String, summary: String) -> Self {
+        Part {
+            name,
+            summary,
+            needs: &[],
+            files: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, place: impl Into<PathBuf>, content: Content, runs: bool) {
+        let place = place.into();
+        self.files.push(File {
+            place,
+            content,
+            runs,
+        });
+    }
+
+    fn text(&mut self, place: impl Into<PathBuf>, text: String) {
+        self.add(place, Content::Text(text), false);
+    }
+
+    /// All files below a folder; programs among them stay so.
+    fn folder(&mut self, place: &Path, from: &Path) -> Outcome {
+        let unreadable = |e: std::io::Error| format!("cannot read {}: {e}", from.display());
+        let entries = fs::read_dir(from).map_err(unreadable)?;
+        let mut entries = entries.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let (path, place) = (entry.path(), place.join(entry.file_name()));
+            // Follows links: what they name is packed in their place.
+            let about = fs::metadata(&path).map_err(unreadable)?;
+            match about.is_dir() {
+                true => self.folder(&place, &path)?,
+                false => {
+                    let runs = about.permissions().mode() & 0o100 != 0;
+                    self.add(place, Content::Copy(path), runs);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts all files below `prefix`.
+    pub(super) fn write(&self, prefix: &Path) -> Outcome {
+        for file in &self.files {
+            let to = prefix.join(&file.place);
+            let folder = to.parent().unwrap_or(prefix);
+            // Beside it first: a program that runs keeps the file that it has open.
+            let aside = to.with_extension("dyno-new");
+            fs::create_dir_all(folder)
+                .and_then(|()| match &file.content {
+                    Content::Text(text) => fs::write(&aside, text),
+                    Content::Copy(from) => fs::copy(from, &aside).map(|_| ()),
+                })
+                .and_then(|()| {
+                    let mode = if file.runs { 0o755 } else { 0o644 };
+                    fs::set_permissions(&aside, fs::Permissions::from_mode(mode))?;
+                    fs::rename(&aside, &to)
+                })
+                .map_err(|e| format!("cannot write {}: {e}", to.display()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Dyno and one part for each adapter in `libraries`, which are names and files.
+pub(super) fn parts(
+    metadata: &Metadata,
+    program: &Path,
+    libraries: &[(String, PathBuf)],
+) -> Result<Vec<Part>, String> {
+    let mut all = vec![dyno(metadata, program)?];
+    for (name, library) in libraries {
+        let mut part = Part::new(
+            format!("dyno-{name}"),
+            format!("adapter of Dyno for {name}"),
+        );
+        let daemons = DAEMONS.iter().find(|(of, _)| of == name);
+        part.needs = daemons.map_or(&[], |(_, packages)| packages);
+        let to = Path::new(ADAPTERS);
+        part.add(
+            to.join(format!("libdyno_{name}.so")),
+            Content::Copy(library.clone()),
+            false,
+        );
+        // A library that was built along with the adapter lies beside it, where the adapter looks for it.
+        let beside = library.with_file_name(name);
+        if beside.is_dir() {
+            part.folder(&to.join(name).join("lib"), &beside.join("lib"))?;
+            part.files.retain(|f| {
+                !f.place
+                    .components()
+                    .any(|c| c.as_os_str() == "cmake" || c.as_os_str() == "pkgconfig")
+            });
+            part.folder(&to.join(name).join("bin"), &beside.join("bin"))?;
+        }
+        let of_cargo = metadata
+            .packages
+            .iter()
+            .any(|p| p.name == format!("dyno-adapter-{name}"));
+        papers(
+            &mut part,
+            metadata,
+            of_cargo.then_some(name.as_str()),
+            &beside,
+        )?;
+        all.push(part);
+    }
+    Ok(all)
+}
+
+/// Licences and the list of what is inside, for a part of cargo's making or around the library of others.
+fn papers(part: &mut Part, metadata: &Metadata, of_cargo: Option<&str>, beside: &Path) -> Outcome {
+    let doc = PathBuf::from("share/doc").join(&part.name);
+    let inside = match of_cargo {
+        Some(name) => papers::inside(metadata, &format!("dyno-adapter-{name}"), &[])?,
+        None => Vec::new(),
+    };
+    let mut licences = papers::licences(metadata, &inside)?;
+    if beside.is_dir() {
+        licences += &papers::of_source(&beside.with_file_name("build").join("vsomeip-src"))?;
+    }
+    part.text(doc.join("copyright"), licences);
+    part.text(
+        doc.join("sbom.cdx.json"),
+        papers::sbom(metadata, &part.name, &inside)?,
+    );
+    Ok(())
+}
+
+fn dyno(metadata: &Metadata, program: &Path) -> Result<Part, String> {
+    let mut part = Part::new(
+        "dyno".to_owned(),
+        "measure how pieces of vehicle software talk".to_owned(),
+    );
+    part.add("bin/dyno", Content::Copy(program.to_owned()), true);
+    let root = &metadata.workspace_root;
+    for folder in ["suites", "stacks", "testbeds"] {
+        part.folder(&Path::new("share/dyno").join(folder), &root.join(folder))?;
+    }
+    part.add(
+        "share/dyno/include/dyno_adapter.h",
+        Content::Copy(root.join("include/dyno_adapter.h")),
+        false,
+    );
+    let program = program.to_string_lossy();
+    let pages = metadata.target_directory.join("dist/man");
+    super::empty(&pages)?;
+    said(&program, &["man", "--out", &pages.to_string_lossy()])?;
+    part.folder(Path::new("share/man/man1"), &pages)?;
+    for (shell, place) in [
+        ("bash", "share/bash-completion/completions/dyno"),
+        ("zsh", "share/zsh/vendor-completions/_dyno"),
+        ("fish", "share/fish/vendor_completions.d/dyno.fish"),
+    ] {
+        part.text(place, said(&program, &["completions", shell])? + "\n");
+    }
+    let inside = papers::inside(metadata, "dyno", &["--features", "full"])?;
+    let page = fs::read_to_string(root.join("crates/dyno-page/assets/page.js"));
+    let page = page.map_err(|e| format!("cannot read the page's bundle: {e}"))?;
+    let banner = page.split_once("*/").map_or("", |(banner, _)| banner);
+    let licences = papers::licences(metadata, &inside)? + banner.trim_start_matches("/*!") + "\n";
+    part.text("share/doc/dyno/copyright", licences);
+    part.text(
+        "share/doc/dyno/sbom.cdx.json",
+        papers::sbom(metadata, "dyno", &inside)?,
+    );
+    Ok(part)
+}
