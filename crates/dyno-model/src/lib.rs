@@ -14,6 +14,7 @@ pub mod load;
 pub mod network;
 pub mod noise;
 pub mod origin;
+pub mod parallel;
 pub mod plan;
 pub mod protocol;
 pub mod record;
