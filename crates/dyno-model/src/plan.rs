@@ -7,7 +7,7 @@ use crate::metric::Metric;
 use crate::unit::{Nanos, PayloadSize};
 use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -411,6 +411,10 @@ impl Plan {
     /// The experiment of that number.
     pub fn experiment(&self, id: ExperimentId) -> Option<&Experiment> {
         self.experiments.get(id.0 as usize)
+    }
+    /// All experiments that are the base of another one; for who asks about many.
+    pub fn bases(&self) -> BTreeSet<ExperimentId> {
+        self.experiments.iter().filter_map(|e| e.base).collect()
     }
     /// Whether the experiment is the base of another one.
     pub fn is_base(&self, id: ExperimentId) -> bool {

@@ -48,8 +48,12 @@ pub struct CarryOverFinding {
 }
 
 /// Tests the order of a run; `None` where it had none to choose from, or where trials of several runs were
-/// merged.
-pub(crate) fn summarise(run: &Run, seed: u64) -> Option<CarryOverSummary> {
+/// merged. `medians`: those of the headline metric, as far as they are computed already.
+pub(crate) fn summarise(
+    run: &Run,
+    medians: &BTreeMap<TrialId, f64>,
+    seed: u64,
+) -> Option<CarryOverSummary> {
     let plan = &run.manifest.plan;
     let mut ran: Vec<&TrialRecord> = run
         .trials
@@ -79,7 +83,7 @@ pub(crate) fn summarise(run: &Run, seed: u64) -> Option<CarryOverSummary> {
                 group: group.0 as usize,
                 seconds: seconds(trial, ran.get(i + 1).copied()),
                 values: match counted.contains(&trial.id) {
-                    true => values(plan, trial),
+                    true => values(plan, trial, medians.get(&trial.id).copied()),
                     false => vec![f64::NAN; MEASURES.len()],
                 },
                 suspects: suspects.numbers(plan, trial),
@@ -127,22 +131,25 @@ fn seconds(trial: &TrialRecord, next: Option<&TrialRecord>) -> f64 {
 }
 
 /// What a trial showed, in the order of [`MEASURES`].
-fn values(plan: &Plan, trial: &TrialRecord) -> Vec<f64> {
-    let experiment = plan.experiment(trial.id.experiment);
-    let candidates = experiment.map(|e| e.workload.kind().info().headline);
-    let headline = candidates.into_iter().flatten();
-    let headline = headline.filter_map(|m| trial.distributions.get(m)).next();
-    let samples = headline.and_then(|d| TrialSamples::from_distribution(d).ok());
-    let p50 = samples.and_then(|samples| {
-        let own = dyno_stats::trial_quantiles(std::slice::from_ref(&samples), 0.5);
-        Some(own.into_iter().next()?.finite().unwrap_or(f64::INFINITY))
-    });
+fn values(plan: &Plan, trial: &TrialRecord, median: Option<f64>) -> Vec<f64> {
+    let p50 = median.or_else(|| own_median(plan, trial));
     let counts = &trial.counts;
     let loss = match counts.offered {
         0 => f64::NAN,
         offered => counts.lost as f64 / offered as f64,
     };
     vec![p50.unwrap_or(f64::NAN), loss]
+}
+
+/// The median of the trial's headline metric; infinite where that is a lost message.
+fn own_median(plan: &Plan, trial: &TrialRecord) -> Option<f64> {
+    let experiment = plan.experiment(trial.id.experiment);
+    let candidates = experiment.map(|e| e.workload.kind().info().headline);
+    let headline = candidates.into_iter().flatten();
+    let headline = headline.filter_map(|m| trial.distributions.get(m)).next();
+    let samples = TrialSamples::from_distribution(headline?).ok()?;
+    let own = dyno_stats::trial_quantiles(std::slice::from_ref(&samples), 0.5);
+    Some(own.into_iter().next()?.finite().unwrap_or(f64::INFINITY))
 }
 
 /// Whether a trial is one that may have left something behind.

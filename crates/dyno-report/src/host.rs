@@ -8,33 +8,36 @@ use dyno_model::record::Run;
 use dyno_model::{BareMachine, HostLoad, TrialRecord, Workload};
 use dyno_stats::{Begins, HostGaps, Latency, Quantile, SampleError, explained};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The gaps of a run's CPUs, seen before all of its trials that the host did not disturb: what a few
 /// looks of one experiment happen to meet says little of the machine.
 pub(crate) struct Machine<'a> {
     run: &'a Run,
     /// By the CPUs of an experiment.
-    seen: BTreeMap<BTreeSet<u32>, HostGaps>,
+    seen: Mutex<BTreeMap<BTreeSet<u32>, Arc<HostGaps>>>,
 }
 
 impl<'a> Machine<'a> {
     pub(crate) fn new(run: &'a Run) -> Self {
         Machine {
             run,
-            seen: BTreeMap::new(),
+            seen: Mutex::default(),
         }
     }
 
     /// The gaps of these CPUs.
-    fn gaps(&mut self, cpus: BTreeSet<u32>) -> Result<&HostGaps, SampleError> {
+    fn gaps(&self, cpus: BTreeSet<u32>) -> Result<Arc<HostGaps>, SampleError> {
         use std::collections::btree_map::Entry;
-        match self.seen.entry(cpus) {
-            Entry::Occupied(seen) => Ok(seen.into_mut()),
+        // Whoever asks for the same CPUs waits for the first who did.
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        match seen.entry(cpus) {
+            Entry::Occupied(seen) => Ok(Arc::clone(seen.get())),
             Entry::Vacant(place) => {
                 let calm = self.run.trials.iter().filter(|t| t.disturbed.is_empty());
                 let gaps = calm.flat_map(|t| &t.noise.gaps);
                 let gaps = HostGaps::from_records(gaps.filter(|g| place.key().contains(&g.cpu)))?;
-                Ok(place.insert(gaps))
+                Ok(Arc::clone(place.insert(Arc::new(gaps))))
             }
         }
     }
@@ -46,7 +49,7 @@ impl<'a> Machine<'a> {
 /// # Errors
 /// A stored histogram of gaps does not decode.
 pub(crate) fn summarise(
-    machine: &mut Machine<'_>,
+    machine: &Machine<'_>,
     workload: Workload,
     trials: &[&TrialRecord],
     headline: Option<&MetricSummary>,

@@ -13,11 +13,13 @@ use dyno_model::record::{EMPTY_WINDOW_SINCE, FlowCounts, Outcome, Run};
 use dyno_model::{
     AdapterDescription, Distribution, Experiment, ExperimentId, Metric, Options, TrialRecord,
 };
+use dyno_model::{TrialId, parallel};
 use dyno_stats::{
-    Bootstrap, Estimate, Latency, Quantile, SecondHalf, Stability, TrialSamples, WIDEST, log_bins,
-    quantile_ratio, quantiles,
+    Bootstrap, Estimate, Latency, Quantile, RatioSide, SecondHalf, Stability, TrialSamples, WIDEST,
+    log_bins, quantiles, quantiles_and_numerator,
 };
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// How a run is summarised.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -31,15 +33,15 @@ pub struct SummaryOptions {
 /// A trial whose histograms do not decode counts as failed, with [`FailureCause::Unreadable`].
 pub fn summarise(run: &Run, options: &SummaryOptions) -> Summary {
     let plan = &run.manifest.plan;
-    let mut samples = SampleCache {
+    let shared = Shared {
         run,
-        floors: BTreeMap::new(),
+        floors: Mutex::default(),
         machine: host::Machine::new(run),
     };
-    let mut experiments: Vec<ExperimentSummary> = plan
-        .here()
-        .map(|e| summarise_experiment(run, e, &mut samples, options))
-        .collect();
+    let here: Vec<&Experiment> = plan.here().collect();
+    let found = parallel::map(&here, |e| summarise_experiment(run, e, &shared, options));
+    let (mut experiments, medians): (Vec<ExperimentSummary>, Vec<_>) = found.into_iter().unzip();
+    let medians: BTreeMap<TrialId, f64> = medians.into_iter().flatten().collect();
     mark_undercut(&mut experiments);
     let mut trials = TrialCounts::default();
     for e in &experiments {
@@ -51,7 +53,7 @@ pub fn summarise(run: &Run, options: &SummaryOptions) -> Summary {
     }
     Summary {
         warnings: run_warnings(run),
-        carry_over: carry_over::summarise(run, options.bootstrap.seed),
+        carry_over: carry_over::summarise(run, &medians, options.bootstrap.seed),
         run: RunSummary {
             id: run.manifest.id.clone(),
             started_unix_ms: run.manifest.started_unix_ms,
@@ -149,16 +151,24 @@ type Decoded<'a> = Vec<(
     Result<BTreeMap<Metric, TrialSamples>, String>,
 )>;
 
-/// The headline samples of floors, which several experiments refer to. All others are decoded
-/// once and dropped, because a run's histograms may be larger than memory likes.
-struct SampleCache<'a> {
+/// What several experiments of a run refer to. Samples are decoded once for each experiment and dropped,
+/// because a run's histograms may be larger than memory likes.
+struct Shared<'a> {
     run: &'a Run,
-    floors: BTreeMap<(ExperimentId, Metric), Vec<TrialSamples>>,
+    floors: Mutex<BTreeMap<(ExperimentId, Metric), Arc<OnceLock<Floor>>>>,
     /// What the run's CPUs did by themselves.
     machine: host::Machine<'a>,
 }
 
-impl<'a> SampleCache<'a> {
+/// What others are held against.
+struct Floor {
+    /// Trials that have the metric.
+    trials: usize,
+    /// `None` where its p50 is refused.
+    p50: Option<RatioSide>,
+}
+
+impl<'a> Shared<'a> {
     fn decode(&self, id: ExperimentId) -> Decoded<'a> {
         Self::decoded(counted_trials(self.run, id))
     }
@@ -180,12 +190,19 @@ impl<'a> SampleCache<'a> {
             .collect()
     }
 
-    fn floor(&mut self, id: ExperimentId, metric: Metric) -> &[TrialSamples] {
-        if !self.floors.contains_key(&(id, metric)) {
-            let samples = self.of_metric(id, metric).map(|(_, s)| s).collect();
-            self.floors.insert((id, metric), samples);
-        }
-        &self.floors[&(id, metric)]
+    fn floor(&self, id: ExperimentId, metric: Metric, how: &Bootstrap) -> Arc<OnceLock<Floor>> {
+        let mut floors = self.floors.lock().unwrap_or_else(PoisonError::into_inner);
+        let floor = Arc::clone(floors.entry((id, metric)).or_default());
+        // Others go on while this one is computed.
+        drop(floors);
+        floor.get_or_init(|| {
+            let samples: Vec<TrialSamples> = self.of_metric(id, metric).map(|(_, s)| s).collect();
+            Floor {
+                trials: samples.len(),
+                p50: RatioSide::denominator(&samples, RANKS[0], how),
+            }
+        });
+        floor
     }
 
     /// Number and samples of each counted trial that has the metric.
@@ -207,18 +224,19 @@ struct Series<'a> {
     samples: Vec<TrialSamples>,
 }
 
+/// The summary of an experiment, and the median of the headline metric in each trial that has it.
 fn summarise_experiment(
     run: &Run,
     experiment: &Experiment,
-    cache: &mut SampleCache<'_>,
+    shared: &Shared<'_>,
     options: &SummaryOptions,
-) -> ExperimentSummary {
+) -> (ExperimentSummary, Vec<(TrialId, f64)>) {
     let how = &options.bootstrap;
     let plan = &run.manifest.plan;
     let mut failures = failures(run, experiment.id);
     let mut trials: Vec<&TrialRecord> = Vec::new();
     let mut series: BTreeMap<Metric, Series<'_>> = BTreeMap::new();
-    for (trial, decoded) in cache.decode(experiment.id) {
+    for (trial, decoded) in shared.decode(experiment.id) {
         match decoded {
             Ok(metrics) => {
                 trials.push(trial);
@@ -231,6 +249,10 @@ fn summarise_experiment(
             Err(reason) => failures.add(FailureCause::Unreadable, "stored trial", &reason, &[]),
         }
     }
+    let kind = experiment.workload.kind();
+    let candidates = kind.info().headline;
+    let headline = candidates.iter().find(|m| series.contains_key(m));
+    let mut numerator = None;
     let metrics: BTreeMap<Metric, MetricSummary> = series
         .iter()
         .map(|(metric, own)| {
@@ -238,7 +260,16 @@ fn summarise_experiment(
                 .trials
                 .iter()
                 .filter_map(|t| t.distributions.get(metric));
-            (*metric, metric_summary(&own.samples, stored, how))
+            let estimated = match headline == Some(metric) {
+                false => quantiles(&own.samples, &RANKS, how),
+                true => {
+                    let (estimated, p50) = quantiles_and_numerator(&own.samples, &RANKS, how);
+                    // What is refused, or too wide for a figure, makes no ratio.
+                    numerator = p50.filter(|_| estimated[0].estimate().is_some());
+                    estimated
+                }
+            };
+            (*metric, metric_summary(&own.samples, stored, estimated))
         })
         .collect();
     let medians = series.iter().filter_map(|(metric, own)| {
@@ -250,9 +281,6 @@ fn summarise_experiment(
         metric.is_one_per_trial().then_some((*metric, spread))
     });
     let medians = medians.collect();
-    let kind = experiment.workload.kind();
-    let candidates = kind.info().headline;
-    let headline = candidates.iter().find(|m| series.contains_key(m));
     let none = Series::default();
     let own = headline.map_or(&none, |m| &series[m]);
     // Of a part, the floor may be elsewhere.
@@ -262,7 +290,7 @@ fn summarise_experiment(
         let ratio = match headline {
             _ if floor.wait != experiment.wait => Err(NoRatio::OtherWait),
             None => Err(NoRatio::Unknown),
-            Some(metric) => ratio_to_floor(own, metrics.get(metric), floor, *metric, cache, how),
+            Some(metric) => ratio_to_floor(own, numerator.as_ref(), floor, *metric, shared, how),
         };
         Some(FloorRatio {
             id,
@@ -282,7 +310,7 @@ fn summarise_experiment(
     let looked_for = trials.iter().all(|t| t.format >= LOOKED_FOR_SINCE);
     let has_window = looked_for && !kind.is_start();
     let host = match host::summarise(
-        &mut cache.machine,
+        &shared.machine,
         experiment.workload,
         &trials,
         headline.map(|m| &metrics[m]),
@@ -293,7 +321,15 @@ fn summarise_experiment(
             None
         }
     };
-    ExperimentSummary {
+    let numbered = own.trials.iter().map(|t| t.id.number);
+    let trial_medians = precision::own_quantiles(numbered.zip(&own.samples), 0.5);
+    let id = |number| TrialId {
+        experiment: experiment.id,
+        number,
+    };
+    let trial_medians = trial_medians.into_iter().map(|(n, p50)| (id(n), p50));
+    let trial_medians = trial_medians.collect();
+    let summary = ExperimentSummary {
         experiment: experiment.clone(),
         is_floor: stack.is_some_and(|s| s.floor),
         is_loopback: stack.is_some_and(|s| s.loopback),
@@ -321,7 +357,7 @@ fn summarise_experiment(
             false => None,
         },
         host,
-        precision: precision(run, experiment, headline, &series, cache, how),
+        precision: precision(run, experiment, headline, &series, shared, how),
         overload: dyno_model::load::overload(experiment, &plan.testbed).map(|o| o.to_string()),
         saturated: experiment.paced_window().and_then(|_| {
             let responses = series.get(&Metric::Response)?;
@@ -332,38 +368,39 @@ fn summarise_experiment(
         networks: causes::networks(&trials),
         metrics,
         medians,
-    }
+    };
+    (summary, trial_medians)
 }
 
 /// The ratio of the p50 to that of the floor, or why there is none: both sides must be good.
 fn ratio_to_floor(
     own: &Series<'_>,
-    metric: Option<&MetricSummary>,
+    p50: Option<&RatioSide>,
     floor: &Experiment,
     of: Metric,
-    cache: &mut SampleCache<'_>,
+    shared: &Shared<'_>,
     how: &Bootstrap,
 ) -> Result<Estimate, NoRatio> {
     let undisturbed = |t: &&TrialRecord| t.disturbed.is_empty();
     if !own.trials.iter().all(undisturbed) {
         return Err(NoRatio::Disturbed);
     }
-    if !counted_trials(cache.run, floor.id).iter().all(undisturbed) {
+    if !counted_trials(shared.run, floor.id).iter().all(undisturbed) {
         return Err(NoRatio::FloorDisturbed);
     }
-    let floors = cache.floor(floor.id, of);
+    let shared = shared.floor(floor.id, of, how);
     // What has no figure at all has that reason, before the number of its trials.
-    let known = metric.is_some_and(|m| m.quantiles[0].estimate().is_some());
-    if !known || floors.is_empty() {
+    let (Some(p50), Some(floor)) = (p50, shared.get().filter(|f| f.trials > 0)) else {
         return Err(NoRatio::Unknown);
-    }
+    };
     if own.samples.len() < LEAST_TRIALS {
         return Err(NoRatio::Few);
     }
-    if floors.len() < LEAST_TRIALS {
+    if floor.trials < LEAST_TRIALS {
         return Err(NoRatio::FloorFew);
     }
-    let ratio = quantile_ratio(&own.samples, floors, 0.5, how).ok_or(NoRatio::Unknown)?;
+    let ratio = floor.p50.as_ref().and_then(|floor| p50.over(floor, how));
+    let ratio = ratio.ok_or(NoRatio::Unknown)?;
     let is_wide = match (ratio.value, ratio.lo, ratio.hi) {
         // So many messages were lost, which is known.
         (Latency::Infinite, _, _) => false,
@@ -415,14 +452,18 @@ fn with_disturbed(
     if completed.len() == counted_trials(run, id).len() {
         return None;
     }
-    let decoded = SampleCache::decoded(completed);
+    let decoded = Shared::decoded(completed);
     let (stored, samples): (Vec<&Distribution>, Vec<TrialSamples>) = decoded
         .into_iter()
         .filter_map(|(t, all)| Some((t.distributions.get(&metric)?, all.ok()?.remove(&metric)?)))
         .unzip();
     Some(WithDisturbed {
         trials: samples.len() as u64,
-        metric: metric_summary(&samples, stored.into_iter(), how),
+        metric: metric_summary(
+            &samples,
+            stored.into_iter(),
+            quantiles(&samples, &RANKS, how),
+        ),
     })
 }
 
@@ -475,7 +516,7 @@ fn precision(
     experiment: &Experiment,
     headline: Option<&Metric>,
     series: &BTreeMap<Metric, Series<'_>>,
-    cache: &SampleCache<'_>,
+    shared: &Shared<'_>,
     how: &Bootstrap,
 ) -> Option<PrecisionSummary> {
     let plan = &run.manifest.plan;
@@ -494,7 +535,7 @@ fn precision(
     let numbers = own.trials.iter().map(|t| t.id.number);
     let q = asked.quantile;
     let new = precision::own_quantiles(numbers.zip(&own.samples), q);
-    let others: Vec<(u32, TrialSamples)> = cache.of_metric(base, metric).collect();
+    let others: Vec<(u32, TrialSamples)> = shared.of_metric(base, metric).collect();
     let base = precision::own_quantiles(others.iter().map(|(n, s)| (*n, s)), q);
     Some(precision::of_ratio(asked, metric, &new, &base, how))
 }
@@ -504,18 +545,29 @@ fn stability(samples: &[TrialSamples], metric: &MetricSummary) -> Option<Stabili
     Some(dyno_stats::stability(samples, QUANTILES[0].2, p50))
 }
 
+/// Those of [`QUANTILES`], in their order.
+const RANKS: [f64; QUANTILES.len()] = {
+    let mut ranks = [0.0; QUANTILES.len()];
+    let mut i = 0;
+    while i < ranks.len() {
+        ranks[i] = QUANTILES[i].2;
+        i += 1;
+    }
+    ranks
+};
+
+/// `estimated`: the quantiles of the samples at [`RANKS`].
 fn metric_summary<'a>(
     samples: &[TrialSamples],
     stored: impl Iterator<Item = &'a Distribution> + Clone,
-    how: &Bootstrap,
+    estimated: Vec<Quantile>,
 ) -> MetricSummary {
     let total = |f: fn(&Distribution) -> u64| stored.clone().map(f).fold(0, u64::saturating_add);
     let n = total(|d| d.n);
     let filled = stored.clone().filter(|d| d.n > 0);
     // Each trial weighs the same, however many samples it has.
     let means: Vec<f64> = filled.clone().map(|d| d.sum / d.n as f64).collect();
-    let ranks = QUANTILES.map(|(_, _, rank)| rank);
-    let mut estimated = quantiles(samples, &ranks, how).into_iter();
+    let mut estimated = estimated.into_iter();
     MetricSummary {
         n,
         infinite: total(|d| d.infinite),
@@ -523,7 +575,7 @@ fn metric_summary<'a>(
         min: filled.clone().map(|d| d.min).min(),
         mean: (!means.is_empty()).then(|| means.iter().sum::<f64>() / means.len() as f64),
         max: filled.map(|d| d.max).max(),
-        quantiles: ranks.map(|_| {
+        quantiles: RANKS.map(|_| {
             // One per rank, by the contract of `quantiles`; a missing one would be a refusal.
             estimated.next().unwrap_or(Quantile::Refused {
                 have: n,

@@ -82,20 +82,21 @@ pub fn carry_over(trials: &[OrderedTrial], memories: &[Memory], seed: u64) -> Op
     }
     let ranks: Vec<Vec<f64>> = (0..measures).map(|m| centred_ranks(trials, m)).collect();
     let statistics = |order: &[usize]| -> Vec<f64> {
-        let after = exposed(trials, memories, order);
         let mut sums = vec![0.0; memories.len() * measures];
-        for (suspect, after) in after.iter().enumerate() {
+        exposed(trials, memories, order, |suspect, trial| {
             for (measure, ranks) in ranks.iter().enumerate() {
-                sums[suspect * measures + measure] = after.iter().map(|t| ranks[*t]).sum();
+                sums[suspect * measures + measure] += ranks[trial];
             }
-        }
+        });
         sums
     };
     let real: Vec<usize> = (0..trials.len()).collect();
     let mut drawn = vec![statistics(&real)];
     let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut order = real.clone();
     for _ in 0..ORDERS {
-        drawn.push(statistics(&rounds.draw(&mut random)));
+        rounds.draw(&mut random, &mut order);
+        drawn.push(statistics(&order));
     }
     standardise(&mut drawn);
     if drawn[0].iter().all(|z| *z == 0.0) && drawn.iter().flatten().all(|z| *z == 0.0) {
@@ -111,7 +112,10 @@ pub fn carry_over(trials: &[OrderedTrial], memories: &[Memory], seed: u64) -> Op
         let below = largest.partition_point(|l| *l < z.abs() - 1e-9);
         (largest.len() - below) as f64 / largest.len() as f64
     };
-    let after = exposed(trials, memories, &real);
+    let mut after = vec![Vec::new(); memories.len()];
+    exposed(trials, memories, &real, |suspect, trial| {
+        after[suspect].push(trial);
+    });
     let finding = |suspect: usize, measure: usize| {
         let (after, shown) = (&after[suspect], |t: &usize| {
             !trials[*t].values[measure].is_nan()
@@ -133,7 +137,6 @@ pub fn carry_over(trials: &[OrderedTrial], memories: &[Memory], seed: u64) -> Op
 struct Rounds {
     /// Of each round: its places in ascending order, and the trials of each of its groups.
     rounds: Vec<(Vec<usize>, Vec<Vec<usize>>)>,
-    trials: usize,
 }
 
 impl Rounds {
@@ -150,7 +153,6 @@ impl Rounds {
             rounds: rounds
                 .map(|(places, groups)| (places, groups.into_values().collect()))
                 .collect(),
-            trials: trials.len(),
         }
     }
 
@@ -165,49 +167,66 @@ impl Rounds {
     }
 
     /// Another order: the trial at each place.
-    fn draw(&self, random: &mut ChaCha8Rng) -> Vec<usize> {
-        let mut order = vec![0; self.trials];
-        for (places, groups) in &self.rounds {
-            let mut groups = groups.clone();
+    fn draw(&self, random: &mut ChaCha8Rng, order: &mut [usize]) {
+        let (mut groups, mut trials) = (Vec::new(), Vec::new());
+        for (places, of_round) in &self.rounds {
+            groups.clear();
+            groups.extend(of_round);
             groups.shuffle(random);
-            for group in &mut groups {
-                group.shuffle(random);
+            trials.clear();
+            for group in &groups {
+                let first = trials.len();
+                trials.extend_from_slice(group);
+                trials[first..].shuffle(random);
             }
-            for (place, trial) in places.iter().zip(groups.into_iter().flatten()) {
-                order[*place] = trial;
+            for (place, trial) in places.iter().zip(&trials) {
+                order[*place] = *trial;
             }
         }
-        order
     }
 }
 
-/// For each suspect the trials that ran after it in this order.
-fn exposed(trials: &[OrderedTrial], memories: &[Memory], order: &[usize]) -> Vec<Vec<usize>> {
-    let mut after = vec![Vec::new(); memories.len()];
+/// Calls `each` with every suspect and every trial that ran after it in this order.
+fn exposed(
+    trials: &[OrderedTrial],
+    memories: &[Memory],
+    order: &[usize],
+    mut each: impl FnMut(usize, usize),
+) {
+    let lasting = memories
+        .iter()
+        .enumerate()
+        .filter_map(|(i, memory)| match memory {
+            Memory::Next => None,
+            Memory::Seconds(seconds) => Some((i, *seconds)),
+        });
+    let lasting: Vec<(usize, f64)> = lasting.collect();
     // When each suspect of a longer memory was last seen to end.
     let mut ended = vec![f64::NEG_INFINITY; memories.len()];
-    let mut before: Option<usize> = None;
+    let mut before: &[usize] = &[];
     let mut now = 0.0;
     for trial in order {
-        for suspect in before.map_or(&[][..], |before| &trials[before].suspects) {
+        for suspect in before {
             if matches!(memories.get(*suspect), Some(Memory::Next)) {
-                after[*suspect].push(*trial);
+                each(*suspect, *trial);
             }
         }
-        for (suspect, memory) in memories.iter().enumerate() {
-            if matches!(memory, Memory::Seconds(seconds) if now - ended[suspect] < *seconds) {
-                after[suspect].push(*trial);
+        for (suspect, seconds) in &lasting {
+            if now - ended[*suspect] < *seconds {
+                each(*suspect, *trial);
             }
         }
-        now += trials[*trial].seconds;
-        for suspect in &trials[*trial].suspects {
+        let OrderedTrial {
+            seconds, suspects, ..
+        } = &trials[*trial];
+        now += seconds;
+        for suspect in suspects {
             if let Some(ended) = ended.get_mut(*suspect) {
                 *ended = now;
             }
         }
-        before = Some(*trial);
+        before = suspects;
     }
-    after
 }
 
 /// The ranks of one measure within each experiment, between −1 and 1 and 0 on average; 0 where nothing is shown.
@@ -250,19 +269,22 @@ fn higher(trials: &[OrderedTrial], after: &[usize], measure: usize) -> Option<f6
     for trial in after {
         is_after[*trial] = true;
     }
+    // Of each experiment: the values of the trials after it, and those of the others.
+    let mut experiments: BTreeMap<usize, [Vec<f64>; 2]> = BTreeMap::new();
+    for (trial, is_after) in trials.iter().zip(is_after) {
+        let value = trial.values[measure];
+        if !value.is_nan() {
+            experiments.entry(trial.experiment).or_default()[usize::from(!is_after)].push(value);
+        }
+    }
     let (mut pairs, mut won) = (0.0, 0.0);
-    for (a, one) in trials.iter().enumerate().filter(|(i, _)| is_after[*i]) {
-        for (_, other) in trials.iter().enumerate().filter(|(i, _)| !is_after[*i]) {
-            let (x, y) = (trials[a].values[measure], other.values[measure]);
-            if one.experiment != other.experiment || x.is_nan() || y.is_nan() {
-                continue;
-            }
-            pairs += 1.0;
-            won += match x.total_cmp(&y) {
-                std::cmp::Ordering::Greater => 1.0,
-                std::cmp::Ordering::Equal => 0.5,
-                std::cmp::Ordering::Less => 0.0,
-            };
+    for [ours, others] in experiments.values_mut() {
+        others.sort_unstable_by(f64::total_cmp);
+        pairs += ours.len() as f64 * others.len() as f64;
+        for value in ours {
+            let lower = others.partition_point(|o| o.total_cmp(value).is_lt());
+            let equal = others[lower..].partition_point(|o| o.total_cmp(value).is_eq());
+            won += lower as f64 + 0.5 * equal as f64;
         }
     }
     (pairs > 0.0).then(|| won / pairs)

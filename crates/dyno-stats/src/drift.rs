@@ -1,8 +1,7 @@
 //! Drift inside the window: whether its later half is slower than its first.
 
-use crate::pool::Pool;
 use crate::rank::median;
-use crate::samples::TrialSamples;
+use crate::samples::{Block, Sorted, TrialSamples};
 use crate::small::Spread;
 use crate::stability::TOLERANCE;
 use crate::value::{Estimate, Interval};
@@ -44,12 +43,7 @@ pub fn drift(trials: &[TrialSamples], q: f64) -> Option<Drift> {
 /// Logarithm of the last half's quantile over the first half's.
 fn log_ratio(trial: &TrialSamples, q: f64) -> Option<f64> {
     let half = trial.blocks.len() / 2;
-    let of = |blocks: &[crate::samples::Block]| {
-        let part = TrialSamples {
-            blocks: blocks.to_vec(),
-        };
-        Pool::new([&part]).own_quantile(q)
-    };
+    let of = |blocks: &[Block]| Sorted::of(blocks).quantile(q);
     let first = of(&trial.blocks[..half])?;
     let last = of(&trial.blocks[trial.blocks.len() - half..])?;
     Some((last / first).ln()).filter(|l| l.is_finite())

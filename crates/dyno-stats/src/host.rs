@@ -143,10 +143,9 @@ fn lengths(record: &CpuGaps) -> Result<Vec<(f64, u64)>, SampleError> {
         });
     }
     let longest = record.longest.0 as f64;
-    let cells = histogram.iter_recorded().map(|step| {
-        let ns = histogram.median_equivalent(step.value_iterated_to()) as f64;
-        (ns.min(longest), step.count_at_value())
-    });
+    let cells = histogram
+        .middles()
+        .map(|(ns, count)| ((ns as f64).min(longest), count));
     Ok(cells.collect())
 }
 

@@ -40,6 +40,7 @@ mod bootstrap;
 mod carry_over;
 mod change;
 mod compare;
+mod decode;
 mod drift;
 mod expect;
 mod fit;
@@ -70,7 +71,8 @@ pub use host::{Begins, HostGaps, explained};
 pub use modes::{Modes, modes};
 pub use precision::within;
 pub use quantile::{
-    Quantile, WIDEST, is_wide, needed, quantile, quantile_ratio, quantiles, trial_quantiles,
+    Quantile, RatioSide, WIDEST, is_wide, needed, quantile, quantile_ratio, quantiles,
+    quantiles_and_numerator, trial_quantiles,
 };
 pub use running::Running;
 pub use samples::{Extent, SampleError, TrialSamples, extent};

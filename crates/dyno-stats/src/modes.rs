@@ -11,10 +11,9 @@
 //! blocks; so unless both modes occur within trials, the trials' own levels must show a gap that as
 //! many levels from one log-normal distribution would show in at most 1 of 100 cases.
 
-use crate::pool::Pool;
 use crate::population::gauss;
 use crate::rank::median;
-use crate::samples::TrialSamples;
+use crate::samples::{Sorted, TrialSamples};
 use crate::stability::TOLERANCE;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -84,15 +83,9 @@ pub fn modes(trials: &[TrialSamples], q: f64) -> Option<Modes> {
 
 /// The quantile of each block by itself; `None` without samples.
 fn block_quantiles(trial: &TrialSamples, q: f64) -> Vec<Option<f64>> {
-    let pool = Pool::new([trial]);
-    let mut weights = vec![0.0; pool.blocks()];
-    (0..pool.blocks())
-        .map(|b| {
-            weights[b] = 1.0;
-            let value = pool.quantile(&weights, q);
-            weights[b] = 0.0;
-            value
-        })
+    let blocks = trial.blocks.iter();
+    blocks
+        .map(|b| Sorted::of(std::slice::from_ref(b)).quantile(q))
         .collect()
 }
 

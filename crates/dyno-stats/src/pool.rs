@@ -7,13 +7,15 @@
 //! A resample only changes the weight of each block. So the values of all blocks are sorted
 //! once; at every [`Pool::stride`]th value the counts below it are kept per block. A quantile of a
 //! resample is then a binary search over those checkpoints (each a dot product with the blocks'
-//! weights) and a short walk.
+//! weights) and a short walk. Resamples differ little, so each search begins where the last one ended.
 
 use crate::samples::TrialSamples;
 use std::ops::Range;
 
-/// Checkpoints at most; bounds both memory and the walk.
+/// Checkpoints at most; more would only shorten a short walk.
 const CHECKPOINTS: usize = 256;
+/// Counts in all checkpoints at most: of many blocks there are fewer checkpoints, so that they stay in the cache.
+const COUNTS: usize = 1 << 19;
 
 struct Entry {
     value: f64,
@@ -33,6 +35,8 @@ pub(crate) struct Pool {
     finite: Vec<f64>,
     /// Lost messages by block.
     infinite: Vec<f64>,
+    /// Finite samples and lost messages of the average trial.
+    average: f64,
     /// The blocks of each trial.
     trials: Vec<Range<usize>>,
 }
@@ -45,6 +49,7 @@ impl Pool {
             below: Vec::new(),
             finite: Vec::new(),
             infinite: Vec::new(),
+            average: 0.0,
             trials: Vec::new(),
         };
         for trial in trials {
@@ -63,7 +68,10 @@ impl Pool {
         }
         pool.entries
             .sort_unstable_by(|a, b| a.value.total_cmp(&b.value));
-        pool.stride = pool.entries.len().div_ceil(CHECKPOINTS).max(1);
+        let samples: f64 = (0..pool.blocks()).map(|b| pool.n_of(b)).sum();
+        pool.average = samples / pool.trials.len().max(1) as f64;
+        let checkpoints = (COUNTS / pool.blocks().max(1)).clamp(1, CHECKPOINTS);
+        pool.stride = pool.entries.len().div_ceil(checkpoints).max(1);
         let mut row = vec![0.0; pool.finite.len()];
         for chunk in pool.entries.chunks(pool.stride) {
             pool.below.extend_from_slice(&row);
@@ -80,12 +88,12 @@ impl Pool {
     pub(crate) fn weigh(&self, draws: &[Vec<usize>], weights: &mut Vec<f64>) {
         weights.clear();
         weights.resize(self.blocks(), 0.0);
-        let samples: f64 = (0..self.blocks()).map(|b| self.n_of(b)).sum();
-        let average = samples / self.trials.len().max(1) as f64;
         for blocks in draws {
             let own: f64 = blocks.iter().map(|b| self.n_of(*b)).sum();
             if own > 0.0 {
-                blocks.iter().for_each(|b| weights[*b] += average / own);
+                blocks
+                    .iter()
+                    .for_each(|b| weights[*b] += self.average / own);
             }
         }
     }
@@ -116,8 +124,24 @@ impl Pool {
     /// least a share `q` of all weight at or below it, infinite where that is a lost message; `None` without
     /// any weight.
     pub(crate) fn quantile(&self, weights: &[f64], q: f64) -> Option<f64> {
+        self.quantile_near(weights, self.weight(weights), q, &mut 0)
+    }
+
+    /// The weight of all finite samples, and of all together.
+    pub(crate) fn weight(&self, weights: &[f64]) -> (f64, f64) {
         let finite = dot(weights, &self.finite);
-        let all = finite + dot(weights, &self.infinite);
+        (finite, finite + dot(weights, &self.infinite))
+    }
+
+    /// [`Pool::quantile`] of weights that together weigh `(finite, all)`. The search begins at the checkpoint
+    /// `near` and leaves there the one that it found.
+    pub(crate) fn quantile_near(
+        &self,
+        weights: &[f64],
+        (finite, all): (f64, f64),
+        q: f64,
+        near: &mut usize,
+    ) -> Option<f64> {
         if all <= 0.0 {
             return None;
         }
@@ -126,19 +150,27 @@ impl Pool {
             return Some(f64::INFINITY);
         }
         let width = self.blocks();
-        let row = |c: usize| &self.below[c * width..(c + 1) * width];
+        let below = |c: usize| dot(weights, &self.below[c * width..(c + 1) * width]);
         let rows = self.entries.len().div_ceil(self.stride);
-        // The last checkpoint that falls short; the first has nothing below it.
-        let (mut lo, mut hi) = (0, rows);
+        // The last checkpoint that falls short is in `lo..hi`; the first has nothing below it.
+        let (mut lo, mut seen, mut hi) = (0, 0.0, rows);
+        let (mut probe, mut step) = ((*near).min(rows - 1), 1);
         while hi - lo > 1 {
-            let middle = lo.midpoint(hi);
-            if dot(weights, row(middle)) < target {
-                lo = middle;
+            let at = match probe > lo && probe < hi {
+                true => probe,
+                false => lo.midpoint(hi),
+            };
+            let found = below(at);
+            if found < target {
+                (lo, seen) = (at, found);
+                probe = at + step;
             } else {
-                hi = middle;
+                hi = at;
+                probe = at.saturating_sub(step);
             }
+            step *= 2;
         }
-        let mut seen = dot(weights, row(lo));
+        *near = lo;
         let mut value = None;
         for entry in &self.entries[lo * self.stride..] {
             let weight = weights[entry.block as usize];
@@ -188,8 +220,19 @@ pub(crate) fn reached_from(q: f64, all: f64) -> f64 {
     (q * all * (1.0 - 1e-11)).clamp(f64::MIN_POSITIVE, all * (1.0 - 1e-11))
 }
 
+/// In several sums at once, which the processor adds up side by side.
 fn dot(weights: &[f64], counts: &[f64]) -> f64 {
-    weights.iter().zip(counts).map(|(w, c)| w * c).sum()
+    const LANES: usize = 8;
+    let (weights, counts) = (weights.chunks_exact(LANES), counts.chunks_exact(LANES));
+    let rest = weights.remainder().iter().zip(counts.remainder());
+    let rest: f64 = rest.map(|(w, c)| w * c).sum();
+    let mut sums = [0.0; LANES];
+    for (weights, counts) in weights.zip(counts) {
+        for (sum, (w, c)) in sums.iter_mut().zip(weights.iter().zip(counts)) {
+            *sum += w * c;
+        }
+    }
+    sums.iter().sum::<f64>() + rest
 }
 
 #[cfg(test)]

@@ -14,6 +14,8 @@ use crate::bootstrap::Bootstrap;
 use crate::samples::TrialSamples;
 use crate::small::Spread;
 use rand::Rng;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// Bins of the common shape, over the whole range of the samples.
 const BINS: usize = 8_192;
@@ -41,14 +43,36 @@ pub(crate) fn draws(
     let table: Vec<f64> = (0..TABLE)
         .map(|i| shape.quantile(q, scatter * factor(i as f64)))
         .collect();
-    let mut generator = how.generator(stream);
-    let draw = |_| {
-        let squares: f64 = (1..logs.len()).map(|_| gauss(&mut generator).powi(2)).sum();
+    let draw = |(squares, normal): &(f64, f64)| {
         let wider = (spread.freedom / squares).sqrt();
-        let centre = wider * spread.error * gauss(&mut generator);
+        let centre = wider * spread.error * normal;
         (centre + interpolate(&table, position(wider))).exp()
     };
-    Some((0..how.resamples.max(1)).map(draw).collect())
+    Some(chances(logs.len(), how, stream).iter().map(draw).collect())
+}
+
+/// Pairs of a sum of squares of `k - 1` standard normal numbers and one more normal number, as many as
+/// resamples. They depend on nothing that was measured, so quantiles and experiments of as many trials share
+/// them: the last ones of each thread are kept.
+fn chances(k: usize, how: &Bootstrap, stream: u64) -> Rc<[(f64, f64)]> {
+    type Key = (usize, u32, u64, u64);
+    thread_local! {
+        static LAST: RefCell<Option<(Key, Rc<[(f64, f64)]>)>> = const { RefCell::new(None) };
+    }
+    let key = (k, how.resamples, how.seed, stream);
+    LAST.with_borrow_mut(|last| match last {
+        Some((known, drawn)) if *known == key => Rc::clone(drawn),
+        _ => {
+            let mut generator = how.generator(stream);
+            let draw = |_| {
+                let squares: f64 = (1..k).map(|_| gauss(&mut generator).powi(2)).sum();
+                (squares, gauss(&mut generator))
+            };
+            let drawn: Rc<[(f64, f64)]> = (0..how.resamples.max(1)).map(draw).collect();
+            *last = Some((key, Rc::clone(&drawn)));
+            drawn
+        }
+    })
 }
 
 /// The factor on the scatter at position `i` of the table, which is logarithmic.
@@ -90,7 +114,10 @@ struct Shape {
 
 impl Shape {
     fn new(trials: &[&TrialSamples], logs: &[f64], mean: f64) -> Self {
-        let mut cells = Vec::new();
+        let cells = trials
+            .iter()
+            .flat_map(|t| t.blocks.iter().flat_map(|b| &b.cells));
+        let mut placed = Vec::with_capacity(cells.count());
         // Each trial weighs the same.
         let n = trials.len() as f64;
         let mut zeros = 0.0;
@@ -99,20 +126,20 @@ impl Shape {
             for cell in trial.blocks.iter().flat_map(|b| &b.cells) {
                 let weight = cell.count as f64 / own;
                 if cell.value > 0.0 {
-                    cells.push((cell.value.ln() - log + mean, weight));
+                    placed.push((cell.value.ln() - log + mean, weight));
                 } else {
                     zeros += weight;
                 }
             }
         }
         let (mut start, mut end) = (f64::INFINITY, f64::NEG_INFINITY);
-        for (at, _) in &cells {
+        for (at, _) in &placed {
             start = start.min(*at);
             end = end.max(*at);
         }
         let width = ((end - start) / BINS as f64).max(1e-9);
         let mut share = vec![0.0; BINS];
-        for (at, count) in cells {
+        for (at, count) in placed {
             let bin = ((at - start) / width) as usize;
             share[bin.min(BINS - 1)] += count / n;
         }

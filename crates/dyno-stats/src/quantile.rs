@@ -29,9 +29,10 @@
 use crate::bootstrap::Bootstrap;
 use crate::pool::Pool;
 use crate::population;
-use crate::samples::{TrialSamples, worth};
+use crate::samples::{Sorted, TrialSamples, worth};
 use crate::small::{Spread, clustering, design_effect, normal, order_ranks, stretch, student};
 use crate::value::{Estimate, Interval, Latency};
+use std::cell::OnceCell;
 
 /// Samples beyond a quantile per block that show whether they cluster.
 const BEYOND_PER_BLOCK: f64 = 2.0;
@@ -123,15 +124,26 @@ pub fn quantile(trials: &[TrialSamples], q: f64, how: &Bootstrap) -> Quantile {
 /// The value is the smallest one with at least a share `q` at or below it, where each trial weighs the same;
 /// lost messages count as infinitely late.
 pub fn quantiles(trials: &[TrialSamples], qs: &[f64], how: &Bootstrap) -> Vec<Quantile> {
+    quantiles_and_numerator(trials, qs, how).0
+}
+
+/// [`quantiles`], and the first of them as what many a ratio may be made of, if it was not refused.
+pub fn quantiles_and_numerator(
+    trials: &[TrialSamples],
+    qs: &[f64],
+    how: &Bootstrap,
+) -> (Vec<Quantile>, Option<RatioSide>) {
     let side = Side::new(trials, qs, how, 0);
-    (0..qs.len()).map(|i| side.quantile(i)).collect()
+    let all = (0..qs.len()).map(|i| side.quantile(i)).collect();
+    (all, side.of_ratio(0))
 }
 
 /// Quantile `q` of each trial that has samples, in the order given.
 pub fn trial_quantiles(trials: &[TrialSamples], q: f64) -> Vec<Latency> {
-    let alone: Vec<_> = trials.iter().map(|t| Pool::new([t])).collect();
-    let own = own_quantiles(&alone, q);
-    own.into_iter().map(Latency::from_f64).collect()
+    let own = trials
+        .iter()
+        .filter_map(|t| Sorted::of(&t.blocks).quantile(q));
+    own.map(Latency::from_f64).collect()
 }
 
 /// Quantile `q` of `num` divided by that of `den` (× floor), without unit. Both sides are resampled
@@ -143,37 +155,55 @@ pub fn quantile_ratio(
     q: f64,
     how: &Bootstrap,
 ) -> Option<Estimate> {
-    let qs = [q];
-    let (above, below) = (Side::new(num, &qs, how, 0), Side::new(den, &qs, how, 1));
-    let (a, b) = (above.interval(0)?, below.interval(0)?);
-    let point = above.point(0)? / below.point(0)?;
-    if !below.point(0)?.is_finite() || below.point(0)? <= 0.0 {
-        return None;
+    let above = Side::new(num, &[q], how, 0).of_ratio(0)?;
+    above.over(&RatioSide::denominator(den, q, how)?, how)
+}
+
+/// One side of a ratio of quantiles: drawn once, it can be held against many others.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RatioSide {
+    point: f64,
+    ends: (f64, f64),
+    /// Resampled.
+    drawn: Vec<f64>,
+    /// What the true quantile may be; see [`Side::plausible`].
+    plausible: Option<Vec<f64>>,
+}
+
+impl RatioSide {
+    /// Quantile `q` of what others are divided by; `None` where it is refused.
+    pub fn denominator(trials: &[TrialSamples], q: f64, how: &Bootstrap) -> Option<RatioSide> {
+        Side::new(trials, &[q], how, 1).of_ratio(0)
     }
-    let mut ratio = Interval::at(point);
-    let drawn = above.drawn[0].iter().zip(&below.drawn[0]);
-    let ratios: Vec<f64> = drawn.map(|(x, y)| x / y).collect();
-    if ratios.iter().any(|r| r.is_nan()) {
-        ratio.widen((0.0, f64::INFINITY));
-        return Some(ratio.estimate());
-    }
-    if let Some(ends) = how.percentiles(ratios) {
-        ratio.widen(ends);
-    }
-    match (above.plausible(0, &a), below.plausible(0, &b)) {
-        (Some(xs), Some(ys)) => {
-            let ratios = xs.iter().zip(&ys).map(|(x, y)| x / y);
-            if let Some(ends) = how.percentiles(ratios.collect()) {
-                ratio.widen(ends);
+
+    /// The ratio of this one, a numerator, to a denominator: as [`quantile_ratio`]. Both are of the same `how`.
+    pub fn over(&self, below: &RatioSide, how: &Bootstrap) -> Option<Estimate> {
+        if !below.point.is_finite() || below.point <= 0.0 {
+            return None;
+        }
+        let mut ratio = Interval::at(self.point / below.point);
+        let divide = |xs: &[f64], ys: &[f64]| -> Vec<f64> {
+            xs.iter().zip(ys).map(|(x, y)| x / y).collect()
+        };
+        let ratios = divide(&self.drawn, &below.drawn);
+        if ratios.iter().any(|r| r.is_nan()) {
+            ratio.widen((0.0, f64::INFINITY));
+            return Some(ratio.estimate());
+        }
+        if let Some(ends) = how.percentiles(ratios) {
+            ratio.widen(ends);
+        }
+        match (&self.plausible, &below.plausible) {
+            (Some(xs), Some(ys)) => {
+                if let Some(ends) = how.percentiles(divide(xs, ys)) {
+                    ratio.widen(ends);
+                }
             }
+            // A trial's own quantile is zero or infinite: the widest that the two intervals allow.
+            _ => ratio.widen((self.ends.0 / below.ends.1, self.ends.1 / below.ends.0)),
         }
-        // A trial's own quantile is zero or infinite: the widest that the two intervals allow.
-        _ => {
-            let ((a_lo, a_hi), (b_lo, b_hi)) = (a.ends(), b.ends());
-            ratio.widen((a_lo / b_hi, a_hi / b_lo));
-        }
+        Some(ratio.estimate())
     }
-    Some(ratio.estimate())
 }
 
 /// Everything needed for the quantiles of one set of trials.
@@ -183,13 +213,15 @@ struct Side<'a> {
     stream: u64,
     /// All trials together.
     pool: Pool,
-    /// Each trial by itself.
-    alone: Vec<Pool>,
+    /// By quantile: that of each trial by itself.
+    own: Vec<Vec<f64>>,
     qs: &'a [f64],
     how: &'a Bootstrap,
     n: u64,
-    /// By quantile, then by resample.
-    drawn: Vec<Vec<f64>>,
+    /// By quantile, then by resample; drawn when first asked for.
+    drawn: OnceCell<Vec<Vec<f64>>>,
+    /// By quantile: draws of that of the population, as [`population::draws`] gives them.
+    populations: Vec<OnceCell<Option<Vec<f64>>>>,
 }
 
 impl<'a> Side<'a> {
@@ -197,30 +229,60 @@ impl<'a> Side<'a> {
         let trials: Vec<_> = all.iter().filter(|t| t.n() > 0).collect();
         let pool = Pool::new(trials.iter().copied());
         let n = worth(trials.iter().map(|t| t.n()));
-        let alone = trials.iter().map(|t| Pool::new([*t])).collect();
-        let mut drawn = vec![Vec::new(); qs.len()];
-        let affordable = |q: f64| n >= needed(q, how);
-        if qs.iter().any(|q| affordable(*q)) {
-            let mut weights = Vec::new();
-            how.resample(stream, pool.trials(), |draws| {
-                pool.weigh(draws, &mut weights);
-                for (values, q) in drawn.iter_mut().zip(qs) {
-                    if affordable(*q) {
-                        values.extend(pool.quantile(&weights, *q));
-                    }
-                }
-            });
+        let mut own = vec![Vec::with_capacity(trials.len()); qs.len()];
+        for trial in &trials {
+            let sorted = Sorted::of(&trial.blocks);
+            for (own, q) in own.iter_mut().zip(qs) {
+                own.extend(sorted.quantile(*q));
+            }
         }
         Side {
             trials,
             stream,
             pool,
-            alone,
+            own,
             qs,
             how,
             n,
-            drawn,
+            drawn: OnceCell::new(),
+            populations: vec![OnceCell::new(); qs.len()],
         }
+    }
+
+    /// Quantile `i` of each resample; none where it is refused.
+    fn drawn(&self, i: usize) -> &[f64] {
+        &self.drawn.get_or_init(|| self.resampled())[i]
+    }
+
+    fn resampled(&self) -> Vec<Vec<f64>> {
+        let mut drawn = vec![Vec::new(); self.qs.len()];
+        let mut near = vec![0; self.qs.len()];
+        let mut weights = Vec::new();
+        let affordable: Vec<bool> = self
+            .qs
+            .iter()
+            .map(|q| self.n >= needed(*q, self.how))
+            .collect();
+        self.how.resample(self.stream, self.pool.trials(), |draws| {
+            self.pool.weigh(draws, &mut weights);
+            let weight = self.pool.weight(&weights);
+            for (i, q) in self.qs.iter().enumerate().filter(|(i, _)| affordable[*i]) {
+                let found = self.pool.quantile_near(&weights, weight, *q, &mut near[i]);
+                drawn[i].extend(found);
+            }
+        });
+        drawn
+    }
+
+    /// Quantile `i` as one side of a ratio; `None` where it is refused.
+    fn of_ratio(&self, i: usize) -> Option<RatioSide> {
+        let found = self.interval(i)?;
+        Some(RatioSide {
+            point: self.point(i)?,
+            ends: found.ends(),
+            drawn: self.drawn(i).to_vec(),
+            plausible: self.plausible(i, &found),
+        })
     }
 
     fn quantile(&self, i: usize) -> Quantile {
@@ -301,8 +363,8 @@ impl<'a> Side<'a> {
             interval.widen((end(lo), end(hi)));
             return Some(interval);
         }
-        let percentiles = self.how.percentiles(self.drawn[i].clone());
-        if self.alone.len() > 1 {
+        let percentiles = self.how.percentiles(self.drawn(i).to_vec());
+        if self.trials.len() > 1 {
             self.widen_between_trials(i, &mut interval);
             if let Some(ends) = percentiles {
                 interval.widen(ends);
@@ -332,7 +394,7 @@ impl<'a> Side<'a> {
 
     /// Widens by what differs between trials.
     fn widen_between_trials(&self, i: usize, interval: &mut Interval) {
-        let own = self.own(i);
+        let own = &self.own[i];
         let tail = self.how.tail();
         let logs: Vec<f64> = own.iter().map(|v| v.ln()).collect();
         if let Some(spread) = Spread::of(&logs) {
@@ -345,9 +407,9 @@ impl<'a> Side<'a> {
             };
             let draws = self
                 .population(i)
-                .and_then(|d| Bootstrap::between_tails(tail, d));
+                .and_then(|d| Bootstrap::between_tails(tail, d.to_vec()));
             interval.widen(draws.unwrap_or(interval.ends()));
-        } else if let Some(spread) = Spread::of(&own) {
+        } else if let Some(spread) = Spread::of(own) {
             // One is zero and has no logarithm.
             let (lo, hi) = spread.interval(tail);
             interval.widen((lo.max(0.0), hi));
@@ -358,9 +420,10 @@ impl<'a> Side<'a> {
         }
     }
 
-    fn population(&self, i: usize) -> Option<Vec<f64>> {
+    fn population(&self, i: usize) -> Option<&[f64]> {
         let stream = self.stream + 2;
-        population::draws(&self.trials, &self.own(i), self.qs[i], self.how, stream)
+        let draws = || population::draws(&self.trials, &self.own[i], self.qs[i], self.how, stream);
+        self.populations[i].get_or_init(draws).as_deref()
     }
 
     /// The interval of order statistics, as if only every `effect`th sample were independent.
@@ -389,8 +452,8 @@ impl<'a> Side<'a> {
     /// population where there are several trials of several samples, else log-normal with the
     /// interval's width.
     fn plausible(&self, i: usize, interval: &Interval) -> Option<Vec<f64>> {
-        if self.alone.len() > 1 && !self.are_samples() {
-            return self.population(i);
+        if self.trials.len() > 1 && !self.are_samples() {
+            return self.population(i).map(<[f64]>::to_vec);
         }
         let error = interval.log_half_width() / normal(self.how.tail());
         let point = self.point(i).filter(|_| error.is_finite())?;
@@ -398,14 +461,6 @@ impl<'a> Side<'a> {
         let draw = |_| point * (error * population::gauss(&mut generator)).exp();
         Some((0..self.how.resamples.max(1)).map(draw).collect())
     }
-
-    fn own(&self, i: usize) -> Vec<f64> {
-        own_quantiles(&self.alone, self.qs[i])
-    }
-}
-
-fn own_quantiles(alone: &[Pool], q: f64) -> Vec<f64> {
-    alone.iter().filter_map(|p| p.own_quantile(q)).collect()
 }
 
 /// `end` moved away from `point`: `factor` times as far on a logarithmic scale.

@@ -1,9 +1,9 @@
 //! The samples of one trial as sorted (value, count) pairs per block of its window.
 
-use base64::Engine as _;
+use crate::decode::{Recorded, recorded};
+use crate::pool::reached_from;
 use dyno_model::record::{Distribution, HdrText};
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
 
 /// Why a stored distribution cannot be analysed.
 #[derive(Debug, thiserror::Error)]
@@ -82,7 +82,17 @@ impl TrialSamples {
                 .map(|(i, text)| decode(text, || format!("block {i}")))
                 .collect::<Result<_, _>>()?
         };
-        let mut trial = Self::from_histograms(&histograms, stored.infinite);
+        let blocks = histograms.iter().map(|h| {
+            let cells = h.middles().map(|(value, count)| Cell {
+                value: value as f64,
+                count,
+            });
+            Block::from_cells(cells.collect())
+        });
+        let mut trial = TrialSamples {
+            blocks: blocks.collect(),
+        }
+        .with_infinite(stored.infinite);
         let found = trial.finite();
         if found != stored.n {
             return Err(SampleError::Count {
@@ -93,12 +103,12 @@ impl TrialSamples {
         let (min, max) = (stored.min as f64, stored.max as f64);
         for (block, histogram) in trial.blocks.iter_mut().zip(&histograms) {
             if let Some(cell) = block.cells.first_mut()
-                && histogram.equivalent(cell.value as u64, stored.min)
+                && histogram.buckets.equivalent(cell.value as u64, stored.min)
             {
                 cell.value = cell.value.max(min);
             }
             if let Some(cell) = block.cells.last_mut()
-                && histogram.equivalent(cell.value as u64, stored.max)
+                && histogram.buckets.equivalent(cell.value as u64, stored.max)
             {
                 cell.value = cell.value.min(max);
             }
@@ -243,29 +253,60 @@ pub fn extent(trials: &[TrialSamples]) -> Extent {
     }
 }
 
-/// Reads base64 of HdrHistogram's V2 encoding, compressed or not; an empty text is an empty histogram.
-pub(crate) fn decode(
-    text: &HdrText,
-    place: impl Fn() -> String,
-) -> Result<Histogram<u64>, SampleError> {
-    let damaged = |reason: String| SampleError::Histogram {
+/// Reads a stored histogram; an empty text is an empty one.
+pub(crate) fn decode(text: &HdrText, place: impl Fn() -> String) -> Result<Recorded, SampleError> {
+    recorded(text).map_err(|reason| SampleError::Histogram {
         place: place(),
         reason,
-    };
-    if text.0.is_empty() {
-        return Histogram::new(3).map_err(|e| damaged(e.to_string()));
+    })
+}
+
+/// The samples of several blocks together, in order.
+pub(crate) struct Sorted {
+    /// Ascending by value.
+    cells: Vec<Cell>,
+    finite: u64,
+    infinite: u64,
+}
+
+impl Sorted {
+    pub(crate) fn of(blocks: &[Block]) -> Self {
+        let mut cells: Vec<Cell> = blocks
+            .iter()
+            .flat_map(|b| b.cells.iter().copied())
+            .collect();
+        // A block's cells ascend already.
+        if blocks.len() > 1 {
+            cells.sort_unstable_by(|a, b| a.value.total_cmp(&b.value));
+        }
+        Sorted {
+            cells,
+            finite: blocks.iter().map(|b| b.n).sum(),
+            infinite: blocks.iter().map(|b| b.infinite).sum(),
+        }
     }
-    let bytes = base64::engine::general_purpose::STANDARD
-        .decode(&text.0)
-        .map_err(|e| damaged(e.to_string()))?;
-    Deserializer::new()
-        .deserialize(&mut bytes.as_slice())
-        .map_err(|e| damaged(e.to_string()))
+
+    /// Quantile `q`: the smallest value with at least that share at or below it, infinite where that is a lost
+    /// message; `None` without a sample.
+    pub(crate) fn quantile(&self, q: f64) -> Option<f64> {
+        let all = (self.finite + self.infinite) as f64;
+        if all <= 0.0 {
+            return None;
+        }
+        let target = reached_from(q, all);
+        let mut seen = 0;
+        let found = self.cells.iter().find(|cell| {
+            seen += cell.count;
+            seen as f64 >= target
+        });
+        Some(found.map_or(f64::INFINITY, |cell| cell.value))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::Engine as _;
     use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 
     fn text(values: &[u64]) -> HdrText {

@@ -1,6 +1,9 @@
 //! Names within a run directory.
 
+use crate::error::StoreError;
 use dyno_model::plan::{ExperimentId, TrialId};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The manifest's file name.
@@ -11,6 +14,8 @@ pub const TRIALS: &str = "trials";
 pub const RAW: &str = "raw";
 /// The directory of the manifests that a run was merged from.
 pub const PARTS: &str = "parts";
+/// The directory of what was printed of a large run; never needed to read it.
+pub(crate) const SHOWN: &str = ".shown";
 /// The lock file's name.
 pub(crate) const LOCK: &str = ".lock";
 /// What names of unfinished files start with.
@@ -43,6 +48,25 @@ pub(crate) fn parse_trial_stem(stem: &str) -> Option<TrialId> {
         number: number.parse().ok()?,
     };
     (id.to_string() == stem).then_some(id)
+}
+
+/// What ends in `.json` and is not hidden, by name; of a directory that does not exist, nothing.
+pub(crate) fn json_files(dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let entries = match fs::read_dir(dir) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.map_err(StoreError::io("read", dir))?,
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(StoreError::io("read", dir))?;
+        let (name, path) = (entry.file_name(), entry.path());
+        let hidden = name.as_encoded_bytes().starts_with(b".");
+        if !hidden && path.extension().is_some_and(|e| e == "json") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 #[cfg(test)]

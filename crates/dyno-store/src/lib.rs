@@ -8,6 +8,7 @@
 //! | `raw/e0003-t002.csv` | its raw samples, where the experiment asked for them |
 //! | `parts/1.json` | the manifests that it was merged from, if it was |
 //! | `.lock` | held (flock) while a runner writes |
+//! | `.shown/` | what `dyno show` printed of a large run; made anew wherever it does not fit |
 //!
 //! `docs/run-format.md` is the full description. Everything is plain JSON and CSV: a run is small,
 //! and it must be readable in ten years without Dyno. The histograms inside are compressed already.
@@ -21,6 +22,7 @@ mod machines;
 mod merge;
 mod raw;
 mod reader;
+mod shown;
 mod tally;
 mod trial;
 mod writer;
@@ -31,5 +33,6 @@ pub use layout::{MANIFEST, PARTS, RAW, TRIALS};
 pub use locate::{DEFAULT_RUNS_DIR, LATEST, locate, new_run_dir};
 pub use merge::{MergeError, MergeOptions, Merged, merge, read_parts};
 pub use reader::{Problem, ReadRun, read_manifest, read_raw, read_run, told};
+pub use shown::{KEPT_FROM, Shown};
 pub use tally::{Count, Tally};
 pub use writer::{Redo, RunWriter};

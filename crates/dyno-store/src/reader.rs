@@ -5,6 +5,7 @@ use crate::layout::{self, TRIALS};
 use crate::machines;
 use crate::raw;
 use crate::trial::{Head, StoredTrial, Unusable, parse};
+use dyno_model::parallel;
 use dyno_model::plan::{Plan, TrialId};
 use dyno_model::record::{FORMAT, RawSample, Run, RunManifest};
 use std::fmt;
@@ -174,32 +175,15 @@ fn decode_manifest(path: &Path, bytes: &[u8]) -> Result<RunManifest, StoreError>
 /// A trial's file and its content, or why there is none.
 pub(crate) type TrialFile = (PathBuf, Result<StoredTrial, Unusable>);
 
-/// Every trial file, by name. What does not end in `.json` or starts with a dot is not one.
+/// Every trial file, by name.
 pub(crate) fn trial_files(dir: &Path, plan: &Plan) -> Result<Vec<TrialFile>, StoreError> {
-    let trials = dir.join(TRIALS);
-    let entries = match fs::read_dir(&trials) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.map_err(StoreError::io("read", &trials))?,
-    };
-    let mut files = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(StoreError::io("read", &trials))?.path();
-        let hidden = |p: &Path| {
-            p.file_name()
-                .is_some_and(|n| n.to_string_lossy().starts_with('.'))
-        };
-        if path.extension().is_some_and(|e| e == "json") && !hidden(&path) {
-            files.push(path);
-        }
-    }
-    files.sort();
-    let read = |path: PathBuf| {
+    let files = layout::json_files(&dir.join(TRIALS))?;
+    let parsed = parallel::map(&files, |path| {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        let parsed = match fs::read(&path) {
+        match fs::read(path) {
             Ok(bytes) => parse(&bytes, &stem, plan),
             Err(e) => Err(Unusable::Damaged(e.to_string())),
-        };
-        (path, parsed)
-    };
-    Ok(files.into_iter().map(read).collect())
+        }
+    });
+    Ok(files.into_iter().zip(parsed).collect())
 }

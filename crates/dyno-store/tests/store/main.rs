@@ -6,4 +6,5 @@ mod full_disk;
 mod golden;
 mod merge;
 mod run_directory;
+mod shown;
 mod tally;

@@ -444,10 +444,11 @@ fn describe(plan: &Plan) -> String {
             (p.within * 1e6).round() / 1e4
         ));
     }
+    let bases = plan.bases();
     for e in plan.here() {
         let added = match e.added {
             true => "  (added for the floor)",
-            false if plan.is_base(e.id) => "  (base)",
+            false if bases.contains(&e.id) => "  (base)",
             false => "",
         };
         lines.push(format!(
