@@ -23,6 +23,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["dyno-judge", "dyno-model", "dyno-report", "dyno-stats"],
     ),
     ("dyno-export", &["dyno-model", "dyno-report", "dyno-stats"]),
+    ("dyno-audit", &["dyno-model", "dyno-report", "dyno-stats"]),
     ("dyno-runner", &["dyno-measure", "dyno-model", "dyno-stats"]),
     ("dyno-serve", &["dyno-model", "dyno-page", "dyno-store"]),
     (

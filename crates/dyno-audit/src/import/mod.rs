@@ -1,0 +1,1 @@
+//! From the raw output of tools to [`Statements`](crate::Statements).
