@@ -19,6 +19,8 @@ pub struct Statements {
     pub banners: Vec<Banner>,
     /// How the source's tables look, for the page.
     pub layouts: Vec<Layout>,
+    /// Names of the raw outputs that the source prints beside its own figures; the names of their figures begin so.
+    pub logs: Vec<String>,
 }
 
 /// Where statements come from.
@@ -155,6 +157,16 @@ macro_rules! words {
                 $name::ALL.iter().copied().find(|x| x.as_str() == word)
             }
         }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let word = String::deserialize(deserializer)?;
+                $name::from_word(&word).ok_or_else(|| {
+                    let known: Vec<&str> = $name::ALL.iter().map(|x| x.as_str()).collect();
+                    serde::de::Error::custom(format!("{word:?} is none of {}", known.join(", ")))
+                })
+            }
+        }
     };
 }
 
@@ -227,6 +239,50 @@ pub enum Statistic {
     Share,
     /// Share of the values within one standard deviation of the mean.
     WithinOneSd,
+}
+
+impl Statistic {
+    /// From the word of a file: `mean`, `median`, `p99.9`, …
+    pub fn from_word(word: &str) -> Option<Statistic> {
+        if let Some(percent) = word.strip_prefix('p').and_then(|p| p.parse::<f64>().ok()) {
+            return (0.0..=100.0)
+                .contains(&percent)
+                .then_some(Statistic::Percentile(percent));
+        }
+        WORDS
+            .iter()
+            .find(|(known, _)| *known == word)
+            .map(|(_, statistic)| *statistic)
+    }
+}
+
+const WORDS: &[(&str, Statistic)] = &[
+    ("value", Statistic::Value),
+    ("mean", Statistic::Mean),
+    ("median", Statistic::Percentile(50.0)),
+    ("sd", Statistic::Sd),
+    ("min", Statistic::Min),
+    ("max", Statistic::Max),
+    ("spread", Statistic::Spread),
+    ("cv", Statistic::Cv),
+    ("count", Statistic::Count),
+    ("rate", Statistic::Rate),
+    ("sum", Statistic::Sum),
+    ("share", Statistic::Share),
+    ("within-1sd", Statistic::WithinOneSd),
+];
+
+impl std::fmt::Display for Statistic {
+    /// As files write it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match WORDS.iter().find(|(_, statistic)| statistic == self) {
+            Some((word, _)) => f.write_str(word),
+            None => match self {
+                Statistic::Percentile(p) => write!(f, "p{p}"),
+                _ => f.write_str("value"),
+            },
+        }
+    }
 }
 
 words! {
