@@ -63,6 +63,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
     (ADAPTER, &["dyno-conformance"]),
     ("dyno-abi", &[ADAPTER, "dyno-conformance"]),
+    ("dyno-export", &["dyno-audit"]),
     ("dyno-page", &["dyno-store"]),
 ];
 
