@@ -161,9 +161,12 @@ impl Groups {
         }
         let (base, word) = name.rsplit_once('_')?;
         let all = ["mean", "median", "stddev"];
-        let is = self.knows(base)
-            || base.contains("/repeats:")
-            || all.iter().all(|w| self.knows(&format!("{base}_{w}")));
+        let summarised = || {
+            let complete = all.iter().all(|w| self.knows(&format!("{base}_{w}")));
+            base.contains("/repeats:") || complete
+        };
+        // `…/manual_time` is a name of its own.
+        let is = self.knows(base) || (statistic(word).is_some() && summarised());
         (is && !base.is_empty()).then(|| (base.to_owned(), word.to_owned()))
     }
 
@@ -246,16 +249,24 @@ impl Groups {
             (data.of, data.each) = (Of::Unknown, None);
         }
         data.unit = row.unit.clone();
-        self.out.put(&data, statistic, row.real.clone(), spot)?;
+        // The library's median and a user's p50 are two figures.
+        let part = match statistic {
+            Statistic::Percentile(_) => word.to_owned(),
+            other => other.to_string(),
+        };
+        self.out
+            .put_named(&data, &part, statistic, row.real.clone(), spot)?;
         if let Some(cpu) = &row.cpu {
             let data = Data {
                 quantity: Quantity::CpuTime,
                 ..data.clone()
             };
-            self.out.put(&data, statistic, cpu.clone(), spot)?;
+            let part = format!("cpu-time-{part}");
+            self.out
+                .put_named(&data, &part, statistic, cpu.clone(), spot)?;
         }
         for counter in &row.counters {
-            self.counter(&data, counter, Some(statistic), data.n, spot)?;
+            self.counter(&data, counter, Some((statistic, word)), data.n, spot)?;
         }
         Ok(())
     }
@@ -264,7 +275,7 @@ impl Groups {
         &mut self,
         data: &Data,
         counter: &Counter,
-        over: Option<Statistic>,
+        over: Option<(Statistic, &str)>,
         n: Option<u64>,
         spot: Spot<'_>,
     ) -> Imported<()> {
@@ -277,7 +288,7 @@ impl Groups {
         };
         let unit = match (counter.percent, over) {
             (true, _) => percent(),
-            (false, Some(Statistic::Cv)) => unit("", Dimension::One, 1.0),
+            (false, Some((Statistic::Cv, _))) => unit("", Dimension::One, 1.0),
             _ => unit(
                 &format!("{}{text}", counter.prefix),
                 dimension,
@@ -287,7 +298,10 @@ impl Groups {
         let mut data = data.other(quantity, unit);
         data.n = n;
         let (part, statistic) = match over {
-            Some(statistic) => (format!("{}-{statistic}", counter.name), statistic),
+            Some((statistic @ Statistic::Percentile(_), word)) => {
+                (format!("{}-{word}", counter.name), statistic)
+            }
+            Some((statistic, _)) => (format!("{}-{statistic}", counter.name), statistic),
             None => (counter.name.clone(), Statistic::Value),
         };
         self.out

@@ -40,6 +40,40 @@ fn repetitions_of_google_benchmark_are_raw_means_and_its_statistics_are_of_means
 }
 
 #[test]
+fn an_underscore_in_a_name_of_google_benchmark_begins_no_statistic() {
+    let log = "\
+Benchmark                                Time             CPU   Iterations UserCounters...
+Echo/repeats:3/manual_time           50263 us          102 us           13 payload_bytes=104 Tiny_8B
+Echo/repeats:3/manual_time           50285 us         95.1 us           13 payload_bytes=104 Tiny_8B
+Echo/repeats:3/manual_time           50282 us         94.1 us           13 payload_bytes=104 Tiny_8B
+Echo/repeats:3/manual_time_median    50282 us         95.1 us            3 payload_bytes=104 Tiny_8B
+Echo/repeats:3/manual_time_p50       50282 us         95.1 us            3 payload_bytes=104 Tiny_8B
+Echo/repeats:3/manual_time_p99       50285 us          102 us            3 payload_bytes=104 Tiny_8B
+copy_mean                                4 ns            4 ns          100
+";
+    let s = dyno_audit::import::import(&mut log.as_bytes(), "x", None).unwrap();
+    let times = raw(&s, "Echo/repeats:3/manual_time/time");
+    assert_eq!(
+        (times.values.len(), times.each.as_slice()),
+        (3, [13; 3].as_slice())
+    );
+    let ids: Vec<&str> = s.figures.iter().map(|f| f.id.as_str()).collect();
+    for statistic in ["median", "p50", "p99"] {
+        assert!(
+            ids.contains(&format!("Echo/repeats:3/manual_time/{statistic}").as_str()),
+            "{ids:?}"
+        );
+    }
+    let rate = figure(&s, "Echo/repeats:3/manual_time/p99");
+    assert_eq!(
+        (rate.n, rate.each, rate.method.time),
+        (Some(3), Some(13), Some(Clock::Wall))
+    );
+    // One benchmark alone whose name only looks like one.
+    assert_eq!(figure(&s, "copy_mean/mean").n, Some(100));
+}
+
+#[test]
 fn bytes_per_second_of_google_benchmark_are_binary_and_by_processor_time() {
     let s = imported("google-benchmark/console.txt");
     let rate = figure(&s, "copy/64/repeats:3/bytes_per_second-median");
