@@ -99,7 +99,7 @@ fn a_row_that_is_cut_off_is_refused_at_its_line() {
             .find(after)
             .unwrap_or_else(|| panic!("{name}: {after}"))
             + after.len();
-        let e = refused(whole[..end].as_bytes(), None);
+        let e = refused(&whole.as_bytes()[..end], None);
         assert_eq!(line(&e), Some(at), "{name}: {e}");
     }
 }
