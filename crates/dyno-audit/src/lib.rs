@@ -14,7 +14,20 @@
 //! of the tool, `Method::load`, `trip` and `clients` what the tool always does. Lines about build, date, frequency
 //! scaling and machine are [`statement::Banner`]s. The place of a figure is its line.
 
+mod audit;
+pub mod checks;
+mod context;
+mod formula;
 pub mod import;
+mod interval;
+mod outcome;
+mod own;
+mod parse;
+mod render;
 pub mod statement;
 
+pub use audit::{Audit, Group};
+pub use outcome::{Outcome, Verdict};
+pub use parse::StatementError;
+pub use render::{Options, PageError, json, markdown, page, text};
 pub use statement::Statements;
