@@ -42,6 +42,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "dyno",
         &[
             "dyno-agent",
+            "dyno-audit",
             "dyno-export",
             "dyno-judge",
             "dyno-measure",

@@ -1,11 +1,13 @@
 //! The command line as types.
 
+mod audit;
 mod complete;
 mod judge;
 mod report;
 mod serve;
 mod show;
 
+pub(crate) use audit::{AuditArgs, AuditFormat};
 pub(crate) use judge::{CheckArgs, CompareArgs, FailOn, TrendArgs};
 pub(crate) use report::ReportArgs;
 pub(crate) use serve::ServeArgs;
@@ -77,6 +79,8 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Find when the figures of stored runs changed.
     Trend(TrendArgs),
+    /// Say which figures cannot be true: published ones, the output of other tools, or a run's.
+    Audit(AuditArgs),
     /// List what there is to choose from.
     List(ListArgs),
     /// Examine this host: clock, timers, core-to-core latency, limits, missing rights.

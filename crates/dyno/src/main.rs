@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Check(args) => commands::check::check(&args),
         Command::Trend(args) => commands::trend::trend(&args),
+        Command::Audit(args) => commands::audit::audit(&args),
         Command::List(args) => commands::list::list(&args),
         Command::Doctor(args) => commands::doctor::doctor(&args),
         Command::Man { of, out } => commands::man::man(of.as_deref(), out.as_deref()),
