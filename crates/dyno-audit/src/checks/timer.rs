@@ -40,9 +40,8 @@ pub(super) fn multiples(context: &Context) -> Vec<Outcome> {
 fn period(seconds: f64) -> Option<f64> {
     let periods = (-3..=1).flat_map(|power| [1.0, 2.0, 5.0].map(|k| k * 10f64.powi(power)));
     periods
-        .filter(|p| *p <= seconds * (1.0 + 1e-9))
-        .filter(|p| seconds / p - 1.0 <= LATE)
-        .next_back()
+        .rev()
+        .find(|p| *p <= seconds * (1.0 + 1e-9) && seconds / p - 1.0 <= LATE)
 }
 
 fn verdict(middle: f64, spread: f64, figures: &[&Figure], how: &str) -> Outcome {
@@ -179,7 +178,7 @@ fn step(samples: &Samples) -> Option<f64> {
         }
         divisor = gcd(divisor, steps as u64);
     }
-    (divisor > 0).then(|| divisor as f64 * samples.step)
+    (divisor > 0).then_some(divisor as f64 * samples.step)
 }
 
 fn gcd(mut a: u64, mut b: u64) -> u64 {

@@ -271,10 +271,9 @@ fn unit(chars: &[char], end: usize) -> Behind {
     while last > from {
         let text: String = chars[from..last].iter().collect();
         // `173/622` is no unit of `173`, and `40 k` of words no thousand.
-        if text != "k" && text != "M" && text != "x" || from == end {
-            if let Some(unit) = Unit::parse(&text) {
-                return Behind::Unit(unit, last);
-            }
+        let word = from == end || !matches!(text.as_str(), "k" | "M" | "x");
+        if let Some(unit) = Unit::parse(&text).filter(|_| word) {
+            return Behind::Unit(unit, last);
         }
         // Only whole words are units; a quotient may lose what stands below it.
         match text.rfind('/') {
