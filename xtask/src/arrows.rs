@@ -24,6 +24,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["dyno-judge", "dyno-model", "dyno-report", "dyno-stats"],
     ),
     ("dyno-export", &["dyno-model", "dyno-report", "dyno-stats"]),
+    ("dyno-audit", &["dyno-model", "dyno-report", "dyno-stats"]),
     ("dyno-runner", &["dyno-measure", "dyno-model", "dyno-stats"]),
     ("dyno-serve", &["dyno-model", "dyno-page", "dyno-store"]),
     (
@@ -43,6 +44,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "dyno",
         &[
             "dyno-agent",
+            "dyno-audit",
             "dyno-export",
             "dyno-judge",
             "dyno-measure",
@@ -65,6 +67,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
     (ADAPTER, &["dyno-conformance"]),
     ("dyno-abi", &[ADAPTER, "dyno-conformance"]),
+    ("dyno-export", &["dyno-audit"]),
     ("dyno-page", &["dyno-store"]),
 ];
 

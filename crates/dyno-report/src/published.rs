@@ -13,6 +13,7 @@ pub use beside::{About, PublishedFigure, Statistic, beside, studies};
 pub use iceperf::{Iceperf, MechanismRow, Printed, RoundTrips};
 
 use dyno_model::{Placement, Topology};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use std::sync::LazyLock;
 
@@ -41,6 +42,13 @@ pub struct Study {
     pub memory: Memory,
     /// Which of Dyno's stacks stands beside which row.
     pub beside: Vec<Beside>,
+    // What `dyno audit` reads of the same file.
+    #[serde(default, rename = "table")]
+    _tables: IgnoredAny,
+    #[serde(default, rename = "text")]
+    _texts: IgnoredAny,
+    #[serde(default, rename = "relation")]
+    _relations: IgnoredAny,
 }
 
 /// Where figures come from.

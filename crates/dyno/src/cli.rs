@@ -1,6 +1,7 @@
 //! The command line as types.
 
 mod address;
+mod audit;
 mod complete;
 mod conformance;
 mod judge;
@@ -9,6 +10,7 @@ mod report;
 mod serve;
 mod show;
 
+pub(crate) use audit::{AuditArgs, AuditFormat};
 pub(crate) use conformance::{ConformanceArgs, NewAdapterArgs};
 pub(crate) use judge::{CheckArgs, CompareArgs, FailOn, TrendArgs};
 pub(crate) use part::Part;
@@ -82,6 +84,8 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Find when the figures of stored runs changed.
     Trend(TrendArgs),
+    /// Say which figures cannot be true: published ones, the output of other tools, or a run's.
+    Audit(AuditArgs),
     /// List what there is to choose from.
     List(ListArgs),
     /// Write an adapter to begin with: a working one in C, the headers, a stack file.

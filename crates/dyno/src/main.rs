@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Check(args) => commands::check::check(&args),
         Command::Trend(args) => commands::trend::trend(&args),
+        Command::Audit(args) => commands::audit::audit(&args),
         Command::List(args) => commands::list::list(&args),
         Command::NewAdapter(args) => commands::new_adapter::new_adapter(&args),
         Command::Conformance(args) => commands::conformance::conformance(&args),

@@ -6,6 +6,7 @@ mod common;
 mod gbench;
 mod hdr;
 mod hostile;
+mod imported;
 mod junit;
 mod machines;
 mod openmetrics;

@@ -3,6 +3,7 @@
 
 use super::{Flaw, PublishedError, Source};
 use dyno_model::Wait;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use std::sync::LazyLock;
 
@@ -20,6 +21,13 @@ pub struct Iceperf {
     pub flaws: Vec<Flaw>,
     /// All tables.
     pub round_trip: RoundTrips,
+    // What `dyno audit` reads of the same file.
+    #[serde(default, rename = "table")]
+    _tables: IgnoredAny,
+    #[serde(default, rename = "text")]
+    _texts: IgnoredAny,
+    #[serde(default, rename = "relation")]
+    _relations: IgnoredAny,
 }
 
 /// A table with a row per mechanism and a column per payload size.

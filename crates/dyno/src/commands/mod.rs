@@ -1,6 +1,7 @@
 //! One module for each command.
 
 pub(crate) mod agent;
+pub(crate) mod audit;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod conformance;

@@ -1,0 +1,211 @@
+//! Equations between printed numbers.
+
+use crate::context::{Context, interval, named, outcome, printed};
+use crate::formula::{Expression, Formula};
+use crate::interval::{Interval, Prefixes, short};
+use crate::outcome::{Outcome, Verdict};
+use crate::statement::{Bound, Figure, RelationKind, Statistic};
+use std::collections::BTreeMap;
+
+/// Factors by which units and counts are mixed up.
+const SLIPS: &[(f64, &str)] = &[
+    (1e3, "a thousand"),
+    (1e6, "a million"),
+    (1e9, "10⁹"),
+    (1024.0, "1024"),
+    (1.024, "1024 / 1000"),
+    (8.0, "8, bits for bytes"),
+    (60.0, "60, minutes for seconds"),
+    (100.0, "100, percent for shares"),
+    (10.0, "10"),
+    (2.0, "2, one way for both"),
+];
+
+/// Interval arithmetic: both sides are computed from what the printed digits leave open (a whole step of the last digit, for
+/// rounding as for cutting off), and must meet with one meaning of `KB` and `MB` at least.
+pub(super) fn formulas(context: &Context) -> Vec<Outcome> {
+    let mut found = Vec::new();
+    for relation in &context.statements.relations {
+        let RelationKind::Formula(text) = &relation.kind else {
+            continue;
+        };
+        // Reading the file made sure of both.
+        let Ok(formula) = Formula::parse(text) else {
+            continue;
+        };
+        let Ok(bound) = formula.bind(&context.statements.figures) else {
+            continue;
+        };
+        for formula in bound {
+            found.extend(holds(context, &formula, &relation.place));
+        }
+    }
+    found
+}
+
+fn holds(context: &Context, formula: &Formula, place: &str) -> Option<Outcome> {
+    let names = formula.names();
+    let figures: Vec<&Figure> = names
+        .iter()
+        .filter_map(|name| context.by_id.get(name).copied())
+        .collect();
+    let sides = |prefixes| {
+        let left = formula.left.value(&context.by_id, prefixes)?;
+        let right = formula.right.value(&context.by_id, prefixes)?;
+        Some((left, right))
+    };
+    let (left, right) = sides(Prefixes::default())?;
+    let meets = Prefixes::ALL
+        .into_iter()
+        .filter_map(sides)
+        .any(|(left, right)| left.meets(right));
+    let calculation = format!(
+        "{} = {}: {} against {}",
+        formula.left.printed(&context.by_id),
+        formula.right.printed(&context.by_id),
+        range(left, &formula.left, context),
+        range(right, &formula.left, context),
+    );
+    let (verdict, says) = match meets {
+        true => (Verdict::NoObjection, "both sides agree".to_owned()),
+        false => {
+            let slip =
+                slip(left, right).map_or(String::new(), |s| format!("; they are apart by {s}"));
+            let subject = figures.first().map_or(String::new(), |f| named(f));
+            (
+                Verdict::Inconsistent,
+                format!("{subject}: the two sides of this relation cannot both be right{slip}"),
+            )
+        }
+    };
+    let mut outcome = outcome("arithmetic", verdict, &figures, says, calculation);
+    if !place.is_empty() {
+        outcome.place = place.to_owned();
+    }
+    Some(outcome)
+}
+
+/// An interval in the unit of the figure on the left, where there is one.
+fn range(interval: Interval, left: &Expression, context: &Context) -> String {
+    let figure = match left {
+        Expression::Name(name) => context.by_id.get(name.as_str()),
+        _ => None,
+    };
+    let (factor, unit) = match figure {
+        Some(f) => (f.printed.unit.factor, f.printed.unit.text.as_str()),
+        None => (1.0, ""),
+    };
+    let (lo, hi) = (short(interval.lo / factor), short(interval.hi / factor));
+    match lo == hi {
+        true => format!("{lo} {unit}").trim_end().to_owned(),
+        false => format!("{lo} to {hi} {unit}").trim_end().to_owned(),
+    }
+}
+
+/// The factor that brings the sides together, within a hundredth.
+fn slip(left: Interval, right: Interval) -> Option<&'static str> {
+    let ratio = (left.middle() / right.middle()).abs();
+    let near =
+        |factor: f64| (ratio / factor - 1.0).abs() < 0.01 || (ratio * factor - 1.0).abs() < 0.01;
+    SLIPS
+        .iter()
+        .find(|(factor, _)| (*factor - 1.024).abs() > 1e-9 && near(*factor))
+        .or_else(|| {
+            let of_prefix = |ratio: f64| (ratio / 1.024 - 1.0).abs() < 0.002;
+            let kilo = of_prefix(ratio) || of_prefix(1.0 / ratio);
+            SLIPS
+                .iter()
+                .find(|(factor, _)| kilo && (*factor - 1.024).abs() < 1e-9)
+        })
+        .map(|(_, name)| *name)
+}
+
+/// Two figures of one data set and one statistic are one figure. Single values and parts of a whole may be several.
+pub(super) fn printed_twice(context: &Context) -> Vec<Outcome> {
+    let mut found = Vec::new();
+    for set in &context.whole {
+        let mut seen: BTreeMap<String, Vec<&Figure>> = BTreeMap::new();
+        for figure in &set.figures {
+            let several = matches!(
+                figure.statistic,
+                Statistic::Value | Statistic::Share | Statistic::Count
+            );
+            if several
+                || figure.printed.bound == Bound::Above
+                || figure.printed.bound == Bound::Below
+            {
+                continue;
+            }
+            seen.entry(figure.statistic.to_string())
+                .or_default()
+                .push(figure);
+        }
+        for figures in seen.values() {
+            for (i, second) in figures.iter().enumerate().skip(1) {
+                // Two rows of one column are two things, whatever their labels.
+                let apart = |first: &&Figure| !one_column(first, second);
+                let agrees = |first: &&Figure| interval(first).meets(interval(second));
+                // Each is held against the first that it does not agree with.
+                let earlier: Vec<&Figure> = figures[..i].iter().copied().filter(apart).collect();
+                let Some(first) = earlier.first().copied() else {
+                    continue;
+                };
+                let against = earlier.into_iter().find(|f| !agrees(f));
+                let other = against.unwrap_or(first);
+                let (verdict, says) = match against {
+                    None => (
+                        Verdict::NoObjection,
+                        "both places print the same".to_owned(),
+                    ),
+                    Some(_) => (
+                        Verdict::Inconsistent,
+                        format!(
+                            "the same {} is {} in {} and {} in {}",
+                            second.statistic,
+                            printed(other),
+                            place(other),
+                            printed(second),
+                            place(second)
+                        ),
+                    ),
+                };
+                let calculation = format!(
+                    "{} ≠ {} by {}",
+                    printed(other),
+                    printed(second),
+                    ratio(other, second)
+                );
+                let calculation = match against {
+                    None => format!("{} = {}", printed(other), printed(second)),
+                    Some(_) => calculation,
+                };
+                found.push(outcome(
+                    "same-figure",
+                    verdict,
+                    &[other, second],
+                    says,
+                    calculation,
+                ));
+            }
+        }
+    }
+    found
+}
+
+/// Whether both stand in one column of one table.
+fn one_column(a: &Figure, b: &Figure) -> bool {
+    let ends = |f: &Figure| {
+        let table = f.id.split('/').next().map(str::to_owned);
+        (table, f.id.rsplit('/').next().map(str::to_owned))
+    };
+    !a.place.row.is_empty() && ends(a) == ends(b)
+}
+
+fn place(figure: &Figure) -> String {
+    format!("{} ({})", figure.place.section, named(figure))
+}
+
+fn ratio(a: &Figure, b: &Figure) -> String {
+    let (a, b) = (crate::interval::value(a), crate::interval::value(b));
+    format!("a factor of {}", short(b / a))
+}

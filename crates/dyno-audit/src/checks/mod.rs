@@ -1,0 +1,181 @@
+//! The checks: each reads the statements and says what it found, with its calculation. Each is a pure function, knows
+//! no document, and names where its rule comes from.
+
+mod arithmetic;
+mod comparison;
+mod conditions;
+mod counters;
+mod granularity;
+mod load;
+mod moments;
+mod percentiles;
+mod raw;
+mod timer;
+
+use crate::context::Context;
+use crate::outcome::Outcome;
+
+/// A check.
+pub struct Check {
+    /// Its name in results.
+    pub name: &'static str,
+    /// What it holds figures to, in one sentence.
+    pub about: &'static str,
+    /// Where the rule comes from.
+    pub source: &'static str,
+    pub(crate) run: fn(&Context) -> Vec<Outcome>,
+}
+
+/// All checks, in the order of the reference.
+pub const CHECKS: &[Check] = &[
+    Check {
+        name: "arithmetic",
+        about: "the relations that a source states hold between its numbers, as far as their digits are known",
+        source: "interval arithmetic on rounded numbers (Moore, Interval Analysis, 1966)",
+        run: arithmetic::formulas,
+    },
+    Check {
+        name: "same-figure",
+        about: "a figure that is printed twice has one value",
+        source: "interval arithmetic on rounded numbers",
+        run: arithmetic::printed_twice,
+    },
+    Check {
+        name: "sum-of-tails",
+        about: "percentiles and largest values of parts do not add up to those of the whole",
+        source: "the quantile of a sum is not the sum of quantiles unless all parts are late together (McNeil, Frey, Embrechts, Quantitative Risk Management, 2015, 7.2)",
+        run: percentiles::sums,
+    },
+    Check {
+        name: "granularity",
+        about: "a share of n values is a multiple of 1/n",
+        source: "Brown and Heathers, The GRIM test, Social Psychological and Personality Science 8 (2017)",
+        run: granularity::shares,
+    },
+    Check {
+        name: "spread",
+        about: "σ lies between the bounds that the range and n allow, and mean and median lie within the range and within one σ of each other",
+        source: "Popoviciu 1935; Bhatia and Davis, American Mathematical Monthly 107 (2000); Hotelling and Solomons 1932",
+        run: moments::bounds,
+    },
+    Check {
+        name: "order",
+        about: "percentiles grow with their rank and lie between the smallest and the largest value",
+        source: "definition of a quantile",
+        run: percentiles::order,
+    },
+    Check {
+        name: "tail-samples",
+        about: "a percentile needs values beyond it, and a percentile of means is none of messages",
+        source: "order statistics: of n values a share of 1/n lies at or beyond the largest (David and Nagaraja, Order Statistics, 2003)",
+        run: percentiles::samples,
+    },
+    Check {
+        name: "median-is-maximum",
+        about: "a median that equals the maximum to all digits is of one value, or half of all values are the same",
+        source: "definition of a median",
+        run: percentiles::median_is_maximum,
+    },
+    Check {
+        name: "in-flight",
+        about: "rate × latency is the number of messages under way; clients that wait for each answer have one each",
+        source: "Little, Operations Research 9 (1961); the interactive response time law of closed systems",
+        run: load::in_flight,
+    },
+    Check {
+        name: "cpu-seconds",
+        about: "a rate per second is one over the wall time of a message and not over its processor time",
+        source: "definition of a rate; Google Benchmark's kIsRate counters divide by CPU time unless UseRealTime is set",
+        run: load::cpu_seconds,
+    },
+    Check {
+        name: "link",
+        about: "what is offered fits the link, and nothing arrives before its last bit was sent",
+        source: "serialisation delay: bits / capacity",
+        run: load::link,
+    },
+    Check {
+        name: "timer",
+        about: "a latency just above a round number of milliseconds that hardly varies is a sleep",
+        source: "clock_nanosleep(2): a sleep ends no earlier than asked and little later",
+        run: timer::multiples,
+    },
+    Check {
+        name: "clock-step",
+        about: "values that are all multiples of a step coarser than their digits are known to that step only",
+        source: "quantisation: the error is up to one step",
+        run: timer::quantised,
+    },
+    Check {
+        name: "omission",
+        about: "a sender that stood still without a late sample has left out what it would have sent",
+        source: "Tene, How NOT to Measure Latency, 2013 (coordinated omission)",
+        run: raw::omission,
+    },
+    Check {
+        name: "raw-values",
+        about: "statistics are those of the raw values that the source prints",
+        source: "definition of each statistic, with any of the usual rules of interpolation (Hyndman and Fan 1996)",
+        run: raw::recomputed,
+    },
+    Check {
+        name: "counter",
+        about: "a counter of one operation was not multiplied by how often it ran",
+        source: "definition of a counter per operation",
+        run: counters::times_iterations,
+    },
+    Check {
+        name: "two-clocks",
+        about: "two clocks of one processor keep their ratio from column to column of one run",
+        source: "cycles = frequency × time",
+        run: counters::ratio_of_clocks,
+    },
+    Check {
+        name: "by-size",
+        about: "more bytes do not take much less time",
+        source: "time to copy or send grows with size",
+        run: comparison::by_size,
+    },
+    Check {
+        name: "comparison",
+        about: "what is set side by side was measured alike",
+        source: "a comparison varies one thing",
+        run: comparison::alike,
+    },
+    Check {
+        name: "half-trip",
+        about: "half a round trip is no latency one way, and one way between two clocks needs a bound of their offset",
+        source: "RFC 2679, section 3.7.1 (errors of clocks); RFC 2681 (round trips)",
+        run: conditions::trip,
+    },
+    Check {
+        name: "tool",
+        about: "the tool that is named measures what the figure is called",
+        source: "the tools' own documentation",
+        run: conditions::tool,
+    },
+    Check {
+        name: "build-and-date",
+        about: "the output's own lines on date, build and processor agree with what is claimed",
+        source: "banners of the tools",
+        run: conditions::banners,
+    },
+    Check {
+        name: "emulated",
+        about: "time on an emulated processor says nothing about a real one",
+        source: "QEMU documentation, TCG: no cycle accuracy",
+        run: conditions::emulated,
+    },
+    Check {
+        name: "requirement",
+        about: "a limit says where it comes from, and figures keep the limits that they are said to keep",
+        source: "ISO/IEC/IEEE 29148:2018, 5.2.8 (a requirement is traceable)",
+        run: conditions::requirements,
+    },
+    Check {
+        name: "unsaid",
+        about: "a statistic says of how many values it is",
+        source: "Hoefler and Belli, Scientific Benchmarking of Parallel Computing Systems, SC 2015, rules 3 to 9",
+        run: conditions::unsaid,
+    },
+];

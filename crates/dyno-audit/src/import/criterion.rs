@@ -1,0 +1,138 @@
+//! criterion: its console, `estimates.json` and `sample.json`. Its intervals are of the measurements within one process and say
+//! nothing of another, so they are left out.
+
+use super::Imported;
+use super::json::{self, Node};
+use super::lines::Lines;
+use super::number::Number;
+use super::out::{Out, Spot, ns, time, unit};
+use crate::Statements;
+use crate::statement::{Clock, Dimension, Of, Quantity, Statistic};
+
+pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
+    match input.is_json()? {
+        true => document(input),
+        false => console(input),
+    }
+}
+
+fn document(input: &mut Lines<'_>) -> Imported<Statements> {
+    let document = json::document(input)?;
+    let root = Node::root(&document);
+    let mut out = Out::new(input.tool());
+    let data = out.data("criterion", Quantity::Time, ns());
+    if root.find("sampling_mode").is_some() {
+        let (iters, times) = (root.get("iters")?.items()?, root.get("times")?.items()?);
+        if iters.len() != times.len() {
+            return Err(root.error(format!(
+                "has {} iters and {} times; it is cut off",
+                iters.len(),
+                times.len()
+            )));
+        }
+        let mut raw = out.raw(&data, "time", 1);
+        for (iterations, total) in iters.iter().zip(&times) {
+            let (n, total) = (iterations.float()?, total.float()?);
+            if n < 1.0 || total < 0.0 {
+                return Err(iterations.error("is no number of iterations"));
+            }
+            out.add(&mut raw, &data, &Number::of(total / n, 0.0), n as u64);
+        }
+        out.keep(raw);
+        return Ok(out.done());
+    }
+    let data = data.of(Of::Means, None);
+    for (key, statistic) in [
+        ("mean", Statistic::Mean),
+        ("median", Statistic::Percentile(50.0)),
+        ("std_dev", Statistic::Sd),
+    ] {
+        let point = root.get(key)?.get("point_estimate")?;
+        out.put(&data, statistic, point.exact()?, Spot::Path(&point.path))?;
+    }
+    if let Some(slope) = root.find("slope") {
+        let point = slope.get("point_estimate")?;
+        out.put_named(
+            &data,
+            "slope",
+            Statistic::Value,
+            point.exact()?,
+            Spot::Path(&point.path),
+        )?;
+    }
+    Ok(out.done())
+}
+
+/// `NAME  time:   [4.7869 ns 5.0351 ns 5.2968 ns]`, with a long name on a line before it.
+fn console(input: &mut Lines<'_>) -> Imported<Statements> {
+    let mut out = Out::new(input.tool());
+    let mut before = String::new();
+    let mut data = None;
+    while let Some(line) = input.next()? {
+        let line = line.to_owned();
+        let spot = Spot::Line(input.number(), &line);
+        let fail = |e: String| spot.error(e);
+        if let Some((name, rest)) = line.split_once("time:   [") {
+            let name = match name.trim() {
+                "" => before.trim(),
+                name => name,
+            };
+            let (number, word) = middle(rest).map_err(fail)?;
+            let unit =
+                time(word).ok_or_else(|| spot.error(format!("`{word}` is no unit of time")))?;
+            let mut of = out.data(name, Quantity::Time, unit);
+            of.method.time = Some(Clock::Wall);
+            out.put(&of, Statistic::Value, number, spot)?;
+            data = Some(of);
+        } else if let Some((_, rest)) = line.split_once("thrpt:  [") {
+            let (number, word) = middle(rest).map_err(fail)?;
+            if let Some(of) = &data {
+                let (quantity, unit) = throughput(word)
+                    .ok_or_else(|| spot.error(format!("`{word}` is no throughput of criterion")))?;
+                out.put(&of.other(quantity, unit), Statistic::Rate, number, spot)?;
+            }
+        } else {
+            input.own(&line)?;
+        }
+        before = line;
+    }
+    Ok(out.done())
+}
+
+/// The estimate between its two bounds.
+fn middle(rest: &str) -> Result<(Number, &str), String> {
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let [_, _, value, unit, _, last] = words[..] else {
+        return Err("the line has no `[lower estimate upper]`; the file is cut off".to_owned());
+    };
+    if !last.ends_with(']') {
+        return Err("the line does not end with `]`; the file is cut off".to_owned());
+    }
+    Ok((Number::parse(value)?, unit))
+}
+
+fn throughput(word: &str) -> Option<(Quantity, crate::statement::Unit)> {
+    let word_of = word.strip_suffix("/s")?;
+    let bandwidth = |factor| {
+        Some((
+            Quantity::Bandwidth,
+            unit(word, Dimension::Bandwidth, factor),
+        ))
+    };
+    let rate = |factor| Some((Quantity::Rate, unit(word, Dimension::Rate, factor)));
+    match word_of {
+        "B" => bandwidth(1.0),
+        "KiB" => bandwidth(1024.0),
+        "MiB" => bandwidth(1048576.0),
+        "GiB" => bandwidth(1073741824.0),
+        "TiB" => bandwidth(1024f64.powi(4)),
+        "KB" => bandwidth(1e3),
+        "MB" => bandwidth(1e6),
+        "GB" => bandwidth(1e9),
+        "elem" => rate(1.0),
+        "Kelem" => rate(1e3),
+        "Melem" => rate(1e6),
+        "Gelem" => rate(1e9),
+        _ => None,
+    }
+}

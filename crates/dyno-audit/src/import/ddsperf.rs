@@ -1,0 +1,213 @@
+//! ddsperf of Cyclone DDS: the lines of round trips, whose times are halved (`process_pong` in `ddsperf.c`), and those of a subscriber.
+//! Each line is of one interval, about a second; the first [`INTERVALS`] give figures, the means of all give raw values.
+
+use super::Imported;
+use super::lines::Lines;
+use super::number::{Number, with_suffix};
+use super::out::{Data, Out, Spot, time, unit, us};
+use crate::Statements;
+use crate::statement::{Clock, Dimension, Of, Quantity, Samples, Statistic, Trip};
+use std::collections::BTreeMap;
+
+/// Intervals that give figures.
+pub(super) const INTERVALS: u64 = 1_000;
+
+/// The most peers.
+const PEERS: usize = 1_000;
+
+pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
+    let mut out = Out::new(input.tool());
+    let mut peers: BTreeMap<String, (Data, Samples, u64)> = BTreeMap::new();
+    let mut received = 0;
+    while let Some(line) = input.next()? {
+        let line = line.to_owned();
+        let at = input.number();
+        let spot = Spot::Line(at, &line);
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let Some(pid) = words
+            .first()
+            .filter(|w| w.starts_with('[') && w.ends_with(']'))
+        else {
+            input.own(&line)?;
+            continue;
+        };
+        match words[1..] {
+            [instant, peer, "size", size, "mean", ref rest @ ..] if peer.contains(':') => {
+                let full = peers.len() >= PEERS;
+                if full && !peers.contains_key(peer) {
+                    return Err(spot.error(format!("there are more than {PEERS} peers")));
+                }
+                let (data, raw, seen) = peers.entry(peer.to_owned()).or_insert_with(|| {
+                    let mut data = out.data(&format!("{pid} {peer}"), Quantity::Latency, us());
+                    data.method.trip = Some(Trip::Half);
+                    data.method.clocks = Some(1);
+                    let data = data.with("peer", peer);
+                    let raw = out.raw(&data, "means", at);
+                    (data, raw, 0)
+                });
+                let (mean, n) = round_trips(
+                    &mut out,
+                    (data, *seen < INTERVALS),
+                    (instant, size, rest),
+                    spot,
+                )?;
+                *seen += 1;
+                out.add(raw, data, &mean, n);
+            }
+            [instant, "size", size, "total", ref rest @ ..] => {
+                if received < INTERVALS {
+                    subscriber(&mut out, pid, (instant, size, rest), spot)?;
+                }
+                received += 1;
+            }
+            _ => {}
+        }
+    }
+    for (_, raw, _) in peers.into_values() {
+        out.keep(raw);
+    }
+    Ok(out.done())
+}
+
+const CUT: &str = "the line ends too early; the file is cut off";
+
+/// `30.774us min 9.028us 50% 12.704us 90% 14.876us 99% 847.896us max 3672.863us cnt 16242`: the mean and its number, and figures of the
+/// interval where they are wanted.
+fn round_trips(
+    out: &mut Out,
+    (data, wanted): (&Data, bool),
+    (instant, size, rest): (&str, &str, &[&str]),
+    spot: Spot<'_>,
+) -> Imported<(Number, u64)> {
+    let fail = |e: String| spot.error(e);
+    let micros = |text: &str| -> Imported<Number> {
+        let (number, suffix) = with_suffix(text).map_err(fail)?;
+        match time(suffix) {
+            Some(unit) if unit.factor == 1e-6 => Ok(number),
+            _ => Err(spot.error(format!("`{text}` is no number of us; the file is cut off"))),
+        }
+    };
+    let [mean, ref pairs @ ..] = *rest else {
+        return Err(spot.error(CUT));
+    };
+    let mean = micros(mean)?;
+    let mut figures = vec![(Statistic::Mean, mean.clone())];
+    let mut n = None;
+    for pair in pairs.chunks(2) {
+        let [key, value] = pair else {
+            return Err(spot.error(CUT));
+        };
+        let statistic = match *key {
+            "cnt" => {
+                n = Some(Number::count(value).map_err(fail)?);
+                continue;
+            }
+            "min" => Statistic::Min,
+            "max" => Statistic::Max,
+            p => {
+                let p = Number::parse(p.trim_end_matches('%')).map_err(fail)?.value;
+                if !(0.0..=100.0).contains(&p) {
+                    return Err(spot.error(format!("`{key}` is no percentile")));
+                }
+                Statistic::Percentile(p)
+            }
+        };
+        figures.push((statistic, micros(value)?));
+    }
+    let n = n.ok_or_else(|| spot.error(CUT))?;
+    let size = Number::count(size).map_err(fail)?;
+    Number::parse(instant).map_err(fail)?;
+    if wanted {
+        let mut of = out
+            .data(
+                &format!("{} at {instant} s", data.name),
+                Quantity::Latency,
+                us(),
+            )
+            .of(Of::Samples, Some(n));
+        of.method = data.method.clone();
+        of.method.payload_bytes = Some(size as f64);
+        let of = of
+            .with(
+                "peer",
+                data.conditions.get("peer").cloned().unwrap_or_default(),
+            )
+            .with("payload", format!("{size} B"));
+        for (statistic, number) in figures {
+            out.put(&of, statistic, number, spot)?;
+        }
+    }
+    Ok((mean, n))
+}
+
+/// `547 lost 0 delta 547 lost 0 rate 0.55 kS/s 0.44 Mb/s (…)`.
+fn subscriber(
+    out: &mut Out,
+    pid: &str,
+    (instant, size, rest): (&str, &str, &[&str]),
+    spot: Spot<'_>,
+) -> Imported<()> {
+    let [
+        total,
+        "lost",
+        lost,
+        "delta",
+        delta,
+        "lost",
+        _,
+        "rate",
+        rate,
+        "kS/s",
+        bits,
+        "Mb/s",
+        ..,
+    ] = *rest
+    else {
+        return Err(spot.error(CUT));
+    };
+    let fail = |e: String| spot.error(e);
+    let size = Number::count(size).map_err(fail)?;
+    Number::parse(instant).map_err(fail)?;
+    let mut data = out
+        .data(
+            &format!("{pid} received at {instant} s"),
+            Quantity::Rate,
+            unit("kS/s", Dimension::Rate, 1e3),
+        )
+        .with("payload", format!("{size} B"));
+    data.method.payload_bytes = Some(size as f64);
+    data.method.time = Some(Clock::Wall);
+    data.method.loss_stated = Some(true);
+    out.put(
+        &data,
+        Statistic::Rate,
+        Number::parse(rate).map_err(fail)?,
+        spot,
+    )?;
+    let of = data.other(
+        Quantity::Bandwidth,
+        unit("Mb/s", Dimension::Bandwidth, 125e3),
+    );
+    out.put(
+        &of,
+        Statistic::Rate,
+        Number::parse(bits).map_err(fail)?,
+        spot,
+    )?;
+    for (part, quantity, text) in [
+        ("total", Quantity::Count, total),
+        ("delta", Quantity::Count, delta),
+        ("lost", Quantity::Loss, lost),
+    ] {
+        let count = Number::count(text).map_err(fail)?;
+        let of = data.other(quantity, unit("samples", Dimension::One, 1.0));
+        out.put_named(
+            &of,
+            part,
+            Statistic::Count,
+            Number::of(count as f64, 0.0),
+            spot,
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,205 @@
+//! Interval logs of HdrHistogram, versions 1.0 to 1.3: a histogram for each interval, added up here for each tag. What is imported are
+//! statistics of the sums, known to the width of their buckets. A log does not say its unit; Dyno's exports say it in a comment.
+
+use super::Imported;
+use super::lines::Lines;
+use super::number::Number;
+use super::out::{Data, Out, Spot, ns, unit};
+use crate::Statements;
+use crate::statement::{Dimension, Of, Quantity, Statistic};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::ZlibDecoder;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use std::collections::BTreeMap;
+use std::io::Read as _;
+
+/// The largest histogram, unpacked, in bytes; the largest that the library itself can write is smaller.
+const UNPACKED: u64 = 8 << 20;
+
+/// The most tags of one log, since each has a histogram of its own.
+const TAGS: usize = 32;
+
+/// The first words of the V2 encodings: histogram, and histogram with DEFLATE.
+const V2: u32 = 0x1c84_9313;
+const V2_DEFLATE: u32 = 0x1c84_9314;
+/// Bytes before the counts of a V2 histogram.
+const HEADER: usize = 40;
+
+/// Percentiles that are figures.
+const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
+
+struct Sum {
+    histogram: Histogram<u64>,
+    line: u64,
+    intervals: u64,
+}
+
+pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
+    let mut out = Out::new(input.tool());
+    let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
+    let (mut is_ns, mut metric) = (false, None);
+    let mut conditions: Vec<(String, String)> = Vec::new();
+    while let Some(line) = input.next()? {
+        let line = line.to_owned();
+        let at = input.number();
+        let fail = |e: String| Spot::Line(at, &line).error(e);
+        if let Some(comment) = line.strip_prefix('#') {
+            is_ns |= comment.starts_with("unit of histograms: nanoseconds");
+            if let Some(start) = comment.strip_prefix("[StartTime: ") {
+                out.tested(start.trim_end_matches(']'));
+            }
+            match comment.split_once(": ") {
+                Some(("metric", value)) => metric = Some(value.trim().to_owned()),
+                Some((key @ ("experiment" | "stack" | "suite" | "testbed" | "factors"), value))
+                    if conditions.len() < 16 =>
+                {
+                    conditions.push((key.to_owned(), value.trim().to_owned()));
+                }
+                _ => {}
+            }
+        } else if line.starts_with('"') || line.trim().is_empty() {
+        } else {
+            let (tag, text) = row(&line).map_err(fail)?;
+            let histogram = decode(text).map_err(fail)?;
+            let full = sums.len() >= TAGS;
+            match sums.get_mut(tag) {
+                Some(sum) => {
+                    let added = sum.histogram.add(&histogram);
+                    added.map_err(|e| {
+                        fail(format!("cannot be added to the intervals before: {e}"))
+                    })?;
+                    sum.intervals += 1;
+                }
+                None if full => return Err(fail(format!("there are more than {TAGS} tags"))),
+                None => {
+                    let sum = Sum {
+                        histogram,
+                        line: at,
+                        intervals: 1,
+                    };
+                    sums.insert(tag.to_owned(), sum);
+                }
+            }
+        }
+    }
+    for (tag, sum) in sums {
+        let metric = metric.as_deref().unwrap_or("histogram");
+        let name = if tag.is_empty() {
+            metric.to_owned()
+        } else {
+            format!("{metric} {tag}")
+        };
+        let (quantity, unit) = match is_ns {
+            true => (Quantity::Latency, ns()),
+            false => (Quantity::Other, unit("", Dimension::One, 1.0)),
+        };
+        let mut data = out.data(&name, quantity, unit);
+        for (key, value) in &conditions {
+            data = data.with(key, value.as_str());
+        }
+        if !tag.is_empty() {
+            data = data.with("tag", tag);
+        }
+        figures(&mut out, &data, &sum)?;
+    }
+    Ok(out.done())
+}
+
+/// `Tag=A,0.127,1.007,2.769,HISTFAAAA…`: the tag and the histogram.
+fn row(line: &str) -> Result<(&str, &str), String> {
+    let (tag, rest) = match line.strip_prefix("Tag=") {
+        Some(rest) => rest
+            .split_once(',')
+            .ok_or("the tag has no end; the file is cut off")?,
+        None => ("", line),
+    };
+    let cells: Vec<&str> = rest.split(',').collect();
+    let [start, length, max, text] = cells[..] else {
+        return Err(format!(
+            "an interval has a start, a length, a maximum and a histogram, not {} parts; it is cut off, or has commas as decimal points",
+            cells.len()
+        ));
+    };
+    for number in [start, length, max] {
+        Number::parse(number.trim())?;
+    }
+    Ok((tag, text.trim()))
+}
+
+/// Unpacks in bounds before the library reads: it would make room for as much as the text says that it holds.
+fn decode(text: &str) -> Result<Histogram<u64>, String> {
+    let damaged = |what: &str| format!("the histogram is damaged or cut off: {what}");
+    let mut bytes = STANDARD.decode(text).map_err(|e| damaged(&e.to_string()))?;
+    let word = |bytes: &[u8], at: usize| {
+        let four = bytes.get(at..at + 4)?;
+        Some(u32::from_be_bytes(four.try_into().ok()?))
+    };
+    if word(&bytes, 0) == Some(V2_DEFLATE) {
+        let mut plain = Vec::new();
+        let unpacked = ZlibDecoder::new(bytes.get(8..).unwrap_or_default())
+            .take(UNPACKED + 1)
+            .read_to_end(&mut plain);
+        unpacked.map_err(|e| damaged(&e.to_string()))?;
+        bytes = plain;
+    }
+    if word(&bytes, 0) != Some(V2) {
+        return Err(damaged("it is in no V2 encoding"));
+    }
+    let counts = word(&bytes, 4).and_then(|n| usize::try_from(n).ok());
+    if bytes.len() as u64 > UNPACKED
+        || counts.is_none_or(|n| n > bytes.len().saturating_sub(HEADER))
+    {
+        return Err(damaged("it is not as long as it says"));
+    }
+    let read: Result<Histogram<u64>, _> = Deserializer::new().deserialize(&mut bytes.as_slice());
+    let histogram = read.map_err(|e| damaged(&e.to_string()))?;
+    match histogram.is_empty() || histogram.max() < u64::MAX / 2 {
+        true => Ok(histogram),
+        false => Err(damaged("it has values that no time can have")),
+    }
+}
+
+fn figures(out: &mut Out, data: &Data, sum: &Sum) -> Imported<()> {
+    let h = &sum.histogram;
+    if h.is_empty() {
+        return Ok(());
+    }
+    let text = format!("sum of {} intervals", sum.intervals);
+    let spot = Spot::Line(sum.line, &text);
+    let data = data.clone().of(Of::Samples, Some(h.len()));
+    // A value stands for its bucket.
+    let bucket = |value: u64| {
+        let (low, high) = (h.lowest_equivalent(value), h.highest_equivalent(value));
+        Number::of(
+            low as f64 + (high - low) as f64 / 2.0,
+            (high - low) as f64 / 2.0 + 0.5,
+        )
+    };
+    out.put(&data, Statistic::Min, bucket(h.min()), spot)?;
+    for p in PERCENTILES {
+        out.put(
+            &data,
+            Statistic::Percentile(p),
+            bucket(h.value_at_percentile(p)),
+            spot,
+        )?;
+    }
+    out.put(&data, Statistic::Max, bucket(h.max()), spot)?;
+    // Each sample may lie anywhere in its bucket.
+    let part = h.equivalent_range(h.max()) as f64 / h.max().max(1) as f64;
+    let (mean, sd) = (h.mean(), h.stdev());
+    out.put(
+        &data,
+        Statistic::Mean,
+        Number::of(mean, mean * part + 0.5),
+        spot,
+    )?;
+    out.put(
+        &data,
+        Statistic::Sd,
+        Number::of(sd, (mean + sd) * part + 0.5),
+        spot,
+    )
+}

@@ -1,0 +1,201 @@
+//! Percentile texts of HdrHistogram (`outputPercentileDistribution`), plain and as CSV. They do not say their unit; Dyno's exports say it
+//! in a comment. A value is the upper end of its bucket, whose width follows from the number of sub-buckets.
+
+use super::Imported;
+use super::lines::Lines;
+use super::number::Number;
+use super::out::{Data, Out, Spot, time, unit};
+use crate::Statements;
+use crate::statement::{Dimension, Of, Quantity, Statistic, Unit};
+
+/// The most rows; the library's own have a few hundred.
+const ROWS: usize = 50_000;
+
+struct Row {
+    line: u64,
+    text: String,
+    value: Number,
+    percentile: f64,
+}
+
+#[derive(Default)]
+struct File {
+    rows: Vec<Row>,
+    unit: Option<Unit>,
+    metric: Option<String>,
+    conditions: Vec<(String, String)>,
+    lost: u64,
+    /// Mean, deviation, maximum with their lines.
+    below: Vec<(Statistic, Number, u64, String)>,
+    total: Option<u64>,
+    sub_buckets: Option<u64>,
+    csv: bool,
+}
+
+pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
+    let mut file = File::default();
+    while let Some(line) = input.next()? {
+        let line = line.to_owned();
+        let at = input.number();
+        let fail = |e: String| Spot::Line(at, &line).error(e);
+        if let Some(comment) = line.strip_prefix('#') {
+            file.comment(comment, at, &line).map_err(fail)?;
+        } else if line.contains("1/(1-Percentile)") {
+            if !file.rows.is_empty() {
+                return Err(input.error("a second table begins; give each a file of its own"));
+            }
+            file.csv = line.contains(',');
+        } else if !line.trim().is_empty() {
+            input.own(&line)?;
+            let row = file.row(&line, at).map_err(fail)?;
+            if file
+                .rows
+                .last()
+                .is_some_and(|r| r.percentile > row.percentile)
+            {
+                return Err(input.error("percentiles go down; two files are mixed"));
+            }
+            if file.rows.len() >= ROWS {
+                return Err(input.error(format!("there are more than {ROWS} rows")));
+            }
+            file.rows.push(row);
+        }
+    }
+    let ended = match file.csv {
+        true => file.rows.last().is_some_and(|r| r.percentile >= 1.0),
+        false => file.sub_buckets.is_some(),
+    };
+    if !ended {
+        return Err(input.error("the table has no end; the file is cut off"));
+    }
+    let out = Out::new(input.tool());
+    file.done(out)
+}
+
+impl File {
+    /// What a comment says; its `#` is off.
+    fn comment(&mut self, comment: &str, at: u64, line: &str) -> Result<(), String> {
+        if let Some(rest) = comment.strip_prefix('[') {
+            for part in rest.trim_end_matches(']').split(", ") {
+                let Some((key, value)) = part.split_once('=') else {
+                    return Err("the line ends too early; the file is cut off".to_owned());
+                };
+                let value = value.trim();
+                let mut put = |statistic| {
+                    let number = Number::parse(value)?;
+                    self.below.push((statistic, number, at, line.to_owned()));
+                    Ok::<(), String>(())
+                };
+                match key.trim() {
+                    "Mean" => put(Statistic::Mean)?,
+                    "StdDeviation" => put(Statistic::Sd)?,
+                    "Max" => put(Statistic::Max)?,
+                    "Total count" => self.total = Some(Number::count(value)?),
+                    "SubBuckets" => self.sub_buckets = Some(Number::count(value)?),
+                    _ => {}
+                }
+            }
+            if !rest.ends_with(']') || self.below.len() > 3 {
+                return Err("this is no end of one table; the file is cut off or mixed".to_owned());
+            }
+        } else if let Some(word) = comment.strip_prefix("values in ") {
+            self.unit = match word.trim() {
+                "nanoseconds" => time("ns"),
+                "microseconds" => time("µs"),
+                "milliseconds" => time("ms"),
+                _ => None,
+            };
+        } else if let Some(rest) = comment.strip_prefix("lost: ") {
+            let count = rest.split_whitespace().next().unwrap_or_default();
+            self.lost = Number::count(count)?;
+        } else if let Some((key, value)) = comment.split_once(": ") {
+            match key {
+                "metric" => self.metric = Some(value.trim().to_owned()),
+                "experiment" | "stack" | "suite" | "testbed" | "factors"
+                    if self.conditions.len() < 16 =>
+                {
+                    self.conditions
+                        .push((key.to_owned(), value.trim().to_owned()));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn row(&self, line: &str, at: u64) -> Result<Row, String> {
+        let cells: Vec<&str> = match self.csv {
+            true => line.split(',').map(str::trim).collect(),
+            false => line.split_whitespace().collect(),
+        };
+        let ([value, percentile, count] | [value, percentile, count, _]) = cells[..] else {
+            return Err(
+                "a row has a value, a percentile and a count; the file is cut off".to_owned(),
+            );
+        };
+        let percentile = Number::parse(percentile)?.value;
+        if !(0.0..=1.0).contains(&percentile) {
+            return Err(format!("{percentile} is no percentile between 0 and 1"));
+        }
+        Number::count(count)?;
+        Ok(Row {
+            line: at,
+            text: line.to_owned(),
+            value: Number::parse(value)?,
+            percentile,
+        })
+    }
+
+    fn done(self, mut out: Out) -> Imported<Statements> {
+        let (quantity, unit) = match &self.unit {
+            Some(unit) => (Quantity::Latency, unit.clone()),
+            None => (Quantity::Other, unit("", Dimension::One, 1.0)),
+        };
+        let name = self
+            .metric
+            .clone()
+            .unwrap_or_else(|| "histogram".to_owned());
+        let mut data = out.data(&name, quantity, unit).of(Of::Samples, self.total);
+        for (key, value) in &self.conditions {
+            data = data.with(key, value.as_str());
+        }
+        // Half of the sub-buckets lie in each doubling.
+        let part = self.sub_buckets.map_or(0.0, |n| 2.0 / n.max(2) as f64);
+        let with_lost = data
+            .clone()
+            .of(Of::Samples, self.total.map(|n| n.saturating_add(self.lost)));
+        for row in &self.rows {
+            let mut number = row.value.clone();
+            number.half_step += (part * number.value).abs();
+            // A log ends at the share that arrived, which is no largest value where messages were lost.
+            let statistic = match row.percentile {
+                0.0 => Statistic::Min,
+                1.0 => Statistic::Max,
+                // Twelve decimals are printed.
+                p => Statistic::Percentile((p * 1e12).round() / 1e10),
+            };
+            // The maximum stands below the table, where it has an end.
+            if statistic == Statistic::Max && !self.csv {
+                continue;
+            }
+            put(&mut out, &with_lost, statistic, number, row.line, &row.text)?;
+        }
+        for (statistic, number, line, text) in self.below {
+            let mut number = number;
+            number.half_step += (part * number.value).abs();
+            put(&mut out, &data, statistic, number, line, &text)?;
+        }
+        Ok(out.done())
+    }
+}
+
+fn put(
+    out: &mut Out,
+    data: &Data,
+    statistic: Statistic,
+    number: Number,
+    line: u64,
+    text: &str,
+) -> Imported<()> {
+    out.put(data, statistic, number, Spot::Line(line, text))
+}

@@ -1,0 +1,160 @@
+//! iperf3's JSON (`-J`). It measures throughput, and no time of a message: of a TCP connection it repeats what the kernel estimated
+//! as its round trip, already smoothed; of UDP the jitter of RFC 1889.
+
+use super::json::{self, Node};
+use super::lines::Lines;
+use super::out::{Data, Out, Spot, ms, percent, unit, us};
+use super::{ImportError, Imported};
+use crate::Statements;
+use crate::statement::{Clock, Dimension, Loop, Quantity, Statistic, Trip, Unit};
+
+fn bits() -> Unit {
+    unit("bit/s", Dimension::Bandwidth, 0.125)
+}
+
+pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
+    if !input.is_json()? {
+        return Err(ImportError::file(
+            "this is the text of iperf3; run it with -J and import its JSON",
+        ));
+    }
+    let document = json::document(input)?;
+    let root = Node::root(&document);
+    if let Some(error) = root.find("error") {
+        let text: String = error.text()?.chars().take(200).collect();
+        return Err(error.error(format!(
+            "iperf3 ended with the error `{text}`; measure again"
+        )));
+    }
+    let mut out = Out::new(input.tool());
+    let start = root.get("start")?;
+    for key in ["version", "system_info"] {
+        if let Some(node) = start.find(key) {
+            out.banner_value(&node.path, node.text()?);
+        }
+    }
+    if let Some(time) = start.find("timestamp").and_then(|t| t.find("time")) {
+        out.tested(time.text()?);
+    }
+    let test = start.get("test_start")?;
+    let end = root.get("end")?;
+    for (key, sum) in end.members()? {
+        if key.starts_with("sum_") {
+            let name = key.trim_start_matches("sum_").replace('_', " ");
+            let mut data = out.data(&name, Quantity::Bandwidth, bits());
+            describe(&mut data, &test)?;
+            of_sum(&mut out, &data, &sum)?;
+        }
+    }
+    if let Some(sum) = end.find("sum").filter(|s| s.find("jitter_ms").is_some()) {
+        let mut data = out.data("datagrams", Quantity::Bandwidth, bits());
+        describe(&mut data, &test)?;
+        of_datagrams(&mut out, &data, &sum)?;
+    }
+    for (i, stream) in end.get("streams")?.items()?.iter().enumerate() {
+        if let Some(sender) = stream.find("sender") {
+            let mut data = out.data(
+                &format!("stream {i} kernel round trip"),
+                Quantity::Latency,
+                us(),
+            );
+            describe(&mut data, &test)?;
+            data.method.trip = Some(Trip::Round);
+            data.method.clocks = Some(1);
+            for (key, statistic) in [
+                ("min_rtt", Statistic::Min),
+                ("mean_rtt", Statistic::Mean),
+                ("max_rtt", Statistic::Max),
+            ] {
+                // 0 is what it writes where it knows none.
+                if let Some(node) = sender.find(key).filter(|n| n.value.as_f64() != Some(0.0)) {
+                    out.put(
+                        &data,
+                        statistic,
+                        node.rounded(0)?.cut(),
+                        Spot::Path(&node.path),
+                    )?;
+                }
+            }
+        }
+    }
+    if let Some(cpu) = end.find("cpu_utilization_percent") {
+        let data = out.data("processor", Quantity::CpuShare, percent());
+        for (key, node) in cpu.members()? {
+            out.put_named(
+                &data,
+                key,
+                Statistic::Share,
+                node.exact()?,
+                Spot::Path(&node.path),
+            )?;
+        }
+    }
+    Ok(out.done())
+}
+
+fn describe(data: &mut Data, test: &Node<'_>) -> Imported<()> {
+    let protocol = test.get("protocol")?.text()?;
+    data.conditions
+        .insert("protocol".to_owned(), protocol.to_owned());
+    let block = test.get("blksize")?.count()? as f64;
+    data.method.payload_bytes = Some(block);
+    data.method.senders = Some(test.get("num_streams")?.count()?);
+    data.method.time = Some(Clock::Wall);
+    if protocol == "UDP" {
+        data.method.loss_stated = Some(true);
+        let target = test.find("target_bitrate").map(|t| t.float()).transpose()?;
+        if let Some(bits) = target.filter(|t| *t > 0.0 && block > 0.0) {
+            data.method.load = Some(Loop::Open);
+            data.method.sender_rate = Some(bits / 8.0 / block);
+        }
+    }
+    Ok(())
+}
+
+fn of_sum(out: &mut Out, data: &Data, sum: &Node<'_>) -> Imported<()> {
+    let rate = sum.get("bits_per_second")?;
+    out.put(data, Statistic::Rate, rate.exact()?, Spot::Path(&rate.path))?;
+    let bytes = sum.get("bytes")?;
+    let of = data.other(Quantity::Size, unit("B", Dimension::Size, 1.0));
+    out.put(&of, Statistic::Sum, bytes.exact()?, Spot::Path(&bytes.path))?;
+    let seconds = sum.get("seconds")?;
+    let of = data.other(Quantity::Time, unit("s", Dimension::Time, 1.0));
+    out.put(
+        &of,
+        Statistic::Value,
+        seconds.rounded(6)?,
+        Spot::Path(&seconds.path),
+    )?;
+    if let Some(node) = sum.find("retransmits") {
+        let of = data.other(Quantity::Count, unit("segments", Dimension::One, 1.0));
+        out.put_named(
+            &of,
+            "retransmits",
+            Statistic::Count,
+            node.exact()?,
+            Spot::Path(&node.path),
+        )?;
+    }
+    Ok(())
+}
+
+fn of_datagrams(out: &mut Out, data: &Data, sum: &Node<'_>) -> Imported<()> {
+    let count = || unit("datagrams", Dimension::One, 1.0);
+    for (key, quantity, unit, statistic) in [
+        ("jitter_ms", Quantity::Other, ms(), Statistic::Value),
+        ("packets", Quantity::Count, count(), Statistic::Count),
+        ("lost_packets", Quantity::Loss, count(), Statistic::Count),
+        ("lost_percent", Quantity::Loss, percent(), Statistic::Share),
+    ] {
+        let node = sum.get(key)?;
+        out.put_named(
+            &data.other(quantity, unit),
+            key,
+            statistic,
+            node.exact()?,
+            Spot::Path(&node.path),
+        )?;
+    }
+    Ok(())
+}

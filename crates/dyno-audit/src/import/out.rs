@@ -1,0 +1,306 @@
+//! What an importer gathers: figures with unique names, samples, banners; all of them bounded.
+
+use super::number::Number;
+use super::{ImportError, Imported, Tool};
+use crate::Statements;
+use crate::statement::{
+    Banner, Dimension, Figure, Method, Of, Place, Quantity, Samples, Statistic, Unit,
+};
+use std::collections::BTreeMap;
+
+/// The most figures of one file.
+pub const FIGURES: usize = 100_000;
+
+/// The most raw values of one file that are kept; what is beyond is counted.
+pub const SAMPLES: usize = 1_000_000;
+
+/// The most banners of one file that are kept.
+const BANNERS: usize = 200;
+
+/// The most characters of a line that a place repeats.
+const SHOWN: usize = 200;
+
+/// Where a figure is read from.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Spot<'a> {
+    /// A line with its number.
+    Line(u64, &'a str),
+    /// A value of a JSON document.
+    Path(&'a str),
+}
+
+impl Spot<'_> {
+    fn place(self, row: &str, column: String) -> Place {
+        let (section, text) = match self {
+            Spot::Line(line, text) => (format!("line {line}"), text.trim()),
+            Spot::Path(path) => (path.to_owned(), ""),
+        };
+        Place {
+            section,
+            row: row.to_owned(),
+            column,
+            text: text.chars().take(SHOWN).collect(),
+        }
+    }
+
+    pub(super) fn error(self, reason: impl Into<String>) -> ImportError {
+        match self {
+            Spot::Line(line, _) => ImportError::line(line, reason),
+            Spot::Path(path) => ImportError::path(path, reason),
+        }
+    }
+}
+
+/// Values that belong together: what figures are statistics of.
+#[derive(Debug, Clone)]
+pub(super) struct Data {
+    pub(super) name: String,
+    pub(super) quantity: Quantity,
+    pub(super) unit: Unit,
+    pub(super) n: Option<u64>,
+    pub(super) of: Of,
+    pub(super) each: Option<u64>,
+    pub(super) conditions: BTreeMap<String, String>,
+    pub(super) method: Method,
+}
+
+impl Data {
+    pub(super) fn of(mut self, of: Of, n: Option<u64>) -> Data {
+        (self.of, self.n) = (of, n);
+        self
+    }
+
+    pub(super) fn with(mut self, condition: &str, value: impl Into<String>) -> Data {
+        self.conditions.insert(condition.to_owned(), value.into());
+        self
+    }
+
+    /// Another quantity of the same run: a single value of it.
+    pub(super) fn other(&self, quantity: Quantity, unit: Unit) -> Data {
+        Data {
+            quantity,
+            unit,
+            n: None,
+            of: Of::Unknown,
+            each: None,
+            ..self.clone()
+        }
+    }
+}
+
+pub(super) struct Out {
+    tool: Tool,
+    statements: Statements,
+    /// How often a name of data or figures was used.
+    names: BTreeMap<String, u32>,
+    /// The quantity of the first figure of each data.
+    main: BTreeMap<String, Quantity>,
+    samples: usize,
+}
+
+impl Out {
+    pub(super) fn new(tool: Tool) -> Out {
+        Out {
+            tool,
+            statements: Statements::default(),
+            names: BTreeMap::new(),
+            main: BTreeMap::new(),
+            samples: 0,
+        }
+    }
+
+    /// New data under this name, or under `NAME (2)` where there is one of it.
+    pub(super) fn data(&mut self, name: &str, quantity: Quantity, unit: Unit) -> Data {
+        let name = name.trim();
+        let times = self.names.entry(name.to_owned()).or_insert(0);
+        *times += 1;
+        let name = match *times {
+            1 => name.to_owned(),
+            more => format!("{name} ({more})"),
+        };
+        self.main.insert(name.clone(), quantity);
+        Data {
+            conditions: BTreeMap::from([("benchmark".to_owned(), name.clone())]),
+            name,
+            quantity,
+            unit,
+            n: None,
+            of: Of::Unknown,
+            each: None,
+            method: Method {
+                tool: Some(self.tool.as_str().to_owned()),
+                ..Method::default()
+            },
+        }
+    }
+
+    /// A figure named `NAME/STATISTIC`, or `NAME/QUANTITY-STATISTIC` where it is not of the data's main quantity.
+    pub(super) fn put(
+        &mut self,
+        data: &Data,
+        statistic: Statistic,
+        number: Number,
+        spot: Spot<'_>,
+    ) -> Imported<()> {
+        let (word, quantity) = (statistic.to_string(), data.quantity.as_str());
+        let main = self.main.get(&data.name) == Some(&data.quantity);
+        let part = match main || word == quantity {
+            true => word,
+            false => format!("{quantity}-{word}"),
+        };
+        self.put_named(data, &part, statistic, number, spot)
+    }
+
+    /// A figure named `NAME/PART`.
+    pub(super) fn put_named(
+        &mut self,
+        data: &Data,
+        part: &str,
+        statistic: Statistic,
+        number: Number,
+        spot: Spot<'_>,
+    ) -> Imported<()> {
+        if self.statements.figures.len() >= FIGURES {
+            return Err(spot.error(format!(
+                "there are more than {FIGURES} figures; split the file"
+            )));
+        }
+        let id = format!("{}/{part}", data.name);
+        let times = self.names.entry(id.clone()).or_insert(0);
+        *times += 1;
+        let id = match *times {
+            1 => id,
+            more => format!("{id} ({more})"),
+        };
+        self.statements.figures.push(Figure {
+            id,
+            place: spot.place(&data.name, part.to_owned()),
+            printed: number.printed(data.unit.clone()),
+            quantity: data.quantity,
+            statistic,
+            n: data.n,
+            of: data.of,
+            each: data.each,
+            data: data.name.clone(),
+            conditions: data.conditions.clone(),
+            method: data.method.clone(),
+        });
+        Ok(())
+    }
+
+    /// An empty list of raw values of `data`, whose first stands on `line`.
+    pub(super) fn raw(&self, data: &Data, part: &str, line: u64) -> Samples {
+        Samples {
+            id: format!("{}/{part}", data.name),
+            data: data.name.clone(),
+            conditions: data.conditions.clone(),
+            quantity: Some(data.quantity),
+            line,
+            ..Samples::default()
+        }
+    }
+
+    /// Adds a value, in the unit of `data`, while there is room for it.
+    pub(super) fn add(
+        &mut self,
+        raw: &mut Samples,
+        data: &Data,
+        value: &Number,
+        each: u64,
+    ) -> bool {
+        if self.samples >= SAMPLES {
+            raw.left_out += 1;
+            return false;
+        }
+        self.samples += 1;
+        raw.values.push(value.value * data.unit.factor);
+        raw.each.push(each);
+        raw.step = raw.step.max(2.0 * value.half_step * data.unit.factor);
+        true
+    }
+
+    pub(super) fn keep(&mut self, raw: Samples) {
+        if !raw.values.is_empty() {
+            self.statements.samples.push(raw);
+        }
+    }
+
+    pub(super) fn banner(&mut self, spot: Spot<'_>) {
+        if self.statements.banners.len() < BANNERS {
+            let place = spot.place("", String::new());
+            self.statements.banners.push(Banner {
+                line: match spot {
+                    Spot::Line(line, _) => line,
+                    Spot::Path(_) => 1,
+                },
+                text: place.text,
+                place: place.section,
+            });
+        }
+    }
+
+    /// A banner that a JSON document has as a value.
+    pub(super) fn banner_value(&mut self, path: &str, text: &str) {
+        if self.statements.banners.len() < BANNERS {
+            self.statements.banners.push(Banner {
+                place: path.to_owned(),
+                line: 1,
+                text: text.chars().take(SHOWN).collect(),
+            });
+        }
+    }
+
+    /// The date of the measurement, as printed.
+    pub(super) fn tested(&mut self, date: &str) {
+        let date = date.trim().chars().take(SHOWN).collect();
+        self.statements.source.tested.get_or_insert(date);
+    }
+
+    pub(super) fn done(self) -> Statements {
+        self.statements
+    }
+}
+
+/// A unit as printed.
+pub(super) fn unit(text: &str, dimension: Dimension, factor: f64) -> Unit {
+    Unit {
+        text: text.to_owned(),
+        dimension,
+        factor,
+    }
+}
+
+pub(super) fn ns() -> Unit {
+    unit("ns", Dimension::Time, 1e-9)
+}
+
+pub(super) fn us() -> Unit {
+    unit("µs", Dimension::Time, 1e-6)
+}
+
+pub(super) fn ms() -> Unit {
+    unit("ms", Dimension::Time, 1e-3)
+}
+
+pub(super) fn percent() -> Unit {
+    unit("%", Dimension::One, 0.01)
+}
+
+pub(super) fn per_second() -> Unit {
+    unit("1/s", Dimension::Rate, 1.0)
+}
+
+/// A unit of time by what tools call it.
+pub(super) fn time(text: &str) -> Option<Unit> {
+    let factor = match text {
+        "ps" => 1e-12,
+        "ns" => 1e-9,
+        "us" | "µs" | "μs" | "usec" => 1e-6,
+        "ms" | "msec" => 1e-3,
+        "s" | "sec" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return None,
+    };
+    Some(unit(text, Dimension::Time, factor))
+}

@@ -1,0 +1,166 @@
+//! CSV logs of Apex.AI's performance_test: a header of `key: value` lines, then a row for each second. The first [`INTERVALS`] rows
+//! give figures, the means of all give raw values. The column `latency_variance (ms)` holds seconds² times a thousand
+//! (`analysis_result.cpp`), which is no variance in ms, and is left out.
+
+use super::Imported;
+use super::ddsperf::INTERVALS;
+use super::lines::Lines;
+use super::number::Number;
+use super::out::{Data, Out, Spot, ms, percent, unit};
+use crate::Statements;
+use crate::statement::{Clock, Dimension, Loop, Of, Quantity, Samples, Statistic, Trip};
+
+/// The most lines of its header that are conditions.
+const HEAD: usize = 64;
+
+pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
+    let mut out = Out::new(input.tool());
+    let mut head: Vec<(String, String)> = Vec::new();
+    let mut columns: Vec<String> = Vec::new();
+    let mut all: Option<(Data, Samples)> = None;
+    let mut rows = 0;
+    while let Some(line) = input.next()? {
+        let line = line.to_owned();
+        let at = input.number();
+        let spot = Spot::Line(at, &line);
+        let cells: Vec<&str> = line
+            .trim()
+            .trim_end_matches(',')
+            .split(',')
+            .map(str::trim)
+            .collect();
+        if cells.first() == Some(&"T_experiment") {
+            columns = cells.iter().map(|c| (*c).to_owned()).collect();
+        } else if columns.is_empty() {
+            if let Some((key, value)) = line.split_once(": ")
+                && head.len() < HEAD
+            {
+                head.push((key.trim().to_owned(), value.trim().to_owned()));
+            } else {
+                input.own(&line)?;
+            }
+        } else if line.trim().is_empty() || !line.starts_with(|c: char| c.is_ascii_digit()) {
+            // What it prints at its end.
+            input.own(&line)?;
+        } else {
+            if cells.len() != columns.len() {
+                return Err(spot.error(format!(
+                    "a row has {} cells and its header {}; it is cut off, or has commas as decimal points",
+                    cells.len(),
+                    columns.len()
+                )));
+            }
+            let (data, raw) = all.get_or_insert_with(|| {
+                let data = describe(out.data("run", Quantity::Latency, ms()), &head);
+                let raw = out.raw(&data, "means", at);
+                (data, raw)
+            });
+            if let Some((mean, n)) =
+                row(&mut out, (data, rows < INTERVALS), (&columns, &cells), spot)?
+            {
+                out.add(raw, data, &mean, n);
+            }
+            rows += 1;
+        }
+    }
+    if let Some((_, raw)) = all {
+        out.keep(raw);
+    }
+    Ok(out.done())
+}
+
+fn describe(mut data: Data, head: &[(String, String)]) -> Data {
+    data.method.load = Some(Loop::Open);
+    data.method.trip = Some(Trip::OneWay);
+    data.method.time = Some(Clock::Wall);
+    data.method.loss_stated = Some(true);
+    let count = |value: &str| value.parse::<u64>().ok();
+    for (key, value) in head {
+        match key.as_str() {
+            "Publishing rate" | "Rate" => {
+                data.method.sender_rate = count(value).map(|r| r as f64).filter(|r| *r > 0.0)
+            }
+            "Number of publishers" => data.method.senders = count(value),
+            "Number of subscribers" => data.method.receivers = count(value),
+            "Communication mean" | "Communicator" => data = data.with("stack", value.as_str()),
+            "Topic name" | "Msg name" | "Topic" | "QOS" | "Performance Test Version" => {
+                data = data.with(&key.to_lowercase(), value.as_str());
+            }
+            _ => {}
+        }
+    }
+    data
+}
+
+/// The mean of a row and of how many, and its figures where they are wanted; nothing where it received nothing.
+fn row(
+    out: &mut Out,
+    (all, wanted): (&Data, bool),
+    (columns, cells): (&[String], &[&str]),
+    spot: Spot<'_>,
+) -> Imported<Option<(Number, u64)>> {
+    let cell = |name: &str| -> Imported<&str> {
+        let at = columns.iter().position(|c| c == name);
+        let cell = at.and_then(|i| cells.get(i)).copied();
+        cell.ok_or_else(|| {
+            spot.error(format!(
+                "there is no column `{name}`; is this of another version of the tool?"
+            ))
+        })
+    };
+    let fail = |e: String| spot.error(e);
+    let n = Number::count(cell("received")?).map_err(fail)?;
+    let [min, max, mean] = ["min", "max", "mean"].map(|s| format!("latency_{s} (ms)"));
+    let instant = Number::parse(cell("T_experiment")?).map_err(fail)?;
+    let mut counts = Vec::new();
+    for (name, quantity) in [
+        ("received", Quantity::Count),
+        ("sent", Quantity::Count),
+        ("lost", Quantity::Loss),
+    ] {
+        counts.push((name, quantity, Number::count(cell(name)?).map_err(fail)?));
+    }
+    if n == 0 {
+        return Ok(None);
+    }
+    let number = |name: &str| cell(name).and_then(|c| Number::parse(c).map_err(fail));
+    let (min, max, mean) = (number(&min)?, number(&max)?, number(&mean)?);
+    if wanted {
+        let named = out.data(&format!("second {}", instant.text), Quantity::Latency, ms());
+        let mut data = Data {
+            method: all.method.clone(),
+            conditions: all.conditions.clone(),
+            ..named.clone()
+        }
+        .of(Of::Samples, Some(n));
+        data = data.with("benchmark", named.name);
+        for (statistic, number) in [
+            (Statistic::Min, min),
+            (Statistic::Max, max),
+            (Statistic::Mean, mean.clone()),
+        ] {
+            out.put(&data, statistic, number, spot)?;
+        }
+        for (part, quantity, count) in counts {
+            let of = data.other(quantity, unit("samples", Dimension::One, 1.0));
+            out.put_named(
+                &of,
+                part,
+                Statistic::Count,
+                Number::of(count as f64, 0.0),
+                spot,
+            )?;
+        }
+        if let Ok(cpu) = cell("cpu_usage (%)") {
+            let cpu = Number::parse(cpu).map_err(fail)?;
+            out.put_named(
+                &data.other(Quantity::CpuShare, percent()),
+                "cpu",
+                Statistic::Share,
+                cpu,
+                spot,
+            )?;
+        }
+    }
+    Ok(Some((mean, n)))
+}

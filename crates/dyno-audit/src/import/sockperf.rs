@@ -1,0 +1,203 @@
+//! sockperf: the summary of a client, and the raw log of `--full-log`. Its latency is half of a round trip (`avg-latency`) unless it was
+//! run with `--full-rtt` (`avg-rtt`). It does not print its mode, so that nothing is said of the load.
+//!
+//! Its `MBps` are of 1024 × 1024 bytes: 86,479 messages of 1,000 bytes a second are 82.473 to it.
+
+use super::Imported;
+use super::lines::Lines;
+use super::number::Number;
+use super::out::{Data, Out, Spot, per_second, unit, us};
+use crate::Statements;
+use crate::statement::{Clock, Dimension, Of, Quantity, Samples, Statistic, Trip};
+
+#[derive(Default)]
+struct Block {
+    data: Option<Data>,
+    lines: Vec<(u64, String)>,
+    n: Option<u64>,
+    transport: Option<String>,
+}
+
+pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
+    let mut out = Out::new(input.tool());
+    let mut block = Block::default();
+    let mut raw: Option<(Data, Samples)> = None;
+    let mut last: Option<Data> = None;
+    while let Some(line) = input.next()? {
+        let line = line.to_owned();
+        let at = input.number();
+        let fail = |e: String| Spot::Line(at, &line).error(e);
+        let text = line
+            .strip_prefix("sockperf: ")
+            .unwrap_or(&line)
+            .trim()
+            .to_owned();
+        if let Some((_, transport)) = text.split_once(" # ")
+            && text.starts_with('[')
+        {
+            block.transport = Some(transport.trim().to_owned());
+        } else if text.starts_with("[Total Run]") || text.starts_with("Total of ") {
+            last = finish(&mut out, &mut block)?.or(last);
+            block.lines.push((at, text));
+        } else if text.starts_with("packet, txTime(sec), rxTime(sec)") {
+            last = finish(&mut out, &mut block)?.or(last);
+            let unit = match (text.contains("latency(usec)"), text.contains("rtt(usec)")) {
+                (true, _) => Trip::Half,
+                (_, true) => Trip::Round,
+                _ => return Err(fail("the raw log has no column `latency(usec)`".to_owned())),
+            };
+            let mut data = match &last {
+                Some(data) => data.clone(),
+                None => out.data("client", Quantity::Latency, us()),
+            };
+            data.method.trip = Some(unit);
+            let samples = out.raw(&data, "latency", at + 1);
+            raw = Some((data, samples));
+        } else if let Some((data, samples)) = &mut raw
+            && line.starts_with(|c: char| c.is_ascii_digit())
+        {
+            let cells: Vec<&str> = line.split(", ").collect();
+            let [packet, sent, received, latency] = cells[..] else {
+                return Err(fail("a packet has a number, two instants and a latency; the file is cut off, or has commas as decimal points".to_owned()));
+            };
+            Number::count(packet).map_err(fail)?;
+            let sent = Number::parse(sent).map_err(fail)?;
+            Number::parse(received).map_err(fail)?;
+            let latency = Number::parse(latency).map_err(fail)?;
+            if out.add(samples, data, &latency, 1) {
+                samples.sent.push(sent.value);
+            }
+        } else if text.contains('=')
+            || text.contains("observations")
+            || text.starts_with("Summary:")
+        {
+            block.lines.push((at, text));
+            if block.lines.len() > 1_000 {
+                return Err(fail("this is no line of sockperf".to_owned()));
+            }
+        } else {
+            input.own(&line)?;
+        }
+    }
+    finish(&mut out, &mut block)?;
+    if let Some((_, samples)) = raw {
+        out.keep(samples);
+    }
+    Ok(out.done())
+}
+
+/// The figures of one summary; its number of observations stands below its mean.
+fn finish(out: &mut Out, block: &mut Block) -> Imported<Option<Data>> {
+    let lines = std::mem::take(&mut block.lines);
+    for (at, text) in &lines {
+        if let Some(rest) = text.strip_prefix("Total ")
+            && let Some(n) = rest.split_once(" observations").map(|(n, _)| n)
+        {
+            block.n = Some(Number::count(n).map_err(|e| Spot::Line(*at, text).error(e))?);
+        }
+    }
+    let mean = lines.iter().any(|(_, t)| t.contains("====> avg-"));
+    if mean && block.n.is_none() {
+        let (at, text) = &lines[lines.len() - 1];
+        return Err(Spot::Line(*at, text)
+            .error("the summary has no `Total … observations`; the file is cut off"));
+    }
+    for (at, text) in &lines {
+        row(out, block, Spot::Line(*at, text), text)?;
+    }
+    let lowest = lines.iter().any(|(_, t)| t.contains("<MIN> observation"));
+    if let (true, false, Some((at, text))) = (mean, lowest, lines.last()) {
+        return Err(Spot::Line(*at, text)
+            .error("the summary has no `<MIN> observation`; the file is cut off"));
+    }
+    block.n = None;
+    Ok(block.data.take())
+}
+
+fn row(out: &mut Out, block: &mut Block, spot: Spot<'_>, text: &str) -> Imported<()> {
+    let fail = |e: String| spot.error(e);
+    let number = |text: &str| Number::parse(text.trim()).map_err(|e| spot.error(e));
+    if let Some(rest) = text.strip_prefix("====> avg-") {
+        let cut = || spot.error("the line has no `(std-dev=…)`; the file is cut off");
+        let (kind, rest) = rest.split_once('=').ok_or_else(cut)?;
+        let (mean, rest) = rest.split_once("(std-dev=").ok_or_else(cut)?;
+        let sd = rest.trim().strip_suffix(')').ok_or_else(cut)?;
+        let trip = if kind == "rtt" {
+            Trip::Round
+        } else {
+            Trip::Half
+        };
+        let data = start(out, block, Some(trip));
+        out.put(&data, Statistic::Mean, number(mean)?, spot)?;
+        out.put(&data, Statistic::Sd, number(sd)?, spot)?;
+    } else if let Some(rest) = text.strip_prefix("---> ") {
+        let Some((what, value)) = rest.split_once('=') else {
+            return Err(spot.error("the line has no value; the file is cut off"));
+        };
+        let statistic = match what.trim() {
+            "<MAX> observation" => Statistic::Max,
+            "<MIN> observation" => Statistic::Min,
+            what => {
+                let p = number(what.strip_prefix("percentile").unwrap_or_default())?.value;
+                if !(0.0..=100.0).contains(&p) {
+                    return Err(fail(format!("{p} is no percentile")));
+                }
+                Statistic::Percentile(p)
+            }
+        };
+        let data = start(out, block, None);
+        out.put(&data, statistic, number(value)?, spot)?;
+    } else if let Some(rest) = text.strip_prefix("Summary: Message Rate is ") {
+        let rate = rest.split_whitespace().next().unwrap_or_default();
+        let data = start(out, block, None);
+        out.put(
+            &data.other(Quantity::Rate, per_second()),
+            Statistic::Rate,
+            number(rate)?.cut(),
+            spot,
+        )?;
+    } else if let Some(rest) = text.strip_prefix("Summary: BandWidth is ") {
+        let Some((value, _)) = rest.split_once(" MBps") else {
+            return Err(spot.error("the line has no `MBps`; the file is cut off"));
+        };
+        let data = start(out, block, None);
+        let unit = unit("MBps", Dimension::Bandwidth, 1048576.0);
+        out.put(
+            &data.other(Quantity::Bandwidth, unit),
+            Statistic::Rate,
+            number(value)?,
+            spot,
+        )?;
+    } else if let Some(rest) = text.strip_prefix("# dropped messages =") {
+        let dropped = rest.split(';').next().unwrap_or_default();
+        let data = start(out, block, None);
+        let of = data.other(Quantity::Loss, unit("messages", Dimension::One, 1.0));
+        let dropped = Number::count(dropped.trim()).map_err(fail)?;
+        out.put_named(
+            &of,
+            "dropped",
+            Statistic::Count,
+            Number::of(dropped as f64, 0.0),
+            spot,
+        )?;
+    }
+    Ok(())
+}
+
+/// The data of this summary, made by the first line that needs it.
+fn start(out: &mut Out, block: &mut Block, trip: Option<Trip>) -> Data {
+    let (n, transport) = (block.n, block.transport.clone());
+    let data = block.data.get_or_insert_with(|| {
+        let mut data = out
+            .data("client", Quantity::Latency, us())
+            .of(Of::Samples, n);
+        data.method.clocks = Some(1);
+        data.method.time = Some(Clock::Wall);
+        match transport {
+            Some(transport) => data.with("transport", transport),
+            None => data,
+        }
+    });
+    data.method.trip = trip.or(data.method.trip);
+    data.clone()
+}

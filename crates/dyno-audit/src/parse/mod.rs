@@ -1,0 +1,348 @@
+//! From the text of a statement file to [`Statements`].
+
+mod cell;
+mod file;
+mod resolve;
+mod take;
+
+pub(crate) use cell::{Number, numbers, slug as labelled};
+
+use crate::formula;
+use crate::import;
+use crate::statement::{
+    Banner, Place, Quantity, Relation, RelationKind, Requirement, Source, Statements,
+};
+use file::{Keys, LogFile, RelationFile, StatementFile, TableFile, TextFile};
+use std::ops::Range;
+use toml::Spanned;
+
+/// What is wrong with a statement file: the line, the mistake, and what to write instead.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name}:{line}: {message}")]
+pub struct StatementError {
+    /// The file.
+    pub name: String,
+    /// From 1.
+    pub line: usize,
+    /// What is wrong, and what to write instead.
+    pub message: String,
+}
+
+/// A text whose places can be named.
+pub(crate) struct Text<'a> {
+    name: &'a str,
+    text: &'a str,
+}
+
+impl Text<'_> {
+    /// An error at a place in bytes, and that many lines below it.
+    fn error(&self, at: Range<usize>, below: usize, message: impl Into<String>) -> StatementError {
+        let before = self.text.get(..at.start).unwrap_or(self.text);
+        StatementError {
+            name: self.name.to_owned(),
+            line: before.matches('\n').count() + 1 + below,
+            message: message.into(),
+        }
+    }
+}
+
+impl Statements {
+    /// Reads a statement file; `name` stands in errors. Keys that do not exist are refused, but for those of a
+    /// file that takes figures from lists of its own.
+    pub fn parse(text: &str, name: &str) -> Result<Statements, StatementError> {
+        let at = Text { name, text };
+        let of_toml = |e: toml::de::Error| {
+            at.error(e.span().unwrap_or(0..0), 0, e.message().replace('\n', "; "))
+        };
+        let file: StatementFile = toml::from_str(text).map_err(of_toml)?;
+        let whole: toml::Table = toml::from_str(text).map_err(of_toml)?;
+        if file.tables.iter().all(|t| t.take.is_none())
+            && let Some(key) = whole
+                .keys()
+                .find(|k| !file::KEYS.contains(&k.as_str()) && *k != "flaw")
+        {
+            let line = text.lines().position(|l| l.contains(key.as_str()));
+            return Err(StatementError {
+                name: name.to_owned(),
+                line: line.map_or(1, |l| l + 1),
+                message: format!(
+                    "unknown key `{key}`; a statement file has {}",
+                    file::KEYS.join(", ")
+                ),
+            });
+        }
+        let mut statements = Statements {
+            source: Source {
+                title: file.source.title,
+                authors: file.source.authors,
+                year: file.source.year,
+                place: file.source.place,
+                tested: file.source.tested,
+            },
+            ..Statements::default()
+        };
+        for table in &file.tables {
+            add_table(&mut statements, table, &whole, &at)?;
+        }
+        for sentence in &file.texts {
+            add_text(&mut statements, sentence, &at)?;
+        }
+        for log in &file.logs {
+            add_log(&mut statements, log, &at)?;
+        }
+        names_are_unique(&statements, &at)?;
+        for relation in &file.relations {
+            let relations = relations_of(&statements, relation, &at)?;
+            statements.relations.extend(relations);
+        }
+        for requirement in file.requirements {
+            for name in &requirement.on {
+                known(&statements, name, &at)?;
+            }
+            statements.requirements.push(Requirement {
+                id: requirement.id,
+                place: requirement.place,
+                text: requirement.text,
+                on: requirement
+                    .on
+                    .into_iter()
+                    .map(Spanned::into_inner)
+                    .collect(),
+                source: requirement.source,
+            });
+        }
+        Ok(statements)
+    }
+}
+
+fn add_table(
+    statements: &mut Statements,
+    table: &TableFile,
+    whole: &toml::Table,
+    at: &Text,
+) -> Result<(), StatementError> {
+    match (&table.rows, &table.take) {
+        (Some(rows), None) => resolve::table(statements, table, rows, at),
+        (None, Some(take)) => take::table(statements, table, take, whole, at),
+        _ => Err(at.error(
+            table.id.span(),
+            0,
+            format!(
+                "the table `{}` needs either `rows` or `take`",
+                table.id.get_ref()
+            ),
+        )),
+    }
+}
+
+fn add_text(statements: &mut Statements, text: &TextFile, at: &Text) -> Result<(), StatementError> {
+    let says = text.says.get_ref();
+    let place = Place {
+        section: text.place.clone(),
+        text: says.trim().to_owned(),
+        ..Place::default()
+    };
+    let id = text.id.get_ref();
+    let wrong = |message: String| at.error(text.says.span(), 0, message);
+    let keys = text.keys();
+    let found = resolve::figures(says, &text.figures, &keys, &place, id, &Default::default());
+    let (figures, left) = found.map_err(wrong)?;
+    if left > 0 {
+        return Err(wrong(format!(
+            "the sentence has {left} more numbers than `figures`; list each in its order, with `skip = true` where it is \
+             no figure"
+        )));
+    }
+    statements.figures.extend(figures);
+    Ok(())
+}
+
+fn add_log(statements: &mut Statements, log: &LogFile, at: &Text) -> Result<(), StatementError> {
+    let id = log.id.get_ref();
+    let tool = log.tool.get_ref();
+    let Some(known) = import::Tool::from_word(tool) else {
+        let all: Vec<&str> = import::Tool::ALL.iter().map(|t| t.as_str()).collect();
+        return Err(at.error(
+            log.tool.span(),
+            0,
+            format!(
+                "{tool:?} is no tool that can be read; one of {}",
+                all.join(", ")
+            ),
+        ));
+    };
+    statements.logs.push(id.clone());
+    let mut reader = log.text.get_ref().as_bytes();
+    let read = import::import(&mut reader, id, Some(known))
+        .map_err(|e| at.error(log.text.span(), 0, e.to_string()))?;
+    let keys = log.keys();
+    let fits = |benchmark: Option<&String>| {
+        let name = benchmark.map_or("", String::as_str);
+        log.matches.iter().find(|m| formula::fits(&m.name, name))
+    };
+    for mut figure in read.figures {
+        let found = fits(figure.conditions.get("benchmark"));
+        let mut said = match found {
+            Some(found) => found.keys().within(&keys),
+            None => keys.clone(),
+        };
+        // What the wall clock says of an operation may be a latency; processor time, rates and sizes stay what they are.
+        said.quantity = said.quantity.filter(|_| figure.quantity == Quantity::Time);
+        figure.id = format!("{id}/{}", figure.id);
+        figure.place.section = format!("{}, {}", log.place, figure.place.section);
+        if found.is_some() {
+            figure.conditions = said.conditions.clone();
+        } else {
+            figure.conditions.extend(said.conditions.clone());
+        }
+        resolve::say(&mut figure, &said, id).map_err(|m| at.error(log.text.span(), 0, m))?;
+        statements.figures.push(figure);
+    }
+    for mut samples in read.samples {
+        let found = fits(samples.conditions.get("benchmark"));
+        let said = match found {
+            Some(found) => found.keys().within(&keys),
+            None => keys.clone(),
+        };
+        samples.id = format!("{id}/{}", samples.id);
+        match found {
+            Some(_) => samples.conditions = said.conditions.clone(),
+            None => samples.conditions.extend(said.conditions.clone()),
+        }
+        if let Some(data) = &said.data {
+            samples.data.clone_from(data);
+        }
+        if matches!(samples.quantity, None | Some(Quantity::Time)) {
+            samples.quantity = said.quantity.or(samples.quantity);
+        }
+        statements.samples.push(samples);
+    }
+    let banner = |banner: Banner| Banner {
+        place: log.place.clone(),
+        ..banner
+    };
+    statements
+        .banners
+        .extend(read.banners.into_iter().map(banner));
+    Ok(())
+}
+
+fn names_are_unique(statements: &Statements, at: &Text) -> Result<(), StatementError> {
+    let mut seen = std::collections::BTreeSet::new();
+    for figure in &statements.figures {
+        if !seen.insert(&figure.id) {
+            return Err(at.error(
+                0..0,
+                0,
+                format!(
+                    "two figures have the name `{}` ({}, row {:?}); give the row or the column an `id` of its own",
+                    figure.id, figure.place.section, figure.place.row
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn known(statements: &Statements, name: &Spanned<String>, at: &Text) -> Result<(), StatementError> {
+    let pattern = name.get_ref();
+    if statements
+        .figures
+        .iter()
+        .any(|f| formula::fits(pattern, &f.id))
+    {
+        return Ok(());
+    }
+    Err(at.error(
+        name.span(),
+        0,
+        format!(
+            "no figure is named `{pattern}`{}",
+            near(statements, pattern)
+        ),
+    ))
+}
+
+/// The name that shares the longest beginning, as advice.
+fn near(statements: &Statements, pattern: &str) -> String {
+    let shared = |id: &str| {
+        let pairs = id.chars().zip(pattern.chars());
+        pairs.take_while(|(a, b)| a == b).count()
+    };
+    let ids = statements.figures.iter().map(|f| f.id.as_str());
+    match ids.max_by_key(|id| shared(id)) {
+        Some(id) if shared(id) > 2 => format!("; there is `{id}`"),
+        _ => String::new(),
+    }
+}
+
+/// The equations of a relation, or its one kind.
+fn relations_of(
+    statements: &Statements,
+    relation: &RelationFile,
+    at: &Text,
+) -> Result<Vec<Relation>, StatementError> {
+    let place = relation.place.clone();
+    match (&relation.formula, &relation.kind) {
+        (Some(formulas), None) => {
+            let all = formulas.all().iter();
+            all.map(|text| equation(statements, text, &place, at))
+                .collect()
+        }
+        (None, Some(kind)) => {
+            for name in &relation.of {
+                known(statements, name, at)?;
+            }
+            let of: Vec<String> = relation.of.iter().map(|n| n.get_ref().clone()).collect();
+            let kind = match kind.get_ref().as_str() {
+                "comparison" => RelationKind::Comparison(of),
+                "by-size" => RelationKind::BySize(of),
+                "one-client" => RelationKind::OneClient(of),
+                "independent" => RelationKind::OneDataSet(of),
+                other => {
+                    return Err(at.error(
+                        kind.span(),
+                        0,
+                        format!("{other:?} is no kind of relation; write comparison, by-size, one-client or independent"),
+                    ));
+                }
+            };
+            Ok(vec![Relation { place, kind }])
+        }
+        _ => {
+            let span = relation.of.first().map_or(0..0, Spanned::span);
+            Err(at.error(
+                span,
+                0,
+                "a relation has either `formula` or `kind` with `of`",
+            ))
+        }
+    }
+}
+
+fn equation(
+    statements: &Statements,
+    text: &str,
+    place: &str,
+    at: &Text,
+) -> Result<Relation, StatementError> {
+    // A list of texts loses their places; a formula is found by its words.
+    let start = at.text.find(text).unwrap_or(0);
+    let span = start..start + text.len();
+    let formula = formula::Formula::parse(text).map_err(|m| at.error(span.clone(), 0, m))?;
+    for name in formula.names() {
+        known(statements, &Spanned::new(span.clone(), name.to_owned()), at)?;
+    }
+    formula
+        .bind(&statements.figures)
+        .map_err(|m| at.error(span, 0, m))?;
+    Ok(Relation {
+        place: place.to_owned(),
+        kind: RelationKind::Formula(text.to_owned()),
+    })
+}
+
+/// The keys of a table as its columns inherit them.
+fn inherited(keys: Keys, wider: &[&Keys]) -> Keys {
+    wider.iter().fold(keys, |keys, wider| keys.within(wider))
+}

@@ -1,0 +1,82 @@
+//! For programs: `docs/reference/audit.schema.json`.
+
+use crate::audit::Audit;
+use crate::outcome::{Outcome, Verdict};
+use crate::statement::Statements;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Of the whole document.
+const FORMAT: u32 = 1;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    format: u32,
+    audits: Vec<One<'a>>,
+}
+
+#[derive(Serialize)]
+struct One<'a> {
+    title: &'a str,
+    year: Option<u16>,
+    #[serde(rename = "where")]
+    place: &'a str,
+    sentences: [String; 3],
+    counts: BTreeMap<Verdict, usize>,
+    outcomes: &'a [Outcome],
+    figures: Vec<FigureJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct FigureJson<'a> {
+    id: &'a str,
+    section: &'a str,
+    row: &'a str,
+    column: &'a str,
+    printed: &'a str,
+    value: Option<f64>,
+    unit: &'a str,
+    quantity: &'static str,
+    statistic: String,
+    n: Option<u64>,
+    verdict: Option<Verdict>,
+}
+
+/// All outcomes of some sources, and each figure with the worst that is said of it.
+pub fn json(audits: &[(&Statements, &Audit)]) -> String {
+    let document = Document {
+        format: FORMAT,
+        audits: audits.iter().map(|(s, a)| one(s, a)).collect(),
+    };
+    let text = serde_json::to_string_pretty(&document);
+    text.expect("keys are texts, and numbers that are not finite are left out") + "\n"
+}
+
+fn one<'a>(statements: &'a Statements, audit: &'a Audit) -> One<'a> {
+    let verdicts = audit.verdicts();
+    let figures = statements.figures.iter().map(|f| FigureJson {
+        id: &f.id,
+        section: &f.place.section,
+        row: &f.place.row,
+        column: &f.place.column,
+        printed: &f.printed.text,
+        value: Some(f.printed.value).filter(|v| v.is_finite()),
+        unit: &f.printed.unit.text,
+        quantity: f.quantity.as_str(),
+        statistic: f.statistic.to_string(),
+        n: f.n,
+        verdict: verdicts.get(f.id.as_str()).copied(),
+    });
+    One {
+        title: &statements.source.title,
+        year: statements.source.year,
+        place: &statements.source.place,
+        sentences: audit.sentences(statements),
+        counts: Verdict::ALL
+            .into_iter()
+            .map(|v| (v, audit.count(v)))
+            .collect(),
+        outcomes: &audit.outcomes,
+        figures: figures.collect(),
+    }
+}

@@ -1,0 +1,481 @@
+//! What a source claims: figures as printed, each with its place, and how they hang together.
+
+use std::collections::BTreeMap;
+
+/// Everything that one source claims, from a statement file or from the output of a tool.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Statements {
+    /// Where it comes from.
+    pub source: Source,
+    /// The figures in the order of the source.
+    pub figures: Vec<Figure>,
+    /// How figures hang together.
+    pub relations: Vec<Relation>,
+    /// Limits that the source puts on its figures.
+    pub requirements: Vec<Requirement>,
+    /// Raw values, of tools that print them.
+    pub samples: Vec<Samples>,
+    /// What the output of a tool says of the build, the machine and the time.
+    pub banners: Vec<Banner>,
+    /// How the source's tables look, for the page.
+    pub layouts: Vec<Layout>,
+    /// Names of the raw outputs that the source prints beside its own figures; the names of their figures begin so.
+    pub logs: Vec<String>,
+}
+
+/// Where statements come from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Source {
+    /// The title, or the name of the file.
+    pub title: String,
+    /// Who wrote it.
+    pub authors: Vec<String>,
+    /// Year of publication.
+    pub year: Option<u16>,
+    /// Where it can be found.
+    pub place: String,
+    /// The date of the measurement that the source names, such as `2025-11-18`.
+    pub tested: Option<String>,
+}
+
+/// One number of a source.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// Unique within the source: `TABLE/ROW/COLUMN`, or `TEXT/FIGURE`.
+    pub id: String,
+    /// Where it stands.
+    pub place: Place,
+    /// The number as printed, its granularity known from it.
+    pub printed: Printed,
+    /// What it measures.
+    pub quantity: Quantity,
+    /// What it is of its values.
+    pub statistic: Statistic,
+    /// Of how many values.
+    pub n: Option<u64>,
+    /// What these values are.
+    pub of: Of,
+    /// How many samples are in one of them, where they are means.
+    pub each: Option<u64>,
+    /// Figures of one quantity with the same `data` and the same conditions are statistics of the same values.
+    pub data: String,
+    /// Under which conditions: stack, payload, machine, …
+    pub conditions: BTreeMap<String, String>,
+    /// How it was measured.
+    pub method: Method,
+}
+
+/// Where a figure stands in its source.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Section or table, in the source's words; of the output of a tool, its line number.
+    pub section: String,
+    /// Label of the row; empty in a sentence.
+    pub row: String,
+    /// Title of the column; empty in a sentence.
+    pub column: String,
+    /// The cell or sentence as printed.
+    pub text: String,
+}
+
+/// A number as printed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Printed {
+    /// The digits as they stand there, without the unit: `12,050`, `49.400`, `1e+02`.
+    pub text: String,
+    /// Its value in `unit`.
+    pub value: f64,
+    /// Half of the last printed digit's step in `unit`: 0.005 of `50.29`. Zero where it is exact.
+    pub half_step: f64,
+    /// Whether it stands for a bound.
+    pub bound: Bound,
+    /// Its unit.
+    pub unit: Unit,
+}
+
+/// What a printed number says of the true one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Bound {
+    /// It is this, rounded.
+    #[default]
+    Rounded,
+    /// It is about this (`~50 ms`).
+    About,
+    /// It is at most this.
+    Below,
+    /// It is at least this.
+    Above,
+}
+
+/// A unit: `factor` of the base unit of its dimension.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unit {
+    /// As printed.
+    pub text: String,
+    /// What it measures.
+    pub dimension: Dimension,
+    /// Base units in one of it.
+    pub factor: f64,
+}
+
+/// What a unit measures, with its base unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dimension {
+    /// Seconds.
+    Time,
+    /// Bytes.
+    Size,
+    /// Events per second.
+    Rate,
+    /// Bytes per second.
+    Bandwidth,
+    /// A share, a ratio, a count: one.
+    One,
+    /// Processor cycles.
+    Cycles,
+    /// Seconds per byte.
+    TimePerSize,
+}
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$of:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name { $($(#[$of])* $variant,)+ }
+
+        impl $name {
+            /// All of them.
+            pub const ALL: &[$name] = &[$($name::$variant,)+];
+
+            /// As files write it.
+            pub const fn as_str(self) -> &'static str {
+                match self { $($name::$variant => $word,)+ }
+            }
+
+            /// From the word of a file.
+            pub fn from_word(word: &str) -> Option<$name> {
+                $name::ALL.iter().copied().find(|x| x.as_str() == word)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let word = String::deserialize(deserializer)?;
+                $name::from_word(&word).ok_or_else(|| {
+                    let known: Vec<&str> = $name::ALL.iter().map(|x| x.as_str()).collect();
+                    serde::de::Error::custom(format!("{word:?} is none of {}", known.join(", ")))
+                })
+            }
+        }
+    };
+}
+
+words! {
+    /// What a figure measures.
+    Quantity {
+        /// From a message's start to its arrival or its answer's.
+        Latency = "latency",
+        /// Of an operation, on the wall clock.
+        Time = "time",
+        /// Processor time.
+        CpuTime = "cpu-time",
+        /// Events per second.
+        Rate = "rate",
+        /// Bytes per second.
+        Bandwidth = "bandwidth",
+        /// A part of a whole.
+        Share = "share",
+        /// A part of the processors' time.
+        CpuShare = "cpu-share",
+        /// Size of a message.
+        Size = "size",
+        /// Memory in use.
+        Memory = "memory",
+        /// How many.
+        Count = "count",
+        /// Processor cycles.
+        Cycles = "cycles",
+        /// Instructions.
+        Instructions = "instructions",
+        /// Messages that did not arrive.
+        Loss = "loss",
+        /// How many times as much.
+        Factor = "factor",
+        /// How much more, as a part of what was before.
+        Growth = "growth",
+        /// Of a clock or a timer.
+        Frequency = "frequency",
+        /// None of these.
+        Other = "other",
+    }
+}
+
+/// What a figure is of its values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Statistic {
+    /// A single value, or one of which the source does not say what it is.
+    Value,
+    /// Arithmetic mean.
+    Mean,
+    /// A quantile in percent: 50 is the median.
+    Percentile(f64),
+    /// Standard deviation.
+    Sd,
+    /// Smallest value.
+    Min,
+    /// Largest value.
+    Max,
+    /// Largest less smallest.
+    Spread,
+    /// Standard deviation by mean.
+    Cv,
+    /// How many.
+    Count,
+    /// Per second.
+    Rate,
+    /// Of all values.
+    Sum,
+    /// A part of a whole.
+    Share,
+    /// Share of the values within one standard deviation of the mean.
+    WithinOneSd,
+}
+
+impl Statistic {
+    /// From the word of a file: `mean`, `median`, `p99.9`, …
+    pub fn from_word(word: &str) -> Option<Statistic> {
+        if let Some(percent) = word.strip_prefix('p').and_then(|p| p.parse::<f64>().ok()) {
+            return (0.0..=100.0)
+                .contains(&percent)
+                .then_some(Statistic::Percentile(percent));
+        }
+        WORDS
+            .iter()
+            .find(|(known, _)| *known == word)
+            .map(|(_, statistic)| *statistic)
+    }
+}
+
+const WORDS: &[(&str, Statistic)] = &[
+    ("value", Statistic::Value),
+    ("mean", Statistic::Mean),
+    ("median", Statistic::Percentile(50.0)),
+    ("sd", Statistic::Sd),
+    ("min", Statistic::Min),
+    ("max", Statistic::Max),
+    ("spread", Statistic::Spread),
+    ("cv", Statistic::Cv),
+    ("count", Statistic::Count),
+    ("rate", Statistic::Rate),
+    ("sum", Statistic::Sum),
+    ("share", Statistic::Share),
+    ("within-1sd", Statistic::WithinOneSd),
+];
+
+impl std::fmt::Display for Statistic {
+    /// As files write it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match WORDS.iter().find(|(_, statistic)| statistic == self) {
+            Some((word, _)) => f.write_str(word),
+            None => match self {
+                Statistic::Percentile(p) => write!(f, "p{p}"),
+                _ => f.write_str("value"),
+            },
+        }
+    }
+}
+
+words! {
+    /// What the values of a statistic are.
+    Of {
+        /// Single measurements.
+        Samples = "samples",
+        /// Means of several measurements.
+        Means = "means",
+        /// Not said.
+        Unknown = "unknown",
+    }
+}
+
+words! {
+    /// How load is offered.
+    Loop {
+        /// A client waits for each answer.
+        Closed = "closed",
+        /// Messages are sent by the clock.
+        Open = "open",
+    }
+}
+
+words! {
+    /// What way is timed.
+    Trip {
+        /// There and back.
+        Round = "round",
+        /// There and back, divided by two.
+        Half = "half",
+        /// One way.
+        OneWay = "one-way",
+    }
+}
+
+words! {
+    /// How a receiver waits.
+    Wait {
+        /// It asks without pause.
+        Poll = "poll",
+        /// It sleeps until it is woken.
+        Block = "block",
+        /// A thread of the library calls it.
+        Callback = "callback",
+        /// It sleeps for a time and then asks.
+        Sleep = "sleep",
+    }
+}
+
+words! {
+    /// What happens to the payload.
+    Access {
+        /// It is written and read.
+        Touched = "touched",
+        /// It is copied by the system, neither written nor read by the benchmark.
+        Copied = "copied",
+        /// Nobody touches it.
+        Untouched = "untouched",
+    }
+}
+
+words! {
+    /// What a rate is counted by.
+    Clock {
+        /// Real time.
+        Wall = "wall",
+        /// Processor time.
+        Cpu = "cpu",
+    }
+}
+
+/// How a figure was measured, as far as the source says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Method {
+    /// How load is offered.
+    pub load: Option<Loop>,
+    /// How many clients wait at the same time.
+    pub clients: Option<u64>,
+    /// What way is timed.
+    pub trip: Option<Trip>,
+    /// 1 where one clock stamps both ends, else 2.
+    pub clocks: Option<u8>,
+    /// How far two clocks may be apart, in seconds.
+    pub clock_bound: Option<f64>,
+    /// How the receiver waits.
+    pub wait: Option<Wait>,
+    /// What happens to the payload.
+    pub access: Option<Access>,
+    /// What a rate is counted by.
+    pub time: Option<Clock>,
+    /// What measured it.
+    pub tool: Option<String>,
+    /// Messages per second that each sender offers.
+    pub sender_rate: Option<f64>,
+    /// Senders.
+    pub senders: Option<u64>,
+    /// Receivers.
+    pub receivers: Option<u64>,
+    /// Bytes of a message.
+    pub payload_bytes: Option<f64>,
+    /// Capacity of the link in bytes per second.
+    pub link: Option<f64>,
+    /// Whether the source says how many messages were lost.
+    pub loss_stated: Option<bool>,
+    /// Whether there was a warm-up.
+    pub warm_up: Option<bool>,
+}
+
+/// How figures hang together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Relation {
+    /// Where the source says or implies it.
+    pub place: String,
+    /// What it is.
+    pub kind: RelationKind,
+}
+
+/// What a relation is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RelationKind {
+    /// An equation over names of figures.
+    Formula(String),
+    /// Figures that the source sets beside each other as alike.
+    Comparison(Vec<String>),
+    /// A series over growing sizes.
+    BySize(Vec<String>),
+    /// A rate and a latency of one client.
+    OneClient(Vec<String>),
+    /// What the source gives as one data set.
+    OneDataSet(Vec<String>),
+}
+
+/// A limit that the source puts on its figures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Requirement {
+    /// Its name.
+    pub id: String,
+    /// Where it stands.
+    pub place: String,
+    /// As printed.
+    pub text: String,
+    /// The figures that it limits.
+    pub on: Vec<String>,
+    /// Where the source takes it from; `None` where it does not say.
+    pub source: Option<String>,
+}
+
+/// Raw values in the order in which they were measured.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Samples {
+    /// Unique within the source.
+    pub id: String,
+    /// The [`Figure::data`] that they are the values of.
+    pub data: String,
+    /// The [`Figure::conditions`] of these.
+    pub conditions: BTreeMap<String, String>,
+    /// What they measure; latency where `None`.
+    pub quantity: Option<Quantity>,
+    /// Line of the first value, from 1.
+    pub line: u64,
+    /// In base units: seconds, bytes, …
+    pub values: Vec<f64>,
+    /// Step of the last printed digit in base units.
+    pub step: f64,
+    /// Samples in each value, where they are means; 1 for single measurements.
+    pub each: Vec<u64>,
+    /// When each was sent, in seconds from any zero; empty where it is not known.
+    pub sent: Vec<f64>,
+    /// Values beyond those that are kept, so that memory stays bounded.
+    pub left_out: u64,
+}
+
+/// A line that says something about the build, the machine or the time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Banner {
+    /// Where it stands.
+    pub place: String,
+    /// From 1.
+    pub line: u64,
+    /// As printed.
+    pub text: String,
+}
+
+/// How a table of the source looks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// The table's name.
+    pub id: String,
+    /// Where it stands.
+    pub place: String,
+    /// Titles of the columns.
+    pub header: Vec<String>,
+    /// The cells as printed, each with the names of its figures.
+    pub rows: Vec<Vec<(String, Vec<String>)>>,
+}

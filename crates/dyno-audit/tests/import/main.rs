@@ -1,0 +1,6 @@
+//! Importers, on output of the tools themselves where they could be installed (`tests/data/README.md` says how each was made).
+
+mod bad_input;
+mod figures;
+mod fuzz;
+mod samples;

@@ -1,0 +1,131 @@
+//! What is found in the five published sources, by checks that know none of them.
+
+use dyno_audit::{Audit, Outcome, Statements, Verdict};
+
+fn audited(name: &str) -> (Statements, Audit) {
+    let path = format!("{}/../../published/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap();
+    let statements = Statements::parse(&text, &path).unwrap_or_else(|e| panic!("{e}"));
+    let audit = Audit::of(&statements);
+    // `cargo test -p dyno-audit --test seeds -- --nocapture` prints what is found.
+    println!(
+        "{}",
+        dyno_audit::text(&statements, &audit, dyno_audit::Options::default())
+    );
+    (statements, audit)
+}
+
+/// The findings of a check with that verdict whose words or calculation hold `with`.
+fn found<'a>(audit: &'a Audit, check: &str, verdict: Verdict, with: &str) -> Vec<&'a Outcome> {
+    let all = audit
+        .findings()
+        .filter(|o| o.check == check && o.verdict == verdict);
+    let holds = |o: &&Outcome| {
+        let words = format!("{} {} {}", o.says, o.calculation, o.figures.join(" "));
+        words.contains(with)
+    };
+    all.filter(holds).collect()
+}
+
+#[track_caller]
+fn must(audit: &Audit, check: &str, verdict: Verdict, with: &str) {
+    assert!(
+        !found(audit, check, verdict, with).is_empty(),
+        "{check} finds no {} with {with:?}; it has {:#?}",
+        verdict.as_str(),
+        audit
+            .outcomes
+            .iter()
+            .filter(|o| o.check == check)
+            .take(10)
+            .collect::<Vec<_>>()
+    );
+}
+
+use Verdict::{CannotBeKnown, Impossible, Inconsistent, NotWhatItIsCalled};
+
+#[test]
+fn s_core() {
+    let (_, audit) = audited("s-core-2025");
+    // 50 and 100 ms sit on a timer.
+    must(&audit, "timer", NotWhatItIsCalled, "50.29 ms − 50 ms");
+    must(&audit, "timer", NotWhatItIsCalled, "100.22 ms − 100 ms");
+    // Percentages within one σ that 30 values cannot have.
+    for share in ["98.3%", "97.1%", "95.2%", "96.8%", "97.0%"] {
+        must(&audit, "granularity", Impossible, share);
+    }
+    assert!(found(&audit, "granularity", Impossible, "96.7% is").is_empty());
+    // Messages per CPU second.
+    must(
+        &audit,
+        "cpu-seconds",
+        NotWhatItIsCalled,
+        "12,050 msg/s × 240 µs",
+    );
+    // σ against the raw output.
+    must(&audit, "same-figure", Inconsistent, "21.1 µs");
+    must(&audit, "raw-values", Inconsistent, "21.1 µs");
+    // A p99 over thirty means.
+    must(
+        &audit,
+        "tail-samples",
+        NotWhatItIsCalled,
+        "tail/tiny-8b/p99",
+    );
+    must(
+        &audit,
+        "tail-samples",
+        NotWhatItIsCalled,
+        "percentile of means",
+    );
+    // A counter that was multiplied.
+    must(&audit, "counter", NotWhatItIsCalled, "8 B × 13 iterations");
+    must(&audit, "build-and-date", Inconsistent, "2025-08-06");
+    must(&audit, "build-and-date", CannotBeKnown, "DEBUG");
+    must(&audit, "requirement", CannotBeKnown, "< 100 ms");
+}
+
+#[test]
+fn iceperf() {
+    let (_, audit) = audited("iceperf-2020");
+    must(
+        &audit,
+        "comparison",
+        NotWhatItIsCalled,
+        "block against poll",
+    );
+    must(&audit, "half-trip", NotWhatItIsCalled, "half");
+    must(&audit, "by-size", Inconsistent, "");
+}
+
+#[test]
+fn sodev() {
+    let (_, audit) = audited("sodev-2025");
+    must(&audit, "in-flight", Impossible, "12,000");
+    must(&audit, "sum-of-tails", NotWhatItIsCalled, "p99");
+    must(&audit, "sum-of-tails", NotWhatItIsCalled, "max");
+    must(&audit, "arithmetic", Inconsistent, "25.6");
+    must(&audit, "requirement", CannotBeKnown, "<5µs");
+    must(&audit, "tool", NotWhatItIsCalled, "round trip");
+    must(&audit, "emulated", CannotBeKnown, "QEMU");
+}
+
+#[test]
+fn rwth() {
+    let (_, audit) = audited("rwth-2025");
+    must(
+        &audit,
+        "link",
+        NotWhatItIsCalled,
+        "1600 Mbit/s on a link of 1000 Mbit/s",
+    );
+    must(&audit, "median-is-maximum", NotWhatItIsCalled, "11.783");
+    must(&audit, "arithmetic", Inconsistent, "11.631");
+    must(&audit, "half-trip", CannotBeKnown, "clocks");
+}
+
+#[test]
+fn l4re() {
+    let (_, audit) = audited("l4re-2025");
+    must(&audit, "two-clocks", Inconsistent, "222 / 160");
+}

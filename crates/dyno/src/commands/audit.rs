@@ -1,0 +1,76 @@
+//! `dyno audit`
+
+use crate::cli::{AuditArgs, AuditFormat};
+use crate::commands::judged;
+use crate::commands::show::render_options;
+use crate::exit::{self, Code, Failure, Result};
+use crate::output;
+use dyno_audit::import::{self, Tool};
+use dyno_audit::{Audit, Options, Statements, Verdict};
+use dyno_report::SummaryOptions;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+/// Holds each source to arithmetic and prints what was found.
+pub(crate) fn audit(args: &AuditArgs) -> Result {
+    let mut read: Vec<(Statements, Audit)> = Vec::new();
+    for source in &args.sources {
+        let statements = statements(source, args.tool)?;
+        let audit = Audit::of(&statements);
+        read.push((statements, audit));
+    }
+    let text = rendered(&read, args)?;
+    match args.out.as_deref().filter(|path| *path != Path::new("-")) {
+        Some(path) => output::write_file(path, text.as_bytes())?,
+        None => exit::print(&text)?,
+    }
+    let worst = read
+        .iter()
+        .flat_map(|(_, audit)| audit.findings())
+        .map(|o| o.verdict)
+        .min();
+    let limit = args.fail_on.map(Verdict::from);
+    Ok(match (limit, worst) {
+        (Some(limit), Some(worst)) if worst <= limit => Code::Objected,
+        _ => Code::Success,
+    }
+    .into())
+}
+
+fn rendered(read: &[(Statements, Audit)], args: &AuditArgs) -> Result<String> {
+    let options = Options {
+        all: args.all,
+        color: args.out.is_none() && render_options().color,
+    };
+    let pairs: Vec<(&Statements, &Audit)> = read.iter().map(|(s, a)| (s, a)).collect();
+    let each = |render: fn(&Statements, &Audit, Options) -> String| {
+        let all: Vec<String> = pairs.iter().map(|(s, a)| render(s, a, options)).collect();
+        all.join("\n")
+    };
+    Ok(match args.format {
+        AuditFormat::Table => each(dyno_audit::text),
+        AuditFormat::Markdown => each(dyno_audit::markdown),
+        AuditFormat::Json => dyno_audit::json(&pairs),
+        AuditFormat::Html => dyno_audit::page(&pairs).map_err(Failure::with(Code::Error))?,
+    })
+}
+
+/// A run by its directory or name, a statement file by its ending, else the output of a tool.
+fn statements(source: &Path, tool: Option<Tool>) -> Result<Statements> {
+    if tool.is_none() && (source.is_dir() || !source.exists()) {
+        let (run, _) = judged::read(source)?;
+        let summary = dyno_report::summarise(&run, &SummaryOptions::default());
+        return Ok(Statements::of_run(&summary));
+    }
+    let name = source.display().to_string();
+    let unreadable =
+        |e: std::io::Error| Failure::message(Code::Error, format!("cannot read {name}: {e}"));
+    if tool.is_none() && source.extension().is_some_and(|e| e == "toml") {
+        let text = std::fs::read_to_string(source).map_err(unreadable)?;
+        return Statements::parse(&text, &name).map_err(Failure::with(Code::Plan));
+    }
+    let file = File::open(source).map_err(unreadable)?;
+    let mut reader = BufReader::new(file);
+    import::import(&mut reader, &name, tool).map_err(Failure::with(Code::Plan))
+}
