@@ -5,7 +5,7 @@ use crate::statement::{
     Access, Bound, Dimension, Figure, Loop, Method, Of, Place, Printed, Quantity, Source,
     Statements, Statistic, Trip, Unit, Wait,
 };
-use dyno_model::{Metric, Workload, WorkloadKind};
+use dyno_model::{Metric, TrialFigure, Workload};
 use dyno_report::{ExperimentSummary, QUANTILES, Summary};
 use dyno_stats::{Latency, Quantile};
 use std::collections::BTreeMap;
@@ -118,14 +118,14 @@ fn add(statements: &mut Statements, number: usize, e: &ExperimentSummary) {
             push(Statistic::Max, max as f64);
         }
     }
-    if let Some(throughput) = &e.throughput {
+    if let Some(delivered) = e.median(TrialFigure::DeliveredHz) {
         let hz = unit("1/s", Dimension::Rate, 1.0);
         let headline = e.headline().as_str();
         let mut rate = figure(
             "delivered",
             Quantity::Rate,
             Statistic::Rate,
-            throughput.delivered_hz.median,
+            delivered,
             hz,
             false,
             None,
@@ -137,7 +137,7 @@ fn add(statements: &mut Statements, number: usize, e: &ExperimentSummary) {
 
 fn method(e: &ExperimentSummary) -> Method {
     let experiment = &e.experiment;
-    let closed = matches!(experiment.workload.kind(), WorkloadKind::PingPong);
+    let closed = experiment.workload.kind().is_closed_loop();
     let alone = closed && experiment.topology.senders == 1;
     Method {
         load: Some(match closed {
