@@ -109,6 +109,10 @@ macro_rules! metrics {
             pub const ALL: &'static [Metric] = &[$(Metric::$variant),+];
 
             /// Its row of the table.
+            #[allow(
+                clippy::needless_update,
+                reason = "a row may say everything itself"
+            )]
             pub const fn info(self) -> &'static MetricInfo {
                 match self {
                     $(Metric::$variant => const { &MetricInfo {

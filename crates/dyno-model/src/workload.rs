@@ -240,6 +240,10 @@ macro_rules! workloads {
 
         impl WorkloadKind {
             /// Its row of the table.
+            #[allow(
+                clippy::needless_update,
+                reason = "a row may say everything itself"
+            )]
             pub const fn info(self) -> &'static WorkloadInfo {
                 match self {
                     $(WorkloadKind::$variant => const { &WorkloadInfo {

@@ -151,11 +151,14 @@ type Decoded<'a> = Vec<(
     Result<BTreeMap<Metric, TrialSamples>, String>,
 )>;
 
+/// Each floor that ratios are to, drawn by whoever needs it first.
+type Floors = BTreeMap<(ExperimentId, Metric), Arc<OnceLock<Floor>>>;
+
 /// What several experiments of a run refer to. Samples are decoded once for each experiment and dropped,
 /// because a run's histograms may be larger than memory likes.
 struct Shared<'a> {
     run: &'a Run,
-    floors: Mutex<BTreeMap<(ExperimentId, Metric), Arc<OnceLock<Floor>>>>,
+    floors: Mutex<Floors>,
     /// What the run's CPUs did by themselves.
     machine: host::Machine<'a>,
 }

@@ -39,7 +39,7 @@ pub(crate) struct Recorded {
 impl Buckets {
     /// Of a histogram with these bounds; `None` where no histogram has them.
     fn new(low: u64, high: u64, digits: u32) -> Option<Buckets> {
-        if low < 1 || low > u64::MAX / 2 || high < 2 * low || digits > 5 {
+        if !(1..=u64::MAX / 2).contains(&low) || high < 2 * low || digits > 5 {
             return None;
         }
         let unit_magnitude = low.ilog2();

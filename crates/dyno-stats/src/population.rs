@@ -56,8 +56,9 @@ pub(crate) fn draws(
 /// them: the last ones of each thread are kept.
 fn chances(k: usize, how: &Bootstrap, stream: u64) -> Rc<[(f64, f64)]> {
     type Key = (usize, u32, u64, u64);
+    type Drawn = (Key, Rc<[(f64, f64)]>);
     thread_local! {
-        static LAST: RefCell<Option<(Key, Rc<[(f64, f64)]>)>> = const { RefCell::new(None) };
+        static LAST: RefCell<Option<Drawn>> = const { RefCell::new(None) };
     }
     let key = (k, how.resamples, how.seed, stream);
     LAST.with_borrow_mut(|last| match last {

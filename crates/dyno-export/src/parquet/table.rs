@@ -10,6 +10,9 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
 
+/// What a figure of one of the tables is read by.
+type Of<R, T> = Box<dyn Fn(&R) -> Option<T>>;
+
 /// How a column's values come from a row; `None` is null.
 pub(super) enum Get<R> {
     /// UTF-8.
@@ -18,9 +21,9 @@ pub(super) enum Get<R> {
     Count(fn(&R) -> Option<u64>),
     Float(fn(&R) -> Option<f64>),
     /// A count that a table of data tells.
-    CountOf(Box<dyn Fn(&R) -> Option<u64>>),
+    CountOf(Of<R, u64>),
     /// A number that a table of data tells.
-    FloatOf(Box<dyn Fn(&R) -> Option<f64>>),
+    FloatOf(Of<R, f64>),
     Bool(fn(&R) -> Option<bool>),
     /// Milliseconds since the Unix epoch.
     Instant(fn(&R) -> Option<u64>),
