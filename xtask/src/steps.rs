@@ -252,7 +252,14 @@ pub(crate) fn lint() -> Vec<Step> {
         ),
         cargo(
             "documentation",
-            &["doc", "--workspace", "--no-deps", "--locked"],
+            &[
+                "doc",
+                "--workspace",
+                "--no-deps",
+                "--features",
+                "dyno/full",
+                "--locked",
+            ],
         )
         .with("RUSTDOCFLAGS", "-D warnings"),
     ]

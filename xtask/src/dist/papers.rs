@@ -137,7 +137,7 @@ struct Locked {
     checksum: Option<String>,
 }
 
-/// The list as CycloneDX 1.5 (ECMA-424, https://cyclonedx.org/docs/1.5/json/).
+/// The list as CycloneDX 1.5 (ECMA-424, <https://cyclonedx.org/docs/1.5/json/>).
 pub(super) fn sbom(metadata: &Metadata, name: &str, inside: &[&Package]) -> Result<String, String> {
     let lock = metadata.workspace_root.join("Cargo.lock");
     let text =

@@ -1,4 +1,4 @@
-//! From the raw output of tools to [`Statements`](crate::Statements).
+//! From the raw output of tools to [`Statements`].
 //!
 //! A log is read line by line, a JSON document up to [`JSON_LIMIT`] as a whole, and what is kept is bounded, so that memory
 //! does not grow with the file. What a tool does not print is left out. `docs/reference/importers.md` says what
