@@ -217,7 +217,15 @@ fn build_in_rust(name: &str, target: &Path) -> Outcome {
             "cargo build --package {package} failed ({status}); see above"
         ));
     }
-    place_rust(name, &target.join("release"), &target.join("adapters"))
+    place_rust(name, &target.join("release"), &target.join("adapters"))?;
+    // A debug build beside the program would go before it.
+    let old = target.join(format!("debug/adapters/libdyno_{name}.so"));
+    match fs::remove_file(&old) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            Err(format!("cannot remove {}: {e}", old.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Puts the adapters in Rust that a debug build of the workspace has made beside its program, which finds them

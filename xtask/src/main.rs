@@ -32,7 +32,7 @@ usage: cargo xtask CHORE
   arrows    check which crate may depend on which
   licences  check the licences and origins of all dependencies against deny.toml
   study     how often Dyno's own statements are right on this machine: aa, power, clocks, first, noise,
-            nightly, carry-over, again, agree
+            nightly, carry-over, again, agree, ground
   readers   install the programs that read exports back in tests, into target/python
   daemons   build the daemons that tests need and Debian does not have (zenohd), into target/daemons
   web       build the scripts of the report's page; --check compares what is checked in with a build
@@ -79,6 +79,8 @@ fn main() -> ExitCode {
 fn test() -> Outcome {
     let metadata = metadata::load()?;
     packages::of_tests()?;
+    // Said before what takes long: Debian 12's own node is too old.
+    packages::of_web()?;
     packages::readers(&metadata)?;
     packages::daemons(&metadata)?;
     adapters::run(&metadata.target_directory, &adapters::in_c())?;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// An adapter in a shared library.
 pub struct ForeignAdapter {
     table: Arc<Table>,
-    description: AdapterDescription,
+    pub(crate) description: AdapterDescription,
 }
 
 /// The operations with the name that errors carry.

@@ -95,7 +95,10 @@ pub fn through(
     let name = unsafe { CStr::from_ptr(description.name) };
     let path = PathBuf::from(crate::file_name(&name.to_string_lossy()));
     // SAFETY: as above.
-    unsafe { crate::load::serve(&path, table) }
+    let mut adapter = unsafe { crate::load::serve(&path, table) }?;
+    // The path names a file that there is none of.
+    adapter.description.library = None;
+    Ok(adapter)
 }
 
 fn table<T: Exported>(capabilities: u64) -> Ops {

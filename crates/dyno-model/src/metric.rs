@@ -157,7 +157,7 @@ metrics! {
         title: "lateness of sending",
         gist: "real send minus due time",
     }
-    Gap = "gap_ns", "From one arrival of a channel to the next at a receiver: the age of its data that a control loop sees." {
+    Gap = "gap_ns", "Time without a newer message: from one arrival of a channel to the next newer one at a receiver." {
         short: "arrival gap",
         title: "arrival gap",
         gist: "from one arrival of a channel to the next",
@@ -176,7 +176,6 @@ metrics! {
         one_per_trial: false,
         of_each_message: false,
         beside: &[],
-        compares_its_tail: true,
         part_of: None,
     }
     Within = "within_ns", "Of a timer, how long its handler takes; of reaching another CPU, how long the call takes that does it." {

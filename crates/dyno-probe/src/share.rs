@@ -5,6 +5,8 @@ use dyno_measure::noise::THRESHOLD;
 use dyno_model::plan::Extent;
 use dyno_model::unit::Nanos;
 use rustix::time::{ClockId, clock_gettime};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Spins with `threads` equal threads, pinned one after the other to the places' CPUs and again from the first, for
 /// the window. With as many threads as CPUs, and each on its own, it is how the host shares its CPUs between virtual
@@ -29,17 +31,23 @@ pub fn share(ground: &Ground, threads: u32) -> Result<Outcome, ProbeError> {
         places: places.map(|p| Place::on(p.cpu)).collect(),
         ..ground.clone()
     };
+    // One window for all: a thread that gets no CPU in it has a share of nothing, not a window of its own later.
+    let first = AtomicU64::new(0);
     let readings = spread.together(
         |_| Ok(ground.recorder()),
         |mut pauses, place| {
             let clock = ground.clock;
             // No thread sleeps before the window, and so none comes into it with a credit.
-            let start = clock.now().saturating_add(ground.warmup);
+            let own = clock.now().saturating_add(ground.warmup);
+            let start = match first.compare_exchange(0, own.0, Relaxed, Relaxed) {
+                Ok(_) => own,
+                Err(of_first) => Nanos(of_first),
+            };
             while clock.now() < start {}
-            let (used, began) = (cpu_time(), clock.now());
-            let end = began.saturating_add(length);
-            pauses.begin(began);
-            let (mut last, mut done) = (began, 0);
+            let used = cpu_time();
+            let end = start.saturating_add(length);
+            pauses.begin(start);
+            let (mut last, mut done) = (start, 0);
             while last < end {
                 let now = clock.now();
                 let gap = now.saturating_sub(last);
@@ -53,7 +61,7 @@ pub fn share(ground: &Ground, threads: u32) -> Result<Outcome, ProbeError> {
                 cpus: vec![place.cpu],
                 time: pauses.finish(0)?,
                 done,
-                wall: last.saturating_sub(began),
+                wall: last.max(end).saturating_sub(start),
                 busy: cpu_time().saturating_sub(used),
                 ..Reading::default()
             })

@@ -62,7 +62,12 @@ pub(crate) fn fill(
     let lead_in: u64 = delivering(experiment, &record.flows)
         .map(|f| f.lead_in)
         .sum();
-    finish_cost(&mut record.cost, record.counts.received, lead_in);
+    // What a probe spends before its window is not told from what its pieces take.
+    let messages = match experiment.workload.kind().is_probe() {
+        true => 0,
+        false => record.counts.received,
+    };
+    finish_cost(&mut record.cost, messages, lead_in);
     Ok(())
 }
 

@@ -37,7 +37,8 @@ pub(crate) fn draws(
     let spread = Spread::of(&logs)?;
     let scatter = spread.error * (logs.len() as f64).sqrt();
     if scatter == 0.0 {
-        return Some(vec![spread.mean.exp()]);
+        // As many as the other side of a ratio has.
+        return Some(vec![spread.mean.exp(); how.resamples.max(1) as usize]);
     }
     let shape = Shape::new(trials, &logs, spread.mean);
     let table: Vec<f64> = (0..TABLE)

@@ -47,12 +47,14 @@ Examples:
   dyno run iceperf --set round_trips=1000
   dyno show latest --format markdown     the last run's table again
   dyno report latest                     the same as a page with plots, report.html
-  dyno serve                             all runs in ./runs, in the browser
+  dyno serve                             all runs in ./runs, in the browser (not in a first build)
   dyno run quick --stack tcp --precision 5%         trials until each p50 is known to ±5 %
   dyno run quick --stack tcp --against uds-stream   both in turns, and which is faster
-  dyno run quick --live                  on the whole terminal; `dyno watch` shows a run elsewhere
+  dyno run quick --live                  on the whole terminal (not in a first build)
   dyno run --like RUN                    what somebody else measured, here
   dyno run quick --shard 1/3 --out a     one part of three; `dyno merge` puts them together
+  dyno audit published/sodev-2025.toml   which published figures cannot be true
+  dyno conformance ./libdyno_mine.so     whether an adapter keeps its promises
   dyno doctor                            what this host does to measurements
 
 Exit codes:
@@ -61,6 +63,7 @@ Exit codes:
   2    wrong command line                5    a run directory cannot be written or read
   6    a limit is broken (check)         7    undecided (check, trend, compare)
   8    something is slower (--fail-on slower)
+  9    an objection (audit --fail-on)
   130  interrupted; finished trials are stored";
 
 /// What to do.

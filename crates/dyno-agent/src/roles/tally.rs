@@ -22,6 +22,8 @@ pub(super) struct Tally<const N: usize> {
     /// From one arrival to the next, where the workload has that.
     gaps: Option<Recorder>,
     raw: RawLog,
+    /// When the newest message arrived; `None` before the first.
+    newest: Option<Nanos>,
     /// How long messages are sent, where that is known beforehand, and since when.
     lasts: Option<Nanos>,
     begun: Nanos,
@@ -49,6 +51,7 @@ impl<const N: usize> Tally<N> {
                 Extent::Duration(time) => Some(time),
                 Extent::Messages(_) => experiment.paced_window(),
             },
+            newest: None,
             begun: Nanos::ZERO,
             length: experiment.paced_window(),
             end: Nanos::ZERO,
@@ -68,6 +71,7 @@ impl<const N: usize> Tally<N> {
             gaps: has_gaps(job).then(whole),
             raw: RawLog::new(raw.min(WARM_SAMPLES)),
             lasts: None,
+            newest: None,
             begun: Nanos::ZERO,
             length: None,
             end: Nanos::ZERO,
@@ -88,7 +92,7 @@ impl<const N: usize> Tally<N> {
         latencies: [Nanos; N],
     ) {
         match self.tracker.observe(header.tag.sequence) {
-            Seen::First => {}
+            Seen::First => self.freshen(header, arrival),
             Seen::FirstReordered => self.flow.reordered += 1,
             Seen::Duplicate => {
                 self.flow.duplicated += 1;
@@ -98,8 +102,6 @@ impl<const N: usize> Tally<N> {
         if self.flow.received == 0 {
             self.begin(header.intended);
             self.flow.first = arrival;
-        } else if let Some(gaps) = &mut self.gaps {
-            gaps.record(header.intended, arrival.saturating_sub(self.flow.last));
         }
         for ((_, recorder), latency) in self.recorders.iter_mut().zip(latencies) {
             recorder.record(header.intended, latency);
@@ -117,6 +119,15 @@ impl<const N: usize> Tally<N> {
             sent: header.sent,
             arrival,
         });
+    }
+
+    /// A message newer than all before it ends a gap; one that comes late does not.
+    #[inline]
+    fn freshen(&mut self, header: &Header, arrival: Nanos) {
+        if let (Some(gaps), Some(newest)) = (&mut self.gaps, self.newest) {
+            gaps.record(header.intended, arrival.saturating_sub(newest));
+        }
+        self.newest = Some(arrival);
     }
 
     /// The first message is due at `due`.
@@ -148,13 +159,13 @@ impl<const N: usize> Tally<N> {
             return;
         };
         let end = self.begun.saturating_add(lasts);
-        if self.flow.received > 0 && end > self.flow.last {
-            gaps.record(end, end.saturating_sub(self.flow.last));
+        if let Some(newest) = self.newest.filter(|newest| end > *newest) {
+            gaps.record(end, end.saturating_sub(newest));
         }
     }
 
     /// What of `offered` messages never arrived stands as infinitely late in every distribution of messages. Where
-    /// none arrived, the one gap has no end.
+    /// none arrived, no gap has an end.
     pub(super) fn finish(mut self, offered: u64) -> Result<Played, RecordError> {
         self.fall_silent(offered);
         let lost = offered.saturating_sub(self.flow.received);
@@ -163,7 +174,10 @@ impl<const N: usize> Tally<N> {
             distributions.push((metric, recorder.finish(lost)?));
         }
         if let Some(gaps) = self.gaps {
-            let endless = u64::from(offered > 0 && self.flow.received == 0);
+            let endless = match self.flow.received {
+                0 => offered,
+                _ => 0,
+            };
             distributions.push((Metric::Gap, gaps.finish(endless)?));
         }
         Ok(Played {

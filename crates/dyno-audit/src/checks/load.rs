@@ -57,7 +57,14 @@ pub(super) fn in_flight(context: &Context) -> Vec<Outcome> {
 
 /// Rates and mean latencies that are of one closed loop: as a relation says, or the method of both within one data set.
 fn pairs<'a>(context: &Context<'a>) -> Vec<(&'a Figure, &'a Figure)> {
-    let is_rate = |f: &&'a Figure| f.quantity == Quantity::Rate;
+    // Little's law is of means: the largest rate of a moment may be of a moment with short latencies.
+    let of_mean = |f: &Figure| {
+        matches!(
+            f.statistic,
+            Statistic::Mean | Statistic::Value | Statistic::Rate
+        )
+    };
+    let is_rate = |f: &&'a Figure| f.quantity == Quantity::Rate && of_mean(f);
     let is_time = |f: &&'a Figure| {
         matches!(f.quantity, Quantity::Latency | Quantity::Time)
             && matches!(f.statistic, Statistic::Mean | Statistic::Value)
@@ -77,7 +84,7 @@ fn pairs<'a>(context: &Context<'a>) -> Vec<(&'a Figure, &'a Figure)> {
             let Some(other) = context.beside(set, quantity) else {
                 continue;
             };
-            for rate in set.figures.iter().copied() {
+            for rate in set.figures.iter().copied().filter(is_rate) {
                 for time in other.figures.iter().copied().filter(is_time) {
                     let closed = |f: &Figure| {
                         f.method.load == Some(Loop::Closed) && f.method.clients.is_some()
@@ -184,11 +191,18 @@ pub(super) fn link(context: &Context) -> Vec<Outcome> {
                     "it fits the link",
                     calculation,
                 ),
+                false if interval(figure).lo <= 2.0 * capacity => outcome(
+                    "link",
+                    Verdict::CannotBeKnown,
+                    &[figure],
+                    "more than the link carries in one direction; it is not said whether both are counted",
+                    calculation,
+                ),
                 false => outcome(
                     "link",
                     Verdict::Impossible,
                     &[figure],
-                    "more than the link carries",
+                    "more than the link carries in both directions",
                     calculation,
                 ),
             });
@@ -252,10 +266,12 @@ fn offered(figure: &Figure, capacity: f64) -> Option<Outcome> {
 /// The last bit of a message leaves the sender one payload / capacity after the first.
 fn on_the_wire(figure: &Figure, capacity: f64) -> Option<Outcome> {
     let bytes = payload(figure)?;
-    let mut least = bytes / capacity;
-    if figure.method.trip == Some(Trip::Round) {
-        least *= 2.0;
-    }
+    // A reply may be of a few bytes, so a round trip has the payload on the wire once, and a half of one half of it.
+    let trips = match figure.method.trip {
+        Some(Trip::Half) => 0.5,
+        _ => 1.0,
+    };
+    let least = trips * bytes / capacity;
     let calculation = format!(
         "{} B × 8 / {} = {} on the wire; printed is {}",
         short(bytes),

@@ -38,6 +38,10 @@ fn range<'a>(set: &DataSet<'a>) -> Option<(Interval, Vec<&'a Figure>)> {
 fn sd_from_range(set: &DataSet) -> Option<Outcome> {
     let sd = set.one(Statistic::Sd)?;
     let (range, ends) = range(set)?;
+    // σ of means says nothing of the range of single values, nor the other way round.
+    if ends.iter().any(|f| f.of != sd.of || f.each != sd.each) {
+        return None;
+    }
     let n = set.n();
     let bessel = n.filter(|n| *n > 1).map_or(std::f64::consts::SQRT_2, |n| {
         (n as f64 / (n as f64 - 1.0)).sqrt()

@@ -111,9 +111,10 @@ impl Measure {
     pub(crate) fn applies_to(self, kind: WorkloadKind) -> bool {
         match self {
             Measure::Latency(metric, _) | Measure::Start(metric, _) => kind.has(metric),
-            // It has no rate.
-            Measure::Throughput => !kind.is_start(),
-            Measure::XFloor(_) | Measure::Loss | Measure::CpuPerMessage | Measure::Memory => true,
+            // A start has no rate, and a probe no messages.
+            Measure::Throughput => !kind.is_start() && !kind.is_probe(),
+            Measure::XFloor(_) | Measure::Loss | Measure::CpuPerMessage => !kind.is_probe(),
+            Measure::Memory => true,
         }
     }
 }

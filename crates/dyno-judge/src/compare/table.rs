@@ -51,7 +51,7 @@ impl Table {
                 continue;
             }
             let others = x.workload.kind().info().metrics.iter();
-            let others = others.filter(|m| m.info().compares_its_tail);
+            let others = others.filter(|m| m.info().compares_its_tail && !metrics.contains(m));
             let of = |run, id, metric: &Metric| Trials::read(run, id, std::slice::from_ref(metric));
             let beside: Vec<_> = others
                 .map(|m| (of(base, x.id, m), of(new, y.id, m)))
@@ -139,8 +139,9 @@ fn values<'a>(
         let tail = how.quantiles.iter().filter(|q| **q > 0.5);
         figures.extend(tail.map(|q| (Figure::Quantile { metric, q: *q }, a, b)));
     }
-    // A first message has no rate, and that of a closed loop is its round trip once more.
-    if !matches!(a.metric(), Some(Metric::FirstMessage | Metric::Rtt)) {
+    // A first message has no rate, that of a closed loop is its round trip once more, and that of a probe its piece.
+    let rateless = [Metric::FirstMessage, Metric::Rtt, Metric::Probe];
+    if !a.metric().is_some_and(|metric| rateless.contains(&metric)) {
         figures.push((Figure::Delivered, a, b));
     }
     figures.push((Figure::CpuPerMessage, a, b));

@@ -58,7 +58,8 @@ fn rendered(read: &[(Statements, Audit)], args: &AuditArgs) -> Result<String> {
 
 /// A run by its directory or name, a statement file by its ending, else the output of a tool.
 fn statements(source: &Path, tool: Option<Tool>) -> Result<Statements> {
-    if tool.is_none() && (source.is_dir() || !source.exists()) {
+    let is_name = !source.exists() && source.extension().is_none();
+    if tool.is_none() && (source.is_dir() || is_name) {
         let (run, _) = judged::read(source)?;
         let summary = dyno_report::summarise(&run, &SummaryOptions::default());
         return Ok(Statements::of_run(&summary));

@@ -109,7 +109,7 @@ fn a_daemon_that_never_gets_ready_is_a_hang() {
 #[test]
 fn a_daemon_that_dies_fails_the_trial_by_name() {
     let place = place(
-        "echo $$ > $1/pid\n: > {scratch}/socket\necho alive\nexec sleep 1000",
+        "echo alive\necho $$ > $1/pid\n: > {scratch}/socket\nexec sleep 1000",
         "ready = { file = \"{scratch}/socket\" }",
     );
     let long = ["run", "small", "--out", "out", "--quiet", "--set"];
