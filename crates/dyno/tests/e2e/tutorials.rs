@@ -27,6 +27,8 @@ fn commands(page: &str) -> String {
 fn run(page: &str) -> Place {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tutorials");
     let text = std::fs::read_to_string(docs.join(page)).unwrap();
+    let placeholder = text.lines().any(|line| line == "OUTPUT");
+    assert!(!placeholder, "{page} has a place without its output");
     let commands = commands(&text);
     assert!(commands.contains("dyno "), "{page} has no command");
     let place = Place::new();
