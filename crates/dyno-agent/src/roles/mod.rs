@@ -18,7 +18,7 @@ use crate::participant::{Failure, Job};
 use crate::shared::{Call, Phase, Shared, ThreadState};
 use dyno_adapter::{Node, Sender};
 use dyno_measure::stamp::{self, Damage, HEADER_BYTES, Header, Kind, Tag};
-use dyno_measure::{RawLog, Recorder};
+use dyno_measure::{Clock, RawLog, Recorder};
 use dyno_model::plan::Extent;
 use dyno_model::probe::ProbeCopy;
 use dyno_model::protocol::{FirstArrival, Role, SourceCounts};
@@ -202,16 +202,44 @@ fn probe_period(experiment: &Experiment) -> Duration {
     own.map_or(PROBE_PERIOD, Duration::from)
 }
 
-/// Reads and checks a message of whatever kind.
+/// Reads, stamps and checks a message of whatever kind.
+#[inline]
+fn receive(
+    clock: &Clock,
+    bytes: &[u8],
+    experiment: &Experiment,
+    channel: u16,
+) -> Result<(Header, Nanos), Damage> {
+    let len = expected_len(bytes, experiment);
+    let (header, arrival) = stamp::receive(clock, bytes, experiment.access, channel, len)?;
+    full_unless_probe(&header, len, experiment)?;
+    Ok((header, arrival))
+}
+
+/// The same where nobody asks when it arrived.
 #[inline]
 fn read_message(bytes: &[u8], experiment: &Experiment, channel: u16) -> Result<Header, Damage> {
-    let (full, probe) = (experiment.payload.bytes(), probe_len(experiment));
-    let len = if bytes.len() == probe { probe } else { full };
+    let len = expected_len(bytes, experiment);
     let header = stamp::read(bytes, experiment.access, channel, len)?;
-    if len < full && header.tag.kind != Kind::Probe {
-        return Err(Damage::Truncated);
-    }
+    full_unless_probe(&header, len, experiment)?;
     Ok(header)
+}
+
+#[inline]
+fn expected_len(bytes: &[u8], experiment: &Experiment) -> usize {
+    let probe = probe_len(experiment);
+    match bytes.len() == probe {
+        true => probe,
+        false => experiment.payload.bytes(),
+    }
+}
+
+#[inline]
+fn full_unless_probe(header: &Header, len: usize, experiment: &Experiment) -> Result<(), Damage> {
+    match len < experiment.payload.bytes() && header.tag.kind != Kind::Probe {
+        true => Err(Damage::Truncated),
+        false => Ok(()),
+    }
 }
 
 /// Sends one probe.

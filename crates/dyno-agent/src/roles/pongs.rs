@@ -2,7 +2,7 @@
 //! for those of one ping. A pong that is late or comes twice is never taken for another ping's.
 
 use super::sink::{Returned, all};
-use super::{expected_messages, in_window, read_message};
+use super::{expected_messages, in_window, receive};
 use crate::participant::{Failure, Job};
 use crate::shared::{Call, Phase, Shared, ThreadState};
 use dyno_adapter::{Node, Receiver};
@@ -272,14 +272,14 @@ impl PongCheck {
     /// The pong, if it is an intact one and no probe.
     #[inline]
     fn on_message(&mut self, bytes: &[u8]) -> Option<Pong> {
-        let tag = match read_message(bytes, &self.assignment.experiment, self.channel) {
-            Ok(header) => header.tag,
+        let (clock, experiment) = (&self.shared.clock, &self.assignment.experiment);
+        let (tag, arrival) = match receive(clock, bytes, experiment, self.channel) {
+            Ok((header, arrival)) => (header.tag, arrival),
             Err(damage) => {
                 self.damaged(damage);
                 return None;
             }
         };
-        let arrival = self.shared.clock.arrival();
         if tag.kind == Kind::Probe {
             if self.probed.is_none() {
                 self.probed = Some(arrival);

@@ -3,7 +3,7 @@
 use super::places::Places;
 use super::tally::Tally;
 use super::warmup::Settling;
-use super::{Played, expected_messages, in_window, read_message};
+use super::{Played, expected_messages, in_window, receive};
 use crate::participant::{Failure, Job};
 use crate::shared::{Arrivals, Call, Phase, Shared, ThreadState};
 use dyno_adapter::{Error, Node, Receiver};
@@ -226,16 +226,14 @@ impl Inbox {
         }
     }
 
-    /// Checks, stamps and records one message. The arrival is the moment when its header has been read and
-    /// found intact, with access `all` every byte: bytes that are still in another core's cache have
-    /// not arrived.
+    /// Stamps, checks and records one message.
     #[inline]
     fn on_message(&mut self, bytes: &[u8]) {
-        let header = match read_message(bytes, self.experiment(), self.channel) {
-            Ok(header) => header,
+        let clock = &self.shared.clock;
+        let (header, arrival) = match receive(clock, bytes, self.experiment(), self.channel) {
+            Ok(read) => read,
             Err(damage) => return self.damaged(damage),
         };
-        let arrival = self.shared.clock.arrival();
         let measured = match header.tag.kind {
             Kind::Measured => true,
             Kind::Warmup => {
