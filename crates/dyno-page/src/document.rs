@@ -9,6 +9,7 @@ use crate::number::Number;
 use crate::trials::{Decoded, Trial};
 use crate::verdicts::Verdicts;
 use dyno_judge::{CheckReport, CompareOptions, Headline};
+use dyno_model::parallel;
 use dyno_model::record::Run;
 use dyno_model::tables::Tables;
 use dyno_report::{
@@ -277,7 +278,7 @@ fn details(run: &Run, summary: &Summary) -> Vec<Details> {
             trials: decoded.shown(e.headline(), first_ms),
         }
     };
-    summary.experiments.iter().map(one).collect()
+    parallel::map(&summary.experiments, one)
 }
 
 fn comparisons(

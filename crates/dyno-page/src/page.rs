@@ -11,11 +11,14 @@ use crate::facts::{Facts, utc};
 use crate::verdicts::Verdicts;
 use base64::Engine as _;
 use dyno_report::clean;
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use minijinja::Environment;
 use minijinja::value::Serde;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
+use std::io::Write as _;
 
 /// The skeleton.
 const TEMPLATE: &str = include_str!("../templates/page.html");
@@ -23,10 +26,20 @@ const TEMPLATE: &str = include_str!("../templates/page.html");
 const SCRIPT: &str = include_str!("../assets/page.js");
 const STYLE: &str = include_str!("../assets/page.css");
 
+/// Data of more bytes is compressed: a page of ten thousand trials has twenty million. What is smaller can be
+/// read by any browser, and by any reader of JSON.
+const LARGE: usize = 1_000_000;
+
 /// The page could not be put together: a defect of Dyno.
 #[derive(Debug, thiserror::Error)]
-#[error("the page cannot be made: {0}; this is a defect of Dyno, please report it")]
-pub struct PageError(#[from] minijinja::Error);
+pub enum PageError {
+    /// The built-in template is wrong.
+    #[error("the page cannot be made: {0}; this is a defect of Dyno, please report it")]
+    Template(#[from] minijinja::Error),
+    /// There is no memory for its data.
+    #[error("the page's data cannot be compressed: {0}; name fewer runs")]
+    Packing(#[from] std::io::Error),
+}
 
 /// The page as one file that needs no network and opens from disk.
 ///
@@ -62,7 +75,9 @@ struct PageView<'a> {
     unreadable: &'a [Unreadable],
     style: &'a str,
     script: &'a str,
-    data: String,
+    data: &'a str,
+    /// The data is compressed.
+    packed: bool,
 }
 
 /// What it prints of a run.
@@ -124,6 +139,8 @@ fn page(document: &Document, live: Option<&str>) -> Result<String, PageError> {
                 .collect(),
         })
         .collect();
+    let json = inert(&document.to_json());
+    let data = (json.len() > LARGE).then(|| packed(&json)).transpose()?;
     let mut environment = Environment::new();
     // Names that end in .html are escaped.
     environment.add_template("page.html", TEMPLATE)?;
@@ -144,7 +161,8 @@ fn page(document: &Document, live: Option<&str>) -> Result<String, PageError> {
         unreadable: &document.unreadable,
         style: STYLE,
         script: SCRIPT,
-        data: inert(&document.to_json()),
+        data: data.as_deref().unwrap_or(&json),
+        packed: data.is_some(),
     };
     let template = environment.get_template("page.html")?;
     Ok(template.render(Serde(&view))?)
@@ -213,6 +231,13 @@ fn policy(live: bool) -> String {
     )
 }
 
+/// Deflated with zlib's header, as base64: what the script unpacks with the browser's own `DecompressionStream`.
+fn packed(text: &str) -> std::io::Result<String> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(text.as_bytes())?;
+    Ok(base64::engine::general_purpose::STANDARD.encode(encoder.finish()?))
+}
+
 /// JSON without a character that HTML or an old JavaScript takes for anything but text. They only occur in
 /// strings, where the escapes mean the same.
 fn inert(json: &str) -> String {
@@ -242,6 +267,20 @@ mod tests {
         );
         let back: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(back, value);
+    }
+
+    #[test]
+    fn packed_data_is_the_same_data() {
+        let text = inert(&r#"{"trials":[1,2,3],"name":"🚗 <b>"}"#.repeat(50_000));
+        let packed = packed(&text).unwrap();
+        assert!(packed.len() < text.len() / 10);
+        let bytes = base64::engine::general_purpose::STANDARD
+            .decode(packed)
+            .unwrap();
+        let mut back = String::new();
+        std::io::Read::read_to_string(&mut flate2::read::ZlibDecoder::new(&bytes[..]), &mut back)
+            .unwrap();
+        assert_eq!(back, text);
     }
 
     #[test]

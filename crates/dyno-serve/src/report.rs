@@ -106,7 +106,8 @@ fn inline_scripts(page: &str) -> Vec<&str> {
             break;
         };
         let (text, after) = after.split_once("</script").unwrap_or((after, ""));
-        if !attributes.contains("application/json") {
+        // What names a type is data; ours are plain scripts.
+        if !attributes.contains("type=") {
             scripts.push(text);
         }
         rest = after;

@@ -29,12 +29,23 @@ export function parse(text) {
   return doc;
 }
 
-function main() {
+/** The text of data that a large page carries compressed: base64 of what is deflated with zlib's header. */
+async function unpack(text) {
+  if (typeof DecompressionStream === 'undefined') {
+    throw new Error('this browser cannot unpack it, a newer one can; the answers below are whole');
+  }
+  const bytes = Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0));
+  const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
+  return new Response(unpacked).text();
+}
+
+async function main() {
   applyChoice(storedChoice());
   const top = document.getElementById('top');
   let doc;
   try {
-    doc = parse(document.getElementById('dyno-data').textContent);
+    const data = document.getElementById('dyno-data');
+    doc = parse(data.dataset.encoding ? await unpack(data.textContent) : data.textContent);
   } catch (error) {
     const said = `The data of this page cannot be shown: ${error.message}. Make the page anew with \`dyno report\`.`;
     top.append(el('p', { class: 'notice', role: 'alert' }, said));
@@ -201,10 +212,8 @@ function address(store, dialog) {
   show();
 }
 
-try {
-  main();
-} catch (error) {
+main().catch((error) => {
   console.error(error);
   const said = `This page could not be built: ${error.message}.`;
   document.getElementById('top')?.append(el('p', { class: 'notice', role: 'alert' }, foreign(said)));
-}
+});

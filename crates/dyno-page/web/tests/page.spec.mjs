@@ -327,3 +327,28 @@ test('two runs open with what changed most, in words', async ({ page: tab }) => 
   await expect(first).toContainText(/became [\d.]+ × (slower|faster|dearer|cheaper)|measured|No longer measured/);
   await expect(tab.locator('#changes li', { hasText: 'worse,' })).toHaveCount(1);
 });
+
+test('a large page carries its data compressed; a browser that cannot unpack it says so and keeps the answers', async ({
+  page: tab,
+}) => {
+  const trouble = await open(tab, 'two');
+  const data = tab.locator('#dyno-data');
+  expect(await data.getAttribute('data-encoding')).toBe('deflate');
+  const kept = await tab.evaluate(async () => {
+    const bytes = Uint8Array.from(atob(document.getElementById('dyno-data').textContent), (c) => c.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
+    const doc = JSON.parse(await new Response(stream).text());
+    return doc.runs.map((run) => run.details.flatMap((d) => d.trials).length);
+  });
+  expect(kept[0]).toBeGreaterThan(100);
+  expect(trouble).toEqual([]);
+
+  const old = await tab.context().newPage();
+  await old.addInitScript(() => {
+    delete window.DecompressionStream;
+  });
+  await old.goto(address('two'));
+  await expect(old.getByRole('alert')).toContainText('cannot unpack it');
+  await expect(old.locator('#answers table').first()).toBeVisible();
+  await old.close();
+});
