@@ -1,47 +1,22 @@
 //! `dyno conformance` and `dyno new-adapter`: an adapter from nothing to examined, with the program alone.
 
 use crate::foreign::{compile, place as with_liar};
-use crate::harness::{Ended, Place, is_alive, wait_for};
+use crate::harness::{Place, commands, is_alive, wait_for};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-
-/// Runs `sh` lines in the place, `dyno` first in PATH.
-fn shell(place: &Place, lines: &str) -> Ended {
-    let program = Path::new(env!("CARGO_BIN_EXE_dyno"));
-    let path = std::env::var("PATH").unwrap();
-    std::process::Command::new("sh")
-        .args(["-e", "-c", lines])
-        .current_dir(place.path("."))
-        .env("HOME", place.path("."))
-        .env("TMPDIR", place.path("tmp"))
-        .env(
-            "PATH",
-            format!("{}:{path}", program.parent().unwrap().display()),
-        )
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
-        .into()
-}
 
 #[test]
 fn every_step_of_the_how_to_works_with_the_program_alone() {
     let page = include_str!("../../../../docs/how-to/add-an-adapter.md");
-    let blocks = page.split("```sh\n").skip(1);
-    let lines: String = blocks
-        .filter_map(|block| Some(block.split_once("```")?.0))
-        // One trial of each experiment shows as much here as several.
-        .map(|block| {
-            block.replace(
-                "dyno run quick",
-                "dyno run quick --quiet --trials 1 --repeats 0",
-            )
-        })
-        .collect();
+    // One trial of each experiment shows as much here as several.
+    let lines = commands(page).replace(
+        "dyno run quick",
+        "dyno run quick --quiet --trials 1 --repeats 0",
+    );
     assert_eq!(lines.matches("dyno conformance").count(), 5, "{lines}");
     let place = Place::new();
-    shell(&place, &lines)
+    place
+        .shell(&lines)
         .with_code(0)
         .says("0 failed")
         .says("with transport = \"tcp\"")
@@ -62,7 +37,8 @@ fn a_long_temporary_directory_does_not_matter_to_the_skeleton() {
          TMPDIR={long} dyno conformance ./libdyno_mymw.so \
          --case replies_flow_back,what_is_created_is_claimed_and_removed,a_long_scratch_path_is_served_or_refused"
     );
-    shell(&place, &steps)
+    place
+        .shell(&steps)
         .with_code(0)
         .says("3 passed, 0 failed, 0 skipped");
     assert_eq!(place.leftovers(), [PathBuf::from(long)]);

@@ -108,6 +108,22 @@ impl Place {
         self.dyno(arguments).output().unwrap().into()
     }
 
+    /// Runs lines of a shell in this place, `dyno` first in its path, up to the first that fails.
+    pub(crate) fn shell(&self, lines: &str) -> Ended {
+        let program = Path::new(env!("CARGO_BIN_EXE_dyno")).parent().unwrap();
+        let path = std::env::var("PATH").unwrap_or_default();
+        Command::new("bash")
+            .args(["-euxc", lines])
+            .current_dir(self.dir.path())
+            .env("HOME", self.dir.path())
+            .env("TMPDIR", self.path("tmp"))
+            .env("PATH", format!("{}:{path}", program.display()))
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+            .into()
+    }
+
     /// Runs a suite into `out` and returns what `dyno show` says of it.
     #[track_caller]
     pub(crate) fn measure(&self, suite: &str, more: &[&str]) -> Value {
@@ -139,6 +155,17 @@ impl Place {
     pub(crate) fn leftovers(&self) -> Vec<PathBuf> {
         files_below(&self.path("tmp"))
     }
+}
+
+/// The commands of a page of the documentation: its blocks marked `sh`, in order.
+#[track_caller]
+pub(crate) fn commands(page: &str) -> String {
+    let blocks = page.split("```sh\n").skip(1);
+    let inside = |block: &str| match block.split_once("```") {
+        Some((lines, _)) => lines.to_owned(),
+        None => panic!("a block is not closed:\n{block}"),
+    };
+    blocks.map(inside).collect()
 }
 
 fn files_below(path: &Path) -> Vec<PathBuf> {

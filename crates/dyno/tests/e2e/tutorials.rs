@@ -1,27 +1,7 @@
 //! Every command of the tutorials runs as it stands there, in the order in which it stands there.
 
-use crate::harness::Place;
+use crate::harness::{Place, commands};
 use std::path::Path;
-use std::process::{Command, Stdio};
-
-/// The commands of a page: its blocks marked `sh`, in order.
-fn commands(page: &str) -> String {
-    let mut found = String::new();
-    let mut inside = false;
-    for line in page.lines() {
-        match (inside, line) {
-            (false, "```sh") => inside = true,
-            (true, "```") => inside = false,
-            (true, command) => {
-                found.push_str(command);
-                found.push('\n');
-            }
-            _ => {}
-        }
-    }
-    assert!(!inside, "a block is not closed");
-    found
-}
 
 #[track_caller]
 fn run(page: &str) -> Place {
@@ -32,23 +12,7 @@ fn run(page: &str) -> Place {
     let commands = commands(&text);
     assert!(commands.contains("dyno "), "{page} has no command");
     let place = Place::new();
-    let program = Path::new(env!("CARGO_BIN_EXE_dyno")).parent().unwrap();
-    let path = std::env::var("PATH").unwrap_or_default();
-    let ended = Command::new("bash")
-        .args(["-euxc", &commands])
-        .current_dir(place.path("."))
-        .env("PATH", format!("{}:{path}", program.display()))
-        .env("TMPDIR", place.path("tmp"))
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    assert!(
-        ended.status.success(),
-        "{page} ended with {}\n--- stdout\n{}\n--- stderr\n{}",
-        ended.status,
-        String::from_utf8_lossy(&ended.stdout),
-        String::from_utf8_lossy(&ended.stderr)
-    );
+    place.shell(&commands).with_code(0);
     place
 }
 
