@@ -12,6 +12,7 @@ mod estimate;
 pub mod event;
 pub mod factor;
 pub mod figure;
+pub mod graph;
 pub mod load;
 pub mod metric;
 pub mod network;
@@ -30,6 +31,7 @@ pub use adapter::{AdapterDescription, Capabilities, OptionKind, OptionSpec, Opti
 pub use daemon::{Daemon, Ready, StopSignal};
 pub use factor::{Access, Arrivals, Placement, Topology, Wait};
 pub use figure::{COUNTS, CountInfo, FigureInfo, TrialFigure};
+pub use graph::{Channel, Graph, Participant};
 pub use metric::{Better, Metric, MetricInfo};
 pub use network::{FullSocket, HostNetwork, NetworkCounter, NetworkState};
 pub use noise::{BareMachine, CpuGaps, HostLoad, HostNoise, Place};
