@@ -387,7 +387,7 @@ impl Control {
                 if trial.played.len() == participants {
                     return match collect(trial) {
                         Ok(mut result) => {
-                            result.warnings.extend(self.counter.confession());
+                            result.warnings.extend(self.counter.remark());
                             self.out.send(&Report::Result(Box::new(result)));
                             Ok(true)
                         }

@@ -48,7 +48,7 @@ pub fn run() -> ExitCode {
         eprintln!("dyno agent: cannot install its signal handler: {e}");
         return ExitCode::FAILURE;
     }
-    let counter = match counter::OwnCounter::from_environment() {
+    let counter = match counter::OwnCounter::new() {
         Ok(counter) => Arc::new(counter),
         Err(e) => {
             eprintln!("dyno agent: {e}");
