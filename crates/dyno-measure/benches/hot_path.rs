@@ -5,7 +5,7 @@
 
 use dyno_measure::{
     Clock, ClockChoice, Header, Kind, Recorder, SequenceTracker, Tag, allowed_cpus, calibrate, pin,
-    read, write,
+    read, receive, write,
 };
 use dyno_model::factor::Access;
 use dyno_model::unit::Nanos;
@@ -66,8 +66,7 @@ fn whole(clock: Clock, len: usize, access: Access, records: usize) {
             let sent = clock.now();
             write(&mut buf, access, &header(number, sent));
             let buf = black_box(&mut buf);
-            if let Ok(header) = read(buf, access, 1, len) {
-                let arrival = clock.arrival();
+            if let Ok((header, arrival)) = receive(&clock, buf, access, 1, len) {
                 black_box(sequences.observe(header.tag.sequence));
                 for recorder in &mut recorders {
                     recorder.record(arrival, arrival.saturating_sub(header.sent));
@@ -93,6 +92,10 @@ fn main() {
 
     row("clock: now", |_| {
         black_box(clock.now());
+    });
+    row("clock: now and arrival, in this order", |_| {
+        black_box(clock.now());
+        black_box(clock.arrival());
     });
     row("clock: arrival", |_| {
         black_box(clock.arrival());

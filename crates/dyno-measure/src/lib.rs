@@ -1,8 +1,8 @@
 //! The timing core: clocks, pacing, message stamps, sequence checks, recorders, process cost, and
 //! what the host is and does on its own.
 //!
-//! What runs between the stamp of a message and its record ([`Clock::now`], [`write()`], [`read`],
-//! [`SequenceTracker::observe`], [`Clock::arrival`], [`Recorder::record`]) does not allocate,
+//! What runs between the stamp of a message and its record ([`Clock::now`], [`write()`], [`receive`],
+//! [`SequenceTracker::observe`], [`Recorder::record`]) does not allocate,
 //! lock, log, format or make a system call; everything it needs is preallocated and prefaulted.
 //! Everything else here computes data for others to print.
 
@@ -39,4 +39,4 @@ pub use pacing::{Pacer, Schedule, TOLERANCE};
 pub use rawlog::RawLog;
 pub use record::{RecordError, Recorder, merge};
 pub use sequence::{Seen, SequenceTracker};
-pub use stamp::{Damage, HEADER_BYTES, Header, Kind, TAG_BYTES, Tag, read, write};
+pub use stamp::{Damage, HEADER_BYTES, Header, Kind, TAG_BYTES, Tag, read, receive, write};

@@ -4,11 +4,13 @@
 //! and are allocated and touched before the window; recording is arithmetic and one increment. What
 //! is above the upper bound is recorded as that bound and counted; sum, minimum and maximum are kept
 //! apart and exact. While recording, bins count in 32 bits, which halves the memory (132 KiB per
-//! block) that stands in the process's resident set: a bin is full after 4.3 thousand million equal
-//! samples within one block.
+//! block) that stands in the process's resident set.
+
+mod bins;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bins::Bins;
 use dyno_model::record::{Distribution, HdrText};
 use dyno_model::unit::Nanos;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
@@ -37,7 +39,7 @@ pub enum RecordError {
 /// One writer's record of one metric over one window.
 #[derive(Debug)]
 pub struct Recorder {
-    blocks: Vec<Histogram<u32>>,
+    blocks: Vec<Bins>,
     cut: Cut,
     /// The block that the last sample went to.
     current: usize,
@@ -95,7 +97,7 @@ impl Recorder {
 
     fn new(blocks: usize, cut: Cut) -> Self {
         Recorder {
-            blocks: (0..blocks.max(1)).map(|_| prefaulted()).collect(),
+            blocks: (0..blocks.max(1)).map(|_| Bins::prefaulted()).collect(),
             cut,
             current: 0,
             sum: 0,
@@ -145,7 +147,7 @@ impl Recorder {
         self.min = self.min.min(value);
         self.max = self.max.max(value);
         self.saturated += u64::from(value > HIGHEST.0);
-        self.blocks[self.current].saturating_record(value.min(HIGHEST.0));
+        self.blocks[self.current].record(value);
     }
 
     /// Makes the block current that `at` falls into.
@@ -188,11 +190,12 @@ impl Recorder {
     pub fn finish(self, infinite: u64) -> Result<Distribution, RecordError> {
         let mut total = empty::<u64>();
         for block in &self.blocks {
-            add(&mut total, block);
+            block.add_to(&mut total);
         }
+        let block = |bins: &Bins| encode(&bins.histogram());
         Ok(Distribution {
             total: encode(&total)?,
-            blocks: self.blocks.iter().map(encode).collect::<Result<_, _>>()?,
+            blocks: self.blocks.iter().map(block).collect::<Result<_, _>>()?,
             n: self.n,
             infinite,
             saturated: self.saturated,

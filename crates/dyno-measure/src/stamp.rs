@@ -22,6 +22,7 @@
 
 mod pattern;
 
+use crate::Clock;
 use dyno_model::factor::Access;
 use dyno_model::unit::Nanos;
 
@@ -148,6 +149,36 @@ pub fn write(buf: &mut [u8], access: Access, header: &Header) {
 /// or anything that the module's documentation lists is not as sent.
 #[inline]
 pub fn read(buf: &[u8], access: Access, channel: u16, len: usize) -> Result<Header, Damage> {
+    let (header, ()) = read_and(buf, access, channel, len, || ())?;
+    Ok(header)
+}
+
+/// The same, with the time of arrival: the moment when the header, and with [`Access::All`] every byte, has been
+/// read. Bytes that are still in another core's cache have not arrived. Checking what was read is no part of it.
+///
+/// # Errors
+///
+/// As of [`read`].
+#[inline]
+pub fn receive(
+    clock: &Clock,
+    buf: &[u8],
+    access: Access,
+    channel: u16,
+    len: usize,
+) -> Result<(Header, Nanos), Damage> {
+    read_and(buf, access, channel, len, || clock.arrival())
+}
+
+/// Reads and checks a message, and calls `stamp` between the two.
+#[inline(always)]
+fn read_and<T>(
+    buf: &[u8],
+    access: Access,
+    channel: u16,
+    len: usize,
+    stamp: impl FnOnce() -> T,
+) -> Result<(Header, T), Damage> {
     if buf.len() != len {
         return Err(if buf.len() < len {
             Damage::Truncated
@@ -156,37 +187,57 @@ pub fn read(buf: &[u8], access: Access, channel: u16, len: usize) -> Result<Head
         });
     }
     let word = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
-    let (tag, intended, sent, intact, body);
+    let (tag, intended, sent, found, body);
     if let Some((head, rest)) = buf.split_first_chunk::<HEADER_BYTES>() {
         let words = head.as_chunks::<8>().0;
         (tag, intended, sent) = (word(&words[0]), word(&words[1]), word(&words[2]));
-        intact = word(&words[3]) == check(tag, intended, sent, len as u64);
-        body = rest;
+        (found, body) = (Some(word(&words[3])), rest);
     } else if let Some((head, rest)) = buf.split_first_chunk::<SHORT_HEADER_BYTES>() {
         let words = head.as_chunks::<8>().0;
         (tag, intended, sent) = (word(&words[0]), 0, 0);
-        intact = word(&words[1]) == check(tag, 0, 0, len as u64);
-        body = rest;
+        (found, body) = (Some(word(&words[1])), rest);
     } else if let Some((head, rest)) = buf.split_first_chunk::<TAG_BYTES>() {
         (tag, intended, sent) = (word(head), 0, 0);
-        intact = true;
-        body = rest;
+        (found, body) = (None, rest);
     } else {
         return Err(Damage::Corrupted);
     }
+    let is_whole = match access {
+        Access::Stamp => true,
+        Access::All => pattern::verify(body, mix(tag)),
+    };
+    loaded([
+        tag,
+        intended,
+        sent,
+        found.unwrap_or_default(),
+        u64::from(is_whole),
+    ]);
+    let at = stamp();
+    let is_intact = found.is_none_or(|f| f == check(tag, intended, sent, len as u64));
     match Tag::decode(tag) {
-        Some(decoded)
-            if intact
-                && decoded.channel == channel
-                && (access == Access::Stamp || pattern::verify(body, mix(tag))) =>
-        {
-            Ok(Header {
+        Some(decoded) if is_intact && is_whole && decoded.channel == channel => {
+            let header = Header {
                 tag: decoded,
                 intended: Nanos(intended),
                 sent: Nanos(sent),
-            })
+            };
+            Ok((header, at))
         }
         _ => Err(Damage::Corrupted),
+    }
+}
+
+/// Keeps the compiler from loading or computing `words` later than here.
+#[inline(always)]
+fn loaded([a, b, c, d, e]: [u64; 5]) {
+    // SAFETY: no instruction at all; the words only have to be in registers.
+    unsafe {
+        std::arch::asm!(
+            "/* {0} {1} {2} {3} {4} */",
+            in(reg) a, in(reg) b, in(reg) c, in(reg) d, in(reg) e,
+            options(nomem, nostack, preserves_flags)
+        );
     }
 }
 
@@ -201,9 +252,8 @@ const fn check(tag: u64, intended: u64, sent: u64, len: u64) -> u64 {
     let c = sent.wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(41);
     let d = len.wrapping_mul(0x87c3_7b91_1142_53d5).rotate_left(11);
     let sum = (a ^ b).wrapping_add(c ^ d);
-    // Without this a flip of the highest bit of a word and one of the check word would cancel out.
-    let sum = (sum ^ (sum >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    sum ^ (sum >> 32)
+    // Without the shift a flip of the highest bit of a word and one of the check word would cancel out.
+    (sum ^ (sum >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
 /// The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a bijection, so that two tags never

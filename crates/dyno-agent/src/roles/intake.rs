@@ -39,17 +39,40 @@ impl Intake {
         &self.assignment.experiment
     }
 
-    /// Reads and checks a message of whatever kind.
+    /// Reads, stamps and checks a message of whatever kind.
+    #[inline]
+    pub(super) fn receive(&self, bytes: &[u8]) -> Result<(Header, Nanos), Damage> {
+        let (clock, access) = (&self.shared.clock, self.experiment().access);
+        let len = self.expected_len(bytes);
+        let (header, arrival) = stamp::receive(clock, bytes, access, self.channel, len)?;
+        self.full_unless_probe(&header, len)?;
+        Ok((header, arrival))
+    }
+
+    /// The same where nobody asks when it arrived.
     #[inline]
     pub(super) fn read(&self, bytes: &[u8]) -> Result<Header, Damage> {
-        let experiment = self.experiment();
-        let (full, probe) = (experiment.payload.bytes(), probe_len(experiment));
-        let len = if bytes.len() == probe { probe } else { full };
-        let header = stamp::read(bytes, experiment.access, self.channel, len)?;
-        if len < full && header.tag.kind != Kind::Probe {
-            return Err(Damage::Truncated);
-        }
+        let len = self.expected_len(bytes);
+        let header = stamp::read(bytes, self.experiment().access, self.channel, len)?;
+        self.full_unless_probe(&header, len)?;
         Ok(header)
+    }
+
+    #[inline]
+    fn expected_len(&self, bytes: &[u8]) -> usize {
+        let probe = probe_len(self.experiment());
+        match bytes.len() == probe {
+            true => probe,
+            false => self.experiment().payload.bytes(),
+        }
+    }
+
+    #[inline]
+    fn full_unless_probe(&self, header: &Header, len: usize) -> Result<(), Damage> {
+        match len < self.experiment().payload.bytes() && header.tag.kind != Kind::Probe {
+            true => Err(Damage::Truncated),
+            false => Ok(()),
+        }
     }
 
     /// Counts damage of the window, and whether it is: its kind cannot be trusted, so the time decides.

@@ -124,8 +124,7 @@ pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result
         thread
             .inside(Call::Take, || {
                 receiver.take(&mut |bytes| {
-                    let intact = stamp::read(bytes, experiment.access, channel.id, len);
-                    taken = intact.ok().map(|header| (header, clock.arrival()));
+                    taken = stamp::receive(&clock, bytes, experiment.access, channel.id, len).ok();
                 })
             })
             .map_err(job.in_call("take"))?;

@@ -226,14 +226,13 @@ impl PongCheck {
     /// The pong, if it is an intact one and no probe.
     #[inline]
     fn on_message(&mut self, bytes: &[u8]) -> Option<Pong> {
-        let tag = match self.intake.read(bytes) {
-            Ok(header) => header.tag,
+        let (tag, arrival) = match self.intake.receive(bytes) {
+            Ok((header, arrival)) => (header.tag, arrival),
             Err(damage) => {
                 self.intake.damaged(damage);
                 return None;
             }
         };
-        let arrival = self.intake.shared.clock.arrival();
         if tag.kind == Kind::Probe {
             if !self.intake.is_probed() {
                 self.intake.probed(arrival);

@@ -149,16 +149,13 @@ impl Inbox {
         }
     }
 
-    /// Checks, stamps and records one message. The arrival is the moment when its header has been read and
-    /// found intact, with access `all` every byte: bytes that are still in another core's cache have
-    /// not arrived.
+    /// Stamps, checks and records one message.
     #[inline]
     fn on_message(&mut self, bytes: &[u8]) {
-        let header = match self.intake.read(bytes) {
-            Ok(header) => header,
+        let (header, arrival) = match self.intake.receive(bytes) {
+            Ok(read) => read,
             Err(damage) => return self.damaged(damage),
         };
-        let arrival = self.intake.shared.clock.arrival();
         let measured = match header.tag.kind {
             Kind::Measured => true,
             Kind::Warmup => {

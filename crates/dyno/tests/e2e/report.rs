@@ -343,5 +343,7 @@ fn two_runs_open_with_what_changed() {
     let changes = text.find("id=\"changes\"").unwrap();
     assert!(changes < text.find("id=\"answers\"").unwrap());
     assert!(text[changes..].contains("What changed"));
-    assert!(text[changes..].contains(" worse, "));
+    // How many figures changed, or that noise left none that could be compared.
+    let tally = [" worse, ", "Nothing could be compared."];
+    assert!(tally.iter().any(|t| text[changes..].contains(t)));
 }

@@ -7,8 +7,10 @@ use serde_json::Value;
 fn assert_sound(e: &Value) {
     assert_eq!(e["failed_trials"], 0, "{e:#}");
     assert!(count(e, "received") > 0, "nothing received: {e:#}");
-    for bad in ["corrupted", "truncated", "duplicated"] {
-        assert_eq!(count(e, bad), 0, "{bad}: {e:#}");
+    if !gives_what_it_overwrites(e) {
+        for bad in ["corrupted", "truncated", "duplicated"] {
+            assert_eq!(count(e, bad), 0, "{bad}: {e:#}");
+        }
     }
     assert_eq!(
         count(e, "lost"),
@@ -21,6 +23,12 @@ fn assert_sound(e: &Value) {
 fn assert_lossless(e: &Value) {
     assert_sound(e);
     assert_eq!(count(e, "received"), count(e, "offered"), "{e:#}");
+}
+
+/// Whether a stack's reader may be given a sample that its writer is overwriting: the newer one twice, or halves of
+/// both. Fast DDS as it comes keeps one sample, in memory that writer and reader share (see its stack file).
+fn gives_what_it_overwrites(e: &Value) -> bool {
+    e["stack"] == "fastdds-defaults"
 }
 
 /// Whether a stack may lose messages although both sides live.
