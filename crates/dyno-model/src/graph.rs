@@ -5,7 +5,7 @@
 
 use crate::factor::{Placement, Topology};
 use crate::plan::{Experiment, Plan, Testbed};
-use crate::protocol::Role;
+use crate::role::Role;
 use crate::workload::WorkloadKind;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

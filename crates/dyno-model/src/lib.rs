@@ -23,6 +23,7 @@ pub mod plan;
 pub mod probe;
 pub mod protocol;
 pub mod record;
+pub mod role;
 pub mod tables;
 pub mod unit;
 pub mod workload;
@@ -40,5 +41,6 @@ pub use plan::{
     Against, Experiment, ExperimentId, Extent, Plan, Precision, Shard, Stack, Testbed, TrialId,
 };
 pub use record::{Counts, Distribution, Outcome, RunManifest, TrialRecord};
+pub use role::Role;
 pub use unit::{Nanos, PayloadSize, RateHz, UnitError};
 pub use workload::{Loop, Workload, WorkloadInfo, WorkloadKind};

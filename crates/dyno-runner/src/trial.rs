@@ -12,7 +12,7 @@ use crate::hosts::Hosts;
 use crate::noise;
 use crate::session::Session;
 use dyno_measure::{Clock, LoadReading};
-use dyno_model::plan::{Extent, Reach, Testbed};
+use dyno_model::plan::Extent;
 use dyno_model::probe::Probe;
 use dyno_model::protocol::{self, AgentResult, Command, Report};
 use dyno_model::record::{FailureKind, Outcome};
@@ -56,7 +56,7 @@ pub(crate) fn run(context: Context<'_, '_>) -> TrialRecord {
     let began = Instant::now();
     let mut record = aggregate::blank(context.id, context.position);
     let graph = context.plan.graph(context.experiment);
-    record.machines = machines(&context.plan.testbed, &graph);
+    record.machines = ground::machines(&context.plan.testbed, &graph);
     let experiment = context.experiment;
     let bare = &context.options.bare;
     let stack = context.plan.stacks.get(&experiment.stack);
@@ -594,23 +594,4 @@ fn nominal(experiment: &Experiment) -> Duration {
     };
     let longest = experiment.settle.map_or(Duration::ZERO, Duration::from);
     of(experiment.warmup).max(longest) + of(experiment.window)
-}
-
-/// The machines that take part: this one, and those of other hosts that are reached over ssh.
-fn machines(testbed: &Testbed, graph: &Graph) -> Vec<String> {
-    let own = rustix::system::uname();
-    let mut machines = vec![own.nodename().to_string_lossy().into_owned()];
-    for host in graph.hosts() {
-        let Some(host) = testbed.hosts.get(host) else {
-            continue;
-        };
-        let Reach::Ssh { destination } = &host.reach else {
-            continue;
-        };
-        let name = format!("{} ({destination})", host.name);
-        if !machines.contains(&name) {
-            machines.push(name);
-        }
-    }
-    machines
 }

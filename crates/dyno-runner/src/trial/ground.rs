@@ -4,6 +4,8 @@ use super::{Failed, Trial};
 use crate::daemon::{Daemon, Trouble, Values};
 use crate::hosts::Host;
 use crate::wiring;
+use dyno_model::Graph;
+use dyno_model::plan::{Reach, Testbed};
 use dyno_model::protocol::{Assignment, Leg};
 use dyno_model::record::FailureKind;
 use std::path::PathBuf;
@@ -180,4 +182,23 @@ pub(super) fn label(assignment: &Assignment, host: Option<&str>) -> String {
         roles.join(", "),
         adapters.join(", ")
     )
+}
+
+/// The machines that take part: this one, and those of other hosts that are reached over ssh.
+pub(super) fn machines(testbed: &Testbed, graph: &Graph) -> Vec<String> {
+    let own = rustix::system::uname();
+    let mut machines = vec![own.nodename().to_string_lossy().into_owned()];
+    for host in graph.hosts() {
+        let Some(host) = testbed.hosts.get(host) else {
+            continue;
+        };
+        let Reach::Ssh { destination } = &host.reach else {
+            continue;
+        };
+        let name = format!("{} ({destination})", host.name);
+        if !machines.contains(&name) {
+            machines.push(name);
+        }
+    }
+    machines
 }
