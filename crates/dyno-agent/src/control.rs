@@ -1,11 +1,12 @@
 //! The control thread: hears the runner and the roles, moves the phase, reports.
 
 use crate::counter::OwnCounter;
-use crate::participant::{Failure, Job, receiving_ends};
+use crate::event::{Event, Played};
+use crate::job::Job;
+use crate::participant;
 use crate::ptp;
 use crate::registry;
 use crate::reporter::Reporter;
-use crate::roles::Played;
 use crate::shared::{Call, Phase, Position, Shared};
 use dyno_measure::{Clock, LEAD_IN, Memory, merge};
 use dyno_model::plan::{Extent, Scheduling};
@@ -15,29 +16,6 @@ use dyno_model::protocol::{
 use dyno_model::{Nanos, Wait, Workload};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
-
-/// What the control thread hears.
-#[derive(Debug)]
-pub(crate) enum Event {
-    /// From the runner.
-    Command(Command),
-    /// A line from the runner that is no command.
-    Garbled(String),
-    /// Standard input has ended.
-    RunnerGone,
-    /// A participant is pinned, scheduled and locked, with what was not granted.
-    Prepared(Vec<String>),
-    /// A participant sees all its peers.
-    Matched { opened: Nanos, matched: Nanos },
-    /// What one recording end sees of the warm-up is steady.
-    Settled,
-    /// An active participant has offered everything.
-    Done(Sent),
-    /// A participant has ended well.
-    Played(Box<Played>),
-    /// A participant cannot go on.
-    Failed(Failure),
-}
 
 /// The agent ends without a result; everything that there is to say has been said.
 #[derive(Debug)]
@@ -94,7 +72,7 @@ impl Trial {
     /// What to look for from the end of the warm-up on.
     fn watch_in_window(&self) -> Watch {
         let experiment = &self.assignment.experiment;
-        let mut participants = self.assignment.participants.iter();
+        let mut participants = self.assignment.participants();
         match experiment.workload {
             // Only a take that sleeps may sleep for ever; one look in each timeout is all that this takes.
             Workload::PingPong { timeout, .. } | Workload::Call { timeout, .. }
@@ -109,7 +87,7 @@ impl Trial {
 
     /// Whether a sink of this process still waits for messages, whose takes must not be disturbed.
     fn is_receiving(&self) -> bool {
-        let mut participants = self.assignment.participants.iter();
+        let mut participants = self.assignment.participants();
         participants.any(|p| p.role == Role::Sink) && !self.shared.has_everything()
     }
 
@@ -291,7 +269,7 @@ impl Control {
     fn tell_if_settled(&mut self) {
         if let Some(trial) = &mut self.trial
             && matches!(trial.watch, Watch::Settling(_))
-            && trial.settled >= crate::roles::watched(&trial.assignment)
+            && trial.settled >= watched_ends(&trial.assignment)
         {
             trial.watch = trial.watch_in_window();
             self.out.send(&Report::Steady { steady: true });
@@ -300,22 +278,22 @@ impl Control {
 
     fn prepare(&mut self, mut assignment: Assignment) -> Result<(), Ended> {
         assignment.clock = self.counter.clock(assignment.clock);
-        let adapter = match registry::adapter(&assignment.adapter) {
-            Ok(adapter) => adapter,
+        let adapters = assignment
+            .legs
+            .iter()
+            .map(|leg| registry::adapter(&leg.adapter));
+        let adapters: Vec<_> = match adapters.collect() {
+            Ok(adapters) => adapters,
             Err(reason) => return self.fail("prepare", reason),
         };
         let assignment = Arc::new(assignment);
-        let channels = assignment
-            .channels
-            .iter()
-            .map(|c| usize::from(c.id) + 1)
-            .max();
+        let channels = assignment.channels.len();
         let clock = Clock::new(assignment.clock);
         let lead_in = match (assignment.experiment.settle, assignment.experiment.warmup) {
             (None, Extent::Messages(n)) => Some(n - LEAD_IN_MESSAGES.min(n / 2)),
             _ => None,
         };
-        let shared = Arc::new(Shared::new(clock, channels.unwrap_or(0), lead_in));
+        let shared = Arc::new(Shared::new(clock, channels, lead_in));
         let mut warnings = Vec::new();
         if let Scheduling::Fifo(priority) = assignment.experiment.scheduling {
             // The control thread must get through to roles that never sleep.
@@ -324,20 +302,20 @@ impl Control {
             }
         }
         let mut go = Vec::new();
-        for participant in &assignment.participants {
+        for participant in assignment.participants() {
             let (sender, receiver) = mpsc::channel();
             go.push(sender);
             let job = Job {
                 assignment: assignment.clone(),
                 participant: participant.clone(),
                 shared: shared.clone(),
-                adapter: adapter.clone(),
+                adapters: adapters.clone(),
                 events: self.events.clone(),
             };
             let name = format!("dyno-{}", participant.role.as_str());
             let spawned = std::thread::Builder::new()
                 .name(name)
-                .spawn(move || job.play(&receiver));
+                .spawn(move || participant::play(&job, &receiver));
             if let Err(e) = spawned {
                 return self.fail("prepare", format!("cannot start a thread: {e}"));
             }
@@ -367,7 +345,7 @@ impl Control {
         let Some(trial) = &mut self.trial else {
             return Ok(false);
         };
-        let participants = trial.assignment.participants.len();
+        let participants = trial.assignment.participants().count();
         match event {
             Event::Prepared(warnings) => {
                 trial.prepared += 1;
@@ -397,13 +375,8 @@ impl Control {
             }
             Event::Done(sent) => {
                 trial.sent.push(sent);
-                let active = trial
-                    .assignment
-                    .participants
-                    .iter()
-                    .filter(|p| p.role.is_active())
-                    .count();
-                if trial.sent.len() == active {
+                let participants = trial.assignment.participants();
+                if trial.sent.len() == participants.filter(|p| p.role.is_active()).count() {
                     self.out.send(&Report::Done {
                         sent: trial.sent.clone(),
                     });
@@ -414,7 +387,7 @@ impl Control {
                 if trial.played.len() == participants {
                     return match collect(trial) {
                         Ok(mut result) => {
-                            result.warnings.extend(self.counter.confession());
+                            result.warnings.extend(self.counter.remark());
                             self.out.send(&Report::Result(Box::new(result)));
                             Ok(true)
                         }
@@ -457,7 +430,7 @@ impl Control {
                 }
             }
             Watch::Linked => {
-                if trial.shared.linked() >= receiving_ends(&trial.assignment) {
+                if trial.shared.linked() >= linking_ends(&trial.assignment) {
                     trial.watch = Watch::Nothing;
                     self.out.send(&Report::Linked);
                 } else if trial.looked.elapsed() > OVERDUE {
@@ -485,14 +458,30 @@ impl Control {
     }
 }
 
-/// Reading ends of sinks and echoes.
-fn passive_ends(assignment: &Assignment) -> usize {
+/// Reading ends of this agent's participants of such roles.
+fn reading_ends(assignment: &Assignment, of: impl Fn(Role) -> bool) -> usize {
     assignment
-        .participants
-        .iter()
-        .filter(|p| matches!(p.role, Role::Sink | Role::Echo))
-        .map(|p| crate::participant::incoming(assignment, p.index).count())
+        .participants()
+        .filter(|p| of(p.role))
+        .map(|p| assignment.graph.incoming(p.index).count())
         .sum()
+}
+
+/// Those that must see a probe before the trial may start.
+fn linking_ends(assignment: &Assignment) -> usize {
+    reading_ends(assignment, |role| role != Role::Loopback)
+}
+
+/// Those that only take what comes.
+fn passive_ends(assignment: &Assignment) -> usize {
+    reading_ends(assignment, |role| !role.is_active())
+}
+
+/// The ends that record latencies and watch the series: every one of a sink, and one for all of an initiator.
+fn watched_ends(assignment: &Assignment) -> usize {
+    let of_rounds = |role| matches!(role, Role::Initiator | Role::Loopback);
+    let rounds = assignment.participants().filter(|p| of_rounds(p.role));
+    rounds.count() + reading_ends(assignment, |role| role == Role::Sink)
 }
 
 /// Which threads were in the same call at both looks.
@@ -546,11 +535,7 @@ fn collect(trial: &mut Trial) -> Result<AgentResult, dyno_measure::RecordError> 
 
 /// The roles of this process, such as `source` or `initiator+echo`.
 fn label(assignment: &Assignment) -> String {
-    let roles: Vec<_> = assignment
-        .participants
-        .iter()
-        .map(|p| p.role.as_str())
-        .collect();
+    let roles: Vec<_> = assignment.participants().map(|p| p.role.as_str()).collect();
     roles.join("+")
 }
 

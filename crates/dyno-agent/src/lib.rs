@@ -8,6 +8,8 @@ mod binaries;
 mod conformance;
 mod control;
 mod counter;
+mod event;
+mod job;
 mod nudge;
 mod participant;
 mod ptp;
@@ -22,6 +24,7 @@ pub use registry::{adapter_places, describe, describe_library};
 
 use dyno_measure::{Counters, best_counter};
 use dyno_model::protocol::{Command, Report, VERSION};
+use event::Event;
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 use std::sync::{Arc, mpsc};
@@ -45,7 +48,7 @@ pub fn run() -> ExitCode {
         eprintln!("dyno agent: cannot install its signal handler: {e}");
         return ExitCode::FAILURE;
     }
-    let counter = match counter::OwnCounter::from_environment() {
+    let counter = match counter::OwnCounter::new() {
         Ok(counter) => Arc::new(counter),
         Err(e) => {
             eprintln!("dyno agent: {e}");
@@ -70,15 +73,15 @@ pub fn run() -> ExitCode {
                     answers.send(&own.answer(number, counter, now));
                     continue;
                 }
-                Ok(command) => control::Event::Command(command),
-                Err(e) => control::Event::Garbled(format!("cannot read {line:?}: {e}")),
+                Ok(command) => Event::Command(command),
+                Err(e) => Event::Garbled(format!("cannot read {line:?}: {e}")),
             };
             if stdin.send(event).is_err() {
                 return;
             }
         }
         // The control loop may have ended already; then nobody needs to hear it.
-        let _ = stdin.send(control::Event::RunnerGone);
+        let _ = stdin.send(Event::RunnerGone);
         end_without(FAREWELL);
     });
     match control::Control::new(events, inbox, out, counter).run() {

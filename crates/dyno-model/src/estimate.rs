@@ -25,7 +25,7 @@ impl Plan {
             .stacks
             .get(&experiment.stack)
             .map_or(0, |s| s.daemons.len() as u64);
-        let participants = experiment.participants() as u64;
+        let participants = self.graph(experiment).participants.len() as u64;
         [
             Nanos(PER_PARTICIPANT.0 * participants),
             Nanos(PER_DAEMON.0 * daemons),

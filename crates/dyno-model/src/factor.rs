@@ -93,6 +93,10 @@ impl Topology {
     };
     /// The most participants on one side.
     pub const MAX_SIDE: u16 = 64;
+    /// Both sides together.
+    pub const fn participants(self) -> usize {
+        self.senders as usize + self.receivers as usize
+    }
 }
 
 impl fmt::Display for Topology {

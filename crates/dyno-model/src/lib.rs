@@ -12,6 +12,7 @@ mod estimate;
 pub mod event;
 pub mod factor;
 pub mod figure;
+pub mod graph;
 pub mod load;
 pub mod metric;
 pub mod network;
@@ -22,6 +23,7 @@ pub mod plan;
 pub mod probe;
 pub mod protocol;
 pub mod record;
+pub mod role;
 pub mod tables;
 pub mod unit;
 pub mod workload;
@@ -30,6 +32,7 @@ pub use adapter::{AdapterDescription, Capabilities, OptionKind, OptionSpec, Opti
 pub use daemon::{Daemon, Ready, StopSignal};
 pub use factor::{Access, Arrivals, Placement, Topology, Wait};
 pub use figure::{COUNTS, CountInfo, FigureInfo, TrialFigure};
+pub use graph::{Channel, Graph, Participant};
 pub use metric::{Better, Metric, MetricInfo};
 pub use network::{FullSocket, HostNetwork, NetworkCounter, NetworkState};
 pub use noise::{BareMachine, CpuGaps, HostLoad, HostNoise, Place};
@@ -38,5 +41,6 @@ pub use plan::{
     Against, Experiment, ExperimentId, Extent, Plan, Precision, Shard, Stack, Testbed, TrialId,
 };
 pub use record::{Counts, Distribution, Outcome, RunManifest, TrialRecord};
+pub use role::Role;
 pub use unit::{Nanos, PayloadSize, RateHz, UnitError};
 pub use workload::{Loop, Workload, WorkloadInfo, WorkloadKind};

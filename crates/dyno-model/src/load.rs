@@ -97,12 +97,14 @@ pub fn overload<'a>(e: &Experiment, testbed: &'a Testbed) -> Option<Overload<'a>
 /// What every host sends and receives over its link.
 fn loads(e: &Experiment, testbed: &Testbed, bits: f64) -> Vec<[Direction; 2]> {
     let mut loads = vec![[Direction::default(); 2]; testbed.hosts.len()];
-    let (senders, receivers) = (e.topology.senders, e.topology.receivers);
-    let host_of = |participant| testbed.host_of(e.placement, e.topology, participant);
-    for sender in 0..senders {
-        let from = host_of(sender);
+    let graph = e.graph(false, testbed);
+    for channel in &graph.channels {
+        let host_of = |index: &u16| graph.participant(*index).map(|p| p.host);
+        let Some(from) = host_of(&channel.writer) else {
+            continue;
+        };
         let mut reached = BTreeSet::new();
-        for to in (senders..senders + receivers).map(host_of) {
+        for to in channel.readers.iter().filter_map(host_of) {
             if to == from {
                 continue;
             }

@@ -1,8 +1,7 @@
 //! What the machine itself did to a trial: gaps before it, foreign load during it, and where its
 //! participants ran.
 
-use crate::record::HdrText;
-use crate::unit::Nanos;
+use crate::unit::{HdrText, Nanos};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

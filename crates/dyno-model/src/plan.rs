@@ -137,27 +137,6 @@ pub struct Testbed {
     pub keeps_state: bool,
 }
 
-impl Testbed {
-    /// The host of a participant (senders first, then receivers), as an index into `hosts`. Apart
-    /// from each other where the placement is `host`: each participant on a host of its own if there
-    /// are enough of them, else the senders on the first and the receivers spread over the others.
-    pub fn host_of(&self, placement: Placement, topology: Topology, participant: u16) -> usize {
-        let hosts = self.hosts.len();
-        let participant = usize::from(participant);
-        let senders = usize::from(topology.senders);
-        if placement != Placement::Host || hosts < 2 {
-            0
-        } else if senders + usize::from(topology.receivers) <= hosts {
-            participant
-        } else {
-            match participant.checked_sub(senders) {
-                Some(receiver) => 1 + receiver % (hosts - 1),
-                None => 0,
-            }
-        }
-    }
-}
-
 /// How long the measured part of a trial is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -215,7 +194,8 @@ pub struct Experiment {
     /// The longest that any step of the trial (open, match, the window itself beyond its nominal
     /// length, collect) may take.
     pub deadline: Nanos,
-    /// The CPU of each participant's own thread, senders first then receivers; empty: not pinned.
+    /// The CPU of each participant's own thread, by its number in the [graph](crate::graph); empty: not pinned. Of a
+    /// probe the CPUs of its copies.
     pub cpus: Vec<u32>,
     /// Where the threads may run that a participant's library makes, one set for each participant, in
     /// ascending order; empty: they share the CPU of the participant's own thread.
@@ -252,10 +232,6 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Participants on both sides.
-    pub const fn participants(&self) -> usize {
-        self.topology.senders as usize + self.topology.receivers as usize
-    }
     /// The workload as tables print it: as the suite says, with a mark where it is [`paired`].
     ///
     /// [`paired`]: Experiment::paired

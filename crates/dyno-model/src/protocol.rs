@@ -17,6 +17,7 @@
 //! At any time an agent may report `failed` and exit; `stop` makes it end without a result.
 
 use crate::adapter::Options;
+use crate::graph::{Graph, Participant};
 use crate::metric::Metric;
 use crate::noise::Place;
 use crate::plan::{Experiment, TrialId};
@@ -27,8 +28,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+pub use crate::role::Role;
+
 /// The version of this protocol. Runner and agent must agree exactly.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// How raw clock readings become nanoseconds on the run's clock. Calibrated once by the runner
 /// and handed to all participants, so that they convert alike.
@@ -66,45 +69,6 @@ pub enum Counter {
     Tsc,
     /// CLOCK_MONOTONIC, in nanoseconds.
     Monotonic,
-}
-
-/// What a participant does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// Sends on a schedule, or as fast as it can.
-    Source,
-    /// Receives and checks.
-    Sink,
-    /// Sends a ping and waits for the pongs.
-    Initiator,
-    /// Answers each ping with a pong.
-    Echo,
-    /// Both sides in one thread, for adapters with the `loopback` capability.
-    Loopback,
-    /// Measures the machine itself, with no channel.
-    Probe,
-}
-
-impl Role {
-    /// Whether the role decides when the trial's window is over.
-    pub const fn is_active(self) -> bool {
-        matches!(
-            self,
-            Role::Source | Role::Initiator | Role::Loopback | Role::Probe
-        )
-    }
-    /// The text form.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Role::Source => "source",
-            Role::Sink => "sink",
-            Role::Initiator => "initiator",
-            Role::Echo => "echo",
-            Role::Loopback => "loopback",
-            Role::Probe => "probe",
-        }
-    }
 }
 
 /// One receiver of a channel: who it is and where sockets may listen.
@@ -163,18 +127,13 @@ pub enum Carries {
     },
 }
 
-/// One participant that an agent plays.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Participant {
-    /// Its number within the trial: senders first, then receivers.
-    pub index: u16,
-    /// What it does.
-    pub role: Role,
-    /// The CPU that its own thread is pinned to.
-    pub cpu: Option<u32>,
-    /// Where the threads may run that its library makes; empty: where the participant's own may.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub library_cpus: Vec<u32>,
+/// What carries the messages of one leg of a stack; a stack without legs is one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Leg {
+    /// The adapter by name.
+    pub adapter: String,
+    /// Its options.
+    pub options: Options,
 }
 
 /// Everything that an agent must know for one trial.
@@ -188,18 +147,26 @@ pub struct Assignment {
     pub scratch: PathBuf,
     /// The clock of the run.
     pub clock: ClockSpec,
-    /// The adapter by name.
-    pub adapter: String,
-    /// Its options.
-    pub options: Options,
+    /// The legs of the stack, by their number.
+    pub legs: Vec<Leg>,
     /// The cell that the trial replicates.
     pub experiment: Experiment,
     /// The seed of this trial's random choices.
     pub seed: u64,
-    /// The participants that this agent plays.
-    pub participants: Vec<Participant>,
-    /// All channels of the trial.
+    /// Everybody who takes part, and all channels.
+    pub graph: Graph,
+    /// The process of the graph that this agent is.
+    pub process: u16,
+    /// The channels as adapters are told of them, by their number.
     pub channels: Vec<ChannelSpec>,
+}
+
+impl Assignment {
+    /// The participants that this agent plays.
+    pub fn participants(&self) -> impl Iterator<Item = &Participant> {
+        let all = self.graph.participants.iter();
+        all.filter(|p| p.process == self.process)
+    }
 }
 
 /// Runner to agent.

@@ -14,17 +14,14 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
+pub use crate::unit::HdrText;
+
 /// The version of the run directory's files.
 pub const FORMAT: u32 = 3;
 
 /// The first format whose figures hold nothing of Dyno's own: before it each trial's first sample waited for a
 /// reading of memory, and the cost ended with the last send.
 pub const EMPTY_WINDOW_SINCE: u32 = 3;
-
-/// An HdrHistogram, V2 encoding with DEFLATE, base64 (the text of an HdrHistogram log line).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct HdrText(pub String);
 
 /// The distribution of one metric in one trial.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -357,6 +357,11 @@ text_form!(
     "`#[serde(with)]`: a rate as text with a unit."
 );
 
+/// An HdrHistogram, V2 encoding with DEFLATE, base64 (the text of an HdrHistogram log line).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct HdrText(pub String);
+
 #[cfg(test)]
 mod tests {
     use super::*;

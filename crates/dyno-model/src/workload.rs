@@ -4,7 +4,7 @@
 use crate::factor::{Arrivals, kebab_text};
 use crate::metric::Metric;
 use crate::probe::Probe;
-use crate::protocol::Role;
+use crate::role::Role;
 use crate::unit::{Nanos, RateHz, UnitError};
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -10,8 +10,9 @@ use crate::node::{Node, Value};
 use crate::problem::{Problem, Problems};
 use crate::quantity::At;
 use dyno_model::cpus::parse_set;
+use dyno_model::graph::Shape;
 use dyno_model::plan::Reach;
-use dyno_model::{Loop, Testbed, Wait};
+use dyno_model::{Graph, Loop, Participant, Testbed, Wait};
 use std::collections::BTreeSet;
 
 /// What `cpus` says.
@@ -181,7 +182,7 @@ pub(crate) fn check(matrix: &Matrix<'_>, facts: &HostFacts, problems: &mut Probl
     // Copies of a probe take theirs from the list, however many there are.
     let topologies = matrix.topologies().iter().filter(|_| !matrix.is_probe());
     for topology in topologies {
-        let participants = usize::from(topology.senders) + usize::from(topology.receivers);
+        let participants = topology.participants();
         if participants != listed.sets.len() {
             let found = match listed.sets.len() {
                 1 => "1 set of CPUs".to_owned(),
@@ -211,15 +212,21 @@ pub(crate) fn places(
     facts: &HostFacts,
     problems: &mut Problems,
 ) -> Places {
-    let participants = usize::from(cell.topology.senders) + usize::from(cell.topology.receivers);
-    let spinning: Vec<bool> = (0..participants).map(|i| spins(cell, i)).collect();
+    // A list has a set for each participant of the topology, also where one plays both sides.
+    let shape = Shape {
+        workload: cell.workload.kind(),
+        topology: cell.topology,
+        placement: cell.placement,
+        loopback: false,
+    };
+    let participants = Graph::of(shape, testbed).participants;
+    let spinning: Vec<bool> = participants.iter().map(|p| spins(cell, p)).collect();
     match &matrix.conditions.cpus.value {
         Cpus::None => Places::default(),
         Cpus::Auto => automatic(facts, &spinning),
         Cpus::Listed(listed) => {
-            let machines: Vec<usize> = (0..participants)
-                .map(|i| machine(cell, testbed, i))
-                .collect();
+            let machines = participants.iter().map(|p| machine(testbed, p));
+            let machines: Vec<usize> = machines.collect();
             // An adapter that plays both sides itself has one thread for all.
             if !loopback && !listed.share {
                 refuse_overlaps(matrix.name, cell, &listed.sets, &machines, problems);
@@ -232,22 +239,19 @@ pub(crate) fn places(
 
 /// Whether the participant's own thread leaves its CPU to nobody: it waits by spin, spins until messages
 /// are due, or sends as fast as it can.
-fn spins(cell: &Cell, participant: usize) -> bool {
-    let sends = participant < usize::from(cell.topology.senders);
+fn spins(cell: &Cell, participant: &Participant) -> bool {
     match cell.workload.kind().info().loop_kind {
         // Everybody sleeps until it is there, and the start has no time for moving threads.
         Loop::Start | Loop::Nothing => false,
         Loop::Closed => cell.wait == Wait::Spin,
-        Loop::Open => sends || cell.wait == Wait::Spin,
+        Loop::Open => participant.role.is_active() || cell.wait == Wait::Spin,
     }
 }
 
 /// Participants with the same number share CPUs: namespaces have those of this machine.
-fn machine(cell: &Cell, testbed: &Testbed, participant: usize) -> usize {
-    let index = u16::try_from(participant).unwrap_or(u16::MAX);
-    let host = testbed.host_of(cell.placement, cell.topology, index);
-    match testbed.hosts.get(host).map(|h| &h.reach) {
-        Some(Reach::Ssh { .. }) => 1 + host,
+fn machine(testbed: &Testbed, participant: &Participant) -> usize {
+    match testbed.hosts.get(participant.host).map(|h| &h.reach) {
+        Some(Reach::Ssh { .. }) => 1 + participant.host,
         _ => 0,
     }
 }

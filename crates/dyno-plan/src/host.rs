@@ -1,7 +1,7 @@
 //! The machine that a plan is for, and what it has too little of.
 
 use dyno_model::plan::Experiment;
-use dyno_model::{AdapterDescription, Placement, Wait};
+use dyno_model::{AdapterDescription, Graph, Placement, Wait};
 use std::collections::BTreeSet;
 
 /// What planning must know of the machine.
@@ -24,15 +24,17 @@ pub(crate) fn warnings<'a>(
     experiments: &'a [Experiment],
     facts: &HostFacts,
     adapter: impl Fn(&str) -> Option<&'a AdapterDescription>,
+    graph: impl Fn(&Experiment) -> Graph,
 ) -> Vec<String> {
     let mut warnings = Vec::new();
     let uses_two = |e: &Experiment| adapter(&e.stack).is_some_and(|a| !a.capabilities.loopback);
-    let crowded: Vec<&Experiment> = experiments
+    let crowded: Vec<usize> = experiments
         .iter()
         .filter(|e| e.wait == Wait::Spin && uses_two(e))
-        .filter(|e| !facts.cpus.is_empty() && e.participants() > facts.cpus.len())
+        .map(|e| graph(e).participants.len())
+        .filter(|n| !facts.cpus.is_empty() && *n > facts.cpus.len())
         .collect();
-    if let Some(most) = crowded.iter().map(|e| e.participants()).max() {
+    if let Some(most) = crowded.iter().max() {
         warnings.push(format!(
             "{} of {} experiments have more spinning participants than CPUs (up to {most} on {}): \
              they measure how the kernel shares a CPU, not the stack; wait by block, or use a \
@@ -46,12 +48,12 @@ pub(crate) fn warnings<'a>(
         e.placement != Placement::Host
             && adapter(&e.stack).is_some_and(|a| a.capabilities.loan && !a.capabilities.loopback)
     });
-    if let Some(w) = too_large("/dev/shm", facts.shm_free_bytes, in_shm) {
-        warnings.push(w);
-    }
-    if let Some(w) = too_large("main memory", facts.memory_bytes, experiments.iter()) {
-        warnings.push(w);
-    }
+    // Per channel one message under way and one in the hands of each receiver.
+    let need = |e: &Experiment| graph(e).least_messages() * e.payload.bytes() as u64;
+    let in_shm = too_large("/dev/shm", facts.shm_free_bytes, in_shm, need);
+    let everywhere = experiments.iter();
+    let in_memory = too_large("main memory", facts.memory_bytes, everywhere, need);
+    warnings.extend(in_shm.into_iter().chain(in_memory));
     warnings
 }
 
@@ -59,16 +61,12 @@ fn too_large<'a>(
     what: &str,
     free: Option<u64>,
     experiments: impl Iterator<Item = &'a Experiment>,
+    need: impl Fn(&Experiment) -> u64,
 ) -> Option<String> {
     let free = free?;
-    let largest = experiments.reduce(|a, b| {
-        if least_channel_bytes(b) > least_channel_bytes(a) {
-            b
-        } else {
-            a
-        }
-    })?;
-    let need = least_channel_bytes(largest);
+    // Of equals the first.
+    let all = experiments.map(|e| (need(e), e));
+    let (need, largest) = all.reduce(|a, b| if b.0 > a.0 { b } else { a })?;
     (need > free).then(|| {
         format!(
             "experiment `{}` with {} on {} holds at least {need} bytes of messages, and {what} has \
@@ -76,19 +74,4 @@ fn too_large<'a>(
             largest.name, largest.payload, largest.stack
         )
     })
-}
-
-/// The least that the channels of an experiment hold: per channel one message under way and one
-/// in the hands of each receiver.
-fn least_channel_bytes(e: &Experiment) -> u64 {
-    let (s, r) = (
-        u64::from(e.topology.senders),
-        u64::from(e.topology.receivers),
-    );
-    let there = s * (1 + r);
-    let back = match e.workload.kind().is_closed_loop() {
-        true => s * r * 2,
-        false => 0,
-    };
-    (there + back) * e.payload.bytes() as u64
 }

@@ -5,7 +5,7 @@
 use crate::host::HostFacts;
 use dyno_model::load::{Overload, overload, with_prefix};
 use dyno_model::plan::{Experiment, Reach};
-use dyno_model::{OptionValue, Placement, Stack, Testbed, Topology, Wait, WorkloadKind};
+use dyno_model::{Graph, OptionValue, Placement, Stack, Testbed, Topology, Wait, WorkloadKind};
 use std::collections::BTreeMap;
 
 /// Of more stacks only the first are named.
@@ -19,20 +19,26 @@ pub(crate) fn warnings(
     facts: &HostFacts,
 ) -> Vec<String> {
     let mut remarks = Remarks::default();
+    let graph_of = |e: &Experiment| {
+        let stack = stacks.get(&e.stack);
+        e.graph(stack.is_some_and(|s| s.loopback), testbed)
+    };
     for e in experiments.iter().filter(|e| !e.added) {
         let overload = overload(e, testbed);
         if let Some(overload) = &overload {
             remarks.add(e, overload.to_string());
         }
-        let Some(free) = facts.memory_bytes.filter(|_| is_here(e, testbed)) else {
+        let graph = graph_of(e);
+        let Some(free) = facts.memory_bytes.filter(|_| is_here(&graph, testbed)) else {
             continue;
         };
-        remarks.add_if(e, stacks.get(&e.stack).and_then(|s| history(e, s, free)));
+        let stack = stacks.get(&e.stack);
+        remarks.add_if(e, stack.and_then(|s| history(e, &graph, s, free)));
         remarks.add_if(e, overload.and_then(|o| backlog(&o, e, free)));
     }
     let mut lines = remarks.lines();
-    lines.extend(busy(experiments, facts));
-    lines.extend(shared_cpus(experiments, testbed, facts));
+    lines.extend(busy(experiments, facts, graph_of));
+    lines.extend(shared_cpus(experiments, testbed, facts, graph_of));
     lines
 }
 
@@ -105,15 +111,14 @@ fn backlog(overload: &Overload<'_>, e: &Experiment, free: u64) -> Option<String>
 }
 
 /// A history that the stack's option of that name lets grow beyond the memory that is free.
-fn history(e: &Experiment, stack: &Stack, free: u64) -> Option<String> {
+fn history(e: &Experiment, graph: &Graph, stack: &Stack, free: u64) -> Option<String> {
     let Some(OptionValue::Int(depth)) = stack.options.get("history") else {
         return None;
     };
     let offered = e.workload.messages_per_second()? * e.paced_window()?.as_secs_f64();
     let kept = (*depth as f64).min(offered).floor();
     let (senders, receivers) = (e.topology.senders, e.topology.receivers);
-    let places = f64::from(senders) * (1.0 + f64::from(receivers));
-    let bytes = kept * places * e.payload.bytes() as f64;
+    let bytes = kept * graph.least_messages() as f64 * e.payload.bytes() as f64;
     (bytes > free as f64).then(|| {
         format!(
             "a history of {depth} may keep {} of messages at {} and {}, and main memory has {} free; lower the \
@@ -134,53 +139,55 @@ fn counted(n: u16, what: &str) -> String {
 }
 
 /// Whether all participants have this machine's memory and CPUs.
-fn is_here(e: &Experiment, testbed: &Testbed) -> bool {
-    let participants = u16::try_from(e.participants()).unwrap_or(u16::MAX);
-    (0..participants)
-        .filter_map(|p| {
-            testbed
-                .hosts
-                .get(testbed.host_of(e.placement, e.topology, p))
-        })
-        .all(|host| matches!(host.reach, Reach::Local | Reach::Namespace))
+fn is_here(graph: &Graph, testbed: &Testbed) -> bool {
+    let hosts = graph.hosts();
+    let mut hosts = hosts.iter().filter_map(|host| testbed.hosts.get(*host));
+    hosts.all(|host| matches!(host.reach, Reach::Local | Reach::Namespace))
+}
+
+/// The most participants that any of these experiments has, and how many have more than there are CPUs.
+fn crowded<'a>(
+    experiments: impl Iterator<Item = &'a Experiment>,
+    facts: &HostFacts,
+    graph_of: impl Fn(&Experiment) -> Graph,
+) -> Option<(usize, usize)> {
+    let all = experiments.map(|e| graph_of(e).participants.len());
+    let crowded: Vec<usize> = all.filter(|n| *n > facts.cpus.len()).collect();
+    let most = crowded.iter().max().filter(|_| !facts.cpus.is_empty())?;
+    Some((*most, crowded.len()))
 }
 
 /// Floods of more participants than CPUs. Those that spin have a remark of their own.
-fn busy(experiments: &[Experiment], facts: &HostFacts) -> Option<String> {
-    let crowded = |e: &&Experiment| {
-        e.workload.kind() == WorkloadKind::Flood
-            && e.wait != Wait::Spin
-            && e.participants() > facts.cpus.len()
-    };
-    let crowded: Vec<&Experiment> = experiments.iter().filter(crowded).collect();
-    let most = crowded.iter().map(|e| e.participants()).max();
-    most.filter(|_| !facts.cpus.is_empty()).map(|most| {
-        format!(
-            "{} of {} experiments flood with more participants than CPUs (up to {most} on {}): all of them are \
-             busy at once, and the rates are those of shared CPUs",
-            crowded.len(),
-            experiments.len(),
-            facts.cpus.len()
-        )
-    })
+fn busy(
+    experiments: &[Experiment],
+    facts: &HostFacts,
+    graph_of: impl Fn(&Experiment) -> Graph,
+) -> Option<String> {
+    let floods = |e: &&Experiment| e.workload.kind() == WorkloadKind::Flood && e.wait != Wait::Spin;
+    let (most, n) = crowded(experiments.iter().filter(floods), facts, graph_of)?;
+    Some(format!(
+        "{n} of {} experiments flood with more participants than CPUs (up to {most} on {}): all of them are \
+         busy at once, and the rates are those of shared CPUs",
+        experiments.len(),
+        facts.cpus.len()
+    ))
 }
 
 /// Hosts that are namespaces share CPUs, which hosts apart do not.
-fn shared_cpus(experiments: &[Experiment], testbed: &Testbed, facts: &HostFacts) -> Option<String> {
-    let crowded = |e: &&Experiment| {
-        e.placement == Placement::Host && is_here(e, testbed) && e.participants() > facts.cpus.len()
-    };
-    let crowded: Vec<&Experiment> = experiments.iter().filter(crowded).collect();
-    let most = crowded.iter().map(|e| e.participants()).max();
-    most.filter(|_| !facts.cpus.is_empty()).map(|most| {
-        format!(
-            "{} of {} experiments have up to {most} participants on hosts that share {} CPUs: latencies hold \
-             waits for a CPU that hosts of their own would not have",
-            crowded.len(),
-            experiments.len(),
-            facts.cpus.len()
-        )
-    })
+fn shared_cpus(
+    experiments: &[Experiment],
+    testbed: &Testbed,
+    facts: &HostFacts,
+    graph_of: impl Fn(&Experiment) -> Graph,
+) -> Option<String> {
+    let shares = |e: &&Experiment| e.placement == Placement::Host && is_here(&graph_of(e), testbed);
+    let (most, n) = crowded(experiments.iter().filter(shares), facts, &graph_of)?;
+    Some(format!(
+        "{n} of {} experiments have up to {most} participants on hosts that share {} CPUs: latencies hold \
+         waits for a CPU that hosts of their own would not have",
+        experiments.len(),
+        facts.cpus.len()
+    ))
 }
 
 /// `4.8 GB`.

@@ -163,7 +163,11 @@ pub fn plan(
         let name = &used.get(stack)?.adapter;
         adapters.iter().find(|a| a.name == *name)
     };
-    warnings.extend(host::warnings(&experiments, facts, adapter_of));
+    let graph_of = |e: &Experiment| {
+        let stack = used.get(&e.stack);
+        e.graph(stack.is_some_and(|s| s.loopback), &testbed)
+    };
+    warnings.extend(host::warnings(&experiments, facts, adapter_of, graph_of));
     warnings.extend(remote::warnings(&testbed));
     warnings.extend(load::warnings(&experiments, &testbed, &used, facts));
     if let Some(against) = &request.against {

@@ -5,7 +5,7 @@ use dyno_measure::merge;
 use dyno_model::plan::Extent;
 use dyno_model::protocol::{AgentResult, SourceCounts};
 use dyno_model::record::{Cost, Counts, FlowCounts, Outcome, Throughput};
-use dyno_model::{Experiment, Metric, Nanos, TrialId, TrialRecord};
+use dyno_model::{Experiment, Graph, Metric, Nanos, TrialId, TrialRecord};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The record of a trial that begins now.
@@ -19,10 +19,11 @@ pub(crate) fn blank(id: TrialId, position: u32) -> TrialRecord {
     }
 }
 
-/// Fills the record. `sends_later`: of the stack. On contradiction: a sentence that says which.
+/// Fills the record of a trial of that graph. `sends_later`: of the stack. On contradiction: a sentence that says which.
 pub(crate) fn fill(
     record: &mut TrialRecord,
     experiment: &Experiment,
+    graph: &Graph,
     sends_later: bool,
     results: Vec<AgentResult>,
 ) -> Result<(), String> {
@@ -52,16 +53,14 @@ pub(crate) fn fill(
     record.places.sort_by_key(|p| (p.since, p.participant));
     record.raw.sort_by_key(|s| s.arrival);
     record.raw.truncate(experiment.raw_samples as usize);
-    record.counts = counts(experiment, &sources, &record.flows);
-    consistent(experiment, &sources, record)?;
-    record.throughput = throughput(experiment, &sources, &record.flows);
+    record.counts = counts(graph, &sources, &record.flows);
+    consistent(graph, &sources, record)?;
+    record.throughput = throughput(experiment, graph, &sources, &record.flows);
     if sends_later {
         record.throughput.blocked_share = 0.0;
         record.throughput.blocked_above = None;
     }
-    let lead_in: u64 = delivering(experiment, &record.flows)
-        .map(|f| f.lead_in)
-        .sum();
+    let lead_in: u64 = delivering(graph, &record.flows).map(|f| f.lead_in).sum();
     // What a probe spends before its window is not told from what its pieces take.
     let messages = match experiment.workload.kind().is_probe() {
         true => 0,
@@ -71,39 +70,30 @@ pub(crate) fn fill(
     Ok(())
 }
 
-/// The flows that count deliveries: of sinks, or of initiators (whose messages are round trips).
+/// The flows that count deliveries.
 fn delivering<'a>(
-    experiment: &'a Experiment,
+    graph: &'a Graph,
     flows: &'a [FlowCounts],
 ) -> impl Iterator<Item = &'a FlowCounts> {
-    let senders = experiment.topology.senders;
-    let one_way = experiment.workload.is_one_way();
-    flows
-        .iter()
-        .filter(move |f| one_way || f.receiver < senders)
+    flows.iter().filter(|f| {
+        let receiver = graph.participant(f.receiver);
+        receiver.is_some_and(|p| p.role.is_destination())
+    })
 }
 
-/// Receivers that each message should reach.
-fn fan_out(experiment: &Experiment) -> u64 {
-    match experiment.workload.is_one_way() {
-        true => u64::from(experiment.topology.receivers),
-        false => 1,
-    }
-}
-
-fn counts(experiment: &Experiment, sources: &[SourceCounts], flows: &[FlowCounts]) -> Counts {
-    let times = fan_out(experiment);
+fn counts(graph: &Graph, sources: &[SourceCounts], flows: &[FlowCounts]) -> Counts {
     let mut counts = Counts::default();
     for s in sources {
+        let times = graph.deliveries(s.channel);
         counts.offered += s.offered * times;
         counts.sent += s.sent * times;
         counts.refused += s.refused * times;
         counts.late += s.late;
     }
-    counts.received = delivering(experiment, flows).map(|f| f.received).sum();
+    counts.received = delivering(graph, flows).map(|f| f.received).sum();
     counts.lost = counts.offered.saturating_sub(counts.received);
-    counts.in_window = delivering(experiment, flows).map(|f| f.in_window).sum();
-    counts.under_way = delivering(experiment, flows).map(|f| f.under_way).sum();
+    counts.in_window = delivering(graph, flows).map(|f| f.in_window).sum();
+    counts.under_way = delivering(graph, flows).map(|f| f.under_way).sum();
     for f in flows {
         counts.duplicated += f.duplicated;
         counts.reordered += f.reordered;
@@ -113,12 +103,8 @@ fn counts(experiment: &Experiment, sources: &[SourceCounts], flows: &[FlowCounts
     counts
 }
 
-fn consistent(
-    experiment: &Experiment,
-    sources: &[SourceCounts],
-    record: &TrialRecord,
-) -> Result<(), String> {
-    for f in delivering(experiment, &record.flows) {
+fn consistent(graph: &Graph, sources: &[SourceCounts], record: &TrialRecord) -> Result<(), String> {
+    for f in delivering(graph, &record.flows) {
         let Some(source) = sources.iter().find(|s| s.channel == f.channel) else {
             return Err(format!(
                 "channel {} has a receiver but no sender",
@@ -150,6 +136,7 @@ fn consistent(
 
 fn throughput(
     experiment: &Experiment,
+    graph: &Graph,
     sources: &[SourceCounts],
     flows: &[FlowCounts],
 ) -> Throughput {
@@ -170,7 +157,7 @@ fn throughput(
         (Extent::Duration(d), true) => d.as_secs_f64(),
         (Extent::Duration(_), false) | (Extent::Messages(_), _) => sending,
     };
-    let arrived = delivering(experiment, flows)
+    let arrived = delivering(graph, flows)
         .map(|f| f.last)
         .max()
         .unwrap_or(first);
@@ -182,20 +169,17 @@ fn throughput(
             0.0
         }
     };
-    let in_window: Option<u64> = delivering(experiment, flows).map(|f| f.in_window).sum();
+    let in_window: Option<u64> = delivering(graph, flows).map(|f| f.in_window).sum();
     let window = experiment.paced_window();
     let blocked: u64 = sources.iter().map(|s| s.blocked.0).sum();
     Throughput {
         offered_hz: per(sources.iter().map(|s| s.offered).sum(), due),
         sent_hz: per(sources.iter().map(|s| s.sent).sum(), sending),
         delivered_hz: per(
-            delivering(experiment, flows).map(|f| f.received).sum(),
+            delivering(graph, flows).map(|f| f.received).sum(),
             receiving,
         ),
-        delivered_bytes_per_s: per(
-            delivering(experiment, flows).map(|f| f.bytes).sum(),
-            receiving,
-        ),
+        delivered_bytes_per_s: per(delivering(graph, flows).map(|f| f.bytes).sum(), receiving),
         blocked_share: per(blocked, sending * sources.len() as f64 * 1e9),
         blocked_above: sources
             .iter()

@@ -12,11 +12,11 @@ use crate::hosts::Hosts;
 use crate::noise;
 use crate::session::Session;
 use dyno_measure::{Clock, LoadReading};
-use dyno_model::plan::{Extent, Reach, Testbed};
+use dyno_model::plan::Extent;
 use dyno_model::probe::Probe;
 use dyno_model::protocol::{self, AgentResult, Command, Report};
 use dyno_model::record::{FailureKind, Outcome};
-use dyno_model::{Experiment, Nanos, Plan, TrialId, TrialRecord, Workload};
+use dyno_model::{Experiment, Graph, Nanos, Participant, Plan, TrialId, TrialRecord, Workload};
 use networks::Networks;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
@@ -55,17 +55,19 @@ const BLAME: Duration = Duration::from_millis(300);
 pub(crate) fn run(context: Context<'_, '_>) -> TrialRecord {
     let began = Instant::now();
     let mut record = aggregate::blank(context.id, context.position);
-    record.machines = machines(&context.plan.testbed, context.experiment);
+    let graph = context.plan.graph(context.experiment);
+    record.machines = ground::machines(&context.plan.testbed, &graph);
     let experiment = context.experiment;
     let bare = &context.options.bare;
     let stack = context.plan.stacks.get(&experiment.stack);
     let sends_later = stack.is_some_and(|s| s.sends_later);
     if context.hosts.is_local_machine() {
-        record.noise = noise::before(experiment, context.clock, &mut record.warnings);
+        record.noise = noise::before(experiment, &graph, context.clock, &mut record.warnings);
     }
     let (sender, inbox) = mpsc::channel();
     let mut trial = Trial {
         context,
+        graph,
         agents: Vec::new(),
         daemons: Vec::new(),
         clocks: TrialClocks::default(),
@@ -75,11 +77,14 @@ pub(crate) fn run(context: Context<'_, '_>) -> TrialRecord {
         step: "start",
     };
     let outcome = trial.lead(sender, &mut record).and_then(|results| {
-        aggregate::fill(&mut record, experiment, sends_later, results).map_err(|message| Failed {
-            kind: FailureKind::Inconsistent,
-            step: "collect",
-            message,
-            stderr: Vec::new(),
+        let graph = &trial.graph;
+        aggregate::fill(&mut record, experiment, graph, sends_later, results).map_err(|message| {
+            Failed {
+                kind: FailureKind::Inconsistent,
+                step: "collect",
+                message,
+                stderr: Vec::new(),
+            }
         })
     });
     // A trial that failed has not come to it.
@@ -113,6 +118,7 @@ struct Failed {
 
 struct Trial<'a, 'p> {
     context: Context<'a, 'p>,
+    graph: Graph,
     // Dropped in this order: agents end before the daemons that they use.
     agents: Vec<Agent>,
     daemons: Vec<Daemon>,
@@ -237,14 +243,11 @@ impl<'a> Trial<'a, '_> {
         }
         self.close_networks(record);
         self.step = "clock";
-        let (plan, experiment) = (self.context.plan, self.context.experiment);
         let asked = self
             .clocks
             .after(self.context.clocks, &mut self.agents, deadline);
         record.clocks = asked.map_err(|t| self.clock_trouble(t))?;
-        record.one_way_bound = self
-            .clocks
-            .one_way_bound(&plan.testbed, experiment, &record.clocks);
+        record.one_way_bound = self.clocks.one_way_bound(&self.graph, &record.clocks);
         self.tell(&Command::Collect { last });
         let results = self.each("collect", deadline, |report| match report {
             Report::Result(result) => Some(*result),
@@ -347,9 +350,10 @@ impl<'a> Trial<'a, '_> {
     }
 
     fn active_agents(&self) -> Vec<bool> {
-        // Agents stand in the order of participants, senders first; one agent may play all.
-        let senders = usize::from(self.context.experiment.topology.senders);
-        (0..self.agents.len()).map(|i| i < senders).collect()
+        // Agents stand in the order of processes.
+        let processes = self.graph.processes().into_values();
+        let is_active = |all: Vec<&Participant>| all.iter().any(|p| p.role.is_active());
+        processes.map(is_active).collect()
     }
 
     fn notice(&self) -> Nanos {
@@ -590,25 +594,4 @@ fn nominal(experiment: &Experiment) -> Duration {
     };
     let longest = experiment.settle.map_or(Duration::ZERO, Duration::from);
     of(experiment.warmup).max(longest) + of(experiment.window)
-}
-
-/// The machines that take part: this one, and those of other hosts that are reached over ssh.
-fn machines(testbed: &Testbed, e: &Experiment) -> Vec<String> {
-    let own = rustix::system::uname();
-    let mut machines = vec![own.nodename().to_string_lossy().into_owned()];
-    let participants = u16::try_from(e.participants()).unwrap_or(u16::MAX);
-    for participant in 0..participants {
-        let host = testbed.host_of(e.placement, e.topology, participant);
-        let Some(host) = testbed.hosts.get(host) else {
-            continue;
-        };
-        let Reach::Ssh { destination } = &host.reach else {
-            continue;
-        };
-        let name = format!("{} ({destination})", host.name);
-        if !machines.contains(&name) {
-            machines.push(name);
-        }
-    }
-    machines
 }

@@ -1,5 +1,5 @@
 //! Whether the bound on a host's clock holds: this machine twice, its second self with a clock that lies
-//! in a known way, so that the truth of each trial is known.
+//! in a known way, so that the truth of each trial is known. For builds with the feature `clock-lie` alone.
 
 use super::{Place, list, share};
 use crate::Outcome;
@@ -177,7 +177,10 @@ fn read(place: &Place, run: &str) -> Result<Vec<Trial>, String> {
         let trial: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
         let both = shown(&trial, "the run's").zip(shown(&trial, "translated"));
         let (Some((truth, found)), Some(bound)) = (both, trial["one_way_bound"].as_f64()) else {
-            return Err(format!("{} has no two clocks", path.display()));
+            return Err(format!(
+                "{} has no two clocks; build with `cargo build --release --features dyno/clock-lie`",
+                path.display()
+            ));
         };
         trials.push(Trial {
             error: error_ns(&truth, &found) / 1e3,

@@ -1,49 +1,41 @@
 //! The echo: answers each ping with a pong of the same kind and sequence number. The provider of a
 //! `call` is an echo too: its pings are requests, its pongs responses.
 
+use super::ends::{Subscribed, all, on_threads};
+use super::intake::Intake;
+use super::link::probe_len;
 use super::places::Places;
-use super::sink::{Returned, all, on_threads};
-use super::{Played, in_window, probe_len, read_message};
-use crate::participant::{Failure, Job};
-use crate::shared::{Call, Phase, Shared, ThreadState};
-use dyno_adapter::{Carries, ChannelSpec, Error, Node, Receiver, Sender};
-use dyno_measure::stamp::{self, Damage, Header, Kind, Tag};
-use dyno_model::protocol::{Assignment, FirstArrival};
+use crate::event::{Failure, Played};
+use crate::job::{Job, Nodes};
+use crate::shared::{Call, Phase, ThreadState};
+use dyno_adapter::{Carries, ChannelSpec, Error, Receiver, Sender};
+use dyno_measure::stamp::{self, Header, Kind, Tag};
+use dyno_model::Nanos;
 use dyno_model::record::FlowCounts;
-use dyno_model::{Nanos, Wait};
-use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-pub(super) fn play(
-    job: &Job,
-    thread: &ThreadState,
-    node: &mut dyn Node,
-) -> Result<Played, Failure> {
+pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result<Played, Failure> {
     if job.by_callback() {
-        by_callback(job, thread, node)
+        by_callback(job, thread, nodes)
     } else {
-        by_take(job, thread, node)
+        by_take(job, thread, nodes)
     }
 }
 
-/// The channel that carries our pongs to the writer of `ping`.
+/// The channel that carries our pongs to what comes over `ping`.
 fn pong_of<'a>(job: &'a Job, ping: &ChannelSpec) -> Result<&'a ChannelSpec, Failure> {
-    job.outgoing()
-        .find(|c| c.readers.iter().any(|r| r.participant == ping.writer))
-        .ok_or_else(|| {
-            job.failure(
-                "prepare",
-                format!("no channel for the pongs to {}", ping.name),
-            )
-        })
+    job.replies_to(ping.id).ok_or_else(|| {
+        let message = format!("no channel for the pongs to {}", ping.name);
+        job.failure("prepare", message)
+    })
 }
 
-fn by_take(job: &Job, thread: &ThreadState, node: &mut dyn Node) -> Result<Played, Failure> {
+fn by_take(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result<Played, Failure> {
     let mut ends = Vec::new();
     for ping in job.incoming() {
-        let receiver = job.receiver(thread, node, ping)?;
+        let receiver = job.receiver(thread, nodes, ping)?;
         let pong = pong_of(job, ping)?;
-        let sender = job.sender(thread, node, pong)?;
+        let sender = job.sender(thread, nodes, pong)?;
         ends.push(End {
             receiver,
             sender,
@@ -59,16 +51,7 @@ fn by_take(job: &Job, thread: &ThreadState, node: &mut dyn Node) -> Result<Playe
     if !job.await_matched(thread, opened, matched)? {
         return Ok(Played::default());
     }
-    if job.assignment.experiment.wait == Wait::Spin || ends.len() == 1 {
-        answer(job, thread, ends)
-    } else {
-        on_threads(job, ends, &|end| {
-            let thread = job.shared.register(job.participant.index, "echo");
-            let played = answer(job, &thread, vec![end]);
-            thread.ended();
-            played
-        })
-    }
+    on_threads(job, thread, ends, &|thread, ends| answer(job, thread, ends))
 }
 
 struct End {
@@ -119,11 +102,11 @@ fn answer(job: &Job, thread: &ThreadState, mut ends: Vec<End>) -> Result<Played,
     Ok(played)
 }
 
-fn by_callback(job: &Job, thread: &ThreadState, node: &mut dyn Node) -> Result<Played, Failure> {
+fn by_callback(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result<Played, Failure> {
     let mut sides = Vec::new();
     for ping in job.incoming() {
         let pong = pong_of(job, ping)?;
-        let sender = job.sender(thread, node, pong)?;
+        let sender = job.sender(thread, nodes, pong)?;
         sides.push((
             ping,
             Side {
@@ -152,34 +135,19 @@ fn by_callback(job: &Job, thread: &ThreadState, node: &mut dyn Node) -> Result<P
             (false, _) => std::thread::sleep(Duration::from_micros(200)),
         }
     }
-    let (returned, gone) = mpsc::channel();
-    let mut subscriptions = Vec::new();
+    let mut subscribed = Subscribed::new();
     for (ping, side, _) in sides {
-        let mut side = Returned(Some(side), returned.clone());
-        let on_message = Box::new(move |bytes: &[u8]| {
-            if let Some(side) = &mut side.0 {
-                side.on_message(bytes);
-            }
-        });
-        subscriptions.push(job.subscribe(thread, node, ping, on_message)?);
+        subscribed.add(job, thread, nodes, ping, side, Side::on_message)?;
     }
-    let matched = &mut || all(subscriptions.iter_mut().map(|s| s.matched()));
+    let matched = &mut || subscribed.matched();
     if !job.await_matched(thread, opened, matched)? {
         return Ok(Played::default());
     }
     job.shared.wait_for(Phase::Drain);
-    let expected = subscriptions.len();
-    job.shared.have_drained(expected);
+    job.shared.have_drained(subscribed.len());
     job.shared.wait_for(Phase::Stop);
-    thread.inside(Call::Drop, || drop(subscriptions));
     let mut played = Played::default();
-    for _ in 0..expected {
-        let side: Side = gone.recv_timeout(Duration::from_secs(5)).map_err(|_| {
-            job.failure(
-                "drop",
-                "the library keeps the callback of a dropped subscription",
-            )
-        })?;
+    for side in subscribed.end(job, thread)? {
         if let Some(error) = side.error {
             return Err(job.in_call("send")(error));
         }
@@ -202,7 +170,7 @@ impl Side {
         let Some(ping) = self.answer.on_ping(bytes) else {
             return;
         };
-        if self.error.is_none() && self.answer.shared.phase() < Phase::Drain {
+        if self.error.is_none() && self.answer.intake.shared.phase() < Phase::Drain {
             self.error = self.answer.send(ping.tag, self.sender.as_mut()).err();
         }
         self.answer.note(ping);
@@ -221,22 +189,18 @@ struct Ping {
 
 /// Checks pings and makes pongs.
 struct Answer {
-    shared: Arc<Shared>,
-    assignment: Arc<Assignment>,
+    intake: Intake,
     pong: u16,
     /// Of the window.
     flow: FlowCounts,
     places: Places,
-    /// When the first probe arrived.
-    probed: Option<Nanos>,
 }
 
 impl Answer {
     fn new(job: &Job, ping: u16, pong: u16) -> Self {
         let receiver = job.participant.index;
         Answer {
-            shared: job.shared.clone(),
-            assignment: job.assignment.clone(),
+            intake: Intake::new(job, ping),
             pong,
             flow: FlowCounts {
                 channel: ping,
@@ -244,19 +208,12 @@ impl Answer {
                 ..FlowCounts::default()
             },
             places: Places::new(job),
-            probed: None,
         }
     }
 
-    fn finish(self, played: &mut Played) {
-        let FlowCounts {
-            channel, receiver, ..
-        } = self.flow;
-        played.first.extend(self.probed.map(|at| FirstArrival {
-            channel,
-            receiver,
-            at,
-        }));
+    fn finish(mut self, played: &mut Played) {
+        self.intake.add_to(&mut self.flow);
+        played.first.extend(self.intake.first());
         played.flows.push(self.flow);
         played.places.extend(self.places.finish());
     }
@@ -264,13 +221,13 @@ impl Answer {
     /// The ping, where it is intact; a damaged one gets no pong.
     #[inline]
     fn on_ping(&mut self, bytes: &[u8]) -> Option<Ping> {
-        match read_message(bytes, &self.assignment.experiment, self.flow.channel) {
+        match self.intake.read(bytes) {
             Ok(header) => Some(Ping {
                 tag: header.tag,
                 bytes: bytes.len() as u64,
             }),
             Err(damage) => {
-                self.damaged(damage);
+                self.intake.damaged(damage);
                 None
             }
         }
@@ -282,36 +239,22 @@ impl Answer {
     fn note(&mut self, ping: Ping) {
         let Ping { tag, bytes } = ping;
         match tag.kind {
-            Kind::Probe if self.probed.is_some() => {}
-            Kind::Probe => {
-                self.probed = Some(self.shared.clock.now());
-                self.shared.one_linked();
-            }
-            Kind::Warmup => self.shared.on_warmup(tag.sequence),
+            Kind::Probe if self.intake.is_probed() => {}
+            Kind::Probe => self.intake.probed(self.intake.shared.clock.now()),
+            Kind::Warmup => self.intake.shared.on_warmup(tag.sequence),
             Kind::Measured => {
                 self.flow.received += 1;
                 self.flow.bytes += bytes;
                 if self.places.is_watched() && self.flow.received % PINGS_PER_LOOK == 1 {
-                    self.places.note(self.shared.clock.now());
+                    self.places.note(self.intake.shared.clock.now());
                 }
             }
         }
     }
 
-    #[cold]
-    fn damaged(&mut self, damage: Damage) {
-        if !in_window(&self.shared) {
-            return;
-        }
-        match damage {
-            Damage::Truncated => self.flow.truncated += 1,
-            Damage::Corrupted => self.flow.corrupted += 1,
-        }
-    }
-
     #[inline]
     fn send(&mut self, ping: Tag, sender: &mut dyn Sender) -> Result<(), Error> {
-        let experiment = &self.assignment.experiment;
+        let experiment = self.intake.experiment();
         let len = match ping.kind {
             Kind::Probe => probe_len(experiment),
             Kind::Warmup | Kind::Measured => experiment.payload.bytes(),

@@ -1,14 +1,16 @@
 //! The initiator: sends a ping, waits for the pong of every echo, and records the round trip. The
 //! caller of a `call` is an initiator too: its pings are requests, its pongs responses.
 
+use super::link::send_probe;
 use super::places::Places;
 use super::pongs::{PongCheck, Pongs};
+use super::progress::Progress;
 use super::tally::Tally;
 use super::warmup::{Settling, Warmup};
-use super::{Played, Progress, send_probe};
-use crate::participant::{Failure, Job};
+use crate::event::{Failure, Played};
+use crate::job::{Job, Nodes};
 use crate::shared::{Arrivals, Call, Phase, ThreadState};
-use dyno_adapter::{Node, Sender, Sent};
+use dyno_adapter::{Sender, Sent};
 use dyno_measure::Pacer;
 use dyno_measure::stamp::{self, Header, Kind, Tag};
 use dyno_model::plan::Extent;
@@ -19,14 +21,14 @@ use std::sync::Arc;
 pub(super) fn play(
     job: &Job,
     thread: &ThreadState,
-    node: &mut dyn Node,
+    nodes: &mut Nodes,
     kit: Kit,
 ) -> Result<Played, Failure> {
     let Some(ping) = job.outgoing().next() else {
         return Err(job.failure("prepare", "no channel to write to was assigned"));
     };
     let echoes = ping.readers.len();
-    let mut sender = job.sender(thread, node, ping)?;
+    let mut sender = job.sender(thread, nodes, ping)?;
     let Kit {
         mut warmup,
         mut window,
@@ -35,7 +37,7 @@ pub(super) fn play(
     } = kit;
     // Pongs arrive over other channels, but what is counted is the round trip of a ping.
     (warmup.flow.channel, window.flow.channel) = (ping.id, ping.id);
-    let mut pongs = Pongs::new(job, thread, node, checks)?;
+    let mut pongs = Pongs::new(job, thread, nodes, checks)?;
     let opened = job.shared.clock.now();
     let matched = &mut || Ok(pongs.matched()? & (sender.matched()? >= echoes));
     if !job.await_matched(thread, opened, matched)? {
@@ -125,7 +127,7 @@ impl Initiator<'_> {
     /// Warm-up and window.
     fn exchange(&mut self) -> Result<(), Failure> {
         let shared = self.job.shared.clone();
-        let experiment = &self.job.assignment.experiment;
+        let experiment = self.job.experiment();
         let (Workload::PingPong { gap, timeout } | Workload::Call { gap, timeout }) =
             experiment.workload
         else {
@@ -192,7 +194,7 @@ impl Initiator<'_> {
     /// Lost pongs, each waited for until its timeout, have used up the trial's deadline: what was
     /// offered until now is the measurement.
     fn cut_short(&mut self) {
-        let experiment = &self.job.assignment.experiment;
+        let experiment = self.job.experiment();
         let SourceCounts { offered, .. } = self.counts;
         self.warnings.push(format!(
             "{}: stopped after {offered} round trips, {} of them lost, because the deadline of {} \
@@ -233,7 +235,7 @@ impl Initiator<'_> {
             self.window.flow.lead_in += u64::from(self.job.shared.is_metering());
             &mut self.warmup
         };
-        let bytes = self.job.assignment.experiment.payload.bytes();
+        let bytes = self.job.experiment().payload.bytes();
         tally.note(&header, arrival, bytes, [latency]);
         if kind == Kind::Measured {
             self.arrived.note(self.window.flow.received, arrival);
@@ -244,7 +246,7 @@ impl Initiator<'_> {
     /// One ping and all its pongs; the arrival of the last, or nothing where one is missing.
     #[inline]
     fn round_trip(&mut self, header: &Header, timeout: Nanos) -> Result<Option<Nanos>, Failure> {
-        let experiment = &self.job.assignment.experiment;
+        let experiment = self.job.experiment();
         let Tag { kind, sequence, .. } = header.tag;
         let sent = header.sent;
         let sender = &mut *self.sender;

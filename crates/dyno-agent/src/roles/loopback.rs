@@ -2,29 +2,27 @@
 //! what remains is the cost of Dyno itself.
 
 use super::places::Places;
+use super::progress::Progress;
 use super::tally::Tally;
+use super::tally::expected_messages;
 use super::warmup::{Settling, Warmup};
-use super::{Played, Progress, expected_messages};
-use crate::participant::{Failure, Job};
+use crate::event::{Failure, Played};
+use crate::job::{Job, Nodes};
 use crate::shared::{Call, Phase, ThreadState};
-use dyno_adapter::{Node, Sent};
+use dyno_adapter::Sent;
 use dyno_measure::stamp::{self, Header, Kind, Tag};
 use dyno_measure::{Pacer, Schedule};
 use dyno_model::protocol::SourceCounts;
 use dyno_model::{Metric, Nanos, Workload};
 
-pub(super) fn play(
-    job: &Job,
-    thread: &ThreadState,
-    node: &mut dyn Node,
-) -> Result<Played, Failure> {
+pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result<Played, Failure> {
     let Some(channel) = job.outgoing().next() else {
         return Err(job.failure("prepare", "no channel was assigned"));
     };
-    let mut sender = job.sender(thread, node, channel)?;
-    let mut receiver = job.receiver(thread, node, channel)?;
+    let mut sender = job.sender(thread, nodes, channel)?;
+    let mut receiver = job.receiver(thread, nodes, channel)?;
     let shared = &job.shared;
-    let experiment = &job.assignment.experiment;
+    let experiment = job.experiment();
     let expected = expected_messages(experiment);
     // In a loop that is closed the second one is the round trip.
     let metrics = match experiment.workload.is_one_way() {

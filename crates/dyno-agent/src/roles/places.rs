@@ -1,7 +1,7 @@
 //! Where a participant that is not pinned to one CPU runs: its CPU, looked at about once in a millisecond by its
 //! own thread.
 
-use crate::participant::Job;
+use crate::job::Job;
 use dyno_model::{Nanos, Place};
 
 /// The time from one look to the next. A look costs a few nanoseconds (vDSO).

@@ -1,26 +1,27 @@
 //! The reading ends of an initiator: they take pongs, or are handed them, check and stamp them, and wait
 //! for those of one ping. A pong that is late or comes twice is never taken for another ping's.
 
-use super::sink::{Returned, all};
-use super::{expected_messages, in_window, receive};
-use crate::participant::{Failure, Job};
+use super::ends::{Subscribed, all};
+use super::intake::Intake;
+use super::link::PROBE_PERIOD;
+use super::tally::expected_messages;
+use crate::event::{Failure, Played};
+use crate::job::{Job, Nodes};
 use crate::shared::{Call, Phase, Shared, ThreadState};
-use dyno_adapter::{Node, Receiver};
-use dyno_measure::stamp::{Damage, Kind};
+use dyno_adapter::Receiver;
+use dyno_measure::stamp::Kind;
 use dyno_measure::{Seen, SequenceTracker};
-use dyno_model::protocol::{Assignment, FirstArrival};
 use dyno_model::{Nanos, Wait};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 /// The reading ends for the pongs, one for each echo.
 pub(super) enum Pongs {
     Taken(Vec<(Box<dyn Receiver>, PongCheck)>),
     Called {
-        subscriptions: Vec<Box<dyn dyno_adapter::Subscription>>,
+        subscribed: Subscribed<PongCheck>,
         boards: Vec<Arc<Board>>,
-        checks: mpsc::Receiver<PongCheck>,
     },
 }
 
@@ -34,55 +35,46 @@ impl Pongs {
     pub(super) fn new(
         job: &Job,
         thread: &ThreadState,
-        node: &mut dyn Node,
+        nodes: &mut Nodes,
         checks: Vec<PongCheck>,
     ) -> Result<Self, Failure> {
         let incoming = job.incoming().zip(checks);
         if !job.by_callback() {
             let mut ends = Vec::new();
             for (channel, check) in incoming {
-                ends.push((job.receiver(thread, node, channel)?, check));
+                ends.push((job.receiver(thread, nodes, channel)?, check));
             }
             return Ok(Pongs::Taken(ends));
         }
-        let (returned, checks) = mpsc::channel();
-        let (mut subscriptions, mut boards) = (Vec::new(), Vec::new());
+        let mut subscribed = Subscribed::new();
+        let mut boards = Vec::new();
         for (channel, check) in incoming {
             let board = Arc::new(Board::new());
             boards.push(board.clone());
-            let mut check = Returned(Some(check), returned.clone());
-            let on_message = Box::new(move |bytes: &[u8]| {
-                let Some(check) = &mut check.0 else { return };
-                match check.on_message(bytes) {
+            let on_message =
+                move |check: &mut PongCheck, bytes: &[u8]| match check.on_message(bytes) {
                     Some(pong) => board.post(pong),
                     None => {
-                        let linked = check.probed.is_some();
+                        let linked = check.intake.is_probed();
                         board.linked.store(linked, Ordering::Relaxed);
                     }
-                }
-            });
-            subscriptions.push(job.subscribe(thread, node, channel, on_message)?);
+                };
+            subscribed.add(job, thread, nodes, channel, check, on_message)?;
         }
-        Ok(Pongs::Called {
-            subscriptions,
-            boards,
-            checks,
-        })
+        Ok(Pongs::Called { subscribed, boards })
     }
 
     pub(super) fn matched(&mut self) -> Result<bool, dyno_adapter::Error> {
         match self {
             Pongs::Taken(ends) => all(ends.iter_mut().map(|(r, _)| r.matched())),
-            Pongs::Called { subscriptions, .. } => {
-                all(subscriptions.iter_mut().map(|s| s.matched()))
-            }
+            Pongs::Called { subscribed, .. } => subscribed.matched(),
         }
     }
 
     /// Whether every echo has answered a probe.
     pub(super) fn linked(&self) -> bool {
         match self {
-            Pongs::Taken(ends) => ends.iter().all(|(_, check)| check.probed.is_some()),
+            Pongs::Taken(ends) => ends.iter().all(|(_, check)| check.intake.is_probed()),
             Pongs::Called { boards, .. } => boards.iter().all(|b| b.linked.load(Ordering::Relaxed)),
         }
     }
@@ -90,12 +82,12 @@ impl Pongs {
     /// Takes from every end until it has seen a probe, or until the probe is overdue.
     pub(super) fn await_probes(&mut self, job: &Job, thread: &ThreadState) -> Result<(), Failure> {
         let Pongs::Taken(ends) = self else {
-            std::thread::sleep(super::PROBE_PERIOD);
+            std::thread::sleep(PROBE_PERIOD);
             return Ok(());
         };
         let overdue = Instant::now() + PROBE_OVERDUE;
         for (receiver, check) in ends {
-            while check.probed.is_none() && job.shared.phase() <= Phase::Link {
+            while !check.intake.is_probed() && job.shared.phase() <= Phase::Link {
                 let taken = thread
                     .inside(Call::Take, || {
                         receiver.take(&mut |b| {
@@ -123,7 +115,7 @@ impl Pongs {
         let mut last = Nanos::ZERO;
         match self {
             Pongs::Taken(ends) => {
-                let spins = job.assignment.experiment.wait == Wait::Spin;
+                let spins = job.experiment().wait == Wait::Spin;
                 for (receiver, check) in ends {
                     match take_pong(
                         job,
@@ -160,24 +152,7 @@ impl Pongs {
                     check
                 })
                 .collect()),
-            Pongs::Called {
-                subscriptions,
-                checks,
-                ..
-            } => {
-                let expected = subscriptions.len();
-                thread.inside(Call::Drop, || drop(subscriptions));
-                (0..expected)
-                    .map(|_| {
-                        checks.recv_timeout(Duration::from_secs(5)).map_err(|_| {
-                            job.failure(
-                                "drop",
-                                "the library keeps the callback of a dropped subscription",
-                            )
-                        })
-                    })
-                    .collect()
-            }
+            Pongs::Called { subscribed, .. } => subscribed.end(job, thread),
         }
     }
 }
@@ -225,65 +200,42 @@ struct Pong {
 
 /// Stamps and checks the pongs of one echo.
 pub(crate) struct PongCheck {
-    shared: Arc<Shared>,
-    assignment: Arc<Assignment>,
-    channel: u16,
-    /// The initiator.
-    receiver: u16,
+    intake: Intake,
     tracker: SequenceTracker,
-    /// When the first probe came back.
-    probed: Option<Nanos>,
     duplicated: u64,
-    corrupted: u64,
-    truncated: u64,
 }
 
 impl PongCheck {
     pub(super) fn new(job: &Job, channel: u16) -> Self {
-        let experiment = &job.assignment.experiment;
         PongCheck {
-            shared: job.shared.clone(),
-            assignment: job.assignment.clone(),
-            channel,
-            receiver: job.participant.index,
-            tracker: SequenceTracker::new(expected_messages(experiment)),
-            probed: None,
+            intake: Intake::new(job, channel),
+            tracker: SequenceTracker::new(expected_messages(job.experiment())),
             duplicated: 0,
-            corrupted: 0,
-            truncated: 0,
         }
     }
 
     /// Adds what it found to what the initiator measured.
-    pub(super) fn add_to(self, played: &mut super::Played) {
-        let (channel, receiver) = (self.channel, self.receiver);
-        played.first.extend(self.probed.map(|at| FirstArrival {
-            channel,
-            receiver,
-            at,
-        }));
+    pub(super) fn add_to(self, played: &mut Played) {
+        played.first.extend(self.intake.first());
         if let Some(flow) = played.flows.first_mut() {
             flow.duplicated += self.duplicated;
-            flow.corrupted += self.corrupted;
-            flow.truncated += self.truncated;
+            self.intake.add_to(flow);
         }
     }
 
     /// The pong, if it is an intact one and no probe.
     #[inline]
     fn on_message(&mut self, bytes: &[u8]) -> Option<Pong> {
-        let (clock, experiment) = (&self.shared.clock, &self.assignment.experiment);
-        let (tag, arrival) = match receive(clock, bytes, experiment, self.channel) {
+        let (tag, arrival) = match self.intake.receive(bytes) {
             Ok((header, arrival)) => (header.tag, arrival),
             Err(damage) => {
-                self.damaged(damage);
+                self.intake.damaged(damage);
                 return None;
             }
         };
         if tag.kind == Kind::Probe {
-            if self.probed.is_none() {
-                self.probed = Some(arrival);
-                self.shared.one_linked();
+            if !self.intake.is_probed() {
+                self.intake.probed(arrival);
             }
             return None;
         }
@@ -295,17 +247,6 @@ impl PongCheck {
             sequence: tag.sequence,
             arrival,
         })
-    }
-
-    #[cold]
-    fn damaged(&mut self, damage: Damage) {
-        if !in_window(&self.shared) {
-            return;
-        }
-        match damage {
-            Damage::Truncated => self.truncated += 1,
-            Damage::Corrupted => self.corrupted += 1,
-        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! The role of a probe: what the machine itself costs, at each of the experiment's places at once. There is no channel
 //! and nobody to match.
 
-use super::{BLOCKS, Played};
-use crate::participant::{Failure, Job};
+use super::tally::BLOCKS;
+use crate::event::{Failure, Played};
+use crate::job::Job;
 use crate::shared::{Phase, ThreadState};
 use dyno_measure::record::decode;
 use dyno_measure::{HostError, RecordError, merge};
@@ -14,7 +15,7 @@ use dyno_model::{Distribution, Experiment, Metric, Nanos, Workload};
 use dyno_probe::{Ground, Outcome, Place, ProbeError, Reading, counters, measure};
 
 pub(super) fn play(job: &Job, thread: &ThreadState) -> Result<Played, Failure> {
-    let experiment = &job.assignment.experiment;
+    let experiment = job.experiment();
     let Workload::Probe { probe, each, .. } = experiment.workload else {
         return Err(job.failure("prepare", "a probe was assigned to another workload"));
     };

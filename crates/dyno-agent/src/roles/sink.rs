@@ -1,28 +1,29 @@
 //! The sink: receives, checks and records until everything that was sent has arrived.
 
+use super::ends::{Subscribed, all, on_threads};
+use super::intake::Intake;
 use super::places::Places;
-use super::tally::Tally;
+use super::tally::{Tally, expected_messages};
 use super::warmup::Settling;
-use super::{Played, expected_messages, in_window, receive};
-use crate::participant::{Failure, Job};
-use crate::shared::{Arrivals, Call, Phase, Shared, ThreadState};
-use dyno_adapter::{Error, Node, Receiver};
+use crate::event::{Failure, Played};
+use crate::job::{Job, Nodes};
+use crate::shared::{Arrivals, Call, Phase, ThreadState};
+use dyno_adapter::{Error, Receiver};
 use dyno_measure::stamp::{Damage, Kind};
-use dyno_model::protocol::{Assignment, FirstArrival};
-use dyno_model::{Experiment, Metric, Nanos, Wait};
-use std::sync::{Arc, mpsc};
+use dyno_model::{Metric, Nanos};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub(super) fn play(
     job: &Job,
     thread: &ThreadState,
-    node: &mut dyn Node,
+    nodes: &mut Nodes,
     inboxes: Vec<Inbox>,
 ) -> Result<Played, Failure> {
     if job.by_callback() {
-        by_callback(job, thread, node, inboxes)
+        by_callback(job, thread, nodes, inboxes)
     } else {
-        by_take(job, thread, node, inboxes)
+        by_take(job, thread, nodes, inboxes)
     }
 }
 
@@ -30,51 +31,19 @@ pub(super) fn play(
 fn by_take(
     job: &Job,
     thread: &ThreadState,
-    node: &mut dyn Node,
+    nodes: &mut Nodes,
     inboxes: Vec<Inbox>,
 ) -> Result<Played, Failure> {
     let mut ends = Vec::new();
     for (channel, inbox) in job.incoming().zip(inboxes) {
-        ends.push((job.receiver(thread, node, channel)?, inbox));
+        ends.push((job.receiver(thread, nodes, channel)?, inbox));
     }
     let opened = job.shared.clock.now();
     let all_matched = &mut || all(ends.iter_mut().map(|(r, _)| r.matched()));
     if !job.await_matched(thread, opened, all_matched)? {
         return Ok(Played::default());
     }
-    if job.assignment.experiment.wait == Wait::Spin || ends.len() == 1 {
-        take(job, thread, ends)
-    } else {
-        let workers = |end| {
-            let thread = job.shared.register(job.participant.index, "sink");
-            let played = take(job, &thread, vec![end]);
-            thread.ended();
-            played
-        };
-        on_threads(job, ends, &workers)
-    }
-}
-
-/// Runs `work` on a thread for each of `items` and puts the results together.
-pub(super) fn on_threads<T: Send>(
-    job: &Job,
-    items: Vec<T>,
-    work: &(dyn Fn(T) -> Result<Played, Failure> + Sync),
-) -> Result<Played, Failure> {
-    std::thread::scope(|scope| {
-        let handles: Vec<_> = items
-            .into_iter()
-            .map(|item| scope.spawn(move || work(item)))
-            .collect();
-        let mut all = Played::default();
-        for handle in handles {
-            let one = handle
-                .join()
-                .map_err(|_| job.failure("role", "a thread panicked"))?;
-            all.add(one?);
-        }
-        Ok(all)
-    })
+    on_threads(job, thread, ends, &|thread, ends| take(job, thread, ends))
 }
 
 fn take(
@@ -117,26 +86,17 @@ fn take(
 fn by_callback(
     job: &Job,
     thread: &ThreadState,
-    node: &mut dyn Node,
+    nodes: &mut Nodes,
     inboxes: Vec<Inbox>,
 ) -> Result<Played, Failure> {
-    let (returned, gone) = mpsc::channel();
-    let mut subscriptions = Vec::new();
+    let mut subscribed = Subscribed::new();
     let mut arrivals = Vec::new();
     for (channel, inbox) in job.incoming().zip(inboxes) {
         arrivals.push((channel.id, inbox.arrived.clone()));
-        let mut inbox = Returned(Some(inbox), returned.clone());
-        let on_message = Box::new(move |bytes: &[u8]| {
-            if let Some(inbox) = &mut inbox.0 {
-                inbox.on_message(bytes);
-            }
-        });
-        subscriptions.push(job.subscribe(thread, node, channel, on_message)?);
+        subscribed.add(job, thread, nodes, channel, inbox, Inbox::on_message)?;
     }
-    drop(returned);
     let opened = job.shared.clock.now();
-    let all_matched = &mut || all(subscriptions.iter_mut().map(|s| s.matched()));
-    if !job.await_matched(thread, opened, all_matched)? {
+    if !job.await_matched(thread, opened, &mut || subscribed.matched())? {
         return Ok(Played::default());
     }
     let shared = &job.shared;
@@ -149,50 +109,18 @@ fn by_callback(
         std::thread::sleep(Duration::from_micros(500));
         phase = shared.phase();
     }
-    let expected = subscriptions.len();
-    shared.have_drained(expected);
+    shared.have_drained(subscribed.len());
     shared.wait_for(Phase::Stop);
-    thread.inside(Call::Drop, || drop(subscriptions));
     let mut played = Played::default();
-    for _ in 0..expected {
-        let inbox: Inbox = gone.recv_timeout(Duration::from_secs(5)).map_err(|_| {
-            job.failure(
-                "drop",
-                "the library keeps the callback of a dropped subscription",
-            )
-        })?;
+    for inbox in subscribed.end(job, thread)? {
         played.add(inbox.finish().map_err(|e| job.failure("record", e))?);
     }
     Ok(played)
 }
 
-/// Gives a value back through a channel when it is dropped: how a callback, which is owned by the
-/// library, returns what it gathered without a lock on the way of a message.
-pub(super) struct Returned<T>(pub(super) Option<T>, pub(super) mpsc::Sender<T>);
-
-impl<T> Drop for Returned<T> {
-    fn drop(&mut self) {
-        if let Some(value) = self.0.take() {
-            // Nobody waits for it after an error elsewhere.
-            let _ = self.1.send(value);
-        }
-    }
-}
-
-/// Whether all answers are yes; every one is asked, since asking drives connections.
-pub(super) fn all(answers: impl Iterator<Item = Result<bool, Error>>) -> Result<bool, Error> {
-    let mut all = true;
-    for answer in answers {
-        all &= answer?;
-    }
-    Ok(all)
-}
-
 /// What arrives at one reading end.
 pub(crate) struct Inbox {
-    shared: Arc<Shared>,
-    assignment: Arc<Assignment>,
-    channel: u16,
+    intake: Intake,
     /// Thrown away.
     warmup: Tally<2>,
     window: Tally<2>,
@@ -200,8 +128,6 @@ pub(crate) struct Inbox {
     places: Places,
     /// Messages that the stack may hold.
     most_held: u64,
-    /// When the first probe arrived.
-    probed: Option<Nanos>,
     /// The sender has gone after offering everything.
     ended: bool,
     arrived: Arc<Arrivals>,
@@ -210,17 +136,14 @@ pub(crate) struct Inbox {
 impl Inbox {
     pub(super) fn new(job: &Job, channel: u16) -> Self {
         let metrics = [Metric::Response, Metric::Service];
-        let expected = expected_messages(&job.assignment.experiment);
+        let expected = expected_messages(job.experiment());
         Inbox {
-            shared: job.shared.clone(),
-            assignment: job.assignment.clone(),
-            channel,
+            intake: Intake::new(job, channel),
             warmup: Tally::of_warmup(job, channel, metrics),
             window: Tally::of_window(job, channel, metrics, expected),
             settling: Settling::new(job),
             places: Places::new(job),
             most_held: job.most_held(),
-            probed: None,
             ended: false,
             arrived: job.shared.add_end(channel),
         }
@@ -229,8 +152,7 @@ impl Inbox {
     /// Stamps, checks and records one message.
     #[inline]
     fn on_message(&mut self, bytes: &[u8]) {
-        let clock = &self.shared.clock;
-        let (header, arrival) = match receive(clock, bytes, self.experiment(), self.channel) {
+        let (header, arrival) = match self.intake.receive(bytes) {
             Ok(read) => read,
             Err(damage) => return self.damaged(damage),
         };
@@ -239,8 +161,9 @@ impl Inbox {
             Kind::Warmup => {
                 let service = arrival.saturating_sub(header.sent);
                 self.settling.note(arrival, service);
-                self.shared.on_warmup(header.tag.sequence);
-                self.window.flow.lead_in += u64::from(self.shared.is_metering());
+                let shared = &self.intake.shared;
+                shared.on_warmup(header.tag.sequence);
+                self.window.flow.lead_in += u64::from(shared.is_metering());
                 false
             }
             Kind::Probe => return self.on_probe(bytes.len(), arrival),
@@ -257,79 +180,62 @@ impl Inbox {
         }
     }
 
-    fn experiment(&self) -> &Experiment {
-        &self.assignment.experiment
-    }
-
     #[cold]
     fn on_probe(&mut self, bytes: usize, arrival: Nanos) {
-        if self.probed.is_some() {
+        if self.intake.is_probed() {
             return;
         }
-        self.probed = Some(arrival);
-        if self.experiment().workload.kind().is_start() {
+        if self.intake.experiment().workload.kind().is_start() {
             let flow = &mut self.window.flow;
             flow.received = 1;
             flow.bytes = bytes as u64;
             (flow.first, flow.last) = (arrival, arrival);
             self.note_arrival(arrival);
         }
-        self.shared.one_linked();
+        self.intake.probed(arrival);
     }
 
     #[cold]
     fn damaged(&mut self, damage: Damage) {
-        if !in_window(&self.shared) {
-            return;
+        if self.intake.damaged(damage) {
+            self.note_arrival(self.intake.shared.clock.now());
         }
-        match damage {
-            Damage::Truncated => self.window.flow.truncated += 1,
-            Damage::Corrupted => self.window.flow.corrupted += 1,
-        }
-        self.note_arrival(self.shared.clock.now());
     }
 
     fn note_arrival(&self, at: Nanos) {
-        let flow = &self.window.flow;
-        let count = flow.received + flow.truncated + flow.corrupted;
+        let count = self.window.flow.received + self.intake.damage();
         self.arrived.note(count, at);
     }
 
     /// Whether everything that was accepted has arrived; valid from [`Phase::Drain`] on.
     fn is_complete(&self) -> bool {
-        self.ended || self.arrived.count() >= self.shared.sent(self.channel)
+        self.ended || self.arrived.count() >= self.intake.shared.sent(self.intake.channel)
     }
 
     /// Whether a message arrived in the last quarter of the drain, be it one of the warm-up: in a stack that holds
     /// whatever it is given, those of the window stand behind them.
     fn was_delivering(&self) -> bool {
-        let length = self.experiment().drain;
+        let length = self.intake.experiment().drain;
         let quarter = Nanos(length.0 - length.0 / 4);
         let last = self.window.flow.last.max(self.warmup.flow.last);
-        last >= self.shared.drain_at().saturating_add(quarter)
+        last >= self.intake.shared.drain_at().saturating_add(quarter)
     }
 
     /// What never arrived stands as infinitely late in both distributions.
     fn finish(mut self) -> Result<Played, dyno_measure::RecordError> {
-        let shared = &self.shared;
-        let offered = shared.offered(self.channel);
+        let (shared, channel) = (&self.intake.shared, self.intake.channel);
+        let (offered, sent) = (shared.offered(channel), shared.sent(channel));
         if self.was_delivering() {
-            self.window
-                .find_under_way(offered, shared.sent(self.channel), self.most_held);
+            self.window.find_under_way(offered, sent, self.most_held);
         }
-        let (channel, receiver) = (self.channel, self.window.flow.receiver);
-        let first = self.probed.map(|at| FirstArrival {
-            channel,
-            receiver,
-            at,
-        });
-        let of_start = self.experiment().workload.kind().is_start();
+        self.intake.add_to(&mut self.window.flow);
+        let of_start = self.intake.experiment().workload.kind().is_start();
         let mut played = self.window.finish(offered)?;
         if of_start {
             // Its one time is not of the message but of the start.
             played.distributions.clear();
         }
-        played.first.extend(first);
+        played.first.extend(self.intake.first());
         played.places = self.places.finish();
         Ok(played)
     }

@@ -2,13 +2,15 @@
 //!
 //! A late message is sent late and carries its due time; none is skipped.
 
+use super::link::probe_until_linked;
 use super::places::Places;
+use super::progress::Progress;
 use super::sends::Sends;
 use super::warmup::Warmup;
-use super::{Played, Progress, probe_until_linked};
-use crate::participant::{Failure, Job};
+use crate::event::{Failure, Played};
+use crate::job::{Job, Nodes};
 use crate::shared::{Call, Phase, ThreadState};
-use dyno_adapter::{Node, Sender, Sent};
+use dyno_adapter::{Sender, Sent};
 use dyno_measure::stamp::{self, Header, Kind, Tag};
 use dyno_measure::{Clock, Pacer, Recorder, Schedule, pacing};
 use dyno_model::plan::Extent;
@@ -18,14 +20,14 @@ use dyno_model::{Metric, Nanos, Workload};
 pub(super) fn play(
     job: &Job,
     thread: &ThreadState,
-    node: &mut dyn Node,
+    nodes: &mut Nodes,
     lateness: Recorder,
 ) -> Result<Played, Failure> {
     let Some(channel) = job.outgoing().next() else {
         return Err(job.failure("prepare", "no channel to write to was assigned"));
     };
     let readers = channel.readers.len();
-    let mut sender = job.sender(thread, node, channel)?;
+    let mut sender = job.sender(thread, nodes, channel)?;
     let opened = job.shared.clock.now();
     if !job.await_matched(thread, opened, &mut || Ok(sender.matched()? >= readers))? {
         return Ok(Played::default());
@@ -57,7 +59,7 @@ impl Due {
             .assignment
             .seed
             .wrapping_add(u64::from(job.participant.index));
-        let schedule = match job.assignment.experiment.workload {
+        let schedule = match job.experiment().workload {
             Workload::Stream { rate, arrivals } => Schedule::stream(rate, arrivals, start, seed),
             Workload::Burst { messages, period } => Schedule::burst(messages, period, start),
             Workload::Flood
@@ -156,7 +158,7 @@ impl<'a> Source<'a> {
     /// Warm-up and window.
     fn offer(&mut self) -> Result<(), Failure> {
         let shared = &self.job.shared;
-        let experiment = &self.job.assignment.experiment;
+        let experiment = self.job.experiment();
         if experiment.workload.kind().is_start() {
             // It has arrived everywhere, or the trial would not have come here; how many attempts
             // that took is not counted.
@@ -233,7 +235,7 @@ impl<'a> Source<'a> {
         intended: Nanos,
         sent: Nanos,
     ) -> Result<Sent, Failure> {
-        let experiment = &self.job.assignment.experiment;
+        let experiment = self.job.experiment();
         let header = Header {
             tag: Tag {
                 channel: self.counts.channel,

@@ -3,13 +3,16 @@
 //! Each end has two: one of the warm-up, which is thrown away, and one of the window. So the first measured message
 //! finds instructions and branches as all that follow it do.
 
-use super::{Played, raw_log, recorder};
-use crate::participant::Job;
+use crate::event::Played;
+use crate::job::Job;
 use dyno_measure::stamp::Header;
 use dyno_measure::{RawLog, RecordError, Recorder, Seen, SequenceTracker};
 use dyno_model::plan::Extent;
 use dyno_model::record::{FlowCounts, RawSample};
-use dyno_model::{Metric, Nanos};
+use dyno_model::{Experiment, Metric, Nanos, Workload};
+
+/// Blocks that a window is cut into.
+pub(super) const BLOCKS: usize = 10;
 
 /// Raw samples that a warm-up keeps before it throws them away.
 const WARM_SAMPLES: usize = 64;
@@ -40,7 +43,7 @@ pub(super) struct Tally<const N: usize> {
 impl<const N: usize> Tally<N> {
     /// `expected` messages may come in any order; where they cannot overtake each other, none need be.
     pub(super) fn of_window(job: &Job, channel: u16, metrics: [Metric; N], expected: u64) -> Self {
-        let experiment = &job.assignment.experiment;
+        let experiment = job.experiment();
         Tally {
             flow: flow(job, channel),
             tracker: SequenceTracker::new(expected),
@@ -62,7 +65,7 @@ impl<const N: usize> Tally<N> {
     }
 
     pub(super) fn of_warmup(job: &Job, channel: u16, metrics: [Metric; N]) -> Self {
-        let raw = job.assignment.experiment.raw_samples as usize;
+        let raw = job.experiment().raw_samples as usize;
         let whole = || Recorder::by_time(1, Nanos(u64::MAX));
         Tally {
             flow: flow(job, channel),
@@ -194,7 +197,7 @@ impl<const N: usize> Tally<N> {
 }
 
 fn has_gaps(job: &Job) -> bool {
-    let workload = job.assignment.experiment.workload;
+    let workload = job.experiment().workload;
     workload.kind().has(Metric::Gap)
 }
 
@@ -203,5 +206,40 @@ fn flow(job: &Job, channel: u16) -> FlowCounts {
         channel,
         receiver: job.participant.index,
         ..FlowCounts::default()
+    }
+}
+
+/// A recorder whose blocks cut the experiment's window evenly.
+pub(super) fn recorder(experiment: &Experiment) -> Recorder {
+    match experiment.window {
+        Extent::Duration(d) => Recorder::by_time(BLOCKS, Nanos((d.0 / BLOCKS as u64).max(1))),
+        Extent::Messages(n) => Recorder::by_count(BLOCKS, n.div_ceil(BLOCKS as u64).max(1)),
+    }
+}
+
+/// A log of as many raw samples as the experiment asks for.
+pub(super) fn raw_log(experiment: &Experiment) -> RawLog {
+    RawLog::new(experiment.raw_samples as usize)
+}
+
+/// How many measured messages to expect, for sizing; a flood may bring more.
+pub(super) fn expected_messages(experiment: &Experiment) -> u64 {
+    let seconds = |d: Nanos| d.as_secs_f64();
+    match (experiment.window, experiment.workload) {
+        (Extent::Messages(n), _) => n,
+        (Extent::Duration(d), Workload::Stream { rate, .. }) => {
+            (rate.hz() * seconds(d) * 1.5) as u64 + 64
+        }
+        (Extent::Duration(d), Workload::Burst { messages, period }) => {
+            u64::from(messages) * (d.0 / period.0.max(1) + 2)
+        }
+        (
+            Extent::Duration(d),
+            Workload::Flood
+            | Workload::PingPong { .. }
+            | Workload::Call { .. }
+            | Workload::FirstMessage { .. }
+            | Workload::Probe { .. },
+        ) => (seconds(d) * 5e6) as u64 + 64,
     }
 }

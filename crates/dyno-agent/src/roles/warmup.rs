@@ -5,9 +5,9 @@
 //! level (Pettitt's rank test). While there is one the series is still moving, and the test slides on
 //! by a slice. The first steady look, or the longest warm-up, ends it.
 
-use super::Progress;
-use crate::control::Event;
-use crate::participant::Job;
+use super::progress::Progress;
+use crate::event::Event;
+use crate::job::Job;
 use crate::shared::Shared;
 use dyno_model::plan::Extent;
 use dyno_model::{Experiment, Nanos};
@@ -85,7 +85,7 @@ pub(super) struct Settling {
 
 impl Settling {
     pub(super) fn new(job: &Job) -> Self {
-        let experiment = &job.assignment.experiment;
+        let experiment = job.experiment();
         let least = match (experiment.settle, experiment.warmup) {
             (Some(_), Extent::Duration(least)) => Some(least),
             _ => None,
@@ -140,18 +140,4 @@ impl Settling {
             let _ = self.events.send(Event::Settled);
         }
     }
-}
-
-/// The ends of `assignment` that watch a series: where latencies are recorded.
-pub(crate) fn watched(assignment: &dyno_model::protocol::Assignment) -> usize {
-    use dyno_model::protocol::Role;
-    assignment
-        .participants
-        .iter()
-        .map(|p| match p.role {
-            Role::Initiator | Role::Loopback => 1,
-            Role::Sink => crate::participant::incoming(assignment, p.index).count(),
-            Role::Source | Role::Echo | Role::Probe => 0,
-        })
-        .sum()
 }

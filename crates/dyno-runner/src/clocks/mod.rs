@@ -12,7 +12,7 @@ use dyno_measure::{Counters, nanos_at};
 use dyno_model::plan::Testbed;
 use dyno_model::protocol::{ClockSpec, Counter};
 use dyno_model::record::HostClock;
-use dyno_model::{Experiment, Nanos};
+use dyno_model::{Graph, Nanos, Participant};
 use line::{Exchange, History, Seen};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
@@ -229,17 +229,11 @@ impl TrialClocks {
         Ok(clocks)
     }
 
-    /// The most by which a time between a sender and a receiver on different hosts is wrong; `None`
-    /// where all of them have the same clock. `clocks` as [`after`](TrialClocks::after) returned them.
-    pub(crate) fn one_way_bound(
-        &self,
-        testbed: &Testbed,
-        experiment: &Experiment,
-        clocks: &[HostClock],
-    ) -> Option<Nanos> {
-        let of = |participant| {
-            let (placement, topology) = (experiment.placement, experiment.topology);
-            let host = testbed.host_of(placement, topology, participant);
+    /// The most by which a time between two ends of a channel on different hosts is wrong; `None` where all of them
+    /// have the same clock. `clocks` as [`after`](TrialClocks::after) returned them.
+    pub(crate) fn one_way_bound(&self, graph: &Graph, clocks: &[HostClock]) -> Option<Nanos> {
+        let of = |participant: &Participant| {
+            let host = participant.host;
             let foreign = self.of_host(host);
             let clock = foreign.and_then(|f| clocks.iter().find(|c| c.host == f.name));
             (
@@ -247,17 +241,13 @@ impl TrialClocks {
                 clock.map_or(Nanos::ZERO, |c| c.bound),
             )
         };
-        let (senders, receivers) = (experiment.topology.senders, experiment.topology.receivers);
-        let mut largest = None;
-        for sender in 0..senders {
-            for receiver in senders..senders + receivers {
-                let ((a, from), (b, to)) = (of(sender), of(receiver));
-                if a != b {
-                    largest = largest.max(Some(from.saturating_add(to)));
-                }
-            }
-        }
-        largest
+        let ends = graph
+            .ends()
+            .map(|(writer, reader)| (of(writer), of(reader)));
+        let apart = ends.filter(|((a, _), (b, _))| a != b);
+        apart
+            .map(|((_, from), (_, to))| from.saturating_add(to))
+            .max()
     }
 }
 

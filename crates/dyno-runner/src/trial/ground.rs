@@ -3,11 +3,11 @@
 use super::{Failed, Trial};
 use crate::daemon::{Daemon, Trouble, Values};
 use crate::hosts::Host;
-use crate::wiring::{Wiring, wire};
-use dyno_model::Placement;
-use dyno_model::protocol::{Assignment, Participant};
+use crate::wiring;
+use dyno_model::Graph;
+use dyno_model::plan::{Reach, Testbed};
+use dyno_model::protocol::{Assignment, Leg};
 use dyno_model::record::FailureKind;
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -26,11 +26,8 @@ pub(super) struct Place<'a> {
 impl<'a> Trial<'a, '_> {
     /// Every host with a participant, made ready for the trial.
     pub(super) fn places(&self) -> Result<Vec<Place<'a>>, Failed> {
-        let (plan, experiment) = (self.context.plan, self.context.experiment);
-        let (placement, topology) = (experiment.placement, experiment.topology);
-        let used: BTreeSet<usize> = (0..topology.senders + topology.receivers)
-            .map(|participant| plan.testbed.host_of(placement, topology, participant))
-            .collect();
+        let plan = self.context.plan;
+        let used = self.graph.hosts();
         let several = used.len() > 1;
         let mut places = Vec::new();
         for index in used {
@@ -136,62 +133,72 @@ impl<'a> Trial<'a, '_> {
         let is_here = |host| matches!(hosts.get(host), Some(Host::Local));
         let mut free_port = |host| session.free_port(is_here(host));
         let testbed = &plan.testbed;
-        let wiring = wire(experiment, &name, testbed, stack.loopback, &mut free_port);
-        let Some(Wiring {
-            participants,
-            channels,
-        }) = wiring
-        else {
+        let channels = wiring::channels(experiment, &self.graph, &name, testbed, &mut free_port);
+        let Some(channels) = channels else {
             return Err(self.failed(
                 FailureKind::Error,
                 "no free port between 20000 and 31999; end what listens there".to_owned(),
             ));
         };
-        let groups: Vec<Vec<Participant>> = match experiment.placement {
-            Placement::Thread => vec![participants],
-            Placement::Process | Placement::Host => {
-                participants.into_iter().map(|p| vec![p]).collect()
-            }
+        let leg = Leg {
+            adapter: stack.adapter.clone(),
+            options: stack.options.clone(),
         };
-        let place_of = |participants: &[Participant]| {
-            let first = participants.first().map_or(0, |p| p.index);
-            let host = testbed.host_of(experiment.placement, experiment.topology, first);
-            places.iter().find(|place| place.index == host)
-        };
-        Ok(groups
-            .into_iter()
-            // Every participant's host has a place.
-            .filter_map(|participants| Some((place_of(&participants)?, participants)))
-            .map(|(place, participants)| {
-                let assignment = Assignment {
-                    trial: self.context.id,
-                    session: name.clone(),
-                    scratch: place.scratch.clone(),
-                    clock: self.context.options.clock,
-                    adapter: stack.adapter.clone(),
-                    options: stack.options.clone(),
-                    experiment: experiment.clone(),
-                    seed: self.context.seed,
-                    participants,
-                    channels: channels.clone(),
-                };
-                (place, assignment)
-            })
-            .collect())
+        let mut assignments = Vec::new();
+        for (process, participants) in self.graph.processes() {
+            // Every participant's host has a place, and those of one process have the same.
+            let host = participants.first().map(|p| p.host);
+            let Some(place) = places.iter().find(|place| Some(place.index) == host) else {
+                continue;
+            };
+            let assignment = Assignment {
+                trial: self.context.id,
+                session: name.clone(),
+                scratch: place.scratch.clone(),
+                clock: self.context.options.clock,
+                legs: vec![leg.clone()],
+                experiment: experiment.clone(),
+                seed: self.context.seed,
+                graph: self.graph.clone(),
+                process,
+                channels: channels.clone(),
+            };
+            assignments.push((place, assignment));
+        }
+        Ok(assignments)
     }
 }
 
 /// `agent (source 0) with adapter uds`, or `agent (source 0) on h1 with adapter tcp`.
 pub(super) fn label(assignment: &Assignment, host: Option<&str>) -> String {
-    let roles: Vec<_> = assignment
-        .participants
-        .iter()
+    let roles = assignment.participants();
+    let roles: Vec<_> = roles
         .map(|p| format!("{} {}", p.role.as_str(), p.index))
         .collect();
+    let adapters: Vec<_> = assignment.legs.iter().map(|l| l.adapter.as_str()).collect();
     let on = host.map(|host| format!(" on {host}")).unwrap_or_default();
     format!(
         "agent ({}){on} with adapter {}",
         roles.join(", "),
-        assignment.adapter
+        adapters.join(", ")
     )
+}
+
+/// The machines that take part: this one, and those of other hosts that are reached over ssh.
+pub(super) fn machines(testbed: &Testbed, graph: &Graph) -> Vec<String> {
+    let own = rustix::system::uname();
+    let mut machines = vec![own.nodename().to_string_lossy().into_owned()];
+    for host in graph.hosts() {
+        let Some(host) = testbed.hosts.get(host) else {
+            continue;
+        };
+        let Reach::Ssh { destination } = &host.reach else {
+            continue;
+        };
+        let name = format!("{} ({destination})", host.name);
+        if !machines.contains(&name) {
+            machines.push(name);
+        }
+    }
+    machines
 }

@@ -1,7 +1,6 @@
 //! Puts a [`View`] on a screen of any size. Changes nothing; says which rows it showed.
 
 use super::state::{Phase, Row, Tone, View};
-use dyno_model::protocol::Role;
 use dyno_model::{Experiment, Nanos, TrialId};
 use dyno_report::{clean, conditions, varying_conditions, wrap};
 use ratatui::Frame;
@@ -117,24 +116,14 @@ fn idle(view: &View) -> String {
 /// Which host plays which roles of an experiment.
 fn hosts(view: &View, e: &Experiment) -> String {
     let plan = &view.plan;
-    let loopback = plan.stacks.get(&e.stack).is_some_and(|s| s.loopback);
-    let [sender, receiver] = match loopback {
-        true => [Role::Loopback; 2],
-        false => e.workload.kind().info().roles,
-    };
-    let (senders, receivers) = match loopback {
-        true => (1, 0),
-        false => (e.topology.senders, e.topology.receivers),
-    };
     let mut on: Vec<Vec<String>> = vec![Vec::new(); plan.testbed.hosts.len()];
-    for participant in 0..senders + receivers {
-        let role = match participant < senders {
-            true => sender,
-            false => receiver,
-        };
-        let host = plan.testbed.host_of(e.placement, e.topology, participant);
-        if let Some(roles) = on.get_mut(host) {
-            roles.push(format!("{} {participant}", role.as_str()));
+    for participant in &plan.graph(e).participants {
+        if let Some(roles) = on.get_mut(participant.host) {
+            roles.push(format!(
+                "{} {}",
+                participant.role.as_str(),
+                participant.index
+            ));
         }
     }
     let busy = plan.testbed.hosts.iter().zip(on);

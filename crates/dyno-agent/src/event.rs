@@ -1,0 +1,71 @@
+//! What the control thread hears, from the runner and from the participants.
+
+use dyno_model::probe::ProbeCopy;
+use dyno_model::protocol::{Command, FirstArrival, Sent, SourceCounts};
+use dyno_model::record::{FlowCounts, RawSample};
+use dyno_model::{Distribution, Metric, Nanos, Place};
+
+/// One thing that it hears.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// From the runner.
+    Command(Command),
+    /// A line from the runner that is no command.
+    Garbled(String),
+    /// Standard input has ended.
+    RunnerGone,
+    /// A participant is pinned, scheduled and locked, with what was not granted.
+    Prepared(Vec<String>),
+    /// A participant sees all its peers.
+    Matched { opened: Nanos, matched: Nanos },
+    /// What one recording end sees of the warm-up is steady.
+    Settled,
+    /// An active participant has offered everything.
+    Done(Sent),
+    /// A participant has ended well.
+    Played(Box<Played>),
+    /// A participant cannot go on.
+    Failed(Failure),
+}
+
+/// Why a participant cannot go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// The step or call that failed.
+    pub(crate) step: &'static str,
+    /// What happened, with the participant's name.
+    pub(crate) message: String,
+    /// Only because a peer is gone.
+    pub(crate) peer_gone: bool,
+}
+
+/// What one participant measured.
+#[derive(Debug, Default)]
+pub(crate) struct Played {
+    pub(crate) distributions: Vec<(Metric, Distribution)>,
+    pub(crate) flows: Vec<FlowCounts>,
+    /// The first probe at each end that receives.
+    pub(crate) first: Vec<FirstArrival>,
+    pub(crate) source: Option<SourceCounts>,
+    pub(crate) raw: Vec<RawSample>,
+    /// What the reader of the result should know.
+    pub(crate) warnings: Vec<String>,
+    /// Where it ran, if it is not pinned.
+    pub(crate) places: Vec<Place>,
+    /// What the copies of a probe found.
+    pub(crate) copies: Vec<ProbeCopy>,
+}
+
+impl Played {
+    /// Adds what another thread of the participant measured.
+    pub(crate) fn add(&mut self, other: Played) {
+        self.distributions.extend(other.distributions);
+        self.flows.extend(other.flows);
+        self.first.extend(other.first);
+        self.source = self.source.take().or(other.source);
+        self.raw.extend(other.raw);
+        self.warnings.extend(other.warnings);
+        self.places.extend(other.places);
+        self.copies.extend(other.copies);
+    }
+}

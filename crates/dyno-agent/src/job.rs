@@ -1,0 +1,265 @@
+//! What a participant's thread has to work with: its assignment, its nodes, and the ends of its channels.
+
+use crate::event::{Event, Failure};
+use crate::shared::{Call, Phase, Shared, ThreadState};
+use dyno_adapter::{
+    Adapter, ChannelSpec, Error, Node, NodeContext, OnMessage, Receiver, Sender, Subscription,
+};
+use dyno_measure::host;
+use dyno_model::adapter::QUEUE_DEPTH;
+use dyno_model::protocol::{self, Assignment, Leg, SourceCounts};
+use dyno_model::{Experiment, Nanos, OptionValue, Participant, Wait};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+/// Everything that a participant's thread needs.
+pub(crate) struct Job {
+    pub(crate) assignment: Arc<Assignment>,
+    pub(crate) participant: Participant,
+    pub(crate) shared: Arc<Shared>,
+    /// By leg.
+    pub(crate) adapters: Vec<Arc<dyn Adapter>>,
+    pub(crate) events: mpsc::Sender<Event>,
+}
+
+/// What a participant has opened of the libraries, by leg.
+pub(crate) struct Nodes(BTreeMap<u16, Box<dyn Node>>);
+
+impl Job {
+    /// The cell that the trial replicates.
+    #[inline]
+    pub(crate) fn experiment(&self) -> &Experiment {
+        &self.assignment.experiment
+    }
+
+    /// Opens the library of each leg that the participant has a channel on.
+    pub(crate) fn open(&self, thread: &ThreadState) -> Result<Nodes, Failure> {
+        let index = self.participant.index;
+        let graph = &self.assignment.graph;
+        let mut nodes = BTreeMap::new();
+        for channel in graph.outgoing(index).chain(graph.incoming(index)) {
+            let leg = usize::from(channel.leg);
+            let (Some(adapter), Some(spec)) =
+                (self.adapters.get(leg), self.assignment.legs.get(leg))
+            else {
+                return Err(self.failure("open", format!("there is no leg {leg}")));
+            };
+            let Entry::Vacant(entry) = nodes.entry(channel.leg) else {
+                continue;
+            };
+            let context = NodeContext {
+                session: self.assignment.session.clone(),
+                scratch: self.assignment.scratch.clone(),
+                participant: index,
+                address: self.address(),
+                options: spec.options.clone(),
+            };
+            let node = thread
+                .inside(Call::Open, || adapter.open(&context))
+                .map_err(self.in_call("open"))?;
+            entry.insert(node);
+        }
+        Ok(Nodes(nodes))
+    }
+
+    /// Tells the control thread, which is gone only when the whole agent ends.
+    pub(crate) fn tell(&self, event: Event) {
+        let _ = self.events.send(event);
+    }
+
+    /// Tells that everything has been offered.
+    pub(crate) fn tell_done(&self, counts: &SourceCounts) {
+        self.shared.note_last_send(counts.last);
+        let (channel, offered, sent) = (counts.channel, counts.offered, counts.sent);
+        let done = protocol::Sent {
+            channel,
+            offered,
+            sent,
+        };
+        self.tell(Event::Done(done));
+    }
+
+    /// Messages that the stack may hold between a sender and a receiver, where its adapters declare it.
+    pub(crate) fn most_held(&self) -> u64 {
+        let of = |(leg, adapter): (&Leg, &Arc<dyn Adapter>)| {
+            let default = || {
+                let specs = adapter.describe().options;
+                specs.into_iter().find(|s| s.name == QUEUE_DEPTH)?.default
+            };
+            match leg.options.get(QUEUE_DEPTH).cloned().or_else(default) {
+                Some(OptionValue::Int(depth)) => u64::try_from(depth).unwrap_or(u64::MAX),
+                _ => u64::MAX,
+            }
+        };
+        let legs = self.assignment.legs.iter().zip(&self.adapters);
+        legs.map(of).fold(0, u64::saturating_add)
+    }
+
+    fn address(&self) -> String {
+        let index = self.participant.index;
+        let channels = &self.assignment.channels;
+        channels
+            .iter()
+            .find_map(|c| {
+                if c.writer == index {
+                    return Some(c.writer_address.clone());
+                }
+                c.readers
+                    .iter()
+                    .find(|r| r.participant == index)
+                    .map(|r| r.address.clone())
+            })
+            .unwrap_or_else(|| "127.0.0.1".to_owned())
+    }
+
+    /// `participant 1 (sink)`.
+    pub(crate) fn name(&self) -> String {
+        format!(
+            "participant {} ({})",
+            self.participant.index,
+            self.participant.role.as_str()
+        )
+    }
+
+    pub(crate) fn failure(&self, step: &'static str, message: impl std::fmt::Display) -> Failure {
+        Failure {
+            step,
+            message: format!("{}: {message}", self.name()),
+            peer_gone: false,
+        }
+    }
+
+    /// For `map_err`: an adapter's error in the named call.
+    pub(crate) fn in_call(&self, step: &'static str) -> impl Fn(Error) -> Failure + '_ {
+        move |e| Failure {
+            peer_gone: matches!(e, Error::PeerGone { .. }),
+            ..self.failure(step, e)
+        }
+    }
+
+    /// The channels that this participant receives from.
+    pub(crate) fn incoming(&self) -> impl Iterator<Item = &ChannelSpec> {
+        let ids = self.assignment.graph.incoming(self.participant.index);
+        ids.filter_map(|c| self.spec(c.id))
+    }
+
+    /// The channels that this participant writes to.
+    pub(crate) fn outgoing(&self) -> impl Iterator<Item = &ChannelSpec> {
+        let ids = self.assignment.graph.outgoing(self.participant.index);
+        ids.filter_map(|c| self.spec(c.id))
+    }
+
+    /// The channel that carries this participant's replies to what comes over `channel`.
+    pub(crate) fn replies_to(&self, channel: u16) -> Option<&ChannelSpec> {
+        let mut own = self.assignment.graph.outgoing(self.participant.index);
+        own.find(|c| c.answers == Some(channel))
+            .and_then(|c| self.spec(c.id))
+    }
+
+    fn spec(&self, channel: u16) -> Option<&ChannelSpec> {
+        self.assignment.channels.get(usize::from(channel))
+    }
+
+    /// The node of the leg that carries `channel`.
+    fn node<'n>(
+        &self,
+        nodes: &'n mut Nodes,
+        channel: &ChannelSpec,
+    ) -> Result<&'n mut dyn Node, Failure> {
+        let leg = self.assignment.graph.channel(channel.id).map(|c| c.leg);
+        let node = leg.and_then(|leg| nodes.0.get_mut(&leg));
+        match node {
+            Some(node) => Ok(node.as_mut()),
+            None => Err(self.failure("open", format!("{} is on no leg", channel.name))),
+        }
+    }
+
+    /// Makes the writing end of a channel.
+    pub(crate) fn sender(
+        &self,
+        thread: &ThreadState,
+        nodes: &mut Nodes,
+        channel: &ChannelSpec,
+    ) -> Result<Box<dyn Sender>, Failure> {
+        let node = self.node(nodes, channel)?;
+        thread
+            .inside(Call::Sender, || node.sender(channel))
+            .map_err(self.in_call("sender"))
+    }
+
+    /// Makes a reading end from which the caller takes.
+    pub(crate) fn receiver(
+        &self,
+        thread: &ThreadState,
+        nodes: &mut Nodes,
+        channel: &ChannelSpec,
+    ) -> Result<Box<dyn Receiver>, Failure> {
+        let node = self.node(nodes, channel)?;
+        let wait = self.experiment().wait;
+        thread
+            .inside(Call::Receiver, || node.receiver(channel, wait))
+            .map_err(self.in_call("receiver"))
+    }
+
+    /// Makes a reading end from which the library calls.
+    pub(crate) fn subscribe(
+        &self,
+        thread: &ThreadState,
+        nodes: &mut Nodes,
+        channel: &ChannelSpec,
+        on_message: OnMessage,
+    ) -> Result<Box<dyn Subscription>, Failure> {
+        let node = self.node(nodes, channel)?;
+        thread
+            .inside(Call::Subscribe, || node.subscribe(channel, on_message))
+            .map_err(self.in_call("subscribe"))
+    }
+
+    /// Whether the library calls us.
+    pub(crate) fn by_callback(&self) -> bool {
+        self.experiment().wait == Wait::Callback
+    }
+
+    /// Moves the participant's own thread onto its CPU, now that its library has made its threads, which
+    /// stay where [`prepare`](Job::prepare) let them: beside a thread that spins, not under it. The first
+    /// message has no time for that.
+    fn move_to_own_cpu(&self) -> Result<(), Failure> {
+        let participant = &self.participant;
+        let workload = self.experiment().workload.kind();
+        match participant.cpu {
+            Some(cpu) if !participant.library_cpus.is_empty() && !workload.is_start() => {
+                host::pin(cpu).map_err(|e| self.failure("prepare", e))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Polls until every end sees its peers, then tells so, and since when there are endpoints:
+    /// `opened`. What follows does not wait for other participants. False: the trial was stopped
+    /// meanwhile.
+    pub(crate) fn await_matched(
+        &self,
+        thread: &ThreadState,
+        opened: Nanos,
+        ends: &mut dyn FnMut() -> Result<bool, Error>,
+    ) -> Result<bool, Failure> {
+        loop {
+            if thread
+                .inside(Call::Matched, &mut *ends)
+                .map_err(self.in_call("matched"))?
+            {
+                break;
+            }
+            if self.shared.phase() == Phase::Stop {
+                return Ok(false);
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        self.move_to_own_cpu()?;
+        let matched = self.shared.clock.now();
+        self.tell(Event::Matched { opened, matched });
+        Ok(self.shared.phase() != Phase::Stop)
+    }
+}

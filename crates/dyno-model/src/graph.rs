@@ -1,0 +1,369 @@
+//! Who takes part in a trial, where, and which channels join them: made here, from plan and testbed, and nowhere else.
+//!
+//! Planner, runner, agents and views ask the graph. The number of a participant or of a channel only names it: what it
+//! does, where it is and whom it serves stands beside the number.
+
+use crate::factor::{Placement, Topology};
+use crate::plan::{Experiment, Plan, Testbed};
+use crate::role::Role;
+use crate::workload::WorkloadKind;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What participants and channels of an exchange follow from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Says the roles of both sides.
+    pub workload: WorkloadKind,
+    /// How many play them.
+    pub topology: Topology,
+    /// Who shares a process or a host.
+    pub placement: Placement,
+    /// The stack's adapter plays both sides in one participant.
+    pub loopback: bool,
+}
+
+/// One participant of a trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Participant {
+    /// Its number within the trial.
+    pub index: u16,
+    /// What it does.
+    pub role: Role,
+    /// Its host, as an index into those of the testbed.
+    pub host: usize,
+    /// The process that plays it: participants of one number share it.
+    pub process: u16,
+    /// The CPU that its own thread is pinned to.
+    pub cpu: Option<u32>,
+    /// Where the threads may run that its library makes; empty: where the participant's own may.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub library_cpus: Vec<u32>,
+}
+
+/// One path for messages: one writer, one or several readers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Channel {
+    /// Its number within the trial, also in each message's tag.
+    pub id: u16,
+    /// The leg of the stack that carries it, from the first sender on; a stack without legs is one.
+    pub leg: u16,
+    /// The participant that sends.
+    pub writer: u16,
+    /// The participants that receive.
+    pub readers: Vec<u16>,
+    /// The channel to whose messages its own are the replies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<u16>,
+}
+
+impl Channel {
+    /// Whether the participant receives from it.
+    pub fn is_read_by(&self, participant: u16) -> bool {
+        self.readers.contains(&participant)
+    }
+}
+
+/// The participants and channels of one trial.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Graph {
+    /// By their number.
+    pub participants: Vec<Participant>,
+    /// By their number.
+    pub channels: Vec<Channel>,
+}
+
+impl Graph {
+    /// The exchange spelled out on the hosts of `testbed`; nobody is pinned.
+    pub fn of(shape: Shape, testbed: &Testbed) -> Self {
+        let mut graph = Graph::default();
+        graph.add(shape, testbed.hosts.len());
+        graph
+    }
+
+    /// Adds one exchange beside what there is already. Each sender has a channel to all receivers; each echo has one
+    /// back to each sender.
+    fn add(&mut self, shape: Shape, hosts: usize) {
+        let Topology { senders, receivers } = shape.topology;
+        let [active, passive] = shape.workload.info().roles;
+        let (sends, receives) = match shape.loopback {
+            true => (vec![Role::Loopback; 1], Vec::new()),
+            false if shape.workload.is_probe() => (vec![active; 1], Vec::new()),
+            false => (
+                vec![active; usize::from(senders)],
+                vec![passive; usize::from(receivers)],
+            ),
+        };
+        let first = self.participants.len();
+        let roles = sends.iter().chain(&receives);
+        for (number, role) in roles.enumerate() {
+            // At most Topology::MAX_SIDE of each side, and a channel for each pair of them.
+            let index = (first + number) as u16;
+            self.participants.push(Participant {
+                index,
+                role: *role,
+                host: host(shape, number, hosts),
+                process: match shape.placement {
+                    Placement::Thread => first as u16,
+                    Placement::Process | Placement::Host => index,
+                },
+                cpu: None,
+                library_cpus: Vec::new(),
+            });
+        }
+        if shape.workload.is_probe() {
+            return;
+        }
+        let number = |range: std::ops::Range<usize>| range.map(|i| i as u16).collect::<Vec<u16>>();
+        let senders = number(first..first + sends.len());
+        let receivers = match shape.loopback {
+            true => senders.clone(),
+            false => number(first + sends.len()..self.participants.len()),
+        };
+        let there: Vec<u16> = senders
+            .iter()
+            .map(|sender| self.connect(*sender, receivers.clone(), None))
+            .collect();
+        if receives.first() == Some(&Role::Echo) {
+            for echo in receivers {
+                for (sender, ping) in senders.iter().zip(&there) {
+                    self.connect(echo, vec![*sender], Some(*ping));
+                }
+            }
+        }
+    }
+
+    fn connect(&mut self, writer: u16, readers: Vec<u16>, answers: Option<u16>) -> u16 {
+        let id = self.channels.len() as u16;
+        self.channels.push(Channel {
+            id,
+            leg: 0,
+            writer,
+            readers,
+            answers,
+        });
+        id
+    }
+
+    /// The participant of that number.
+    pub fn participant(&self, index: u16) -> Option<&Participant> {
+        self.participants.get(usize::from(index))
+    }
+
+    /// The channel of that number.
+    pub fn channel(&self, id: u16) -> Option<&Channel> {
+        self.channels.get(usize::from(id))
+    }
+
+    /// The channels that a participant receives from. A loopback participant reads its own.
+    pub fn incoming(&self, participant: u16) -> impl Iterator<Item = &Channel> {
+        let all = self.channels.iter();
+        all.filter(move |c| c.is_read_by(participant))
+    }
+
+    /// The channels that a participant writes to.
+    pub fn outgoing(&self, participant: u16) -> impl Iterator<Item = &Channel> {
+        let all = self.channels.iter();
+        all.filter(move |c| c.writer == participant)
+    }
+
+    /// The ends of every channel: its writer with each of its readers.
+    pub fn ends(&self) -> impl Iterator<Item = (&Participant, &Participant)> {
+        self.channels.iter().flat_map(|c| {
+            let readers = c.readers.iter();
+            readers.filter_map(|r| Some((self.participant(c.writer)?, self.participant(*r)?)))
+        })
+    }
+
+    /// The hosts that take part, as indices into those of the testbed.
+    pub fn hosts(&self) -> BTreeSet<usize> {
+        self.participants.iter().map(|p| p.host).collect()
+    }
+
+    /// The participants that each process plays, by the process's number.
+    pub fn processes(&self) -> BTreeMap<u16, Vec<&Participant>> {
+        let mut all: BTreeMap<u16, Vec<&Participant>> = BTreeMap::new();
+        for participant in &self.participants {
+            all.entry(participant.process)
+                .or_default()
+                .push(participant);
+        }
+        all
+    }
+
+    /// How often a message is to be delivered that is sent once over the channel: to each of its readers, but a round
+    /// trip is one, of however many echoes.
+    pub fn deliveries(&self, channel: u16) -> u64 {
+        let Some(channel) = self.channel(channel) else {
+            return 1;
+        };
+        match self.participant(channel.writer).map(|p| p.role) {
+            Some(Role::Source) => channel.readers.len() as u64,
+            _ => 1,
+        }
+    }
+
+    /// Messages that are in memory where each writer and each reader of every channel has one in its hands.
+    pub fn least_messages(&self) -> u64 {
+        let of = |c: &Channel| 1 + c.readers.len() as u64;
+        self.channels.iter().map(of).sum()
+    }
+}
+
+/// The host of a participant, by its number within its exchange. Apart from each other where the placement is `host`:
+/// each participant on a host of its own if there are enough of them, else the senders on the first and the receivers
+/// spread over the others.
+fn host(shape: Shape, number: usize, hosts: usize) -> usize {
+    let senders = usize::from(shape.topology.senders);
+    let receivers = usize::from(shape.topology.receivers);
+    if shape.placement != Placement::Host || hosts < 2 {
+        0
+    } else if senders + receivers <= hosts {
+        number
+    } else {
+        match number.checked_sub(senders) {
+            Some(receiver) => 1 + receiver % (hosts - 1),
+            None => 0,
+        }
+    }
+}
+
+impl Experiment {
+    /// Its participants on their CPUs, and its channels. `loopback`: of its stack.
+    pub fn graph(&self, loopback: bool, testbed: &Testbed) -> Graph {
+        let shape = Shape {
+            workload: self.workload.kind(),
+            topology: self.topology,
+            placement: self.placement,
+            loopback,
+        };
+        let mut graph = Graph::of(shape, testbed);
+        for participant in &mut graph.participants {
+            let index = usize::from(participant.index);
+            participant.cpu = self.cpus.get(index).copied();
+            let libraries = self.library_cpus.get(index).cloned();
+            participant.library_cpus = libraries.unwrap_or_default();
+        }
+        graph
+    }
+}
+
+impl Plan {
+    /// The participants and channels of each trial of this experiment.
+    pub fn graph(&self, experiment: &Experiment) -> Graph {
+        let stack = self.stacks.get(&experiment.stack);
+        experiment.graph(stack.is_some_and(|s| s.loopback), &self.testbed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(workload: WorkloadKind, topology: &str, placement: Placement) -> Shape {
+        Shape {
+            workload,
+            topology: topology.parse().unwrap(),
+            placement,
+            loopback: false,
+        }
+    }
+
+    /// `0 source h0 p0, …; 0>2,3, …`, with `^c` at a channel that answers channel `c`.
+    fn text(graph: &Graph) -> String {
+        let participant =
+            |p: &Participant| format!("{} {} h{} p{}", p.index, p.role.as_str(), p.host, p.process);
+        let channel = |c: &Channel| {
+            let readers: Vec<String> = c.readers.iter().map(u16::to_string).collect();
+            let answers = c.answers.map(|a| format!("^{a}")).unwrap_or_default();
+            format!("{}>{}{answers}", c.writer, readers.join(","))
+        };
+        let participants: Vec<String> = graph.participants.iter().map(participant).collect();
+        let channels: Vec<String> = graph.channels.iter().map(channel).collect();
+        format!("{}; {}", participants.join(", "), channels.join(" "))
+    }
+
+    fn spelled(shape: Shape, hosts: usize) -> String {
+        let mut graph = Graph::default();
+        graph.add(shape, hosts);
+        text(&graph)
+    }
+
+    #[test]
+    fn each_source_has_a_channel_to_all_sinks() {
+        assert_eq!(
+            spelled(shape(WorkloadKind::Stream, "2-1", Placement::Process), 1),
+            "0 source h0 p0, 1 source h0 p1, 2 sink h0 p2; 0>2 1>2"
+        );
+        assert_eq!(
+            spelled(shape(WorkloadKind::Flood, "1-2", Placement::Thread), 1),
+            "0 source h0 p0, 1 sink h0 p0, 2 sink h0 p0; 0>1,2"
+        );
+    }
+
+    #[test]
+    fn each_echo_answers_each_initiator_over_a_channel_of_its_own() {
+        assert_eq!(
+            spelled(shape(WorkloadKind::PingPong, "2-2", Placement::Process), 1),
+            "0 initiator h0 p0, 1 initiator h0 p1, 2 echo h0 p2, 3 echo h0 p3; \
+             0>2,3 1>2,3 2>0^0 2>1^1 3>0^0 3>1^1"
+        );
+    }
+
+    #[test]
+    fn who_plays_both_sides_reads_what_it_writes_and_a_probe_has_no_channel() {
+        let alone = |workload| Shape {
+            loopback: true,
+            ..shape(workload, "1-1", Placement::Thread)
+        };
+        for workload in [WorkloadKind::PingPong, WorkloadKind::Stream] {
+            assert_eq!(spelled(alone(workload), 1), "0 loopback h0 p0; 0>0");
+        }
+        assert_eq!(
+            spelled(shape(WorkloadKind::Probe, "1-1", Placement::Process), 1),
+            "0 probe h0 p0; "
+        );
+    }
+
+    #[test]
+    fn participants_stand_on_hosts_of_their_own_or_receivers_share_all_but_the_first() {
+        let over = |topology, hosts| {
+            let mut graph = Graph::default();
+            graph.add(
+                shape(WorkloadKind::Stream, topology, Placement::Host),
+                hosts,
+            );
+            graph
+                .participants
+                .iter()
+                .map(|p| p.host)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(over("2-2", 4), [0, 1, 2, 3]);
+        assert_eq!(over("2-3", 3), [0, 0, 1, 2, 1]);
+        assert_eq!(over("1-2", 1), [0, 0, 0]);
+    }
+
+    #[test]
+    fn exchanges_stand_side_by_side() {
+        let mut graph = Graph::default();
+        graph.add(shape(WorkloadKind::Stream, "1-1", Placement::Process), 1);
+        graph.add(shape(WorkloadKind::PingPong, "1-1", Placement::Thread), 1);
+        assert_eq!(
+            text(&graph),
+            "0 source h0 p0, 1 sink h0 p1, 2 initiator h0 p2, 3 echo h0 p2; 0>1 2>3 3>2^1"
+        );
+        let numbers: Vec<u16> = graph.processes().into_keys().collect();
+        assert_eq!(numbers, [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_round_trip_is_one_delivery_of_however_many_echoes() {
+        let mut graph = Graph::default();
+        graph.add(shape(WorkloadKind::Stream, "1-3", Placement::Process), 1);
+        graph.add(shape(WorkloadKind::PingPong, "1-3", Placement::Process), 1);
+        assert_eq!([graph.deliveries(0), graph.deliveries(1)], [3, 1]);
+        // Of one channel there, four at hand; of one there and three back, four and six.
+        assert_eq!(graph.least_messages(), 4 + 4 + 6);
+    }
+}
