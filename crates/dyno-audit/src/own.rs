@@ -124,7 +124,8 @@ fn add(statements: &mut Statements, number: usize, e: &ExperimentSummary) {
         let mut rate = figure(
             "delivered",
             Quantity::Rate,
-            Statistic::Rate,
+            // That of the median trial: with the mean over all trials it is not of one set of values.
+            Statistic::Percentile(50.0),
             delivered,
             hz,
             false,

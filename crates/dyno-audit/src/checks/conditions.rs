@@ -311,7 +311,11 @@ pub(super) fn unsaid(context: &Context) -> Vec<Outcome> {
     let timed = |f: &Figure| {
         matches!(
             f.quantity,
-            Quantity::Latency | Quantity::Time | Quantity::CpuTime
+            Quantity::Latency
+                | Quantity::Time
+                | Quantity::CpuTime
+                | Quantity::Cycles
+                | Quantity::Instructions
         )
     };
     let statistic = |f: &Figure| {

@@ -16,6 +16,8 @@ struct Row {
     text: String,
     value: Number,
     percentile: f64,
+    /// Values at or below.
+    count: u64,
 }
 
 #[derive(Default)]
@@ -137,12 +139,12 @@ impl File {
         if !(0.0..=1.0).contains(&percentile) {
             return Err(format!("{percentile} is no percentile between 0 and 1"));
         }
-        Number::count(count)?;
         Ok(Row {
             line: at,
             text: line.to_owned(),
             value: Number::parse(value)?,
             percentile,
+            count: Number::count(count)?,
         })
     }
 
@@ -164,7 +166,11 @@ impl File {
         let with_lost = data
             .clone()
             .of(Of::Samples, self.total.map(|n| n.saturating_add(self.lost)));
-        for row in &self.rows {
+        let all = self.rows.iter().map(|r| r.count).max();
+        // The library prints ranks until one has all values at or below it: that is the largest value, by its own count.
+        let is_largest =
+            |row: &&Row| Some(row.count) == all && (0.0..1.0).contains(&row.percentile);
+        for row in self.rows.iter().filter(|row| !is_largest(row)) {
             let mut number = row.value.clone();
             number.half_step += (part * number.value).abs();
             // A log ends at the share that arrived, which is no largest value where messages were lost.
