@@ -136,7 +136,7 @@ fn add(statements: &mut Statements, number: usize, e: &ExperimentSummary) {
     }
 }
 
-fn method(e: &ExperimentSummary) -> Method {
+pub(crate) fn method(e: &ExperimentSummary) -> Method {
     let experiment = &e.experiment;
     let closed = experiment.workload.kind().is_closed_loop();
     let alone = closed && experiment.topology.senders == 1;

@@ -142,8 +142,8 @@ pub(super) fn printed_twice(context: &Context) -> Vec<Outcome> {
         }
         for figures in seen.values() {
             for (i, second) in figures.iter().enumerate().skip(1) {
-                // Two rows of one column are two things, whatever their labels.
-                let apart = |first: &&Figure| !one_column(first, second);
+                // Two rows of one column are two things, whatever their labels, and so are two columns of one row.
+                let apart = |first: &&Figure| !one_column(first, second) && !one_row(first, second);
                 let agrees = |first: &&Figure| interval(first).meets(interval(second));
                 // Each is held against the first that it does not agree with.
                 let earlier: Vec<&Figure> = figures[..i].iter().copied().filter(apart).collect();
@@ -199,6 +199,13 @@ fn one_column(a: &Figure, b: &Figure) -> bool {
         (table, f.id.rsplit('/').next().map(str::to_owned))
     };
     !a.place.row.is_empty() && ends(a) == ends(b)
+}
+
+/// Whether both stand in one row of one table.
+fn one_row(a: &Figure, b: &Figure) -> bool {
+    let row = |f: &Figure| f.id.rsplit_once('/').map(|(row, _)| row.to_owned());
+    let in_tables = !a.place.column.is_empty() && !b.place.column.is_empty();
+    in_tables && a.place.section == b.place.section && row(a) == row(b)
 }
 
 fn place(figure: &Figure) -> String {

@@ -2,6 +2,7 @@
 //! in a comment. A value is the upper end of its bucket, whose width follows from the number of sub-buckets.
 
 use super::Imported;
+use super::hdr_log::of_metric;
 use super::lines::Lines;
 use super::number::Number;
 use super::out::{Data, Out, Spot, time, unit};
@@ -149,15 +150,19 @@ impl File {
     }
 
     fn done(self, mut out: Out) -> Imported<Statements> {
-        let (quantity, unit) = match &self.unit {
-            Some(unit) => (Quantity::Latency, unit.clone()),
-            None => (Quantity::Other, unit("", Dimension::One, 1.0)),
-        };
         let name = self
             .metric
             .clone()
             .unwrap_or_else(|| "histogram".to_owned());
+        let (quantity, trip, unit) = match &self.unit {
+            Some(unit) => {
+                let (quantity, trip) = of_metric(&name);
+                (quantity, trip, unit.clone())
+            }
+            None => (Quantity::Other, None, unit("", Dimension::One, 1.0)),
+        };
         let mut data = out.data(&name, quantity, unit).of(Of::Samples, self.total);
+        data.method.trip = trip;
         for (key, value) in &self.conditions {
             data = data.with(key, value.as_str());
         }
