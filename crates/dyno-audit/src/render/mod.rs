@@ -152,7 +152,7 @@ fn write_measured(out: &mut String, audit: &Audit, bold: impl Fn(&str) -> String
             writeln!(out, "    {}", one.conditions).expect(NEVER);
         }
         match one.differs == differs {
-            true if differs.is_empty() => {}
+            _ if one.differs.is_empty() => {}
             true => writeln!(out, "    differs: as above").expect(NEVER),
             false => writeln!(out, "    differs: {}", one.differs.join("; ")).expect(NEVER),
         }

@@ -333,7 +333,7 @@ fn claims_stand_beside_what_this_machine_gives() {
     }
     let reason = |i: usize| all[i]["reason"].as_str().unwrap();
     assert!(
-        reason(2).contains("there is no stack `no-such-bus`"),
+        reason(2).contains("Dyno has no stack `no-such-bus`"),
         "{}",
         reason(2)
     );

@@ -15,6 +15,7 @@ use dyno_model::{AdapterDescription, Plan, Request};
 use dyno_plan::{Catalog, HostFacts, PlanError};
 use dyno_report::{Summary, SummaryOptions};
 use dyno_runner::{Ending, RunOptions};
+use std::collections::BTreeSet;
 
 /// The name of the suite that is made of the nearest experiments.
 const SUITE: &str = "audit";
@@ -66,11 +67,22 @@ pub(super) fn measure(read: &mut [(Statements, Audit)], args: &AuditArgs) -> Res
             ..Request::default()
         },
     };
+    let stacks: BTreeSet<String> = planner
+        .catalog
+        .stacks()
+        .into_iter()
+        .map(|s| s.name)
+        .collect();
     let mut runnable: Vec<(usize, Cell)> = Vec::new();
     for (i, (statements, audit)) in read.iter_mut().enumerate() {
         let (cells, left_out) = statements.cells(&format!("source{i}-"));
         audit.measured.extend(left_out);
         for cell in cells {
+            if !stacks.contains(&cell.stack) {
+                let reason = format!("Dyno has no stack `{}`", cell.stack);
+                audit.measured.extend(statements.refused(&cell, &reason));
+                continue;
+            }
             // By itself, so that one that cannot be run leaves the others alone.
             match planner.plan(&statements.source.title, &[&cell]) {
                 Ok(_) => runnable.push((i, cell)),
@@ -99,9 +111,13 @@ pub(super) fn measure(read: &mut [(Statements, Audit)], args: &AuditArgs) -> Res
     Ok(ending)
 }
 
-/// The problems of a plan.
+/// Why a cell cannot be run, with what the planner advises.
 fn reason(error: &PlanError) -> String {
-    let all: Vec<String> = error.problems().iter().map(ToString::to_string).collect();
+    let one = |p: &dyno_plan::Problem| match p.advice() {
+        Some(advice) => format!("{p}: {}", advice.replace('\n', "; ")),
+        None => p.to_string(),
+    };
+    let all: Vec<String> = error.problems().iter().map(one).collect();
     all.join("; ")
 }
 
