@@ -67,7 +67,20 @@ fn holds(context: &Context, formula: &Formula, place: &str) -> Option<Outcome> {
         range(right, &formula.left, context),
     );
     let (verdict, says) = match meets {
-        true => (Verdict::NoObjection, "both sides agree".to_owned()),
+        true => match (
+            differing_statistics(formula, &figures),
+            cut_off(context, formula, &figures),
+        ) {
+            (Some((a, b)), _) => (
+                Verdict::NotWhatItIsCalled,
+                format!("what is a {a} in one place is a {b} in the other"),
+            ),
+            (None, true) => (
+                Verdict::NoObjection,
+                "both sides agree only if digits were cut off and not rounded".to_owned(),
+            ),
+            (None, false) => (Verdict::NoObjection, "both sides agree".to_owned()),
+        },
         false => {
             let slip =
                 slip(left, right).map_or(String::new(), |s| format!("; they are apart by {s}"));
@@ -83,6 +96,40 @@ fn holds(context: &Context, formula: &Formula, place: &str) -> Option<Outcome> {
         outcome.place = place.to_owned();
     }
     Some(outcome)
+}
+
+/// The statistics of two figures that a source gives as one, where it names two.
+fn differing_statistics(formula: &Formula, figures: &[&Figure]) -> Option<(Statistic, Statistic)> {
+    let (Expression::Name(_), Expression::Name(_), [a, b]) =
+        (&formula.left, &formula.right, figures)
+    else {
+        return None;
+    };
+    let named = |f: &Figure| {
+        matches!(
+            f.statistic,
+            Statistic::Mean | Statistic::Percentile(_) | Statistic::Max | Statistic::Min
+        ) && f.printed.bound == Bound::Rounded
+    };
+    let apart = named(a) && named(b) && a.quantity == b.quantity && a.statistic != b.statistic;
+    apart.then_some((a.statistic, b.statistic))
+}
+
+/// Whether the sides of an equation that holds would not meet if every number were rounded to its last digit.
+fn cut_off(context: &Context, formula: &Formula, figures: &[&Figure]) -> bool {
+    let mut rounded: Vec<Figure> = figures.iter().map(|f| (*f).clone()).collect();
+    for figure in &mut rounded {
+        figure.printed.half_step /= 2.0;
+    }
+    let mut by_id = context.by_id.clone();
+    by_id.extend(rounded.iter().map(|f| (f.id.as_str(), f)));
+    !Prefixes::ALL.into_iter().any(|prefixes| {
+        let sides = (
+            formula.left.value(&by_id, prefixes),
+            formula.right.value(&by_id, prefixes),
+        );
+        matches!(sides, (Some(left), Some(right)) if left.meets(right))
+    })
 }
 
 /// An interval in the unit of the figure on the left, where there is one.
