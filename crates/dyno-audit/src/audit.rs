@@ -2,6 +2,7 @@
 
 use crate::checks::CHECKS;
 use crate::context::Context;
+use crate::measure::Beside;
 use crate::outcome::{Outcome, Verdict};
 use crate::statement::Statements;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,6 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Audit {
     /// All that was checked, the worst first, else in the order of the checks.
     pub outcomes: Vec<Outcome>,
+    /// Claims beside what was measured here; empty where nothing was asked for.
+    pub measured: Vec<Beside>,
 }
 
 /// Findings of one check that say the same, of one or many figures.
@@ -35,7 +38,10 @@ impl Audit {
         let context = Context::new(statements);
         let mut outcomes: Vec<Outcome> = CHECKS.iter().flat_map(|c| (c.run)(&context)).collect();
         outcomes.sort_by_key(|o| o.verdict);
-        Audit { outcomes }
+        Audit {
+            outcomes,
+            measured: Vec::new(),
+        }
     }
 
     /// Everything but what there is no objection to.

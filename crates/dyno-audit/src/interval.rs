@@ -41,20 +41,25 @@ impl Interval {
     }
 
     /// In base units. A printed digit may have been rounded or cut off, so that a whole step is left open on both
-    /// sides; *about* leaves a tenth open at least.
+    /// sides; *about* leaves a tenth open at least, and of a bound's digits half a step where it has decimals.
     pub(crate) fn of(figure: &Figure, prefixes: Prefixes) -> Interval {
         let printed = &figure.printed;
         let factor = factor(figure, prefixes);
         let value = printed.value * factor;
         let step = 2.0 * printed.half_step * factor;
+        // A limit that is a whole number was chosen, one with decimals may have been rounded.
+        let limit = match printed.text.contains('.') {
+            true => step / 2.0,
+            false => 0.0,
+        };
         let (lo, hi) = match printed.bound {
             Bound::Rounded => (value - step, value + step),
             Bound::About => {
                 let open = step.max(value.abs() / 10.0);
                 (value - open, value + open)
             }
-            Bound::Below => (f64::NEG_INFINITY, value + step),
-            Bound::Above => (value - step, f64::INFINITY),
+            Bound::Below => (f64::NEG_INFINITY, value + limit),
+            Bound::Above => (value - limit, f64::INFINITY),
         };
         Interval { lo, hi }
     }

@@ -20,6 +20,7 @@ mod context;
 mod formula;
 pub mod import;
 mod interval;
+mod measure;
 mod outcome;
 mod own;
 mod parse;
@@ -27,6 +28,7 @@ mod render;
 pub mod statement;
 
 pub use audit::{Audit, Group};
+pub use measure::{Beside, Cell, Measured, suite};
 pub use outcome::{Outcome, Verdict};
 pub use parse::StatementError;
 pub use render::{Options, PageError, json, markdown, page, text};

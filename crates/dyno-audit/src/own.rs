@@ -124,7 +124,8 @@ fn add(statements: &mut Statements, number: usize, e: &ExperimentSummary) {
         let mut rate = figure(
             "delivered",
             Quantity::Rate,
-            Statistic::Rate,
+            // That of the median trial: with the mean over all trials it is not of one set of values.
+            Statistic::Percentile(50.0),
             delivered,
             hz,
             false,
@@ -135,7 +136,7 @@ fn add(statements: &mut Statements, number: usize, e: &ExperimentSummary) {
     }
 }
 
-fn method(e: &ExperimentSummary) -> Method {
+pub(crate) fn method(e: &ExperimentSummary) -> Method {
     let experiment = &e.experiment;
     let closed = experiment.workload.kind().is_closed_loop();
     let alone = closed && experiment.topology.senders == 1;

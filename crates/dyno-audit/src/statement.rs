@@ -13,6 +13,8 @@ pub struct Statements {
     pub relations: Vec<Relation>,
     /// Limits that the source puts on its figures.
     pub requirements: Vec<Requirement>,
+    /// Experiments of Dyno that come nearest to figures.
+    pub nearest: Vec<Nearest>,
     /// Raw values, of tools that print them.
     pub samples: Vec<Samples>,
     /// What the output of a tool says of the build, the machine and the time.
@@ -429,6 +431,21 @@ pub struct Requirement {
     pub on: Vec<String>,
     /// Where the source takes it from; `None` where it does not say.
     pub source: Option<String>,
+}
+
+/// The experiment of Dyno that comes nearest to some figures, one for each payload that they have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Nearest {
+    /// The figures, with `*`.
+    pub of: Vec<String>,
+    /// The stack by name.
+    pub stack: String,
+    /// Keys of a suite's experiment, in TOML, without name, stack and, unless `has_payload`, payload.
+    pub experiment: String,
+    /// Whether it says its payload itself.
+    pub has_payload: bool,
+    /// What differs beside what the figures and the experiment themselves say.
+    pub differs: Vec<String>,
 }
 
 /// Raw values in the order in which they were measured.

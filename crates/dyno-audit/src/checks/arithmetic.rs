@@ -67,7 +67,20 @@ fn holds(context: &Context, formula: &Formula, place: &str) -> Option<Outcome> {
         range(right, &formula.left, context),
     );
     let (verdict, says) = match meets {
-        true => (Verdict::NoObjection, "both sides agree".to_owned()),
+        true => match (
+            differing_statistics(formula, &figures),
+            cut_off(context, formula, &figures),
+        ) {
+            (Some((a, b)), _) => (
+                Verdict::NotWhatItIsCalled,
+                format!("what is a {a} in one place is a {b} in the other"),
+            ),
+            (None, true) => (
+                Verdict::NoObjection,
+                "both sides agree only if digits were cut off and not rounded".to_owned(),
+            ),
+            (None, false) => (Verdict::NoObjection, "both sides agree".to_owned()),
+        },
         false => {
             let slip =
                 slip(left, right).map_or(String::new(), |s| format!("; they are apart by {s}"));
@@ -83,6 +96,40 @@ fn holds(context: &Context, formula: &Formula, place: &str) -> Option<Outcome> {
         outcome.place = place.to_owned();
     }
     Some(outcome)
+}
+
+/// The statistics of two figures that a source gives as one, where it names two.
+fn differing_statistics(formula: &Formula, figures: &[&Figure]) -> Option<(Statistic, Statistic)> {
+    let (Expression::Name(_), Expression::Name(_), [a, b]) =
+        (&formula.left, &formula.right, figures)
+    else {
+        return None;
+    };
+    let named = |f: &Figure| {
+        matches!(
+            f.statistic,
+            Statistic::Mean | Statistic::Percentile(_) | Statistic::Max | Statistic::Min
+        ) && f.printed.bound == Bound::Rounded
+    };
+    let apart = named(a) && named(b) && a.quantity == b.quantity && a.statistic != b.statistic;
+    apart.then_some((a.statistic, b.statistic))
+}
+
+/// Whether the sides of an equation that holds would not meet if every number were rounded to its last digit.
+fn cut_off(context: &Context, formula: &Formula, figures: &[&Figure]) -> bool {
+    let mut rounded: Vec<Figure> = figures.iter().map(|f| (*f).clone()).collect();
+    for figure in &mut rounded {
+        figure.printed.half_step /= 2.0;
+    }
+    let mut by_id = context.by_id.clone();
+    by_id.extend(rounded.iter().map(|f| (f.id.as_str(), f)));
+    !Prefixes::ALL.into_iter().any(|prefixes| {
+        let sides = (
+            formula.left.value(&by_id, prefixes),
+            formula.right.value(&by_id, prefixes),
+        );
+        matches!(sides, (Some(left), Some(right)) if left.meets(right))
+    })
 }
 
 /// An interval in the unit of the figure on the left, where there is one.
@@ -142,8 +189,8 @@ pub(super) fn printed_twice(context: &Context) -> Vec<Outcome> {
         }
         for figures in seen.values() {
             for (i, second) in figures.iter().enumerate().skip(1) {
-                // Two rows of one column are two things, whatever their labels.
-                let apart = |first: &&Figure| !one_column(first, second);
+                // Two rows of one column are two things, whatever their labels, and so are two columns of one row.
+                let apart = |first: &&Figure| !one_column(first, second) && !one_row(first, second);
                 let agrees = |first: &&Figure| interval(first).meets(interval(second));
                 // Each is held against the first that it does not agree with.
                 let earlier: Vec<&Figure> = figures[..i].iter().copied().filter(apart).collect();
@@ -199,6 +246,13 @@ fn one_column(a: &Figure, b: &Figure) -> bool {
         (table, f.id.rsplit('/').next().map(str::to_owned))
     };
     !a.place.row.is_empty() && ends(a) == ends(b)
+}
+
+/// Whether both stand in one row of one table.
+fn one_row(a: &Figure, b: &Figure) -> bool {
+    let row = |f: &Figure| f.id.rsplit_once('/').map(|(row, _)| row.to_owned());
+    let in_tables = !a.place.column.is_empty() && !b.place.column.is_empty();
+    in_tables && a.place.section == b.place.section && row(a) == row(b)
 }
 
 fn place(figure: &Figure) -> String {

@@ -4,7 +4,7 @@ use crate::context::{Context, interval, named, outcome, printed, size_of};
 use crate::interval::{short, value};
 use crate::outcome::{Outcome, Verdict};
 use crate::statement::{Figure, Quantity, RelationKind, Statistic};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A fall by a smaller factor is no objection, whatever the standard errors.
 const LEAST_FALL: f64 = 1.25;
@@ -100,6 +100,7 @@ fn series<'a>(context: &Context<'a>) -> BTreeMap<String, Series<'a>> {
         );
         found.entry(key).or_default().push((size, figure));
     }
+    let mut found: BTreeMap<String, Series> = found.into_iter().flat_map(by_column).collect();
     for (i, relation) in context.statements.relations.iter().enumerate() {
         if let RelationKind::BySize(of) = &relation.kind {
             let figures = context.fitting(of);
@@ -117,6 +118,32 @@ fn series<'a>(context: &Context<'a>) -> BTreeMap<String, Series<'a>> {
         }
     }
     found
+}
+
+/// A series with two figures in one row is of several columns: each is a series of its own.
+fn by_column((key, series): (String, Series<'_>)) -> Vec<(String, Series<'_>)> {
+    let parts = |f: &Figure| {
+        let (row, column) = f.id.rsplit_once('/').unwrap_or(("", &f.id));
+        (row.to_owned(), column.to_owned())
+    };
+    let rows: BTreeSet<String> = series.iter().map(|(_, f)| parts(f).0).collect();
+    let one_size = |row: &String| {
+        let own: Vec<f64> = series
+            .iter()
+            .filter(|(_, f)| parts(f).0 == *row)
+            .map(|(s, _)| *s)
+            .collect();
+        own.windows(2).any(|w| w[0] == w[1])
+    };
+    if !rows.iter().any(one_size) {
+        return vec![(key, series)];
+    }
+    let mut columns: BTreeMap<String, Series> = BTreeMap::new();
+    for (size, figure) in series {
+        let column = format!("{key} {}", parts(figure).1);
+        columns.entry(column).or_default().push((size, figure));
+    }
+    columns.into_iter().collect()
 }
 
 /// The standard error of a mean or median, where its data set has σ and n. That of a median is √(π/2) times that of a mean, of normal data; the larger is

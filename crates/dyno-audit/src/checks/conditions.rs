@@ -279,7 +279,24 @@ pub(super) fn requirements(context: &Context) -> Vec<Outcome> {
                 _ => is.hi >= line,
             };
             let calculation = format!("{} against {}", printed(figure), requirement.text);
+            // Of a mean or median single values lie above.
+            let of_middle = limit.bound == Bound::Below
+                && matches!(figure.quantity, Quantity::Latency | Quantity::Time)
+                && matches!(
+                    figure.statistic,
+                    Statistic::Mean | Statistic::Percentile(50.0)
+                );
             let mut kept = match keeps {
+                true if of_middle => outcome(
+                    "requirement",
+                    Verdict::CannotBeKnown,
+                    &[figure],
+                    format!(
+                        "a {} within a limit does not say that single values are",
+                        figure.statistic
+                    ),
+                    calculation,
+                ),
                 true => outcome(
                     "requirement",
                     Verdict::NoObjection,
@@ -311,7 +328,11 @@ pub(super) fn unsaid(context: &Context) -> Vec<Outcome> {
     let timed = |f: &Figure| {
         matches!(
             f.quantity,
-            Quantity::Latency | Quantity::Time | Quantity::CpuTime
+            Quantity::Latency
+                | Quantity::Time
+                | Quantity::CpuTime
+                | Quantity::Cycles
+                | Quantity::Instructions
         )
     };
     let statistic = |f: &Figure| {

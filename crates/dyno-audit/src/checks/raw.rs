@@ -28,7 +28,14 @@ pub(super) fn recomputed(context: &Context) -> Vec<Outcome> {
 fn of_figure(figure: &Figure, samples: &Samples, sorted: &[f64]) -> Option<Outcome> {
     let (lo, hi) = statistic(figure, sorted)?;
     let n = sorted.len();
-    let slack = samples.step.max(1e-12 * hi.abs());
+    // Each value is known to a step: σ moves by less than two, and what is divided by the mean by that share of it.
+    let mean = sorted.iter().sum::<f64>() / n as f64;
+    let known = match figure.statistic {
+        Statistic::Cv => 2.0 * samples.step / mean.abs(),
+        Statistic::Sd => 2.0 * samples.step,
+        _ => samples.step,
+    };
+    let slack = known.max(1e-12 * hi.abs());
     let is = interval(figure);
     let fits = is.lo <= hi + slack && is.hi >= lo - slack;
     let dimension = figure.printed.unit.dimension;

@@ -35,6 +35,9 @@ struct Row {
     medians: bool,
 }
 
+/// The condition that tells counters of one benchmark apart.
+pub(crate) const COUNTER: &str = "counter";
+
 struct Counter {
     name: String,
     number: Number,
@@ -210,9 +213,7 @@ impl Groups {
             (of_cpu.of, of_cpu.n) = (Of::Samples, data.n);
             self.out.put(&of_cpu, Statistic::Mean, cpu.clone(), spot)?;
         }
-        for counter in &row.counters {
-            self.counter(&data, counter, None, None, spot)?;
-        }
+        self.counters(&data, &row.counters, None, spot)?;
         Ok(())
     }
 
@@ -265,20 +266,41 @@ impl Groups {
             self.out
                 .put_named(&data, &part, statistic, cpu.clone(), spot)?;
         }
-        for counter in &row.counters {
-            self.counter(&data, counter, Some((statistic, word)), data.n, spot)?;
+        self.counters(&data, &row.counters, Some((statistic, word)), spot)?;
+        Ok(())
+    }
+
+    /// The counters of a row. Those whose meaning is not known, and further ones of one quantity, are told apart by the condition
+    /// `counter`: they are of other values than the first.
+    fn counters(
+        &mut self,
+        data: &Data,
+        counters: &[Counter],
+        over: Option<(Statistic, &str)>,
+        spot: Spot<'_>,
+    ) -> Imported<()> {
+        let mut seen = vec![Quantity::Other];
+        for counter in counters {
+            let mut of = Self::of_counter(data, counter, over);
+            of.n = over.and(data.n);
+            match seen.contains(&of.quantity) {
+                true => of = of.with(COUNTER, counter.name.as_str()),
+                false => seen.push(of.quantity),
+            }
+            let (part, statistic) = match over {
+                Some((statistic @ Statistic::Percentile(_), word)) => {
+                    (format!("{}-{word}", counter.name), statistic)
+                }
+                Some((statistic, _)) => (format!("{}-{statistic}", counter.name), statistic),
+                None => (counter.name.clone(), Statistic::Value),
+            };
+            self.out
+                .put_named(&of, &part, statistic, counter.number.clone(), spot)?;
         }
         Ok(())
     }
 
-    fn counter(
-        &mut self,
-        data: &Data,
-        counter: &Counter,
-        over: Option<(Statistic, &str)>,
-        n: Option<u64>,
-        spot: Spot<'_>,
-    ) -> Imported<()> {
+    fn of_counter(data: &Data, counter: &Counter, over: Option<(Statistic, &str)>) -> Data {
         let (quantity, dimension, text) = match counter.name.as_str() {
             "bytes_per_second" => (Quantity::Bandwidth, Dimension::Bandwidth, "B/s"),
             "items_per_second" => (Quantity::Rate, Dimension::Rate, "1/s"),
@@ -295,16 +317,6 @@ impl Groups {
                 counter.factor,
             ),
         };
-        let mut data = data.other(quantity, unit);
-        data.n = n;
-        let (part, statistic) = match over {
-            Some((statistic @ Statistic::Percentile(_), word)) => {
-                (format!("{}-{word}", counter.name), statistic)
-            }
-            Some((statistic, _)) => (format!("{}-{statistic}", counter.name), statistic),
-            None => (counter.name.clone(), Statistic::Value),
-        };
-        self.out
-            .put_named(&data, &part, statistic, counter.number.clone(), spot)
+        data.other(quantity, unit)
     }
 }

@@ -6,7 +6,7 @@ use super::lines::Lines;
 use super::number::Number;
 use super::out::{Data, Out, Spot, ns, unit};
 use crate::Statements;
-use crate::statement::{Dimension, Of, Quantity, Statistic};
+use crate::statement::{Dimension, Of, Quantity, Statistic, Trip};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::ZlibDecoder;
@@ -91,11 +91,15 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
         } else {
             format!("{metric} {tag}")
         };
-        let (quantity, unit) = match is_ns {
-            true => (Quantity::Latency, ns()),
-            false => (Quantity::Other, unit("", Dimension::One, 1.0)),
+        let (quantity, trip, unit) = match is_ns {
+            true => {
+                let (quantity, trip) = of_metric(metric);
+                (quantity, trip, ns())
+            }
+            false => (Quantity::Other, None, unit("", Dimension::One, 1.0)),
         };
         let mut data = out.data(&name, quantity, unit);
+        data.method.trip = trip;
         for (key, value) in &conditions {
             data = data.with(key, value.as_str());
         }
@@ -105,6 +109,16 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
         figures(&mut out, &data, &sum)?;
     }
     Ok(out.done())
+}
+
+/// What Dyno's metrics measure, and which way; of others only that they are times.
+pub(super) fn of_metric(metric: &str) -> (Quantity, Option<Trip>) {
+    match metric {
+        "rtt_ns" => (Quantity::Latency, Some(Trip::Round)),
+        "response_ns" | "service_ns" => (Quantity::Latency, Some(Trip::OneWay)),
+        "histogram" => (Quantity::Latency, None),
+        _ => (Quantity::Time, None),
+    }
 }
 
 /// `Tag=A,0.127,1.007,2.769,HISTFAAAA…`: the tag and the histogram.
@@ -178,7 +192,9 @@ fn figures(out: &mut Out, data: &Data, sum: &Sum) -> Imported<()> {
         )
     };
     out.put(&data, Statistic::Min, bucket(h.min()), spot)?;
-    for p in PERCENTILES {
+    // Beyond the others lies no value: that is the largest one once more.
+    let reached = |p: &f64| h.len() as f64 * (100.0 - p) >= 100.0 * (1.0 - 1e-9);
+    for p in PERCENTILES.into_iter().filter(reached) {
         out.put(
             &data,
             Statistic::Percentile(p),

@@ -2,6 +2,7 @@
 //! in a comment. A value is the upper end of its bucket, whose width follows from the number of sub-buckets.
 
 use super::Imported;
+use super::hdr_log::of_metric;
 use super::lines::Lines;
 use super::number::Number;
 use super::out::{Data, Out, Spot, time, unit};
@@ -16,6 +17,8 @@ struct Row {
     text: String,
     value: Number,
     percentile: f64,
+    /// Values at or below.
+    count: u64,
 }
 
 #[derive(Default)]
@@ -137,25 +140,29 @@ impl File {
         if !(0.0..=1.0).contains(&percentile) {
             return Err(format!("{percentile} is no percentile between 0 and 1"));
         }
-        Number::count(count)?;
         Ok(Row {
             line: at,
             text: line.to_owned(),
             value: Number::parse(value)?,
             percentile,
+            count: Number::count(count)?,
         })
     }
 
     fn done(self, mut out: Out) -> Imported<Statements> {
-        let (quantity, unit) = match &self.unit {
-            Some(unit) => (Quantity::Latency, unit.clone()),
-            None => (Quantity::Other, unit("", Dimension::One, 1.0)),
-        };
         let name = self
             .metric
             .clone()
             .unwrap_or_else(|| "histogram".to_owned());
+        let (quantity, trip, unit) = match &self.unit {
+            Some(unit) => {
+                let (quantity, trip) = of_metric(&name);
+                (quantity, trip, unit.clone())
+            }
+            None => (Quantity::Other, None, unit("", Dimension::One, 1.0)),
+        };
         let mut data = out.data(&name, quantity, unit).of(Of::Samples, self.total);
+        data.method.trip = trip;
         for (key, value) in &self.conditions {
             data = data.with(key, value.as_str());
         }
@@ -164,7 +171,11 @@ impl File {
         let with_lost = data
             .clone()
             .of(Of::Samples, self.total.map(|n| n.saturating_add(self.lost)));
-        for row in &self.rows {
+        let all = self.rows.iter().map(|r| r.count).max();
+        // The library prints ranks until one has all values at or below it: that is the largest value, by its own count.
+        let is_largest =
+            |row: &&Row| Some(row.count) == all && (0.0..1.0).contains(&row.percentile);
+        for row in self.rows.iter().filter(|row| !is_largest(row)) {
             let mut number = row.value.clone();
             number.half_step += (part * number.value).abs();
             // A log ends at the share that arrived, which is no largest value where messages were lost.

@@ -61,6 +61,8 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
             describe(&mut data, &test)?;
             data.method.trip = Some(Trip::Round);
             data.method.clocks = Some(1);
+            // iperf3 only asks for it.
+            data.method.tool = Some("the kernel (TCP_INFO)".to_owned());
             for (key, statistic) in [
                 ("min_rtt", Statistic::Min),
                 ("mean_rtt", Statistic::Mean),

@@ -28,6 +28,7 @@ use crate::Statements;
 use lines::Lines;
 use std::io::{BufRead, Cursor, Read as _};
 
+pub(crate) use gbench::COUNTER;
 pub use json::LIMIT as JSON_LIMIT;
 pub use lines::LIMIT as LINE_LIMIT;
 pub use out::{FIGURES, SAMPLES};

@@ -51,6 +51,15 @@ impl Number {
         })
     }
 
+    /// One that was rounded to so many significant digits, though zeros at their end are not printed.
+    pub(super) fn significant(mut self, digits: i32) -> Number {
+        if self.value != 0.0 {
+            let last = self.value.abs().log10().floor() as i32 + 1 - digits;
+            self.half_step = self.half_step.max(0.5 * 10f64.powi(last));
+        }
+        self
+    }
+
     /// One that the tool cut off rather than rounded: the true value may be a whole step above.
     pub(super) fn cut(mut self) -> Number {
         self.half_step *= 2.0;

@@ -1,5 +1,5 @@
-//! wrk and wrk2. wrk waits for each answer on each connection; wrk2 sends by the clock and times from the intended instant, which
-//! its line of calibration or its HdrHistogram tells.
+//! wrk and wrk2. wrk waits for each answer on each connection, and from version 4 on adds to its samples what a stall kept it from
+//! sending; wrk2 sends by the clock and times from the intended instant, which its line of calibration or its HdrHistogram tells.
 
 use super::Imported;
 use super::lines::Lines;
@@ -76,8 +76,12 @@ fn finish(
         .data(&name, Quantity::Latency, unit("ms", Dimension::Time, 1e-3))
         .of(Of::Samples, samples)
         .with("target", target);
-    data.method.load = Some(if open_loop { Loop::Open } else { Loop::Closed });
-    data.method.clients = connections.filter(|_| !open_loop);
+    if let Some(connections) = connections {
+        data = data.with("connections", connections.to_string());
+    }
+    // wrk 4 adds to its samples those that a stall kept it from sending (`stats_correct` in its source), so they are
+    // neither those of its closed loop nor of a schedule.
+    data.method.load = open_loop.then_some(Loop::Open);
     data.method.trip = Some(Trip::Round);
     data.method.clocks = Some(1);
     data.method.time = Some(Clock::Wall);

@@ -177,12 +177,22 @@ pub(crate) struct StatementFile {
     pub(crate) relations: Vec<RelationFile>,
     #[serde(default, rename = "requirement")]
     pub(crate) requirements: Vec<RequirementFile>,
+    #[serde(default)]
+    pub(crate) nearest: Vec<NearestFile>,
     #[serde(default, rename = "log")]
     pub(crate) logs: Vec<LogFile>,
 }
 
 /// The keys of [`StatementFile`].
-pub(crate) const KEYS: &[&str] = &["source", "table", "text", "relation", "requirement", "log"];
+pub(crate) const KEYS: &[&str] = &[
+    "source",
+    "table",
+    "text",
+    "relation",
+    "requirement",
+    "nearest",
+    "log",
+];
 
 /// Where the figures come from.
 #[derive(Debug, Clone, Deserialize)]
@@ -250,6 +260,17 @@ pub(crate) struct RequirementFile {
     pub(crate) on: Vec<Spanned<String>>,
     #[serde(default)]
     pub(crate) source: Option<String>,
+}
+
+/// What comes nearest to some figures.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NearestFile {
+    pub(crate) of: Vec<Spanned<String>>,
+    pub(crate) stack: Spanned<String>,
+    pub(crate) experiment: Spanned<toml::Table>,
+    #[serde(default)]
+    pub(crate) differs: Vec<String>,
 }
 
 /// What a table, column, part or row says of its figures.

@@ -10,9 +10,9 @@ pub(crate) use cell::{Number, numbers, slug as labelled};
 use crate::formula;
 use crate::import;
 use crate::statement::{
-    Banner, Place, Quantity, Relation, RelationKind, Requirement, Source, Statements,
+    Banner, Nearest, Place, Quantity, Relation, RelationKind, Requirement, Source, Statements,
 };
-use file::{Keys, LogFile, RelationFile, StatementFile, TableFile, TextFile};
+use file::{Keys, LogFile, NearestFile, RelationFile, StatementFile, TableFile, TextFile};
 use std::ops::Range;
 use toml::Spanned;
 
@@ -94,6 +94,10 @@ impl Statements {
         for relation in &file.relations {
             let relations = relations_of(&statements, relation, &at)?;
             statements.relations.extend(relations);
+        }
+        for nearest in file.nearest {
+            let nearest = nearest_of(&statements, nearest, &at)?;
+            statements.nearest.push(nearest);
         }
         for requirement in file.requirements {
             for name in &requirement.on {
@@ -191,7 +195,9 @@ fn add_log(statements: &mut Statements, log: &LogFile, at: &Text) -> Result<(), 
         figure.id = format!("{id}/{}", figure.id);
         figure.place.section = format!("{}, {}", log.place, figure.place.section);
         if found.is_some() {
+            let counter = figure.conditions.remove_entry(import::COUNTER);
             figure.conditions = said.conditions.clone();
+            figure.conditions.extend(counter);
         } else {
             figure.conditions.extend(said.conditions.clone());
         }
@@ -274,6 +280,55 @@ fn near(statements: &Statements, pattern: &str) -> String {
         Some(id) if shared(id) > 2 => format!("; there is `{id}`"),
         _ => String::new(),
     }
+}
+
+/// Keys of an experiment that are not its author's to say: it has one stack and one cell.
+const OF_NO_NEAREST: [&str; 3] = ["name", "stacks", "matrix"];
+
+fn nearest_of(
+    statements: &Statements,
+    nearest: NearestFile,
+    at: &Text,
+) -> Result<Nearest, StatementError> {
+    for name in &nearest.of {
+        known(statements, name, at)?;
+    }
+    let keys = nearest.experiment.get_ref();
+    if let Some(key) = OF_NO_NEAREST.iter().find(|key| keys.contains_key(**key)) {
+        return Err(at.error(
+            nearest.experiment.span(),
+            0,
+            format!(
+                "`{key}` has no place in `experiment`: it is one cell on the `stack` beside it"
+            ),
+        ));
+    }
+    let stack = nearest.stack.get_ref();
+    if !stack
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+        || stack.is_empty()
+    {
+        return Err(at.error(
+            nearest.stack.span(),
+            0,
+            format!("{stack:?} is no name of a stack"),
+        ));
+    }
+    let experiment = toml::to_string(keys).map_err(|e| {
+        at.error(
+            nearest.experiment.span(),
+            0,
+            format!("cannot be an experiment: {e}"),
+        )
+    })?;
+    Ok(Nearest {
+        of: nearest.of.into_iter().map(Spanned::into_inner).collect(),
+        stack: stack.clone(),
+        has_payload: keys.contains_key("payload"),
+        experiment,
+        differs: nearest.differs,
+    })
 }
 
 /// The equations of a relation, or its one kind.

@@ -1,6 +1,7 @@
 //! For programs: `docs/reference/audit.schema.json`.
 
 use crate::audit::Audit;
+use crate::measure::Beside;
 use crate::outcome::{Outcome, Verdict};
 use crate::statement::Statements;
 use serde::Serialize;
@@ -24,6 +25,7 @@ struct One<'a> {
     sentences: [String; 3],
     counts: BTreeMap<Verdict, usize>,
     outcomes: &'a [Outcome],
+    measured: &'a [Beside],
     figures: Vec<FigureJson<'a>>,
 }
 
@@ -77,6 +79,7 @@ fn one<'a>(statements: &'a Statements, audit: &'a Audit) -> One<'a> {
             .map(|v| (v, audit.count(v)))
             .collect(),
         outcomes: &audit.outcomes,
+        measured: &audit.measured,
         figures: figures.collect(),
     }
 }

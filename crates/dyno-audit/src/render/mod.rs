@@ -7,6 +7,7 @@ pub use json::json;
 pub use page::{PageError, page};
 
 use crate::audit::{Audit, Group};
+use crate::measure::Beside;
 use crate::outcome::{Outcome, Verdict};
 use crate::statement::Statements;
 use std::fmt::Write as _;
@@ -59,6 +60,9 @@ pub fn text(statements: &Statements, audit: &Audit, options: Options) -> String 
             }
         }
     }
+    if !audit.measured.is_empty() {
+        write_measured(&mut out, audit, bold);
+    }
     out
 }
 
@@ -109,7 +113,79 @@ pub fn markdown(statements: &Statements, audit: &Audit, options: Options) -> Str
             }
         }
     }
+    if !audit.measured.is_empty() {
+        write_measured_table(&mut out, audit);
+    }
     out
+}
+
+/// Above what was measured here.
+const MEASURED: &str = "Beside this machine";
+
+/// What a ratio is not.
+const NO_VERDICT: &str = "A ratio between two machines and two methods says how far apart they are, and not that a figure is wrong.";
+
+/// Each claim with what stands beside it; what differs is said once for those in a row that share it.
+fn write_measured(out: &mut String, audit: &Audit, bold: impl Fn(&str) -> String) {
+    writeln!(out, "\n{}\n  {NO_VERDICT}", bold(MEASURED)).expect(NEVER);
+    let mut differs = &[] as &[String];
+    for one in &audit.measured {
+        writeln!(out, "  {} · {} [{}]", one.claim, one.place, one.figure).expect(NEVER);
+        match (&one.measured, &one.reason) {
+            (Some(measured), _) => writeln!(
+                out,
+                "    {} on {}: {}; {}",
+                measured.what,
+                one.stack,
+                measured.text,
+                measured.ratio_text()
+            ),
+            (None, reason) => writeln!(
+                out,
+                "    not set beside {}: {}",
+                one.stack,
+                reason.as_deref().unwrap_or_default()
+            ),
+        }
+        .expect(NEVER);
+        if !one.conditions.is_empty() {
+            writeln!(out, "    {}", one.conditions).expect(NEVER);
+        }
+        match one.differs == differs {
+            _ if one.differs.is_empty() => {}
+            true => writeln!(out, "    differs: as above").expect(NEVER),
+            false => writeln!(out, "    differs: {}", one.differs.join("; ")).expect(NEVER),
+        }
+        differs = &one.differs;
+    }
+}
+
+fn write_measured_table(out: &mut String, audit: &Audit) {
+    writeln!(
+        out,
+        "\n## {MEASURED}\n\n{NO_VERDICT}\n\n| claim | place | stack and conditions | measured | ratio | differs |\n|---|---|---|---|---|---|"
+    )
+    .expect(NEVER);
+    for one in &audit.measured {
+        let (measured, ratio) = beside(one);
+        let cells = [
+            format!("{} [{}]", one.claim, one.figure),
+            one.place.clone(),
+            format!("{} {}", one.stack, one.conditions),
+            measured,
+            ratio,
+            one.differs.join("; "),
+        ];
+        writeln!(out, "| {} |", cells.map(|c| escaped(c.trim())).join(" | ")).expect(NEVER);
+    }
+}
+
+/// What was measured and the ratio; or why there is none.
+fn beside(one: &Beside) -> (String, String) {
+    match &one.measured {
+        Some(m) => (format!("{}: {}", m.what, m.text), m.ratio_text()),
+        None => (one.reason.clone().unwrap_or_default(), String::new()),
+    }
 }
 
 /// A finding with the figure that it is about, where its sentence does not name it.

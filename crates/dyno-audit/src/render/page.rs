@@ -1,6 +1,7 @@
 //! One self-contained page: the source's tables with each cell marked, and each mark with its calculation.
 
 use crate::audit::Audit;
+use crate::measure::Beside;
 use crate::outcome::{Outcome, Verdict};
 use crate::statement::Statements;
 use minijinja::Environment;
@@ -27,6 +28,20 @@ struct Source {
     tables: Vec<Table>,
     texts: Vec<Text>,
     findings: Vec<Finding>,
+    no_verdict: &'static str,
+    measured: Vec<MeasuredRow>,
+}
+
+/// A claim beside what was measured here.
+#[derive(Serialize)]
+struct MeasuredRow {
+    claim: String,
+    figure: String,
+    place: String,
+    on: String,
+    measured: String,
+    ratio: String,
+    differs: String,
 }
 
 #[derive(Serialize)]
@@ -173,6 +188,21 @@ fn source(number: usize, statements: &Statements, audit: &Audit) -> Source {
                 figures: outcome.figures.join(", "),
             })
             .collect(),
+        no_verdict: super::NO_VERDICT,
+        measured: audit.measured.iter().map(measured).collect(),
+    }
+}
+
+fn measured(one: &Beside) -> MeasuredRow {
+    let (measured, ratio) = super::beside(one);
+    MeasuredRow {
+        claim: one.claim.clone(),
+        figure: one.figure.clone(),
+        place: one.place.clone(),
+        on: format!("{} {}", one.stack, one.conditions),
+        measured,
+        ratio,
+        differs: one.differs.join("; "),
     }
 }
 

@@ -3,4 +3,5 @@
 mod bad_input;
 mod figures;
 mod fuzz;
+mod honest;
 mod samples;

@@ -1,5 +1,6 @@
 //! `dyno audit`
 
+use super::FileArgs;
 use clap::{Args, ValueEnum};
 use dyno_audit::Verdict;
 use dyno_audit::import::Tool;
@@ -55,7 +56,8 @@ Every figure is held to arithmetic; each finding has a verdict and its calculati
 
   dyno audit published/s-core-2025.toml
   dyno audit results.json --fail-on impossible
-  dyno audit published/*.toml --format html -o audit.html")]
+  dyno audit published/*.toml --format html -o audit.html
+  dyno audit published/iceperf-2020.toml --measure      what this machine gives beside the claims")]
 pub(crate) struct AuditArgs {
     /// Statement files, outputs of tools, run directories, or `latest`.
     #[arg(required = true, value_name = "SOURCE")]
@@ -72,6 +74,12 @@ pub(crate) struct AuditArgs {
     /// Every finding, and what there is no objection to.
     #[arg(long)]
     pub(crate) all: bool,
+    /// Run the experiments of Dyno that a statement file names as the nearest to its figures, and set the claims beside
+    /// what they give: with conditions, ratio and what differs.
+    #[arg(long, conflicts_with = "tool")]
+    pub(crate) measure: bool,
+    #[command(flatten)]
+    pub(crate) files: FileArgs,
     /// End with code 9 if something is found that bad or worse. Without this the code is 0 whatever was found.
     #[arg(long, value_enum, value_name = "VERDICT")]
     pub(crate) fail_on: Option<FailOnVerdict>,

@@ -1,5 +1,7 @@
 //! `dyno audit`
 
+mod measure;
+
 use crate::cli::{AuditArgs, AuditFormat};
 use crate::commands::judged;
 use crate::commands::show::render_options;
@@ -8,6 +10,7 @@ use crate::output;
 use dyno_audit::import::{self, Tool};
 use dyno_audit::{Audit, Options, Statements, Verdict};
 use dyno_report::SummaryOptions;
+use dyno_runner::Ending;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
@@ -20,10 +23,17 @@ pub(crate) fn audit(args: &AuditArgs) -> Result {
         let audit = Audit::of(&statements);
         read.push((statements, audit));
     }
+    let ending = match args.measure {
+        true => measure::measure(&mut read, args)?,
+        false => Ending::Complete,
+    };
     let text = rendered(&read, args)?;
     match args.out.as_deref().filter(|path| *path != Path::new("-")) {
         Some(path) => output::write_file(path, text.as_bytes())?,
         None => exit::print(&text)?,
+    }
+    if ending == Ending::Interrupted {
+        return Ok(Code::Interrupted.into());
     }
     let worst = read
         .iter()

@@ -14,16 +14,16 @@ use dyno_measure::{Clock, ClockChoice, allowed_cores, allowed_cpus};
 use dyno_model::event::RunEvent;
 use dyno_model::plan::Refusal;
 use dyno_model::record::{Environment, FORMAT, Outcome, Run};
-use dyno_model::{AdapterDescription, BareMachine, Nanos, Plan, RunManifest};
+use dyno_model::{AdapterDescription, BareMachine, Nanos, Plan, Request, RunManifest};
 use dyno_plan::{Catalog, HostFacts, PlanError};
 use dyno_report::Format;
 use dyno_runner::{AgentCommand, Ending, RunError, RunOptions};
-use dyno_store::{DEFAULT_RUNS_DIR, Redo, RunWriter};
+use dyno_store::{DEFAULT_RUNS_DIR, Redo, RunWriter, StoreError};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Plans, measures, stores and prints.
 pub(crate) fn run(args: RunArgs) -> Result {
@@ -69,17 +69,26 @@ pub(crate) fn run(args: RunArgs) -> Result {
         Some(live) => live.on_event(event),
         None => progress.on_event(event),
     };
-    let ending = dyno_runner::run(&run.manifest.plan, &options, &mut store, &mut on_event);
+    let ending = measured(dyno_runner::run(
+        &run.manifest.plan,
+        &options,
+        &mut store,
+        &mut on_event,
+    ));
     drop(live);
-    let ending = match ending {
-        Ok(ending) => ending,
-        Err(RunError::Store(e)) => return Err(Failure::with(Code::Store)(e)),
-        Err(e @ (RunError::Session(_) | RunError::Hosts(_))) => {
-            return Err(Failure::with(Code::Error)(e));
-        }
-    };
+    let ending = ending?;
     drop(writer);
     finish(&args, &directory, ending, &progress)
+}
+
+/// How a run ended, with the code of what kept it from that.
+pub(super) fn measured(
+    ending: std::result::Result<Ending, RunError<StoreError>>,
+) -> Result<Ending> {
+    ending.map_err(|e| match e {
+        RunError::Store(e) => Failure::with(Code::Store)(e),
+        e @ (RunError::Session(_) | RunError::Hosts(_)) => Failure::with(Code::Error)(e),
+    })
 }
 
 fn finish(args: &RunArgs, directory: &Path, ending: Ending, progress: &Progress) -> Result {
@@ -141,7 +150,7 @@ const LOOKS: u32 = 4;
 const AT_WORK: f64 = 0.02;
 
 /// What the machine does while nothing of the run is on it: the calmest of a few looks.
-fn bare_machine(progress: &Progress) -> Result<BareMachine> {
+pub(super) fn bare_machine(progress: &Progress) -> Result<BareMachine> {
     let choice = ClockChoice::Auto;
     let (clock, _) = dyno_measure::calibrate(choice).map_err(Failure::with(Code::Error))?;
     let clock = Clock::new(clock);
@@ -289,16 +298,8 @@ fn prepare(
     progress: &mut Progress,
 ) -> Result<Option<(RunWriter, Run)>> {
     let adapters = dyno_runner::describe_adapters(agent).map_err(Failure::with(Code::Error))?;
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    // Any number serves as a seed; it is stored with the run.
-    let (catalog, mut request) = request(args, now.subsec_nanos().into())?;
+    let (catalog, mut request) = request(args, seed())?;
     let facts = host_facts(&catalog);
-    let refused = |e: PlanError| Failure {
-        code: Code::Plan,
-        report: miette::Report::new(e),
-    };
     let mut plan = dyno_plan::plan(&catalog, &request, &adapters, &facts).map_err(refused)?;
     if let Some(Part { index, count }) = args.shard {
         let part = dyno_plan::shard(&plan, index, count).map_err(Failure::with(Code::Plan))?;
@@ -314,6 +315,37 @@ fn prepare(
         exit::print(&describe(&plan))?;
         return Ok(None);
     }
+    let planned = Planned {
+        catalog,
+        request,
+        plan,
+        adapters,
+    };
+    create(planned, agent, args.out.as_deref(), progress).map(Some)
+}
+
+/// A plan with what it was made from.
+pub(super) struct Planned {
+    pub(super) catalog: Catalog,
+    pub(super) request: Request,
+    pub(super) plan: Plan,
+    /// All of this build; those that are not used are left out.
+    pub(super) adapters: Vec<AdapterDescription>,
+}
+
+/// Creates the run directory: the one that is named, or one of its own below `runs`.
+pub(super) fn create(
+    planned: Planned,
+    agent: &AgentCommand,
+    out: Option<&Path>,
+    progress: &Progress,
+) -> Result<(RunWriter, Run)> {
+    let Planned {
+        catalog,
+        request,
+        plan,
+        adapters,
+    } = planned;
     dyno_runner::check_hosts(&plan.testbed).map_err(Failure::with(Code::Error))?;
     for line in Refusal::lines(&plan.refused) {
         progress.say(format!("left out: {line}"));
@@ -332,15 +364,15 @@ fn prepare(
     let binaries =
         dyno_runner::binaries(agent, &plan, &adapters).map_err(Failure::with(Code::Error))?;
     let bare = bare_machine(progress)?;
-    let started_unix_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
-    let (name, directory) = match &args.out {
+    let started_unix_ms = u64::try_from(since_epoch().as_millis()).unwrap_or(u64::MAX);
+    let (name, directory) = match out {
         Some(directory) => {
             let name = directory
                 .file_name()
                 .unwrap_or_default()
                 .to_string_lossy()
                 .into_owned();
-            (name, directory.clone())
+            (name, directory.to_path_buf())
         }
         None => dyno_store::new_run_dir(Path::new(DEFAULT_RUNS_DIR), &plan.suite, started_unix_ms)
             .map_err(Failure::with(Code::Store))?,
@@ -362,14 +394,31 @@ fn prepare(
         origin: Some(origin),
     };
     let writer = RunWriter::create(&directory, &manifest).map_err(Failure::with(Code::Store))?;
-    Ok(Some((
+    Ok((
         writer,
         Run {
             manifest,
             trials: Vec::new(),
             machines: Default::default(),
         },
-    )))
+    ))
+}
+
+/// Any number serves as a seed; it is stored with the run.
+pub(super) fn seed() -> u64 {
+    since_epoch().subsec_nanos().into()
+}
+
+fn since_epoch() -> Duration {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.unwrap_or_default()
+}
+
+pub(super) fn refused(e: PlanError) -> Failure {
+    Failure {
+        code: Code::Plan,
+        report: miette::Report::new(e),
+    }
 }
 
 /// The commit that this program was built from; empty where that is not known.

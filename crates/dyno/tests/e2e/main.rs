@@ -1,5 +1,6 @@
 //! The `dyno` binary end to end: real processes, real transports, real run directories.
 
+mod audit;
 mod bad_input;
 mod blocked;
 mod calls;

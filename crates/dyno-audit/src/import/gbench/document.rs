@@ -5,6 +5,7 @@ use crate::Statements;
 use crate::import::Imported;
 use crate::import::json::{self, Node};
 use crate::import::lines::Lines;
+use crate::import::number::Number;
 use crate::import::out::{Out, Spot, time, unit};
 use crate::statement::Dimension;
 
@@ -64,11 +65,14 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
         };
         let row = Row {
             name: name.to_owned(),
-            real: entry.get("real_time")?.exact()?,
-            cpu: entry.find("cpu_time").map(|c| c.exact()).transpose()?,
+            real: number(&entry.get("real_time")?, medians)?,
+            cpu: entry
+                .find("cpu_time")
+                .map(|c| number(&c, medians))
+                .transpose()?,
             unit,
             iterations: entry.get("iterations")?.count()?,
-            counters: counters(&entry)?,
+            counters: counters(&entry, medians)?,
             medians,
         };
         groups.add(row, Spot::Path(&entry.path))?;
@@ -111,13 +115,24 @@ fn context_of(context: &Node<'_>, groups: &mut Groups) -> Imported<bool> {
     Ok(version.is_some_and(|v| v.starts_with("dyno ")))
 }
 
-fn counters(entry: &Node<'_>) -> Imported<Vec<Counter>> {
+/// Digits of Dyno's exports (`dyno_report::exported`); the library writes all.
+const DIGITS: i32 = 9;
+
+fn number(node: &Node<'_>, of_dyno: bool) -> Imported<Number> {
+    let exact = node.exact()?;
+    Ok(match of_dyno {
+        true => exact.significant(DIGITS),
+        false => exact,
+    })
+}
+
+fn counters(entry: &Node<'_>, of_dyno: bool) -> Imported<Vec<Counter>> {
     let mut found = Vec::new();
     for (key, node) in entry.members()? {
         if node.value.is_number() && !OWN.contains(&key) {
             found.push(Counter {
                 name: key.to_owned(),
-                number: node.exact()?,
+                number: number(&node, of_dyno)?,
                 prefix: String::new(),
                 factor: 1.0,
                 per_second: false,

@@ -1,0 +1,380 @@
+//! `dyno audit`: published files in each form, Dyno's own runs and their exports, and what is refused.
+
+use crate::harness::{Ended, Place, on_stack, quantile};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+const PUBLISHED: [&str; 5] = [
+    "iceperf-2020",
+    "l4re-2025",
+    "rwth-2025",
+    "s-core-2025",
+    "sodev-2025",
+];
+
+fn published(name: &str) -> String {
+    format!("{}/../../published/{name}.toml", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Arguments that audit all published files, and `more`.
+fn all_published(more: &[&str]) -> Vec<String> {
+    let files = PUBLISHED.iter().map(|name| published(name));
+    std::iter::once("audit".to_owned())
+        .chain(files)
+        .chain(more.iter().map(|&m| m.to_owned()))
+        .collect()
+}
+
+fn run(place: &Place, arguments: &[String]) -> Ended {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    place.run(&arguments)
+}
+
+/// Two stacks and two workloads; the run is in `out`.
+fn measured() -> Place {
+    let place = Place::new();
+    place.suite(
+        "honest",
+        r#"
+        title = "honest"
+        [defaults]
+        trials = 6
+        settle = "0 s"
+        [[experiment]]
+        name = "round-trip"
+        workload = "ping-pong"
+        round_trips = 200
+        stacks = ["pipe"]
+        [[experiment]]
+        name = "one-way"
+        workload = "stream"
+        rate = "1 kHz"
+        messages = 100
+        raw_samples = 100
+        stacks = ["uds-stream"]
+        "#,
+    );
+    place
+        .run(&["run", "honest", "--out", "out", "--quiet"])
+        .with_code(0);
+    place
+}
+
+fn audited(place: &Place, source: &Path) -> Value {
+    let source = source.to_str().unwrap();
+    let ended = place
+        .run(&["audit", source, "--format", "json"])
+        .with_code(0);
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|e| panic!("{e}\n{}", ended.stdout))
+}
+
+/// Asserts that nothing is objected to, and that much was looked at.
+#[track_caller]
+fn no_objection(place: &Place, source: &Path) {
+    let document = audited(place, source);
+    let audit = &document["audits"][0];
+    let objects = |o: &&Value| {
+        ["impossible", "inconsistent", "not-what-it-is-called"]
+            .contains(&o["verdict"].as_str().unwrap())
+    };
+    let outcomes = audit["outcomes"].as_array().unwrap();
+    let objections: Vec<&Value> = outcomes.iter().filter(objects).collect();
+    assert!(objections.is_empty(), "{source:?}: {objections:#?}");
+    assert!(
+        audit["counts"]["no-objection"].as_u64().unwrap() > 5,
+        "{audit:#}"
+    );
+}
+
+#[test]
+fn the_published_files_print_as_a_table_and_as_markdown() {
+    let place = Place::new();
+    run(&place, &all_published(&[]))
+        .with_code(0)
+        .says("12,000 1/s and 3.2 ms cannot be of one client that waits for each answer")
+        .says("11.631")
+        .says("impossible (");
+    run(&place, &all_published(&["--format", "markdown"]))
+        .with_code(0)
+        .says("| check | place | finding | calculation |");
+}
+
+#[test]
+fn json_of_an_audit_is_as_its_schema_says() {
+    let place = Place::new();
+    let ended = run(&place, &all_published(&["--format", "json"])).with_code(0);
+    let document: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(
+        document["audits"].as_array().unwrap().len(),
+        PUBLISHED.len()
+    );
+    is_as_the_schema_says(&document);
+}
+
+#[track_caller]
+fn is_as_the_schema_says(document: &Value) {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/reference/audit.schema.json"
+    );
+    let mut schemas = boon::Schemas::new();
+    let schema = boon::Compiler::new().compile(path, &mut schemas).unwrap();
+    if let Err(e) = schemas.validate(document, schema) {
+        panic!("{e:#}");
+    }
+}
+
+#[test]
+fn the_page_of_the_published_files_marks_their_cells() {
+    let place = Place::new();
+    let page = place.path("audit.html");
+    let more = ["--format", "html", "-o", page.to_str().unwrap()];
+    let ended = run(&place, &all_published(&more)).with_code(0);
+    assert_eq!(ended.stdout, "");
+    let page = std::fs::read_to_string(page).unwrap();
+    assert_eq!(page.matches("<article>").count(), PUBLISHED.len());
+    for verdict in [
+        "impossible",
+        "inconsistent",
+        "not-what-it-is-called",
+        "cannot-be-known",
+    ] {
+        assert!(
+            page.contains(&format!("<td class=\"{verdict}\">")),
+            "{verdict}"
+        );
+    }
+    // It needs nothing from elsewhere.
+    assert!(!page.contains("<script src") && !page.contains("<link"));
+}
+
+#[test]
+fn the_exit_code_follows_the_worst_finding() {
+    let place = Place::new();
+    let sodev = published("sodev-2025");
+    let audit = |file: &str, limit: &str| place.run(&["audit", file, "--fail-on", limit]);
+    audit(&sodev, "impossible").with_code(9);
+    let l4re = published("l4re-2025");
+    audit(&l4re, "impossible").with_code(0);
+    audit(&l4re, "inconsistent").with_code(9);
+}
+
+#[test]
+fn a_run_and_its_exports_are_not_objected_to() {
+    let place = measured();
+    no_objection(&place, Path::new("out"));
+    place
+        .run(&["show", "out", "--format", "gbench", "-o", "out.json"])
+        .with_code(0);
+    no_objection(&place, Path::new("out.json"));
+    place
+        .run(&["show", "out", "--format", "hdr", "-o", "hdr"])
+        .with_code(0);
+    let files = std::fs::read_dir(place.path("hdr")).unwrap();
+    let files: Vec<PathBuf> = files.map(|f| f.unwrap().path()).collect();
+    assert!(files.len() > 8, "{files:?}");
+    for file in &files {
+        no_objection(&place, file);
+    }
+}
+
+/// The figure of this name, in the audit of a file.
+fn figure(document: &Value, id: &str) -> f64 {
+    let figures = document["audits"][0]["figures"].as_array().unwrap();
+    let found = figures.iter().find(|f| f["id"] == id);
+    found.unwrap_or_else(|| panic!("no {id} in {figures:#?}"))["value"]
+        .as_f64()
+        .unwrap()
+}
+
+#[test]
+fn what_is_exported_is_imported_as_it_was_measured() {
+    let place = measured();
+    let own = audited(&place, Path::new("out"));
+    let round_trip = "round-trip.pipe.0";
+    let p50 = figure(&own, &format!("{round_trip}/rtt_ns-median"));
+    place
+        .run(&["show", "out", "--format", "hdr", "-o", "hdr"])
+        .with_code(0);
+    let stem = "hdr/e0000_round-trip_pipe_64B_rtt_ns";
+    let log = audited(&place, Path::new(&format!("{stem}.hlog")));
+    // Both are of the same buckets, which the run's interpolates within.
+    let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 0.02, "{a} against {b}");
+    near(figure(&log, "rtt_ns/median"), p50);
+    let text = audited(&place, Path::new(&format!("{stem}.hgrm")));
+    near(1e3 * figure(&text, "rtt_ns/median"), p50);
+    for (id, scale) in [("rtt_ns/max", 1e3), ("rtt_ns/mean", 1e3)] {
+        near(scale * figure(&text, id), figure(&log, id));
+    }
+    place
+        .run(&["show", "out", "--format", "gbench", "-o", "out.json"])
+        .with_code(0);
+    // There a row is a trial: its statistics are over p50s.
+    let trials = place.show("out");
+    let gbench = audited(&place, Path::new("out.json"));
+    let ids = gbench["audits"][0]["figures"].as_array().unwrap();
+    let ids: Vec<&str> = ids.iter().filter_map(|f| f["id"].as_str()).collect();
+    let median = ids
+        .iter()
+        .find(|id| id.contains("/pipe/") && id.ends_with("/median"));
+    let (lo, hi) = (p50 / 3.0, p50 * 3.0);
+    let of_trials = figure(&gbench, median.unwrap());
+    assert!((lo..hi).contains(&of_trials), "{of_trials}, {p50}");
+    assert_eq!(trials["experiments"][0]["stack"], "pipe");
+}
+
+#[test]
+fn what_cannot_be_read_is_said() {
+    let place = Place::new();
+    let refused = |source: &str, code: i32| place.run(&["audit", source]).with_code(code);
+    refused("none.toml", 1).says("cannot read none.toml");
+    refused("none.json", 1).says("cannot read none.json");
+    refused("none", 5).says("none is not a run directory");
+    place.file("words.txt", "nothing of a tool\n");
+    refused("words.txt", 3).says("its beginning is that of no tool that can be imported");
+    place.file(
+        "half.toml",
+        "[source]\ntitle = \"x\"\n[[table]]\nid = \"t\"\n",
+    );
+    refused("half.toml", 3).says("half.toml:4");
+}
+
+const BROKERS: &str = r#"
+[source]
+title = "Two brokers"
+
+[[table]]
+id = "t"
+place = "table 1"
+quantity = "latency"
+unit = "ms"
+statistic = "median"
+n = 100
+method = { loop = "closed", clients = 1, trip = "half", wait = "block" }
+conditions = { machine = "a laptop" }
+columns = [
+    { label = "payload" }, { id = "pipe" }, { id = "tcp" }, { id = "bus" },
+    { id = "cycles", quantity = "cycles", unit = "cycles" },
+]
+rows = '''
+64 B | 1.0 | 2.0 | 3.0 | 400
+'''
+
+[[nearest]]
+of = ["t/*/pipe", "t/*/cycles"]
+stack = "pipe"
+experiment = { workload = "ping-pong", round_trips = 200, trials = 8, wait = "block" }
+differs = ["no broker in between"]
+
+[[nearest]]
+of = ["t/*/tcp"]
+stack = "tcp"
+experiment = { workload = "ping-pong", round_trips = 200, trials = 8, wait = "block" }
+
+[[nearest]]
+of = ["t/*/bus"]
+stack = "no-such-bus"
+experiment = { workload = "ping-pong" }
+"#;
+
+#[test]
+fn claims_stand_beside_what_this_machine_gives() {
+    let place = Place::new();
+    place.file("brokers.toml", BROKERS);
+    let ended = place
+        .run(&["audit", "brokers.toml", "--measure", "--format", "json"])
+        .with_code(0);
+    assert!(
+        ended.stderr.contains("stored in runs/audit-"),
+        "{}",
+        ended.stderr
+    );
+    let document: Value = serde_json::from_str(&ended.stdout).unwrap();
+    is_as_the_schema_says(&document);
+    let all = document["audits"][0]["measured"].as_array().unwrap();
+    let figures: Vec<&str> = all.iter().map(|b| b["figure"].as_str().unwrap()).collect();
+    assert_eq!(
+        figures,
+        ["t/64-b/pipe", "t/64-b/tcp", "t/64-b/bus", "t/64-b/cycles"]
+    );
+    let shown = place.show("latest");
+    for (beside, claimed) in all[..2].iter().zip([2e-3, 4e-3]) {
+        let differs = beside["differs"].as_array().unwrap();
+        let says = |text: &str| differs.iter().any(|d| d.as_str().unwrap().contains(text));
+        assert!(
+            says("half of a round trip") && says("a laptop against"),
+            "{differs:?}"
+        );
+        let measured = &beside["measured"];
+        // On a busy machine Dyno may refuse the median, and then says why.
+        if measured.is_null() {
+            assert!(
+                beside["reason"]
+                    .as_str()
+                    .unwrap()
+                    .contains("its p50 is refused"),
+                "{beside:#}"
+            );
+            continue;
+        }
+        let value = |key: &str| measured[key].as_f64().unwrap();
+        let stack = beside["stack"].as_str().unwrap();
+        let own = on_stack(&shown, stack);
+        let p50 = quantile(own, "rtt_ns", "p50") * 1e-9;
+        assert!(
+            (value("value") / p50 - 1.0).abs() < 1e-6,
+            "{measured}, {p50}"
+        );
+        assert!(
+            (value("ratio") * p50 / claimed - 1.0).abs() < 1e-6,
+            "{measured}"
+        );
+        assert!(value("ratio_lo") <= value("ratio") && value("ratio") <= value("ratio_hi"));
+    }
+    let reason = |i: usize| all[i]["reason"].as_str().unwrap();
+    assert!(
+        reason(2).contains("Dyno has no stack `no-such-bus`"),
+        "{}",
+        reason(2)
+    );
+    assert!(reason(3).contains("clock rate"), "{}", reason(3));
+    assert!(place.leftovers().is_empty(), "{:?}", place.leftovers());
+}
+
+#[test]
+fn measuring_ends_cleanly_when_it_is_interrupted() {
+    let place = Place::new();
+    let long = BROKERS.replace(
+        "round_trips = 200, trials = 8",
+        "round_trips = 200, trials = 1000",
+    );
+    place.file("brokers.toml", &long);
+    let run = place.start(&["audit", "brokers.toml", "--measure"]);
+    run.agents(2);
+    run.signal(libc::SIGINT);
+    let ended = run.end().with_code(130).says("interrupted");
+    assert!(
+        ended.stdout.contains("Beside this machine"),
+        "{}",
+        ended.stdout
+    );
+    assert!(place.leftovers().is_empty(), "{:?}", place.leftovers());
+}
+
+#[test]
+fn nothing_is_measured_where_nothing_comes_near() {
+    let place = Place::new();
+    place
+        .run(&["audit", &published("s-core-2025"), "--measure"])
+        .with_code(2)
+        .says("[[nearest]]");
+    assert!(!place.path("runs").exists());
+    place.file(
+        "wrong.toml",
+        &BROKERS.replace("of = [\"t/*/tcp\"]", "of = [\"t/*/udp\"]"),
+    );
+    place
+        .run(&["audit", "wrong.toml"])
+        .with_code(3)
+        .says("no figure is named `t/*/udp`");
+}
