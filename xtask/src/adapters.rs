@@ -120,17 +120,15 @@ pub(crate) fn run(target: &Path, arguments: &[String]) -> Outcome {
             order.names.join(", ")
         ));
     }
-    if order.install {
-        install(&chosen)?;
+    let (equipped, mut failed) = match order.install {
+        true => equip(&chosen, install),
+        false => (chosen.clone(), Vec::new()),
+    };
+    for recipe in equipped {
+        if let Err(e) = build(recipe, target, order.sanitize) {
+            failed.push(format!("{}: {e}", recipe.name));
+        }
     }
-    let failed: Vec<String> = chosen
-        .iter()
-        .filter_map(|recipe| {
-            build(recipe, target, order.sanitize)
-                .err()
-                .map(|e| format!("{}: {e}", recipe.name))
-        })
-        .collect();
     if failed.is_empty() {
         return Ok(());
     }
@@ -140,6 +138,30 @@ pub(crate) fn run(target: &Path, arguments: &[String]) -> Outcome {
         chosen.len(),
         failed.join("\n  ")
     ))
+}
+
+/// Installs what all need, at once; where that fails, what each needs. The recipes that have what they need, and for
+/// each of the others what it lacks.
+fn equip<'a>(
+    chosen: &[&'a Recipe],
+    install: impl Fn(&[&Recipe]) -> Outcome,
+) -> (Vec<&'a Recipe>, Vec<String>) {
+    if install(chosen).is_ok() {
+        return (chosen.to_vec(), Vec::new());
+    }
+    let mut failed = Vec::new();
+    let mut equipped = chosen.to_vec();
+    equipped.retain(|recipe| {
+        let installed = install(&[recipe]);
+        if let Err(e) = &installed {
+            failed.push(format!(
+                "{}: {e}; where its library came otherwise, add --no-install",
+                recipe.name
+            ));
+        }
+        installed.is_ok()
+    });
+    (equipped, failed)
 }
 
 fn install(recipes: &[&Recipe]) -> Outcome {
@@ -300,4 +322,45 @@ pub(crate) fn cmake(arguments: &[&str]) -> Outcome {
         output.status,
         last.join("\n")
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(recipes: &[&Recipe]) -> Vec<&'static str> {
+        recipes.iter().map(|r| r.name).collect()
+    }
+
+    #[test]
+    fn a_package_that_cannot_be_had_keeps_no_other_adapter_from_being_built() {
+        let chosen: Vec<&Recipe> = RECIPES.iter().collect();
+        let no_fastdds = |recipes: &[&Recipe]| match names(recipes).contains(&"fastdds") {
+            true => Err("install libfastrtps-dev by hand".to_owned()),
+            false => Ok(()),
+        };
+        let (equipped, failed) = equip(&chosen, no_fastdds);
+        assert_eq!(equipped.len(), chosen.len() - 1);
+        assert!(!names(&equipped).contains(&"fastdds"));
+        assert_eq!(
+            failed,
+            [
+                "fastdds: install libfastrtps-dev by hand; where its library came otherwise, add --no-install"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_all_need_is_asked_for_once() {
+        let asked = std::cell::Cell::new(0);
+        let chosen: Vec<&Recipe> = RECIPES.iter().collect();
+        let (equipped, failed) = equip(&chosen, |_| {
+            asked.set(asked.get() + 1);
+            Ok(())
+        });
+        assert_eq!(
+            (asked.get(), equipped.len(), failed.len()),
+            (1, chosen.len(), 0)
+        );
+    }
 }

@@ -24,7 +24,8 @@ usage: cargo xtask dist [--built] [--check]
   dependency is a package of its own), and SHA256SUMS
   --built   pack the adapters in C and C++ that lie in target/adapters, and what an earlier call has built of Dyno
             in target/dist; install no packages and build nothing
-  --check   then install the packages in a clean Debian (debootstrap, as root) and run `dyno run quick` there";
+  --check   then pack again and compare the bytes, unpack the archive and install the packages in a clean Debian
+            (debootstrap, as root), and run `dyno run quick` there";
 
 const INSTALL_USAGE: &str = "\
 usage: cargo xtask install [--prefix DIR]
@@ -39,6 +40,10 @@ struct Release {
     time: String,
     /// As Debian says it, such as `amd64`.
     architecture: String,
+    /// Name and address of whoever answers for the packages.
+    maintainer: String,
+    /// Where Dyno comes from.
+    homepage: String,
 }
 
 /// Makes archive and packages.
@@ -67,16 +72,42 @@ pub(crate) fn dist(metadata: &Metadata, arguments: &[String]) -> Outcome {
     let libraries = libraries(target, &work.join("release"));
     let parts = contents::parts(metadata, &work.join("release/dyno"), &libraries)?;
     let out = work.join("out");
-    empty(&out)?;
-    archive(&parts, &release, &work, &out)?;
-    for part in &parts {
-        deb::build(part, &release, &work, &out)?;
-    }
-    checksums(&out)?;
+    pack(&parts, &release, &work, &out)?;
     if check {
-        clean_root::check(&work, &out, &release)?;
+        let again = work.join("out-again");
+        pack(&parts, &release, &work, &again)?;
+        same_bytes(&out, &again)?;
+        clean_root::check(&work, &out, &libraries)?;
     }
     Ok(())
+}
+
+/// The archive, a package of each part, and their checksums, into the folder `out`.
+fn pack(parts: &[Part], release: &Release, work: &Path, out: &Path) -> Outcome {
+    empty(out)?;
+    archive(parts, release, work, out)?;
+    for part in parts {
+        deb::build(part, release, work, out)?;
+    }
+    checksums(out)
+}
+
+/// Packed twice, each file must be the same; removes the second one.
+fn same_bytes(out: &Path, again: &Path) -> Outcome {
+    let sums = |folder: &Path| {
+        let path = folder.join("SHA256SUMS");
+        fs::read_to_string(&path).map_err(|e| format!("cannot read {}: {e}", path.display()))
+    };
+    let (first, second) = (sums(out)?, sums(again)?);
+    if first != second {
+        return Err(format!(
+            "packed twice, the files differ; compare {} with {}:\n{first}\n{second}",
+            out.display(),
+            again.display()
+        ));
+    }
+    println!("── packed twice, all files have the same bytes");
+    fs::remove_dir_all(again).map_err(|e| format!("cannot remove {}: {e}", again.display()))
 }
 
 /// Builds for this machine and puts the files below a prefix.
@@ -185,18 +216,26 @@ fn libraries(target: &Path, release: &Path) -> Vec<(String, PathBuf)> {
 
 fn release(metadata: &Metadata) -> Result<Release, String> {
     let dyno = metadata.packages.iter().find(|p| p.name == "dyno");
-    let version = dyno
-        .map(|p| p.version.clone())
-        .ok_or("the workspace has no crate dyno")?;
-    let time = match std::env::var("SOURCE_DATE_EPOCH") {
-        Ok(time) => time,
-        Err(_) => said("git", &["log", "-1", "--format=%ct"])
-            .map_err(|e| format!("{e}; in an unpacked archive set SOURCE_DATE_EPOCH"))?,
+    let dyno = dyno.ok_or("the workspace has no crate dyno")?;
+    let of_commit = |variable: &str, format: &str| match std::env::var(variable) {
+        Ok(text) => Ok(text),
+        Err(_) => said("git", &["log", "-1", &format!("--format={format}")])
+            .map_err(|e| format!("{e}; in an unpacked archive set {variable}")),
     };
     Ok(Release {
-        version,
-        time,
+        version: dyno.version.clone(),
+        time: of_commit("SOURCE_DATE_EPOCH", "%ct")?,
         architecture: said("dpkg", &["--print-architecture"])?,
+        // Debian's own variables (debchange(1)), else the author of the commit.
+        maintainer: format!(
+            "{} <{}>",
+            of_commit("DEBFULLNAME", "%an")?,
+            of_commit("DEBEMAIL", "%ae")?
+        ),
+        homepage: dyno
+            .repository
+            .clone()
+            .ok_or("the crate dyno names no repository")?,
     })
 }
 

@@ -185,6 +185,7 @@ mod tests {
             version: "1.0.0".into(),
             source: source.map(Into::into),
             license: license.map(Into::into),
+            repository: None,
             dependencies: Vec::new(),
             manifest_path: "Cargo.toml".into(),
         };

@@ -23,6 +23,8 @@ pub(crate) struct Package {
     pub(crate) source: Option<String>,
     /// An SPDX expression.
     pub(crate) license: Option<String>,
+    /// The address of its source.
+    pub(crate) repository: Option<String>,
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) manifest_path: PathBuf,
 }

@@ -4,6 +4,7 @@ use crate::metadata::Metadata;
 use crate::{Outcome, steps};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What tests need: network namespaces, ssh in both directions, and a browser with letters to draw.
 const OF_TESTS: &[&str] = &[
@@ -46,14 +47,22 @@ pub(crate) fn of_web() -> Outcome {
     install(NODE.iter().copied())?;
     match found() {
         found if is_enough(found) => Ok(()),
-        Some((version, true)) => Err(format!(
-            "node is of version {version}, the page's scripts take {OLDEST_NODE} or newer; install it from \
-             nodejs.org, then run this again"
-        )),
-        _ => Err(format!(
-            "node or npm is missing; install node {OLDEST_NODE} or newer with npm, then run this again"
-        )),
+        found => Err(wants_node(found)),
     }
+}
+
+/// What to do about a node that is too old, as Debian 12's is, or missing.
+fn wants_node(found: Option<(u32, bool)>) -> String {
+    let state = match found {
+        Some((version, true)) => format!("node {version} is too old for the tests of the page"),
+        Some((_, false)) => "npm is missing, which the tests of the page need".to_owned(),
+        None => "node is missing, which the tests of the page need".to_owned(),
+    };
+    format!(
+        "{state}: they take node {OLDEST_NODE} or newer with npm. Debian 13 has it; on Debian 12 unpack an archive of \
+         https://nodejs.org/dist/latest-v22.x/ and put its bin into PATH before /usr/bin. Then run this again, or run \
+         `cargo xtask test --fast`, which takes no node"
+    )
 }
 
 /// The first number of `node --version`, such as `v20.19.2`.
@@ -182,14 +191,15 @@ pub(crate) fn install<'a>(wanted: impl Iterator<Item = &'a str>) -> Outcome {
         return Ok(());
     }
     let root = rustix::process::geteuid().is_root();
-    for arguments in [
-        vec!["apt-get", "update", "-q"],
-        [
-            vec!["apt-get", "install", "-y", "-q", "--no-install-recommends"],
-            missing.clone(),
-        ]
-        .concat(),
-    ] {
+    let update = vec!["apt-get", "update", "-q"];
+    let install = [
+        vec!["apt-get", "install", "-y", "-q", "--no-install-recommends"],
+        missing.clone(),
+    ]
+    .concat();
+    static UPDATED: AtomicBool = AtomicBool::new(false);
+    let update = (!UPDATED.load(Ordering::Relaxed)).then_some(update);
+    for arguments in update.into_iter().chain([install]) {
         let words = match root {
             true => arguments,
             false => [vec!["sudo"], arguments].concat(),
@@ -212,6 +222,7 @@ pub(crate) fn install<'a>(wanted: impl Iterator<Item = &'a str>) -> Outcome {
                 missing.join(" ")
             ));
         }
+        UPDATED.store(true, Ordering::Relaxed);
     }
     Ok(())
 }
@@ -227,6 +238,19 @@ fn is_installed(package: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_node_that_does_not_do_comes_with_what_to_do() {
+        let old = wants_node(Some((18, true)));
+        assert!(old.starts_with("node 18 is too old"), "{old}");
+        for found in [Some((18, true)), Some((20, false)), None] {
+            let text = wants_node(found);
+            assert!(
+                text.contains("nodejs.org") && text.contains("--fast"),
+                "{text}"
+            );
+        }
+    }
 
     #[test]
     fn nodes_version_is_read_and_anything_else_is_none() {

@@ -36,6 +36,15 @@ fn socket() -> Result<OwnedFd> {
     .map_err(|e| Error::system("socket AF_UNIX", e))
 }
 
+/// Gives a pipe room for so many bytes, if any are asked for.
+pub(crate) fn resize(pipe: &OwnedFd, size: Option<usize>) -> Result<()> {
+    let Some(bytes) = size else { return Ok(()) };
+    fcntl_setpipe_size(pipe, bytes).map(drop).map_err(|e| {
+        let hint = format!("raise the limit: sysctl -w fs.pipe-max-size={bytes}");
+        Error::system_hint(format!("fcntl F_SETPIPE_SZ {bytes}"), e, hint)
+    })
+}
+
 /// A pipe whose reading end waits to be handed over.
 pub(crate) struct PipeDial {
     path: PathBuf,
@@ -49,12 +58,7 @@ impl PipeDial {
     pub(crate) fn new(path: PathBuf, size: Option<usize>) -> Result<Self> {
         let failed = |e| Error::system("pipe", e);
         let (reading, now) = pipe_with(PipeFlags::CLOEXEC).map_err(failed)?;
-        if let Some(bytes) = size {
-            fcntl_setpipe_size(&now, bytes).map_err(|e| {
-                let hint = format!("raise the limit: sysctl -w fs.pipe-max-size={bytes}");
-                Error::system_hint(format!("fcntl F_SETPIPE_SZ {bytes}"), e, hint)
-            })?;
-        }
+        resize(&now, size)?;
         // Each open has flags of its own: one to try with, one to wait with.
         let again = format!("/proc/self/fd/{}", now.as_raw_fd());
         let later = open(
@@ -100,9 +104,9 @@ impl Dial for PipeDial {
 /// The writing end of a pipe.
 pub(crate) struct PipeOutlet {
     /// Non-blocking.
-    now: OwnedFd,
+    pub(crate) now: OwnedFd,
     /// Blocking.
-    later: OwnedFd,
+    pub(crate) later: OwnedFd,
 }
 
 impl Outlet for PipeOutlet {
@@ -178,7 +182,7 @@ impl Accept for PipeAccept {
 }
 
 /// The reading end of a pipe, blocking or not.
-pub(crate) struct PipeInlet(OwnedFd);
+pub(crate) struct PipeInlet(pub(crate) OwnedFd);
 
 impl Inlet for PipeInlet {
     const CONNECTED: bool = true;

@@ -1,7 +1,7 @@
 //! Adapter `pipe`: a pipe for each reader of a channel.
 //!
-//! It is the anonymous pipe of `pipe(2)`, handed over through a socket in the scratch directory. A
-//! named pipe (FIFO) would be simpler to find, but costs more for each message, because the kernel
+//! It is the anonymous pipe of `pipe(2)`, handed over through a socket in the scratch directory, or with option
+//! `named` the FIFO of `mkfifo(3)`: that is simpler to find, but costs more for each message, because the kernel
 //! keeps the times of its file up to date.
 //!
 //! A message is one frame: one `write` and, where it fits the pipe, one `read`, as in
@@ -15,15 +15,17 @@
 //! [`Receiver::take`]: dyno_adapter::Receiver::take
 
 mod ends;
+mod fifo;
 
 use dyno_adapter::{
-    Adapter, AdapterDescription, Capabilities, ChannelSpec, Endpoint, Node, NodeContext, Placement,
-    Receiver, Result, Sender, Wait,
+    Adapter, AdapterDescription, Capabilities, ChannelSpec, Endpoint, Node, NodeContext,
+    OptionKind, OptionSpec, OptionValue, Placement, Receiver, Result, Sender, Wait,
 };
 use dyno_wire::fd::{int_option, kernel_release, positive};
 use dyno_wire::link::own_endpoint;
 use dyno_wire::stream::{StreamReceiver, StreamSender};
 use ends::{PipeAccept, PipeDial};
+use fifo::{FifoAccept, FifoDial};
 use std::path::PathBuf;
 
 /// The adapter.
@@ -54,12 +56,21 @@ impl Adapter for Pipe {
                 sends_later: false,
                 loopback: false,
             },
-            options: vec![int_option(
-                "pipe_size",
-                None,
-                "capacity (F_SETPIPE_SZ) in bytes; the kernel rounds it up to a power of two of \
-                 pages; default: the kernel's, mostly 65536",
-            )],
+            options: vec![
+                OptionSpec {
+                    name: "named".into(),
+                    kind: OptionKind::Bool,
+                    default: Some(OptionValue::Bool(false)),
+                    most: None,
+                    doc: "named pipes (mkfifo) instead of anonymous ones".into(),
+                },
+                int_option(
+                    "pipe_size",
+                    None,
+                    "capacity (F_SETPIPE_SZ) in bytes; the kernel rounds it up to a power of two of \
+                     pages; default: the kernel's, mostly 65536",
+                ),
+            ],
             unavailable: None,
             library: None,
         }
@@ -67,16 +78,17 @@ impl Adapter for Pipe {
 
     fn open(&self, context: &NodeContext) -> Result<Box<dyn Node>> {
         ends::ignore_sigpipe();
-        let pipe_size = positive(context, "pipe_size")?;
         Ok(Box::new(PipeNode {
             context: context.clone(),
-            pipe_size,
+            named: context.bool("named", false)?,
+            pipe_size: positive(context, "pipe_size")?,
         }))
     }
 }
 
 struct PipeNode {
     context: NodeContext,
+    named: bool,
     pipe_size: Option<usize>,
 }
 
@@ -90,13 +102,22 @@ impl PipeNode {
 
 impl Node for PipeNode {
     fn sender(&mut self, channel: &ChannelSpec) -> Result<Box<dyn Sender>> {
-        let dial = |reader| PipeDial::new(self.path(channel, reader), self.pipe_size);
-        let dials = channel.readers.iter().map(dial).collect::<Result<_>>()?;
+        let paths = channel.readers.iter().map(|r| self.path(channel, r));
+        if self.named {
+            let dials = paths.map(|path| FifoDial::new(path, self.pipe_size));
+            return Ok(Box::new(StreamSender::new(channel, dials.collect())));
+        }
+        let dials = paths.map(|path| PipeDial::new(path, self.pipe_size));
+        let dials = dials.collect::<Result<_>>()?;
         Ok(Box::new(StreamSender::new(channel, dials)))
     }
 
     fn receiver(&mut self, channel: &ChannelSpec, wait: Wait) -> Result<Box<dyn Receiver>> {
         let path = self.path(channel, own_endpoint(&self.context, channel)?);
+        if self.named {
+            let accept = FifoAccept::make(path, wait)?;
+            return Ok(Box::new(StreamReceiver::new(channel, accept, wait)));
+        }
         let accept = PipeAccept::bind(path, wait)?;
         Ok(Box::new(StreamReceiver::new(channel, accept, wait)))
     }

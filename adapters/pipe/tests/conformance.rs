@@ -1,3 +1,7 @@
-//! The adapter behaves as every adapter must.
+//! The adapter behaves as every adapter must, whatever the kind of its pipes.
 
-dyno_conformance::conformance_tests!(pipe, dyno_adapter_pipe::adapter, {});
+use dyno_adapter_pipe::adapter;
+use dyno_conformance::conformance_tests;
+
+conformance_tests!(anonymous, adapter, {});
+conformance_tests!(named, adapter, { "named" = true });

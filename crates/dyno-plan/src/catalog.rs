@@ -55,8 +55,8 @@ macro_rules! built_in {
 const SUITES: &[BuiltIn] = built_in!("suites":
     "quick", "iceperf", "stream", "throughput", "calls", "first-message", "rwth", "ground", "l4re");
 const STACKS: &[BuiltIn] = built_in!("stacks":
-    "null", "ground", "floor-spin", "floor-futex", "floor-callback", "pipe", "uds-stream", "uds-dgram", "uds-seqpacket",
-    "posix-mq", "tcp", "udp", "iceoryx2", "zenoh-tcp", "zenoh-udp", "zenoh-shm",
+    "null", "ground", "floor-spin", "floor-futex", "floor-callback", "pipe", "fifo", "uds-stream", "uds-dgram",
+    "uds-seqpacket", "posix-mq", "tcp", "tcp-defaults", "udp", "iceoryx2", "zenoh-tcp", "zenoh-udp", "zenoh-shm",
     "null-c", "iceoryx", "cyclonedds", "cyclonedds-best-effort", "fastdds-udp", "fastdds-best-effort",
     "fastdds-shm", "fastdds-shm-best-effort", "fastdds-data-sharing",
     "iceoryx2-defaults", "iceoryx-defaults", "cyclonedds-defaults", "fastdds-defaults", "zenoh-defaults", "zenoh-router",

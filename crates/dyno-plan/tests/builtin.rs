@@ -79,16 +79,16 @@ fn first_message_starts_often_enough_for_a_p90() {
 }
 
 #[test]
-fn quick_takes_at_most_ninety_seconds() {
+fn quick_takes_at_most_a_hundred_seconds() {
     let plan = planned("quick", &[]);
-    assert_eq!(plan.experiments.len(), 38);
+    assert_eq!(plan.experiments.len(), 42);
     assert!(
         plan.experiments
             .iter()
             .all(|e| !e.added && e.cpus == [0, 1])
     );
     let seconds = nominal_seconds(&plan);
-    assert!(seconds <= 90.0, "{seconds}");
+    assert!(seconds <= 100.0, "{seconds}");
 }
 
 #[test]

@@ -50,6 +50,12 @@ impl Rig {
         self
     }
 
+    /// Sets an option that is yes or no.
+    pub fn bool(mut self, name: &str, value: bool) -> Self {
+        self.options.insert(name.into(), OptionValue::Bool(value));
+        self
+    }
+
     /// Sets an option that is text.
     pub fn text(mut self, name: &str, value: &str) -> Self {
         self.options

@@ -1,35 +1,46 @@
-//! The packages on a Debian that has nothing else: installed by apt, then measured with.
+//! Archive and packages on a Debian that has nothing else: unpacked, installed by apt, then measured with.
 
-use super::{Release, empty, said};
+use super::{empty, said};
 use crate::steps::{self, Step};
 use crate::{Outcome, packages};
+use serde_json::Value;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// What runs in the clean root, in a mount and process namespace of its own.
-const SCRIPT: &str = "\
+/// What runs in the clean root, in namespaces of its own. The archive lies in a folder whose name has a blank, and
+/// finds no library of an adapter there. A single trial tells whether a stack works; only the first run is whole.
+const SCRIPT: &str = r#"
 set -eu
 mount -t proc proc /proc
+mount -t sysfs -o ro sysfs /sys
 mount -t tmpfs tmpfs /dev/shm
 cd /root
+if command -v cargo cc dyno; then echo "this root is not clean" >&2; exit 1; fi
+mkdir "any folder"
+tar -xzf /packages/dyno-*.tar.gz -C "any folder"
+for dyno in "any folder"/*/bin/dyno; do
+    "$dyno" run quick --quiet --stack uds-stream --trials 1 --repeats 0 --out archive
+    "$dyno" list adapters --json >archive.json
+done
 begun=$(date +%s)
 apt-get install -y -q --no-install-recommends /packages/dyno_*.deb >/dev/null
-test -z \"$(command -v cargo cc)\"
+installed=$(date +%s)
 dyno run quick --quiet --out first
-echo \"── from apt install to the table: $(($(date +%s) - begun)) s\"
-for package in /packages/dyno-zenoh_*.deb /packages/dyno-cyclonedds_*.deb; do
-    if test -e \"$package\"; then
-        apt-get install -y -q --no-install-recommends \"$package\" >/dev/null
-        name=${package#/packages/dyno-}
-        dyno list adapters | grep \"^${name%%_*} \"
-    fi
-done
-dyno run quick --quiet --out all
-";
+ended=$(date +%s)
+apt-get install -y -q --no-install-recommends /packages/*.deb >/dev/null
+dyno list stacks
+dyno run quick --quiet --trials 1 --repeats 0 --out all
+echo "── from apt install to the first table: $((ended - begun)) s, $((installed - begun)) s of them apt's"
+"#;
 
-/// Makes a root with debootstrap, of this machine's release, and runs [`SCRIPT`] in it.
-pub(super) fn check(work: &Path, out: &Path, release: &Release) -> Outcome {
+/// Makes a root with debootstrap, of this machine's release, runs [`SCRIPT`] in it, and reads what it has measured.
+pub(super) fn check(work: &Path, out: &Path, libraries: &[(String, PathBuf)]) -> Outcome {
+    if !rustix::process::geteuid().is_root() {
+        return Err(
+            "--check makes a root of its own, which takes root: run it with sudo".to_owned(),
+        );
+    }
     packages::install(["debootstrap"].into_iter())?;
     let os = fs::read_to_string("/etc/os-release")
         .map_err(|e| format!("cannot read /etc/os-release: {e}"))?;
@@ -55,11 +66,12 @@ pub(super) fn check(work: &Path, out: &Path, release: &Release) -> Outcome {
     fs::write(root.join("check.sh"), SCRIPT)
         .map_err(|e| format!("cannot write to {}: {e}", root.display()))?;
     let step = Step::new(
-        "the packages in a clean Debian",
+        "archive and packages in a clean Debian",
         "unshare",
         &[
             "--mount",
             "--pid",
+            "--ipc",
             "--fork",
             "chroot",
             ".",
@@ -68,7 +80,69 @@ pub(super) fn check(work: &Path, out: &Path, release: &Release) -> Outcome {
         ],
     );
     steps::run(&[step.inside(root.clone())])?;
+    let home = root.join("root");
+    missing_libraries_are_named(&home.join("archive.json"), libraries)?;
+    let program = work.join("release/dyno").to_string_lossy().into_owned();
+    for (name, _) in libraries {
+        is_measured(&program, &home.join("all"), name)?;
+    }
     fs::remove_dir_all(&root).map_err(|e| format!("cannot remove {}: {e}", root.display()))?;
-    println!("── dyno {} works in a clean Debian", release.version);
+    println!("── archive and packages work in a clean Debian");
     Ok(())
+}
+
+fn json(text: &str, of: &str) -> Result<Vec<Value>, String> {
+    serde_json::from_str(text).map_err(|e| format!("cannot read {of}: {e}"))
+}
+
+/// Adapters of the archive whose libraries are not there say which one it is, and which package has it.
+fn missing_libraries_are_named(list: &Path, libraries: &[(String, PathBuf)]) -> Outcome {
+    let of = list.display().to_string();
+    let text = fs::read_to_string(list).map_err(|e| format!("cannot read {of}: {e}"))?;
+    let adapters = json(&text, &of)?;
+    for (name, library) in libraries {
+        let adapter = adapters.iter().find(|a| a["name"] == name.as_str());
+        let adapter =
+            adapter.ok_or_else(|| format!("the archive is without the adapter {name}"))?;
+        if let Some(reason) = adapter["unavailable"].as_str()
+            && !(reason.contains(".so") && reason.contains(&format!("dyno-{name}")))
+        {
+            return Err(format!(
+                "in a clean Debian the adapter {name} of {} does not say what it misses: {reason}",
+                library.display()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Some stack of the adapter has a median in the run.
+fn is_measured(program: &str, run: &Path, adapter: &str) -> Outcome {
+    let stacks = json(
+        &said(program, &["list", "stacks", "--json"])?,
+        "the list of stacks",
+    )?;
+    let of_adapter = |stack: &Value| {
+        stacks
+            .iter()
+            .any(|s| s["name"] == *stack && s["adapter"] == adapter)
+    };
+    let shown = said(
+        program,
+        &["show", &run.to_string_lossy(), "--format", "json"],
+    )?;
+    let shown: Value =
+        serde_json::from_str(&shown).map_err(|e| format!("cannot read {}: {e}", run.display()))?;
+    let experiments = shown["experiments"].as_array().into_iter().flatten();
+    let measured = experiments
+        .filter(|e| of_adapter(&e["stack"]))
+        .flat_map(|e| e["metrics"].as_object().into_iter().flatten())
+        .any(|(_, metric)| metric["p50"]["value"].is_number());
+    match measured {
+        true => Ok(()),
+        false => Err(format!(
+            "no stack of the adapter {adapter} was measured in the clean Debian: see `dyno show {}`",
+            run.display()
+        )),
+    }
 }

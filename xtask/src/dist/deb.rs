@@ -3,37 +3,31 @@
 use super::contents::{Content, Part};
 use super::{Release, empty, said};
 use crate::Outcome;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// Debian packages by name, each with the version that it must at least have, if any.
+type Depends = BTreeMap<String, Option<Vec<u32>>>;
 
 /// Writes `NAME_VERSION_ARCHITECTURE.deb` into `out`.
 pub(super) fn build(part: &Part, release: &Release, work: &Path, out: &Path) -> Outcome {
     let stage = work.join("deb").join(&part.name);
     empty(&stage)?;
     part.write(&stage.join("usr"))?;
-    let mut depends = BTreeSet::new();
-    if part.name != "dyno" {
-        depends.insert(format!("dyno (= {})", release.version));
+    let mut depends = Depends::new();
+    for package in part.needs {
+        depends.entry((*package).to_owned()).or_default();
     }
-    depends.extend(part.needs.iter().map(|package| (*package).to_owned()));
     for file in &part.files {
         if let Content::Copy(from) = &file.content
             && is_elf(from)
         {
-            depends.extend(linked(from, &stage)?);
+            linked(from, &stage, &mut depends)?;
         }
     }
-    let control = format!(
-        "Package: {}\nVersion: {}\nArchitecture: {}\nMaintainer: The Dyno authors <dyno@localhost>\nSection: utils\n\
-         Priority: optional\nDepends: {}\nDescription: {}\n",
-        part.name,
-        release.version,
-        release.architecture,
-        depends.into_iter().collect::<Vec<_>>().join(", "),
-        part.summary
-    );
+    let control = control(part, release, &depends, kib(&stage.join("usr"))?);
     let about = stage.join("DEBIAN");
     fs::create_dir_all(&about)
         .and_then(|()| fs::write(about.join("control"), control))
@@ -64,8 +58,51 @@ fn is_elf(path: &Path) -> bool {
     fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"\x7fELF"))
 }
 
-/// The packages that hold the libraries which a file is linked with, those in `stage` left out.
-fn linked(file: &Path, stage: &Path) -> Result<Vec<String>, String> {
+/// The control file, deb-control(5).
+fn control(part: &Part, release: &Release, depends: &Depends, kib: u64) -> String {
+    let own = (part.name != "dyno").then(|| format!("dyno (= {})", release.version));
+    let others = depends.iter().map(|(package, least)| match least {
+        Some(version) => format!("{package} (>= {})", dotted(version)),
+        None => package.clone(),
+    });
+    format!(
+        "Package: {}\nVersion: {}\nArchitecture: {}\nMaintainer: {}\nInstalled-Size: {kib}\nSection: utils\n\
+         Priority: optional\nHomepage: {}\nDepends: {}\nDescription: {}\n",
+        part.name,
+        release.version,
+        release.architecture,
+        release.maintainer,
+        release.homepage,
+        own.into_iter().chain(others).collect::<Vec<_>>().join(", "),
+        part.summary
+    )
+}
+
+fn dotted(version: &[u32]) -> String {
+    version
+        .iter()
+        .map(u32::to_string)
+        .collect::<Vec<_>>()
+        .join(".")
+}
+
+/// The files below a folder in KiB, each rounded up, as Debian counts them (deb-substvars(5), `Installed-Size`).
+fn kib(folder: &Path) -> Result<u64, String> {
+    let unreadable = |e: std::io::Error| format!("cannot read {}: {e}", folder.display());
+    let mut sum = 1;
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        let about = entry.metadata().map_err(unreadable)?;
+        sum += match about.is_dir() {
+            true => kib(&entry.path())?,
+            false => about.len().div_ceil(1024),
+        };
+    }
+    Ok(sum)
+}
+
+/// Adds the packages that hold the libraries which a file is linked with, those in `stage` left out.
+fn linked(file: &Path, stage: &Path, depends: &mut Depends) -> Outcome {
     let path = file.to_string_lossy();
     let dynamic = said("readelf", &["-d", &path])?;
     let needed = dynamic
@@ -73,7 +110,6 @@ fn linked(file: &Path, stage: &Path) -> Result<Vec<String>, String> {
         .filter(|l| l.contains("(NEEDED)"))
         .filter_map(|l| l.split_once('[')?.1.strip_suffix(']'));
     let found = said("ldd", &[&path])?;
-    let mut packages = Vec::new();
     for library in needed {
         let line = found
             .lines()
@@ -93,12 +129,14 @@ fn linked(file: &Path, stage: &Path) -> Result<Vec<String>, String> {
                 place.display()
             )
         })?;
-        packages.push(match package.as_str() {
-            "libc6" => format!("libc6 (>= {})", newest_glibc(&path)?),
-            _ => package,
-        });
+        let least = match package.as_str() {
+            "libc6" => Some(newest_glibc(&path)?),
+            _ => None,
+        };
+        let known = depends.entry(package).or_default();
+        *known = least.max(known.take());
     }
-    Ok(packages)
+    Ok(())
 }
 
 /// Whether a folder or one below it holds a file of that name.
@@ -121,8 +159,8 @@ fn owner(library: &Path) -> Option<String> {
     })
 }
 
-/// The newest version of glibc's symbols that a file uses, such as `2.34`.
-fn newest_glibc(path: &str) -> Result<String, String> {
+/// The newest version of glibc's symbols that a file uses, such as 2 and 34.
+fn newest_glibc(path: &str) -> Result<Vec<u32>, String> {
     let versions = said("readelf", &["--version-info", "--wide", path])?;
     let numbers = versions.split("GLIBC_").skip(1).filter_map(|rest| {
         let end = rest
@@ -131,12 +169,7 @@ fn newest_glibc(path: &str) -> Result<String, String> {
         let parts: Result<Vec<u32>, _> = rest[..end].split('.').map(str::parse).collect();
         parts.ok()
     });
-    let newest = numbers
+    numbers
         .max()
-        .ok_or_else(|| format!("{path} uses no version of glibc"))?;
-    Ok(newest
-        .iter()
-        .map(u32::to_string)
-        .collect::<Vec<_>>()
-        .join("."))
+        .ok_or_else(|| format!("{path} uses no version of glibc"))
 }

@@ -63,6 +63,8 @@ pub(crate) fn adapters() -> Vec<AdapterDescription> {
     let mut floor = adapter("floor", &[Wait::Spin, Wait::Block, Wait::Callback]);
     floor.capabilities.loan = true;
     floor.options = vec![option("slots", OptionKind::Int, "messages in a channel")];
+    let mut pipe = adapter("pipe", &both);
+    pipe.options = vec![option("named", OptionKind::Bool, "named pipes")];
     let mut uds = adapter("uds", &both);
     uds.options = vec![option(
         "type",
@@ -111,7 +113,7 @@ pub(crate) fn adapters() -> Vec<AdapterDescription> {
     let mut all = vec![
         null,
         floor,
-        adapter("pipe", &both),
+        pipe,
         uds,
         posix_mq,
         tcp,
