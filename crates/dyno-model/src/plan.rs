@@ -315,6 +315,9 @@ pub enum TableKind {
     /// The RWTH comparison's tables: first message and communication time by topology, beside the
     /// paper's figures.
     Rwth,
+    /// L4Re's table: a message within and between address spaces and a system call, beside its figures.
+    #[serde(rename = "l4re")]
+    L4re,
 }
 
 /// What the runs of `dyno run --against` compare with.

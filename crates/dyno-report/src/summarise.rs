@@ -369,6 +369,7 @@ fn summarise_experiment(
         clock_bound: clocks::bound_of(experiment, &trials),
         clocks: clocks::hosts(&trials),
         networks: causes::networks(&trials),
+        copies: crate::copies::copies(&trials),
         metrics,
         medians,
     };

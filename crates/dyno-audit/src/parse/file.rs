@@ -184,6 +184,9 @@ pub(crate) struct StatementFile {
 /// The keys of [`StatementFile`].
 pub(crate) const KEYS: &[&str] = &["source", "table", "text", "relation", "requirement", "log"];
 
+/// Keys that tables of studies read, beside those that are audited.
+pub(crate) const OF_STUDIES: &[&str] = &["flaw", "nearest"];
+
 /// Where the figures come from.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
