@@ -26,6 +26,7 @@ mod iceperf;
 mod json;
 mod l4re;
 mod layout;
+mod made_of;
 mod markdown;
 mod modes;
 mod notes;
@@ -55,6 +56,7 @@ pub use evidence::{
 };
 pub use factors::{conditions, varying_conditions};
 pub use json::JSON_FORMAT;
+pub use made_of::MadeOf;
 pub use number::{duration, exported, share, sig3, with_prefix};
 pub use summarise::{SummaryOptions, counted_trials, summarise};
 pub use summary::{

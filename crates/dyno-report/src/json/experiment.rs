@@ -82,11 +82,23 @@ pub(super) struct Experiment<'a> {
     clocks: Vec<ClockJson<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     copies: Vec<CopyJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    made_of: Option<MadeOfJson>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     networks: &'a [NetworkSummary],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     causes_of_loss: Vec<String>,
     warnings: Vec<Remark<'a>>,
+}
+
+/// What a round trip is made of at least.
+#[derive(Serialize)]
+struct MadeOfJson {
+    wake_ups: f64,
+    wake_up_ns: f64,
+    probe: u32,
+    ns: f64,
+    share: f64,
 }
 
 /// One copy of a probe.
@@ -508,6 +520,13 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
         one_way_resolvable: e.is_resolvable(e.headline()),
         clocks: e.clocks.iter().map(Into::into).collect(),
         copies: e.copies.iter().map(Into::into).collect(),
+        made_of: e.made_of.map(|m| MadeOfJson {
+            wake_ups: exported(m.wake_ups),
+            wake_up_ns: exported(m.wake_up_ns),
+            probe: m.probe.0,
+            ns: exported(m.ns()),
+            share: exported(m.share),
+        }),
         networks: &e.networks,
         causes_of_loss: causes(run, e),
         warnings: remarks(&e.warnings),
