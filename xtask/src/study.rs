@@ -8,6 +8,7 @@ mod clocks;
 mod first;
 mod ground;
 mod judgement;
+mod made_of;
 mod nightly;
 mod noise;
 
@@ -31,7 +32,10 @@ usage: cargo xtask study WHICH
                       times (20), and stacks in random order RUNS times (20); needs root
   again OLD NEW       two run directories of one suite: share of new p50 within the old intervals
   agree [TURNS]       the libraries' own tools and Dyno in turns (5), pinned alike: do they say the same?
-  ground [TURNS]      cyclictest, `perf bench` and Dyno's probes in turns (6), pinned alike: the same?";
+  ground [TURNS]      cyclictest, `perf bench` and Dyno's probes in turns (6), pinned alike: the same?
+                      About 30 s a turn; needs perf and cyclictest (Debian: linux-perf, rt-tests)
+  made-of             pipe, tcp and floor-futex: counted system calls, wake-ups and copies times what each costs
+                      here, beside the measured p50; two minutes, needs perf and root";
 
 /// Runs the study that `arguments` name.
 pub(crate) fn run(arguments: &[String]) -> Outcome {
@@ -50,6 +54,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
         Some("noise") => noise::study(number(1, 40)?),
         Some("carry-over") => carry_over::study(number(1, 20)?, number(2, 20)?),
         Some("ground") => ground::study(number(1, 6)?),
+        Some("made-of") => made_of::study(),
         Some("agree") => agree::study(number(1, 5)?),
         Some("again") => match &arguments[1..] {
             [old, new] => again::study(Path::new(old), Path::new(new)),

@@ -9,8 +9,6 @@ pub mod machine;
 pub mod ping_pong;
 pub mod settings;
 pub mod speed;
-pub mod syscall;
-pub mod timer;
 
 pub mod shared;
 

@@ -31,6 +31,9 @@ pub struct Request {
     /// `--against BASE`: what each experiment is compared with.
     #[serde(default)]
     pub against: Option<Against>,
+    /// `--ground`: the ground is probed as well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ground: bool,
     /// `--precision SHARE`: when there are enough trials.
     #[serde(default)]
     pub precision: Option<Precision>,

@@ -214,7 +214,7 @@ pub struct Experiment {
     pub raw_samples: u32,
     /// The floor's experiment with the same factors; `None` for the floor itself.
     pub floor: Option<ExperimentId>,
-    /// It was added for the floor's sake and is not part of the suite.
+    /// It was added for the sake of the floor or the ground and is not part of the suite.
     #[serde(default)]
     pub added: bool,
     /// The experiment of the same factors that this one is compared with; trials of the same number
@@ -291,6 +291,9 @@ pub enum TableKind {
     /// The RWTH comparison's tables: first message and communication time by topology, beside the
     /// paper's figures.
     Rwth,
+    /// L4Re's table: a message within and between address spaces and a system call, beside its figures.
+    #[serde(rename = "l4re")]
+    L4re,
 }
 
 /// What the runs of `dyno run --against` compare with.

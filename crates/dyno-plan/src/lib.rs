@@ -30,6 +30,7 @@ mod catalog;
 mod cpus;
 mod daemon;
 mod floor;
+mod ground;
 mod host;
 mod link;
 mod load;

@@ -6,6 +6,7 @@ use crate::catalog::Catalog;
 use crate::cpus::{self, Places};
 use crate::daemon::missing_daemon;
 use crate::floor::{self, FloorStack};
+use crate::ground;
 use crate::host::{self, HostFacts};
 use crate::link;
 use crate::load;
@@ -35,8 +36,8 @@ struct Configured<'a> {
 /// A stack that somebody asked for by name, and where.
 type Named = At<String>;
 
-/// Resolves `request` against the texts of `catalog`, the `adapters` that are built in, and the
-/// machine.
+/// Resolves `request` against the texts of `catalog`, the `adapters` that are built in, and what is known of the
+/// `machine`.
 ///
 /// Cells that a stack cannot do are left out and listed in [`Plan::refused`]. Everything else
 /// that is wrong is an error which holds as many mistakes as could be found at once.
@@ -44,7 +45,7 @@ pub fn plan(
     catalog: &Catalog,
     request: &Request,
     adapters: &[AdapterDescription],
-    facts: &HostFacts,
+    machine: &HostFacts,
 ) -> Result<Plan, PlanError> {
     let mut problems = Problems::default();
     let (of_testbed, of_suite) = link::take_overrides(overrides(request));
@@ -74,7 +75,7 @@ pub fn plan(
         return Err(problems.into_error());
     };
     let hosts = testbed.hosts.len();
-    let facts = &remote::facts(&testbed, facts);
+    let facts = &remote::facts(&testbed, machine);
     let readable = problems.is_empty();
 
     let named: Option<Vec<Named>> = request.stacks.as_ref().map(|names| {
@@ -174,7 +175,7 @@ pub fn plan(
         warnings.extend(against::link(&mut experiments, against));
         refuse_no_base(&experiments, against)?;
     }
-    Ok(Plan {
+    let mut plan = Plan {
         suite: request.suite.clone(),
         title: suite.title,
         table: suite.table,
@@ -188,7 +189,11 @@ pub fn plan(
         precision: request.precision,
         repeats: request.repeats,
         shard: None,
-    })
+    };
+    if request.ground {
+        ground::add(&mut plan, catalog, request, adapters, machine)?;
+    }
+    Ok(plan)
 }
 
 /// A comparison in which nothing is compared is a mistake.

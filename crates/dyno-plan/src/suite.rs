@@ -115,6 +115,7 @@ fn table_kind(table: &Table, problems: &mut Problems) -> TableKind {
         Some("stacks") | None => TableKind::Stacks,
         Some("iceperf") => TableKind::Iceperf,
         Some("rwth") => TableKind::Rwth,
+        Some("l4re") => TableKind::L4re,
         Some(other) => {
             problems.push(
                 Problem::at(&node.at, format!("there is no table {other:?}"))
@@ -122,7 +123,7 @@ fn table_kind(table: &Table, problems: &mut Problems) -> TableKind {
                     .help(crate::suggest::instead(
                         other,
                         "tables",
-                        ["stacks", "iceperf", "rwth"],
+                        ["stacks", "iceperf", "rwth", "l4re"],
                     )),
             );
             TableKind::Stacks

@@ -186,3 +186,32 @@ fn a_timer_may_be_of_any_class() {
         ]
     );
 }
+
+#[test]
+fn the_ground_of_a_run_is_probed_with_copies_of_its_own_payloads() {
+    let text = "title = \"t\"\n[[experiment]]\nname = \"x\"\nworkload = \"ping-pong\"\nstacks = [\"pipe\"]\n\
+                payload = \"4 KiB\"\n";
+    let plan = |ground| common::plan_with(text, &[], |r| r.ground = ground).unwrap();
+    let (without, with) = (plan(false), plan(true));
+    assert_eq!(
+        with.experiments[..without.experiments.len()],
+        without.experiments
+    );
+    let probes = &with.experiments[without.experiments.len()..];
+    assert!(probes.iter().all(|e| e.added && e.stack == "ground"));
+    let said: Vec<String> = probes.iter().map(|e| e.workload.to_string()).collect();
+    assert_eq!(
+        said,
+        [
+            "syscall by getppid in batches of 100",
+            "switch by futex between threads",
+            "switch by futex between processes",
+            "ipi by futex to one that sleeps on 2 cpus",
+            "copy"
+        ]
+    );
+    assert_eq!(probes[4].payload.bytes(), 4096);
+    for (i, e) in with.experiments.iter().enumerate() {
+        assert_eq!(e.id.0 as usize, i);
+    }
+}

@@ -5,7 +5,7 @@
 //!
 //! | format | for | form |
 //! |---|---|---|
-//! | [`Format::Table`] | terminals | fits a width; iceperf's or RWTH's tables where the suite asks for them |
+//! | [`Format::Table`] | terminals | fits a width; iceperf's, RWTH's or L4Re's tables where the suite asks for them |
 //! | [`Format::Markdown`] | reports, issues | the same columns as GitHub tables |
 //! | [`Format::Json`] | programs | a stable interface with a published schema |
 //! | [`Format::Csv`] | spreadsheets, pandas | a row per experiment and metric |
@@ -15,14 +15,18 @@ mod causes;
 mod cells;
 mod clocks;
 mod columns;
+mod copies;
 mod csv;
 mod evidence;
 mod factors;
 mod findings;
+mod grid;
 mod host;
 mod iceperf;
 mod json;
+mod l4re;
 mod layout;
+mod made_of;
 mod markdown;
 mod modes;
 mod notes;
@@ -33,6 +37,7 @@ mod rwth;
 mod scaling;
 mod settings;
 mod spark;
+mod study;
 mod summarise;
 mod summary;
 mod table;
@@ -44,12 +49,14 @@ pub use carry_over::{CarryOverFinding, CarryOverSummary};
 pub use causes::NetworkSummary;
 pub use clocks::{HostClockSummary, clock_bound, is_too_wide};
 pub use columns::{Columns, UnknownColumn};
+pub use copies::CopySummary;
 pub use evidence::{
     BareSummary, Covariate, CovariateSummary, HostSummary, HostTail, ModeGroup, ModesSummary,
     PrecisionSummary, WarmupSummary,
 };
 pub use factors::{conditions, varying_conditions};
 pub use json::JSON_FORMAT;
+pub use made_of::MadeOf;
 pub use number::{duration, exported, share, sig3, with_prefix};
 pub use summarise::{SummaryOptions, counted_trials, summarise};
 pub use summary::{
@@ -152,6 +159,7 @@ pub fn render(summary: &Summary, format: Format, options: &RenderOptions) -> Str
         TableKind::Stacks => |_: &ExperimentSummary| false,
         TableKind::Iceperf => iceperf::shows,
         TableKind::Rwth => rwth::shows,
+        TableKind::L4re => l4re::shows,
     };
     let one = |keep: &dyn Fn(&ExperimentSummary) -> bool| match format {
         Format::Markdown => markdown::render(summary, keep, &options.columns),
@@ -172,6 +180,7 @@ pub fn render(summary: &Summary, format: Format, options: &RenderOptions) -> Str
         (Format::Csv, _) => return csv::render(summary),
         _ if !summary.experiments.iter().any(shows) => return stacks(&|_| true),
         (_, TableKind::Rwth) => rwth::render(summary, options.width, markdown),
+        (_, TableKind::L4re) => l4re::render(summary, options.width, markdown),
         (_, TableKind::Iceperf | TableKind::Stacks) => iceperf::render(summary, options, markdown),
     };
     if !summary.experiments.iter().all(shows) {

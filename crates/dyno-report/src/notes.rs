@@ -402,6 +402,10 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
         ),
         ("Not steady", findings::not_steady(view)),
         ("Floor", findings::floor(view)),
+        (
+            "What the p50 of a round trip is made of at least",
+            crate::made_of::remarks(view),
+        ),
         ("Host noise", findings::host(view)),
         ("Precision", findings::precision(view)),
         ("Not run", rows(view, missing)),

@@ -2,15 +2,17 @@
 //! Unknown keys, wrong lengths and words that a study does not use are refused.
 //!
 //! Each study has tables of a shape of its own: [`Study`] compares middlewares over topologies,
-//! [`Iceperf`] mechanisms over sizes. What all have is in [`studies`], and [`beside()`] says which figures
+//! [`Iceperf`] mechanisms over sizes, [`L4re`] messages and system calls over processors. What all have is in [`studies`], and [`beside()`] says which figures
 //! stand beside an experiment.
 
 mod beside;
 mod iceperf;
+mod l4re;
 
 pub(crate) use beside::in_iceperf;
 pub use beside::{About, PublishedFigure, Statistic, beside, studies};
 pub use iceperf::{Iceperf, MechanismRow, Printed, RoundTrips};
+pub use l4re::{Cycles, L4re, Operation, Processor};
 
 use dyno_model::{Placement, Topology};
 use serde::de::IgnoredAny;
@@ -318,6 +320,16 @@ pub enum PublishedError {
         found: usize,
         /// Columns of its table.
         wanted: usize,
+    },
+    /// What stands in a row is no figure, or names what is not there.
+    #[error("{found:?} of {row} is not what can stand there; {wanted}")]
+    Cell {
+        /// The row.
+        row: String,
+        /// What was found.
+        found: String,
+        /// What should stand there.
+        wanted: &'static str,
     },
 }
 

@@ -7,23 +7,19 @@
 //! response time stand in the same block, and a cell that delivers less than [`ENOUGH`] is not marked as
 //! the fastest.
 
-mod grid;
 mod latency;
 mod lines;
 mod order;
 mod resources;
 
 use crate::columns::Columns;
-use crate::markdown::escape;
 use crate::notes;
 use crate::published::Study;
 use crate::settings;
+use crate::study::Page;
 use crate::summary::{ExperimentSummary, Summary};
-use crate::table::Lines;
-use crate::text::clean;
 use crate::view::View;
 use dyno_model::WorkloadKind;
-use grid::Grid;
 use lines::{Reasons, Table};
 
 /// What delivers less of what it was offered is no candidate for the fastest.
@@ -43,13 +39,7 @@ pub(crate) fn shows(e: &ExperimentSummary) -> bool {
 pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) -> String {
     let study = Study::rwth();
     let table = Table::new(summary, study);
-    let mut out = Page {
-        lines: Lines {
-            text: String::new(),
-            width: if markdown { None } else { limit },
-        },
-        markdown,
-    };
+    let mut out = Page::new(limit, markdown);
     out.head(&notes::title(&summary.run), &notes::origin(&summary.run));
     let mut reasons = Reasons::default();
     out.part(
@@ -142,59 +132,4 @@ fn legend(table: &Table<'_>) -> Vec<String> {
         &table.summary.experiments,
     ));
     lines
-}
-
-/// The text under construction, for a terminal or as Markdown.
-struct Page {
-    lines: Lines,
-    markdown: bool,
-}
-
-impl Page {
-    fn head(&mut self, title: &str, origin: &str) {
-        match self.markdown {
-            true => {
-                let text = format!("## {}\n\n{}", escape(title), escape(origin));
-                self.lines.add(&text, 0);
-            }
-            false => {
-                self.lines.add(title, 2);
-                self.lines.add(origin, 2);
-            }
-        }
-    }
-
-    fn title(&mut self, title: &str) {
-        self.lines.blank();
-        match self.markdown {
-            true => self.lines.add(&format!("### {}\n", escape(title)), 0),
-            false => self.lines.add(&format!("{title}:"), 2),
-        }
-    }
-
-    /// A titled table; nothing where it has no rows.
-    fn part(&mut self, title: &str, grid: &Grid) {
-        if grid.is_empty() {
-            return;
-        }
-        self.title(title);
-        for line in grid.lines(self.lines.width, self.markdown) {
-            self.lines.text.push_str(&line);
-            self.lines.text.push('\n');
-        }
-    }
-
-    /// A titled list; nothing where it is empty.
-    fn list(&mut self, title: &str, items: &[String]) {
-        if items.is_empty() {
-            return;
-        }
-        self.title(title);
-        for item in items {
-            match self.markdown {
-                true => self.lines.add(&format!("- {}", escape(&clean(item))), 0),
-                false => self.lines.add(&format!("  {}", clean(item)), 4),
-            }
-        }
-    }
 }

@@ -43,6 +43,7 @@ pub fn summarise(run: &Run, options: &SummaryOptions) -> Summary {
     let (mut experiments, medians): (Vec<ExperimentSummary>, Vec<_>) = found.into_iter().unzip();
     let medians: BTreeMap<TrialId, f64> = medians.into_iter().flatten().collect();
     mark_undercut(&mut experiments);
+    crate::made_of::link(&mut experiments);
     let mut trials = TrialCounts::default();
     for e in &experiments {
         trials.planned += e.trials.planned;
@@ -369,6 +370,8 @@ fn summarise_experiment(
         clock_bound: clocks::bound_of(experiment, &trials),
         clocks: clocks::hosts(&trials),
         networks: causes::networks(&trials),
+        copies: crate::copies::copies(&trials),
+        made_of: None,
         metrics,
         medians,
     };

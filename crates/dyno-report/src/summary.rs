@@ -4,7 +4,9 @@
 use crate::carry_over::CarryOverSummary;
 use crate::causes::NetworkSummary;
 use crate::clocks::HostClockSummary;
+use crate::copies::CopySummary;
 use crate::evidence::{BareSummary, HostSummary, ModesSummary, PrecisionSummary, WarmupSummary};
+use crate::made_of::MadeOf;
 use dyno_model::plan::{Refusal, TableKind};
 use dyno_model::record::{Environment, FailureKind};
 use dyno_model::{
@@ -181,6 +183,10 @@ pub struct ExperimentSummary {
     pub counts: Counts,
     /// Rates and costs, each a spread over the counted trials that have it; empty where none counts.
     pub figures: BTreeMap<TrialFigure, Spread>,
+    /// Of a probe, what each of its copies found.
+    pub copies: Vec<CopySummary>,
+    /// What its round trip is made of at least; `None` where the run does not hold the probe for it.
+    pub made_of: Option<MadeOf>,
     /// The part of the cost that the stack's daemons have, each by itself.
     pub daemons: Vec<DaemonCost>,
     /// From go until endpoints existed, in nanoseconds.

@@ -163,6 +163,16 @@ fn iceperfs_sections_as_markdown() {
 }
 
 #[test]
+fn l4res_tables() {
+    insta::assert_snapshot!(show(&common::l4re::l4re(), Format::Table, Some(110)));
+}
+
+#[test]
+fn l4res_tables_as_markdown() {
+    insta::assert_snapshot!(show(&common::l4re::l4re(), Format::Markdown, None));
+}
+
+#[test]
 fn json_is_complete_for_a_run_that_is_not() {
     insta::assert_snapshot!(show(&common::small(), Format::Json, None));
 }

@@ -5,7 +5,7 @@ mod common;
 use common::{Builder, summary};
 use dyno_model::plan::TableKind;
 use dyno_model::record::{FailureKind, ProcessCost};
-use dyno_model::{Metric, Nanos, RateHz, Shard, TrialFigure, TrialRecord, Workload};
+use dyno_model::{ExperimentId, Metric, Nanos, RateHz, Shard, TrialFigure, TrialRecord, Workload};
 use dyno_report::{
     ExperimentSummary, FailureCause, Format, RenderOptions, Spread, Summary, render,
 };
@@ -398,4 +398,48 @@ fn an_arrival_gap_stands_beside_the_response_time_in_every_format() {
     }
     assert!(shown(Format::Json).contains("\"gap_ns\""));
     assert!(shown(Format::Csv).contains(",gap_ns,"));
+}
+
+#[test]
+fn a_round_trip_is_taken_apart_by_the_wake_up_of_its_own_kind() {
+    use dyno_model::probe::{HandOver, Probe, Rest, Ring, Sides};
+    let mut b = builder();
+    // Two switches in 20 µs on two CPUs, and in 10 µs on one.
+    let two = b.experiment("pipe", |_| {});
+    b.trials(two, &[(Metric::Rtt, 20_000.0, 800, 0)]);
+    let one = b.experiment("tcp", |e| e.cpus = vec![1, 1]);
+    b.trials(one, &[(Metric::Rtt, 10_000.0, 800, 0)]);
+    let mut probe = |probe, each, ns| {
+        let id = b.experiment("ground", |e| {
+            e.workload = Workload::Probe {
+                probe,
+                each,
+                copies: 1,
+            };
+        });
+        b.trials(id, &[(Metric::Probe, ns, 800, 0)]);
+        id
+    };
+    let ipi = Probe::Ipi {
+        by: Ring::Futex,
+        rest: Rest::Sleeps,
+    };
+    let switch = |sides| Probe::Switch {
+        by: HandOver::Futex,
+        sides,
+    };
+    let ipi = probe(ipi, 2, 8_000.0);
+    probe(switch(Sides::Threads), 1, 999.0);
+    let switched = probe(switch(Sides::Processes), 1, 3_000.0);
+    let summary = common::summary(&b.build());
+    let of = |id: ExperimentId| {
+        let e = &summary.experiments[id.0 as usize];
+        let m = e.made_of.unwrap();
+        // The fixture's two processes sleep once for each round trip.
+        assert!((m.wake_ups - 2.0).abs() < 0.01, "{}", m.wake_ups);
+        (m.probe, (100.0 * m.share).round())
+    };
+    assert_eq!(of(two), (ipi, 80.0));
+    assert_eq!(of(one), (switched, 30.0));
+    assert!(summary.experiments[ipi.0 as usize].made_of.is_none());
 }

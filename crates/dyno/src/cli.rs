@@ -217,6 +217,10 @@ pub(crate) struct RunArgs {
     /// With --precision: no trial beyond the suite's own begins later than this, such as '10 min'.
     #[arg(long, value_name = "TIME", requires = "precision")]
     pub(crate) max_time: Option<Nanos>,
+    /// Probe the ground as well: what a system call, a wake-up and a copy cost here, so that reports can say what a
+    /// p50 is made of at least. Half a minute more.
+    #[arg(long)]
+    pub(crate) ground: bool,
     /// Measure each experiment in turns with its base: a stack, the program of another build, or
     /// `same`.
     #[arg(long, value_name = "BASE")]
@@ -245,7 +249,7 @@ pub(crate) struct RunArgs {
     /// Finish the interrupted run in this directory (or `latest`).
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "stack", "experiment", "testbed", "trials", "settings", "seed", "shard", "precision", "precision_of",
-        "max_trials", "max_time", "against", "repeats", "folders", "dry_run",
+        "max_trials", "max_time", "against", "ground", "repeats", "folders", "dry_run",
     ], add = complete::runs())]
     pub(crate) resume: Option<PathBuf>,
     /// With --resume: measure failed trials again too, not only interrupted and missing ones.

@@ -194,6 +194,9 @@ pub(crate) const KEYS: &[&str] = &[
     "log",
 ];
 
+/// Keys that tables of studies read, beside those that are audited.
+pub(crate) const OF_STUDIES: &[&str] = &["flaw", "nearest"];
+
 /// Where the figures come from.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

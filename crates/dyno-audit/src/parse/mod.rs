@@ -57,9 +57,9 @@ impl Statements {
         let file: StatementFile = toml::from_str(text).map_err(of_toml)?;
         let whole: toml::Table = toml::from_str(text).map_err(of_toml)?;
         if file.tables.iter().all(|t| t.take.is_none())
-            && let Some(key) = whole
-                .keys()
-                .find(|k| !file::KEYS.contains(&k.as_str()) && *k != "flaw")
+            && let Some(key) = whole.keys().find(|k| {
+                !file::KEYS.contains(&k.as_str()) && !file::OF_STUDIES.contains(&k.as_str())
+            })
         {
             let line = text.lines().position(|l| l.contains(key.as_str()));
             return Err(StatementError {

@@ -3,6 +3,7 @@
 use super::evidence::{HostJson, ModesJson, PrecisionJson};
 use crate::causes::{NetworkSummary, causes};
 use crate::clocks::HostClockSummary;
+use crate::copies::CopySummary;
 use crate::notes::instability;
 use crate::number::{exported, latency_ns};
 use crate::summary::{
@@ -79,11 +80,57 @@ pub(super) struct Experiment<'a> {
     clock_bound_ns: Option<u64>,
     one_way_resolvable: Option<bool>,
     clocks: Vec<ClockJson<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    copies: Vec<CopyJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    made_of: Option<MadeOfJson>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     networks: &'a [NetworkSummary],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     causes_of_loss: Vec<String>,
     warnings: Vec<Remark<'a>>,
+}
+
+/// What a round trip is made of at least.
+#[derive(Serialize)]
+struct MadeOfJson {
+    wake_ups: f64,
+    wake_up_ns: f64,
+    probe: u32,
+    ns: f64,
+    share: f64,
+}
+
+/// One copy of a probe.
+#[derive(Serialize)]
+struct CopyJson<'a> {
+    cpus: &'a [u32],
+    p50_ns: SpreadJson,
+    p99_ns: SpreadJson,
+    own_ns: SpreadJson,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes_per_s: Option<SpreadJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    share: Option<SpreadJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    core_cycles: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<f64>,
+}
+
+impl<'a> From<&'a CopySummary> for CopyJson<'a> {
+    fn from(c: &'a CopySummary) -> CopyJson<'a> {
+        CopyJson {
+            cpus: &c.cpus,
+            p50_ns: c.p50_ns.into(),
+            p99_ns: c.p99_ns.into(),
+            own_ns: c.own_ns.into(),
+            bytes_per_s: c.bytes_per_s.map(Into::into),
+            share: c.share.map(Into::into),
+            core_cycles: c.core.map(|[cycles, _]| exported(cycles)),
+            instructions: c.core.map(|[_, instructions]| exported(instructions)),
+        }
+    }
 }
 
 /// The numbers of a workload; fields of other workloads are left out.
@@ -472,6 +519,14 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
         clock_bound_ns: e.clock_bound.map(|bound| bound.0),
         one_way_resolvable: e.is_resolvable(e.headline()),
         clocks: e.clocks.iter().map(Into::into).collect(),
+        copies: e.copies.iter().map(Into::into).collect(),
+        made_of: e.made_of.map(|m| MadeOfJson {
+            wake_ups: exported(m.wake_ups),
+            wake_up_ns: exported(m.wake_up_ns),
+            probe: m.probe.0,
+            ns: exported(m.ns()),
+            share: exported(m.share),
+        }),
         networks: &e.networks,
         causes_of_loss: causes(run, e),
         warnings: remarks(&e.warnings),

@@ -2,8 +2,8 @@
 //! and topology.
 
 use super::ENOUGH;
-use super::grid::{Grid, Mark, Text};
 use super::lines::{Cell, Line, Reasons, Table};
+use crate::grid::{Grid, Mark, Text};
 use crate::number::{self, Measured, TimeUnit, sig3};
 use crate::published::{Latencies, Place};
 use crate::summary::{ExperimentSummary, MetricSummary};

@@ -1,7 +1,7 @@
 //! Fig. 5: the scaling factor, and memory and CPU beside those of the baseline.
 
-use super::grid::{Grid, Text};
 use super::lines::{Cell, Line, MessageType, Reasons, Table, place};
+use crate::grid::{Grid, Text};
 use crate::number::{Measured, share, sig3};
 use crate::published::Place;
 use crate::summary::{ExperimentSummary, ScalingSummary, Spread};

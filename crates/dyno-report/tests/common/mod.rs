@@ -21,6 +21,7 @@ use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use std::collections::BTreeMap;
 
 pub mod held;
+pub mod l4re;
 pub mod rwth;
 pub mod starts;
 
@@ -663,5 +664,6 @@ pub fn all() -> Vec<(&'static str, Run)> {
         ("held", held::held()),
         ("against", held::against()),
         ("starts", starts::starts()),
+        ("l4re", l4re::l4re()),
     ]
 }

@@ -3,6 +3,7 @@
 
 mod facts;
 mod finding;
+mod ground;
 mod render;
 mod rules;
 

@@ -496,6 +496,7 @@ fn describe(plan: &Plan) -> String {
     let bases = plan.bases();
     for e in plan.here() {
         let added = match e.added {
+            true if e.workload.kind().is_probe() => "  (added for the ground)",
             true => "  (added for the floor)",
             false if bases.contains(&e.id) => "  (base)",
             false => "",

@@ -1,5 +1,6 @@
 //! Everything that the doctor reads and measures, without any judgement.
 
+use super::ground::{self, Syscall, Timer};
 use crate::commands::run::agent_command;
 use crate::exit::{Code, Failure, Result};
 use dyno_measure::probe::{
@@ -8,7 +9,7 @@ use dyno_measure::probe::{
     interrupts::{self, Interrupts},
     limits, machine,
     ping_pong::{self, Between, Lines, PingPong},
-    settings, speed, syscall, timer,
+    settings, speed,
 };
 use dyno_measure::{Clock, ClockChoice, ClockFacts, HostError, allowed_cpus};
 use dyno_model::{BareMachine, CpuGaps, HostLoad, Nanos};
@@ -23,8 +24,6 @@ const ALL_PAIRS: usize = 6;
 /// Wake-ups of a thread that has just fallen asleep, and of one that sleeps deeply (2 ms each).
 const WAKE_UPS: u32 = 500;
 const DEEP_WAKE_UPS: u32 = 150;
-/// Timer expiries, 1 ms each, with and without slack.
-const EXPIRIES: u32 = 200;
 /// Equal pieces of work on each CPU.
 const PIECES: u32 = 100;
 /// How long the bare machine is watched: its CPUs idle, then spin.
@@ -39,12 +38,12 @@ pub(super) struct Facts {
     pub(super) settings: settings::Settings,
     pub(super) clock: ClockFacts,
     pub(super) clocks: Vec<clocks::ClockReading>,
-    pub(super) syscall: syscall::Syscall,
+    pub(super) syscall: Option<Syscall>,
     pub(super) core_to_core: Vec<PingPong>,
     pub(super) wake_up: Option<FutexWake>,
     pub(super) wake_up_asleep: Option<FutexWake>,
     pub(super) wake_up_awake: Option<FutexWake>,
-    pub(super) timers: Vec<timer::Timer>,
+    pub(super) timers: Vec<Timer>,
     pub(super) speeds: Vec<speed::Speed>,
     pub(super) gaps: Vec<CpuGaps>,
     /// Of the same time as `gaps` and as much again before.
@@ -154,7 +153,10 @@ pub(super) fn examine(quiet: bool) -> Result<Facts> {
     let wake_up = wake(Rest::Dozing, WAKE_UPS);
     let wake_up_asleep = wake(Rest::Asleep, DEEP_WAKE_UPS);
     let wake_up_awake = wake(Rest::Awake, WAKE_UPS);
-    let timers = timer::timers(clock, Nanos::from_millis(1), EXPIRIES);
+    let timers = failed
+        .keep(ground::timers(clock, first))
+        .unwrap_or_default();
+    let syscall = failed.keep(ground::syscall(clock, first));
 
     steps.begin("5/5 asking the adapters");
     let unavailable = failed
@@ -178,7 +180,7 @@ pub(super) fn examine(quiet: bool) -> Result<Facts> {
         settings,
         clocks: clocks::clock_readings(spec),
         clock: facts,
-        syscall: syscall::syscall(clock),
+        syscall,
         core_to_core,
         wake_up,
         wake_up_asleep,

@@ -81,10 +81,12 @@ fn clock_lines(f: &Facts) -> Vec<String> {
             c.name, c.cost_ns, c.resolution_ns
         ));
     }
-    lines.push(format!(
-        "{:<24} {:>6.1} ns",
-        "a system call (getppid)", f.syscall.cost_ns
-    ));
+    lines.extend(f.syscall.map(|syscall| {
+        format!(
+            "{:<24} {:>6.1} ns",
+            "a system call (getppid)", syscall.cost_ns
+        )
+    }));
     lines
 }
 

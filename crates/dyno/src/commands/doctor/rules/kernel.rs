@@ -80,10 +80,13 @@ pub(super) fn mitigations(f: &Facts) -> Finding {
         .filter(|(_, state)| state.starts_with("Mitigation"))
         .map(|(name, _)| name.as_str())
         .collect();
-    let cost = format!(
-        "a system call takes {:.0} ns at least; a blocking exchange makes four or more",
-        f.syscall.cost_ns
-    );
+    let cost = match f.syscall {
+        Some(syscall) => format!(
+            "a system call takes {:.0} ns at least; a blocking exchange makes four or more",
+            syscall.cost_ns
+        ),
+        None => "what a system call takes could not be measured".to_owned(),
+    };
     if f.machine.mitigations.is_empty() {
         return Finding::unknown(ID, "the kernel does not show its mitigations").how_much(cost);
     }
@@ -98,7 +101,7 @@ pub(super) fn mitigations(f: &Facts) -> Finding {
         ),
     )
     .how_much(cost)
-    .delay_ns(f.syscall.cost_ns)
+    .delay_ns(f.syscall.map_or(0.0, |syscall| syscall.cost_ns))
     .instead(
         "measure as the vehicle will run; to see what they cost, boot with `mitigations=off` on a \
          machine that runs no foreign code",

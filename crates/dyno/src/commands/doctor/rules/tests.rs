@@ -1,5 +1,6 @@
 //! Each rule on the facts of a perfect host with one thing changed.
 
+use super::super::ground::{Syscall, Timer};
 use super::*;
 use crate::commands::doctor::facts::{FIFO, MLOCK, Right};
 use crate::commands::doctor::finding::{Fix, Level, Severity, Verdict};
@@ -12,8 +13,6 @@ use dyno_measure::probe::machine::Machine;
 use dyno_measure::probe::ping_pong::{Between, Lines, PingPong};
 use dyno_measure::probe::settings::{Boost, FrequencyRange, Idle, IdleState, Settings};
 use dyno_measure::probe::speed::Speed;
-use dyno_measure::probe::syscall::Syscall;
-use dyno_measure::probe::timer::Timer;
 use dyno_model::{CpuGaps, HostLoad, Nanos};
 
 fn usually(p50: Nanos) -> Summary {
@@ -100,7 +99,7 @@ fn perfect() -> Facts {
             frequency_hz: Some(3e9),
         },
         clocks: Vec::new(),
-        syscall: Syscall { cost_ns: 60.0 },
+        syscall: Some(Syscall { cost_ns: 60.0 }),
         core_to_core: vec![line(2, 100.0), line(3, 110.0)],
         wake_up: wake(Rest::Dozing, 3),
         wake_up_asleep: wake(Rest::Asleep, 4),
@@ -452,7 +451,7 @@ fn mitigations_come_with_the_cost_of_a_system_call() {
     let found = one("mitigations", MayHurt, "mitigations=off", |f| {
         let meltdown = f.machine.mitigations.get_mut("meltdown").unwrap();
         *meltdown = "Mitigation: PTI".into();
-        f.syscall.cost_ns = 350.0;
+        f.syscall = Some(Syscall { cost_ns: 350.0 });
     });
     assert!(found.what.contains("meltdown"), "{found:?}");
     assert!(found.how_much.unwrap().contains("350 ns"));

@@ -5,7 +5,7 @@ use crate::text::width;
 
 /// How a cell is set off. Not by colour alone: the sign stands in every format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Mark {
+pub(crate) enum Mark {
     #[default]
     None,
     Smallest,
@@ -14,9 +14,9 @@ pub(super) enum Mark {
 
 /// One cell.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Text {
-    pub(super) text: String,
-    pub(super) mark: Mark,
+pub(crate) struct Text {
+    pub(crate) text: String,
+    pub(crate) mark: Mark,
 }
 
 impl From<String> for Text {
@@ -53,22 +53,22 @@ impl Text {
 
 /// A table whose first columns are labels.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Grid {
+pub(crate) struct Grid {
     /// Titles of all columns.
-    pub(super) head: Vec<String>,
+    pub(crate) head: Vec<String>,
     /// How many of the first columns are labels: left-aligned, and repeated where columns are split.
-    pub(super) labels: usize,
+    pub(crate) labels: usize,
     /// As many cells as titles.
-    pub(super) rows: Vec<Vec<Text>>,
+    pub(crate) rows: Vec<Vec<Text>>,
 }
 
 impl Grid {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
     /// The table's lines; of a table that is wider than `limit` several below each other.
-    pub(super) fn lines(&self, limit: Option<usize>, markdown: bool) -> Vec<String> {
+    pub(crate) fn lines(&self, limit: Option<usize>, markdown: bool) -> Vec<String> {
         let mut cells: Vec<Vec<String>> = self
             .rows
             .iter()
