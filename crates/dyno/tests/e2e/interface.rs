@@ -54,7 +54,7 @@ fn a_first_build_says_how_to_get_what_it_is_without() {
     ];
     for arguments in more {
         let refused = place.run(arguments).with_code(2);
-        refused.says("cargo build --release --features");
+        refused.says("cargo run --release --features");
     }
 }
 
