@@ -4,7 +4,7 @@
 //! does, where it is and whom it serves stands beside the number.
 
 use crate::factor::{Placement, Topology};
-use crate::plan::{Experiment, Plan, Testbed};
+use crate::plan::{Experiment, Plan, Stack, Testbed};
 use crate::role::Role;
 use crate::workload::WorkloadKind;
 use serde::{Deserialize, Serialize};
@@ -57,13 +57,6 @@ pub struct Channel {
     pub answers: Option<u16>,
 }
 
-impl Channel {
-    /// Whether the participant receives from it.
-    pub fn is_read_by(&self, participant: u16) -> bool {
-        self.readers.contains(&participant)
-    }
-}
-
 /// The participants and channels of one trial.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Graph {
@@ -87,8 +80,8 @@ impl Graph {
         let Topology { senders, receivers } = shape.topology;
         let [active, passive] = shape.workload.info().roles;
         let (sends, receives) = match shape.loopback {
-            true => (vec![Role::Loopback; 1], Vec::new()),
-            false if shape.workload.is_probe() => (vec![active; 1], Vec::new()),
+            true => (vec![Role::Loopback], Vec::new()),
+            false if shape.workload.is_probe() => (vec![active], Vec::new()),
             false => (
                 vec![active; usize::from(senders)],
                 vec![passive; usize::from(receivers)],
@@ -158,7 +151,7 @@ impl Graph {
     /// The channels that a participant receives from. A loopback participant reads its own.
     pub fn incoming(&self, participant: u16) -> impl Iterator<Item = &Channel> {
         let all = self.channels.iter();
-        all.filter(move |c| c.is_read_by(participant))
+        all.filter(move |c| c.readers.contains(&participant))
     }
 
     /// The channels that a participant writes to.
@@ -229,13 +222,14 @@ fn host(shape: Shape, number: usize, hosts: usize) -> usize {
 }
 
 impl Experiment {
-    /// Its participants on their CPUs, and its channels. `loopback`: of its stack.
-    pub fn graph(&self, loopback: bool, testbed: &Testbed) -> Graph {
+    /// Its participants on their CPUs, and its channels, on a stack; without one as on any whose adapter does not play
+    /// both sides itself.
+    pub fn graph(&self, stack: Option<&Stack>, testbed: &Testbed) -> Graph {
         let shape = Shape {
             workload: self.workload.kind(),
             topology: self.topology,
             placement: self.placement,
-            loopback,
+            loopback: stack.is_some_and(|s| s.loopback),
         };
         let mut graph = Graph::of(shape, testbed);
         for participant in &mut graph.participants {
@@ -251,8 +245,7 @@ impl Experiment {
 impl Plan {
     /// The participants and channels of each trial of this experiment.
     pub fn graph(&self, experiment: &Experiment) -> Graph {
-        let stack = self.stacks.get(&experiment.stack);
-        experiment.graph(stack.is_some_and(|s| s.loopback), &self.testbed)
+        experiment.graph(self.stacks.get(&experiment.stack), &self.testbed)
     }
 }
 

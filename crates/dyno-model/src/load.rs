@@ -97,7 +97,7 @@ pub fn overload<'a>(e: &Experiment, testbed: &'a Testbed) -> Option<Overload<'a>
 /// What every host sends and receives over its link.
 fn loads(e: &Experiment, testbed: &Testbed, bits: f64) -> Vec<[Direction; 2]> {
     let mut loads = vec![[Direction::default(); 2]; testbed.hosts.len()];
-    let graph = e.graph(false, testbed);
+    let graph = e.graph(None, testbed);
     for channel in &graph.channels {
         let host_of = |index: &u16| graph.participant(*index).map(|p| p.host);
         let Some(from) = host_of(&channel.writer) else {

@@ -19,10 +19,7 @@ pub(crate) fn warnings(
     facts: &HostFacts,
 ) -> Vec<String> {
     let mut remarks = Remarks::default();
-    let graph_of = |e: &Experiment| {
-        let stack = stacks.get(&e.stack);
-        e.graph(stack.is_some_and(|s| s.loopback), testbed)
-    };
+    let graph_of = |e: &Experiment| e.graph(stacks.get(&e.stack), testbed);
     for e in experiments.iter().filter(|e| !e.added) {
         let overload = overload(e, testbed);
         if let Some(overload) = &overload {

@@ -164,10 +164,7 @@ pub fn plan(
         let name = &used.get(stack)?.adapter;
         adapters.iter().find(|a| a.name == *name)
     };
-    let graph_of = |e: &Experiment| {
-        let stack = used.get(&e.stack);
-        e.graph(stack.is_some_and(|s| s.loopback), &testbed)
-    };
+    let graph_of = |e: &Experiment| e.graph(used.get(&e.stack), &testbed);
     warnings.extend(host::warnings(&experiments, facts, adapter_of, graph_of));
     warnings.extend(remote::warnings(&testbed));
     warnings.extend(load::warnings(&experiments, &testbed, &used, facts));

@@ -51,7 +51,7 @@ fn by_take(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result<Played,
     if !job.await_matched(thread, opened, matched)? {
         return Ok(Played::default());
     }
-    on_threads(job, thread, ends, &|thread, ends| answer(job, thread, ends))
+    on_threads(job, thread, ends, |thread, ends| answer(job, thread, ends))
 }
 
 struct End {

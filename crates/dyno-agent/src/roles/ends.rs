@@ -26,7 +26,7 @@ pub(super) fn on_threads<T: Send>(
     job: &Job,
     thread: &ThreadState,
     ends: Vec<T>,
-    work: &(dyn Fn(&ThreadState, Vec<T>) -> Result<Played, Failure> + Sync),
+    work: impl Fn(&ThreadState, Vec<T>) -> Result<Played, Failure> + Sync,
 ) -> Result<Played, Failure> {
     if job.experiment().wait == Wait::Spin || ends.len() == 1 {
         return work(thread, ends);

@@ -43,7 +43,7 @@ fn by_take(
     if !job.await_matched(thread, opened, all_matched)? {
         return Ok(Played::default());
     }
-    on_threads(job, thread, ends, &|thread, ends| take(job, thread, ends))
+    on_threads(job, thread, ends, |thread, ends| take(job, thread, ends))
 }
 
 fn take(
