@@ -144,6 +144,7 @@ fn perfect() -> Facts {
                 advice: None,
             })
             .into(),
+        libraries: Vec::new(),
         unavailable: Vec::new(),
         failed: Vec::new(),
     }
