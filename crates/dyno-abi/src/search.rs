@@ -116,9 +116,9 @@ mod tests {
             std::fs::write(path, "").unwrap();
         }
         let once = [a.path().to_owned(), a.path().join(".")];
-        assert_eq!(passed_over("one", &once), [PathBuf::new(); 0]);
+        assert!(passed_over("one", &once).is_empty());
         let both = [&once[..], &[b.path().to_owned()]].concat();
         assert_eq!(passed_over("one", &both), [second]);
-        assert_eq!(passed_over("two", &both), [PathBuf::new(); 0]);
+        assert!(passed_over("two", &both).is_empty());
     }
 }
