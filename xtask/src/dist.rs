@@ -135,7 +135,7 @@ pub(crate) fn install(metadata: &Metadata, arguments: &[String]) -> Outcome {
         part.write(&prefix)?;
     }
     println!("── installed to {}", prefix.display());
-    for name in adapters::names().filter(|name| !libraries.iter().any(|(n, _)| n == name)) {
+    for name in given().filter(|name| !libraries.iter().any(|(n, _)| n == name)) {
         println!(
             "   without the adapter {name}: `cargo xtask adapters {name}` builds it, then run this again"
         );
@@ -202,10 +202,14 @@ fn build(metadata: &Metadata, apart: Option<&Path>) -> Outcome {
     steps::run(&[apart(program), apart(adapters)])
 }
 
+/// The adapters that are given away: the example is for whoever writes one.
+fn given() -> impl Iterator<Item = &'static str> {
+    adapters::names().filter(|name| *name != "c-skeleton")
+}
+
 /// The libraries of adapters that were built, by name. Those in Rust are the ones that cargo has just built, if it has.
 fn libraries(target: &Path, release: &Path) -> Vec<(String, PathBuf)> {
-    let found = adapters::names().filter(|name| *name != "c-skeleton");
-    let found = found.map(|name| {
+    let found = given().map(|name| {
         let of_cargo = release.join(format!("libdyno_adapter_{name}.so"));
         let of_cmake = target.join(format!("adapters/libdyno_{name}.so"));
         let path = [of_cargo, of_cmake].into_iter().find(|path| path.exists());

@@ -1,9 +1,10 @@
-//! Chores of the project: `cargo xtask test`, `adapters`, `dist`, `install`, `sanitize`, `lint`, `arrows`, `licences`,
-//! `study`, `readers`, `daemons`, `web`, `gallery`.
+//! Chores of the project: `cargo xtask test`, `adapters`, `dist`, `install`, `arm64`, `sanitize`, `lint`, `arrows`,
+//! `licences`, `study`, `readers`, `daemons`, `web`, `gallery`.
 //!
 //! Each chore prints what it does before it does it and ends with exit code 1 at the first failure.
 
 mod adapters;
+mod arm64;
 mod arrows;
 mod dist;
 mod gallery;
@@ -26,6 +27,7 @@ usage: cargo xtask CHORE
   adapters  install what adapters in shared libraries need, and build them; --help says more
   install   build dyno and put it with its adapters on this machine; --prefix names where
   dist      make an archive and Debian packages to give away; --help says more
+  arm64     build dyno for arm64 with Debian's cross compiler, and try it in qemu-user
   sanitize  the conformance suite over the adapters in C and C++, built with the address and
             undefined-behaviour sanitizers
   lint      formatting, clippy, rustdoc, arrows, licences; cargo deny where it is installed
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         "adapters" => metadata::load().and_then(|m| adapters::run(&m.target_directory, &rest)),
         "dist" => metadata::load().and_then(|m| dist::dist(&m, &rest)),
         "install" => metadata::load().and_then(|m| dist::install(&m, &rest)),
+        "arm64" => metadata::load().and_then(|m| arm64::run(&m, &rest)),
         "arrows" => arrows::check(),
         "licences" => licences::check(),
         "study" => study::run(&rest),

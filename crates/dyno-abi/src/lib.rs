@@ -27,7 +27,7 @@ pub use export::{Export, Exported};
 pub use load::{LoadError, load};
 #[doc(hidden)]
 pub use raw::Ops as Table;
-pub use search::{ADAPTER_PATH, Installed, directories, file_name, installed};
+pub use search::{ADAPTER_PATH, Installed, directories, file_name, installed, passed_over};
 
 #[cfg(test)]
 mod layout;

@@ -64,6 +64,22 @@ pub fn installed(directories: &[PathBuf]) -> Vec<Installed> {
         .collect()
 }
 
+/// The other libraries of the adapter `name` in `directories`, behind the one that is [taken](installed): each comes
+/// from another installation.
+pub fn passed_over(name: &str, directories: &[PathBuf]) -> Vec<PathBuf> {
+    let file = file_name(name);
+    // A folder that is named twice holds one library.
+    let mut known = Vec::new();
+    let mut all: Vec<PathBuf> = directories.iter().map(|d| d.join(&file)).collect();
+    all.retain(|path| {
+        let path = path.canonicalize().ok();
+        let is_new = path.is_some() && !known.contains(&path);
+        known.push(path);
+        is_new
+    });
+    all.into_iter().skip(1).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,5 +106,19 @@ mod tests {
             path: dir.join(file_name(name)),
         };
         assert_eq!(found, [of("one", a.path()), of("two", b.path())]);
+    }
+
+    #[test]
+    fn a_second_installation_is_told_from_a_folder_that_is_named_twice() {
+        let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let second = b.path().join(file_name("one"));
+        for path in [&a.path().join(file_name("one")), &second] {
+            std::fs::write(path, "").unwrap();
+        }
+        let once = [a.path().to_owned(), a.path().join(".")];
+        assert!(passed_over("one", &once).is_empty());
+        let both = [&once[..], &[b.path().to_owned()]].concat();
+        assert_eq!(passed_over("one", &both), [second]);
+        assert!(passed_over("two", &both).is_empty());
     }
 }

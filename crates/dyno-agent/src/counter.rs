@@ -31,7 +31,7 @@ impl OwnCounter {
         let Some(ticks) = now.of(counter) else {
             return Report::Failed {
                 step: "clock".into(),
-                message: "this host has no time stamp counter".into(),
+                message: "this host has no counter that Dyno can use".into(),
                 peer_gone: false,
             };
         };

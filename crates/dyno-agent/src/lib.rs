@@ -20,7 +20,7 @@ mod shared;
 
 pub use binaries::{binaries, binaries_of_library};
 pub use conformance::{ask_library, conformance_cases, play_case};
-pub use registry::{adapter_places, describe, describe_library};
+pub use registry::{adapter_places, describe, describe_library, passed_over};
 
 use dyno_measure::{Counters, best_counter};
 use dyno_model::protocol::{Command, Report, VERSION};

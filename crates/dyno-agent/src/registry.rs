@@ -228,6 +228,11 @@ fn with_remedy(name: &str, reason: String) -> String {
     }
 }
 
+/// The libraries of the adapter `name` that lie in folders which are searched later than that of the one in use.
+pub fn passed_over(name: &str) -> Vec<std::path::PathBuf> {
+    dyno_abi::passed_over(name, &dyno_abi::directories())
+}
+
 /// Where the library of the adapter `name` was looked for and not found, and how to have Dyno look elsewhere: a
 /// sentence for people.
 pub fn adapter_places(name: &str) -> String {

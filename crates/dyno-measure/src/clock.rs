@@ -8,21 +8,24 @@
 //! Fencing with `lfence; rdtsc` instead of `rdtscp`: both order the reading after earlier loads
 //! (Intel SDM vol. 2, RDTSC and RDTSCP; AMD APM vol. 3, LFENCE, which Linux makes
 //! dispatch-serialising on every AMD processor). On a Zen 5 guest the former took 16 ns and the latter
-//! 19 ns, against 10 ns for a bare `rdtsc`.
+//! 19 ns, against 10 ns for a bare `rdtsc`. On arm64 the counter is CNTVCT, behind `dsb ishld; isb`.
 
 mod calibrate;
 mod counter;
+mod ticks;
 
 pub use calibrate::{ClockChoice, ClockError, calibrate, tsc_refusal};
 pub(crate) use calibrate::{cost_of, usual_step};
 pub use counter::{Counters, best_counter, nanos_at};
+pub(crate) use ticks::NAME as COUNTER;
 
 use dyno_model::protocol::ClockSpec;
 use dyno_model::unit::Nanos;
 use rustix::time::{ClockId, clock_gettime};
-use std::sync::atomic::{Ordering, compiler_fence, fence};
+use std::sync::atomic::{Ordering, compiler_fence};
+use ticks::{drain, ticks, ticks_after_loads};
 
-/// Reads the run's clock. On the time stamp counter it keeps the rate that was calibrated, and so drifts
+/// Reads the run's clock. On the processor's counter it keeps the rate that was calibrated, and so drifts
 /// from CLOCK_MONOTONIC by as much as a time daemon slews that one. Copy it into every thread that stamps.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
@@ -30,7 +33,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that converts as `spec` says. Where the machine has no time stamp counter, a
+    /// A clock that converts as `spec` says. Where the processor has no counter, a
     /// [`ClockSpec::Tsc`] reads CLOCK_MONOTONIC, whose time line is the same.
     pub fn new(spec: ClockSpec) -> Self {
         Clock { spec }
@@ -55,7 +58,7 @@ impl Clock {
     /// record that is still on its way to memory would go before the message and be counted with it.
     #[inline]
     pub fn departure(&self) -> Nanos {
-        fence(Ordering::SeqCst);
+        drain();
         self.arrival()
     }
 
@@ -82,37 +85,6 @@ impl Clock {
 const fn ticks_to_nanos(ticks: u64, ticks0: u64, ns0: u64, mult: u64) -> Nanos {
     let elapsed = ticks.wrapping_sub(ticks0) as u128 * mult as u128;
     Nanos(ns0.wrapping_add((elapsed >> 32) as u64))
-}
-
-/// The counter, unordered; `None` where there is none.
-#[inline(always)]
-fn ticks() -> Option<u64> {
-    #[cfg(target_arch = "x86_64")]
-    {
-        // SAFETY: RDTSC has no operands and touches no memory. Every x86-64 processor has it, and
-        // Linux leaves it enabled in user mode unless a thread asked for PR_SET_TSC, which only a
-        // caller who wants the fault does.
-        Some(unsafe { core::arch::x86_64::_rdtsc() })
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        None
-    }
-}
-
-/// The counter, read after all earlier loads; `None` where there is none.
-#[inline(always)]
-fn ticks_after_loads() -> Option<u64> {
-    #[cfg(target_arch = "x86_64")]
-    {
-        // SAFETY: LFENCE is part of SSE2, which the x86-64 baseline that this is compiled for has.
-        unsafe { core::arch::x86_64::_mm_lfence() };
-        ticks()
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        None
-    }
 }
 
 /// CLOCK_MONOTONIC; through the vDSO, so not a system call where the kernel's clock source allows.

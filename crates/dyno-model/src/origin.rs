@@ -49,11 +49,11 @@ pub struct Request {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClockChoice {
-    /// The time stamp counter where the processor declares it invariant and the kernel itself
+    /// The processor's counter (the TSC, on arm64 CNTVCT) where its rate is constant and the kernel itself
     /// keeps time with it; else CLOCK_MONOTONIC.
     #[default]
     Auto,
-    /// The time stamp counter; refused where the processor does not declare it invariant.
+    /// The processor's counter; refused where the processor does not declare it invariant.
     Tsc,
     /// CLOCK_MONOTONIC.
     Monotonic,

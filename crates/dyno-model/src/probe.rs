@@ -183,7 +183,7 @@ pub enum Probe {
     },
     /// The first touch of a page.
     Fault {
-        /// Of what.
+        /// The memory whose pages are touched.
         by: Memory,
     },
 }

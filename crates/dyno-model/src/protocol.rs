@@ -38,7 +38,7 @@ pub const VERSION: u32 = 6;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "source")]
 pub enum ClockSpec {
-    /// The invariant time stamp counter: `ns = ns0 + ((ticks - ticks0) * mult) >> 32`.
+    /// The processor's counter, the invariant TSC or on arm64 CNTVCT: `ns = ns0 + ((ticks - ticks0) * mult) >> 32`.
     Tsc {
         /// Counter value at the origin.
         ticks0: u64,
@@ -65,7 +65,7 @@ pub enum ClockSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counter {
-    /// The invariant time stamp counter.
+    /// The processor's counter: the invariant TSC, on arm64 CNTVCT.
     Tsc,
     /// CLOCK_MONOTONIC, in nanoseconds.
     Monotonic,

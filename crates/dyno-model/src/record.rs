@@ -471,13 +471,13 @@ pub struct Environment {
 /// Measured properties of the clock.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ClockFacts {
-    /// `tsc` or `monotonic`.
+    /// `tsc`, on arm64 `cntvct`, or `monotonic`.
     pub source: String,
     /// Cost of one reading in nanoseconds (median).
     pub cost_ns: f64,
     /// The smallest step between two different readings in nanoseconds.
     pub resolution_ns: f64,
-    /// Ticks per second, for the TSC.
+    /// Ticks per second, of the processor's counter.
     pub frequency_hz: Option<f64>,
 }
 

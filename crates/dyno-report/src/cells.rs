@@ -35,7 +35,7 @@ pub(crate) fn host_p99(e: &ExperimentSummary) -> Option<&HostTail> {
     e.host.as_ref()?.tail[P99].as_ref()
 }
 
-/// The delay, and the share of the tail that it could explain.
+/// The delay, and the share of the tail that it may account for.
 pub(crate) fn own_delay(tail: &HostTail, unit: TimeUnit) -> Measured {
     let share = tail.explained.map(|share| format!("{:.0}", 100.0 * share));
     Measured {

@@ -111,7 +111,7 @@ pub(crate) enum Command {
     },
     /// Print a completion script for a shell to standard output.
     #[command(after_long_help = "\
-The script asks dyno itself what there is, so that it completes the names of suites, stacks, testbeds and
+The script asks dyno itself what there is, so that it completes the names of suites, stacks, testbeds and \
 stored runs as well:
   source <(dyno completions bash)         in ~/.bashrc
   dyno completions fish > ~/.config/fish/completions/dyno.fish")]
@@ -162,17 +162,17 @@ pub(crate) struct FileArgs {
 /// `dyno run`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-The run directory is ./runs/SUITE-DATE unless --out names another. Each trial is stored as soon as
-it ends, so a run that was interrupted or that filled the disk loses nothing that it had finished:
+The run directory is ./runs/SUITE-DATE unless --out names another. Each trial is stored as soon as \
+it ends, so a run that was interrupted or that filled the disk loses nothing that it had finished: \
 `dyno run --resume DIR` measures the rest.
 
---set changes one parameter of the suite (`dyno list suites` names them), or a default of all its
+--set changes one parameter of the suite (`dyno list suites` names them), or a default of all its \
 experiments:
   --set window='1 s'    --set payload='4 KiB'    --set wait=spin    --set scheduling=fifo:50
 
---precision adds trials, round by round, until the interval of each experiment is as narrow as
-asked, or --max-trials or --max-time ends it; the table says what was not reached, and by how much.
-A trial that the host disturbed beyond what the bare machine does is stored, counted, left out of
+--precision adds trials, round by round, until the interval of each experiment is as narrow as \
+asked, or --max-trials or --max-time ends it; the table says what was not reached, and by how much. \
+A trial that the host disturbed beyond what the bare machine does is stored, counted, left out of \
 all figures, and repeated.
 
 --against measures each experiment side by side with its base, in turns, and prints which is faster:
@@ -184,7 +184,7 @@ all figures, and repeated.
   dyno run --like RUN --out mine          the same suite, stacks, settings and testbed
   dyno compare RUN mine                   what differs: builds, libraries, machines, figures
 
---shard deals the experiments out to parts that take about equally long, for a cluster's or CI's own
+--shard deals the experiments out to parts that take about equally long, for a cluster's or CI's own \
 scheduler. Every part makes the whole plan and runs its own experiments of it:
   dyno run SUITE --shard 1/3 --out a      here, with 2/3 and 3/3 elsewhere at the same time
   dyno merge a b c -o all                 then: one run, as if measured by one command")]
@@ -278,9 +278,9 @@ pub(crate) struct RunArgs {
 /// The clock for stamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ClockArg {
-    /// The invariant time stamp counter where the kernel trusts it, else CLOCK_MONOTONIC.
+    /// The processor's counter where the kernel trusts it, else CLOCK_MONOTONIC.
     Auto,
-    /// The time stamp counter, or an error.
+    /// The processor's counter (the invariant TSC, on arm64 CNTVCT), or an error.
     Tsc,
     /// CLOCK_MONOTONIC.
     Monotonic,
@@ -312,8 +312,8 @@ pub(crate) enum FormatArg {
 /// `dyno watch`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-Shows what `dyno run --live` shows, of a run that another process writes: also of one that was started
-without --live, in another terminal, or over ssh (`ssh -t HOST dyno watch RUN`). It reads the run directory
+Shows what `dyno run --live` shows, for a run that another process writes, even one that was started \
+without --live, in another terminal, or over ssh (`ssh -t HOST dyno watch RUN`). It reads the run directory \
 and nothing else, changes nothing, and ends when the run is complete. q stops watching, not the run.")]
 pub(crate) struct WatchArgs {
     /// A run directory, or `latest` for the newest one in ./runs.
@@ -324,9 +324,9 @@ pub(crate) struct WatchArgs {
 /// `dyno merge`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-The directories must be of one plan: the same suite, experiments, stacks, testbed and seed, as the parts of
-`dyno run SUITE --shard 1/3`, `2/3` and `3/3` are. The result is a run like any other, which show, compare,
-check, trend and `run --resume` read; the parts stay as they are. Machines, builds of Dyno and versions of
+The directories must be of one plan: the same suite, experiments, stacks, testbed and seed, as the parts of \
+`dyno run SUITE --shard 1/3`, `2/3` and `3/3` are. The result is a run like any other, which show, compare, \
+check, trend and `run --resume` read; the parts stay as they are. Machines, builds of Dyno and versions of \
 adapters may differ: what differs is said, and each part's own manifest is kept in the result's `parts/`.
 
 A trial that two directories have must be the same in both. The result appears whole or not at all.")]

@@ -28,7 +28,7 @@ pub(crate) enum Code {
     Undecided = 7,
     /// `dyno compare` or `dyno trend` with `--fail-on slower`: something is.
     Slower = 8,
-    /// `dyno audit --fail-on`: something is found that bad or worse.
+    /// `dyno audit --fail-on`: something as bad as this, or worse, is found.
     Objected = 9,
     /// Interrupted by Ctrl-C or a termination signal; the finished trials are stored.
     Interrupted = 130,

@@ -1,4 +1,4 @@
-//! What a person sees on standard error while a run goes on.
+//! What a person sees on standard error while a run is in progress.
 
 use dyno_model::event::RunEvent;
 use dyno_model::record::Outcome;
@@ -20,7 +20,7 @@ pub(crate) struct Progress {
     disturbed: u32,
 }
 
-/// So many disturbed trials are told while the run goes on; on a noisy host there are hundreds.
+/// So many disturbed trials are told while the run is in progress; on a noisy host there are hundreds.
 const DISTURBED_TOLD: u32 = 5;
 
 impl Progress {

@@ -4,7 +4,7 @@ use super::{papers, said};
 use crate::Outcome;
 use crate::metadata::Metadata;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 /// One package: Dyno itself, or one adapter.
@@ -29,6 +29,9 @@ pub(super) struct File {
 pub(super) enum Content {
     Text(String),
     Copy(PathBuf),
+    /// A symbolic link to a neighbour of that name. A library's version is read from the name of the file that its
+    /// links end at, so that copies in their place would hide it.
+    Link(PathBuf),
 }
 
 /// Where libraries of adapters lie below the prefix; crates/dyno-abi/src/search.rs looks there.
@@ -68,7 +71,12 @@ impl Part {
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
             let (path, place) = (entry.path(), place.join(entry.file_name()));
-            // Follows links: what they name is packed in their place.
+            if let Ok(target) = fs::read_link(&path)
+                && target.components().count() == 1
+            {
+                self.add(place, Content::Link(target), false);
+                continue;
+            }
             let about = fs::metadata(&path).map_err(unreadable)?;
             match about.is_dir() {
                 true => self.folder(&place, &path)?,
@@ -88,14 +96,19 @@ impl Part {
             let folder = to.parent().unwrap_or(prefix);
             // Beside it first: a program that runs keeps the file that it has open.
             let aside = to.with_extension("dyno-new");
+            // Left by a call that was interrupted, if it is there.
+            let _ = fs::remove_file(&aside);
             fs::create_dir_all(folder)
                 .and_then(|()| match &file.content {
                     Content::Text(text) => fs::write(&aside, text),
                     Content::Copy(from) => fs::copy(from, &aside).map(|_| ()),
+                    Content::Link(target) => symlink(target, &aside),
                 })
                 .and_then(|()| {
                     let mode = if file.runs { 0o755 } else { 0o644 };
-                    fs::set_permissions(&aside, fs::Permissions::from_mode(mode))?;
+                    if !matches!(file.content, Content::Link(_)) {
+                        fs::set_permissions(&aside, fs::Permissions::from_mode(mode))?;
+                    }
                     fs::rename(&aside, &to)
                 })
                 .map_err(|e| format!("cannot write {}: {e}", to.display()))?;
@@ -207,4 +220,37 @@ fn dyno(metadata: &Metadata, program: &Path) -> Result<Part, String> {
         papers::sbom(metadata, "dyno", &inside)?,
     );
     Ok(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_librarys_links_stay_links_and_programs_stay_programs() {
+        let from = tempfile::tempdir().unwrap();
+        fs::write(from.path().join("libx.so.3.4"), "library").unwrap();
+        symlink("libx.so.3.4", from.path().join("libx.so.3")).unwrap();
+        fs::write(from.path().join("daemon"), "program").unwrap();
+        let runs = fs::Permissions::from_mode(0o700);
+        fs::set_permissions(from.path().join("daemon"), runs).unwrap();
+        let mut part = Part::new("x".to_owned(), String::new());
+        part.folder(Path::new("lib"), from.path()).unwrap();
+
+        let to = tempfile::tempdir().unwrap();
+        // Over an earlier installation too.
+        for _ in 0..2 {
+            part.write(to.path()).unwrap();
+        }
+        let lib = to.path().join("lib");
+        let link = fs::read_link(lib.join("libx.so.3")).unwrap();
+        assert_eq!(link, Path::new("libx.so.3.4"));
+        assert_eq!(
+            fs::read_to_string(lib.join("libx.so.3")).unwrap(),
+            "library"
+        );
+        let mode = |name| fs::metadata(lib.join(name)).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode("libx.so.3.4"), mode("daemon")), (0o644, 0o755));
+        assert_eq!(fs::read_dir(&lib).unwrap().count(), 3);
+    }
 }

@@ -4,7 +4,8 @@
 //! lie on one line when the counter is sound; the origin is CLOCK_MONOTONIC. Each point is the
 //! reading with the least delay out of many, bracketed by two counter readings.
 
-use super::{Clock, monotonic, read, ticks_after_loads};
+use super::ticks::{self, ticks_after_loads};
+use super::{Clock, monotonic, read};
 use crate::procfile;
 use dyno_model::protocol::ClockSpec;
 use dyno_model::record::ClockFacts;
@@ -18,14 +19,14 @@ pub use dyno_model::origin::ClockChoice;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClockError {
     /// The counter is not fit for stamps on this machine.
-    #[error("the time stamp counter cannot be used: {reason}; choose the monotonic clock")]
+    #[error("the counter of the processor cannot be used: {reason}; choose the monotonic clock")]
     Unfit {
         /// What is missing.
         reason: String,
     },
     /// The counter and the kernel's clock did not keep a constant ratio.
     #[error(
-        "the time stamp counter did not run evenly against CLOCK_MONOTONIC_RAW: it strayed by \
+        "the counter of the processor did not run evenly against CLOCK_MONOTONIC_RAW: it strayed by \
          {stray} within 50 ms in each of {attempts} attempts; choose the monotonic clock, or calibrate \
          on a quieter machine"
     )]
@@ -47,7 +48,7 @@ const READINGS: u32 = 300;
 const STRAY: f64 = 1_000.0;
 const ATTEMPTS: u32 = 3;
 
-/// Calibrates the chosen clock once for a run (about 50 ms for the time stamp counter) and
+/// Calibrates the chosen clock once for a run (about 50 ms for the processor's counter) and
 /// measures what a reading costs.
 pub fn calibrate(choice: ClockChoice) -> Result<(ClockSpec, ClockFacts), ClockError> {
     match choice {
@@ -61,12 +62,12 @@ pub fn calibrate(choice: ClockChoice) -> Result<(ClockSpec, ClockFacts), ClockEr
     }
 }
 
-/// Why [`ClockChoice::Auto`] would not use the time stamp counter on this machine, as a sentence
+/// Why [`ClockChoice::Auto`] would not use the processor's counter on this machine, as a sentence
 /// without a full stop; `None` where it would (given that it then runs evenly).
 pub fn tsc_refusal() -> Option<String> {
     variant_counter().or_else(|| {
         let source = procfile::text(procfile::CLOCK_SOURCE);
-        (source != "tsc").then(|| {
+        (source != ticks::SOURCE).then(|| {
             let source = if source.is_empty() {
                 "unknown"
             } else {
@@ -74,7 +75,8 @@ pub fn tsc_refusal() -> Option<String> {
             };
             format!(
                 "the kernel keeps time with `{source}` and not with the counter, so it does not \
-                 vouch for it; see `dmesg | grep -i tsc` and {}",
+                 vouch for it; see `dmesg | grep -i {}` and {}",
+                ticks::SOURCE,
                 procfile::CLOCK_SOURCE
             )
         })
@@ -83,8 +85,12 @@ pub fn tsc_refusal() -> Option<String> {
 
 /// What the processor does not promise about its counter.
 fn variant_counter() -> Option<String> {
+    // The counter of arm64 has one rate and never stops (Arm ARM DDI 0487, D12.1 "the system counter").
+    if cfg!(target_arch = "aarch64") {
+        return None;
+    }
     if !cfg!(target_arch = "x86_64") {
-        return Some("this processor architecture has no time stamp counter".into());
+        return Some("Dyno knows no counter of this processor architecture".into());
     }
     let flags = procfile::cpu_flags();
     let missing: Vec<_> = ["constant_tsc", "nonstop_tsc"]
@@ -142,7 +148,7 @@ fn tsc() -> Result<(ClockSpec, ClockFacts), ClockError> {
 fn point(id: ClockId) -> Result<Point, ClockError> {
     let counter = || {
         ticks_after_loads().ok_or_else(|| ClockError::Unfit {
-            reason: "this processor architecture has no time stamp counter".into(),
+            reason: "Dyno knows no counter of this processor architecture".into(),
         })
     };
     let mut best = (u64::MAX, Point { ticks: 0, ns: 0 });
@@ -199,13 +205,13 @@ fn facts(spec: ClockSpec, frequency_hz: Option<f64>) -> ClockFacts {
     let ns_per_tick = frequency_hz.map(|hz| 1e9 / hz);
     ClockFacts {
         source: match spec {
-            ClockSpec::Tsc { .. } => "tsc",
+            ClockSpec::Tsc { .. } => ticks::NAME,
             ClockSpec::Monotonic | ClockSpec::Scaled { .. } => "monotonic",
         }
         .into(),
         cost_ns: cost_of(|| clock.now().0),
         resolution_ns: match ns_per_tick {
-            Some(ns) => usual_step(|| super::ticks().unwrap_or(0)) * ns,
+            Some(ns) => usual_step(|| ticks::ticks().unwrap_or(0)) * ns,
             None => usual_step(|| monotonic().0),
         },
         frequency_hz,

@@ -1,11 +1,11 @@
 //! Raw counters: what a host tells another one's runner, which finds the line to the run's clock.
 
-use super::{calibrate::tsc_refusal, monotonic, read, ticks_after_loads, ticks_to_nanos};
+use super::{calibrate::tsc_refusal, monotonic, read, ticks::ticks_after_loads, ticks_to_nanos};
 use dyno_model::protocol::{ClockSpec, Counter};
 use dyno_model::unit::Nanos;
 use rustix::time::ClockId;
 
-/// The counter of this host that keeps the steadiest rate: the time stamp counter where it is fit for
+/// The counter of this host that keeps the steadiest rate: the processor's where it is fit for
 /// stamps, else CLOCK_MONOTONIC, whose rate a time daemon may change.
 pub fn best_counter() -> Counter {
     match tsc_refusal() {

@@ -1,7 +1,6 @@
 //! What reading each clock costs, and how fine it is.
 
-use crate::clock::{Clock, read};
-use crate::clock::{cost_of, usual_step};
+use crate::clock::{COUNTER, Clock, cost_of, read, usual_step};
 use dyno_model::protocol::ClockSpec;
 use rustix::time::ClockId;
 use serde::Serialize;
@@ -28,8 +27,9 @@ pub fn clock_readings(spec: ClockSpec) -> Vec<ClockReading> {
     };
     let mut readings = Vec::new();
     if matches!(spec, ClockSpec::Tsc { .. }) {
-        readings.push(measure("tsc", &|| clock.now().0));
-        readings.push(measure("tsc, after earlier loads", &|| clock.arrival().0));
+        let after = format!("{COUNTER}, after earlier loads");
+        readings.push(measure(COUNTER, &|| clock.now().0));
+        readings.push(measure(&after, &|| clock.arrival().0));
     }
     for (name, id) in [
         ("CLOCK_MONOTONIC", ClockId::Monotonic),

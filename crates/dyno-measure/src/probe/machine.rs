@@ -25,7 +25,7 @@ pub struct Machine {
     pub hypervisor: Option<String>,
     /// The kernel's clock source.
     pub clock_source: String,
-    /// Why the time stamp counter is not used by default; `None` where it is.
+    /// Why the processor's counter is not used by default; `None` where it is.
     pub tsc_refusal: Option<String>,
     /// Swap space in bytes.
     pub swap_bytes: u64,
@@ -108,6 +108,10 @@ pub(crate) fn mitigations() -> BTreeMap<String, String> {
 
 /// The hypervisor by the name it gives itself, or just that there is one.
 pub(crate) fn hypervisor() -> Option<String> {
+    let real = procfile::text("/proc/sys/kernel/arch");
+    if let Some(emulation) = emulation(std::env::consts::ARCH, &real) {
+        return Some(emulation);
+    }
     let xen = procfile::text("/sys/hypervisor/type");
     if !xen.is_empty() {
         return Some(xen);
@@ -122,6 +126,14 @@ pub(crate) fn hypervisor() -> Option<String> {
         (None, "") => "unknown".into(),
         (None, product) => product.into(),
     })
+}
+
+/// Says that another processor is emulated, as qemu-user does, which lets the kernel's own word through
+/// (`kernel.arch`, since Linux 6.1). What is measured then is the emulator.
+fn emulation(built_for: &str, real: &str) -> Option<String> {
+    let both = ["x86_64", "aarch64"];
+    let differs = built_for != real && both.contains(&built_for) && both.contains(&real);
+    differs.then(|| format!("emulated: {built_for} on {real}"))
 }
 
 /// The hypervisor's signature, CPUID leaf 0x4000_0000 (Linux, Documentation/virt/kvm/x86/cpuid.rst).
@@ -187,6 +199,16 @@ mod tests {
     fn the_machine_is_described() {
         let m = machine();
         assert!(!m.cpu_model.is_empty() && !m.cpus.is_empty() && !m.clock_source.is_empty());
+    }
+
+    #[test]
+    fn another_processor_than_the_kernels_is_emulated() {
+        let mark = emulation("aarch64", "x86_64");
+        assert_eq!(mark.as_deref(), Some("emulated: aarch64 on x86_64"));
+        // Also where the kernel does not tell, or a 32-bit program runs as it should.
+        for (built_for, real) in [("aarch64", "aarch64"), ("aarch64", ""), ("arm", "aarch64")] {
+            assert_eq!(emulation(built_for, real), None);
+        }
     }
 
     #[test]

@@ -110,17 +110,7 @@ pub(crate) fn adapters() -> Vec<AdapterDescription> {
         option("send_timeout_ms", OptionKind::Int, "a wait"),
     ];
     zenoh.capabilities.sends_later = true;
-    let mut all = vec![
-        null,
-        floor,
-        pipe,
-        uds,
-        posix_mq,
-        tcp,
-        udp,
-        iceoryx2,
-        zenoh,
-    ];
+    let mut all = vec![null, floor, pipe, uds, posix_mq, tcp, udp, iceoryx2, zenoh];
     all.extend(["cyclonedds", "fastdds", "iceoryx", "null-c", "vsomeip"].map(not_built));
     all
 }

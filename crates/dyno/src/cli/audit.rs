@@ -46,8 +46,8 @@ impl From<FailOnVerdict> for Verdict {
 /// `dyno audit`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-A source is a statement file (docs/reference/statements.md), the output of a tool as it is, or a stored run.
-Every figure is held to arithmetic; each finding has a verdict and its calculation:
+A source is a statement file (docs/reference/statements.md), the output of a tool as it is, or a stored run. \
+Every figure is checked by arithmetic; each finding has a verdict and its calculation:
   impossible              no measurement whatever gives this figure
   inconsistent            figures of the source contradict each other
   not what it is called   it is a figure of something else than its name says
@@ -80,7 +80,7 @@ pub(crate) struct AuditArgs {
     pub(crate) measure: bool,
     #[command(flatten)]
     pub(crate) files: FileArgs,
-    /// End with code 9 if something is found that bad or worse. Without this the code is 0 whatever was found.
+    /// End with code 9 if something as bad as this, or worse, is found. Without this the code is 0 whatever was found.
     #[arg(long, value_enum, value_name = "VERDICT")]
     pub(crate) fail_on: Option<FailOnVerdict>,
 }

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 /// `dyno conformance`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-Each case is one behaviour that Dyno relies on, played with the real library in a process of its own, with
-the daemons of the stack. A library that hangs or crashes fails that case, and the others go on; nothing is
+Each case is one behaviour that Dyno relies on, played with the real library in a process of its own, with \
+the daemons of the stack. A library that hangs or crashes fails that case, and the others go on; nothing is \
 left behind. A case that the adapter's capabilities exclude is skipped with the reason.
 
   dyno conformance ./libdyno_mymw.so                     the library as it comes
@@ -46,8 +46,8 @@ pub(crate) struct ConformanceArgs {
 /// `dyno new-adapter`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-The folder holds NAME.c, a complete adapter over stream sockets that passes `dyno conformance` as it is, the
-headers that it needs, and stacks/NAME.toml. docs/how-to/add-an-adapter.md tells how to go on.")]
+The folder holds NAME.c, a complete adapter over stream sockets that passes `dyno conformance` as it is, the \
+headers that it needs, and stacks/NAME.toml. docs/how-to/add-an-adapter.md explains the next steps.")]
 pub(crate) struct NewAdapterArgs {
     /// What it will be called: lower-case letters, digits and dashes.
     pub(crate) name: String,

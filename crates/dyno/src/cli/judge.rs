@@ -39,12 +39,12 @@ pub(crate) enum FailOn {
 /// `dyno compare`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-Cells of two runs belong together when they have the same factors. Where each run has one stack that
+Cells of two runs belong together when they have the same factors. Where each run has one stack that \
 the other has not, these two stacks are compared.
 
-The heading says what differs between the two. If more than one thing does, no difference in the
-figures can be put down to one of them. Two runs at different times also differ by what the machine
-did in between: if the floor moved, nothing is called faster or slower. `dyno run SUITE --against …`
+The heading says what differs between the two. If more than one thing does, no difference in the \
+figures can be put down to one of them. Two runs at different times also differ by what the machine \
+did in between: if the floor moved, nothing is called faster or slower. `dyno run SUITE --against …` \
 measures both sides next to each other, and `dyno compare RUN` then compares pairs of trials.
 
 All intervals of the table hold together with the confidence asked for.")]
@@ -86,18 +86,18 @@ A limits file (docs/reference/limits-files.md) holds requirements such as
   quantile = \"p99\"
   at_most = \"2 ms\"
 
-A limit is passed only if the bad end of the interval keeps it, and failed only if the good end breaks
+A limit is passed only if the bad end of the interval keeps it, and failed only if the good end breaks \
 it. Everything between is undecided, which is not a pass.
 
 Without a limits file, the runs before it say what is usual on its machine:
 
   dyno check --history runs/
 
-compares the newest run in `runs/` with the others: p50 and p99, losses, throughput, processor time and
-memory of every experiment. Runs of other suites, machines, testbeds and formats are left out by name. Too
+compares the newest run in `runs/` with the others: p50 and p99, losses, throughput, processor time and \
+memory of every experiment. Runs of other suites, machines, testbeds and formats are left out by name. Too \
 few runs are undecided.
 
-Exit codes: 0 all passed, 6 at least one failed, 7 none failed but at least one is undecided, 3 the
+Exit codes: 0 all passed, 6 at least one failed, 7 none failed but at least one is undecided, 3 the \
 limits file is wrong or a selector matches nothing.")]
 pub(crate) struct CheckArgs {
     /// The run: a directory, or `latest`. With --history it may be left out: the newest run of the history.
@@ -110,7 +110,7 @@ pub(crate) struct CheckArgs {
         conflicts_with = "history"
     )]
     pub(crate) limits: Option<PathBuf>,
-    /// Hold the run against earlier ones: run directories, or directories that hold run directories.
+    /// Compare the run with earlier ones: run directories, or directories that hold run directories.
     #[arg(add = complete::runs(), long, value_name = "DIR")]
     pub(crate) history: Vec<PathBuf>,
     /// The chance of a false alarm anywhere in the table of --history.
@@ -140,10 +140,10 @@ pub(crate) struct CheckArgs {
 /// `dyno trend`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-Each cell (suite, stack and factors) is a series over the runs, ordered by their start. A change is
+Each cell (suite, stack and factors) is a series over the runs, ordered by their start. A change is \
 where its level changes (E-divisive), and stands with what else changed between the two runs there.
 
-Exit codes: 0, or 8 with --fail-on; 7 where the newest run has a series with too few runs for a change to be
+Exit codes: 0, or 8 with --fail-on; 7 where the newest run has a series with too few runs for a change to be \
 seen, or no figure in it: that is undecided, not a pass.")]
 pub(crate) struct TrendArgs {
     /// Run directories, or directories that hold run directories, such as `runs`.
@@ -168,7 +168,7 @@ pub(crate) struct TrendArgs {
     /// How to print it.
     #[arg(long, value_enum, default_value_t = JudgeFormat::Table)]
     pub(crate) format: JudgeFormat,
-    /// End with code 8 if the newest change of a series is one, or to the worse in any other way.
+    /// End with code 8 if the newest change of a series is of this kind, or for the worse in any other way.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) fail_on: Option<FailOn>,
 }

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 /// `dyno report`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-The page is one file that needs no network and opens from disk: the answers in words and in a table, plots of
-every figure, each trial with its environment, and the data itself. Several runs stand side by side, each
+The page is one file that needs no network and opens from disk: the answers in words and in a table, plots of \
+every figure, each trial with its environment, and the data itself. Several runs stand side by side, each \
 compared with the first.
 
-What cannot be read is named on standard error and in the page; the other runs are shown all the same, and the
+What cannot be read is named on standard error and in the page; the other runs are shown all the same, and the \
 command ends with 5.
 
   dyno report                          the newest run in ./runs, as report.html
@@ -22,8 +22,8 @@ pub(crate) struct ReportArgs {
     /// Run directories, names of runs in ./runs, or `latest` for the newest one there.
     #[arg(add = complete::runs(), value_name = "RUN", default_value = "latest")]
     pub(crate) runs: Vec<PathBuf>,
-    /// Requirements that the page opens with, as of `dyno check` (docs/reference/limits-files.md): what came of
-    /// each of them on each stack.
+    /// Requirements to open the page with, as for `dyno check` (docs/reference/limits-files.md), with the
+    /// verdict on each for every stack.
     #[arg(long, value_name = "LIMITS.TOML")]
     pub(crate) limits: Option<PathBuf>,
     /// The page to write; `-` is standard output.

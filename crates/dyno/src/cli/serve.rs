@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// `dyno serve`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-The page lists the runs of a folder, shows each one's report, sets two side by side, and follows a run that
+The page lists the runs of a folder, shows each one's report, sets two side by side, and follows a run that \
 is being measured. It reads and never writes, and ends with Ctrl-C.
 
 Only this machine reaches it. From another one, through ssh:
@@ -20,7 +20,7 @@ pub(crate) struct ServeArgs {
     /// Where to listen: an address and a port, or a port; port 0 is any free one.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8643", value_parser = parse_listen)]
     pub(crate) listen: SocketAddr,
-    /// With an address that other machines can reach: that is meant. Whoever reaches it sees all runs.
+    /// Allow an address that other machines can reach; whoever reaches it sees all runs.
     #[arg(long)]
     pub(crate) network: bool,
     /// Answer to this name too, beside localhost and the address; may be repeated.

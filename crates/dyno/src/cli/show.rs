@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// `dyno show`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-docs/reference/exports.md describes each format. A file that -o names appears whole or not at all; a directory
+docs/reference/exports.md describes each format. A file that -o names appears whole or not at all; a directory \
 must not exist yet, or be empty.
 
   dyno show latest --format csv -o run.csv
@@ -23,8 +23,8 @@ pub(crate) struct ShowArgs {
     /// How to print it.
     #[arg(long, value_enum, default_value_t = ShowFormat::Table)]
     pub(crate) format: ShowFormat,
-    /// Where to: a file instead of standard output (`-`); with parquet and hdr, which are several
-    /// files, a new directory.
+    /// Write to this file instead of standard output (`-`); parquet and hdr write several files into a
+    /// new directory of this name.
     #[arg(long, short, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
     /// Show all columns of the table. A terminal has the most important ones by default; a pipe or a file has

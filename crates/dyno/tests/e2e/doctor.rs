@@ -31,6 +31,7 @@ fn its_json_has_the_documented_shape() {
         "interrupts",
         "limits",
         "rights",
+        "libraries",
         "unavailable",
         "failed",
     ] {

@@ -15,6 +15,7 @@ use dyno_measure::{Clock, ClockChoice, ClockFacts, HostError, allowed_cpus};
 use dyno_model::{BareMachine, CpuGaps, HostLoad, Nanos};
 use serde::Serialize;
 use std::io::IsTerminal;
+use std::path::PathBuf;
 
 /// Round trips of all core-to-core exchanges together, at most and at least per exchange.
 const ROUNDS: usize = 400_000;
@@ -52,6 +53,7 @@ pub(super) struct Facts {
     pub(super) interrupts: Vec<Interrupts>,
     pub(super) limits: limits::Limits,
     pub(super) rights: Vec<Right>,
+    pub(super) libraries: Vec<Library>,
     pub(super) unavailable: Vec<Unavailable>,
     /// Probes that could not be made, and why.
     pub(super) failed: Vec<String>,
@@ -70,6 +72,16 @@ pub(super) struct Right {
 pub(super) const FIFO: &str = "SCHED_FIFO (scheduling = \"fifo:50\")";
 /// The right to lock memory.
 pub(super) const MLOCK: &str = "locked memory (mlock = true)";
+
+/// An adapter in a shared library.
+#[derive(Serialize)]
+pub(super) struct Library {
+    pub(super) adapter: String,
+    /// The file that is in use.
+    pub(super) library: PathBuf,
+    /// Files of the same name in folders that are searched later, as of another installation.
+    pub(super) passed_over: Vec<PathBuf>,
+}
 
 /// An adapter that cannot be used here.
 #[derive(Serialize)]
@@ -159,9 +171,20 @@ pub(super) fn examine(quiet: bool) -> Result<Facts> {
     let syscall = failed.keep(ground::syscall(clock, first));
 
     steps.begin("5/5 asking the adapters");
-    let unavailable = failed
+    let adapters = failed
         .keep(dyno_runner::describe_adapters(&agent_command()?))
-        .unwrap_or_default()
+        .unwrap_or_default();
+    let libraries = adapters
+        .iter()
+        .filter_map(|a| {
+            Some(Library {
+                adapter: a.name.clone(),
+                library: a.library.clone()?,
+                passed_over: dyno_agent::passed_over(&a.name),
+            })
+        })
+        .collect();
+    let unavailable = adapters
         .into_iter()
         .filter_map(|a| {
             Some(Unavailable {
@@ -192,6 +215,7 @@ pub(super) fn examine(quiet: bool) -> Result<Facts> {
         interrupts,
         limits: limits::limits(),
         rights: rights(),
+        libraries,
         unavailable,
         failed: failed.0,
     })

@@ -38,15 +38,7 @@ pub(super) fn render(report: &Report) -> String {
     );
     section("Rights", right_lines(f));
     section("Limits", limit_lines(f));
-    let stacks = if f.unavailable.is_empty() {
-        vec!["every adapter of this build can be used".to_owned()]
-    } else {
-        f.unavailable
-            .iter()
-            .map(|u| format!("{}: {}", u.adapter, u.reason))
-            .collect()
-    };
-    section("Adapters", stacks);
+    section("Adapters", adapter_lines(f));
     if !f.failed.is_empty() {
         section("Could not be measured", f.failed.clone());
     }
@@ -87,6 +79,22 @@ fn clock_lines(f: &Facts) -> Vec<String> {
             "a system call (getppid)", syscall.cost_ns
         )
     }));
+    lines
+}
+
+fn adapter_lines(f: &Facts) -> Vec<String> {
+    let mut lines = Vec::new();
+    for l in &f.libraries {
+        lines.push(format!("{:<12} {}", l.adapter, l.library.display()));
+        for other in &l.passed_over {
+            lines.push(format!("{:<12} passed over: {}", "", other.display()));
+        }
+    }
+    let unavailable = f.unavailable.iter();
+    lines.extend(unavailable.map(|u| format!("{}: {}", u.adapter, u.reason)));
+    if f.unavailable.is_empty() {
+        lines.push("every adapter of this build can be used".to_owned());
+    }
     lines
 }
 
