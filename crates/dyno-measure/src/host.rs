@@ -110,6 +110,20 @@ pub fn allowed_cores() -> Vec<Vec<u32>> {
     cores
 }
 
+/// The CPUs that the scheduler leaves to those who ask for them by name (`isolcpus` on the kernel's command line), and
+/// that this process gets when it asks; in ascending order.
+pub fn isolated_cpus() -> Vec<u32> {
+    let all = procfile::cpu_list(&procfile::text("/sys/devices/system/cpu/isolated"));
+    // On a thread of its own, so that ours stays where it may run.
+    let granted = |cpu: &u32| {
+        let cpu = *cpu;
+        std::thread::spawn(move || pin(cpu).is_ok())
+            .join()
+            .unwrap_or(false)
+    };
+    all.into_iter().filter(granted).collect()
+}
+
 /// Pins the calling thread, and the threads that it starts from now on, to `cpu`.
 ///
 /// # Errors

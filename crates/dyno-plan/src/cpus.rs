@@ -169,9 +169,11 @@ pub(crate) fn check(matrix: &Matrix<'_>, facts: &HostFacts, problems: &mut Probl
         return;
     };
     for set in &listed.sets {
-        let missing = set.value.iter().find(|cpu| !facts.cpus.contains(cpu));
+        let is_there = |cpu: &&u32| facts.cpus.contains(cpu) || facts.isolated.contains(cpu);
+        let missing = set.value.iter().find(|cpu| !is_there(cpu));
         if let Some(cpu) = missing.filter(|_| !facts.cpus.is_empty()) {
-            let all: Vec<String> = facts.cpus.iter().map(u32::to_string).collect();
+            let all: BTreeSet<u32> = facts.cpus.iter().chain(&facts.isolated).copied().collect();
+            let all: Vec<String> = all.iter().map(u32::to_string).collect();
             problems.push(
                 Problem::at(&set.at, format!("there is no CPU {cpu} to run on"))
                     .label("does not exist, or is not allowed to this process")

@@ -11,6 +11,9 @@ pub struct HostFacts {
     pub cpus: Vec<u32>,
     /// The same CPUs, those of one core together. Empty: each is taken for a core of its own.
     pub cores: Vec<Vec<u32>>,
+    /// CPUs that the scheduler leaves to those who ask for them by name (`isolcpus`), and that this process may ask
+    /// for. They are none of `cpus` unless it has done so.
+    pub isolated: Vec<u32>,
     /// Free bytes of `/dev/shm`, where that is known.
     pub shm_free_bytes: Option<u64>,
     /// Available bytes of main memory, where that is known.

@@ -373,8 +373,8 @@ pub(crate) fn placed(mut cell: Cell, cpus: &Cpus, facts: &HostFacts) -> (Cell, V
     (cell, all)
 }
 
-/// The CPUs that may be probed, the best first: those that the suite lists, else a CPU of each core before its
-/// siblings, and the first core, which has most of the kernel's own work, last.
+/// The CPUs that may be probed, the best first: those that the suite lists, else those that are isolated, then a CPU of
+/// each core before its siblings, and the first core, which has most of the kernel's own work, last.
 fn candidates(cpus: &Cpus, facts: &HostFacts) -> Vec<u32> {
     if let Some(listed) = cpus.listed() {
         return listed;
@@ -388,7 +388,23 @@ fn candidates(cpus: &Cpus, facts: &HostFacts) -> Vec<u32> {
         cores.rotate_left(1);
     }
     let deepest = cores.iter().map(Vec::len).max().unwrap_or(0);
-    (0..deepest)
+    let others = (0..deepest)
         .flat_map(|i| cores.iter().filter_map(move |core| core.get(i).copied()))
-        .collect()
+        .filter(|cpu| !facts.isolated.contains(cpu));
+    facts.isolated.iter().copied().chain(others).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn isolated_cpus_are_probed_first() {
+        let facts = HostFacts {
+            cpus: vec![0, 1, 2],
+            isolated: vec![3, 2],
+            ..HostFacts::default()
+        };
+        assert_eq!(candidates(&Cpus::Auto, &facts), [3, 2, 1, 0]);
+    }
 }

@@ -17,6 +17,7 @@ mod share;
 mod switch;
 mod syscall;
 mod timer;
+mod tracers;
 
 pub use copy::copy;
 pub use error::ProbeError;
@@ -28,7 +29,15 @@ pub use switch::switch;
 pub use syscall::syscall;
 pub use timer::timer;
 
+use dyno_model::plan::Extent;
 use dyno_model::probe::Probe;
+use dyno_model::unit::Nanos;
+
+/// Pieces that are shorter than this are a matter of how the clock is read: samples are of whole nanoseconds.
+const SHORT: Nanos = Nanos(20);
+
+/// The shortest window of a timer after which the cause of its longest delay is asked for.
+const LONG: Nanos = Nanos::from_secs(60);
 
 /// Measures `probe` at all places of `ground` at once.
 ///
@@ -36,7 +45,7 @@ use dyno_model::probe::Probe;
 ///
 /// Where the probe cannot be measured there, with the reason and what to do.
 pub fn measure(ground: &Ground, probe: &Probe) -> Result<Outcome, ProbeError> {
-    match *probe {
+    let mut found = match *probe {
         Probe::Syscall { by, batch } => syscall(ground, by, batch),
         Probe::Switch { by, sides } => switch(ground, by, sides),
         Probe::Timer { by, period, slack } => timer(ground, by, period, slack),
@@ -44,5 +53,46 @@ pub fn measure(ground: &Ground, probe: &Probe) -> Result<Outcome, ProbeError> {
         Probe::Copy { bytes } => copy(ground, bytes),
         Probe::Share { threads } => share(ground, threads),
         Probe::Fault { by } => fault(ground, by),
+    }?;
+    found.warnings.extend(too_short(&found.readings));
+    let is_long = matches!(ground.window, Extent::Duration(window) if window >= LONG);
+    if is_long && matches!(probe, Probe::Timer { .. }) {
+        found.warnings.extend(tracers::missing());
+    }
+    Ok(found)
+}
+
+/// A warning where pieces are so short that the step of a sample shows in their quantiles.
+fn too_short(readings: &[Reading]) -> Option<String> {
+    let mean = |r: &Reading| r.time.sum / r.time.n.max(1) as f64;
+    let short = readings.iter().filter(|r| r.time.n > 0).map(mean);
+    let least = short.fold(f64::INFINITY, f64::min);
+    (least < SHORT.0 as f64).then(|| {
+        format!(
+            "a piece takes {least:.1} ns, and samples are of whole nanoseconds with Dyno's own cost taken out: below \
+             {SHORT} a quantile is right to a nanosecond or two only"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyno_model::record::Distribution;
+
+    #[test]
+    fn pieces_below_twenty_nanoseconds_are_warned_of() {
+        let reading = |sum| Reading {
+            time: Distribution {
+                n: 10,
+                sum,
+                ..Distribution::default()
+            },
+            ..Reading::default()
+        };
+        assert_eq!(too_short(&[reading(200.0)]), None);
+        let said = too_short(&[reading(900.0), reading(32.0)]).unwrap();
+        assert!(said.starts_with("a piece takes 3.2 ns"), "{said}");
+        assert_eq!(too_short(&[Reading::default()]), None);
     }
 }

@@ -10,7 +10,7 @@ use crate::progress::{Progress, minutes};
 #[cfg(feature = "live")]
 use crate::view::{self, Live};
 use dyno_judge::CompareOptions;
-use dyno_measure::{Clock, ClockChoice, allowed_cores, allowed_cpus};
+use dyno_measure::{Clock, ClockChoice, allowed_cores, allowed_cpus, isolated_cpus};
 use dyno_model::event::RunEvent;
 use dyno_model::plan::Refusal;
 use dyno_model::record::{Environment, FORMAT, Outcome, Run};
@@ -437,6 +437,7 @@ pub(crate) fn host_facts(catalog: &Catalog) -> HostFacts {
     HostFacts {
         cpus: allowed_cpus(),
         cores: allowed_cores(),
+        isolated: isolated_cpus(),
         shm_free_bytes: shm.map(|s| s.f_bavail * s.f_frsize),
         memory_bytes: available_memory(),
         missing_programs: catalog
