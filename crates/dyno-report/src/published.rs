@@ -51,6 +51,8 @@ pub struct Study {
     _texts: IgnoredAny,
     #[serde(default, rename = "relation")]
     _relations: IgnoredAny,
+    #[serde(default, rename = "nearest")]
+    _nearest: IgnoredAny,
 }
 
 /// Where figures come from.

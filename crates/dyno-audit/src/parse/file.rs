@@ -195,7 +195,7 @@ pub(crate) const KEYS: &[&str] = &[
 ];
 
 /// Keys that tables of studies read, beside those that are audited.
-pub(crate) const OF_STUDIES: &[&str] = &["flaw", "nearest"];
+pub(crate) const OF_STUDIES: &[&str] = &["flaw", "like"];
 
 /// Where the figures come from.
 #[derive(Debug, Clone, Deserialize)]

@@ -28,6 +28,8 @@ pub struct Iceperf {
     _texts: IgnoredAny,
     #[serde(default, rename = "relation")]
     _relations: IgnoredAny,
+    #[serde(default, rename = "nearest")]
+    _nearest: IgnoredAny,
 }
 
 /// A table with a row per mechanism and a column per payload size.
