@@ -149,7 +149,7 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
         ("Not steady", findings::not_steady(view)),
         ("Floor", findings::floor(view)),
         (
-            "What the p50 of a round trip is made of at least",
+            "Wake-ups of a round trip, at the probe's cost",
             crate::made_of::remarks(view),
         ),
         ("Host noise", findings::host(view)),
