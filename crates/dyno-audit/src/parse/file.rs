@@ -273,6 +273,8 @@ pub(crate) struct NearestFile {
     pub(crate) stack: Spanned<String>,
     pub(crate) experiment: Spanned<toml::Table>,
     #[serde(default)]
+    pub(crate) metric: Option<Spanned<String>>,
+    #[serde(default)]
     pub(crate) differs: Vec<String>,
 }
 
