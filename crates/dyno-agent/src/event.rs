@@ -1,8 +1,7 @@
 //! What the control thread hears, from the runner and from the participants.
 
-use dyno_model::probe::ProbeCopy;
 use dyno_model::protocol::{Command, FirstArrival, Sent, SourceCounts};
-use dyno_model::record::{FlowCounts, RawSample};
+use dyno_model::record::{CopyRecord, FlowCounts, RawSample};
 use dyno_model::{Distribution, Metric, Nanos, Place};
 
 /// One thing that it hears.
@@ -53,7 +52,7 @@ pub(crate) struct Played {
     /// Where it ran, if it is not pinned.
     pub(crate) places: Vec<Place>,
     /// What the copies of a probe found.
-    pub(crate) copies: Vec<ProbeCopy>,
+    pub(crate) copies: Vec<CopyRecord>,
 }
 
 impl Played {

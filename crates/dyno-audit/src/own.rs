@@ -138,8 +138,10 @@ fn add(statements: &mut Statements, number: usize, e: &ExperimentSummary) {
 
 pub(crate) fn method(e: &ExperimentSummary) -> Method {
     let experiment = &e.experiment;
+    let topology = experiment.topology;
+    let all = |of_one: u16| u64::from(of_one) * u64::from(topology.copies);
     let closed = experiment.workload.kind().is_closed_loop();
-    let alone = closed && experiment.topology.senders == 1;
+    let alone = closed && topology.senders == 1 && topology.copies == 1;
     Method {
         load: Some(match closed {
             true => Loop::Closed,
@@ -160,8 +162,8 @@ pub(crate) fn method(e: &ExperimentSummary) -> Method {
             Workload::Stream { .. } => experiment.workload.messages_per_second(),
             _ => None,
         },
-        senders: Some(u64::from(experiment.topology.senders)),
-        receivers: Some(u64::from(experiment.topology.receivers)),
+        senders: Some(all(topology.senders)),
+        receivers: Some(all(topology.receivers)),
         payload_bytes: Some(experiment.payload.bytes() as f64),
         loss_stated: Some(true),
         ..Method::default()

@@ -20,6 +20,7 @@ pub(crate) fn all(e: &Experiment) -> Vec<(&'static str, String)> {
         ("burst_messages", n.messages.map(|m| m.to_string())),
         ("period_ns", n.period.map(|t| t.0.to_string())),
         ("gap_ns", n.gap.map(|t| t.0.to_string())),
+        ("probe", e.workload.probe_text()),
     ];
     let known = numbers.into_iter();
     all.extend(known.filter_map(|(name, value)| Some((name, value?))));

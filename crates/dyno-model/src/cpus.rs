@@ -70,6 +70,17 @@ impl Experiment {
         all
     }
 
+    /// The CPUs of the participants of one exchange, the first: all, where there is one; empty: not pinned.
+    pub fn cpus_of_one(&self) -> &[u32] {
+        match self.topology.copies {
+            1 => &self.cpus,
+            _ => self
+                .cpus
+                .get(..self.topology.participants())
+                .unwrap_or_default(),
+        }
+    }
+
     /// Who runs where, as tables say it.
     pub fn cpus_text(&self) -> String {
         if self.cpus.is_empty() {

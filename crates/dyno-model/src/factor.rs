@@ -73,9 +73,10 @@ kebab_text!(Wait, "wait strategy", { Spin => "spin", Block => "block", Callback 
 kebab_text!(Access, "payload access", { Stamp => "stamp", All => "all" });
 kebab_text!(Placement, "placement", { Thread => "thread", Process => "process", Host => "host" });
 
-/// How many senders face how many receivers, written `1-1`, `3-1`, `2-2`.
+/// How many senders face how many receivers, written `1-1`, `3-1`, `2-2`, and how often the whole exchange stands there at
+/// once, side by side: `1-1x4` is four times `1-1`.
 ///
-/// Each sender has one channel of its own and every receiver receives from all of them.
+/// Each sender has one channel of its own and every receiver of its exchange receives from all of its senders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Topology {
@@ -83,6 +84,8 @@ pub struct Topology {
     pub senders: u16,
     /// Participants that answer or receive: sinks or echoes.
     pub receivers: u16,
+    /// Exchanges at once, at least 1; both sides are those of one of them.
+    pub copies: u16,
 }
 
 impl Topology {
@@ -90,18 +93,29 @@ impl Topology {
     pub const ONE_TO_ONE: Topology = Topology {
         senders: 1,
         receivers: 1,
+        copies: 1,
     };
     /// The most participants on one side.
     pub const MAX_SIDE: u16 = 64;
-    /// Both sides together.
+    /// The most exchanges at once.
+    pub const MAX_COPIES: u16 = 4096;
+    /// Both sides of one exchange together.
     pub const fn participants(self) -> usize {
         self.senders as usize + self.receivers as usize
+    }
+    /// One of its exchanges, alone.
+    pub const fn alone(self) -> Topology {
+        Topology { copies: 1, ..self }
     }
 }
 
 impl fmt::Display for Topology {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}", self.senders, self.receivers)
+        write!(f, "{}-{}", self.senders, self.receivers)?;
+        match self.copies {
+            1 => Ok(()),
+            n => write!(f, "x{n}"),
+        }
     }
 }
 
@@ -114,7 +128,13 @@ impl FromStr for Topology {
             reason: reason.into(),
             example: "\"1-1\", \"3-1\" or \"2-2\" (senders-receivers)",
         };
-        let (s, r) = text
+        let (one, copies) = match text.split_once('x') {
+            Some((one, n)) => (one, n.trim().parse::<u16>().ok()),
+            None => (text, Some(1)),
+        };
+        let copies = copies.filter(|n| (1..=Self::MAX_COPIES).contains(n));
+        let copies = copies.ok_or_else(|| err("there are 1 to 4096 exchanges at once"))?;
+        let (s, r) = one
             .split_once('-')
             .ok_or_else(|| err("the dash is missing"))?;
         let side = |t: &str| {
@@ -129,7 +149,11 @@ impl FromStr for Topology {
         if senders > Self::MAX_SIDE || receivers > Self::MAX_SIDE {
             return Err(err("a side has at most 64 participants"));
         }
-        Ok(Topology { senders, receivers })
+        Ok(Topology {
+            senders,
+            receivers,
+            copies,
+        })
     }
 }
 
@@ -163,10 +187,12 @@ mod tests {
 
     #[test]
     fn topologies_round_trip_and_refuse_empty_sides() {
-        for t in ["1-1", "3-1", "1-3", "2-2"] {
+        for t in ["1-1", "3-1", "1-3", "2-2", "1-1x4"] {
             assert_eq!(t.parse::<Topology>().unwrap().to_string(), t);
         }
-        for t in ["0-1", "1-0", "1", "a-b", "1-99"] {
+        for t in [
+            "0-1", "1-0", "1", "a-b", "1-99", "1-1x0", "1-1x", "1-1x5000",
+        ] {
             assert!(t.parse::<Topology>().is_err(), "{t}");
         }
     }

@@ -39,6 +39,13 @@ pub struct Participant {
     /// Where the threads may run that its library makes; empty: where the participant's own may.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub library_cpus: Vec<u32>,
+    /// Which of the exchanges that stand side by side it is part of, from 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub exchange: u16,
+}
+
+fn is_zero(n: &u16) -> bool {
+    *n == 0
 }
 
 /// One path for messages: one writer, one or several readers.
@@ -67,17 +74,21 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// The exchange spelled out on the hosts of `testbed`; nobody is pinned.
+    /// The exchange spelled out on the hosts of `testbed`, as often as its topology says; nobody is pinned.
     pub fn of(shape: Shape, testbed: &Testbed) -> Self {
         let mut graph = Graph::default();
-        graph.add(shape, testbed.hosts.len());
+        for _ in 0..shape.topology.copies {
+            graph.add(shape, testbed.hosts.len());
+        }
         graph
     }
 
     /// Adds one exchange beside what there is already. Each sender has a channel to all receivers; each echo has one
     /// back to each sender.
     fn add(&mut self, shape: Shape, hosts: usize) {
-        let Topology { senders, receivers } = shape.topology;
+        let Topology {
+            senders, receivers, ..
+        } = shape.topology;
         let [active, passive] = shape.workload.info().roles;
         let (sends, receives) = match shape.loopback {
             true => (vec![Role::Loopback], Vec::new()),
@@ -88,9 +99,11 @@ impl Graph {
             ),
         };
         let first = self.participants.len();
+        let exchange = self.participants.last().map_or(0, |p| p.exchange + 1);
         let roles = sends.iter().chain(&receives);
         for (number, role) in roles.enumerate() {
-            // At most Topology::MAX_SIDE of each side, and a channel for each pair of them.
+            // At most Topology::MAX_SIDE of each side, and a channel for each pair of them; a plan has no more copies than
+            // the machine has CPUs for them.
             let index = (first + number) as u16;
             self.participants.push(Participant {
                 index,
@@ -102,6 +115,7 @@ impl Graph {
                 },
                 cpu: None,
                 library_cpus: Vec::new(),
+                exchange,
             });
         }
         if shape.workload.is_probe() {
@@ -182,6 +196,13 @@ impl Graph {
                 .push(participant);
         }
         all
+    }
+
+    /// Which exchange each process plays in, in the order of processes. All participants of a process are of one.
+    pub fn exchanges(&self) -> Vec<u16> {
+        let all = self.processes();
+        let of = |played: &Vec<&Participant>| played.first().map_or(0, |p| p.exchange);
+        all.values().map(of).collect()
     }
 
     /// How often a message is to be delivered that is sent once over the channel: to each of its readers, but a round
@@ -348,6 +369,7 @@ mod tests {
         );
         let numbers: Vec<u16> = graph.processes().into_keys().collect();
         assert_eq!(numbers, [0, 1, 2]);
+        assert_eq!(graph.exchanges(), [0, 0, 1]);
     }
 
     #[test]

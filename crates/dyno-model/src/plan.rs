@@ -233,6 +233,14 @@ pub struct Experiment {
 }
 
 impl Experiment {
+    /// Copies of the probe, or exchanges, that stand side by side.
+    pub fn at_once(&self) -> u32 {
+        match self.workload {
+            Workload::Probe { copies, .. } => copies,
+            _ => u32::from(self.topology.copies),
+        }
+    }
+
     /// The workload as tables print it: as the suite says, with a mark where it is [`paired`].
     ///
     /// [`paired`]: Experiment::paired

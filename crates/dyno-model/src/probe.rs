@@ -280,48 +280,6 @@ impl fmt::Display for Probe {
     }
 }
 
-/// What one copy of a probe found in one trial, beside the distribution of all copies together. Times are in
-/// nanoseconds.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct ProbeCopy {
-    /// The CPUs that it was on.
-    pub cpus: Vec<u32>,
-    /// Its samples.
-    pub n: u64,
-    /// Their mean.
-    pub mean_ns: f64,
-    /// Their median.
-    pub p50: Nanos,
-    /// Their 99 % quantile.
-    pub p99: Nanos,
-    /// The largest.
-    pub max: Nanos,
-    /// What Dyno itself costs, which is taken out of each sample (of each batch, where there are batches).
-    pub own_ns: f64,
-    /// Calls, round trips, due times, rings, copies, turns of a spinning thread, touched pages.
-    pub done: u64,
-    /// Due times that had passed when the thread woke for an earlier one; yields that led nowhere; huge pages that
-    /// were none.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub missed: u64,
-    /// Bytes per second, where bytes are moved.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bytes_per_s: Option<f64>,
-    /// The share of a CPU that a spinning thread had, 0 to 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub share: Option<f64>,
-    /// Core cycles and instructions of one piece on the side that measures, where they can be read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub core: Option<[f64; 2]>,
-    /// The same of the other side.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub peer_core: Option<[f64; 2]>,
-}
-
-fn is_zero(n: &u64) -> bool {
-    *n == 0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

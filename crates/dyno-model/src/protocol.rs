@@ -21,8 +21,7 @@ use crate::graph::{Graph, Participant};
 use crate::metric::Metric;
 use crate::noise::Place;
 use crate::plan::{Experiment, TrialId};
-use crate::probe::ProbeCopy;
-use crate::record::{Distribution, FlowCounts, ProcessCost, RawSample};
+use crate::record::{CopyRecord, Distribution, FlowCounts, ProcessCost, RawSample};
 use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -267,7 +266,7 @@ pub struct AgentResult {
     pub places: Vec<Place>,
     /// What the copies of a probe found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub copies: Vec<ProbeCopy>,
+    pub copies: Vec<CopyRecord>,
 }
 
 /// How the participants of one agent came to their first messages, on the run's clock.

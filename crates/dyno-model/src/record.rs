@@ -8,7 +8,6 @@ use crate::network::HostNetwork;
 use crate::noise::{BareMachine, HostNoise, Place};
 use crate::origin::{Binaries, Origin};
 use crate::plan::{Experiment, ExperimentId, Plan, TrialId};
-use crate::probe::ProbeCopy;
 use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -287,6 +286,45 @@ pub enum Outcome {
     },
 }
 
+/// What one of several copies at once found in one trial, of a probe or of an exchange, beside the distribution of all
+/// copies together. A probe alone is its one copy. Times are in nanoseconds.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct CopyRecord {
+    /// The CPUs that it was on.
+    pub cpus: Vec<u32>,
+    /// Its samples.
+    pub n: u64,
+    /// Their mean.
+    pub mean_ns: f64,
+    /// Their median; what was lost counts as [`Nanos::MAX`], here and in `p99`.
+    pub p50: Nanos,
+    /// Their 99 % quantile.
+    pub p99: Nanos,
+    /// The largest.
+    pub max: Nanos,
+    /// What Dyno itself costs, which is taken out of each sample (of each batch, where there are batches); of an
+    /// exchange nothing is.
+    pub own_ns: f64,
+    /// Calls, round trips, due times, rings, copies, turns of a spinning thread, touched pages; messages that arrived.
+    pub done: u64,
+    /// Due times that had passed when the thread woke for an earlier one; yields that led nowhere; huge pages that
+    /// were none; messages that were lost.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missed: u64,
+    /// Bytes per second, where bytes are moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_per_s: Option<f64>,
+    /// The share of a CPU that a spinning thread had, 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+    /// Core cycles and instructions of one piece on the side that measures, where they can be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core: Option<[f64; 2]>,
+    /// The same of the other side.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer_core: Option<[f64; 2]>,
+}
+
 /// How well the clock of a host is known in one trial.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct HostClock {
@@ -385,9 +423,9 @@ pub struct TrialRecord {
     /// The networks of the hosts that took part. Empty in runs of builds that did not look.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub networks: Vec<HostNetwork>,
-    /// Of a probe, what each of its copies found.
+    /// What each copy found: of a probe, and of exchanges that are several at once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub copies: Vec<ProbeCopy>,
+    pub copies: Vec<CopyRecord>,
 }
 
 impl TrialRecord {

@@ -32,6 +32,8 @@ pub struct Nanos(pub u64);
 impl Nanos {
     /// No time at all.
     pub const ZERO: Nanos = Nanos(0);
+    /// Later than any time that is measured: where a quantile of one number has to say "never".
+    pub const MAX: Nanos = Nanos(u64::MAX);
     /// From whole microseconds.
     pub const fn from_micros(us: u64) -> Self {
         Nanos(us * 1_000)

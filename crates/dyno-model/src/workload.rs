@@ -158,12 +158,6 @@ const ON: Key = key(
     "word",
     "\"one\"",
 );
-const PARALLEL: Key = key(
-    "parallel",
-    "copies of the probe at once, each on CPUs of its own: a number, or `each-cpu`",
-    "word",
-    "1",
-);
 const THREADS: Key = key("threads", "spinning threads of a share", "count", "2");
 const BATCH: Key = key(
     "batch",
@@ -321,7 +315,7 @@ workloads! {
         roles: [Role::Probe, Role::Probe],
         headline: &[Metric::Probe],
         metrics: &[Metric::Probe, Metric::Within],
-        keys: &[PROBE, BY, ON, PARALLEL, THREADS, BATCH, SLACK, TIMER_PERIOD, SAMPLES, PROBE_WARMUP, WINDOW],
+        keys: &[PROBE, BY, ON, THREADS, BATCH, SLACK, TIMER_PERIOD, SAMPLES, PROBE_WARMUP, WINDOW],
         instead: &[
             ("rate", "`period` sets the time between two due times of a timer"),
             ("round_trips", "write `messages` for the samples of a probe"),
@@ -488,6 +482,11 @@ impl Workload {
                 ..none
             },
         }
+    }
+
+    /// What a probe measures and on how many CPUs, as tables print it; `None` of an exchange.
+    pub fn probe_text(&self) -> Option<String> {
+        self.kind().is_probe().then(|| self.to_string())
     }
 
     /// Whether receivers only receive, so that latency is one way.

@@ -7,6 +7,7 @@
 use crate::host::HostFacts;
 use crate::matrix::{Cell, Matrix};
 use crate::node::{Node, Value};
+use crate::parallel;
 use crate::problem::{Problem, Problems};
 use crate::quantity::At;
 use dyno_model::cpus::parse_set;
@@ -22,32 +23,39 @@ pub(crate) enum Cpus {
     Auto,
     /// Not pinned.
     None,
-    /// A set for each participant, senders first.
+    /// A set for each participant of one exchange, senders first.
     Listed(Listed),
 }
 
 impl Cpus {
     /// The CPUs of a list, each once, in its order; `None` where there is none.
     pub(crate) fn listed(&self) -> Option<Vec<u32>> {
-        let Cpus::Listed(listed) = self else {
-            return None;
-        };
-        let mut all: Vec<u32> = Vec::new();
-        for cpu in listed.sets.iter().flat_map(|set| &set.value) {
-            if !all.contains(cpu) {
-                all.push(*cpu);
-            }
+        match self {
+            Cpus::Listed(listed) => Some(listed.cpus()),
+            Cpus::Auto | Cpus::None => None,
         }
-        Some(all)
     }
 }
 
 /// Sets that a suite or a flag names.
 #[derive(Debug, Clone)]
 pub(crate) struct Listed {
-    sets: Vec<At<Vec<u32>>>,
+    pub(crate) sets: Vec<At<Vec<u32>>>,
     /// Participants may have the same CPUs.
     share: bool,
+}
+
+impl Listed {
+    /// The CPUs of all sets, each once, in the list's order.
+    pub(crate) fn cpus(&self) -> Vec<u32> {
+        let mut all: Vec<u32> = Vec::new();
+        for cpu in self.sets.iter().flat_map(|set| &set.value) {
+            if !all.contains(cpu) {
+                all.push(*cpu);
+            }
+        }
+        all
+    }
 }
 
 /// Who of an experiment runs where.
@@ -194,7 +202,8 @@ pub(crate) fn check(matrix: &Matrix<'_>, facts: &HostFacts, problems: &mut Probl
                 Problem::at(
                     at,
                     format!(
-                        "`cpus` names {found}, but topology {topology} has {participants} participants"
+                        "`cpus` names {found}, but topology {} has {participants} participants",
+                        topology.alone()
                     ),
                 )
                 .label("one set, or one CPU, for each participant, senders first")
@@ -229,11 +238,12 @@ pub(crate) fn places(
         Cpus::Listed(listed) => {
             let machines = participants.iter().map(|p| machine(testbed, p));
             let machines: Vec<usize> = machines.collect();
+            let sets = parallel::spread(listed, cell.topology.copies, facts);
             // An adapter that plays both sides itself has one thread for all.
             if !loopback && !listed.share {
-                refuse_overlaps(matrix.name, cell, &listed.sets, &machines, problems);
+                refuse_overlaps(matrix.name, cell, &sets, &machines, problems);
             }
-            let sets: Vec<Vec<u32>> = listed.sets.iter().map(|s| s.value.clone()).collect();
+            let sets: Vec<Vec<u32>> = sets.into_iter().map(|s| s.value).collect();
             as_listed(&sets, &machines, facts, &spinning)
         }
     }

@@ -54,7 +54,11 @@ struct Place {
 impl Place {
     fn of(e: &Experiment) -> Place {
         let mut cpus: Vec<u32> = Vec::new();
-        for cpu in e.cpus.iter().filter(|_| e.placement != Placement::Host) {
+        for cpu in e
+            .cpus_of_one()
+            .iter()
+            .filter(|_| e.placement != Placement::Host)
+        {
             if cpus.len() < 2 && !cpus.contains(cpu) {
                 cpus.push(*cpu);
             }

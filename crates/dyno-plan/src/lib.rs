@@ -36,6 +36,7 @@ mod link;
 mod load;
 mod matrix;
 mod node;
+mod parallel;
 mod parameters;
 mod plan;
 mod presets;

@@ -114,7 +114,8 @@ fn history(e: &Experiment, graph: &Graph, stack: &Stack, free: u64) -> Option<St
     };
     let offered = e.workload.messages_per_second()? * e.paced_window()?.as_secs_f64();
     let kept = (*depth as f64).min(offered).floor();
-    let (senders, receivers) = (e.topology.senders, e.topology.receivers);
+    let copies = e.topology.copies;
+    let (senders, receivers) = (copies * e.topology.senders, copies * e.topology.receivers);
     let bytes = kept * graph.least_messages() as f64 * e.payload.bytes() as f64;
     (bytes > free as f64).then(|| {
         format!(

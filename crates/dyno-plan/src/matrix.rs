@@ -5,6 +5,8 @@
 //! payload; the last varies fastest.
 
 use crate::cpus::Cpus;
+use crate::host::HostFacts;
+use crate::parallel::{self, Parallel};
 use crate::probe;
 use crate::problem::{Problem, Problems};
 use crate::quantity::{At, HEADER_BYTES, WaitChoice};
@@ -68,12 +70,13 @@ impl Cell {
 
 impl<'a> Matrix<'a> {
     /// Resolves the settings of one experiment; mistakes go to `problems`. `hosts` is the
-    /// testbed's number of hosts.
+    /// testbed's number of hosts, `facts` what is known of its CPUs.
     pub(crate) fn new(
         suite: &'a Suite,
         spec: &'a ExperimentSpec,
         built_in: &'a Settings,
         hosts: usize,
+        facts: &HostFacts,
         problems: &mut Problems,
     ) -> Option<Self> {
         let levels: Vec<&Settings> = std::iter::once(&suite.overrides)
@@ -112,6 +115,19 @@ impl<'a> Matrix<'a> {
             false if kind.is_probe() => (levels.warmup()?.value, None, window.value),
             false => (levels.warmup()?.value, levels.settle()?, window.value),
         };
+        let (alone, cpus) = (
+            values(levels.pick(|s| &s.topology)?),
+            levels.pick(|s| &s.cpus)?,
+        );
+        let topologies = match kind.is_probe() {
+            // Its copies are its own.
+            true => alone,
+            false => {
+                let asked = levels.pick(|s| &s.parallel);
+                let asked = probe::choices(asked, Parallel::Copies(1));
+                parallel::topologies(alone, &asked, &cpus.value, facts)
+            }
+        };
         Some(Matrix {
             name: &spec.name,
             kind,
@@ -121,7 +137,7 @@ impl<'a> Matrix<'a> {
                 true => vec![WaitChoice::Exactly(Wait::Block)],
                 false => values(levels.pick(|s| &s.wait)?),
             },
-            topologies: values(levels.pick(|s| &s.topology)?),
+            topologies,
             placements: match kind.is_probe() {
                 true => vec![Placement::Thread],
                 false => values(placements),
@@ -142,7 +158,7 @@ impl<'a> Matrix<'a> {
                 window,
                 drain: levels.pick(|s| &s.drain)?.value,
                 deadline: levels.pick(|s| &s.deadline)?.value,
-                cpus: levels.pick(|s| &s.cpus)?,
+                cpus,
                 mlock: levels.pick(|s| &s.mlock)?.value,
                 trials: levels.pick(|s| &s.trials)?.value,
                 raw_samples: levels.pick(|s| &s.raw_samples)?.value,

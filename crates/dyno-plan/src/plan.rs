@@ -12,6 +12,7 @@ use crate::link;
 use crate::load;
 use crate::matrix::{MOST_CELLS, Matrix};
 use crate::node::parse;
+use crate::parallel;
 use crate::parameters::Override;
 use crate::probe;
 use crate::problem::{Place, PlanError, Problem, Problems};
@@ -96,7 +97,7 @@ pub fn plan(
     let mut matrices = Vec::new();
     // What a suite with mistakes would multiply out to only repeats them.
     for spec in suite.experiments.iter().filter(|_| readable) {
-        if let Some(matrix) = Matrix::new(&suite, spec, &built_in, hosts, &mut problems) {
+        if let Some(matrix) = Matrix::new(&suite, spec, &built_in, hosts, facts, &mut problems) {
             cpus::check(&matrix, facts, &mut problems);
             let on = match (&named, &spec.stacks) {
                 (Some(names), _) | (None, StackChoice::Listed(names)) => names
@@ -344,6 +345,7 @@ fn expand(
         let given = &conditions.cpus.value;
         let reason = probe::refusal(&cell, &on.stack, conditions.window, given, facts)
             .or_else(|| capability::refusal(&cell, &on.stack, on.adapter, testbed.hosts.len()))
+            .or_else(|| parallel::refusal(&cell, given, facts))
             .or_else(|| remote::refusal(&on.stack, testbed))
             .or_else(|| missing_daemon(&on.stack, facts));
         if let Some(reason) = reason {

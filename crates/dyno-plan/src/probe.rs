@@ -3,6 +3,7 @@
 use crate::cpus::Cpus;
 use crate::host::HostFacts;
 use crate::matrix::Cell;
+use crate::parallel::Parallel;
 use crate::problem::{Problem, Problems};
 use crate::quantity::{At, Quantity};
 use crate::settings::Levels;
@@ -43,30 +44,6 @@ impl Quantity for Span {
     }
     fn words() -> Vec<&'static str> {
         vec!["one", "two"]
-    }
-}
-
-/// Copies of a probe at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Parallel {
-    /// As many as the CPUs have room for.
-    EachCpu,
-    /// So many.
-    Copies(u32),
-}
-
-impl Quantity for Parallel {
-    fn read(text: &str) -> Result<Self, UnitError> {
-        match (text, text.parse()) {
-            ("each-cpu", _) => Ok(Parallel::EachCpu),
-            (_, Ok(n @ 1..=4096)) => Ok(Parallel::Copies(n)),
-            _ => Err(UnitError {
-                what: "number of copies",
-                found: text.to_owned(),
-                reason: "it is from 1 to 4096".into(),
-                example: "1, 4 or \"each-cpu\"",
-            }),
-        }
     }
 }
 
@@ -114,7 +91,7 @@ pub(crate) fn workloads(
                         each,
                         copies: match copies {
                             Parallel::EachCpu => EACH_CPU,
-                            Parallel::Copies(n) => *n,
+                            Parallel::Copies(n) => u32::from(*n),
                         },
                     }));
                 }
@@ -125,7 +102,7 @@ pub(crate) fn workloads(
 }
 
 /// What the key says, or what holds where it says nothing.
-fn choices<T: Clone>(said: Option<&Vec<At<T>>>, default: T) -> Vec<T> {
+pub(crate) fn choices<T: Clone>(said: Option<&Vec<At<T>>>, default: T) -> Vec<T> {
     said.map_or(vec![default], |all| {
         all.iter().map(|v| v.value.clone()).collect()
     })

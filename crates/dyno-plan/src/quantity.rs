@@ -66,7 +66,15 @@ impl Quantity for Nanos {
 
 impl Quantity for Topology {
     fn read(text: &str) -> Result<Self, UnitError> {
-        text.parse()
+        match text.parse::<Topology>()? {
+            one if one == one.alone() => Ok(one),
+            several => Err(UnitError {
+                what: "topology",
+                found: text.to_owned(),
+                reason: format!("write `parallel = {}` for so many at once", several.copies),
+                example: "\"1-1\", \"3-1\" or \"2-2\" (senders-receivers)",
+            }),
+        }
     }
 }
 

@@ -3,7 +3,8 @@
 
 use crate::cpus::{self, Cpus};
 use crate::node::{Entry, Node, Value};
-use crate::probe::{Parallel, Span, Way};
+use crate::parallel::Parallel;
+use crate::probe::{Span, Way};
 use crate::problem::{Problem, Problems};
 use crate::quantity::{At, GroupSize, Quantity, SchedulingClass, WaitChoice, one, several};
 use dyno_model::plan::Extent;

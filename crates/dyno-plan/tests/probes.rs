@@ -153,6 +153,32 @@ fn what_cannot_be_probed_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_copy_larger_than_memory_is_refused() {
+    let text = "title = \"t\"\n[[experiment]]\nname = \"x\"\nworkload = \"probe\"\nprobe = \"copy\"\n\
+                payload = \"1 GiB\"\nparallel = ";
+    let refused = |copies: &str, memory: u64| {
+        let mut catalog = dyno_plan::Catalog::builtin();
+        catalog.add_suite("mine", "mine.toml", format!("{text}{copies}\n"));
+        let facts = dyno_plan::HostFacts {
+            memory_bytes: Some(memory),
+            ..common::facts()
+        };
+        let plan = dyno_plan::plan(
+            &catalog,
+            &common::request("mine"),
+            &common::adapters(),
+            &facts,
+        );
+        plan.map(|plan| plan.experiments.len())
+            .map_err(|e| format!("{e:?}"))
+    };
+    let said = refused("1", (2 << 30) - 1).unwrap_err();
+    assert!(said.contains("do not fit"), "{said}");
+    assert_eq!(refused("1", 2 << 30), Ok(1));
+    assert!(refused("\"each-cpu\"", 2 << 30).is_err());
+}
+
+#[test]
 fn the_ground_carries_no_messages() {
     let text = "title = \"t\"\n[[experiment]]\nname = \"x\"\nworkload = \"ping-pong\"\nstacks = ";
     let said = plan_text(&format!("{text}[\"ground\"]\n")).unwrap_err();

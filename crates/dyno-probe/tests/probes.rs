@@ -458,10 +458,9 @@ fn a_class_is_granted_or_refused_with_what_grants_it() {
     assert!(matches!(e, ProbeError::Deadline), "{e}");
 }
 
-#[test]
-fn without_the_right_to_fifo_it_is_refused() {
-    // Rights belong to a thread, and those that it starts inherit them.
-    let refused = std::thread::spawn(|| {
+/// What a thread without any right gets: rights belong to a thread, and those that it starts inherit them.
+fn without_rights<T: Send>(f: impl FnOnce() -> T + Send) -> T {
+    let deprived = || {
         #[repr(C)]
         struct Head {
             version: u32,
@@ -475,6 +474,29 @@ fn without_the_right_to_fifo_it_is_refused() {
         // SAFETY: both are what capset(2) asks for in version 3 and valid for the call; giving up rights is always allowed.
         let dropped = unsafe { libc::syscall(libc::SYS_capset, &head, none.as_ptr()) };
         assert_eq!(dropped, 0);
+        f()
+    };
+    std::thread::scope(|scope| scope.spawn(deprived).join().unwrap())
+}
+
+#[test]
+fn a_counter_that_the_kernel_forbids_is_refused_with_what_allows_it() {
+    let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
+    // From 2 on nobody without CAP_PERFMON counts what the kernel does (perf_event_open(2)).
+    if level.trim().parse::<i32>().is_ok_and(|level| level >= 2) {
+        let refusal = without_rights(dyno_probe::counters::refusal).unwrap();
+        let said = refusal.to_string();
+        assert!(
+            said.contains("forbids the cycle counter")
+                && said.contains("sysctl kernel.perf_event_paranoid=1"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn without_the_right_to_fifo_it_is_refused() {
+    let found = without_rights(|| {
         let mut limit = libc::rlimit {
             rlim_cur: 0,
             rlim_max: 0,
@@ -489,7 +511,7 @@ fn without_the_right_to_fifo_it_is_refused() {
         let found = measure(&fifo, &Probe::Copy { bytes: 64 });
         (limit.rlim_cur < 10).then_some(found)
     });
-    if let Some(found) = refused.join().unwrap() {
+    if let Some(found) = found {
         let e = found.unwrap_err().to_string();
         assert!(
             e.contains("SCHED_FIFO") && e.contains("ulimit -r 10"),

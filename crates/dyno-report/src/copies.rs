@@ -1,12 +1,17 @@
-//! What each copy of a probe found that ran on several CPUs at once, or alone.
+//! What each copy found of a probe or an exchange that ran several times at once, or of a probe alone.
 
-use crate::summary::Spread;
-use dyno_model::probe::{Probe, ProbeCopy};
-use dyno_model::record::TrialRecord;
-use dyno_model::{Experiment, Workload};
+use crate::notes::Item;
+use crate::number::{duration, sig3};
+use crate::summary::{ExperimentSummary, Spread};
+use crate::view::View;
+use dyno_model::cpus::ranges;
+use dyno_model::probe::Probe;
+use dyno_model::record::{CopyRecord, TrialRecord};
+use dyno_model::{Experiment, Nanos, Workload};
 use std::collections::BTreeMap;
 
-/// One copy of a probe over the counted trials. Times are in nanoseconds.
+/// One copy of a probe or an exchange over the counted trials. Times are in nanoseconds, infinite where messages were
+/// lost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CopySummary {
     /// The CPUs that it was on.
@@ -26,7 +31,7 @@ pub struct CopySummary {
     pub core: Option<[f64; 2]>,
 }
 
-/// Copies in the order of their CPUs; threads that share the same CPUs are one copy here.
+/// Copies in the order of their CPUs; threads of a probe that share the same CPUs are one copy here.
 pub(crate) fn copies(experiment: &Experiment, trials: &[&TrialRecord]) -> Vec<CopySummary> {
     let has_peer = matches!(
         experiment.workload,
@@ -35,16 +40,18 @@ pub(crate) fn copies(experiment: &Experiment, trials: &[&TrialRecord]) -> Vec<Co
             ..
         }
     );
-    let mut by_cpus: BTreeMap<&[u32], Vec<&ProbeCopy>> = BTreeMap::new();
-    for copy in trials.iter().flat_map(|t| &t.copies) {
-        by_cpus.entry(&copy.cpus).or_default().push(copy);
+    let is_probe = experiment.workload.kind().is_probe();
+    let mut by_cpus: BTreeMap<(&[u32], usize), Vec<&CopyRecord>> = BTreeMap::new();
+    for (number, copy) in trials.iter().flat_map(|t| t.copies.iter().enumerate()) {
+        let number = if is_probe { 0 } else { number };
+        by_cpus.entry((&copy.cpus, number)).or_default().push(copy);
     }
-    let summary = |(cpus, all): (&[u32], Vec<&ProbeCopy>)| {
-        let sampled = || all.iter().filter(|c| c.n > 0);
+    let summary = |((cpus, _), all): ((&[u32], usize), Vec<&CopyRecord>)| {
+        let sampled = || all.iter().filter(|c| c.n + c.missed > 0);
         Some(CopySummary {
             cpus: cpus.to_vec(),
-            p50_ns: Spread::of(sampled().map(|c| c.p50.0 as f64))?,
-            p99_ns: Spread::of(sampled().map(|c| c.p99.0 as f64))?,
+            p50_ns: Spread::with_infinite(sampled().map(|c| ns(c.p50)))?,
+            p99_ns: Spread::with_infinite(sampled().map(|c| ns(c.p99)))?,
             own_ns: Spread::of(all.iter().map(|c| c.own_ns))?,
             bytes_per_s: Spread::of(all.iter().filter_map(|c| c.bytes_per_s)),
             share: Spread::of(all.iter().filter_map(|c| c.share)),
@@ -54,8 +61,37 @@ pub(crate) fn copies(experiment: &Experiment, trials: &[&TrialRecord]) -> Vec<Co
     by_cpus.into_iter().filter_map(summary).collect()
 }
 
-fn core(all: &[&ProbeCopy], has_peer: bool) -> Option<[f64; 2]> {
-    let both = |c: &&ProbeCopy| {
+/// A sentence for each row of several copies: how far their medians are apart.
+pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
+    let one = |e: &&ExperimentSummary| {
+        let several = e.copies.len() > 1;
+        let medians = e.copies.iter().map(|c| c.p50_ns.median);
+        let apart = Spread::with_infinite(medians).filter(|_| several)?;
+        let times = match apart.max / apart.min {
+            times if times.is_finite() => format!(", × {}", sig3(times)),
+            _ => String::new(),
+        };
+        let cpus: Vec<String> = e.copies.iter().map(|c| ranges(&c.cpus)).collect();
+        Some(Item::from(format!(
+            "{}: p50 of each copy {} to {}{times}; on CPUs {}",
+            view.label(e),
+            duration(apart.min),
+            duration(apart.max),
+            cpus.join(" and "),
+        )))
+    };
+    view.rows.iter().filter_map(one).collect()
+}
+
+fn ns(time: Nanos) -> f64 {
+    match time {
+        Nanos::MAX => f64::INFINITY,
+        finite => finite.0 as f64,
+    }
+}
+
+fn core(all: &[&CopyRecord], has_peer: bool) -> Option<[f64; 2]> {
+    let both = |c: &&CopyRecord| {
         let own = c.core?;
         let peer = match has_peer {
             true => c.peer_core?,
@@ -71,26 +107,25 @@ fn core(all: &[&ProbeCopy], has_peer: bool) -> Option<[f64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_model::Nanos;
 
     #[test]
     fn core_cycles_are_of_both_sides_and_of_every_trial() {
-        let copy = |cycles: f64| ProbeCopy {
+        let copy = |cycles: f64| CopyRecord {
             cpus: vec![0],
             n: 1,
             p50: Nanos(5),
             core: Some([cycles, 10.0]),
             peer_core: Some([1.0, 2.0]),
-            ..ProbeCopy::default()
+            ..CopyRecord::default()
         };
         let (a, b) = (copy(100.0), copy(102.0));
         assert_eq!(core(&[&a, &b], true), Some([102.0, 12.0]));
-        let none = ProbeCopy {
+        let none = CopyRecord {
             core: None,
             ..copy(1.0)
         };
         assert_eq!(core(&[&a, &none], true), None);
-        let alone = ProbeCopy {
+        let alone = CopyRecord {
             peer_core: None,
             ..copy(100.0)
         };

@@ -136,10 +136,7 @@ impl<'a> Cell<'a> {
     fn new(e: &'a ExperimentSummary) -> Option<Cell<'a>> {
         Some(Cell {
             row: Row::of(e)?,
-            copies: match e.experiment.workload {
-                Workload::Probe { copies, .. } => copies,
-                _ => 1,
-            },
+            copies: e.experiment.at_once(),
             e,
         })
     }
@@ -166,7 +163,7 @@ impl<'a> Cell<'a> {
 
     /// The smallest and the largest median of its copies, for one piece in nanoseconds.
     fn copies_ns(&self) -> Option<Spread> {
-        Spread::of(
+        Spread::with_infinite(
             self.e
                 .copies
                 .iter()

@@ -103,11 +103,12 @@ fn fits(p: &Experiment, x: &Experiment) -> Option<f64> {
     };
     let same = p.machine == x.machine && p.scheduling == x.scheduling && p.mlock == x.mlock;
     // What is not pinned may be anywhere.
-    let within = x.cpus.is_empty() || p.cpus.iter().all(|c| x.cpus.contains(c));
+    let cpus = x.cpus_of_one();
+    let within = cpus.is_empty() || p.cpus.iter().all(|c| cpus.contains(c));
     if !same || !within {
         return None;
     }
-    let on_one = x.cpus.len() > 1 && x.cpus.iter().all(|c| *c == x.cpus[0]);
+    let on_one = cpus.len() > 1 && cpus.iter().all(|c| *c == cpus[0]);
     let sides = match x.placement {
         Placement::Thread => Sides::Threads,
         Placement::Process | Placement::Host => Sides::Processes,

@@ -152,6 +152,7 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
             "Wake-ups of a round trip, at the probe's cost",
             crate::made_of::remarks(view),
         ),
+        ("Copies at once", crate::copies::remarks(view)),
         ("Host noise", findings::host(view)),
         ("Precision", findings::precision(view)),
         ("Not run", rows(view, missing)),

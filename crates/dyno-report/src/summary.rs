@@ -183,7 +183,7 @@ pub struct ExperimentSummary {
     pub counts: Counts,
     /// Rates and costs, each a spread over the counted trials that have it; empty where none counts.
     pub figures: BTreeMap<TrialFigure, Spread>,
-    /// Of a probe, what each of its copies found.
+    /// What each copy found: of a probe, and of exchanges that are several at once.
     pub copies: Vec<CopySummary>,
     /// Wake-ups of one round trip: voluntary context switches of all processes for each message, the median over the
     /// trials. `None` where none were counted.
@@ -420,7 +420,12 @@ pub struct Spread {
 impl Spread {
     /// Of any number of values; `None` where there is no finite one.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
-        let mut v: Vec<f64> = values.into_iter().filter(|x| x.is_finite()).collect();
+        Spread::with_infinite(values.into_iter().filter(|x| x.is_finite()))
+    }
+
+    /// Of any number of values, infinite ones included; `None` where there is none.
+    pub fn with_infinite(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
+        let mut v: Vec<f64> = values.into_iter().filter(|x| !x.is_nan()).collect();
         v.sort_by(f64::total_cmp);
         let (min, max) = (*v.first()?, *v.last()?);
         let middle = v.len() / 2;

@@ -1,5 +1,7 @@
 //! Puts the agents' results together into a trial's record, and checks that they fit each other.
 
+mod copies;
+
 use crate::startup;
 use dyno_measure::merge;
 use dyno_model::plan::Extent;
@@ -29,6 +31,8 @@ pub(crate) fn fill(
 ) -> Result<(), String> {
     let mut sources: Vec<SourceCounts> = Vec::new();
     let mut startups = Vec::new();
+    let copies = copies::each(experiment, graph, &results)?;
+    record.copies.extend(copies);
     for result in results {
         for (metric, distribution) in result.distributions {
             let merged = match record.distributions.remove(&metric) {

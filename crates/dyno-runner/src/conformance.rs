@@ -29,6 +29,7 @@ const LARGEST: usize = 4 << 20;
 const TOPOLOGY: Topology = Topology {
     senders: 2,
     receivers: 3,
+    copies: 1,
 };
 const ADDRESS: &str = "127.0.0.1";
 

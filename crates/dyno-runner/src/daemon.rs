@@ -391,8 +391,8 @@ fn value(
         "address" => values.address.to_owned(),
         "group" => group_name(),
         "payload" => values.payload.to_string(),
-        "senders" => values.topology.senders.to_string(),
-        "receivers" => values.topology.receivers.to_string(),
+        "senders" => (values.topology.senders * values.topology.copies).to_string(),
+        "receivers" => (values.topology.receivers * values.topology.copies).to_string(),
         _ => spec.options.get(name.strip_prefix("option.")?)?.clone(),
     })
 }

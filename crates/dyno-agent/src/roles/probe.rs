@@ -8,9 +8,8 @@ use crate::shared::{Phase, ThreadState};
 use dyno_measure::record::decode;
 use dyno_measure::{HostError, RecordError, merge};
 use dyno_model::plan::{Extent, Scheduling};
-use dyno_model::probe::ProbeCopy;
 use dyno_model::protocol::SourceCounts;
-use dyno_model::record::FlowCounts;
+use dyno_model::record::{CopyRecord, FlowCounts};
 use dyno_model::{Distribution, Experiment, Metric, Nanos, Workload};
 use dyno_probe::{Ground, Outcome, Place, ProbeError, Reading, counters, measure};
 
@@ -124,11 +123,11 @@ fn together(all: Option<Distribution>, one: Distribution) -> Result<Distribution
     }
 }
 
-fn copy(r: &Reading) -> Result<ProbeCopy, RecordError> {
+fn copy(r: &Reading) -> Result<CopyRecord, RecordError> {
     let times = decode(&r.time.total)?;
     let quantile = |q| Nanos(times.value_at_quantile(q));
     let core = |c: counters::Core| [c.cycles, c.instructions];
-    Ok(ProbeCopy {
+    Ok(CopyRecord {
         cpus: r.cpus.clone(),
         n: r.time.n,
         mean_ns: match r.time.n {

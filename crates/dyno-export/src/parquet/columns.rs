@@ -130,6 +130,10 @@ fn of_factors<'a>() -> Columns<'a> {
         column("gap_ns", Get::Count(|r| Some(r.numbers().gap?.0))),
         column("timeout_ns", Get::Count(|r| Some(r.numbers().timeout?.0))),
         column(
+            "probe",
+            Get::Text(|r| r.e.experiment.workload.probe_text().map(Cow::Owned)),
+        ),
+        column(
             "payload_bytes",
             Get::Count(|r| Some(r.e.experiment.payload.bytes() as u64)),
         ),

@@ -182,6 +182,7 @@ export function rate(hz) {
 
 /** Workload and load as the tables of the terminal have them: `stream 1 kHz`, `call (pair)`. */
 export function exchange(e) {
+  if (e.probe) return `${e.probe.text}${e.at_once > 1 ? `, ${e.at_once} at once` : ''}`;
   const l = e.load ?? {};
   const every = (ns) => (ns ? ` every ${duration(ns)}` : '');
   const parts = [

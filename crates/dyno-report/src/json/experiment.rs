@@ -12,6 +12,7 @@ use crate::summary::{
 };
 use dyno_model::figure::Group;
 use dyno_model::plan::{Extent, Scheduling};
+use dyno_model::probe::Probe;
 use dyno_model::{Arrivals, Counts, Metric, TrialFigure, Workload};
 use dyno_stats::{Bootstrap, Estimate, Latency, Quantile, needed};
 use serde::{Serialize, Serializer};
@@ -27,6 +28,9 @@ pub(super) struct Experiment<'a> {
     machine: &'a str,
     workload: &'static str,
     paired: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    probe: Option<ProbeJson<'a>>,
+    at_once: u32,
     load: Load,
     payload_bytes: usize,
     wait: &'static str,
@@ -101,7 +105,29 @@ struct MadeOfJson {
     share: f64,
 }
 
-/// One copy of a probe.
+/// What a probe measures.
+#[derive(Serialize)]
+struct ProbeJson<'a> {
+    text: String,
+    cpus_each: u32,
+    #[serde(flatten)]
+    options: &'a Probe,
+}
+
+impl<'a> ProbeJson<'a> {
+    fn of(workload: &'a Workload) -> Option<ProbeJson<'a>> {
+        let Workload::Probe { probe, each, .. } = workload else {
+            return None;
+        };
+        Some(ProbeJson {
+            text: probe.to_string(),
+            cpus_each: *each,
+            options: probe,
+        })
+    }
+}
+
+/// One copy of a probe, or one of several exchanges.
 #[derive(Serialize)]
 struct CopyJson<'a> {
     cpus: &'a [u32],
@@ -448,6 +474,8 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
         machine: run.machine_of(x),
         workload: x.workload.kind().as_str(),
         paired: x.paired,
+        probe: ProbeJson::of(&x.workload),
+        at_once: x.at_once(),
         load: (&x.workload).into(),
         payload_bytes: x.payload.bytes(),
         wait: x.wait.as_str(),

@@ -126,9 +126,8 @@ impl Operation {
             } => Some(Operation::Syscall),
             Workload::PingPong { .. }
                 if e.wait == Wait::Block
-                    && e.topology == Topology::ONE_TO_ONE
-                    && e.cpus.len() == 2
-                    && e.cpus[0] == e.cpus[1] =>
+                    && e.topology.alone() == Topology::ONE_TO_ONE
+                    && matches!(e.cpus_of_one(), [a, b] if a == b) =>
             {
                 between(e.placement)
             }

@@ -2,8 +2,8 @@
 
 use super::Builder;
 use dyno_model::plan::TableKind;
-use dyno_model::probe::{Call, HandOver, Probe, ProbeCopy, Sides};
-use dyno_model::record::Run;
+use dyno_model::probe::{Call, HandOver, Probe, Sides};
+use dyno_model::record::{CopyRecord, Run};
 use dyno_model::*;
 
 fn switch(by: HandOver, sides: Sides) -> Probe {
@@ -27,13 +27,13 @@ fn add(b: &mut Builder, name: &str, probe: Probe, each: u32, copies: u32, ns: f6
     b.trials(id, &[(Metric::Probe, ns, 800, 0)]);
     for trial in b.records(id) {
         trial.copies = (0..copies)
-            .map(|i| ProbeCopy {
+            .map(|i| CopyRecord {
                 cpus: vec![i],
                 n: 800,
                 p50: Nanos((ns * (1.0 + 0.1 * f64::from(i))) as u64),
                 p99: Nanos(2 * ns as u64),
                 own_ns: 20.0,
-                ..ProbeCopy::default()
+                ..CopyRecord::default()
             })
             .collect();
     }
@@ -63,5 +63,25 @@ pub fn l4re() -> Run {
         e.cpus = vec![0, 0];
     });
     b.trials(id, &[(Metric::Rtt, 18_000.0, 800, 0)]);
+    let id = b.experiment("tcp", |e| {
+        e.name = "stacks".into();
+        e.payload = PayloadSize::new(8).unwrap();
+        e.topology = "1-1x2".parse().unwrap();
+        e.cpus = vec![0, 0, 1, 1];
+    });
+    b.trials(id, &[(Metric::Rtt, 21_000.0, 800, 0)]);
+    for trial in b.records(id) {
+        trial.copies = [19_000, 23_000]
+            .into_iter()
+            .zip(0..)
+            .map(|(ns, cpu)| CopyRecord {
+                cpus: vec![cpu],
+                n: 400,
+                p50: Nanos(ns),
+                p99: Nanos(2 * ns),
+                ..CopyRecord::default()
+            })
+            .collect();
+    }
     b.build()
 }

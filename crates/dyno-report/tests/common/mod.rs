@@ -490,6 +490,7 @@ pub fn streams() -> Run {
         e.topology = Topology {
             senders: 3,
             receivers: 2,
+            copies: 1,
         };
         e.payload = PayloadSize::new(4096).unwrap();
         e.access = Access::All;
@@ -562,6 +563,7 @@ pub fn cameras() -> Run {
             e.topology = Topology {
                 senders,
                 receivers: 1,
+                copies: 1,
             };
             e.window = Extent::Duration(Nanos::from_secs(2));
             e.cpus = Vec::new();

@@ -80,6 +80,7 @@ fn campaign() -> View {
         e.topology = Topology {
             senders: 1,
             receivers: 3,
+            copies: 1,
         };
     }
     let mut view = View::new(&run.manifest, "stop the run");

@@ -23,7 +23,9 @@ mod judge;
 #[cfg(feature = "live")]
 mod live;
 mod namespaces;
+mod parallel;
 mod precision;
+mod probes;
 mod publish;
 #[allow(
     dead_code,

@@ -21,6 +21,7 @@
 // `width`, `font`, and `notes: false` where the page says the notes beside the drawing. Tooltips are HTML with the classes of tip.js and no style of their own; every text
 // in them is escaped.
 
+import { copies } from './copies.js';
 import { ecdf } from './ecdf.js';
 import { firstMessage } from './first-message.js';
 import { growing } from './growing.js';
@@ -38,6 +39,7 @@ export const plots = [
   ecdf,
   size,
   topology,
+  copies,
   firstMessage,
   growing,
   throughput,

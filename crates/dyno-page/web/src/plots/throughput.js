@@ -56,14 +56,20 @@ function ratesOf(cell) {
   return { offered, delivered, lost: Math.max(0, 1 - ratio), spread: t.delivered_hz };
 }
 
-const receiversOf = (cell) => Number(cell.e.topology.split('-')[1]) || 1;
+/** `1-1`, or `1-1x4` of four exchanges at once: `[senders, receivers, copies]`. */
+const sidesOf = (cell) => {
+  const [senders, receivers, copies = 1] = cell.e.topology.split(/[-x]/).map(Number);
+  return [senders, receivers, copies];
+};
+
+const receiversOf = (cell) => sidesOf(cell)[1] || 1;
 
 /** What a cell without a trial would have offered, as far as the plan says it. */
 function planned(cell) {
-  const [senders, receivers] = cell.e.topology.split('-').map(Number);
+  const [senders, receivers, copies] = sidesOf(cell);
   const { load = {}, workload } = cell.e;
   const each = workload === 'burst' ? load.messages / (load.period_ns / 1e9) : load.rate_hz;
-  const hz = each * senders * receivers;
+  const hz = each * senders * receivers * copies;
   return Number.isFinite(hz) ? hz : null;
 }
 

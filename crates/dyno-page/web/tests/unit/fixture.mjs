@@ -147,6 +147,7 @@ export function cell(id, more = {}) {
     testbed: 'local',
     workload,
     paired: false,
+    at_once: 1,
     load: { 'ping-pong': { gap_ns: 0, timeout_ns: 1e9 }, stream: { rate_hz: 200, arrivals: 'fixed' } }[workload] ?? {},
     payload_bytes: 64,
     wait: 'block',
@@ -286,6 +287,22 @@ export function rich() {
     { experiment: 20, metric: 'first_message_ns', quantile: 'p50', value_ns: 51_624_000, text: '51.624 ms', study: 0, as: 'FastDDS, D1-1' },
   ];
   return documentOf([cells], { scaling, published });
+}
+
+/** Exchanges and a probe that stand there twice, two of them also alone; the last copy of the second lost its messages. */
+export function several() {
+  const copy = (cpu, ns) => ({ cpus: [cpu], p50_ns: ns === null ? { median: null, min: 9, max: null } : spread(ns), p99_ns: spread(9) });
+  const twice = (id, more) => cell(id, { topology: '1-1x2', at_once: 2, cpus: [0, 0, 1, 1], ...more });
+  const futex = { stack: 'ground', workload: 'probe', probe: { text: 'switch by futex', kind: 'switch', cpus_each: 1 } };
+  return documentOf([
+    [
+      cell(0, { cpus: [0, 0] }),
+      twice(1, { copies: [copy(0, 11_000), copy(1, 13_000)] }),
+      twice(2, { stack: HOSTILE[0], copies: [copy(0, 7_000), copy(1, null)] }),
+      cell(3, { ...futex, copies: [copy(1, 2_000)] }),
+      cell(4, { ...futex, at_once: 2, copies: [copy(0, 2_100), copy(1, 2_300)] }),
+    ],
+  ]);
 }
 
 /** Hostile names everywhere. */

@@ -6,7 +6,7 @@ import { pointsOf } from '../../src/plots/distribution.js';
 import { plots } from '../../src/plots/index.js';
 import { inkOn, luminance, rampAt } from '../../src/plots/matrix.js';
 import { fitLine, fitText } from '../../src/plots/sizes.js';
-import { bare, cell, documentOf, rich, S, stacks, theme, two, view, viewOfOne } from './fixture.mjs';
+import { HOSTILE, bare, cell, documentOf, rich, S, several, stacks, theme, two, view, viewOfOne } from './fixture.mjs';
 
 const plot = (id) => plots.find((p) => p.id === id);
 /** Rows of a table as objects by column name. */
@@ -268,4 +268,23 @@ test('several runs stand side by side with their names', () => {
   const names = new Set(rows('matrix', view(two())).map((r) => r.run));
   assert.deepEqual([...names], ['A', 'B']);
   assert.deepEqual(plot('matrix').option(view(two()), theme()).yAxis[0].data, ['A: tcp', 'A: uds', 'B: tcp', 'B: uds']);
+});
+
+test('copies: each copy stands on its CPU, and the line is one alone', () => {
+  const v = view(several());
+  const all = rows('copies', v).map((r) => [r.stack, r['at once'], r.CPUs, r.p50]);
+  assert.deepEqual(all, [
+    ['tcp', 1, '0', 10_000],
+    ['tcp', 2, '0', 11_000],
+    ['tcp', 2, '1', 13_000],
+    [HOSTILE[0], 2, '0', 7_000],
+    [HOSTILE[0], 2, '1', Infinity],
+    ['ground', 1, '1', 2_000],
+    ['ground', 2, '0', 2_100],
+    ['ground', 2, '1', 2_300],
+  ]);
+  const [line] = series('copies', v, /^copies:0:0:alone$/);
+  assert.deepEqual(line.data, [[0, 10_000], [1, 10_000]]);
+  assert.equal(series('copies', v, /^copies:0:1:alone$/).length, 0, 'this one has none that is alone');
+  assert.equal(plot('copies').applies(view(stacks(2))), false);
 });

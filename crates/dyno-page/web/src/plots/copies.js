@@ -1,0 +1,230 @@
+// Several at once: the p50 of each copy of a probe or an exchange over the CPUs that it was on, and the same alone as
+// a line through all of them, as L4Re's page on performance has it. Flat, and on the line, is ideal.
+
+import { duration, exchange } from '../format.js';
+import {
+  MAX_PANELS,
+  MAX_SERIES,
+  OUTLINES,
+  allConditions,
+  conditionKey,
+  distinctions,
+  fill,
+  groupBy,
+  leftOut,
+  limited,
+  metricOf,
+  metricTitle,
+  pick,
+  place,
+  quantileOf,
+  runName,
+  seriesName,
+  styleOf,
+} from './common.js';
+import { UP, axisOf, categoryAxis, compose, gridAt, layout, legendOf, nothing, panelTitle, scaleOf } from './chart.js';
+import { plural, short } from './text.js';
+import { cellTip } from './tip.js';
+
+/** What makes up the copies, and what is a series of its own. */
+const WITHIN = ['workload', 'topology', 'cpus'];
+
+const cpusText = (cpus) => [...new Set(cpus)].join('+') || 'not pinned';
+const whatOf = (e) => (e.probe ? e.probe.text : exchange(e));
+const infinite = (value) => (value === null ? Infinity : value);
+
+/** What a series is called: the stack, or what the probe measures. */
+const nameOf = (view, cell) => (cell.e.probe ? `${seriesName(view, cell)}, ${cell.e.probe.text}` : seriesName(view, cell));
+
+/** The copies of a cell: `[{ cpus, ns, min, max }]` in ns, Infinity where lost. */
+function copiesOf(cell) {
+  return (cell.e.copies ?? []).map((c) => ({
+    cpus: cpusText(c.cpus),
+    ns: infinite(c.p50_ns.median),
+    min: infinite(c.p50_ns.min),
+    max: infinite(c.p50_ns.max),
+  }));
+}
+
+/** What one alone took, or null: `{ cell, cpus, ns }`. */
+function aloneOf(view, cells) {
+  const cell = cells.find((c) => c.e.at_once === 1);
+  if (!cell) return null;
+  const [copy] = copiesOf(cell);
+  const ns = copy?.ns ?? quantileOf(metricOf(view, cell).figures, 'p50').value;
+  return ns === null ? null : { cell, cpus: copy?.cpus ?? cpusText(cell.e.cpus), ns };
+}
+
+function drawn(view) {
+  const groups = groupBy(view.cells, (c) => conditionKey(c.e, WITHIN)).map((g) => {
+    const series = groupBy(g.items, (c) => JSON.stringify([nameOf(view, c), whatOf(c.e)])).flatMap(({ items }) =>
+      items
+        .filter((c) => c.e.at_once > 1 && copiesOf(c).length > 1)
+        .map((cell) => ({ cell, copies: copiesOf(cell), alone: aloneOf(view, items) })),
+    );
+    return { ...g, series };
+  });
+  const { shown, left } = limited(
+    groups.filter((g) => g.series.length > 0),
+    MAX_PANELS,
+  );
+  const { words, shared } = distinctions(
+    shown.map((g) => g.series[0].cell.e),
+    WITHIN,
+  );
+  let seriesLeft = 0;
+  const panels = shown.map((g, i) => {
+    const { shown: series, left: over } = limited(g.series, MAX_SERIES);
+    seriesLeft += over;
+    const labels = series.flatMap((s) => [...s.copies.map((c) => c.cpus), ...(s.alone ? [s.alone.cpus] : [])]);
+    const cpus = [...new Set(labels)].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
+    return { title: words[i].join(', '), series, cpus, metric: metricTitle(view, series.map((s) => s.cell)) };
+  });
+  const notes = [
+    'Marks: the p50 of each copy, median over its trials, all at once. Lines: one alone; its own mark is hollow.',
+    ...leftOut({ panels: panels.length, panelsLeft: left, what: 'panel', seriesLeft }),
+  ];
+  return { panels, shared, notes };
+}
+
+const placeOf = (theme, d) => layout(theme, d.panels.length, { height: 220, caption: d.shared, notes: d.notes });
+
+/** Stacks have marks of their own; probes, which have one stack, those of their place in the panel. */
+function lookOf(view, theme, cell, k) {
+  const own = styleOf(view, cell, theme);
+  if (!cell.e.probe) return own;
+  const marks = Object.keys(OUTLINES);
+  return { ...own, color: theme.colors[k % theme.colors.length], symbol: `path://${OUTLINES[marks[k % marks.length]]}` };
+}
+
+function panelOf(view, theme, panel, i) {
+  const values = panel.series.flatMap((s) => [...s.copies.map((c) => c.ns), ...(s.alone ? [s.alone.ns] : [])]);
+  const y = scaleOf(values, { log: view.log, headroom: values.includes(Infinity) });
+  const series = panel.series.flatMap(({ cell, copies, alone }, k) => {
+    const style = lookOf(view, theme, cell, k);
+    const common = { name: nameOf(view, cell), xAxisIndex: i, yAxisIndex: i, clip: false };
+    // Marks of several series on one CPU stand beside each other.
+    const aside = (k - (panel.series.length - 1) / 2) * Math.min(9, 60 / panel.series.length);
+    const mark = (owner, c, hollow) => ({
+      value: [panel.cpus.indexOf(c.cpus), c.ns === Infinity ? y.max : c.ns],
+      open: place(owner),
+      copy: c,
+      symbolOffset: [aside, 0],
+      itemStyle: fill(style, hollow),
+      ...(c.ns === Infinity ? { symbol: UP } : {}),
+    });
+    const marks = copies.map((c) => mark(cell, c, style.hollow));
+    if (alone) marks.push(mark(alone.cell, alone, true));
+    const all = [{ ...common, id: `copies:${i}:${k}`, type: 'scatter', symbol: style.symbol, symbolSize: 9, itemStyle: { color: style.color }, z: 3, data: marks }];
+    if (alone && Number.isFinite(alone.ns)) {
+      all.push({
+        ...common,
+        id: `copies:${i}:${k}:alone`,
+        type: 'line',
+        data: panel.cpus.map((_, at) => [at, alone.ns]),
+        showSymbol: false,
+        lineStyle: { color: style.color, type: style.dash, width: 1.4 },
+        itemStyle: { color: style.color },
+        silent: true,
+        tooltip: { show: false },
+        z: 2,
+      });
+    }
+    return all;
+  });
+  return { series, y };
+}
+
+function tooltip(view, theme) {
+  return ({ data }) => {
+    const cell = data?.open && view.cells.find((c) => c.run === data.open.run && c.index === data.open.experiment);
+    if (!cell) return '';
+    const { cpus, ns, min, max } = data.copy;
+    const shown = (value) => (value === Infinity ? '∞ (lost)' : duration(value));
+    const range = min === undefined ? [] : [['over its trials', `${shown(min)} to ${shown(max)}`]];
+    const first = [['at once', String(cell.e.at_once)], ['CPUs', cpus], ['p50 there', shown(ns)], ...range];
+    return cellTip(view, cell, theme, { first });
+  };
+}
+
+function option(view, theme) {
+  const d = drawn(view);
+  if (d.panels.length === 0) return nothing(theme, 'Nothing is selected that ran several times at once.');
+  const at = placeOf(theme, d);
+  const parts = { grid: [], xAxis: [], yAxis: [], series: [], titles: [] };
+  const entries = [];
+  d.panels.forEach((panel, i) => {
+    const box = at.boxes[i];
+    const { series, y } = panelOf(view, theme, panel, i);
+    const axis = { name: 'CPUs of each copy', nameLocation: 'middle', nameGap: 28, nameTextStyle: { color: theme.muted, fontSize: 12 } };
+    parts.grid.push(gridAt(box));
+    parts.xAxis.push(categoryAxis(theme, i, panel.cpus, { length: 12, ...axis }));
+    parts.yAxis.push(axisOf(theme, i, y, { log: view.log, title: `p50, ${panel.metric}`, gap: 56 }));
+    parts.series.push(...series);
+    parts.titles.push(panelTitle(theme, box, panel.title));
+    entries.push(...panel.series.map((s, k) => ({ name: nameOf(view, s.cell), style: lookOf(view, theme, s.cell, k) })));
+  });
+  return compose(theme, at, {
+    ...parts,
+    caption: d.shared,
+    notes: d.notes,
+    summary: summary(view),
+    legend: legendOf(theme, entries),
+    tooltip: { formatter: tooltip(view, theme) },
+  });
+}
+
+function table(view) {
+  const columns = [
+    { name: 'run' },
+    { name: 'stack' },
+    { name: 'what' },
+    { name: 'conditions' },
+    { name: 'at once' },
+    { name: 'CPUs' },
+    { name: 'p50', unit: 'ns' },
+    { name: 'smallest p50 of a trial', unit: 'ns' },
+    { name: 'largest p50 of a trial', unit: 'ns' },
+  ];
+  const rows = drawn(view).panels.flatMap((p) =>
+    p.series.flatMap(({ cell, copies, alone }) => {
+      const row = (owner, c) => [
+        runName(view, owner),
+        owner.e.stack,
+        whatOf(owner.e),
+        allConditions(owner),
+        owner.e.at_once,
+        c.cpus,
+        c.ns,
+        c.min ?? null,
+        c.max ?? null,
+      ];
+      return [...(alone ? [row(alone.cell, alone)] : []), ...copies.map((c) => row(cell, c))];
+    }),
+  );
+  return { columns, rows };
+}
+
+function summary(view) {
+  const all = drawn(view).panels.flatMap((p) => p.series);
+  if (all.length === 0) return 'Several at once: nothing is selected that ran several times at once.';
+  const said = all.slice(0, 6).map(({ cell, copies }) => {
+    const all = copies.map((c) => c.ns);
+    return `${short(nameOf(view, cell), 40)} ${duration(Math.min(...all))} to ${duration(Math.max(...all))}`;
+  });
+  return `The p50 of copies at once, fastest to slowest, of ${plural(all.length, 'series')}: ${said.join('; ')}.`;
+}
+
+export const copies = {
+  id: 'copies',
+  title: 'Several at once',
+  question: 'Does it stay the same when every CPU does it?',
+  kinds: { log: true, response: false },
+  applies: (view) => drawn(view).panels.length > 0,
+  height: (view, theme) => placeOf(theme, drawn(view)).total,
+  option,
+  table,
+  summary,
+  notes: (view) => drawn(view).notes,
+  pick,
+};
