@@ -51,6 +51,16 @@ const RECIPES: &[Recipe] = &[
         language: C,
     },
     Recipe {
+        name: "mqtt",
+        packages: &["libmosquitto-dev", "mosquitto", "pkg-config"],
+        language: C,
+    },
+    Recipe {
+        name: "nats",
+        packages: &["libnats-dev", "nats-server", "pkg-config"],
+        language: C,
+    },
+    Recipe {
         name: "vsomeip",
         packages: &[
             "libboost-system-dev",

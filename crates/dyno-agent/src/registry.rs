@@ -18,6 +18,8 @@ const OUTSIDE: &[(&str, &str)] = &[
     ),
     ("fastdds", "apt-get install libfastrtps-dev"),
     ("iceoryx", "apt-get install libiceoryx-posh-dev iceoryx"),
+    ("mqtt", "apt-get install libmosquitto-dev mosquitto"),
+    ("nats", "apt-get install libnats-dev nats-server"),
     ("null-c", ""),
     (
         "vsomeip",

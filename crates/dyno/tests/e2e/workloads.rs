@@ -73,6 +73,8 @@ fn every_stack_exchanges_real_messages_both_ways() {
             "fastdds-defaults",
             "iceoryx-defaults",
             "iceoryx2-defaults",
+            "mqtt-defaults",
+            "nats-defaults",
             "vsomeip-daemon",
             "zenoh-defaults",
             "zenoh-router",
