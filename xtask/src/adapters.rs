@@ -46,6 +46,11 @@ const RECIPES: &[Recipe] = &[
         language: C,
     },
     Recipe {
+        name: "grpc",
+        packages: GRPC,
+        language: C,
+    },
+    Recipe {
         name: "iceoryx",
         packages: &["libiceoryx-posh-dev", "iceoryx"],
         language: C,
@@ -75,6 +80,15 @@ const RECIPES: &[Recipe] = &[
         packages: &[],
         language: Rust,
     },
+];
+
+/// gRPC in C++, with the compiler of its interfaces.
+const GRPC: &[&str] = &[
+    "libgrpc++-dev",
+    "libprotobuf-dev",
+    "protobuf-compiler",
+    "protobuf-compiler-grpc",
+    "pkg-config",
 ];
 
 /// What every adapter in C or C++ is built with.

@@ -115,6 +115,7 @@ pub(crate) fn adapters() -> Vec<AdapterDescription> {
         [
             "cyclonedds",
             "fastdds",
+            "grpc",
             "iceoryx",
             "mqtt",
             "nats",

@@ -73,6 +73,7 @@ fn every_stack_exchanges_real_messages_both_ways() {
             "fastdds-defaults",
             "iceoryx-defaults",
             "iceoryx2-defaults",
+            "grpc-unary",
             "mqtt-defaults",
             "nats-defaults",
             "vsomeip-daemon",
