@@ -56,6 +56,11 @@ const RECIPES: &[Recipe] = &[
         language: C,
     },
     Recipe {
+        name: "kuksa",
+        packages: GRPC,
+        language: C,
+    },
+    Recipe {
         name: "mqtt",
         packages: &["libmosquitto-dev", "mosquitto", "pkg-config"],
         language: C,

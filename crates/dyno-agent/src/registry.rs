@@ -22,6 +22,10 @@ const OUTSIDE: &[(&str, &str)] = &[
         "apt-get install libgrpc++-dev protobuf-compiler-grpc",
     ),
     ("iceoryx", "apt-get install libiceoryx-posh-dev iceoryx"),
+    (
+        "kuksa",
+        "apt-get install libgrpc++-dev protobuf-compiler-grpc",
+    ),
     ("mqtt", "apt-get install libmosquitto-dev mosquitto"),
     ("nats", "apt-get install libnats-dev nats-server"),
     ("null-c", ""),

@@ -44,6 +44,13 @@ pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let executable = |path: &PathBuf| {
         path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
     };
+    let (variable, program) = daemon::program(program);
+    if let Some(path) = variable
+        .and_then(std::env::var_os)
+        .filter(|p| !p.is_empty())
+    {
+        return Some(PathBuf::from(path)).filter(executable);
+    }
     match program.contains('/') {
         true => Some(PathBuf::from(program)).filter(executable),
         false => {
@@ -522,6 +529,9 @@ mod tests {
     fn programs_are_found_in_path_or_by_their_own() {
         assert!(is_installed("sh") && is_installed("/bin/sh"));
         assert!(!is_installed("no-such-daemon-of-dyno") && !is_installed("/etc/passwd"));
+        // An environment variable that is not set leaves it to the name; one that is set must name a program.
+        assert!(is_installed("${DYNO_NO_SUCH_VARIABLE:-sh}"));
+        assert!(!is_installed("${HOME:-sh}"));
     }
 
     #[test]

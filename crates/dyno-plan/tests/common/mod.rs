@@ -117,6 +117,7 @@ pub(crate) fn adapters() -> Vec<AdapterDescription> {
             "fastdds",
             "grpc",
             "iceoryx",
+            "kuksa",
             "mqtt",
             "nats",
             "null-c",

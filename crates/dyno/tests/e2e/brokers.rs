@@ -15,7 +15,7 @@ const SUITE: &str = r#"
     [[experiment]]
     name = "one-way"
     workload = "stream"
-    rate = "500 Hz"
+    rate = "200 Hz"
     stacks = "all"
 "#;
 
@@ -49,19 +49,19 @@ fn conforms(stack: &str) {
 }
 
 #[track_caller]
-fn a_killed_broker_fails_its_trial_by_name(stack: &str, program: &str, name: &str) {
+fn a_killed_broker_fails_its_trial_by_name(stack: &str, program: &str) {
     let place = Place::new();
     let run = start(&place, stack);
     send(broker(&run, program), libc::SIGKILL);
     run.end().with_code(4);
     place
         .run(&["show", "out"])
-        .says(&format!("daemon {name} ended with signal 9"));
+        .says(&format!("daemon {program} ended with signal 9"));
     assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
 }
 
 #[track_caller]
-fn a_frozen_broker_shows_in_the_tail(stack: &str, program: &str, name: &str) {
+fn a_frozen_broker_shows_in_the_tail(stack: &str, program: &str) {
     let place = Place::new();
     let run = start(&place, stack);
     let broker = broker(&run, program);
@@ -75,10 +75,10 @@ fn a_frozen_broker_shows_in_the_tail(stack: &str, program: &str, name: &str) {
     let e = on_stack(&shown, stack);
     // 2 s of 5 s: 40 % of the messages wait up to 2 s, evenly spread.
     assert!(quantile(e, "response_ns", "p99") >= 1.6e9, "{e:#}");
-    assert_eq!(count(e, "offered"), 2_500, "no message is skipped: {e:#}");
-    assert_eq!(count(e, "received"), 2_500, "no message is lost: {e:#}");
+    assert_eq!(count(e, "offered"), 1_000, "no message is skipped: {e:#}");
+    assert_eq!(count(e, "received"), 1_000, "no message is lost: {e:#}");
     let daemon = &e["cost"]["daemons"][0];
-    assert_eq!(daemon["name"], name);
+    assert_eq!(daemon["name"], program);
     assert!(
         daemon["cpu_ns"]["median"].as_f64().unwrap() > 0.0,
         "{daemon:#}"
@@ -89,20 +89,35 @@ fn a_frozen_broker_shows_in_the_tail(stack: &str, program: &str, name: &str) {
     );
 }
 
+/// Whether the broker is here; says so where not. Those of Debian are: `cargo xtask adapters` installs them.
+fn is_here(command: &str) -> bool {
+    let found = dyno_runner::is_installed(command) || !command.starts_with('$');
+    if !found {
+        eprintln!("left out: there is no {command}");
+    }
+    found
+}
+
 macro_rules! brokers {
-    ($($name:ident: $stack:literal, $program:literal, $daemon:literal;)+) => {
+    ($($name:ident: $stack:literal, $command:literal, $program:literal;)+) => {
         $(mod $name {
             #[test]
             fn conforms() {
-                super::conforms($stack);
+                if super::is_here($command) {
+                    super::conforms($stack);
+                }
             }
             #[test]
             fn a_killed_broker_fails_its_trial_by_name() {
-                super::a_killed_broker_fails_its_trial_by_name($stack, $program, $daemon);
+                if super::is_here($command) {
+                    super::a_killed_broker_fails_its_trial_by_name($stack, $program);
+                }
             }
             #[test]
             fn a_frozen_broker_shows_in_the_tail() {
-                super::a_frozen_broker_shows_in_the_tail($stack, $program, $daemon);
+                if super::is_here($command) {
+                    super::a_frozen_broker_shows_in_the_tail($stack, $program);
+                }
             }
         })+
     };
@@ -112,4 +127,5 @@ macro_rules! brokers {
 brokers! {
     mqtt: "mqtt-qos2", "mosquitto", "mosquitto";
     nats: "nats", "nats-server", "nats-server";
+    kuksa: "kuksa", "${DYNO_KUKSA_DATABROKER:-databroker}", "databroker";
 }
