@@ -46,8 +46,28 @@ const RECIPES: &[Recipe] = &[
         language: C,
     },
     Recipe {
+        name: "grpc",
+        packages: GRPC,
+        language: C,
+    },
+    Recipe {
         name: "iceoryx",
         packages: &["libiceoryx-posh-dev", "iceoryx"],
+        language: C,
+    },
+    Recipe {
+        name: "kuksa",
+        packages: GRPC,
+        language: C,
+    },
+    Recipe {
+        name: "mqtt",
+        packages: &["libmosquitto-dev", "mosquitto", "pkg-config"],
+        language: C,
+    },
+    Recipe {
+        name: "nats",
+        packages: &["libnats-dev", "nats-server", "pkg-config"],
         language: C,
     },
     Recipe {
@@ -65,6 +85,15 @@ const RECIPES: &[Recipe] = &[
         packages: &[],
         language: Rust,
     },
+];
+
+/// gRPC in C++, with the compiler of its interfaces.
+const GRPC: &[&str] = &[
+    "libgrpc++-dev",
+    "libprotobuf-dev",
+    "protobuf-compiler",
+    "protobuf-compiler-grpc",
+    "pkg-config",
 ];
 
 /// What every adapter in C or C++ is built with.

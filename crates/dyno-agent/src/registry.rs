@@ -17,7 +17,17 @@ const OUTSIDE: &[(&str, &str)] = &[
         "apt-get install cyclonedds-dev cyclonedds-tools",
     ),
     ("fastdds", "apt-get install libfastrtps-dev"),
+    (
+        "grpc",
+        "apt-get install libgrpc++-dev protobuf-compiler-grpc",
+    ),
     ("iceoryx", "apt-get install libiceoryx-posh-dev iceoryx"),
+    (
+        "kuksa",
+        "apt-get install libgrpc++-dev protobuf-compiler-grpc",
+    ),
+    ("mqtt", "apt-get install libmosquitto-dev mosquitto"),
+    ("nats", "apt-get install libnats-dev nats-server"),
     ("null-c", ""),
     (
         "vsomeip",

@@ -12,7 +12,7 @@ use std::fmt;
 pub struct Daemon {
     /// Its name in messages and in the cost.
     pub name: String,
-    /// The program, looked up in PATH, and its arguments. At least one.
+    /// The program, looked up in PATH (see [`program`]), and its arguments. At least one.
     pub command: Vec<String>,
     /// How the runner knows that participants can use it.
     pub ready: Ready,
@@ -34,6 +34,16 @@ pub struct Daemon {
     /// What `{option.NAME}` stands for: the stack's options that its texts name, as text.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, String>,
+}
+
+/// The environment variable that may name a program, and the name to look it up by where that is not set: `BROKER`
+/// and `brokerd` of `${BROKER:-brokerd}`, as shells write it; none and the text itself of any other text.
+pub fn program(text: &str) -> (Option<&str>, &str) {
+    let inner = text.strip_prefix("${").and_then(|t| t.strip_suffix('}'));
+    match inner.and_then(|t| t.split_once(":-")) {
+        Some((variable, name)) => (Some(variable), name),
+        None => (None, text),
+    }
 }
 
 impl Daemon {

@@ -62,6 +62,8 @@ const STACKS: &[BuiltIn] = built_in!("stacks":
     "iceoryx2-defaults", "iceoryx-defaults", "cyclonedds-defaults", "fastdds-defaults", "zenoh-defaults", "zenoh-router",
     "vsomeip", "vsomeip-defaults", "vsomeip-daemon", "vsomeip-udp", "vsomeip-tcp",
     "vsomeip-udp-defaults", "vsomeip-tcp-defaults",
+    "mqtt-qos0", "mqtt-qos1", "mqtt-qos2", "mqtt-defaults", "nats", "nats-defaults",
+    "grpc-stream", "grpc-unary", "kuksa", "kuksa-defaults",
 );
 const TESTBEDS: &[BuiltIn] = built_in!("testbeds": "local", "netns-1gbe");
 

@@ -6,7 +6,9 @@ use crate::problem::{Place, Problem, Problems};
 use crate::suggest;
 use dyno_model::Stack;
 use dyno_model::adapter::{AdapterDescription, Options};
-use dyno_model::daemon::{Daemon, NUMBERS, PlaceholderError, Ready, StopSignal, TEXTS, fill};
+use dyno_model::daemon::{
+    Daemon, NUMBERS, PlaceholderError, Ready, StopSignal, TEXTS, fill, program,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -299,7 +301,7 @@ pub(crate) fn programs(table: &Table) -> Vec<String> {
     let Some(Value::List(items)) = table.get("daemon").map(|n| &n.value) else {
         return Vec::new();
     };
-    let program = |item: &Node| {
+    let first = |item: &Node| {
         let Value::Table(daemon) = &item.value else {
             return None;
         };
@@ -313,7 +315,7 @@ pub(crate) fn programs(table: &Table) -> Vec<String> {
             _ => None,
         }
     };
-    items.iter().filter_map(program).collect()
+    items.iter().filter_map(first).collect()
 }
 
 /// Why the stack cannot be used on this machine: the first program of its daemons that is missing,
@@ -324,10 +326,14 @@ pub fn missing_daemon(stack: &Stack, facts: &HostFacts) -> Option<String> {
         program.is_some_and(|p| facts.missing_programs.contains(p))
     };
     let daemon = stack.daemons.iter().find(missing)?;
-    let program = daemon.command.first().map_or("", String::as_str);
+    let (variable, program) = program(daemon.command.first().map_or("", String::as_str));
     let what = match program == daemon.name {
         true => format!("its daemon {program}"),
         false => format!("the program {program} of its daemon {}", daemon.name),
+    };
+    let what = match variable {
+        Some(variable) => format!("{what}, which {variable} may name,"),
+        None => what,
     };
     Some(match &stack.install {
         Some(command) => format!("{what} is not installed; run `{command}`"),

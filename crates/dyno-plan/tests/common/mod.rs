@@ -111,7 +111,20 @@ pub(crate) fn adapters() -> Vec<AdapterDescription> {
     ];
     zenoh.capabilities.sends_later = true;
     let mut all = vec![null, floor, pipe, uds, posix_mq, tcp, udp, iceoryx2, zenoh];
-    all.extend(["cyclonedds", "fastdds", "iceoryx", "null-c", "vsomeip"].map(not_built));
+    all.extend(
+        [
+            "cyclonedds",
+            "fastdds",
+            "grpc",
+            "iceoryx",
+            "kuksa",
+            "mqtt",
+            "nats",
+            "null-c",
+            "vsomeip",
+        ]
+        .map(not_built),
+    );
     all
 }
 

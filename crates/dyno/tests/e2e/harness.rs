@@ -217,6 +217,16 @@ pub(crate) fn is_alive(pid: i32) -> bool {
 
 /// The live children of a process that have become agents.
 pub(crate) fn children(pid: i32) -> Vec<i32> {
+    let mut all = all_children(pid);
+    all.retain(|p| {
+        let arguments = std::fs::read(format!("/proc/{p}/cmdline")).unwrap_or_default();
+        arguments.ends_with(b"\0agent\0")
+    });
+    all
+}
+
+/// The live children of a process.
+pub(crate) fn all_children(pid: i32) -> Vec<i32> {
     let mut all: Vec<i32> = Vec::new();
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task"))
         .into_iter()
@@ -229,10 +239,7 @@ pub(crate) fn children(pid: i32) -> Vec<i32> {
                 .filter_map(|p| p.parse::<i32>().ok()),
         );
     }
-    all.retain(|p| {
-        let arguments = std::fs::read(format!("/proc/{p}/cmdline")).unwrap_or_default();
-        is_alive(*p) && arguments.ends_with(b"\0agent\0")
-    });
+    all.retain(|p| is_alive(*p));
     all.sort_unstable();
     all
 }

@@ -3,6 +3,7 @@
 mod audit;
 mod bad_input;
 mod blocked;
+mod brokers;
 mod calls;
 mod campaigns;
 mod cleanup;

@@ -1,0 +1,71 @@
+#include "ends.hpp"
+
+#include "base64.hpp"
+
+using dyno::Error;
+using dyno::kuksa::Subscriber;
+
+namespace {
+
+// The signals of a channel: `Data`, and what its readers and its writer say of themselves.
+std::string path(const dyno_channel &channel, const char *leaf) {
+    return "Dyno.C" + std::to_string(channel.id) + "." + leaf;
+}
+
+// Enough for what the ends of one channel say before anyone listens.
+constexpr uint32_t SAYINGS = 1000;
+
+dyno::broker::Tell teller(dyno_node &node, int32_t id) {
+    return [&client = node.client, id](const std::string &said) { client.tell(id, said); };
+}
+
+} // namespace
+
+dyno_sender::dyno_sender(dyno_node &node, const dyno_channel &channel)
+    : room_(channel.max_payload), provider_(node.client, node.client.id_of(path(channel, "Data"))),
+      readers_(teller(node, node.client.id_of(path(channel, "Writer")))),
+      hears_readers_(Subscriber::of(node.client, node.client.id_of(path(channel, "Readers")), SAYINGS,
+                                    [this](const std::string &said) { readers_.heard(said); })) {
+    readers_.ask();
+}
+
+uint32_t dyno_sender::matched() {
+    hears_readers_->check();
+    return readers_.count();
+}
+
+dyno_status dyno_sender::send(size_t length) {
+    dyno::kuksa::encode(room_.data(), length, provider_.text());
+    provider_.publish();
+    return DYNO_OK;
+}
+
+dyno_subscription::dyno_subscription(dyno_node &node, const dyno_channel &channel, dyno_on_message on_message,
+                                     void *user)
+    : on_message_(on_message), user_(user), room_(channel.max_payload),
+      writer_(node.participant, teller(node, node.client.id_of(path(channel, "Readers")))),
+      hears_writer_(Subscriber::of(node.client, node.client.id_of(path(channel, "Writer")), SAYINGS,
+                                   [this](const std::string &said) { writer_.heard(said); })),
+      values_(Subscriber::of(node.client, node.client.id_of(path(channel, "Data")), node.client.queue_depth(),
+                             [this](const std::string &text) { show(text); })) {
+    writer_.announce();
+}
+
+bool dyno_subscription::matched() {
+    values_->check();
+    hears_writer_->check();
+    if (is_damaged_.load()) {
+        throw Error(DYNO_ERROR, "a value is no base64 text of at most the channel's largest message: another provider "
+                                "writes the same signal");
+    }
+    return writer_.is_there();
+}
+
+void dyno_subscription::show(const std::string &text) {
+    const long long length = dyno::kuksa::decode(text, room_.data(), room_.size());
+    if (length < 0) {
+        is_damaged_.store(true);
+        return;
+    }
+    on_message_(user_, room_.data(), static_cast<size_t>(length));
+}

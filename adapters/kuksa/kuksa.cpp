@@ -1,0 +1,58 @@
+// Eclipse Kuksa databroker over gRPC, kuksa.val.v2: a signal per channel, from a provider through the broker to subscribers.
+//
+// Values. Signals have types, and none of them is bytes: a message travels as base64 in a text, four letters for three
+// bytes, which keeps them all. The adapter encodes and decodes, inside the measured time. (An array of uint8 would carry a
+// byte in one or two of protobuf's, and in four of the broker's.)
+//
+// Signals. Channel 3 of a trial is `Dyno.C3.Data` of the VSS tree that the stack file makes; `Dyno.C3.Readers` and
+// `Dyno.C3.Writer` carry what its ends say of themselves before the first message. All are continuous: of others the broker
+// drops a value that equals the one before.
+//
+// Sending. publish = "stream": OpenProviderStream with PublishValuesRequest, which the broker answers only where it refuses; a
+// write waits while HTTP/2's window is full. publish = "unary": PublishValue, a call that waits for its answer.
+//
+// Receiving. SubscribeById with a buffer of `queue_depth` values. The broker first sends the value from before, which is not
+// shown. For a subscriber that is slower it drops the oldest, without a word: Dyno counts them.
+#include "ends.hpp"
+#include "operations.hpp"
+
+using dyno::broker::None;
+
+namespace {
+
+constexpr const char *WAYS[] = {"stream", "unary", nullptr};
+
+constexpr dyno_option_spec OPTIONS[] = {
+    {"port", DYNO_OPTION_INT, 65'535, nullptr, "15555", "the port of the databroker on each participant's host"},
+    {"publish", DYNO_OPTION_ONE_OF, 0, WAYS, "stream",
+     "stream: OpenProviderStream, unanswered; unary: PublishValue, whose answer a send waits for"},
+    {"queue_depth", DYNO_OPTION_INT, 1000, nullptr, "1000",
+     "values that the databroker keeps for a subscriber that is slower (buffer_size); its own: 0, the latest alone"},
+    {"send_timeout_ms", DYNO_OPTION_INT, 3'600'000, nullptr, "10000",
+     "unary: how long a send waits for its answer before it is an error, in ms"},
+};
+
+const dyno_description *describe() {
+    static const std::string version = ::grpc::Version();
+    static const dyno_description description = [] {
+        dyno_description d = {};
+        d.name = "kuksa";
+        d.version = version.c_str();
+        d.summary = "Eclipse Kuksa databroker over gRPC (kuksa.val.v2): a text signal for each channel, messages as base64. The "
+                    "version is that of the gRPC library.";
+        // The databroker takes 4 MiB with all that they hold (tonic's limit), and base64 makes four bytes of three.
+        d.max_message = 3'000'000;
+        d.option_count = sizeof OPTIONS / sizeof OPTIONS[0];
+        d.options = OPTIONS;
+        return d;
+    }();
+    return &description;
+}
+
+constexpr dyno_adapter_ops OPS = dyno::broker::operations<dyno_node, dyno_sender, None, dyno_subscription>(
+    DYNO_CAN_CALLBACK | DYNO_CAN_RELIABLE | DYNO_CAN_BEST_EFFORT | DYNO_CAN_THREAD | DYNO_CAN_PROCESS | DYNO_CAN_HOST,
+    describe);
+
+} // namespace
+
+const dyno_adapter_ops *dyno_adapter(void) { return &OPS; }
