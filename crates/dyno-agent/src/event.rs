@@ -1,5 +1,6 @@
 //! What the control thread hears, from the runner and from the participants.
 
+use dyno_model::chain::Forwarded;
 use dyno_model::probe::ProbeCopy;
 use dyno_model::protocol::{Command, FirstArrival, Sent, SourceCounts};
 use dyno_model::record::{FlowCounts, RawSample};
@@ -54,6 +55,8 @@ pub(crate) struct Played {
     pub(crate) places: Vec<Place>,
     /// What the copies of a probe found.
     pub(crate) copies: Vec<ProbeCopy>,
+    /// What a gateway carried.
+    pub(crate) forwarded: Vec<Forwarded>,
 }
 
 impl Played {
@@ -67,5 +70,6 @@ impl Played {
         self.warnings.extend(other.warnings);
         self.places.extend(other.places);
         self.copies.extend(other.copies);
+        self.forwarded.extend(other.forwarded);
     }
 }

@@ -3,6 +3,7 @@
 //! Writers write [`FORMAT`]; readers accept that and every older format, and refuse newer ones.
 
 use crate::adapter::AdapterDescription;
+use crate::chain::Forwarded;
 use crate::metric::Metric;
 use crate::network::HostNetwork;
 use crate::noise::{BareMachine, HostNoise, Place};
@@ -388,6 +389,9 @@ pub struct TrialRecord {
     /// Of a probe, what each of its copies found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub copies: Vec<ProbeCopy>,
+    /// What gateways carried over each channel that they read from. Empty where the stack is no chain.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forwarded: Vec<Forwarded>,
 }
 
 impl TrialRecord {
@@ -419,6 +423,7 @@ impl TrialRecord {
             one_way_bound: None,
             networks: Vec::new(),
             copies: Vec::new(),
+            forwarded: Vec::new(),
         }
     }
 }

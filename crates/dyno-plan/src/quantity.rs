@@ -107,6 +107,19 @@ impl Quantity for RateHz {
     }
 }
 
+/// A wait strategy by its own name; stacks do not say "natural".
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PlainWait(pub(crate) Wait);
+
+impl Quantity for PlainWait {
+    fn read(text: &str) -> Result<Self, UnitError> {
+        text.parse().map(PlainWait)
+    }
+    fn words() -> Vec<&'static str> {
+        Wait::ALL.iter().map(|w| w.as_str()).collect()
+    }
+}
+
 /// How receivers wait, or that the stack decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WaitChoice {

@@ -42,6 +42,7 @@ pub(crate) fn fill(
         record.warnings.extend(result.warnings);
         record.places.extend(result.places);
         record.copies.extend(result.copies);
+        record.forwarded.extend(result.forwarded);
         record.cost.processes.extend(result.cost);
         record.open = record.open.max(result.open);
         record.matching = record.matching.max(result.matching);

@@ -39,7 +39,7 @@ fn by_take(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result<Played,
         ends.push(End {
             receiver,
             sender,
-            answer: Answer::new(job, ping.id, pong.id),
+            answer: Answer::new(job, job.origin(ping.id), pong.id),
         });
     }
     let opened = job.shared.clock.now();
@@ -111,7 +111,7 @@ fn by_callback(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result<Pla
             ping,
             Side {
                 sender,
-                answer: Answer::new(job, ping.id, pong.id),
+                answer: Answer::new(job, job.origin(ping.id), pong.id),
                 error: None,
             },
             matches!(pong.carries, Carries::Responses { .. }),

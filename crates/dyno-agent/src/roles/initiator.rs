@@ -90,7 +90,10 @@ impl Kit {
             warmup: Tally::of_warmup(job, 0, metrics),
             window: Tally::of_window(job, 0, metrics, 0),
             settling: Settling::new(job),
-            checks: job.incoming().map(|c| PongCheck::new(job, c.id)).collect(),
+            checks: job
+                .incoming()
+                .map(|c| PongCheck::new(job, job.origin(c.id)))
+                .collect(),
         }
     }
 }

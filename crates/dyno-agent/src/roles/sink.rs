@@ -92,7 +92,7 @@ fn by_callback(
     let mut subscribed = Subscribed::new();
     let mut arrivals = Vec::new();
     for (channel, inbox) in job.incoming().zip(inboxes) {
-        arrivals.push((channel.id, inbox.arrived.clone()));
+        arrivals.push((inbox.intake.channel, inbox.arrived.clone()));
         subscribed.add(job, thread, nodes, channel, inbox, Inbox::on_message)?;
     }
     let opened = job.shared.clock.now();

@@ -78,6 +78,7 @@ pub(crate) fn manifest() -> RunManifest {
         placements: Vec::new(),
         daemons: Vec::new(),
         install: None,
+        chain: None,
     };
     let stacks = [
         stack("floor-futex", "floor", true),

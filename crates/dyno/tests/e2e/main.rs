@@ -5,6 +5,7 @@ mod bad_input;
 mod blocked;
 mod calls;
 mod campaigns;
+mod chains;
 mod cleanup;
 mod clocks;
 mod conformance;
