@@ -522,6 +522,7 @@ fn collect(trial: &mut Trial) -> Result<AgentResult, dyno_measure::RecordError> 
         result.places.extend(played.places);
         result.copies.extend(played.copies);
         result.forwarded.extend(played.forwarded);
+        result.passages.extend(played.passages);
     }
     result.startup = Some(startup);
     result

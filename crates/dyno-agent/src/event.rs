@@ -2,7 +2,7 @@
 
 use dyno_model::chain::Forwarded;
 use dyno_model::probe::ProbeCopy;
-use dyno_model::protocol::{Command, FirstArrival, Sent, SourceCounts};
+use dyno_model::protocol::{Command, FirstArrival, Passages, Sent, SourceCounts};
 use dyno_model::record::{FlowCounts, RawSample};
 use dyno_model::{Distribution, Metric, Nanos, Place};
 
@@ -57,6 +57,8 @@ pub(crate) struct Played {
     pub(crate) copies: Vec<ProbeCopy>,
     /// What a gateway carried.
     pub(crate) forwarded: Vec<Forwarded>,
+    /// When messages passed it, on a chain.
+    pub(crate) passages: Vec<Passages>,
 }
 
 impl Played {
@@ -71,5 +73,6 @@ impl Played {
         self.places.extend(other.places);
         self.copies.extend(other.copies);
         self.forwarded.extend(other.forwarded);
+        self.passages.extend(other.passages);
     }
 }

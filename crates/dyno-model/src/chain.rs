@@ -4,7 +4,7 @@ use crate::adapter::Options;
 use crate::daemon::Daemon;
 use crate::factor::{Placement, Wait, kebab_text};
 use crate::plan::Stack;
-use crate::unit::UnitError;
+use crate::unit::{Nanos, UnitError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -51,6 +51,9 @@ pub struct Gateway {
     /// `None`: one thread where all that it reads from is polled, else one for each direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<Threads>,
+    /// A planted fault: it keeps each message for so long. For studies of what shows where, never for measurements.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Nanos>,
 }
 
 /// Messages that a gateway has taken and not yet sent on.
@@ -147,11 +150,68 @@ pub struct Forwarded {
     /// Those that the gateway's own queue lost.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub dropped: u64,
-    /// Copies of a payload into the gateway's own queue.
+    /// Copies of a payload into memory of the gateway's own: into its queue, and of a request that it took, which may be
+    /// answered only once the library is done with giving it.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub queued: u64,
+    pub copied: u64,
     /// The next leg lends the memory that it sends; where not, its library or the kernel copies once more.
     pub lent: bool,
+}
+
+/// The parts of the way through a chain, of those messages of the window that everybody on the way has kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Parts {
+    /// How many messages these are.
+    pub messages: u64,
+    /// The largest difference between a message's whole time and the sum of its parts, in ns.
+    pub residual: u64,
+    /// In the order of the way, there and back.
+    pub parts: Vec<Part>,
+}
+
+/// One part, in ns. Over hosts with clocks of their own it may be below zero, by no more than their bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// Where.
+    #[serde(flatten)]
+    pub stage: Stage,
+    /// On the way back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub back: bool,
+    /// Of all messages.
+    pub mean: f64,
+    /// Quantiles of all messages, each the value of one of them.
+    pub p50: i64,
+    /// Nine of ten.
+    pub p90: i64,
+    /// 99 of 100.
+    pub p99: i64,
+    /// The mean of the messages whose whole time is nearest to the median, a tenth of all.
+    pub at_median: f64,
+    /// The mean of the messages whose whole time is longest, a hundredth of all.
+    pub in_tail: f64,
+}
+
+/// Where a message is on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "stage", content = "number")]
+pub enum Stage {
+    /// On the leg of this number, from 1.
+    Leg(u16),
+    /// In the gateway of this number, from 1: that behind the leg of the same number.
+    Gateway(u16),
+    /// At the echo, which answers it.
+    Echo,
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stage::Leg(number) => write!(f, "leg {number}"),
+            Stage::Gateway(number) => write!(f, "gateway {number}"),
+            Stage::Echo => write!(f, "echo"),
+        }
+    }
 }
 
 fn is_zero(n: &u64) -> bool {

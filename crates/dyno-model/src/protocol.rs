@@ -291,7 +291,26 @@ pub struct AgentResult {
     /// What gateways carried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forwarded: Vec<Forwarded>,
+    /// When messages passed the participants of a chain.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passages: Vec<Passages>,
 }
+
+/// When messages of the window passed one participant, of those that were first sent over one channel. Of who began an
+/// exchange and of who received in the end: when they were sent and when they arrived.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Passages {
+    /// The participant.
+    pub participant: u16,
+    /// The channel that the messages were first sent over.
+    pub channel: u16,
+    /// Those messages that all participants keep.
+    pub passages: Vec<Passage>,
+}
+
+/// A message's number, when it came and when it went, on the run's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Passage(pub u64, pub Nanos, pub Nanos);
 
 /// How the participants of one agent came to their first messages, on the run's clock.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

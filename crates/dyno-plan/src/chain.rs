@@ -5,17 +5,16 @@ use crate::catalog::Catalog;
 use crate::matrix::Cell;
 use crate::node::{Node, Table, Value};
 use crate::problem::{Place, Problem, Problems};
-use crate::quantity::{PlainWait, several};
+use crate::quantity::{PlainWait, Quantity, one, several};
 use crate::stack;
-use crate::suggest;
 use dyno_model::chain::{Chain, ChainLeg, Full, Gateway, LEGS, Queue, Threads};
-use dyno_model::{AdapterDescription, Options, Placement, Stack, Topology, Wait};
+use dyno_model::{AdapterDescription, Nanos, Options, Placement, Stack, Topology, Wait};
 use miette::NamedSource;
 use std::sync::Arc;
 
 const KEYS: &[&str] = &["description", "waits", "leg", "gateway"];
 const LEG: &[&str] = &["stack", "wait", "placement"];
-const GATEWAY: &[&str] = &["queue", "threads"];
+const GATEWAY: &[&str] = &["queue", "threads", "delay"];
 const QUEUE: &[&str] = &["depth", "full"];
 
 /// Deeper queues only hide a leg that cannot keep up.
@@ -180,8 +179,8 @@ fn part<'n>(reader: &Reader<'_>, node: &'n Node, problems: &mut Problems) -> Opt
         );
         return None;
     }
-    let wait = word::<Wait>(table, "wait", Wait::ALL, problems);
-    let placement = word::<Placement>(table, "placement", Placement::ALL, problems);
+    let wait = given::<PlainWait>(table, "wait", problems);
+    let placement = given::<Placement>(table, "placement", problems);
     let source = match reader.catalog.stack(name, &named.at) {
         Ok(source) => source,
         Err(problem) => {
@@ -195,7 +194,7 @@ fn part<'n>(reader: &Reader<'_>, node: &'n Node, problems: &mut Problems) -> Opt
         ..*reader
     };
     let stack = stack::read_within(&inner, source, &[], problems)?;
-    let (wait, placement) = (wait?, placement?);
+    let (wait, placement) = (wait?.map(|wait| wait.0), placement?);
     let waits = match wait {
         Some(_) => Vec::new(),
         None => stack.waits.clone(),
@@ -255,53 +254,34 @@ fn part<'n>(reader: &Reader<'_>, node: &'n Node, problems: &mut Problems) -> Opt
     })
 }
 
-/// A word of the leg, if it stands there; `None` where it is none.
-fn word<T: std::str::FromStr + Copy + ToString>(
-    table: &Table,
-    key: &str,
-    all: &[T],
-    problems: &mut Problems,
-) -> Option<Option<T>> {
-    let Some(node) = table.get(key) else {
-        return Some(None);
-    };
-    let text = node.text(&format!("`{key}`"), problems)?;
-    match text.parse() {
-        Ok(value) => Some(Some(value)),
-        Err(_) => {
-            let words: Vec<String> = all.iter().map(ToString::to_string).collect();
-            problems.push(
-                Problem::at(&node.at, format!("`{key}` cannot be {text:?}"))
-                    .label("not one of its values")
-                    .help(suggest::instead(
-                        text,
-                        "values",
-                        words.iter().map(String::as_str),
-                    )),
-            );
-            None
-        }
+/// The value of a key, if it stands there; `None` where it is none of its kind.
+fn given<T: Quantity>(table: &Table, key: &str, problems: &mut Problems) -> Option<Option<T>> {
+    match table.get(key) {
+        None => Some(None),
+        Some(node) => one::<T>(key, node, problems).map(|at| Some(at.value)),
     }
 }
 
 fn gateway(node: &Node, problems: &mut Problems) -> Option<Gateway> {
     let table = node.table("`gateway`", problems)?;
     table.refuse_unknown("a gateway", GATEWAY, problems);
-    let threads = word::<Threads>(table, "threads", Threads::ALL, problems);
+    let threads = given::<Threads>(table, "threads", problems);
     let queue = match table.get("queue") {
         None => Some(None),
         Some(node) => queue(node, problems).map(Some),
     };
+    let delay = given::<Nanos>(table, "delay", problems);
     Some(Gateway {
         queue: queue?,
         threads: threads?,
+        delay: delay?,
     })
 }
 
 fn queue(node: &Node, problems: &mut Problems) -> Option<Queue> {
     let table = node.table("`queue`", problems)?;
     table.refuse_unknown("a queue", QUEUE, problems);
-    let full = word::<Full>(table, "full", Full::ALL, problems);
+    let full = given::<Full>(table, "full", problems);
     let Some(depth) = table.get("depth") else {
         problems.push(
             Problem::at(&node.at, "the queue has no `depth`")

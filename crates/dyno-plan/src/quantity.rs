@@ -3,6 +3,7 @@
 use crate::node::{Node, Table, Value};
 use crate::problem::{Place, Problem, Problems};
 use crate::suggest;
+use dyno_model::chain::{Full, Threads};
 use dyno_model::plan::Scheduling;
 use dyno_model::probe::{ProbeKind, Rest, Sides};
 use dyno_model::unit::{Nanos, PayloadSize, RateHz, UnitError};
@@ -51,10 +52,12 @@ macro_rules! words {
 words!(
     Access,
     Arrivals,
+    Full,
     Placement,
     ProbeKind,
     Rest,
     Sides,
+    Threads,
     WorkloadKind
 );
 

@@ -4,7 +4,7 @@ mod common;
 
 use common::{adapters, facts, refusal_of, request, suite};
 use dyno_model::chain::{Full, Threads};
-use dyno_model::{Placement, Plan, Role, Stack, Wait};
+use dyno_model::{Nanos, Placement, Plan, Role, Stack, Wait};
 use dyno_plan::{Catalog, PlanError, Request, plan};
 
 const HEAD: &str = "description = \"mine\"\n";
@@ -62,7 +62,7 @@ fn refused(chain: &str, text: &str) {
 #[test]
 fn a_chain_is_a_stack_of_its_legs() {
     let stack = read(&format!(
-        "{}wait = \"spin\"\n{}[gateway]\nthreads = \"direction\"\nqueue = {{ depth = 8, full = \"drop-oldest\" }}\n",
+        "{}wait = \"spin\"\n{}[gateway]\nthreads = \"direction\"\nqueue = {{ depth = 8, full = \"drop-oldest\" }}\ndelay = \"200 us\"\n",
         leg("iceoryx2"),
         leg("uds-stream"),
     ));
@@ -78,6 +78,7 @@ fn a_chain_is_a_stack_of_its_legs() {
         panic!("{:?}", chain.gateways);
     };
     assert_eq!(gateway.threads, Some(Threads::Direction));
+    assert_eq!(gateway.delay, Some(Nanos::from_micros(200)));
     let queue = gateway.queue.unwrap();
     assert_eq!((queue.depth, queue.full), (8, Full::DropOldest));
 }

@@ -1,5 +1,6 @@
 //! Puts the agents' results together into a trial's record, and checks that they fit each other.
 
+use crate::parts;
 use crate::startup;
 use dyno_measure::merge;
 use dyno_model::plan::Extent;
@@ -29,6 +30,7 @@ pub(crate) fn fill(
 ) -> Result<(), String> {
     let mut sources: Vec<SourceCounts> = Vec::new();
     let mut startups = Vec::new();
+    let mut passages = Vec::new();
     for result in results {
         for (metric, distribution) in result.distributions {
             let merged = match record.distributions.remove(&metric) {
@@ -43,12 +45,14 @@ pub(crate) fn fill(
         record.places.extend(result.places);
         record.copies.extend(result.copies);
         record.forwarded.extend(result.forwarded);
+        passages.extend(result.passages);
         record.cost.processes.extend(result.cost);
         record.open = record.open.max(result.open);
         record.matching = record.matching.max(result.matching);
         sources.extend(result.sources);
         startups.extend(result.startup);
     }
+    record.parts = parts::parts(graph, &passages);
     startup::add(&startups, &mut record.distributions).map_err(|e| e.to_string())?;
     record.cost.processes.sort_by_key(|p| p.daemon);
     record.places.sort_by_key(|p| (p.since, p.participant));

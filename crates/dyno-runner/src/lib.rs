@@ -17,6 +17,7 @@ mod keeper;
 mod leavings;
 mod noise;
 mod order;
+mod parts;
 mod schedule;
 mod session;
 mod startup;

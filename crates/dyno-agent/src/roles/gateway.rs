@@ -3,18 +3,23 @@
 //! A message is read where the library of the one leg put it and written into the memory that the library of the next
 //! gives. Nothing stands between but a [queue](super::queue) where the stack asks for one: without it the gateway takes
 //! nothing while the next leg has no room. It goes on until the trial ends, since only the ends know what is missing.
+//!
+//! A message has come when the library shows it, and has gone on when it is written into the memory of the next leg. What
+//! the next leg does before it gives that memory, such as waiting for room, is a part of the stay; what it does after it,
+//! of the leg.
 
 use super::ends::{Subscribed, all};
+use super::passages::Log;
 use super::places::Places;
-use super::queue::{Message, Queue, buffer};
+use super::queue::{Mark, Message, Queue, buffer};
 use crate::event::{Event, Failure, Played};
 use crate::job::{Job, Nodes};
 use crate::shared::{Call, Phase, Shared, ThreadState};
 use dyno_adapter::{Carries, ChannelSpec, Error, Receiver, Sender, Sent};
 use dyno_measure::host;
 use dyno_measure::stamp::{self, Kind, Tag};
-use dyno_model::Wait;
 use dyno_model::chain::{Forwarded, Threads};
+use dyno_model::{Nanos, Wait};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,7 +41,7 @@ impl Kit {
 fn message(bytes: usize) -> Message {
     Message {
         bytes: buffer(bytes),
-        measured: false,
+        mark: Mark::default(),
     }
 }
 
@@ -67,7 +72,11 @@ pub(super) fn play(
                 Exit::Queue(queue, mine)
             }
         };
-        let inlet = Inlet::new(job, from.id, onto.id, exit);
+        let mut inlet = Inlet::new(job, from.id, onto.id, exit);
+        // Of one that is called the library knows before the call what it is to answer.
+        if wait != Wait::Callback && matches!(from.carries, Carries::Requests { .. }) {
+            inlet.request = Some((message(job.experiment().payload.bytes()), false));
+        }
         match wait {
             Wait::Callback => called.push((from.clone(), inlet)),
             Wait::Spin | Wait::Block => polled.push(Lane {
@@ -255,6 +264,7 @@ fn relay(job: &Job, thread: &ThreadState, mut lanes: Vec<Lane>) -> Result<Played
                     return Err(job.in_call("take")(e));
                 }
             }
+            inlet.pass_request(thread);
             if let Some(e) = inlet.error.take() {
                 return Err(job.in_call("send")(e));
             }
@@ -288,6 +298,9 @@ struct Inlet {
     counts: Forwarded,
     places: Places,
     linked: bool,
+    /// Where requests are taken: the last one, and whether it is still to be sent on. Its response may come back at
+    /// once, over another thread, and must not be sent before the take has ended.
+    request: Option<(Message, bool)>,
     /// Nothing more is to be carried.
     ended: bool,
     /// What went wrong in a send.
@@ -318,6 +331,7 @@ impl Inlet {
             },
             places: Places::new(job),
             linked: false,
+            request: None,
             ended: false,
             error: None,
         }
@@ -336,9 +350,22 @@ impl Inlet {
     fn on_message(&mut self, bytes: &[u8], thread: Option<&ThreadState>) {
         // What is damaged is carried as it is; the end will find it so.
         let tag = stamp::tag(bytes);
-        let measured = matches!(tag, Some(tag) if tag.kind == Kind::Measured);
-        if self.error.is_none() && !self.ended {
-            self.pass(bytes, measured, thread);
+        let mark = match tag {
+            Some(tag) if tag.kind == Kind::Measured => Mark {
+                measured: true,
+                sequence: tag.sequence,
+                came: self.shared.clock.now(),
+            },
+            _ => Mark::default(),
+        };
+        match &mut self.request {
+            Some((request, is_new)) => {
+                request.bytes.clear();
+                request.bytes.extend_from_slice(bytes);
+                (request.mark, *is_new) = (mark, true);
+                self.counts.copied += u64::from(mark.measured);
+            }
+            None => self.pass(bytes, mark, thread),
         }
         match tag {
             Some(tag) if tag.kind == Kind::Measured => {
@@ -360,13 +387,28 @@ impl Inlet {
         }
     }
 
+    /// Sends on the request that was taken last, if it was not yet.
     #[inline]
-    fn pass(&mut self, bytes: &[u8], measured: bool, thread: Option<&ThreadState>) {
+    fn pass_request(&mut self, thread: &ThreadState) {
+        if let Some((request, is_new)) = &mut self.request
+            && std::mem::take(is_new)
+        {
+            let last = std::mem::take(request);
+            self.pass(&last.bytes, last.mark, Some(thread));
+            self.request = Some((last, false));
+        }
+    }
+
+    #[inline]
+    fn pass(&mut self, bytes: &[u8], mark: Mark, thread: Option<&ThreadState>) {
+        if self.error.is_some() || self.ended {
+            return;
+        }
         match &mut self.exit {
             Exit::Next(outlet) => {
                 let sent = match thread {
-                    Some(thread) => thread.inside(Call::Send, || outlet.send(bytes, measured)),
-                    None => outlet.send(bytes, measured),
+                    Some(thread) => thread.inside(Call::Send, || outlet.send(bytes, mark)),
+                    None => outlet.send(bytes, mark),
                 };
                 match sent {
                     Ok(()) => {}
@@ -377,8 +419,8 @@ impl Inlet {
             Exit::Queue(queue, mine) => {
                 mine.bytes.clear();
                 mine.bytes.extend_from_slice(bytes);
-                mine.measured = measured;
-                self.counts.queued += u64::from(measured);
+                mine.mark = mark;
+                self.counts.copied += u64::from(mark.measured);
                 self.counts.dropped += queue.put(mine);
             }
         }
@@ -404,6 +446,10 @@ struct Outlet {
     /// It answers requests: the way is that of the request, and nobody need be seen at its end.
     answers: bool,
     counts: Forwarded,
+    shared: Arc<Shared>,
+    log: Option<Log>,
+    /// A planted fault.
+    delay: Option<Nanos>,
 }
 
 impl Outlet {
@@ -419,6 +465,9 @@ impl Outlet {
                 lent: job.lends(onto),
                 ..Forwarded::default()
             },
+            shared: job.shared.clone(),
+            log: Log::new(job, job.origin(from)),
+            delay: job.gateway().delay,
         }
     }
 
@@ -427,10 +476,29 @@ impl Outlet {
     }
 
     #[inline]
-    fn send(&mut self, bytes: &[u8], measured: bool) -> Result<(), Error> {
-        let fill = &mut |buffer: &mut [u8]| buffer.copy_from_slice(bytes);
+    fn send(&mut self, bytes: &[u8], mark: Mark) -> Result<(), Error> {
+        let measured = mark.measured;
+        let clock = &self.shared.clock;
+        if let Some(delay) = self.delay {
+            let until = clock.now().saturating_add(delay);
+            while clock.now() < until {
+                std::hint::spin_loop();
+            }
+        }
+        let mut went = mark.came;
+        let fill = &mut |buffer: &mut [u8]| {
+            buffer.copy_from_slice(bytes);
+            if measured {
+                went = clock.now();
+            }
+        };
         match self.sender.send(bytes.len(), fill)? {
-            Sent::Accepted => self.counts.sent += u64::from(measured),
+            Sent::Accepted => {
+                self.counts.sent += u64::from(measured);
+                if let (Some(log), true) = (&mut self.log, measured) {
+                    log.note(mark.sequence, mark.came, went);
+                }
+            }
             Sent::Refused => self.counts.refused += u64::from(measured),
         }
         Ok(())
@@ -438,6 +506,7 @@ impl Outlet {
 
     fn finish(self, thread: &ThreadState, played: &mut Played) {
         played.forwarded.push(self.counts);
+        played.passages.extend(self.log.map(Log::finish));
         thread.inside(Call::Drop, || drop(self.sender));
     }
 }
@@ -458,7 +527,7 @@ impl Drain {
                 continue;
             }
             let outlet = &mut self.outlet;
-            let sent = thread.inside(Call::Send, || outlet.send(&last.bytes, last.measured));
+            let sent = thread.inside(Call::Send, || outlet.send(&last.bytes, last.mark));
             match sent {
                 Ok(()) => {}
                 Err(e) if is_the_end(&e, shared) => break,
@@ -482,7 +551,7 @@ fn merged(parts: Vec<Forwarded>) -> Vec<Forwarded> {
                 f.sent += part.sent;
                 f.refused += part.refused;
                 f.dropped += part.dropped;
-                f.queued += part.queued;
+                f.copied += part.copied;
                 f.lent |= part.lent;
             }
             None => all.push(part),

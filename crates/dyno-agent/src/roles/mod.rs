@@ -7,6 +7,7 @@ mod initiator;
 mod intake;
 mod link;
 mod loopback;
+mod passages;
 mod places;
 mod pongs;
 mod probe;

@@ -5,6 +5,7 @@
 
 use crate::shared::{Phase, Shared};
 use dyno_adapter::PATIENCE;
+use dyno_model::Nanos;
 use dyno_model::chain::{self, Full};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -32,8 +33,18 @@ struct State {
 #[derive(Debug, Default)]
 pub(super) struct Message {
     pub(super) bytes: Vec<u8>,
+    pub(super) mark: Mark,
+}
+
+/// What a gateway must know of a message.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Mark {
     /// It is of the window.
     pub(super) measured: bool,
+    /// Its number.
+    pub(super) sequence: u64,
+    /// When it came.
+    pub(super) came: Nanos,
 }
 
 impl Queue {
@@ -63,18 +74,18 @@ impl Queue {
         while state.waiting.len() >= self.depth {
             match self.full {
                 Full::HoldUp if self.shared.phase() < Phase::Stop => state = self.sleep(state),
-                Full::HoldUp | Full::DropNewest => return u64::from(message.measured),
+                Full::HoldUp | Full::DropNewest => return u64::from(message.mark.measured),
                 Full::DropOldest => {
                     let oldest = state.waiting.pop_front().unwrap_or_default();
                     let next = std::mem::replace(message, oldest);
                     state.waiting.push_back(next);
-                    return u64::from(message.measured);
+                    return u64::from(message.mark.measured);
                 }
             }
         }
         let next = Message {
             bytes: state.free.pop().unwrap_or_default(),
-            measured: false,
+            mark: Mark::default(),
         };
         state.waiting.push_back(std::mem::replace(message, next));
         self.wake(state);
@@ -140,7 +151,7 @@ mod tests {
     fn put(queue: &Queue, mine: &mut Message, number: u8) -> u64 {
         mine.bytes.clear();
         mine.bytes.push(number);
-        mine.measured = true;
+        mine.mark.measured = true;
         queue.put(mine)
     }
 
@@ -169,7 +180,7 @@ mod tests {
         let found = std::thread::scope(|scope| {
             let taker = scope.spawn(|| {
                 let mut last = Message::default();
-                let mut found = Vec::new();
+                let mut found: Vec<u8> = Vec::new();
                 while found.len() < 100 {
                     if queue.take(&mut last, true) {
                         found.extend(&last.bytes);

@@ -77,8 +77,8 @@ impl<'a> Trial<'a, '_> {
                     .count()
                     > 1
             };
-            let exclusive = specs.iter().filter(|s| s.exclusive);
-            if let Some(spec) = exclusive.into_iter().find(elsewhere) {
+            let mut exclusive = specs.iter().filter(|s| s.exclusive);
+            if let Some(spec) = exclusive.find(elsewhere) {
                 let message = format!(
                     "daemon {} cannot be started on each host: a machine can have one of it, and the \
                      hosts are one machine; leave the stack out there",

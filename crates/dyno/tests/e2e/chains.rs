@@ -56,19 +56,25 @@ fn measure(place: &Place) -> Value {
     place.measure("chains", &["--stack", "chain"])
 }
 
-/// The experiments on the chain, each with what its one trial says of the gateways.
-fn on_chain(place: &Place, shown: &Value) -> Vec<(Value, Vec<Value>)> {
+/// The experiments on the chain, each with its one trial.
+fn trials(place: &Place, shown: &Value) -> Vec<(Value, Value)> {
     let on_chain = |e: &&Value| e["stack"] == "chain";
     let all = experiments(shown).iter().filter(on_chain);
     let with_trial = |e: &Value| {
         let id = e["id"].as_u64().unwrap();
         let path = place.path(&format!("out/trials/e{id:04}-t000.json"));
         let text = std::fs::read_to_string(&path).unwrap();
-        let trial: Value = serde_json::from_str(&text).unwrap();
-        let forwarded = trial["forwarded"].as_array().cloned();
-        (e.clone(), forwarded.unwrap_or_default())
+        (e.clone(), serde_json::from_str(&text).unwrap())
     };
     all.map(with_trial).collect()
+}
+
+/// The same with what the trial says of the gateways.
+fn on_chain(place: &Place, shown: &Value) -> Vec<(Value, Vec<Value>)> {
+    let forwarded = |trial: &Value| trial["forwarded"].as_array().cloned();
+    let all = trials(place, shown).into_iter();
+    all.map(|(e, trial)| (e, forwarded(&trial).unwrap_or_default()))
+        .collect()
 }
 
 #[track_caller]
@@ -109,7 +115,7 @@ fn every_workload_goes_through_a_gateway() {
             // What each end counted has passed the gateway once.
             assert_eq!(number(way, "taken"), count(e, "offered"), "{e:#} {way:#}");
             assert_eq!(number(way, "sent"), count(e, "received"), "{e:#} {way:#}");
-            assert_eq!((number(way, "queued"), number(way, "dropped")), (0, 0));
+            assert_eq!((number(way, "copied"), number(way, "dropped")), (0, 0));
         }
     }
 }
@@ -153,16 +159,29 @@ fn every_byte_passes_two_gateways_as_it_is() {
 }
 
 #[test]
-fn a_gateway_between_legs_that_lend_makes_no_copy_of_its_own() {
+fn a_gateway_between_legs_that_lend_copies_nothing_but_requests() {
     let place = place(&["iceoryx2", "iceoryx2"], "", "wait = \"block\"", CLOSED);
     for (e, forwarded) in on_chain(&place, &measure(&place)) {
         assert_lossless(&e);
-        for way in forwarded {
-            assert_eq!(
-                (&way["lent"], number(&way, "queued")),
-                (&Value::Bool(true), 0)
-            );
+        let call = e["workload"] == "call";
+        for (way, there) in forwarded.iter().zip([true, false]) {
+            assert_eq!(way["lent"], true, "{way:#}");
+            let copied = if call && there {
+                number(way, "taken")
+            } else {
+                0
+            };
+            assert_eq!(number(way, "copied"), copied, "{e:#} {way:#}");
         }
+    }
+}
+
+#[test]
+fn calls_of_the_stacks_own_go_through_a_gateway() {
+    let place = place(&["uds-stream", "tcp"], "", "", CLOSED);
+    for (e, _) in on_chain(&place, &measure(&place)) {
+        assert_lossless(&e);
+        assert_eq!(e["paired"], false, "{e:#}");
     }
 }
 
@@ -209,7 +228,7 @@ fn a_full_queue_drops_what_it_is_told_to_and_holds_up_where_not() {
             "{full}: {way:#}"
         );
         assert_eq!(
-            number(way, "queued"),
+            number(way, "copied"),
             number(way, "taken"),
             "{full}: {way:#}"
         );
@@ -232,6 +251,60 @@ fn a_loss_on_the_second_leg_is_not_the_gateways() {
         (15..=25).contains(&count(e, "lost")),
         "one of ten of 200: {e:#}"
     );
+}
+
+/// `leg 1`, `echo`, `gateway 1 back`.
+fn stage(part: &Value) -> String {
+    let number = part["number"].as_u64();
+    let number = number.map_or(String::new(), |n| format!(" {n}"));
+    let back = if part["back"] == true { " back" } else { "" };
+    format!("{}{number}{back}", part["stage"].as_str().unwrap())
+}
+
+#[test]
+fn parts_of_a_round_trip_of_8_bytes_add_up_to_the_whole() {
+    let place = place(&["pipe", "uds-stream"], "", "payload = \"8 B\"", CLOSED);
+    for (e, trial) in trials(&place, &measure(&place)) {
+        let parts = &trial["parts"];
+        assert_eq!(parts["residual"], 0, "{parts:#}");
+        assert!(number(parts, "messages") > 0, "{parts:#}");
+        let parts = parts["parts"].as_array().unwrap();
+        let stages: Vec<String> = parts.iter().map(stage).collect();
+        assert_eq!(
+            stages,
+            [
+                "leg 1",
+                "gateway 1",
+                "leg 2",
+                "echo",
+                "leg 2 back",
+                "gateway 1 back",
+                "leg 1 back"
+            ]
+        );
+        let sum: f64 = parts.iter().map(|p| p["mean"].as_f64().unwrap()).sum();
+        let min = e["metrics"]["rtt_ns"]["min"].as_f64().unwrap();
+        assert!(sum >= min, "{sum} < {min}: {trial:#}");
+    }
+}
+
+#[test]
+fn a_delay_in_a_gateway_appears_in_its_stay_and_nowhere_else() {
+    let experiment = "[[experiment]]\nname = \"stream\"\nworkload = \"stream\"\nrate = \"50 Hz\"\nmessages = 40\n";
+    let gateway = "[gateway]\ndelay = \"5 ms\"\n";
+    let place = place(&["pipe", "uds-stream"], gateway, "", experiment);
+    let all = trials(&place, &measure(&place));
+    let (_, trial) = &all[0];
+    let parts = trial["parts"]["parts"].as_array().unwrap();
+    let p50 = |wanted: &str| {
+        let part = parts.iter().find(|p| stage(p) == wanted).unwrap();
+        part["p50"].as_f64().unwrap()
+    };
+    assert!(p50("gateway 1") >= 5e6, "{trial:#}");
+    // The median of the others holds no such delay, however the machine is.
+    for leg in ["leg 1", "leg 2"] {
+        assert!(p50(leg) < p50("gateway 1"), "{leg}: {trial:#}");
+    }
 }
 
 /// A stream of 3 s through a gateway, to which `does` something in its middle. The agents start in the order of their
