@@ -1,8 +1,8 @@
 //! Adapter `pipe`: a pipe for each reader of a channel.
 //!
 //! It is the anonymous pipe of `pipe(2)`, handed over through a socket in the scratch directory, or with option
-//! `named` the FIFO of `mkfifo(3)`: that is simpler to find, but costs more for each message, because the kernel
-//! keeps the times of its file up to date.
+//! `named` the FIFO of `mkfifo(3)`: that is simpler to find, but may cost more for each message, because the
+//! kernel keeps the times of its file up to date: it depends on the kernel and on the file system of the scratch directory.
 //!
 //! A message is one frame: one `write` and, where it fits the pipe, one `read`, as in
 //! `perf bench sched pipe`. A blocking `read` of a pipe knows no time limit and a `poll` before it

@@ -6,8 +6,9 @@ use crate::interval::{Interval, with_unit};
 use crate::statement::{
     Access, Dimension, Figure, Loop, Nearest, Quantity, Statements, Statistic, Trip,
 };
-use dyno_model::{Metric, TrialFigure};
-use dyno_report::{ExperimentSummary, QUANTILES, Summary, sig3};
+use dyno_model::probe::Probe;
+use dyno_model::{Metric, TrialFigure, Workload};
+use dyno_report::{ExperimentSummary, LEAST_TRIALS, NoRatio, QUANTILES, Summary, sig3};
 use dyno_stats::{Latency, Quantile};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -23,6 +24,10 @@ pub struct Cell {
     /// It as a `[[experiment]]` of a suite.
     pub experiment: String,
     figures: Vec<String>,
+    /// The metric that the figures are of; that of the experiment's headline where `None`.
+    metric: Option<Metric>,
+    /// Neither the figures nor the file say a payload.
+    has_no_size: bool,
     differs: Vec<String>,
 }
 
@@ -56,16 +61,16 @@ pub struct Measured {
     pub text: String,
     /// Its value.
     pub value: f64,
-    /// Lower end of its interval.
-    pub lo: f64,
-    /// Upper end; `None` where it has no bound.
+    /// Lower end of its interval; `None` where too few trials count for one.
+    pub lo: Option<f64>,
+    /// Upper end; `None` where it has no bound, or there is no interval.
     pub hi: Option<f64>,
     /// The claim by the value.
     pub ratio: f64,
-    /// The least that the claim's digits and the interval leave open.
-    pub ratio_lo: f64,
-    /// The most.
-    pub ratio_hi: f64,
+    /// The least that the claim's digits and the interval leave open; `None` where there is no interval.
+    pub ratio_lo: Option<f64>,
+    /// The most; `None` where it has no bound, or there is no interval.
+    pub ratio_hi: Option<f64>,
 }
 
 /// A suite of these experiments.
@@ -118,6 +123,8 @@ impl Statements {
                     stack: nearest.stack.clone(),
                     experiment,
                     figures,
+                    metric: nearest.metric,
+                    has_no_size: payload.is_none() && !nearest.has_payload,
                     differs: nearest.differs.clone(),
                 });
             }
@@ -125,16 +132,20 @@ impl Statements {
         (cells, left_out)
     }
 
-    /// The figures of a cell beside what a run has of it.
+    /// The figures of a cell beside what a run has of it: each beside every experiment that the cell became, which are several
+    /// where it leaves a factor such as the wait open.
     pub fn beside(&self, cell: &Cell, summary: &Summary) -> Vec<Beside> {
         let own = |e: &&ExperimentSummary| {
-            e.experiment.name == cell.name && e.experiment.stack == cell.stack
+            let of = &e.experiment;
+            of.name == cell.name && of.stack == cell.stack && !of.added
         };
-        let Some(e) = summary.experiments.iter().find(own) else {
+        let own: Vec<_> = summary.experiments.iter().filter(own).collect();
+        if own.is_empty() {
             return self.refused(cell, "it was not measured");
-        };
+        }
         let figures = self.figures_of(cell);
-        figures.map(|f| set_beside(f, cell, summary, e)).collect()
+        let all = figures.flat_map(|f| own.iter().map(move |e| (f, *e)));
+        all.map(|(f, e)| set_beside(f, cell, summary, e)).collect()
     }
 
     /// The figures of a cell that cannot be run, with why.
@@ -189,42 +200,42 @@ enum Counterpart {
 }
 
 fn counterpart(figure: &Figure) -> Result<Counterpart, &'static str> {
-    match (figure.printed.unit.dimension, figure.quantity) {
-        (Dimension::Time, Quantity::Latency | Quantity::Time) => {}
-        (Dimension::Rate, Quantity::Rate) => {
-            return Ok(Counterpart::Rate(TrialFigure::DeliveredHz));
-        }
-        (Dimension::Bandwidth, Quantity::Bandwidth) => {
-            return Ok(Counterpart::Rate(TrialFigure::DeliveredBytesPerS));
-        }
+    let rate = match (figure.printed.unit.dimension, figure.quantity) {
+        (Dimension::Time, Quantity::Latency | Quantity::Time) => None,
+        (Dimension::Rate, Quantity::Rate) => Some(TrialFigure::DeliveredHz),
+        (Dimension::Bandwidth, Quantity::Bandwidth) => Some(TrialFigure::DeliveredBytesPerS),
         (Dimension::Cycles, _) | (_, Quantity::Instructions) => {
             return Err(
                 "it counts events of another processor; Dyno's times are in seconds, and no clock rate is said that would turn one into \
-                 the other",
+                 the other. `dyno run l4re` sets those of L4Re beside what it measures",
             );
         }
         _ => return Err("Dyno measures no such quantity of an experiment"),
-    }
-    let rank = match figure.statistic {
-        Statistic::Mean | Statistic::Value => 0.5,
-        Statistic::Percentile(p) => p / 100.0,
-        Statistic::Max | Statistic::Min => {
+    };
+    let rank = match (figure.statistic, rate) {
+        (Statistic::Max | Statistic::Min, _) => {
             return Err(
                 "an extreme grows with the number of samples and has no interval that could be set beside it",
             );
         }
+        (Statistic::Mean | Statistic::Value, _) | (Statistic::Rate, Some(_)) => 0.5,
+        (Statistic::Percentile(p), _) => p / 100.0,
         _ => return Err("Dyno states no such statistic"),
     };
     let known = QUANTILES
         .iter()
         .position(|(_, _, of)| (of - rank).abs() < 1e-9);
-    let known = known.ok_or("Dyno states no quantile of this rank");
-    known.map(Counterpart::Quantile)
+    match (rate, known) {
+        (Some(rate), Some(0)) => Ok(Counterpart::Rate(rate)),
+        (Some(_), _) => Err("of a rate Dyno states the median of its trials alone"),
+        (None, Some(known)) => Ok(Counterpart::Quantile(known)),
+        (None, None) => Err("Dyno states no quantile of this rank"),
+    }
 }
 
-/// Whether the headline times what the claim does; how many of the claim make one of it.
-fn trips(figure: &Figure, headline: Metric) -> Result<f64, &'static str> {
-    let round = headline == Metric::Rtt;
+/// Whether the metric times what the claim does; how many of the claim make one of it.
+fn trips(figure: &Figure, metric: Metric) -> Result<f64, &'static str> {
+    let round = metric == Metric::Rtt;
     match (figure.method.trip, round) {
         (Some(Trip::Half), true) => Ok(2.0),
         (Some(Trip::Round), false) => {
@@ -241,7 +252,7 @@ fn trips(figure: &Figure, headline: Metric) -> Result<f64, &'static str> {
 }
 
 fn set_beside(figure: &Figure, cell: &Cell, summary: &Summary, e: &ExperimentSummary) -> Beside {
-    let (measured, reason) = match measure(figure, e) {
+    let (measured, reason) = match measure(figure, cell, e) {
         Ok(measured) => (Some(measured), None),
         Err(reason) => (None, Some(reason)),
     };
@@ -264,25 +275,35 @@ fn set_beside(figure: &Figure, cell: &Cell, summary: &Summary, e: &ExperimentSum
     }
 }
 
-fn measure(figure: &Figure, e: &ExperimentSummary) -> Result<Measured, String> {
+fn measure(figure: &Figure, cell: &Cell, e: &ExperimentSummary) -> Result<Measured, String> {
     let dimension = figure.printed.unit.dimension;
     let failed = || match e.failures.first() {
         Some(group) => format!("its trials failed: {}", group.message),
         None => "none of its trials counts".to_owned(),
     };
-    let (what, value, lo, hi, trips) = match counterpart(figure).map_err(str::to_owned)? {
+    let (what, value, within, trips) = match counterpart(figure).map_err(str::to_owned)? {
         Counterpart::Rate(of) => {
             let spread = e.figure(of).ok_or_else(failed)?;
             let counted = e.trials.counted;
-            let what = format!("median of {counted} trials, smallest to largest");
-            (what, spread.median, spread.min, spread.max, 1.0)
+            match has_few_trials(e) {
+                true => ("its one trial".to_owned(), spread.median, None, 1.0),
+                false => (
+                    format!("median of {counted} trials, smallest to largest"),
+                    spread.median,
+                    Some((spread.min, spread.max)),
+                    1.0,
+                ),
+            }
         }
         Counterpart::Quantile(at) => {
-            let headline = e.headline();
-            let trips = trips(figure, headline).map_err(str::to_owned)?;
-            let metric = e.headline_metric().ok_or_else(failed)?;
+            let of = cell.metric.unwrap_or(e.headline());
+            let trips = trips(figure, of).map_err(str::to_owned)?;
+            let metric = e.metrics.get(&of).ok_or_else(|| match e.trials.counted {
+                0 => failed(),
+                _ => format!("its trials have no {}", of.info().title),
+            })?;
             let (_, name, _) = QUANTILES[at];
-            let what = format!("{name} of the {}", headline.info().title);
+            let what = format!("{name} of the {}", of.info().title);
             let estimate = match &metric.quantiles[at] {
                 Quantile::Estimated(estimate) => *estimate,
                 Quantile::Refused { have, need } => {
@@ -303,35 +324,39 @@ fn measure(figure: &Figure, e: &ExperimentSummary) -> Result<Measured, String> {
                     "its {name} is infinite: so many messages were lost"
                 ));
             }
-            (
-                what,
-                value,
-                seconds(estimate.lo),
-                seconds(estimate.hi),
-                trips,
-            )
+            let within = Some((seconds(estimate.lo), seconds(estimate.hi)));
+            (what, value, within, trips)
         }
     };
+    if value == 0.0 {
+        return Err(format!("{what} is zero, to which nothing has a ratio"));
+    }
     let is = interval(figure).times(Interval::exactly(trips));
     let claimed = figure.printed.value * figure.printed.unit.factor * trips;
-    let upper = match hi.is_finite() {
-        true => with_unit(hi, dimension),
-        false => "∞".to_owned(),
+    let finite = |x: f64| x.is_finite().then_some(x);
+    let shown = with_unit(value, dimension);
+    let text = match within {
+        Some((lo, hi)) => {
+            let hi = finite(hi).map_or("∞".to_owned(), |hi| with_unit(hi, dimension));
+            format!("{shown} [{}, {hi}]", with_unit(lo, dimension))
+        }
+        None => shown,
     };
     Ok(Measured {
         what,
-        text: format!(
-            "{} [{}, {upper}]",
-            with_unit(value, dimension),
-            with_unit(lo, dimension)
-        ),
+        text,
         value,
-        lo,
-        hi: hi.is_finite().then_some(hi),
+        lo: within.map(|(lo, _)| lo),
+        hi: within.and_then(|(_, hi)| finite(hi)),
         ratio: claimed / value,
-        ratio_lo: is.lo.max(0.0) / hi,
-        ratio_hi: is.hi / lo,
+        ratio_lo: within.map(|(_, hi)| is.lo.max(0.0) / hi),
+        ratio_hi: within.and_then(|(lo, _)| finite(is.hi / lo)),
     })
+}
+
+/// Whether too few trials count to say how far they differ.
+fn has_few_trials(e: &ExperimentSummary) -> bool {
+    e.trials.counted < LEAST_TRIALS as u64
 }
 
 fn time(latency: Latency) -> String {
@@ -350,6 +375,26 @@ fn differences(
 ) -> Vec<String> {
     let (said, own) = (&figure.method, crate::own::method(e));
     let mut found = Vec::new();
+    if e.trials.all_disturbed() {
+        found.push(NoRatio::Disturbed.as_str().to_owned());
+    }
+    if e.is_unstable() {
+        found.push("this is unstable: a repeat may differ by more than 10 %".to_owned());
+    }
+    if e.trials.counted > 0 && has_few_trials(e) {
+        found.push(format!(
+            "{}, which does not show how much trials differ",
+            NoRatio::Few.as_str()
+        ));
+    }
+    let has_payload = match e.experiment.workload {
+        Workload::Probe { probe, .. } => matches!(probe, Probe::Copy { .. }),
+        _ => true,
+    };
+    if cell.has_no_size && has_payload {
+        let own = e.experiment.payload;
+        found.push(format!("the size is not said; this is of {own}"));
+    }
     let timed = figure.printed.unit.dimension == Dimension::Time;
     if timed && said.trip == Some(Trip::Half) {
         found
@@ -380,7 +425,7 @@ fn differences(
     // Who stamps a message leaves the rest of it alone, and a kernel copies it all the same.
     if (said.access, own.access) != (Some(Access::Copied), Some(Access::Untouched)) {
         hold(
-            "the payload",
+            "access to the payload",
             said.access.map(|w| w.as_str()),
             own.access.map(|w| w.as_str()),
         );
@@ -412,11 +457,13 @@ fn differences(
 impl Measured {
     /// The ratio with its interval.
     pub fn ratio_text(&self) -> String {
-        format!(
-            "the claim is {} × it [{}, {}]",
-            sig3(self.ratio),
-            sig3(self.ratio_lo),
-            sig3(self.ratio_hi)
-        )
+        let claim = format!("the claim is {} × it", sig3(self.ratio));
+        match self.ratio_lo {
+            Some(lo) => {
+                let hi = self.ratio_hi.map_or("∞".to_owned(), sig3);
+                format!("{claim} [{}, {hi}]", sig3(lo))
+            }
+            None => claim,
+        }
     }
 }

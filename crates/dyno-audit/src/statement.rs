@@ -444,6 +444,8 @@ pub struct Nearest {
     pub experiment: String,
     /// Whether it says its payload itself.
     pub has_payload: bool,
+    /// The metric that the figures are of; that of the experiment's headline where `None`.
+    pub metric: Option<dyno_model::Metric>,
     /// What differs beside what the figures and the experiment themselves say.
     pub differs: Vec<String>,
 }

@@ -1,6 +1,11 @@
 //! The files of `published/`: each is read, and has as many figures of each table as its source prints.
 
 use dyno_audit::Statements;
+use dyno_model::adapter::{AdapterDescription, Capabilities, OptionKind, OptionSpec, OptionValue};
+use dyno_model::{Placement, Wait};
+use dyno_plan::{Catalog, HostFacts, Request};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 struct File {
     name: &'static str,
@@ -284,4 +289,142 @@ fn both_logs_of_s_core_are_read_to_their_last_repetition() {
         !found.is_empty() && found.iter().all(|n| *n == 30),
         "{found:?}"
     );
+}
+
+/// The TOML files of a folder of the repository, in the order of their names.
+fn files_of(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(folder);
+    let all = std::fs::read_dir(folder).unwrap();
+    let mut all: Vec<PathBuf> = all.map(|f| f.unwrap().path()).collect();
+    all.retain(|f| f.extension().is_some_and(|e| e == "toml"));
+    all.sort();
+    all
+}
+
+/// Both read the same files: each refuses keys that it does not know, and so those that are for the other.
+#[test]
+fn both_readers_read_every_file() {
+    let studies = dyno_report::published::studies();
+    let mut in_both = BTreeSet::new();
+    for path in files_of("published") {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let known = FILES.iter().any(|f| f.name == name);
+        assert!(known, "{name} is not in this test");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let source = Statements::parse(&text, name)
+            .unwrap_or_else(|e| panic!("{e}"))
+            .source;
+        if let Some(study) = studies.iter().find(|s| format!("{}.toml", s.key) == name) {
+            assert_eq!(study.source.title, source.title, "{name}");
+            assert_eq!(Some(study.source.year), source.year, "{name}");
+            in_both.insert(study.key);
+        }
+    }
+    assert_eq!(in_both.len(), studies.len(), "{in_both:?}");
+}
+
+/// Adapters that can do everything, with the options that the built-in stacks set or hand to a daemon.
+fn adapters() -> Vec<AdapterDescription> {
+    let mut options: BTreeMap<String, BTreeMap<String, OptionKind>> = BTreeMap::new();
+    for path in files_of("stacks") {
+        let text = std::fs::read_to_string(path).unwrap();
+        let stack: toml::Table = text.parse().unwrap();
+        let own = options
+            .entry(stack["adapter"].as_str().unwrap().to_owned())
+            .or_default();
+        for rest in text.split("option.").skip(1) {
+            let is_name = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
+            let name: String = rest.chars().take_while(is_name).collect();
+            own.entry(name).or_insert(OptionKind::Int);
+        }
+        for (name, value) in stack
+            .get("options")
+            .and_then(|o| o.as_table())
+            .into_iter()
+            .flatten()
+        {
+            let kind = match value {
+                toml::Value::Boolean(_) => OptionKind::Bool,
+                toml::Value::Integer(_) => OptionKind::Int,
+                toml::Value::Float(_) => OptionKind::Float,
+                _ => OptionKind::Text,
+            };
+            own.insert(name.clone(), kind);
+        }
+    }
+    let one = |(name, options): (String, BTreeMap<String, OptionKind>)| AdapterDescription {
+        name,
+        version: "1".into(),
+        summary: String::new(),
+        capabilities: Capabilities {
+            loan: true,
+            waits: Wait::ALL.to_vec(),
+            reliable: true,
+            best_effort: true,
+            request_response: true,
+            placements: Placement::ALL.to_vec(),
+            max_message: None,
+            fragments_above: None,
+            max_receivers: None,
+            sends_later: false,
+            loopback: false,
+        },
+        options: options
+            .into_iter()
+            .map(|(name, kind)| OptionSpec {
+                name,
+                default: (kind == OptionKind::Int).then_some(OptionValue::Int(8)),
+                kind,
+                most: None,
+                doc: String::new(),
+            })
+            .collect(),
+        unavailable: None,
+        library: None,
+    };
+    options.into_iter().map(one).collect()
+}
+
+/// Whatever stands beside its figures, each is an experiment of a stack that Dyno has.
+#[test]
+fn every_nearest_experiment_can_be_planned() {
+    let adapters = adapters();
+    let facts = HostFacts {
+        cpus: vec![0, 1],
+        ..HostFacts::default()
+    };
+    let request = Request {
+        suite: "audit".into(),
+        testbed: "local".into(),
+        ..Request::default()
+    };
+    let mut planned = 0;
+    for file in FILES {
+        for nearest in read(file).nearest {
+            let text = format!(
+                "title = \"x\"\n[[experiment]]\nname = \"nearest\"\nstacks = [\"{}\"]\n{}",
+                nearest.stack, nearest.experiment
+            );
+            let mut catalog = Catalog::builtin();
+            catalog.add_suite("audit", "what comes nearest", text.clone());
+            let plan = dyno_plan::plan(&catalog, &request, &adapters, &facts)
+                .unwrap_or_else(|e| panic!("{}: {:?}: {e}\n{text}", file.name, e.problems()));
+            let is_own = |e: &&dyno_model::Experiment| e.name == "nearest" && !e.added;
+            assert!(
+                plan.experiments.iter().any(|e| is_own(&e)),
+                "{}\n{text}",
+                file.name
+            );
+            assert!(
+                plan.refused.is_empty(),
+                "{}: {:?}\n{text}",
+                file.name,
+                plan.refused
+            );
+            planned += 1;
+        }
+    }
+    assert!(planned > 20, "{planned}");
 }

@@ -69,12 +69,11 @@ impl Clock {
         match self.spec {
             ClockSpec::Tsc { ticks0, ns0, mult } => match ticks_after_loads() {
                 Some(t) => ticks_to_nanos(t, ticks0, ns0, mult),
-                None => monotonic(),
+                None => monotonic_after_loads(),
             },
-            // The kernel's own reading is fenced (vDSO `rdtsc_ordered`).
-            ClockSpec::Monotonic => monotonic(),
+            ClockSpec::Monotonic => monotonic_after_loads(),
             ClockSpec::Scaled { ticks0, ns0, mult } => {
-                ticks_to_nanos(monotonic().0, ticks0, ns0, mult)
+                ticks_to_nanos(monotonic_after_loads().0, ticks0, ns0, mult)
             }
         }
     }
@@ -85,6 +84,15 @@ impl Clock {
 const fn ticks_to_nanos(ticks: u64, ticks0: u64, ns0: u64, mult: u64) -> Nanos {
     let elapsed = ticks.wrapping_sub(ticks0) as u128 * mult as u128;
     Nanos(ns0.wrapping_add((elapsed >> 32) as u64))
+}
+
+/// CLOCK_MONOTONIC, read after all earlier loads.
+#[inline(always)]
+fn monotonic_after_loads() -> Nanos {
+    // On x86-64 the kernel's own reading waits for them (vDSO `rdtsc_ordered`); on arm64 it does not (`isb` alone).
+    #[cfg(not(target_arch = "x86_64"))]
+    ticks::await_loads();
+    monotonic()
 }
 
 /// CLOCK_MONOTONIC; through the vDSO, so not a system call where the kernel's clock source allows.

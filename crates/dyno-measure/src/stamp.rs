@@ -160,8 +160,9 @@ pub fn read(buf: &[u8], access: Access, channel: u16, len: usize) -> Result<Head
     Ok(header)
 }
 
-/// The same, with the time of arrival: the moment when the header, and with [`Access::All`] every byte, has been
-/// read. Bytes that are still in another core's cache have not arrived. Checking what was read is no part of it.
+/// The same, with the time of arrival: the moment when the header has been read, and with [`Access::All`] when every
+/// byte has been read and compared, word by word. Bytes that are still in another core's cache have not arrived. The
+/// check of the header comes after it.
 ///
 /// # Errors
 ///

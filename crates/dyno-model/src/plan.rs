@@ -199,7 +199,8 @@ pub struct Experiment {
     /// length, collect) may take.
     pub deadline: Nanos,
     /// The CPU of each participant's own thread, by its number in the [graph](crate::graph); empty: not pinned. Of a
-    /// probe the CPUs of its copies.
+    /// probe the CPUs of its copies. Of an adapter that plays both sides itself those of the two that others would have;
+    /// the first is used.
     pub cpus: Vec<u32>,
     /// Where the threads may run that a participant's library makes, one set for each participant, in
     /// ascending order; empty: they share the CPU of the participant's own thread.

@@ -89,7 +89,7 @@ impl Cited {
     pub(crate) fn beside(&mut self, summary: &Summary) -> Vec<Published> {
         let mut all = Vec::new();
         for (experiment, e) in summary.experiments.iter().enumerate() {
-            for figure in published::beside(&summary.run, e) {
+            for figure in published::beside(e) {
                 all.push(Published {
                     experiment,
                     metric: figure.metric.as_str(),

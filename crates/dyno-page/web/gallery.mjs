@@ -5,6 +5,7 @@
 // with an error when a plot is in none of the reports, when a page prints an error, or when it asks for
 // anything on a network.
 
+import { inflateSync } from 'node:zlib';
 import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -66,6 +67,14 @@ if (faults.length > 0) {
   process.exit(1);
 }
 
+/** The data of the page as text; a large page has it deflated. */
+async function data(page) {
+  const found = page.locator('#dyno-data');
+  const text = await found.textContent();
+  if ((await found.getAttribute('data-encoding')) === null) return text;
+  return inflateSync(Buffer.from(text.trim(), 'base64')).toString();
+}
+
 async function drawAll(mode) {
   const context = await browser.newContext({ acceptDownloads: true, colorScheme: mode, viewport: WINDOW });
   const page = await context.newPage();
@@ -74,7 +83,7 @@ async function drawAll(mode) {
   for (const [at, report] of reports.entries()) {
     await open(page, report);
     if (at === 0) await page.screenshot({ path: join(directory, `page-${mode}.png`) });
-    const text = await page.locator('#dyno-data').textContent();
+    const text = await data(page);
     const having = page.locator('figure[data-plot][id^="plot-"]');
     const plots = await having.evaluateAll((all) => all.map((f) => [f.dataset.plot, !f.hidden]));
     found.push({ report, suite: JSON.parse(text).runs[0]?.show?.run?.suite, plots: new Map(plots) });

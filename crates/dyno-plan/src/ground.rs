@@ -4,13 +4,14 @@ use crate::catalog::Catalog;
 use crate::host::HostFacts;
 use crate::problem::PlanError;
 use dyno_model::plan::ExperimentId;
-use dyno_model::{AdapterDescription, Plan, Request};
+use dyno_model::plan::Scheduling;
+use dyno_model::{AdapterDescription, Experiment, Placement, Plan, Request};
 use std::collections::BTreeSet;
 
 /// The name of the suite that is made here; no file has a blank in its name.
 const SUITE: &str = "the ground of a run";
 
-/// What stands in the way of every message: a system call, a wake-up on one CPU and on another.
+/// What stands in the way of every message: a system call, a wake-up on one CPU and, apart, on another.
 const PROBES: &str = r#"
 title = "the ground of a run"
 [defaults]
@@ -29,6 +30,10 @@ probe = "switch"
 by = "futex"
 [experiment.matrix]
 sides = ["threads", "processes"]
+"#;
+
+/// Needs two CPUs.
+const WAKE_UP: &str = r#"
 [[experiment]]
 name = "ground-wake-up"
 workload = "probe"
@@ -36,11 +41,51 @@ probe = "ipi"
 by = "futex"
 "#;
 
-/// Settings of the command line that probes share with the run.
-const SHARED: [&str; 2] = ["scheduling", "mlock"];
+/// Where the probes run, so that they are on the ground of an experiment.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    /// As `--set` has it.
+    scheduling: String,
+    mlock: bool,
+    /// The first two that the experiment has; empty: it is not pinned, or another host's.
+    cpus: Vec<u32>,
+}
 
-/// Adds the probes to the plan, each marked as added; copies are of the payloads that the plan has. What this machine
-/// cannot probe stands among the plan's refusals.
+impl Place {
+    fn of(e: &Experiment) -> Place {
+        let mut cpus: Vec<u32> = Vec::new();
+        for cpu in e.cpus.iter().filter(|_| e.placement != Placement::Host) {
+            if cpus.len() < 2 && !cpus.contains(cpu) {
+                cpus.push(*cpu);
+            }
+        }
+        Place {
+            scheduling: match e.scheduling {
+                Scheduling::Other => "other".into(),
+                Scheduling::Fifo(priority) => format!("fifo:{priority}"),
+                Scheduling::Deadline => "deadline".into(),
+            },
+            mlock: e.mlock,
+            cpus,
+        }
+    }
+
+    /// As settings of a request.
+    fn settings(&self) -> Vec<(String, String)> {
+        let mut set = vec![
+            ("scheduling".to_owned(), self.scheduling.clone()),
+            ("mlock".to_owned(), self.mlock.to_string()),
+        ];
+        if !self.cpus.is_empty() {
+            set.push(("cpus".to_owned(), format!("{:?}", self.cpus)));
+        }
+        set
+    }
+}
+
+/// Adds the probes to the plan, each marked as added, for every scheduling class, locking of memory and CPUs of its
+/// experiments; copies are of the payloads that the plan has. What this machine cannot probe stands among the plan's
+/// refusals.
 ///
 /// # Errors
 ///
@@ -52,41 +97,54 @@ pub(crate) fn add(
     adapters: &[AdapterDescription],
     facts: &HostFacts,
 ) -> Result<(), PlanError> {
-    let exchanges = plan
-        .experiments
-        .iter()
-        .filter(|e| !e.workload.kind().is_probe());
-    let sizes: BTreeSet<usize> = exchanges.map(|e| e.payload.bytes()).collect();
-    let mut text = PROBES.to_owned();
-    if !sizes.is_empty() {
+    let exchanges = || {
+        let all = plan.experiments.iter();
+        all.filter(|e| !e.workload.kind().is_probe())
+    };
+    let sizes: BTreeSet<usize> = exchanges().map(|e| e.payload.bytes()).collect();
+    let places: BTreeSet<Place> = exchanges().map(Place::of).collect();
+    for place in places {
+        let mut text = PROBES.to_owned();
+        if place.cpus.len() != 1 {
+            text.push_str(WAKE_UP);
+        }
         let sizes: Vec<String> = sizes.iter().map(|bytes| format!("\"{bytes} B\"")).collect();
         text.push_str(&format!(
             "[[experiment]]\nname = \"ground-copy\"\nworkload = \"probe\"\nprobe = \"copy\"\n\
              [experiment.matrix]\npayload = [{}]\n",
             sizes.join(", ")
         ));
+        let mut catalog = catalog.clone();
+        catalog.add_suite(SUITE, "built-in probes of --ground", text);
+        let request = Request {
+            suite: SUITE.into(),
+            testbed: request.testbed.clone(),
+            set: place.settings(),
+            seed: request.seed,
+            ..Request::default()
+        };
+        let ground = crate::plan(&catalog, &request, adapters, facts)?;
+        for mut probe in ground.experiments {
+            probe.added = true;
+            let is_it = |e: &Experiment| {
+                Experiment {
+                    id: probe.id,
+                    ..e.clone()
+                } == probe
+            };
+            if plan.experiments.iter().any(is_it) {
+                continue;
+            }
+            // The number of cells of both is bounded.
+            probe.id = ExperimentId(plan.experiments.len() as u32);
+            plan.experiments.push(probe);
+        }
+        plan.stacks.extend(ground.stacks);
+        for refusal in ground.refused {
+            if !plan.refused.contains(&refusal) {
+                plan.refused.push(refusal);
+            }
+        }
     }
-    let mut catalog = catalog.clone();
-    catalog.add_suite(SUITE, "built-in probes of --ground", text);
-    let shared = request
-        .set
-        .iter()
-        .filter(|(key, _)| SHARED.contains(&key.as_str()));
-    let request = Request {
-        suite: SUITE.into(),
-        testbed: request.testbed.clone(),
-        set: shared.cloned().collect(),
-        seed: request.seed,
-        ..Request::default()
-    };
-    let ground = crate::plan(&catalog, &request, adapters, facts)?;
-    for mut probe in ground.experiments {
-        // The number of cells of both is bounded.
-        probe.id = ExperimentId(plan.experiments.len() as u32);
-        probe.added = true;
-        plan.experiments.push(probe);
-    }
-    plan.stacks.extend(ground.stacks);
-    plan.refused.extend(ground.refused);
     Ok(())
 }

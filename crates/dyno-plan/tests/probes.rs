@@ -215,3 +215,27 @@ fn the_ground_of_a_run_is_probed_with_copies_of_its_own_payloads() {
         assert_eq!(e.id.0 as usize, i);
     }
 }
+
+#[test]
+fn the_ground_is_probed_with_the_classes_and_on_the_cpus_of_the_run() {
+    let text = "title = \"t\"\n[defaults]\nwait = \"block\"\nmlock = true\n\
+                [[experiment]]\nname = \"x\"\nworkload = \"ping-pong\"\nstacks = [\"pipe\"]\ncpus = [1, 0]\n\
+                [experiment.matrix]\nscheduling = [\"other\", \"fifo:50\"]\n\
+                [[experiment]]\nname = \"y\"\nworkload = \"ping-pong\"\nstacks = [\"pipe\"]\ncpus = [1, 1]\n";
+    let plan = common::plan_with(text, &[], |r| r.ground = true).unwrap();
+    let at = |kind| -> Vec<(Scheduling, Vec<u32>)> {
+        let probes = plan.experiments.iter().filter(|e| e.stack == "ground");
+        let of_kind = probes.filter(
+            |e| matches!(e.workload, Workload::Probe { probe, .. } if probe.kind() == kind),
+        );
+        of_kind
+            .inspect(|e| assert!(e.mlock))
+            .map(|e| (e.scheduling, e.cpus.clone()))
+            .collect()
+    };
+    let classes = [Scheduling::Fifo(50), Scheduling::Other];
+    assert_eq!(at(ProbeKind::Ipi), classes.map(|c| (c, vec![1, 0])));
+    // What both places of one class have is measured once.
+    assert_eq!(at(ProbeKind::Syscall), classes.map(|c| (c, vec![1])));
+    assert!(plan.refused.is_empty(), "{:?}", plan.refused);
+}

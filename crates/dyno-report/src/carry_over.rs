@@ -1,8 +1,8 @@
 //! Whether what ran before a trial changed what it shows: asked of every run, over its random order.
 
+use crate::counted::counted_trials;
 use crate::notes::Item;
 use crate::number::exported;
-use crate::summarise::counted_trials;
 use crate::text::clean;
 use dyno_model::record::{Outcome, Run};
 use dyno_model::{Plan, TrialId, TrialRecord};

@@ -1,8 +1,9 @@
 //! What each copy of a probe found that ran on several CPUs at once, or alone.
 
 use crate::summary::Spread;
-use dyno_model::probe::ProbeCopy;
+use dyno_model::probe::{Probe, ProbeCopy};
 use dyno_model::record::TrialRecord;
+use dyno_model::{Experiment, Workload};
 use std::collections::BTreeMap;
 
 /// One copy of a probe over the counted trials. Times are in nanoseconds.
@@ -26,7 +27,14 @@ pub struct CopySummary {
 }
 
 /// Copies in the order of their CPUs; threads that share the same CPUs are one copy here.
-pub(crate) fn copies(trials: &[&TrialRecord]) -> Vec<CopySummary> {
+pub(crate) fn copies(experiment: &Experiment, trials: &[&TrialRecord]) -> Vec<CopySummary> {
+    let has_peer = matches!(
+        experiment.workload,
+        Workload::Probe {
+            probe: Probe::Switch { .. },
+            ..
+        }
+    );
     let mut by_cpus: BTreeMap<&[u32], Vec<&ProbeCopy>> = BTreeMap::new();
     for copy in trials.iter().flat_map(|t| &t.copies) {
         by_cpus.entry(&copy.cpus).or_default().push(copy);
@@ -40,16 +48,19 @@ pub(crate) fn copies(trials: &[&TrialRecord]) -> Vec<CopySummary> {
             own_ns: Spread::of(all.iter().map(|c| c.own_ns))?,
             bytes_per_s: Spread::of(all.iter().filter_map(|c| c.bytes_per_s)),
             share: Spread::of(all.iter().filter_map(|c| c.share)),
-            core: core(&all),
+            core: core(&all, has_peer),
         })
     };
     by_cpus.into_iter().filter_map(summary).collect()
 }
 
-fn core(all: &[&ProbeCopy]) -> Option<[f64; 2]> {
+fn core(all: &[&ProbeCopy], has_peer: bool) -> Option<[f64; 2]> {
     let both = |c: &&ProbeCopy| {
         let own = c.core?;
-        let peer = c.peer_core.unwrap_or_default();
+        let peer = match has_peer {
+            true => c.peer_core?,
+            false => [0.0; 2],
+        };
         Some([own[0] + peer[0], own[1] + peer[1]])
     };
     let values: Vec<[f64; 2]> = all.iter().map(both).collect::<Option<_>>()?;
@@ -73,11 +84,17 @@ mod tests {
             ..ProbeCopy::default()
         };
         let (a, b) = (copy(100.0), copy(102.0));
-        assert_eq!(core(&[&a, &b]), Some([102.0, 12.0]));
+        assert_eq!(core(&[&a, &b], true), Some([102.0, 12.0]));
         let none = ProbeCopy {
             core: None,
             ..copy(1.0)
         };
-        assert_eq!(core(&[&a, &none]), None);
+        assert_eq!(core(&[&a, &none], true), None);
+        let alone = ProbeCopy {
+            peer_core: None,
+            ..copy(100.0)
+        };
+        assert_eq!(core(&[&alone], false), Some([100.0, 10.0]));
+        assert_eq!(core(&[&a, &alone], true), None);
     }
 }

@@ -6,8 +6,9 @@
 use crate::RenderOptions;
 use crate::columns::Columns;
 use crate::factors::{self, FACTORS, Factor};
+use crate::legend::WIDE;
 use crate::markdown::escape;
-use crate::notes::{self, Section as Remarks, WIDE};
+use crate::notes::{self, Section as Remarks};
 use crate::number::{Measured, TimeUnit, sig3};
 use crate::published::{Iceperf, in_iceperf};
 use crate::settings;

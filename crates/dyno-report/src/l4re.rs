@@ -16,6 +16,7 @@ use crate::summary::{ExperimentSummary, MetricSummary, Spread, Summary};
 use crate::text::clean;
 use crate::view::View;
 use dyno_model::probe::Probe;
+use dyno_model::record::ClockFacts;
 use dyno_model::{Wait, Workload, WorkloadKind};
 use std::collections::BTreeSet;
 
@@ -181,6 +182,12 @@ impl<'a> Cell<'a> {
     }
 }
 
+/// The rate of the time stamp counter, where the run's clock is one: the counter of Arm's timer counts no cycles, and the
+/// page has none of it.
+fn tsc_hz(clock: &ClockFacts) -> Option<f64> {
+    clock.frequency_hz.filter(|_| clock.source == "tsc")
+}
+
 /// The page's table with our rows first.
 fn cycles(summary: &Summary, cells: &[Cell<'_>], nearest: Option<&Processor>) -> Grid {
     let mut ways: Vec<&str> = Vec::new();
@@ -190,7 +197,7 @@ fn cycles(summary: &Summary, cells: &[Cell<'_>], nearest: Option<&Processor>) ->
             ways.push(&cell.row.how);
         }
     }
-    let hz = summary.run.environment.clock.frequency_hz;
+    let hz = tsc_hz(&summary.run.environment.clock);
     let processor = clean(&summary.run.environment.cpu_model);
     let of = |operation, way: &str| -> Text {
         let is_it = |c: &&Cell<'_>| c.row.operation == operation && c.row.how == way;
@@ -243,8 +250,11 @@ fn our_cycles(cell: &Cell<'_>, hz: Option<f64>, nearest: Option<&Processor>) -> 
         (None, None) => return Some("–".into()),
     };
     let ratio = nearest.and_then(|p| {
-        let theirs = p.cycles(cell.row.operation);
+        let operation = cell.row.operation;
+        let theirs = p.cycles(operation);
         match p.has_ticks {
+            // Its clock was another one than that of the row.
+            _ if p.is_of_another_run(operation) => None,
             true => Some(ticks? / theirs.first),
             false => Some(core?[0] / theirs.core),
         }
@@ -321,14 +331,14 @@ fn legend(summary: &Summary, cells: &[Cell<'_>], nearest: Option<&Processor>) ->
             .to_owned(),
     ];
     let clock = &summary.run.environment.clock;
-    lines.push(match clock.frequency_hz {
+    lines.push(match tsc_hz(clock) {
         Some(hz) => format!(
             "Our figures are ticks of the time stamp counter, which counts {} a second whatever the clock of the core \
              is; the first of three on the page's x86 rows is the same.",
             crate::number::with_prefix(hz, "")
         ),
         None => format!(
-            "No ticks: the run's clock is {}, which has nanoseconds alone.",
+            "No ticks: the run's clock is {}, which is no time stamp counter.",
             clock.source
         ),
     });
@@ -346,7 +356,7 @@ fn legend(summary: &Summary, cells: &[Cell<'_>], nearest: Option<&Processor>) ->
             "×: ours over those of {}, the page's nearest processor, {}.",
             p.name,
             match p.has_ticks {
-                true => "ticks over ticks",
+                true => "ticks over ticks; a ratio of ticks and not of times: the rates of the counters differ",
                 false => "core cycles over core cycles",
             }
         )),
@@ -356,7 +366,7 @@ fn legend(summary: &Summary, cells: &[Cell<'_>], nearest: Option<&Processor>) ->
     if L4re::published().processors.iter().any(mixes) {
         lines.push(
             "†: its clocks have another ratio than those of the row's other columns: another run, as when all cores \
-             are busy at once. No ratio to it is one of like with like."
+             are busy at once. There is no × to it."
                 .into(),
         );
     }

@@ -16,6 +16,7 @@ mod cells;
 mod clocks;
 mod columns;
 mod copies;
+mod counted;
 mod csv;
 mod evidence;
 mod factors;
@@ -26,6 +27,7 @@ mod iceperf;
 mod json;
 mod l4re;
 mod layout;
+mod legend;
 mod made_of;
 mod markdown;
 mod modes;
@@ -50,6 +52,7 @@ pub use causes::NetworkSummary;
 pub use clocks::{HostClockSummary, clock_bound, is_too_wide};
 pub use columns::{Columns, UnknownColumn};
 pub use copies::CopySummary;
+pub use counted::counted_trials;
 pub use evidence::{
     BareSummary, Covariate, CovariateSummary, HostSummary, HostTail, ModeGroup, ModesSummary,
     PrecisionSummary, WarmupSummary,
@@ -58,7 +61,7 @@ pub use factors::{conditions, varying_conditions};
 pub use json::JSON_FORMAT;
 pub use made_of::MadeOf;
 pub use number::{duration, exported, share, sig3, with_prefix};
-pub use summarise::{SummaryOptions, counted_trials, summarise};
+pub use summarise::{SummaryOptions, summarise};
 pub use summary::{
     ExperimentSummary, FailureCause, FailureGroup, FloorRatio, LEAST_TRIALS, LoadOutcome,
     MetricSummary, NoRatio, QUANTILES, RunSummary, ScalingSummary, Spread, Summary, TrialCounts,

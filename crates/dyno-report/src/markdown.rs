@@ -2,6 +2,7 @@
 
 use crate::columns::Columns;
 use crate::layout::{Column, Sheet};
+use crate::legend;
 use crate::notes::{self, Section};
 use crate::summary::{ExperimentSummary, Summary};
 use crate::view::View;
@@ -29,7 +30,7 @@ pub(crate) fn render(
         let sheet = view.sheet();
         table(&mut out, &sheet);
         out.push('\n');
-        for line in notes::legend(&view, false, &sheet.unasked) {
+        for line in legend::legend(&view, false, &sheet.unasked) {
             out.push_str(&format!("- {}\n", escape(&line)));
         }
     }

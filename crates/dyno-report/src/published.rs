@@ -51,6 +51,8 @@ pub struct Study {
     _texts: IgnoredAny,
     #[serde(default, rename = "relation")]
     _relations: IgnoredAny,
+    #[serde(default, rename = "nearest")]
+    _nearest: IgnoredAny,
 }
 
 /// Where figures come from.
@@ -397,6 +399,20 @@ impl Study {
     }
 }
 
+/// Each file that has `to` in the place of `from` is refused with what the case says.
+#[cfg(test)]
+fn refuse_mistakes<T: std::fmt::Debug>(
+    text: &str,
+    parse: impl Fn(&str) -> Result<T, PublishedError>,
+    cases: &[(&str, &str, &str)],
+) {
+    for (from, to, says) in cases {
+        assert!(text.contains(from), "{from}");
+        let error = parse(&text.replacen(from, to, 1)).unwrap_err();
+        assert!(error.to_string().contains(says), "{error}");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -555,13 +571,7 @@ mod tests {
 
     #[test]
     fn files_with_mistakes_are_refused() {
-        let spoiled = |from: &str, to: &str| {
-            assert!(TEXT.contains(from), "{from}");
-            Study::parse(&TEXT.replacen(from, to, 1))
-                .unwrap_err()
-                .to_string()
-        };
-        for (from, to, says) in [
+        let cases = [
             ("[source]", "[source]\ncolour = 1", "unknown field `colour`"),
             ("rate_hz = 200", "rate = 200", "unknown field `rate`"),
             (
@@ -584,9 +594,7 @@ mod tests {
                 "reliability = \"mostly\"",
                 "unknown variant `mostly`",
             ),
-        ] {
-            let error = spoiled(from, to);
-            assert!(error.contains(says), "{error}");
-        }
+        ];
+        refuse_mistakes(TEXT, Study::parse, &cases);
     }
 }

@@ -4,7 +4,7 @@
 //! are experiments of their own whose trials take turns in random order, so that drift of the machine
 //! scatters the points and does not tilt the line.
 
-use crate::summarise::counted_trials;
+use crate::counted::counted_trials;
 use crate::summary::ScalingSummary;
 use dyno_model::record::Run;
 use dyno_model::{Experiment, Metric, WorkloadKind};

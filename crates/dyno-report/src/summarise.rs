@@ -2,14 +2,15 @@
 //! everything that has an interval. Failed trials are counted and never averaged in, nor are those
 //! that the host disturbed: [`counted_trials`] says which count.
 
+use crate::counted::{counted_trials, failures, is_completed, trial_counts};
 use crate::evidence::{PrecisionSummary, WarmupSummary};
 use crate::summary::{
-    ExperimentSummary, FailureCause, FailureGroup, FloorRatio, LEAST_TRIALS, MetricSummary,
-    NoRatio, QUANTILES, RunSummary, Spread, Summary, TrialCounts, WithDisturbed,
+    ExperimentSummary, FailureCause, FloorRatio, LEAST_TRIALS, MetricSummary, NoRatio, QUANTILES,
+    RunSummary, Spread, Summary, TrialCounts, WithDisturbed,
 };
 use crate::totals::{add_counts, daemons, figures};
 use crate::{carry_over, causes, clocks, host, modes, precision, scaling, spark};
-use dyno_model::record::{EMPTY_WINDOW_SINCE, FlowCounts, Outcome, Run};
+use dyno_model::record::{EMPTY_WINDOW_SINCE, FlowCounts, Run};
 use dyno_model::{
     AdapterDescription, Distribution, Experiment, ExperimentId, Metric, Options, TrialRecord,
 };
@@ -370,7 +371,8 @@ fn summarise_experiment(
         clock_bound: clocks::bound_of(experiment, &trials),
         clocks: clocks::hosts(&trials),
         networks: causes::networks(&trials),
-        copies: crate::copies::copies(&trials),
+        copies: crate::copies::copies(experiment, &trials),
+        wake_ups: crate::made_of::wake_ups(&trials),
         made_of: None,
         metrics,
         medians,
@@ -471,22 +473,6 @@ fn with_disturbed(
             quantiles(&samples, &RANKS, how),
         ),
     })
-}
-
-fn failures(run: &Run, id: ExperimentId) -> Failures {
-    let mut failures = Failures::default();
-    for trial in run.trials_of(id) {
-        if let Outcome::Failed {
-            kind,
-            step,
-            message,
-            stderr,
-        } = &trial.outcome
-        {
-            failures.add(FailureCause::Trial(*kind), step, message, stderr);
-        }
-    }
-    failures
 }
 
 fn warmup(trials: &[&TrialRecord]) -> Option<WarmupSummary> {
@@ -592,26 +578,6 @@ fn metric_summary<'a>(
     }
 }
 
-#[derive(Default)]
-struct Failures(Vec<FailureGroup>);
-
-impl Failures {
-    fn add(&mut self, cause: FailureCause, step: &str, message: &str, stderr: &[String]) {
-        let same =
-            |g: &&mut FailureGroup| g.cause == cause && g.step == step && g.message == message;
-        match self.0.iter_mut().find(same) {
-            Some(group) => group.count += 1,
-            None => self.0.push(FailureGroup {
-                cause,
-                step: step.to_owned(),
-                message: message.to_owned(),
-                stderr: stderr.to_vec(),
-                count: 1,
-            }),
-        }
-    }
-}
-
 /// Equal texts together, each with how often it occurs, in the order of their first.
 fn grouped<'a>(texts: impl IntoIterator<Item = &'a String>) -> Vec<(String, u64)> {
     let mut grouped: Vec<(String, u64)> = Vec::new();
@@ -622,46 +588,4 @@ fn grouped<'a>(texts: impl IntoIterator<Item = &'a String>) -> Vec<(String, u64)
         }
     }
     grouped
-}
-
-/// The completed trials of an experiment that count, in order of their number: those that the host
-/// did not disturb, or all of them where it disturbed every one. All statistics are of these.
-pub fn counted_trials(run: &Run, id: ExperimentId) -> Vec<&TrialRecord> {
-    let mut completed: Vec<_> = run.trials_of(id).filter(|t| is_completed(t)).collect();
-    completed.sort_by_key(|t| t.id.number);
-    if completed.iter().any(|t| t.disturbed.is_empty()) {
-        completed.retain(|t| t.disturbed.is_empty());
-    }
-    completed
-}
-
-fn is_completed(trial: &TrialRecord) -> bool {
-    matches!(trial.outcome, Outcome::Completed)
-}
-
-/// `counted`: those that count and could be read.
-fn trial_counts(
-    run: &Run,
-    experiment: &Experiment,
-    counted: &[&TrialRecord],
-    failures: &Failures,
-    disturbed: &[&TrialRecord],
-) -> TrialCounts {
-    let counted_too = |t: &&&TrialRecord| counted.iter().any(|c| c.id == t.id);
-    let all_count = counted_trials(run, experiment.id)
-        .iter()
-        .all(|t| !t.disturbed.is_empty());
-    // Where all count, one that cannot be read is a failure and no more.
-    let disturbed = match all_count {
-        true => disturbed.iter().filter(counted_too).count(),
-        false => disturbed.len(),
-    } as u64;
-    let left_out = if all_count { 0 } else { disturbed };
-    TrialCounts {
-        planned: u64::from(experiment.trials),
-        completed: counted.len() as u64 + left_out,
-        failed: failures.0.iter().map(|f| f.count).sum(),
-        disturbed,
-        counted: counted.len() as u64,
-    }
 }

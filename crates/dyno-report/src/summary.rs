@@ -185,7 +185,10 @@ pub struct ExperimentSummary {
     pub figures: BTreeMap<TrialFigure, Spread>,
     /// Of a probe, what each of its copies found.
     pub copies: Vec<CopySummary>,
-    /// What its round trip is made of at least; `None` where the run does not hold the probe for it.
+    /// Wake-ups of one round trip: voluntary context switches of all processes for each message, the median over the
+    /// trials. `None` where none were counted.
+    pub wake_ups: Option<f64>,
+    /// Those at the probe's cost; `None` where the run does not hold the probe for it.
     pub made_of: Option<MadeOf>,
     /// The part of the cost that the stack's daemons have, each by itself.
     pub daemons: Vec<DaemonCost>,

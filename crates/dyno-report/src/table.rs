@@ -1,6 +1,7 @@
 //! The table of stacks for a terminal.
 
 use crate::layout::lay_out;
+use crate::legend;
 use crate::notes::{self, Section};
 use crate::spark;
 use crate::summary::{ExperimentSummary, Summary};
@@ -44,7 +45,7 @@ pub(crate) fn render(
         short_notes(&mut out, &view, laid.shaped, &hidden);
         return out.text;
     }
-    for line in notes::legend(&view, laid.relative, &hidden) {
+    for line in legend::legend(&view, laid.relative, &hidden) {
         out.add(&line, 2);
     }
     if laid.shaped {
@@ -75,7 +76,7 @@ fn short_notes(out: &mut Lines, view: &View<'_>, shaped: bool, hidden: &[&str]) 
         text: String::new(),
         width: out.width,
     };
-    below.add(&notes::signs(view, shaped, hidden), 2);
+    below.add(&legend::signs(view, shaped, hidden), 2);
     let mut left = 0;
     for section in notes::sections(view) {
         let more = section.items.len().saturating_sub(SHORT_SECTION);

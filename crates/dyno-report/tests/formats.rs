@@ -168,6 +168,21 @@ fn l4res_tables() {
 }
 
 #[test]
+fn the_counter_of_arms_timer_has_no_ticks_beside_core_cycles() {
+    let mut run = common::l4re::l4re();
+    run.manifest.environment.clock.source = "cntvct".into();
+    run.manifest.environment.cpu_model = "Cortex-A76".into();
+    let text = show(&run, Format::Table, None);
+    assert!(
+        text.contains("No ticks: the run's clock is cntvct"),
+        "{text}"
+    );
+    let ours = text.lines().find(|l| l.contains("Linux, futex")).unwrap();
+    let cells: Vec<&str> = ours.split('|').map(str::trim).collect();
+    assert_eq!(cells[2..4], ["–", "–"], "{ours}");
+}
+
+#[test]
 fn l4res_tables_as_markdown() {
     insta::assert_snapshot!(show(&common::l4re::l4re(), Format::Markdown, None));
 }

@@ -407,10 +407,21 @@ fn a_round_trip_is_taken_apart_by_the_wake_up_of_its_own_kind() {
     // Two switches in 20 µs on two CPUs, and in 10 µs on one.
     let two = b.experiment("pipe", |_| {});
     b.trials(two, &[(Metric::Rtt, 20_000.0, 800, 0)]);
+    // Of 10 % more messages than those of the window, and half as many switches again that were forced.
+    for trial in b.records(two) {
+        trial.cost.switches_per_message = Some(3.0);
+        for p in &mut trial.cost.processes {
+            p.voluntary_switches = 880;
+            p.involuntary_switches = 440;
+        }
+    }
     let one = b.experiment("tcp", |e| e.cpus = vec![1, 1]);
     b.trials(one, &[(Metric::Rtt, 10_000.0, 800, 0)]);
-    let mut probe = |probe, each, ns| {
+    let elsewhere = b.experiment("uds", |e| e.cpus = vec![2, 3]);
+    b.trials(elsewhere, &[(Metric::Rtt, 20_000.0, 800, 0)]);
+    let mut probe = |probe, each, cpus: &[u32], ns| {
         let id = b.experiment("ground", |e| {
+            e.cpus = cpus.to_vec();
             e.workload = Workload::Probe {
                 probe,
                 each,
@@ -428,9 +439,10 @@ fn a_round_trip_is_taken_apart_by_the_wake_up_of_its_own_kind() {
         by: HandOver::Futex,
         sides,
     };
-    let ipi = probe(ipi, 2, 8_000.0);
-    probe(switch(Sides::Threads), 1, 999.0);
-    let switched = probe(switch(Sides::Processes), 1, 3_000.0);
+    let ipi = probe(ipi, 2, &[1, 0], 8_000.0);
+    probe(switch(Sides::Threads), 1, &[1], 999.0);
+    probe(switch(Sides::Processes), 1, &[0], 999.0);
+    let switched = probe(switch(Sides::Processes), 1, &[1], 3_000.0);
     let summary = common::summary(&b.build());
     let of = |id: ExperimentId| {
         let e = &summary.experiments[id.0 as usize];
@@ -442,4 +454,10 @@ fn a_round_trip_is_taken_apart_by_the_wake_up_of_its_own_kind() {
     assert_eq!(of(two), (ipi, 80.0));
     assert_eq!(of(one), (switched, 30.0));
     assert!(summary.experiments[ipi.0 as usize].made_of.is_none());
+    assert!(summary.experiments[elsewhere.0 as usize].made_of.is_none());
+    let shown = render(&summary, Format::Table, &RenderOptions::default());
+    assert!(
+        shown.contains("no probe of this run fits 1 of 7 rows, such as uds"),
+        "{shown}"
+    );
 }

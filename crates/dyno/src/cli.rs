@@ -217,8 +217,8 @@ pub(crate) struct RunArgs {
     /// With --precision: no trial beyond the suite's own begins later than this, such as '10 min'.
     #[arg(long, value_name = "TIME", requires = "precision")]
     pub(crate) max_time: Option<Nanos>,
-    /// Probe the ground as well: what a system call, a wake-up and a copy cost here, so that reports can say what a
-    /// p50 is made of at least. Half a minute more.
+    /// Probe the ground as well: what a system call, a wake-up and a copy cost here, so that reports have the wake-ups
+    /// of a round trip, at the probe's cost. Half a minute more for each scheduling class and pair of CPUs of the suite.
     #[arg(long)]
     pub(crate) ground: bool,
     /// Measure each experiment in turns with its base: a stack, the program of another build, or

@@ -16,7 +16,9 @@ mount -t proc proc /proc
 mount -t sysfs -o ro sysfs /sys
 mount -t tmpfs tmpfs /dev/shm
 cd /root
-if command -v cargo cc dyno; then echo "this root is not clean" >&2; exit 1; fi
+for tool in cargo cc dyno; do
+    if command -v "$tool"; then echo "this root is not clean: it has $tool" >&2; exit 1; fi
+done
 mkdir "any folder"
 tar -xzf /packages/dyno-*.tar.gz -C "any folder"
 for dyno in "any folder"/*/bin/dyno; do

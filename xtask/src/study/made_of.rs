@@ -2,7 +2,8 @@
 //! a round trip, counted by the kernel's tracepoints, times what each costs on this machine by Dyno's probes.
 //!
 //! Counting is a run of its own, since every counted call becomes slower: `perf stat` counts over two runs that differ in
-//! the number of their round trips alone, so that the difference holds nothing of starts, ends and the runner.
+//! the number of their round trips alone, so that starts and ends drop out of the difference. What grows with the time of a run
+//! remains in it, such as what the runner asks of the kernel while it waits.
 //!
 //! What is added up:
 //! - each wake-up of the other CPU (`sched:sched_waking` of the two participants), by the probe `ipi` with futex, which
@@ -16,7 +17,8 @@ use serde_json::Value;
 use std::process::Command;
 
 /// Round trips of the two counted runs, beside the same warm-up. What the runner itself asks of the kernel differs by some
-/// thousand calls from run to run, for it looks again at a machine that is busy: a tenth of a call of a round trip.
+/// thousand calls from run to run, for it looks again at a machine that is busy: over the 100,000 round trips of the
+/// difference that is a few hundredths of a call for each.
 const FEW: u64 = 2_000;
 const MANY: u64 = 102_000;
 

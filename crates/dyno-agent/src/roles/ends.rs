@@ -107,6 +107,8 @@ impl<T: Send + 'static> Subscribed<T> {
     /// Ends the subscriptions and returns the values.
     pub(super) fn end(self, job: &Job, thread: &ThreadState) -> Result<Vec<T>, Failure> {
         let expected = self.subscriptions.len();
+        // Only callbacks hold the way back now: one that is lost with its value ends the wait.
+        drop(self.sender);
         thread.inside(Call::Drop, || drop(self.subscriptions));
         let back = (0..expected).map(|_| {
             let value = self.returned.recv_timeout(RETURN);

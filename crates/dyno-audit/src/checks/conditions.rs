@@ -279,8 +279,9 @@ pub(super) fn requirements(context: &Context) -> Vec<Outcome> {
                 _ => is.hi >= line,
             };
             let calculation = format!("{} against {}", printed(figure), requirement.text);
-            // Of a mean or median single values lie above.
+            // Of a mean or median single values lie above, which a limit on the mean or median itself allows.
             let of_middle = limit.bound == Bound::Below
+                && !names_middle(&requirement.text, figure.statistic)
                 && matches!(figure.quantity, Quantity::Latency | Quantity::Time)
                 && matches!(
                     figure.statistic,
@@ -320,6 +321,18 @@ pub(super) fn requirements(context: &Context) -> Vec<Outcome> {
         }
     }
     found
+}
+
+/// Whether a text has a word for this mean or median.
+fn names_middle(text: &str, statistic: Statistic) -> bool {
+    let words: &[&str] = match statistic {
+        Statistic::Mean => &["mean", "average", "avg"],
+        Statistic::Percentile(50.0) => &["median", "p50"],
+        _ => &[],
+    };
+    let text = text.to_lowercase();
+    let mut said = text.split(|c: char| !c.is_alphanumeric());
+    said.any(|word| words.contains(&word))
 }
 
 /// Statistics without n, and single values without a statistic.

@@ -195,7 +195,7 @@ pub(crate) const KEYS: &[&str] = &[
 ];
 
 /// Keys that tables of studies read, beside those that are audited.
-pub(crate) const OF_STUDIES: &[&str] = &["flaw", "nearest"];
+pub(crate) const OF_STUDIES: &[&str] = &["flaw", "like"];
 
 /// Where the figures come from.
 #[derive(Debug, Clone, Deserialize)]
@@ -272,6 +272,8 @@ pub(crate) struct NearestFile {
     pub(crate) of: Vec<Spanned<String>>,
     pub(crate) stack: Spanned<String>,
     pub(crate) experiment: Spanned<toml::Table>,
+    #[serde(default)]
+    pub(crate) metric: Option<Spanned<String>>,
     #[serde(default)]
     pub(crate) differs: Vec<String>,
 }

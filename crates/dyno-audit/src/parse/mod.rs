@@ -12,6 +12,7 @@ use crate::import;
 use crate::statement::{
     Banner, Nearest, Place, Quantity, Relation, RelationKind, Requirement, Source, Statements,
 };
+use dyno_model::Metric;
 use file::{Keys, LogFile, NearestFile, RelationFile, StatementFile, TableFile, TextFile};
 use std::ops::Range;
 use toml::Spanned;
@@ -315,6 +316,17 @@ fn nearest_of(
             format!("{stack:?} is no name of a stack"),
         ));
     }
+    let metric = match &nearest.metric {
+        Some(word) => Some(metric_of(word.get_ref()).ok_or_else(|| {
+            let known: Vec<&str> = Metric::ALL.iter().map(word_of).collect();
+            at.error(
+                word.span(),
+                0,
+                format!("{:?} is none of {}", word.get_ref(), known.join(", ")),
+            )
+        })?),
+        None => None,
+    };
     let experiment = toml::to_string(keys).map_err(|e| {
         at.error(
             nearest.experiment.span(),
@@ -327,8 +339,18 @@ fn nearest_of(
         stack: stack.clone(),
         has_payload: keys.contains_key("payload"),
         experiment,
+        metric,
         differs: nearest.differs,
     })
+}
+
+/// A metric's name without its unit.
+fn word_of(metric: &Metric) -> &'static str {
+    metric.as_str().trim_end_matches("_ns")
+}
+
+fn metric_of(word: &str) -> Option<Metric> {
+    Metric::ALL.iter().copied().find(|m| word_of(m) == word)
 }
 
 /// The equations of a relation, or its one kind.

@@ -41,6 +41,13 @@ pub(crate) fn ticks() -> Option<u64> {
 /// The counter, read after all earlier loads; `None` where there is none.
 #[inline(always)]
 pub(crate) fn ticks_after_loads() -> Option<u64> {
+    await_loads();
+    ticks()
+}
+
+/// Waits until all earlier loads of this thread have their values.
+#[inline(always)]
+pub(crate) fn await_loads() {
     #[cfg(target_arch = "x86_64")]
     {
         // SAFETY: LFENCE is part of SSE2, which the x86-64 baseline that this is compiled for has.
@@ -53,7 +60,6 @@ pub(crate) fn ticks_after_loads() -> Option<u64> {
     unsafe {
         core::arch::asm!("dsb ishld", "isb", options(nostack, preserves_flags));
     }
-    ticks()
 }
 
 /// Waits until all that this thread has written is visible to the others.

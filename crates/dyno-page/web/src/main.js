@@ -29,10 +29,13 @@ export function parse(text) {
   return doc;
 }
 
+/** The browser lacks something; the page is as it should be. */
+class Unable extends Error {}
+
 /** The text of data that a large page carries compressed: base64 of what is deflated with zlib's header. */
 async function unpack(text) {
   if (typeof DecompressionStream === 'undefined') {
-    throw new Error('this browser cannot unpack it, a newer one can; the answers below are whole');
+    throw new Unable('this browser cannot unpack it, a newer one can; the answers below are whole');
   }
   const bytes = Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0));
   const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
@@ -47,7 +50,8 @@ async function main() {
     const data = document.getElementById('dyno-data');
     doc = parse(data.dataset.encoding ? await unpack(data.textContent) : data.textContent);
   } catch (error) {
-    const said = `The data of this page cannot be shown: ${error.message}. Make the page anew with \`dyno report\`.`;
+    const advice = error instanceof Unable ? '' : ' Make the page anew with `dyno report`.';
+    const said = `The data of this page cannot be shown: ${error.message}.${advice}`;
     top.append(el('p', { class: 'notice', role: 'alert' }, said));
     return;
   }

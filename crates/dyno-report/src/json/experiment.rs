@@ -91,7 +91,7 @@ pub(super) struct Experiment<'a> {
     warnings: Vec<Remark<'a>>,
 }
 
-/// What a round trip is made of at least.
+/// Wake-ups of a round trip, at the probe's cost.
 #[derive(Serialize)]
 struct MadeOfJson {
     wake_ups: f64,

@@ -2,9 +2,9 @@
 //! wait, of the middleware that the stack stands for. One place decides it for every table and plot.
 
 use super::iceperf::{Iceperf, MechanismRow, Printed};
-use super::l4re::{L4re, Operation};
+use super::l4re::L4re;
 use super::{Beside, Flaw, Place, Source, Study};
-use crate::summary::{ExperimentSummary, RunSummary};
+use crate::summary::ExperimentSummary;
 use dyno_model::{Arrivals, Experiment, Metric, Nanos, Placement, Topology, Workload};
 
 /// Nanoseconds of a millisecond and of a microsecond.
@@ -64,7 +64,6 @@ pub struct PublishedFigure {
 /// Places in [`studies`].
 const RWTH: usize = 0;
 const ICEPERF: usize = 1;
-const L4RE: usize = 2;
 
 /// All studies whose figures are built in.
 pub fn studies() -> [About; 3] {
@@ -90,12 +89,12 @@ pub fn studies() -> [About; 3] {
     ]
 }
 
-/// The figures that were published for what an experiment of the run measures; most have none.
-pub fn beside(run: &RunSummary, e: &ExperimentSummary) -> Vec<PublishedFigure> {
+/// The times that were published for what an experiment of the run measures; most have none. L4Re's page has ticks of counters
+/// whose rates it does not say, and none of them is a time.
+pub fn beside(e: &ExperimentSummary) -> Vec<PublishedFigure> {
     let e = &e.experiment;
     let mut figures = of_rwth(e);
     figures.extend(of_iceperf(e));
-    figures.extend(of_l4re(run, e));
     figures
 }
 
@@ -181,36 +180,6 @@ fn of_iceperf(e: &Experiment) -> Option<PublishedFigure> {
             "{}, {} kB, printed as half a round trip",
             row.mechanism,
             e.payload.bytes() / 1024
-        ),
-    })
-}
-
-/// Averages of messages and system calls on the processor that stands nearest to ours. The page prints ticks and no time:
-/// the value is what so many ticks take at the rate of this machine's counter, and the label says so.
-fn of_l4re(run: &RunSummary, e: &Experiment) -> Option<PublishedFigure> {
-    let operation = Operation::of(e)?;
-    let clock = &run.environment_of(e).clock;
-    let processor = L4re::published().nearest(run.environment_of(e))?;
-    let ticks = processor.cycles(operation);
-    let hz = clock.frequency_hz.filter(|hz| *hz > 0.0)?;
-    // On Arm the page has core cycles, which are no ticks of a counter that tells time.
-    let ticks_of_time = processor.has_ticks.then_some(ticks.first)?;
-    let (times, text) = match operation {
-        Operation::Syscall => (1.0, format!("{ticks_of_time:.0} ticks")),
-        Operation::Intra | Operation::Inter => (2.0, format!("2 × {ticks_of_time:.0} ticks")),
-    };
-    Some(PublishedFigure {
-        study: L4RE,
-        metric: match e.workload {
-            Workload::Probe { .. } => Metric::Probe,
-            _ => Metric::Rtt,
-        },
-        statistic: Statistic::Mean,
-        value_ns: (1e9 * times * ticks_of_time / hz).round(),
-        text,
-        label: format!(
-            "L4Re {operation} on {}, its ticks at the rate of this machine's counter",
-            processor.name
         ),
     })
 }

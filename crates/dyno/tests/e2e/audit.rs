@@ -255,9 +255,10 @@ conditions = { machine = "a laptop" }
 columns = [
     { label = "payload" }, { id = "pipe" }, { id = "tcp" }, { id = "bus" },
     { id = "cycles", quantity = "cycles", unit = "cycles" },
+    { id = "flood", quantity = "bandwidth", unit = "MB/s", statistic = "mean" },
 ]
 rows = '''
-64 B | 1.0 | 2.0 | 3.0 | 400
+64 B | 1.0 | 2.0 | 3.0 | 400 | 5.0
 '''
 
 [[nearest]]
@@ -275,6 +276,11 @@ experiment = { workload = "ping-pong", round_trips = 200, trials = 8, wait = "bl
 of = ["t/*/bus"]
 stack = "no-such-bus"
 experiment = { workload = "ping-pong" }
+
+[[nearest]]
+of = ["t/*/flood"]
+stack = "uds-stream"
+experiment = { workload = "flood", trials = 3, warmup = "20 ms", window = "100 ms", wait = "block" }
 "#;
 
 #[test]
@@ -295,9 +301,17 @@ fn claims_stand_beside_what_this_machine_gives() {
     let figures: Vec<&str> = all.iter().map(|b| b["figure"].as_str().unwrap()).collect();
     assert_eq!(
         figures,
-        ["t/64-b/pipe", "t/64-b/tcp", "t/64-b/bus", "t/64-b/cycles"]
+        ["pipe", "tcp", "bus", "cycles", "flood"].map(|column| format!("t/64-b/{column}"))
     );
     let shown = place.show("latest");
+    // A rate is refused on no machine, however busy.
+    let rate = &all[4]["measured"];
+    let value = |key: &str| rate[key].as_f64().unwrap();
+    let own = &on_stack(&shown, "uds-stream")["throughput"]["delivered_bytes_per_s"];
+    let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-6, "{a} against {b}: {rate}");
+    near(value("value"), own["median"].as_f64().unwrap());
+    near(value("lo"), own["min"].as_f64().unwrap());
+    near(value("ratio") * value("value"), 5e6);
     for (beside, claimed) in all[..2].iter().zip([2e-3, 4e-3]) {
         let differs = beside["differs"].as_array().unwrap();
         let says = |text: &str| differs.iter().any(|d| d.as_str().unwrap().contains(text));

@@ -1,0 +1,89 @@
+//! Which trials count, and why the others do not.
+
+use crate::summary::{FailureCause, FailureGroup, TrialCounts};
+use dyno_model::record::{Outcome, Run};
+use dyno_model::{Experiment, ExperimentId, TrialRecord};
+
+#[derive(Default)]
+pub(crate) struct Failures(pub(crate) Vec<FailureGroup>);
+
+impl Failures {
+    pub(crate) fn add(
+        &mut self,
+        cause: FailureCause,
+        step: &str,
+        message: &str,
+        stderr: &[String],
+    ) {
+        let same =
+            |g: &&mut FailureGroup| g.cause == cause && g.step == step && g.message == message;
+        match self.0.iter_mut().find(same) {
+            Some(group) => group.count += 1,
+            None => self.0.push(FailureGroup {
+                cause,
+                step: step.to_owned(),
+                message: message.to_owned(),
+                stderr: stderr.to_vec(),
+                count: 1,
+            }),
+        }
+    }
+}
+
+pub(crate) fn failures(run: &Run, id: ExperimentId) -> Failures {
+    let mut failures = Failures::default();
+    for trial in run.trials_of(id) {
+        if let Outcome::Failed {
+            kind,
+            step,
+            message,
+            stderr,
+        } = &trial.outcome
+        {
+            failures.add(FailureCause::Trial(*kind), step, message, stderr);
+        }
+    }
+    failures
+}
+
+/// The completed trials of an experiment that count, in order of their number: those that the host
+/// did not disturb, or all of them where it disturbed every one. All statistics are of these.
+pub fn counted_trials(run: &Run, id: ExperimentId) -> Vec<&TrialRecord> {
+    let mut completed: Vec<_> = run.trials_of(id).filter(|t| is_completed(t)).collect();
+    completed.sort_by_key(|t| t.id.number);
+    if completed.iter().any(|t| t.disturbed.is_empty()) {
+        completed.retain(|t| t.disturbed.is_empty());
+    }
+    completed
+}
+
+pub(crate) fn is_completed(trial: &TrialRecord) -> bool {
+    matches!(trial.outcome, Outcome::Completed)
+}
+
+/// `counted`: those that count and could be read.
+pub(crate) fn trial_counts(
+    run: &Run,
+    experiment: &Experiment,
+    counted: &[&TrialRecord],
+    failures: &Failures,
+    disturbed: &[&TrialRecord],
+) -> TrialCounts {
+    let counted_too = |t: &&&TrialRecord| counted.iter().any(|c| c.id == t.id);
+    let all_count = counted_trials(run, experiment.id)
+        .iter()
+        .all(|t| !t.disturbed.is_empty());
+    // Where all count, one that cannot be read is a failure and no more.
+    let disturbed = match all_count {
+        true => disturbed.iter().filter(counted_too).count(),
+        false => disturbed.len(),
+    } as u64;
+    let left_out = if all_count { 0 } else { disturbed };
+    TrialCounts {
+        planned: u64::from(experiment.trials),
+        completed: counted.len() as u64 + left_out,
+        failed: failures.0.iter().map(|f| f.count).sum(),
+        disturbed,
+        counted: counted.len() as u64,
+    }
+}

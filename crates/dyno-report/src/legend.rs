@@ -1,0 +1,259 @@
+//! What the columns of a table mean, in words below it.
+
+use crate::columns::{HOST_CPU, HOST_P99};
+use crate::settings;
+use crate::summary::{ExperimentSummary, QUANTILES, RunSummary};
+use crate::text::clean;
+use crate::view::View;
+use dyno_model::{Against, Metric, TrialFigure};
+use dyno_stats::{Latency, Quantile};
+
+/// What one reads in the columns. `relative`: intervals are relative to their numbers; `left_out`:
+/// titles of columns that are not shown.
+pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<String> {
+    let shown = |title: &str| !left_out.contains(&title);
+    let mut lines = Vec::new();
+    if let Some(headlines) = headlines(view) {
+        let interval = match relative {
+            true => "With each: its 95 % interval, relative.",
+            false => "With 95 % intervals.",
+        };
+        let columns = shown_times(view, left_out);
+        lines.push(format!("{columns}: {headlines}. {interval}"));
+    }
+    if view.is_of_starts && ["open", "match", "delivery"].iter().any(|t| shown(t)) {
+        lines.push(
+            "open, match, delivery: its parts, each by its median: until the last participant has its \
+             endpoints, until the last one sees its peers, until the message is at every receiver."
+                .into(),
+        );
+    }
+    let mut floors: Vec<&str> = view
+        .rows
+        .iter()
+        .filter_map(|e| Some(e.floor.as_ref()?.stack.as_str()))
+        .collect();
+    floors.sort_unstable();
+    floors.dedup();
+    let title = view.ratio_title();
+    if !floors.is_empty() && shown(title) {
+        lines.push(format!(
+            "{title}: p50 over that of {} under the same conditions.",
+            clean(&floors.join(" or "))
+        ));
+    }
+    if view.stacks_wait_differently() {
+        lines.push(
+            "wait: stacks of different blocks are not compared; --set wait=block measures all that can \
+             wait alike."
+                .into(),
+        );
+    }
+    if quantiles(view).any(|q| matches!(q, Quantile::Refused { .. })) {
+        let what = match relative {
+            true => "n< the samples that it takes",
+            false => "samples there are/samples it takes",
+        };
+        lines.push(format!(
+            "–: refused, too few samples for a 95 % interval ({what})."
+        ));
+    }
+    if quantiles(view).any(|q| matches!(q, Quantile::Wide { .. })) {
+        lines.push(WIDE[usize::from(relative)].into());
+    }
+    let infinite = |l: &Latency| matches!(l, Latency::Infinite);
+    let shows_infinity = |q: &Quantile| {
+        q.estimate()
+            .is_some_and(|e| infinite(&e.value) || infinite(&e.hi))
+    };
+    if quantiles(view).any(shows_infinity) {
+        lines.push("∞: a message that was lost, or under way when the drain ended, counts as infinitely late; an interval that ends there has no known end.".into());
+    }
+    if view.shows_load() && shown("load") {
+        lines.push(
+            "load: fits, loses messages, or saturated: the backlog still grew when the window ended. \
+             in window: arrived by then, of those offered; delivered: also what came later."
+                .into(),
+        );
+    }
+    if view.has_host() && shown(HOST_P99) {
+        lines.push(format!(
+            "{HOST_P99}: delay that the machine's own gaps add to one in a hundred such operations \
+             (share of p99 − p50 that it may account for)."
+        ));
+    }
+    if view.rows.iter().any(|e| e.is_loopback) {
+        lines.push("(loopback): no second side takes part; what Dyno itself costs.".into());
+    }
+    if view.rows.iter().any(|e| e.experiment.paired) {
+        lines.push("(pair): no request-response of its own: the call takes two channels.".into());
+    }
+    if view.rows.iter().any(|e| e.is_base) {
+        lines.push(format!("(base): {}.", base(&view.summary.run)));
+    }
+    if view.rows.iter().any(|e| e.trials.all_disturbed()) {
+        lines.push("(disturbed): the host disturbed every trial of the row.".into());
+    }
+    let has_cpu = |e: &ExperimentSummary| e.figure(TrialFigure::CpuPerMessage).is_some();
+    let extremes = if relative { "" } else { " (min–max)" };
+    if view.is_of_starts
+        && view
+            .rows
+            .iter()
+            .any(|e| e.figure(TrialFigure::CpuNs).is_some())
+        && shown("CPU")
+    {
+        lines.push(format!(
+            "CPU: user and system time of all processes of the stack from go until the first message \
+             was known to be everywhere, median trial{extremes}."
+        ));
+    } else if view.rows.iter().any(|e| has_cpu(e)) && shown("CPU/msg") {
+        lines.push(format!(
+            "CPU/msg: user and system time of all processes of the stack per message that arrived, \
+             median trial{extremes}."
+        ));
+    }
+    let has_host_cpu = |e: &&ExperimentSummary| e.figure(TrialFigure::HostCpuPerMessage).is_some();
+    if view.rows.iter().any(has_host_cpu) && !view.is_of_starts && shown(HOST_CPU) {
+        lines.push(format!(
+            "{HOST_CPU}: the same of the whole machine: with softirqs, kernel threads and all else that ran."
+        ));
+    }
+    lines.extend(settings::lines(
+        &view.summary.run,
+        view.rows.iter().copied(),
+    ));
+    lines
+}
+
+/// The columns of the headline that are shown.
+fn shown_times(view: &View<'_>, hidden: &[&str]) -> String {
+    let all: &[&str] = match view.is_of_starts {
+        true => &["p50", "p90", "max"],
+        false => &["p50", "p90", "p99", "p99.9"],
+    };
+    let shown: Vec<&str> = all
+        .iter()
+        .copied()
+        .filter(|t| !hidden.contains(t))
+        .collect();
+    shown.join(", ")
+}
+
+/// The legend in a few words: what the times are, and the signs that need a word. Versions of the libraries
+/// stand with it.
+pub(crate) fn signs(view: &View<'_>, shaped: bool, hidden: &[&str]) -> String {
+    let mut parts = Vec::new();
+    if let Some(headlines) = headlines(view) {
+        let times = shown_times(view, hidden);
+        parts.push(format!("{times}: {headlines}, with 95 % intervals"));
+    }
+    let any = |found: fn(&Quantile) -> bool| quantiles(view).any(found);
+    if any(|q| matches!(q, Quantile::Refused { .. } | Quantile::Wide { .. })) {
+        parts.push("–: too few samples or trials for a figure".into());
+    }
+    if any(|q| {
+        q.estimate()
+            .is_some_and(|e| matches!(e.hi, Latency::Infinite))
+    }) {
+        parts.push("∞: messages that did not arrive".into());
+    }
+    let marks = [
+        (
+            "~: a repeat may differ by more than 10 %",
+            view.rows.iter().any(|e| e.is_unstable()),
+        ),
+        (
+            "(loopback): what Dyno itself costs",
+            view.rows.iter().any(|e| e.is_loopback),
+        ),
+        (
+            "(disturbed): in every trial by the host",
+            view.rows.iter().any(|e| e.trials.all_disturbed()),
+        ),
+        (
+            "shape: samples from smallest to largest, logarithmic",
+            shaped,
+        ),
+    ];
+    parts.extend(
+        marks
+            .iter()
+            .filter(|(_, applies)| *applies)
+            .map(|(text, _)| (*text).to_owned()),
+    );
+    if view.rows.iter().any(|e| e.is_base) {
+        parts.push(format!("(base): {}", base(&view.summary.run)));
+    }
+    if view.stacks_wait_differently() {
+        parts.push("other wait strategies are not compared (--set wait=block)".into());
+    }
+    let text = parts.join(" · ");
+    match settings::versions_of(&view.summary.run, view.rows.iter().copied()) {
+        Some(versions) => format!("{text} · {versions}"),
+        None => text,
+    }
+}
+
+/// What stands in the place of a figure whose interval is too wide: in one line, and below each other.
+pub(crate) const WIDE: [&str; 2] = [
+    "– (a–b): no figure, because the interval from a to b is wider than a factor of ten; with the trials there \
+     are/trials it would take if further ones scatter alike.",
+    "–, t< or wide: no figure, because its interval is wider than a factor of ten (t< the trials that it would \
+     take if further ones scatter alike).",
+];
+
+/// What a base is.
+fn base(run: &RunSummary) -> String {
+    match &run.against {
+        None => "what another row is compared with".into(),
+        Some(Against::Same) => "the same once more, for comparison".into(),
+        Some(Against::Stack { name }) => {
+            format!("the stack {}, for comparison", clean(name))
+        }
+        Some(Against::Build { program, version }) => format!(
+            "measured with dyno {} ({}), for comparison",
+            clean(version),
+            clean(&program.display().to_string())
+        ),
+    }
+}
+
+/// What the quantiles are of; where it differs, with the workloads that it holds for.
+fn headlines(view: &View<'_>) -> Option<String> {
+    let mut found: Vec<(Metric, Vec<&str>)> = Vec::new();
+    for e in view.rows.iter().filter(|e| e.headline_metric().is_some()) {
+        let (metric, workload) = (e.headline(), e.experiment.workload.kind().as_str());
+        match found.iter_mut().find(|(m, _)| *m == metric) {
+            Some((_, workloads)) if workloads.contains(&workload) => {}
+            Some((_, workloads)) => workloads.push(workload),
+            None => found.push((metric, vec![workload])),
+        }
+    }
+    let texts: Vec<String> = match found.as_slice() {
+        [] => return None,
+        [(metric, _)] => vec![meaning(*metric)],
+        several => several
+            .iter()
+            .map(|(metric, workloads)| format!("{}: {}", workloads.join(", "), meaning(*metric)))
+            .collect(),
+    };
+    Some(texts.join("; "))
+}
+
+fn meaning(metric: Metric) -> String {
+    let info = metric.info();
+    format!("{} ({})", info.title, info.gist)
+}
+
+/// The quantiles that the table shows.
+fn quantiles<'a>(view: &'a View<'_>) -> impl Iterator<Item = &'a Quantile> {
+    let shown = match view.is_of_starts {
+        true => 2,
+        false => QUANTILES.len(),
+    };
+    view.rows
+        .iter()
+        .filter_map(|e| e.headline_metric())
+        .flat_map(move |m| m.quantiles.iter().take(shown))
+}
