@@ -68,15 +68,17 @@ impl Job {
         Ok(Nodes(nodes))
     }
 
-    /// The first leg that is alike: a gateway between two legs of one library opens it once, as a program would that
-    /// reads one channel of it and writes another.
+    /// The first leg of this process that is alike: a gateway between two legs of one library opens it once, as a program
+    /// would that reads one channel of it and writes another.
     fn library(&self, leg: u16) -> u16 {
         let legs = &self.assignment.legs;
         let Some(own) = legs.get(usize::from(leg)) else {
             return leg;
         };
-        let alike = |other: &Leg| other.adapter == own.adapter && other.options == own.options;
-        let first = legs.iter().position(alike);
+        let alike = |(other, adapter): (&Leg, &Option<Arc<dyn Adapter>>)| {
+            adapter.is_some() && other.adapter == own.adapter && other.options == own.options
+        };
+        let first = legs.iter().zip(&self.adapters).position(alike);
         first.and_then(|i| u16::try_from(i).ok()).unwrap_or(leg)
     }
 

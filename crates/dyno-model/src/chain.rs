@@ -163,8 +163,9 @@ pub struct Forwarded {
 pub struct Parts {
     /// How many messages these are.
     pub messages: u64,
-    /// The largest difference between a message's whole time and the sum of its parts, in ns.
-    pub residual: u64,
+    /// The smallest part of any message, in ns. Parts add up by how they are made; a part below zero by more than the
+    /// bounds of the clocks says that notes of different messages were put together.
+    pub least: i64,
     /// In the order of the way, there and back.
     pub parts: Vec<Part>,
 }

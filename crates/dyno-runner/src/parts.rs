@@ -1,8 +1,9 @@
 //! The parts that the way of a message through a chain is made of: its time on each leg and in each gateway.
 //!
-//! Every participant says when a message came to it and when it went on. A part ends where the next one begins, so
-//! parts add up to the whole for each message; over hosts with clocks of their own, each is as exact as the bound of
-//! these clocks, and may be below zero by as much.
+//! Every participant says when a message came to it and when it went on. A part ends with the stamp that the next one
+//! begins with, so parts add up to the whole for each message whatever the stamps are, and the sum proves nothing. What
+//! can be wrong is which notes are put together: then some message came before it went, and a part is below zero. Over
+//! hosts with clocks of their own each part is as exact as the bounds of these clocks, and may be below zero by as much.
 
 use dyno_model::chain::{Part, Parts, Stage};
 use dyno_model::protocol::Passages;
@@ -117,7 +118,8 @@ fn joined<'a>(
             .iter()
             .find(|p| (p.participant, p.channel) == (stay.participant, stay.origin));
         let found = found.map_or(&[][..], |p| &p.passages);
-        let by_number = found.iter().map(|p| (p.0, (p.1.0, p.2.0)));
+        // Of a message that came twice the first counts, as at the ends: a map keeps the last that it is given.
+        let by_number = found.iter().rev().map(|p| (p.0, (p.1.0, p.2.0)));
         by_number.collect::<HashMap<u64, (u64, u64)>>()
     };
     let stays: Vec<HashMap<u64, (u64, u64)>> = way.iter().map(of).collect();
@@ -146,8 +148,7 @@ fn summary(stages: &[(Stage, bool)], mut messages: Vec<Message>) -> Option<Parts
         return None;
     }
     messages.sort_by_key(|message| message.whole);
-    let residual = |m: &Message| (m.whole - m.parts.iter().sum::<i64>()).unsigned_abs();
-    let residual = messages.iter().map(residual).max().unwrap_or(0);
+    let least = messages.iter().flat_map(|m| &m.parts).min().copied()?;
     // The slowest hundredth, and the twentieth on either side of the median: at least one message each.
     let slowest = &messages[n - n.div_ceil(100)..];
     let middle = &messages[n * 45 / 100..(n * 55 / 100).max(n * 45 / 100 + 1)];
@@ -173,7 +174,7 @@ fn summary(stages: &[(Stage, bool)], mut messages: Vec<Message>) -> Option<Parts
     };
     Some(Parts {
         messages: n as u64,
-        residual,
+        least,
         parts: stages.iter().enumerate().map(part).collect(),
     })
 }
@@ -238,7 +239,7 @@ mod tests {
             seen(2, 0, &[(0, 120, 150)]),
         ];
         let parts = parts(&graph, &all).unwrap();
-        assert_eq!((parts.messages, parts.residual), (1, 0));
+        assert_eq!((parts.messages, parts.least), (1, 20));
         let expected = [("leg 1", 20), ("gateway 1", 30), ("leg 2", 20)];
         let expected = expected.map(|(name, ns)| (name.to_owned(), ns));
         assert_eq!(found(&parts), expected);
@@ -285,6 +286,19 @@ mod tests {
             .map(|p| (p.at_median, p.in_tail))
             .collect();
         assert_eq!(held, [(10.0, 10.0), (5.0, 500.0), (10.0, 10.0)]);
+    }
+
+    #[test]
+    fn a_message_that_is_put_together_with_another_one_shows_below_zero() {
+        let graph = graph(WorkloadKind::Stream, "1-1", LEGS);
+        let least = |gateway: &[(u64, u64, u64)]| {
+            let all = [seen(1, 0, &[(0, 100, 170)]), seen(2, 0, gateway)];
+            parts(&graph, &all).unwrap().least
+        };
+        // The gateway's note is of a message of the same number that was sent later.
+        assert_eq!(least(&[(0, 220, 250)]), -80);
+        // Of one that came twice the first counts.
+        assert_eq!(least(&[(0, 120, 150), (0, 220, 250)]), 20);
     }
 
     #[test]

@@ -420,6 +420,8 @@ pub(crate) fn completed(id: TrialId) -> TrialRecord {
         clocks: Vec::new(),
         one_way_bound: None,
         copies: Vec::new(),
+        forwarded: Vec::new(),
+        parts: None,
         networks: vec![HostNetwork {
             host: "here".into(),
             fresh: true,

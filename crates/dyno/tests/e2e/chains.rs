@@ -266,7 +266,7 @@ fn parts_of_a_round_trip_of_8_bytes_add_up_to_the_whole() {
     let place = place(&["pipe", "uds-stream"], "", "payload = \"8 B\"", CLOSED);
     for (e, trial) in trials(&place, &measure(&place)) {
         let parts = &trial["parts"];
-        assert_eq!(parts["residual"], 0, "{parts:#}");
+        assert!(parts["least"].as_i64().unwrap() > 0, "{parts:#}");
         assert!(number(parts, "messages") > 0, "{parts:#}");
         let parts = parts["parts"].as_array().unwrap();
         let stages: Vec<String> = parts.iter().map(stage).collect();
