@@ -76,8 +76,9 @@ impl Trial {
         match experiment.workload {
             // Only a take that sleeps may sleep for ever; one look in each timeout is all that this takes.
             Workload::PingPong { timeout, .. } | Workload::Call { timeout, .. }
-                if experiment.wait == Wait::Block
-                    && participants.any(|p| p.role == Role::Initiator) =>
+                if participants.any(|p| {
+                    p.role == Role::Initiator && self.assignment.wait_of(p.index) == Wait::Block
+                }) =>
             {
                 Watch::Overdue(OVERDUE.max(timeout.into()))
             }
@@ -278,11 +279,7 @@ impl Control {
 
     fn prepare(&mut self, mut assignment: Assignment) -> Result<(), Ended> {
         assignment.clock = self.counter.clock(assignment.clock);
-        let adapters = assignment
-            .legs
-            .iter()
-            .map(|leg| registry::adapter(&leg.adapter));
-        let adapters: Vec<_> = match adapters.collect() {
+        let adapters = match registry::of_legs(&assignment) {
             Ok(adapters) => adapters,
             Err(reason) => return self.fail("prepare", reason),
         };
@@ -308,6 +305,7 @@ impl Control {
             let job = Job {
                 assignment: assignment.clone(),
                 participant: participant.clone(),
+                wait: assignment.wait_of(participant.index),
                 shared: shared.clone(),
                 adapters: adapters.clone(),
                 events: self.events.clone(),
@@ -472,9 +470,11 @@ fn linking_ends(assignment: &Assignment) -> usize {
     reading_ends(assignment, |role| role != Role::Loopback)
 }
 
-/// Those that only take what comes.
+/// Those that only take what comes. A gateway goes on until the others have it.
 fn passive_ends(assignment: &Assignment) -> usize {
-    reading_ends(assignment, |role| !role.is_active())
+    reading_ends(assignment, |role| {
+        !role.is_active() && role != Role::Gateway
+    })
 }
 
 /// The ends that record latencies and watch the series: every one of a sink, and one for all of an initiator.
@@ -521,6 +521,8 @@ fn collect(trial: &mut Trial) -> Result<AgentResult, dyno_measure::RecordError> 
         result.warnings.extend(played.warnings);
         result.places.extend(played.places);
         result.copies.extend(played.copies);
+        result.forwarded.extend(played.forwarded);
+        result.passages.extend(played.passages);
     }
     result.startup = Some(startup);
     result

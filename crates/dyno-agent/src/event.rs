@@ -1,6 +1,7 @@
 //! What the control thread hears, from the runner and from the participants.
 
-use dyno_model::protocol::{Command, FirstArrival, Sent, SourceCounts};
+use dyno_model::chain::Forwarded;
+use dyno_model::protocol::{Command, FirstArrival, Passages, Sent, SourceCounts};
 use dyno_model::record::{CopyRecord, FlowCounts, RawSample};
 use dyno_model::{Distribution, Metric, Nanos, Place};
 
@@ -53,6 +54,10 @@ pub(crate) struct Played {
     pub(crate) places: Vec<Place>,
     /// What the copies of a probe found.
     pub(crate) copies: Vec<CopyRecord>,
+    /// What a gateway carried.
+    pub(crate) forwarded: Vec<Forwarded>,
+    /// When messages passed it, on a chain.
+    pub(crate) passages: Vec<Passages>,
 }
 
 impl Played {
@@ -66,5 +71,7 @@ impl Played {
         self.warnings.extend(other.warnings);
         self.places.extend(other.places);
         self.copies.extend(other.copies);
+        self.forwarded.extend(other.forwarded);
+        self.passages.extend(other.passages);
     }
 }

@@ -7,6 +7,7 @@ use dyno_adapter::{
 };
 use dyno_measure::host;
 use dyno_model::adapter::QUEUE_DEPTH;
+use dyno_model::chain::Gateway;
 use dyno_model::protocol::{self, Assignment, Leg, SourceCounts};
 use dyno_model::{Experiment, Nanos, OptionValue, Participant, Wait};
 use std::collections::BTreeMap;
@@ -18,9 +19,11 @@ use std::time::Duration;
 pub(crate) struct Job {
     pub(crate) assignment: Arc<Assignment>,
     pub(crate) participant: Participant,
+    /// How it waits for messages, unless it is a gateway.
+    pub(crate) wait: Wait,
     pub(crate) shared: Arc<Shared>,
-    /// By leg.
-    pub(crate) adapters: Vec<Arc<dyn Adapter>>,
+    /// By leg, of those on which this process has a channel.
+    pub(crate) adapters: Vec<Option<Arc<dyn Adapter>>>,
     pub(crate) events: mpsc::Sender<Event>,
 }
 
@@ -40,13 +43,14 @@ impl Job {
         let graph = &self.assignment.graph;
         let mut nodes = BTreeMap::new();
         for channel in graph.outgoing(index).chain(graph.incoming(index)) {
-            let leg = usize::from(channel.leg);
-            let (Some(adapter), Some(spec)) =
+            let library = self.library(channel.leg);
+            let leg = usize::from(library);
+            let (Some(Some(adapter)), Some(spec)) =
                 (self.adapters.get(leg), self.assignment.legs.get(leg))
             else {
                 return Err(self.failure("open", format!("there is no leg {leg}")));
             };
-            let Entry::Vacant(entry) = nodes.entry(channel.leg) else {
+            let Entry::Vacant(entry) = nodes.entry(library) else {
                 continue;
             };
             let context = NodeContext {
@@ -62,6 +66,20 @@ impl Job {
             entry.insert(node);
         }
         Ok(Nodes(nodes))
+    }
+
+    /// The first leg of this process that is alike: a gateway between two legs of one library opens it once, as a program
+    /// would that reads one channel of it and writes another.
+    fn library(&self, leg: u16) -> u16 {
+        let legs = &self.assignment.legs;
+        let Some(own) = legs.get(usize::from(leg)) else {
+            return leg;
+        };
+        let alike = |(other, adapter): (&Leg, &Option<Arc<dyn Adapter>>)| {
+            adapter.is_some() && other.adapter == own.adapter && other.options == own.options
+        };
+        let first = legs.iter().zip(&self.adapters).position(alike);
+        first.and_then(|i| u16::try_from(i).ok()).unwrap_or(leg)
     }
 
     /// Tells the control thread, which is gone only when the whole agent ends.
@@ -81,11 +99,12 @@ impl Job {
         self.tell(Event::Done(done));
     }
 
-    /// Messages that the stack may hold between a sender and a receiver, where its adapters declare it.
+    /// Messages that the stack may hold between a sender and a receiver, where its adapters declare it. What the adapter
+    /// of a leg that this process is not on holds by default is not known here.
     pub(crate) fn most_held(&self) -> u64 {
-        let of = |(leg, adapter): (&Leg, &Arc<dyn Adapter>)| {
+        let of = |(leg, adapter): (&Leg, &Option<Arc<dyn Adapter>>)| {
             let default = || {
-                let specs = adapter.describe().options;
+                let specs = adapter.as_ref()?.describe().options;
                 specs.into_iter().find(|s| s.name == QUEUE_DEPTH)?.default
             };
             match leg.options.get(QUEUE_DEPTH).cloned().or_else(default) {
@@ -94,7 +113,10 @@ impl Job {
             }
         };
         let legs = self.assignment.legs.iter().zip(&self.adapters);
-        legs.map(of).fold(0, u64::saturating_add)
+        let queues = self.assignment.gateways.iter().flat_map(|g| g.queue);
+        // A gateway has one message more in its hands.
+        let queues = queues.map(|queue| 1 + u64::from(queue.depth));
+        legs.map(of).chain(queues).fold(0, u64::saturating_add)
     }
 
     fn address(&self) -> String {
@@ -151,6 +173,43 @@ impl Job {
         ids.filter_map(|c| self.spec(c.id))
     }
 
+    /// The number that messages have in their tags which come over `channel`.
+    pub(crate) fn origin(&self, channel: u16) -> u16 {
+        self.assignment.graph.origin(channel)
+    }
+
+    /// The channel over which this participant sends on what comes over `channel`.
+    pub(crate) fn onward(&self, channel: u16) -> Option<&ChannelSpec> {
+        let onward = self.assignment.graph.onward(channel);
+        onward.and_then(|c| self.spec(c.id))
+    }
+
+    /// What this gateway does beyond carrying.
+    pub(crate) fn gateway(&self) -> Gateway {
+        let before = self.assignment.graph.incoming(self.participant.index);
+        let before = before.map(|c| usize::from(c.leg)).min();
+        let own = before.and_then(|leg| self.assignment.gateways.get(leg));
+        own.copied().unwrap_or_default()
+    }
+
+    /// The leg of `channel`.
+    pub(crate) fn leg(&self, channel: &ChannelSpec) -> u16 {
+        let found = self.assignment.graph.channel(channel.id);
+        found.map_or(0, |c| c.leg)
+    }
+
+    /// How a receiver of `channel` waits.
+    pub(crate) fn wait_on(&self, channel: &ChannelSpec) -> Wait {
+        let found = self.assignment.graph.channel(channel.id);
+        found.map_or(self.wait, |c| self.assignment.wait(c))
+    }
+
+    /// Whether what is sent over `channel` lies in memory that the library lends.
+    pub(crate) fn lends(&self, channel: &ChannelSpec) -> bool {
+        let adapter = self.adapters.get(usize::from(self.leg(channel)));
+        adapter.is_some_and(|a| a.as_ref().is_some_and(|a| a.describe().capabilities.loan))
+    }
+
     /// The channel that carries this participant's replies to what comes over `channel`.
     pub(crate) fn replies_to(&self, channel: u16) -> Option<&ChannelSpec> {
         let mut own = self.assignment.graph.outgoing(self.participant.index);
@@ -168,8 +227,7 @@ impl Job {
         nodes: &'n mut Nodes,
         channel: &ChannelSpec,
     ) -> Result<&'n mut dyn Node, Failure> {
-        let leg = self.assignment.graph.channel(channel.id).map(|c| c.leg);
-        let node = leg.and_then(|leg| nodes.0.get_mut(&leg));
+        let node = nodes.0.get_mut(&self.library(self.leg(channel)));
         match node {
             Some(node) => Ok(node.as_mut()),
             None => Err(self.failure("open", format!("{} is on no leg", channel.name))),
@@ -197,7 +255,7 @@ impl Job {
         channel: &ChannelSpec,
     ) -> Result<Box<dyn Receiver>, Failure> {
         let node = self.node(nodes, channel)?;
-        let wait = self.experiment().wait;
+        let wait = self.wait_on(channel);
         thread
             .inside(Call::Receiver, || node.receiver(channel, wait))
             .map_err(self.in_call("receiver"))
@@ -219,7 +277,7 @@ impl Job {
 
     /// Whether the library calls us.
     pub(crate) fn by_callback(&self) -> bool {
-        self.experiment().wait == Wait::Callback
+        self.wait == Wait::Callback
     }
 
     /// Moves the participant's own thread onto its CPU, now that its library has made its threads, which

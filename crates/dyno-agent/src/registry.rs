@@ -1,7 +1,10 @@
 //! The adapters that this build knows: those that are built in, and those in shared libraries.
 
 use dyno_adapter::{Adapter, AdapterDescription, Capabilities};
+use dyno_model::protocol::Assignment;
 use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -63,6 +66,36 @@ pub(crate) fn adapter(name: &str) -> Result<Arc<dyn Adapter>, String> {
             ),
         )),
     }
+}
+
+/// The adapters of the legs on which this process has a channel, by leg. Those of other legs may be libraries that must
+/// not be in one process with them.
+///
+/// # Errors
+///
+/// As of [`adapter`].
+pub(crate) fn of_legs(assignment: &Assignment) -> Result<Vec<Option<Arc<dyn Adapter>>>, String> {
+    let graph = &assignment.graph;
+    let own = |leg: usize| {
+        assignment.participants().any(|p| {
+            let mut channels = graph.incoming(p.index).chain(graph.outgoing(p.index));
+            channels.any(|c| usize::from(c.leg) == leg)
+        })
+    };
+    let mut loaded: BTreeMap<&str, Arc<dyn Adapter>> = BTreeMap::new();
+    let mut by_leg = Vec::new();
+    for (number, leg) in assignment.legs.iter().enumerate() {
+        if !own(number) {
+            by_leg.push(None);
+            continue;
+        }
+        let found = match loaded.entry(&leg.adapter) {
+            Entry::Occupied(there) => there.get().clone(),
+            Entry::Vacant(entry) => entry.insert(adapter(&leg.adapter)?).clone(),
+        };
+        by_leg.push(Some(found));
+    }
+    Ok(by_leg)
 }
 
 /// Every adapter that is built in; `faulty` wraps each of the others.

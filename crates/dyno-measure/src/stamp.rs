@@ -140,6 +140,13 @@ pub fn write(buf: &mut [u8], access: Access, header: &Header) {
     }
 }
 
+/// Which message it is, where it is intact: nothing is checked but that there is such a tag.
+#[inline]
+pub fn tag(buf: &[u8]) -> Option<Tag> {
+    let (head, _) = buf.split_first_chunk::<TAG_BYTES>()?;
+    Tag::decode(u64::from_le_bytes(*head))
+}
+
 /// Checks a whole message of expected length `len` on `channel` and returns its header. With
 /// [`Access::All`] every byte is read and compared.
 ///

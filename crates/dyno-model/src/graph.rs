@@ -3,6 +3,7 @@
 //! Planner, runner, agents and views ask the graph. The number of a participant or of a channel only names it: what it
 //! does, where it is and whom it serves stands beside the number.
 
+use crate::chain::{Chain, crossings};
 use crate::factor::{Placement, Topology};
 use crate::plan::{Experiment, Plan, Stack, Testbed};
 use crate::role::Role;
@@ -12,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What participants and channels of an exchange follow from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
+pub struct Shape<'a> {
     /// Says the roles of both sides.
     pub workload: WorkloadKind,
     /// How many play them.
@@ -21,6 +22,8 @@ pub struct Shape {
     pub placement: Placement,
     /// The stack's adapter plays both sides in one participant.
     pub loopback: bool,
+    /// Where each leg of a chain leads, a gateway between each two of them; empty: the stack is no chain.
+    pub legs: &'a [Placement],
 }
 
 /// One participant of a trial.
@@ -59,9 +62,12 @@ pub struct Channel {
     pub writer: u16,
     /// The participants that receive.
     pub readers: Vec<u16>,
-    /// The channel to whose messages its own are the replies.
+    /// The channel to whose messages its own are the replies, on the same leg.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<u16>,
+    /// The channel whose messages a gateway sends on over this one, as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carries_on: Option<u16>,
 }
 
 /// The participants and channels of one trial.
@@ -75,7 +81,7 @@ pub struct Graph {
 
 impl Graph {
     /// The exchange spelled out on the hosts of `testbed`, as often as its topology says; nobody is pinned.
-    pub fn of(shape: Shape, testbed: &Testbed) -> Self {
+    pub fn of(shape: Shape<'_>, testbed: &Testbed) -> Self {
         let mut graph = Graph::default();
         for _ in 0..shape.topology.copies {
             graph.add(shape, testbed.hosts.len());
@@ -83,9 +89,9 @@ impl Graph {
         graph
     }
 
-    /// Adds one exchange beside what there is already. Each sender has a channel to all receivers; each echo has one
-    /// back to each sender.
-    fn add(&mut self, shape: Shape, hosts: usize) {
+    /// Adds one exchange beside what there is already. Each sender has a way to all receivers; each echo has one
+    /// back to each sender. A way is a channel, or through gateways one on each leg.
+    fn add(&mut self, shape: Shape<'_>, hosts: usize) {
         let Topology {
             senders, receivers, ..
         } = shape.topology;
@@ -98,20 +104,21 @@ impl Graph {
                 vec![passive; usize::from(receivers)],
             ),
         };
+        let joins = vec![Role::Gateway; shape.legs.len().saturating_sub(1)];
         let first = self.participants.len();
         let exchange = self.participants.last().map_or(0, |p| p.exchange + 1);
-        let roles = sends.iter().chain(&receives);
+        let roles = sends.iter().chain(&receives).chain(&joins);
         for (number, role) in roles.enumerate() {
-            // At most Topology::MAX_SIDE of each side, and a channel for each pair of them; a plan has no more copies than
-            // the machine has CPUs for them.
+            // At most Topology::MAX_SIDE of each side, and a channel for each pair of them on each leg; a plan has no more
+            // copies than the machine has CPUs for them.
             let index = (first + number) as u16;
             self.participants.push(Participant {
                 index,
                 role: *role,
                 host: host(shape, number, hosts),
                 process: match shape.placement {
-                    Placement::Thread => first as u16,
-                    Placement::Process | Placement::Host => index,
+                    Placement::Thread if *role != Role::Gateway => first as u16,
+                    Placement::Thread | Placement::Process | Placement::Host => index,
                 },
                 cpu: None,
                 library_cpus: Vec::new(),
@@ -122,34 +129,61 @@ impl Graph {
             return;
         }
         let number = |range: std::ops::Range<usize>| range.map(|i| i as u16).collect::<Vec<u16>>();
+        let ends = first + sends.len() + receives.len();
         let senders = number(first..first + sends.len());
         let receivers = match shape.loopback {
             true => senders.clone(),
-            false => number(first + sends.len()..self.participants.len()),
+            false => number(first + sends.len()..ends),
         };
-        let there: Vec<u16> = senders
+        let mut gateways = number(ends..self.participants.len());
+        let there: Vec<Vec<u16>> = senders
             .iter()
-            .map(|sender| self.connect(*sender, receivers.clone(), None))
+            .map(|sender| self.connect(*sender, &gateways, &receivers, &[]))
             .collect();
         if receives.first() == Some(&Role::Echo) {
+            gateways.reverse();
             for echo in receivers {
-                for (sender, ping) in senders.iter().zip(&there) {
-                    self.connect(echo, vec![*sender], Some(*ping));
+                for (sender, pings) in senders.iter().zip(&there) {
+                    self.connect(echo, &gateways, &[*sender], pings);
                 }
             }
         }
     }
 
-    fn connect(&mut self, writer: u16, readers: Vec<u16>, answers: Option<u16>) -> u16 {
-        let id = self.channels.len() as u16;
-        self.channels.push(Channel {
-            id,
-            leg: 0,
-            writer,
-            readers,
-            answers,
-        });
-        id
+    /// Makes the way from `writer` through the gateways to the readers, which on each leg answers the channel of
+    /// `pings` there; returns its channels by leg.
+    fn connect(
+        &mut self,
+        writer: u16,
+        gateways: &[u16],
+        readers: &[u16],
+        pings: &[u16],
+    ) -> Vec<u16> {
+        let mut made: Vec<u16> = Vec::new();
+        let writers = std::iter::once(&writer).chain(gateways);
+        for (passed, writer) in writers.enumerate() {
+            let leg = match pings {
+                [] => passed,
+                _ => gateways.len() - passed,
+            };
+            let id = self.channels.len() as u16;
+            self.channels.push(Channel {
+                id,
+                leg: leg as u16,
+                writer: *writer,
+                readers: match gateways.get(passed) {
+                    Some(gateway) => vec![*gateway],
+                    None => readers.to_vec(),
+                },
+                answers: pings.get(leg).copied(),
+                carries_on: made.last().copied(),
+            });
+            made.push(id);
+        }
+        if !pings.is_empty() {
+            made.reverse();
+        }
+        made
     }
 
     /// The participant of that number.
@@ -174,10 +208,36 @@ impl Graph {
         all.filter(move |c| c.writer == participant)
     }
 
-    /// The ends of every channel: its writer with each of its readers.
+    /// The channel that a message was first sent over which comes over `channel`: its number is in the message's tag,
+    /// and under it the message is counted at both ends.
+    pub fn origin(&self, channel: u16) -> u16 {
+        let before = self.channel(channel).and_then(|c| c.carries_on);
+        // What a channel carries on was made before it.
+        match before.filter(|before| *before < channel) {
+            Some(before) => self.origin(before),
+            None => channel,
+        }
+    }
+
+    /// The channel over which a gateway sends on what comes over `channel`.
+    pub fn onward(&self, channel: u16) -> Option<&Channel> {
+        let mut all = self.channels.iter();
+        all.find(|c| c.carries_on == Some(channel))
+    }
+
+    /// Who receives in the end what is sent over `channel`.
+    pub fn receivers(&self, channel: u16) -> &[u16] {
+        match self.onward(channel) {
+            Some(next) if next.id > channel => self.receivers(next.id),
+            _ => self.channel(channel).map_or(&[], |c| &c.readers),
+        }
+    }
+
+    /// The ends of every way: who first sends a message, with each who receives it in the end.
     pub fn ends(&self) -> impl Iterator<Item = (&Participant, &Participant)> {
-        self.channels.iter().flat_map(|c| {
-            let readers = c.readers.iter();
+        let origins = self.channels.iter().filter(|c| c.carries_on.is_none());
+        origins.flat_map(|c| {
+            let readers = self.receivers(c.id).iter();
             readers.filter_map(|r| Some((self.participant(c.writer)?, self.participant(*r)?)))
         })
     }
@@ -212,7 +272,7 @@ impl Graph {
             return 1;
         };
         match self.participant(channel.writer).map(|p| p.role) {
-            Some(Role::Source) => channel.readers.len() as u64,
+            Some(Role::Source) => self.receivers(channel.id).len() as u64,
             _ => 1,
         }
     }
@@ -226,10 +286,19 @@ impl Graph {
 
 /// The host of a participant, by its number within its exchange. Apart from each other where the placement is `host`:
 /// each participant on a host of its own if there are enough of them, else the senders on the first and the receivers
-/// spread over the others.
-fn host(shape: Shape, number: usize, hosts: usize) -> usize {
+/// spread over the others. Of a chain the senders on the first, and everybody else behind so many legs that lead to
+/// another host.
+fn host(shape: Shape<'_>, number: usize, hosts: usize) -> usize {
     let senders = usize::from(shape.topology.senders);
     let receivers = usize::from(shape.topology.receivers);
+    if !shape.legs.is_empty() {
+        let passed = match number.checked_sub(senders + receivers) {
+            Some(gateway) => shape.legs.get(..=gateway).unwrap_or(shape.legs),
+            None if number < senders => &[],
+            None => shape.legs,
+        };
+        return crossings(passed);
+    }
     if shape.placement != Placement::Host || hosts < 2 {
         0
     } else if senders + receivers <= hosts {
@@ -246,11 +315,14 @@ impl Experiment {
     /// Its participants on their CPUs, and its channels, on a stack; without one as on any whose adapter does not play
     /// both sides itself.
     pub fn graph(&self, stack: Option<&Stack>, testbed: &Testbed) -> Graph {
+        let chain = stack.and_then(|s| s.chain.as_ref());
+        let legs = chain.map(Chain::placements).unwrap_or_default();
         let shape = Shape {
             workload: self.workload.kind(),
             topology: self.topology,
             placement: self.placement,
             loopback: stack.is_some_and(|s| s.loopback),
+            legs: &legs,
         };
         let mut graph = Graph::of(shape, testbed);
         for participant in &mut graph.participants {
@@ -274,30 +346,33 @@ impl Plan {
 mod tests {
     use super::*;
 
-    fn shape(workload: WorkloadKind, topology: &str, placement: Placement) -> Shape {
+    fn shape(workload: WorkloadKind, topology: &str, placement: Placement) -> Shape<'static> {
         Shape {
             workload,
             topology: topology.parse().unwrap(),
             placement,
             loopback: false,
+            legs: &[],
         }
     }
 
-    /// `0 source h0 p0, …; 0>2,3, …`, with `^c` at a channel that answers channel `c`.
+    /// `0 source h0 p0, …; 0>2,3, …`, with `^c` at a channel that answers channel `c`, and `+c` at one that carries
+    /// on what comes over `c`.
     fn text(graph: &Graph) -> String {
         let participant =
             |p: &Participant| format!("{} {} h{} p{}", p.index, p.role.as_str(), p.host, p.process);
         let channel = |c: &Channel| {
             let readers: Vec<String> = c.readers.iter().map(u16::to_string).collect();
             let answers = c.answers.map(|a| format!("^{a}")).unwrap_or_default();
-            format!("{}>{}{answers}", c.writer, readers.join(","))
+            let on = c.carries_on.map(|c| format!("+{c}")).unwrap_or_default();
+            format!("{}>{}{answers}{on}", c.writer, readers.join(","))
         };
         let participants: Vec<String> = graph.participants.iter().map(participant).collect();
         let channels: Vec<String> = graph.channels.iter().map(channel).collect();
         format!("{}; {}", participants.join(", "), channels.join(" "))
     }
 
-    fn spelled(shape: Shape, hosts: usize) -> String {
+    fn spelled(shape: Shape<'_>, hosts: usize) -> String {
         let mut graph = Graph::default();
         graph.add(shape, hosts);
         text(&graph)
@@ -380,5 +455,50 @@ mod tests {
         assert_eq!([graph.deliveries(0), graph.deliveries(1)], [3, 1]);
         // Of one channel there, four at hand; of one there and three back, four and six.
         assert_eq!(graph.least_messages(), 4 + 4 + 6);
+    }
+
+    #[test]
+    fn a_gateway_stands_on_two_legs_and_carries_both_ways() {
+        let through = |workload, topology, legs| Shape {
+            legs,
+            ..shape(workload, topology, Placement::Process)
+        };
+        let local = &[Placement::Process; 2][..];
+        assert_eq!(
+            spelled(through(WorkloadKind::Stream, "2-1", local), 1),
+            "0 source h0 p0, 1 source h0 p1, 2 sink h0 p2, 3 gateway h0 p3; 0>3 3>2+0 1>3 3>2+2"
+        );
+        let mut graph = Graph::default();
+        let legs = &[Placement::Process, Placement::Host, Placement::Process];
+        graph.add(through(WorkloadKind::PingPong, "1-1", legs), 2);
+        assert_eq!(
+            text(&graph),
+            "0 initiator h0 p0, 1 echo h1 p1, 2 gateway h0 p2, 3 gateway h1 p3; \
+             0>2 2>3+0 3>1+1 1>3^2 3>2^1+3 2>0^0+4"
+        );
+        let legs: Vec<u16> = graph.channels.iter().map(|c| c.leg).collect();
+        assert_eq!(legs, [0, 1, 2, 2, 1, 0]);
+        let origins: Vec<u16> = (0..6).map(|c| graph.origin(c)).collect();
+        assert_eq!(origins, [0, 0, 0, 3, 3, 3]);
+        let ends: Vec<_> = graph.ends().map(|(a, b)| (a.index, b.index)).collect();
+        assert_eq!(ends, [(0, 1), (1, 0)]);
+    }
+
+    #[test]
+    fn a_message_through_a_gateway_is_delivered_to_each_receiver_at_the_end() {
+        let legs = &[Placement::Process; 3];
+        let mut graph = Graph::default();
+        let shape = Shape {
+            legs,
+            ..shape(WorkloadKind::Flood, "1-3", Placement::Process)
+        };
+        graph.add(shape, 1);
+        assert_eq!(graph.deliveries(0), 3);
+        assert_eq!(graph.receivers(0), [1, 2, 3]);
+        let roles = graph
+            .participants
+            .iter()
+            .filter(|p| p.role == Role::Gateway);
+        assert_eq!(roles.map(|p| p.process).collect::<Vec<_>>(), [4, 5]);
     }
 }

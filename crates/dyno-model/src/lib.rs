@@ -5,6 +5,7 @@
 //! directory ([`record`]); both are versioned.
 
 pub mod adapter;
+pub mod chain;
 pub mod conformance;
 pub mod cpus;
 pub mod daemon;
@@ -29,6 +30,7 @@ pub mod unit;
 pub mod workload;
 
 pub use adapter::{AdapterDescription, Capabilities, OptionKind, OptionSpec, OptionValue, Options};
+pub use chain::{Chain, ChainLeg, Gateway};
 pub use daemon::{Daemon, Ready, StopSignal};
 pub use factor::{Access, Arrivals, Placement, Topology, Wait};
 pub use figure::{COUNTS, CountInfo, FigureInfo, TrialFigure};

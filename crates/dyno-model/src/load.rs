@@ -5,6 +5,7 @@
 //! multicast, and the load with a copy for each receiver is named beside it.
 
 use crate::factor::Placement;
+use crate::graph::Graph;
 use crate::plan::{Experiment, Extent, Testbed};
 use crate::unit::Nanos;
 use crate::workload::Workload;
@@ -66,12 +67,17 @@ struct Direction {
 }
 
 /// The link that an experiment overloads most: where multicast does not help, if there is one.
-pub fn overload<'a>(e: &Experiment, testbed: &'a Testbed) -> Option<Overload<'a>> {
+/// `graph` is the experiment's: what goes through gateways loads the links of their hosts.
+pub fn overload<'a>(
+    e: &Experiment,
+    graph: &Graph,
+    testbed: &'a Testbed,
+) -> Option<Overload<'a>> {
     if e.placement != Placement::Host {
         return None;
     }
     let bits = e.bits_per_sender()?;
-    let loads = loads(e, testbed, bits).into_iter().zip(&testbed.hosts);
+    let loads = loads(graph, testbed, bits).into_iter().zip(&testbed.hosts);
     let mut over: Vec<Overload<'a>> = loads
         .flat_map(|(directions, host)| directions.map(|offered| (offered, host)))
         .filter_map(|(Direction { least, copies }, host)| {
@@ -95,9 +101,8 @@ pub fn overload<'a>(e: &Experiment, testbed: &'a Testbed) -> Option<Overload<'a>
 }
 
 /// What every host sends and receives over its link.
-fn loads(e: &Experiment, testbed: &Testbed, bits: f64) -> Vec<[Direction; 2]> {
+fn loads(graph: &Graph, testbed: &Testbed, bits: f64) -> Vec<[Direction; 2]> {
     let mut loads = vec![[Direction::default(); 2]; testbed.hosts.len()];
-    let graph = e.graph(None, testbed);
     for channel in &graph.channels {
         let host_of = |index: &u16| graph.participant(*index).map(|p| p.host);
         let Some(from) = host_of(&channel.writer) else {

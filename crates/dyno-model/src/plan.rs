@@ -1,6 +1,7 @@
 //! What a run will do, fully resolved: nothing is left to decide after planning.
 
 use crate::adapter::Options;
+use crate::chain::Chain;
 use crate::daemon::Daemon;
 use crate::factor::{Access, Placement, Topology, Wait};
 use crate::metric::Metric;
@@ -37,7 +38,7 @@ impl fmt::Display for TrialId {
 pub struct Stack {
     /// Its name, the stem of its file.
     pub name: String,
-    /// The adapter it configures.
+    /// The adapter it configures; of a chain those of its legs, joined by ` > `.
     pub adapter: String,
     /// One line on what it is.
     pub description: String,
@@ -63,6 +64,9 @@ pub struct Stack {
     /// The command that installs what it needs, where the stack file names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub install: Option<String>,
+    /// Its legs, where it is made of other stacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chain: Option<Chain>,
 }
 
 /// How a host is reached.

@@ -17,7 +17,9 @@
 //! At any time an agent may report `failed` and exit; `stop` makes it end without a result.
 
 use crate::adapter::Options;
-use crate::graph::{Graph, Participant};
+use crate::chain::{Forwarded, Gateway};
+use crate::factor::Wait;
+use crate::graph::{Channel, Graph, Participant};
 use crate::metric::Metric;
 use crate::noise::Place;
 use crate::plan::{Experiment, TrialId};
@@ -30,7 +32,7 @@ use std::path::PathBuf;
 pub use crate::role::Role;
 
 /// The version of this protocol. Runner and agent must agree exactly.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// How raw clock readings become nanoseconds on the run's clock. Calibrated once by the runner
 /// and handed to all participants, so that they convert alike.
@@ -133,6 +135,8 @@ pub struct Leg {
     pub adapter: String,
     /// Its options.
     pub options: Options,
+    /// How receivers on it wait.
+    pub wait: Wait,
 }
 
 /// Everything that an agent must know for one trial.
@@ -148,6 +152,9 @@ pub struct Assignment {
     pub clock: ClockSpec,
     /// The legs of the stack, by their number.
     pub legs: Vec<Leg>,
+    /// The gateways between them, by the number of the leg before each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gateways: Vec<Gateway>,
     /// The cell that the trial replicates.
     pub experiment: Experiment,
     /// The seed of this trial's random choices.
@@ -165,6 +172,19 @@ impl Assignment {
     pub fn participants(&self) -> impl Iterator<Item = &Participant> {
         let all = self.graph.participants.iter();
         all.filter(|p| p.process == self.process)
+    }
+
+    /// How receivers wait on the leg of `channel`.
+    pub fn wait(&self, channel: &Channel) -> Wait {
+        let leg = self.legs.get(usize::from(channel.leg));
+        leg.map_or(self.experiment.wait, |leg| leg.wait)
+    }
+
+    /// How a participant waits that stands on one leg; a gateway waits on each of its legs in another way.
+    pub fn wait_of(&self, participant: u16) -> Wait {
+        let own = self.graph.incoming(participant);
+        let mut own = own.chain(self.graph.outgoing(participant));
+        own.next().map_or(self.experiment.wait, |c| self.wait(c))
     }
 }
 
@@ -267,7 +287,29 @@ pub struct AgentResult {
     /// What the copies of a probe found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub copies: Vec<CopyRecord>,
+    /// What gateways carried.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forwarded: Vec<Forwarded>,
+    /// When messages passed the participants of a chain.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passages: Vec<Passages>,
 }
+
+/// When messages of the window passed one participant, of those that were first sent over one channel. Of who began an
+/// exchange and of who received in the end: when they were sent and when they arrived.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Passages {
+    /// The participant.
+    pub participant: u16,
+    /// The channel that the messages were first sent over.
+    pub channel: u16,
+    /// Those messages that all participants keep.
+    pub passages: Vec<Passage>,
+}
+
+/// A message's number, when it came and when it went, on the run's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Passage(pub u64, pub Nanos, pub Nanos);
 
 /// How the participants of one agent came to their first messages, on the run's clock.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

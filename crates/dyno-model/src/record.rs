@@ -3,6 +3,7 @@
 //! Writers write [`FORMAT`]; readers accept that and every older format, and refuse newer ones.
 
 use crate::adapter::AdapterDescription;
+use crate::chain::{Forwarded, Parts};
 use crate::metric::Metric;
 use crate::network::HostNetwork;
 use crate::noise::{BareMachine, HostNoise, Place};
@@ -426,6 +427,12 @@ pub struct TrialRecord {
     /// What each copy found: of a probe, and of exchanges that are several at once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub copies: Vec<CopyRecord>,
+    /// What gateways carried over each channel that they read from. Empty where the stack is no chain.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forwarded: Vec<Forwarded>,
+    /// The parts of the way through a chain. `None`: the stack is no chain, or a way has no one end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<Parts>,
 }
 
 impl TrialRecord {
@@ -457,6 +464,8 @@ impl TrialRecord {
             one_way_bound: None,
             networks: Vec::new(),
             copies: Vec::new(),
+            forwarded: Vec::new(),
+            parts: None,
         }
     }
 }

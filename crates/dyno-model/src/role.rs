@@ -18,6 +18,8 @@ pub enum Role {
     Loopback,
     /// Measures the machine itself, with no channel.
     Probe,
+    /// Takes from one leg of a chain and sends on the next.
+    Gateway,
 }
 
 impl Role {
@@ -28,7 +30,8 @@ impl Role {
             Role::Source | Role::Initiator | Role::Loopback | Role::Probe
         )
     }
-    /// Whether what it receives is delivered. What an echo receives is half of a round trip.
+    /// Whether what it receives is delivered. What an echo receives is half of a round trip, what a gateway receives is
+    /// on its way.
     pub const fn is_destination(self) -> bool {
         matches!(
             self,
@@ -44,6 +47,7 @@ impl Role {
             Role::Echo => "echo",
             Role::Loopback => "loopback",
             Role::Probe => "probe",
+            Role::Gateway => "gateway",
         }
     }
 }

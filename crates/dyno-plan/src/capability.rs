@@ -83,10 +83,11 @@ pub(crate) fn refusal(
     None
 }
 
-/// Whether the cell is a call over an adapter without request-response of its own, which then
+/// Whether the cell is a call over legs of which one is an adapter without request-response of its own, which then
 /// goes over a pair of channels.
-pub(crate) fn is_paired(cell: &Cell, adapter: &AdapterDescription) -> bool {
-    cell.workload.kind().info().is_request_response && !adapter.capabilities.request_response
+pub(crate) fn is_paired(cell: &Cell, adapters: &[&AdapterDescription]) -> bool {
+    let can = |a: &&AdapterDescription| a.capabilities.request_response;
+    cell.workload.kind().info().is_request_response && !adapters.iter().all(can)
 }
 
 fn listed<T: ToString>(values: &[T]) -> String {

@@ -1,5 +1,6 @@
 //! The texts of all suites, stacks and testbeds: those built in, and those that the caller read.
 
+use crate::chain;
 use crate::node::{Entry, Value, parse_what_can_be};
 use crate::parameters::Override;
 use crate::presets;
@@ -143,14 +144,7 @@ impl Catalog {
             .iter()
             .map(|(option, value)| Override::parse(option, value).entry)
             .collect();
-        let stack = crate::stack::read(
-            name,
-            source,
-            adapters,
-            self.adapter_places,
-            &set,
-            &mut problems,
-        );
+        let stack = crate::stack::read(self, name, source, adapters, &set, &mut problems);
         problems.check()?;
         // Whatever keeps a stack from being read is a problem.
         stack.ok_or_else(|| problems.into_error())
@@ -174,6 +168,7 @@ impl Catalog {
     pub fn origin(&self, request: &Request, plan: &Plan) -> Result<Origin, PlanError> {
         let names = plan.stacks.keys();
         let names = names.chain(plan.refused.iter().map(|r| &r.stack));
+        let names = self.with_legs(names);
         let text = |source: &NamedSource<String>| Text {
             path: source.name().to_owned(),
             text: source.inner().clone(),
@@ -183,9 +178,27 @@ impl Catalog {
             suite: text(self.suite(&request.suite)?),
             testbed: text(self.testbed(&request.testbed)?),
             stacks: names
-                .filter_map(|name| Some((name.clone(), text(self.stacks.get(name)?))))
+                .into_iter()
+                .filter_map(|name| {
+                    let source = self.stacks.get(&name)?;
+                    Some((name, text(source)))
+                })
                 .collect(),
         })
+    }
+
+    /// These stacks, and those that their legs name.
+    fn with_legs<'n>(&self, names: impl Iterator<Item = &'n String>) -> BTreeSet<String> {
+        let mut all = BTreeSet::new();
+        let mut left: Vec<String> = names.cloned().collect();
+        while let Some(name) = left.pop() {
+            if let Some(source) = self.stacks.get(&name).filter(|_| !all.contains(&name)) {
+                let (table, _) = parse_what_can_be(source);
+                left.extend(chain::named(&table).into_iter().map(str::to_owned));
+            }
+            all.insert(name);
+        }
+        all
     }
 
     /// What a run was planned from and nothing else: a plan for the same request is the same, whatever
@@ -211,8 +224,11 @@ impl Catalog {
 
     /// Takes over the stack `name` of another catalog, if that has it and this one has not.
     pub fn take_stack(&mut self, name: &str, from: &Catalog) {
-        if let (Some(source), false) = (from.stacks.get(name), self.stacks.contains_key(name)) {
-            self.stacks.insert(name.to_owned(), source.clone());
+        for name in from.with_legs(std::iter::once(&name.to_owned())) {
+            if let (Some(source), false) = (from.stacks.get(&name), self.stacks.contains_key(&name))
+            {
+                self.stacks.insert(name, source.clone());
+            }
         }
     }
 

@@ -13,7 +13,7 @@ use crate::quantity::At;
 use dyno_model::cpus::parse_set;
 use dyno_model::graph::Shape;
 use dyno_model::plan::Reach;
-use dyno_model::{Graph, Loop, Participant, Testbed, Wait};
+use dyno_model::{Chain, Channel, Graph, Loop, Participant, Stack, Testbed, Wait};
 use std::collections::BTreeSet;
 
 /// What `cpus` says.
@@ -218,20 +218,30 @@ pub(crate) fn check(matrix: &Matrix<'_>, facts: &HostFacts, problems: &mut Probl
 pub(crate) fn places(
     matrix: &Matrix<'_>,
     cell: &Cell,
-    loopback: bool,
+    stack: &Stack,
     testbed: &Testbed,
     facts: &HostFacts,
     problems: &mut Problems,
 ) -> Places {
+    let chain = stack.chain.as_ref();
+    let legs = chain.map(Chain::placements).unwrap_or_default();
     // A list has a set for each participant of the topology, also where one plays both sides.
     let shape = Shape {
         workload: cell.workload.kind(),
         topology: cell.topology,
         placement: cell.placement,
         loopback: false,
+        legs: &legs,
     };
-    let participants = Graph::of(shape, testbed).participants;
-    let spinning: Vec<bool> = participants.iter().map(|p| spins(cell, p)).collect();
+    let graph = Graph::of(shape, testbed);
+    let participants = &graph.participants;
+    let wait = |channel: &Channel| {
+        let leg = chain.and_then(|chain| chain.legs.get(usize::from(channel.leg)));
+        leg.and_then(|leg| leg.wait).unwrap_or(cell.wait)
+    };
+    let polls = |p: &Participant| graph.incoming(p.index).any(|c| wait(c) == Wait::Spin);
+    let spinning = participants.iter().map(|p| spins(cell, p, polls(p)));
+    let spinning: Vec<bool> = spinning.collect();
     match &matrix.conditions.cpus.value {
         Cpus::None => Places::default(),
         Cpus::Auto => automatic(facts, &spinning),
@@ -240,23 +250,28 @@ pub(crate) fn places(
             let machines: Vec<usize> = machines.collect();
             let sets = parallel::spread(listed, cell.topology.copies, facts);
             // An adapter that plays both sides itself has one thread for all.
-            if !loopback && !listed.share {
+            if !stack.loopback && !listed.share {
                 refuse_overlaps(matrix.name, cell, &sets, &machines, problems);
             }
-            let sets: Vec<Vec<u32>> = sets.into_iter().map(|s| s.value).collect();
+            let mut sets: Vec<Vec<u32>> = sets.into_iter().map(|s| s.value).collect();
+            // The list is of senders and receivers. Gateways stand behind them and have what is left.
+            let taken: BTreeSet<u32> = sets.iter().flatten().copied().collect();
+            let left = without(&facts.cpus, &taken).unwrap_or_default();
+            let gateways = participants.len().saturating_sub(sets.len());
+            sets.extend(left.iter().cycle().take(gateways).map(|cpu| vec![*cpu]));
             as_listed(&sets, &machines, facts, &spinning)
         }
     }
 }
 
-/// Whether the participant's own thread leaves its CPU to nobody: it waits by spin, spins until messages
+/// Whether the participant's own thread leaves its CPU to nobody: it waits by spin (`polls`), spins until messages
 /// are due, or sends as fast as it can.
-fn spins(cell: &Cell, participant: &Participant) -> bool {
+fn spins(cell: &Cell, participant: &Participant, polls: bool) -> bool {
     match cell.workload.kind().info().loop_kind {
         // Everybody sleeps until it is there, and the start has no time for moving threads.
         Loop::Start | Loop::Nothing => false,
-        Loop::Closed => cell.wait == Wait::Spin,
-        Loop::Open => participant.role.is_active() || cell.wait == Wait::Spin,
+        Loop::Closed => polls,
+        Loop::Open => participant.role.is_active() || polls,
     }
 }
 

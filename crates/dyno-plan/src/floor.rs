@@ -116,7 +116,7 @@ fn added(
                     stack: floor.stack.name.clone(),
                     floor: None,
                     added: true,
-                    paired: capability::is_paired(&cell, floor.adapter),
+                    paired: capability::is_paired(&cell, &[floor.adapter]),
                     machine: None,
                     ..e.clone()
                 };

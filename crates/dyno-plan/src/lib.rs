@@ -27,6 +27,7 @@
 mod against;
 mod capability;
 mod catalog;
+mod chain;
 mod cpus;
 mod daemon;
 mod floor;

@@ -21,11 +21,11 @@ pub(crate) fn warnings(
     let mut remarks = Remarks::default();
     let graph_of = |e: &Experiment| e.graph(stacks.get(&e.stack), testbed);
     for e in experiments.iter().filter(|e| !e.added) {
-        let overload = overload(e, testbed);
+        let graph = graph_of(e);
+        let overload = overload(e, &graph, testbed);
         if let Some(overload) = &overload {
             remarks.add(e, overload.to_string());
         }
-        let graph = graph_of(e);
         let Some(free) = facts.memory_bytes.filter(|_| is_here(&graph, testbed)) else {
             continue;
         };

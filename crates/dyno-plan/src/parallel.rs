@@ -5,6 +5,7 @@ use crate::host::HostFacts;
 use crate::matrix::Cell;
 use crate::quantity::{At, Quantity};
 use dyno_model::unit::UnitError;
+use dyno_model::plan::Stack;
 use dyno_model::{Placement, Topology};
 
 /// Copies of a probe or an exchange at once.
@@ -77,11 +78,23 @@ fn there(listed: &[u32], facts: &HostFacts) -> Vec<u32> {
 }
 
 /// Why so many exchanges cannot stand side by side.
-pub(crate) fn refusal(cell: &Cell, cpus: &Cpus, facts: &HostFacts) -> Option<String> {
+pub(crate) fn refusal(
+    cell: &Cell,
+    stack: &Stack,
+    cpus: &Cpus,
+    facts: &HostFacts,
+) -> Option<String> {
     let topology = cell.topology;
     let copies = usize::from(topology.copies);
     if copies == 1 {
         return None;
+    }
+    if stack.chain.is_some() {
+        return Some(
+            "exchanges at once have no gateways between them; leave `parallel` out, or take a stack without \
+             legs"
+                .into(),
+        );
     }
     if cell.placement == Placement::Host {
         return Some(

@@ -3,6 +3,7 @@
 use crate::against;
 use crate::capability;
 use crate::catalog::Catalog;
+use crate::chain;
 use crate::cpus::{self, Places};
 use crate::daemon::missing_daemon;
 use crate::floor::{self, FloorStack};
@@ -10,7 +11,7 @@ use crate::ground;
 use crate::host::{self, HostFacts};
 use crate::link;
 use crate::load;
-use crate::matrix::{MOST_CELLS, Matrix};
+use crate::matrix::{Cell, MOST_CELLS, Matrix};
 use crate::node::parse;
 use crate::parallel;
 use crate::parameters::Override;
@@ -28,10 +29,21 @@ use miette::NamedSource;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A stack with its adapter.
+/// A stack with the adapters of its legs; one without legs has one.
 struct Configured<'a> {
     stack: Stack,
-    adapter: &'a AdapterDescription,
+    adapters: Vec<&'a AdapterDescription>,
+}
+
+impl Configured<'_> {
+    /// Why `cell` cannot be measured on it, or `None` if it can.
+    fn refusal(&self, cell: &Cell, hosts: usize) -> Option<String> {
+        match (&self.stack.chain, self.adapters.as_slice()) {
+            (Some(chain), all) => chain::refusal(cell, &self.stack, chain, all, hosts),
+            (None, [adapter, ..]) => capability::refusal(cell, &self.stack, adapter, hosts),
+            (None, []) => Some(format!("{} has no adapter", self.stack.name)),
+        }
+    }
 }
 
 /// A stack that somebody asked for by name, and where.
@@ -107,6 +119,8 @@ pub fn plan(
                 (None, StackChoice::All) => stacks
                     .values()
                     .filter(|c| probe::fits(&c.stack.name, matrix.is_probe()))
+                    // A chain is made of the others and is asked for by name.
+                    .filter(|c| c.stack.chain.is_none())
                     .collect(),
             };
             matrices.push((matrix, on));
@@ -133,9 +147,13 @@ pub fn plan(
     // A suite does not know the machine and the testbed that it will run on.
     let elsewhere = |stack: &str| {
         stacks.get(stack).is_some_and(|c| {
-            c.adapter.unavailable.is_some()
+            c.adapters.iter().any(|a| a.unavailable.is_some())
                 || missing_daemon(&c.stack, facts).is_some()
                 || hosts < 2 && c.stack.placements == [Placement::Host]
+                || c.stack
+                    .chain
+                    .as_ref()
+                    .is_some_and(|chain| hosts < chain.hosts())
         })
     };
     let in_suite = suite
@@ -161,9 +179,12 @@ pub fn plan(
     }
     let floors = floor_stacks(catalog, adapters);
     let mut warnings = floor::link(&mut experiments, &mut used, &floors, hosts);
+    // Of a chain one that needs shared memory, if there is one.
     let adapter_of = |stack: &str| {
-        let name = &used.get(stack)?.adapter;
-        adapters.iter().find(|a| a.name == *name)
+        let names = used.get(stack)?.adapters();
+        let mut all = adapters.iter().filter(|a| names.contains(&a.name.as_str()));
+        let first = all.clone().next();
+        all.find(|a| a.capabilities.loan).or(first)
     };
     let graph_of = |e: &Experiment| e.graph(used.get(&e.stack), &testbed);
     warnings.extend(host::warnings(&experiments, facts, adapter_of, graph_of));
@@ -290,22 +311,24 @@ fn read_stacks<'a>(
     sources
         .into_iter()
         .filter_map(|(name, source)| {
-            let configured = configure(name, source, adapters, catalog.adapter_places, problems)?;
+            let configured = configure(catalog, name, source, adapters, problems)?;
             Some((name.to_owned(), configured))
         })
         .collect()
 }
 
 fn configure<'a>(
+    catalog: &Catalog,
     name: &str,
     source: &Arc<NamedSource<String>>,
     adapters: &'a [AdapterDescription],
-    places: Option<fn(&str) -> String>,
     problems: &mut Problems,
 ) -> Option<Configured<'a>> {
-    let stack = stack::read(name, source, adapters, places, &[], problems)?;
-    let adapter = adapters.iter().find(|a| a.name == stack.adapter)?;
-    Some(Configured { stack, adapter })
+    let stack = stack::read(catalog, name, source, adapters, &[], problems)?;
+    let names = stack.adapters().into_iter();
+    let of = names.map(|name| adapters.iter().find(|a| a.name == name));
+    let adapters = of.collect::<Option<_>>()?;
+    Some(Configured { stack, adapters })
 }
 
 /// Every stack of the catalog that is a floor. Those that cannot be read are passed over: where
@@ -316,16 +339,11 @@ fn floor_stacks<'a>(catalog: &Catalog, adapters: &'a [AdapterDescription]) -> Ve
         .iter()
         .filter_map(|(name, source)| {
             let mut problems = Problems::default();
-            let c = configure(
-                name,
-                source,
-                adapters,
-                catalog.adapter_places,
-                &mut problems,
-            )?;
+            let c = configure(catalog, name, source, adapters, &mut problems)?;
+            let adapter = *c.adapters.first()?;
             (problems.is_empty() && c.stack.floor).then_some(FloorStack {
                 stack: c.stack,
-                adapter: c.adapter,
+                adapter,
             })
         })
         .collect()
@@ -344,8 +362,8 @@ fn expand(
         let conditions = &matrix.conditions;
         let given = &conditions.cpus.value;
         let reason = probe::refusal(&cell, &on.stack, conditions.window, given, facts)
-            .or_else(|| capability::refusal(&cell, &on.stack, on.adapter, testbed.hosts.len()))
-            .or_else(|| parallel::refusal(&cell, given, facts))
+            .or_else(|| on.refusal(&cell, testbed.hosts.len()))
+            .or_else(|| parallel::refusal(&cell, &on.stack, given, facts))
             .or_else(|| remote::refusal(&on.stack, testbed))
             .or_else(|| missing_daemon(&on.stack, facts));
         if let Some(reason) = reason {
@@ -363,7 +381,7 @@ fn expand(
                 cpus: probed,
                 ..Places::default()
             },
-            false => cpus::places(matrix, &cell, on.stack.loopback, testbed, facts, problems),
+            false => cpus::places(matrix, &cell, &on.stack, testbed, facts, problems),
         };
         experiments.push(Experiment {
             // The number of cells is bounded by MOST_CELLS.
@@ -391,7 +409,7 @@ fn expand(
             added: false,
             settle: conditions.settle,
             base: None,
-            paired: capability::is_paired(&cell, on.adapter),
+            paired: capability::is_paired(&cell, &on.adapters),
             machine: None,
         });
     }

@@ -3,6 +3,7 @@
 use crate::node::{Node, Table, Value};
 use crate::problem::{Place, Problem, Problems};
 use crate::suggest;
+use dyno_model::chain::{Full, Threads};
 use dyno_model::plan::Scheduling;
 use dyno_model::probe::{ProbeKind, Rest, Sides};
 use dyno_model::unit::{Nanos, PayloadSize, RateHz, UnitError};
@@ -51,10 +52,12 @@ macro_rules! words {
 words!(
     Access,
     Arrivals,
+    Full,
     Placement,
     ProbeKind,
     Rest,
     Sides,
+    Threads,
     WorkloadKind
 );
 
@@ -112,6 +115,19 @@ impl Quantity for RateHz {
     }
     fn range(key: &str, node: &Node, table: &Table, problems: &mut Problems) -> Vec<At<Self>> {
         range(key, node, table, problems, RateHz::hz, RateHz::new)
+    }
+}
+
+/// A wait strategy by its own name; stacks do not say "natural".
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PlainWait(pub(crate) Wait);
+
+impl Quantity for PlainWait {
+    fn read(text: &str) -> Result<Self, UnitError> {
+        text.parse().map(PlainWait)
+    }
+    fn words() -> Vec<&'static str> {
+        Wait::ALL.iter().map(|w| w.as_str()).collect()
     }
 }
 

@@ -1,12 +1,14 @@
 //! Stack files: a named configuration of an adapter, checked against what the adapter declares.
 
+use crate::catalog::Catalog;
+use crate::chain::{self, Reader};
 use crate::node::{Entry, Value, parse};
 use crate::problem::{Place, Problem, Problems};
-use crate::quantity::Quantity;
+use crate::quantity::PlainWait;
 use crate::suggest;
 use dyno_model::adapter::{AdapterDescription, OptionKind, OptionSpec, OptionValue, Options};
 use dyno_model::probe::GROUND;
-use dyno_model::{Placement, Stack, Wait};
+use dyno_model::{Placement, Stack};
 use miette::NamedSource;
 use std::sync::Arc;
 
@@ -22,17 +24,43 @@ const KEYS: &[&str] = &[
     "daemon",
 ];
 
-/// Reads the stack `name`, with the options `set` in the place of its own; mistakes go to `problems`. `places` says
-/// where libraries of adapters are looked for.
+/// Reads the stack `name`, with the options `set` in the place of its own; mistakes go to `problems`.
 pub(crate) fn read(
+    catalog: &Catalog,
     name: &str,
     source: &Arc<NamedSource<String>>,
     adapters: &[AdapterDescription],
-    places: Option<fn(&str) -> String>,
     set: &[Entry],
     problems: &mut Problems,
 ) -> Option<Stack> {
+    let reader = Reader {
+        catalog,
+        adapters,
+        within: &[name],
+    };
+    read_within(&reader, source, set, problems)
+}
+
+/// The same for a stack that may be a leg of others.
+pub(crate) fn read_within(
+    reader: &Reader<'_>,
+    source: &Arc<NamedSource<String>>,
+    set: &[Entry],
+    problems: &mut Problems,
+) -> Option<Stack> {
+    let (adapters, places) = (reader.adapters, reader.catalog.adapter_places);
+    let name = *reader.within.last()?;
     let table = parse(source, problems)?;
+    if table.get("leg").is_some() {
+        for entry in set {
+            problems.push(
+                Problem::at(&entry.key_at, format!("the chain {name:?} has no options"))
+                    .label("an option of one of its legs")
+                    .help("set it in the stack file of the leg, or name the leg's stack alone"),
+            );
+        }
+        return chain::read(reader, source, &table, problems);
+    }
     table.refuse_unknown("a stack", KEYS, problems);
     let mut missing = |key: &str, advice: &str| {
         problems.push(
@@ -146,20 +174,8 @@ pub(crate) fn read(
         placements,
         daemons,
         install: install.map(str::to_owned),
+        chain: None,
     })
-}
-
-/// A wait strategy by its own name; stacks do not say "natural".
-#[derive(Debug, Clone, PartialEq)]
-struct PlainWait(Wait);
-
-impl Quantity for PlainWait {
-    fn read(text: &str) -> Result<Self, dyno_model::UnitError> {
-        text.parse().map(PlainWait)
-    }
-    fn words() -> Vec<&'static str> {
-        Wait::ALL.iter().map(|w| w.as_str()).collect()
-    }
 }
 
 fn option(

@@ -96,7 +96,7 @@ fn differing(stacks: &[&Stack], value: impl Fn(&Stack) -> Option<String>) -> Opt
 
 /// Adapters by the version that their libraries report.
 fn versions(run: &RunSummary, stacks: &[&Stack]) -> Option<String> {
-    let used = |name: &str| stacks.iter().any(|s| s.adapter == name);
+    let used = |name: &str| stacks.iter().any(|s| s.adapters().contains(&name));
     let adapters = run.adapters.iter();
     let groups = grouped(
         adapters

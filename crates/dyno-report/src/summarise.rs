@@ -363,7 +363,8 @@ fn summarise_experiment(
         },
         host,
         precision: precision(run, experiment, headline, &series, shared, how),
-        overload: dyno_model::load::overload(experiment, &plan.testbed).map(|o| o.to_string()),
+        overload: dyno_model::load::overload(experiment, &plan.graph(experiment), &plan.testbed)
+            .map(|o| o.to_string()),
         saturated: experiment.paced_window().and_then(|_| {
             let responses = series.get(&Metric::Response)?;
             backlog(&responses.trials, &responses.samples)

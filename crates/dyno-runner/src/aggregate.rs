@@ -2,6 +2,7 @@
 
 mod copies;
 
+use crate::parts;
 use crate::startup;
 use dyno_measure::merge;
 use dyno_model::plan::Extent;
@@ -33,6 +34,7 @@ pub(crate) fn fill(
     let mut startups = Vec::new();
     let copies = copies::each(experiment, graph, &results)?;
     record.copies.extend(copies);
+    let mut passages = Vec::new();
     for result in results {
         for (metric, distribution) in result.distributions {
             let merged = match record.distributions.remove(&metric) {
@@ -46,12 +48,15 @@ pub(crate) fn fill(
         record.warnings.extend(result.warnings);
         record.places.extend(result.places);
         record.copies.extend(result.copies);
+        record.forwarded.extend(result.forwarded);
+        passages.extend(result.passages);
         record.cost.processes.extend(result.cost);
         record.open = record.open.max(result.open);
         record.matching = record.matching.max(result.matching);
         sources.extend(result.sources);
         startups.extend(result.startup);
     }
+    record.parts = parts::parts(graph, &passages);
     startup::add(&startups, &mut record.distributions).map_err(|e| e.to_string())?;
     record.cost.processes.sort_by_key(|p| p.daemon);
     record.places.sort_by_key(|p| (p.since, p.participant));

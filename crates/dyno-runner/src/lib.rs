@@ -17,6 +17,7 @@ mod keeper;
 mod leavings;
 mod noise;
 mod order;
+mod parts;
 mod schedule;
 mod session;
 mod startup;
@@ -112,7 +113,7 @@ pub fn run<E>(
     let began = Instant::now();
     let mut position = 0u32;
     let mut place = session::Place::create()?;
-    let adapters = plan.stacks.values().map(|s| &*s.adapter).collect();
+    let adapters = plan.stacks.values().flat_map(|s| s.adapters()).collect();
     let runner = place.path().to_owned();
     let agents = vec![&options.agent, &base_agent];
     let mut supplies = hosts::Supplies::new(agents, adapters, &runner, &options.interrupt);

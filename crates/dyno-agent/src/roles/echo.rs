@@ -4,6 +4,7 @@
 use super::ends::{Subscribed, all, on_threads};
 use super::intake::Intake;
 use super::link::probe_len;
+use super::passages::Log;
 use super::places::Places;
 use crate::event::{Failure, Played};
 use crate::job::{Job, Nodes};
@@ -39,7 +40,7 @@ fn by_take(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result<Played,
         ends.push(End {
             receiver,
             sender,
-            answer: Answer::new(job, ping.id, pong.id),
+            answer: Answer::new(job, job.origin(ping.id), pong.id),
         });
     }
     let opened = job.shared.clock.now();
@@ -77,8 +78,7 @@ fn answer(job: &Job, thread: &ThreadState, mut ends: Vec<End>) -> Result<Played,
                 .map_err(|e| ("take", e))
                 .and_then(|_| match ping {
                     Some(ping) => {
-                        let sent =
-                            thread.inside(Call::Send, || answer.send(ping.tag, sender.as_mut()));
+                        let sent = thread.inside(Call::Send, || answer.send(ping, sender.as_mut()));
                         answer.note(ping);
                         sent.map_err(|e| ("send", e))
                     }
@@ -111,7 +111,7 @@ fn by_callback(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result<Pla
             ping,
             Side {
                 sender,
-                answer: Answer::new(job, ping.id, pong.id),
+                answer: Answer::new(job, job.origin(ping.id), pong.id),
                 error: None,
             },
             matches!(pong.carries, Carries::Responses { .. }),
@@ -171,7 +171,7 @@ impl Side {
             return;
         };
         if self.error.is_none() && self.answer.intake.shared.phase() < Phase::Drain {
-            self.error = self.answer.send(ping.tag, self.sender.as_mut()).err();
+            self.error = self.answer.send(ping, self.sender.as_mut()).err();
         }
         self.answer.note(ping);
     }
@@ -185,6 +185,8 @@ const PINGS_PER_LOOK: u64 = 16;
 struct Ping {
     tag: Tag,
     bytes: u64,
+    /// When it came, where that is logged.
+    came: Nanos,
 }
 
 /// Checks pings and makes pongs.
@@ -194,6 +196,7 @@ struct Answer {
     /// Of the window.
     flow: FlowCounts,
     places: Places,
+    log: Option<Log>,
 }
 
 impl Answer {
@@ -208,6 +211,7 @@ impl Answer {
                 ..FlowCounts::default()
             },
             places: Places::new(job),
+            log: Log::new(job, ping),
         }
     }
 
@@ -216,6 +220,7 @@ impl Answer {
         played.first.extend(self.intake.first());
         played.flows.push(self.flow);
         played.places.extend(self.places.finish());
+        played.passages.extend(self.log.map(Log::finish));
     }
 
     /// The ping, where it is intact; a damaged one gets no pong.
@@ -225,6 +230,10 @@ impl Answer {
             Ok(header) => Some(Ping {
                 tag: header.tag,
                 bytes: bytes.len() as u64,
+                came: match &self.log {
+                    Some(_) => self.intake.shared.clock.now(),
+                    None => Nanos::ZERO,
+                },
             }),
             Err(damage) => {
                 self.intake.damaged(damage);
@@ -237,7 +246,7 @@ impl Answer {
     /// first round trip, or not even mapped.
     #[inline]
     fn note(&mut self, ping: Ping) {
-        let Ping { tag, bytes } = ping;
+        let Ping { tag, bytes, .. } = ping;
         match tag.kind {
             Kind::Probe if self.intake.is_probed() => {}
             Kind::Probe => self.intake.probed(self.intake.shared.clock.now()),
@@ -253,7 +262,13 @@ impl Answer {
     }
 
     #[inline]
-    fn send(&mut self, ping: Tag, sender: &mut dyn Sender) -> Result<(), Error> {
+    fn send(&mut self, ping: Ping, sender: &mut dyn Sender) -> Result<(), Error> {
+        let Ping {
+            tag: ping, came, ..
+        } = ping;
+        if let (Some(log), Kind::Measured) = (&mut self.log, ping.kind) {
+            log.note(ping.sequence, came, self.intake.shared.clock.now());
+        }
         let experiment = self.intake.experiment();
         let len = match ping.kind {
             Kind::Probe => probe_len(experiment),

@@ -28,7 +28,7 @@ pub(super) fn on_threads<T: Send>(
     ends: Vec<T>,
     work: impl Fn(&ThreadState, Vec<T>) -> Result<Played, Failure> + Sync,
 ) -> Result<Played, Failure> {
-    if job.experiment().wait == Wait::Spin || ends.len() == 1 {
+    if job.wait == Wait::Spin || ends.len() == 1 {
         return work(thread, ends);
     }
     let on_own = |end: T| {

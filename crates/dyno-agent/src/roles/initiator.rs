@@ -2,6 +2,7 @@
 //! caller of a `call` is an initiator too: its pings are requests, its pongs responses.
 
 use super::link::send_probe;
+use super::passages::Log;
 use super::places::Places;
 use super::pongs::{PongCheck, Pongs};
 use super::progress::Progress;
@@ -33,6 +34,7 @@ pub(super) fn play(
         mut warmup,
         mut window,
         settling,
+        log,
         checks,
     } = kit;
     // Pongs arrive over other channels, but what is counted is the round trip of a ping.
@@ -58,6 +60,7 @@ pub(super) fn play(
         arrived: job.shared.add_end(channel),
         settling,
         places: Places::new(job),
+        log,
         warnings: Vec::new(),
     };
     if initiator.link()? == Phase::Run {
@@ -79,6 +82,7 @@ pub(crate) struct Kit {
     warmup: Tally<1>,
     window: Tally<1>,
     settling: Settling,
+    log: Option<Log>,
     /// In the order of the channels that it receives from.
     checks: Vec<PongCheck>,
 }
@@ -90,7 +94,11 @@ impl Kit {
             warmup: Tally::of_warmup(job, 0, metrics),
             window: Tally::of_window(job, 0, metrics, 0),
             settling: Settling::new(job),
-            checks: job.incoming().map(|c| PongCheck::new(job, c.id)).collect(),
+            log: job.outgoing().next().and_then(|c| Log::new(job, c.id)),
+            checks: job
+                .incoming()
+                .map(|c| PongCheck::new(job, job.origin(c.id)))
+                .collect(),
         }
     }
 }
@@ -106,6 +114,7 @@ struct Initiator<'a> {
     arrived: Arc<Arrivals>,
     settling: Settling,
     places: Places,
+    log: Option<Log>,
     warnings: Vec<String>,
 }
 
@@ -239,6 +248,9 @@ impl Initiator<'_> {
         tally.note(&header, arrival, bytes, [latency]);
         if kind == Kind::Measured {
             self.arrived.note(self.window.flow.received, arrival);
+            if let Some(log) = &mut self.log {
+                log.note(sequence, sent, arrival);
+            }
         }
         Ok((sent, Some(arrival)))
     }
@@ -281,6 +293,7 @@ impl Initiator<'_> {
             source: Some(self.counts),
             warnings: self.warnings,
             places: self.places.finish(),
+            passages: self.log.map(Log::finish).into_iter().collect(),
             ..played.map_err(|e| self.job.failure("record", e))?
         })
     }

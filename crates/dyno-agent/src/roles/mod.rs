@@ -2,14 +2,17 @@
 
 mod echo;
 mod ends;
+mod gateway;
 mod initiator;
 mod intake;
 mod link;
 mod loopback;
+mod passages;
 mod places;
 mod pongs;
 mod probe;
 mod progress;
+mod queue;
 mod sends;
 mod sink;
 mod source;
@@ -34,6 +37,7 @@ pub(crate) enum Kit {
     Loopback,
     /// Makes its own at each of its places.
     Probe,
+    Gateway(gateway::Kit),
 }
 
 impl Kit {
@@ -41,13 +45,15 @@ impl Kit {
         match job.participant.role {
             Role::Source => Kit::Source(tally::recorder(job.experiment())),
             Role::Sink => {
-                let inboxes = job.incoming().map(|c| sink::Inbox::new(job, c.id));
+                let channels = job.incoming().map(|c| job.origin(c.id));
+                let inboxes = channels.map(|channel| sink::Inbox::new(job, channel));
                 Kit::Sink(inboxes.collect())
             }
             Role::Initiator => Kit::Initiator(Box::new(initiator::Kit::new(job))),
             Role::Echo => Kit::Echo,
             Role::Loopback => Kit::Loopback,
             Role::Probe => Kit::Probe,
+            Role::Gateway => Kit::Gateway(gateway::Kit::new(job)),
         }
     }
 }
@@ -66,5 +72,6 @@ pub(crate) fn play(
         Kit::Echo => echo::play(job, thread, nodes),
         Kit::Loopback => loopback::play(job, thread, nodes),
         Kit::Probe => probe::play(job, thread),
+        Kit::Gateway(kit) => gateway::play(job, thread, nodes, kit),
     }
 }

@@ -115,7 +115,7 @@ impl Pongs {
         let mut last = Nanos::ZERO;
         match self {
             Pongs::Taken(ends) => {
-                let spins = job.experiment().wait == Wait::Spin;
+                let spins = job.wait == Wait::Spin;
                 for (receiver, check) in ends {
                     match take_pong(
                         job,

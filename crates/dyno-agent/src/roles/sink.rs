@@ -2,6 +2,7 @@
 
 use super::ends::{Subscribed, all, on_threads};
 use super::intake::Intake;
+use super::passages::Log;
 use super::places::Places;
 use super::tally::{Tally, expected_messages};
 use super::warmup::Settling;
@@ -92,7 +93,7 @@ fn by_callback(
     let mut subscribed = Subscribed::new();
     let mut arrivals = Vec::new();
     for (channel, inbox) in job.incoming().zip(inboxes) {
-        arrivals.push((channel.id, inbox.arrived.clone()));
+        arrivals.push((inbox.intake.channel, inbox.arrived.clone()));
         subscribed.add(job, thread, nodes, channel, inbox, Inbox::on_message)?;
     }
     let opened = job.shared.clock.now();
@@ -126,6 +127,7 @@ pub(crate) struct Inbox {
     window: Tally<2>,
     settling: Settling,
     places: Places,
+    log: Option<Log>,
     /// Messages that the stack may hold.
     most_held: u64,
     /// The sender has gone after offering everything.
@@ -143,6 +145,7 @@ impl Inbox {
             window: Tally::of_window(job, channel, metrics, expected),
             settling: Settling::new(job),
             places: Places::new(job),
+            log: Log::new(job, channel),
             most_held: job.most_held(),
             ended: false,
             arrived: job.shared.add_end(channel),
@@ -177,6 +180,9 @@ impl Inbox {
         if measured {
             self.places.note(arrival);
             self.note_arrival(arrival);
+            if let Some(log) = &mut self.log {
+                log.note(header.tag.sequence, header.sent, arrival);
+            }
         }
     }
 
@@ -237,6 +243,7 @@ impl Inbox {
         }
         played.first.extend(self.intake.first());
         played.places = self.places.finish();
+        played.passages.extend(self.log.map(Log::finish));
         Ok(played)
     }
 }

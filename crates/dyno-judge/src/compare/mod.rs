@@ -207,7 +207,8 @@ pub fn compare(base: &Run, new: &Run, how: &CompareOptions) -> Comparison {
     found.environments(&a.environment, &b.environment);
     let adapters: Vec<&str> = pairs
         .iter()
-        .filter_map(|(x, _)| Some(a.plan.stacks.get(&x.stack)?.adapter.as_str()))
+        .filter_map(|(x, _)| a.plan.stacks.get(&x.stack))
+        .flat_map(|stack| stack.adapters())
         .collect();
     let (facts_a, facts_b) = (RunFacts::of(a), RunFacts::of(b));
     found.adapters(&facts_a, &facts_b, |name| adapters.contains(&name));

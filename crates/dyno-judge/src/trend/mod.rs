@@ -337,9 +337,10 @@ fn blind(series: &Series, newest: usize, how: &TrendOptions, level: f64) -> Opti
 fn between(before: &RunManifest, after: &RunManifest, e: &Experiment) -> Vec<Difference> {
     let mut found = Differences::default();
     found.environments(&before.environment, &after.environment);
-    let adapter = after.plan.stacks.get(&e.stack).map(|s| s.adapter.as_str());
+    let stack = after.plan.stacks.get(&e.stack);
+    let adapters = stack.map(|s| s.adapters()).unwrap_or_default();
     let (old, new) = (RunFacts::of(before), RunFacts::of(after));
-    found.adapters(&old, &new, |name| adapter == Some(name));
+    found.adapters(&old, &new, |name| adapters.contains(&name));
     found.stack_options(&before.plan, &after.plan, &e.stack);
     let of = |m: &RunManifest| {
         let mut all = m.plan.experiments.iter();

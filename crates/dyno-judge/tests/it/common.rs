@@ -167,6 +167,7 @@ impl Builder {
             placements: Vec::new(),
             daemons: Vec::new(),
             install: None,
+            chain: None,
         };
         self.plan().stacks.entry(name.into()).or_insert(stack)
     }

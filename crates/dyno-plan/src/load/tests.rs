@@ -218,6 +218,7 @@ fn a_history_must_fit_into_memory() {
             placements: Vec::new(),
             daemons: Vec::new(),
             install: None,
+            chain: None,
         };
         BTreeMap::from([("deep".to_owned(), stack)])
     };

@@ -4,10 +4,12 @@ use super::{Failed, Trial};
 use crate::daemon::{Daemon, Trouble, Values};
 use crate::hosts::Host;
 use crate::wiring;
-use dyno_model::Graph;
+use dyno_model::daemon::Daemon as Spec;
 use dyno_model::plan::{Reach, Testbed};
 use dyno_model::protocol::{Assignment, Leg};
 use dyno_model::record::FailureKind;
+use dyno_model::{ChainLeg, Channel, Experiment, Gateway, Graph, Stack};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -55,9 +57,11 @@ impl<'a> Trial<'a, '_> {
     pub(super) fn start_daemons(&mut self, places: &[Place<'_>]) -> Result<(), Failed> {
         self.step = "daemon";
         let (plan, experiment) = (self.context.plan, self.context.experiment);
-        let specs = plan.stacks.get(&experiment.stack);
-        let specs: Vec<_> = specs.into_iter().flat_map(|s| &s.daemons).collect();
-        for place in places {
+        let stack = plan.stacks.get(&experiment.stack);
+        let here =
+            |place: &Place<'_>| stack.map_or(Vec::new(), |s| needed(s, &self.graph, place.index));
+        let by_place: Vec<Vec<&Spec>> = places.iter().map(here).collect();
+        for (place, specs) in places.iter().zip(&by_place) {
             if let (Some(spec), false) = (specs.first(), place.host.is_local_machine()) {
                 let (name, host) = (&spec.name, place.named.unwrap_or(place.address));
                 let message = format!(
@@ -66,7 +70,15 @@ impl<'a> Trial<'a, '_> {
                 );
                 return Err(self.failed(FailureKind::Error, message));
             }
-            if let (Some(spec), Some(_)) = (specs.iter().find(|s| s.exclusive), place.named) {
+            let elsewhere = |spec: &&&Spec| {
+                by_place
+                    .iter()
+                    .filter(|specs| specs.contains(*spec))
+                    .count()
+                    > 1
+            };
+            let mut exclusive = specs.iter().filter(|s| s.exclusive);
+            if let Some(spec) = exclusive.find(elsewhere) {
                 let message = format!(
                     "daemon {} cannot be started on each host: a machine can have one of it, and the \
                      hosts are one machine; leave the stack out there",
@@ -83,7 +95,7 @@ impl<'a> Trial<'a, '_> {
                 address: place.address,
                 scratch: &place.scratch,
             };
-            for spec in &specs {
+            for spec in specs {
                 let started = Daemon::start(
                     spec,
                     &values,
@@ -140,10 +152,7 @@ impl<'a> Trial<'a, '_> {
                 "no free port between 20000 and 31999; end what listens there".to_owned(),
             ));
         };
-        let leg = Leg {
-            adapter: stack.adapter.clone(),
-            options: stack.options.clone(),
-        };
+        let (legs, gateways) = legs(stack, experiment);
         let mut assignments = Vec::new();
         for (process, participants) in self.graph.processes() {
             // Every participant's host has a place, and those of one process have the same.
@@ -156,7 +165,8 @@ impl<'a> Trial<'a, '_> {
                 session: name.clone(),
                 scratch: place.scratch.clone(),
                 clock: self.context.options.clock,
-                legs: vec![leg.clone()],
+                legs: legs.clone(),
+                gateways: gateways.clone(),
                 experiment: experiment.clone(),
                 seed: self.context.seed,
                 graph: self.graph.clone(),
@@ -169,13 +179,64 @@ impl<'a> Trial<'a, '_> {
     }
 }
 
+/// The daemons of the legs that touch a host, each once, in the order of the legs.
+fn needed<'s>(stack: &'s Stack, graph: &Graph, host: usize) -> Vec<&'s Spec> {
+    let is_here = |participant: u16| {
+        graph
+            .participant(participant)
+            .is_some_and(|p| p.host == host)
+    };
+    let touches = |c: &&Channel| is_here(c.writer) || c.readers.iter().any(|r| is_here(*r));
+    let legs: BTreeSet<u16> = graph
+        .channels
+        .iter()
+        .filter(touches)
+        .map(|c| c.leg)
+        .collect();
+    let mut all = Vec::new();
+    for daemon in legs.into_iter().flat_map(|leg| stack.daemons_of(leg)) {
+        if !all.contains(&daemon) {
+            all.push(daemon);
+        }
+    }
+    all
+}
+
+/// What carries the messages, and what joins it.
+fn legs(stack: &Stack, experiment: &Experiment) -> (Vec<Leg>, Vec<Gateway>) {
+    let Some(chain) = &stack.chain else {
+        let leg = Leg {
+            adapter: stack.adapter.clone(),
+            options: stack.options.clone(),
+            wait: experiment.wait,
+        };
+        return (vec![leg], Vec::new());
+    };
+    let leg = |leg: &ChainLeg| Leg {
+        adapter: leg.adapter.clone(),
+        options: leg.options.clone(),
+        wait: leg.wait.unwrap_or(experiment.wait),
+    };
+    let legs = chain.legs.iter().map(leg).collect();
+    (legs, chain.gateways.clone())
+}
+
 /// `agent (source 0) with adapter uds`, or `agent (source 0) on h1 with adapter tcp`.
 pub(super) fn label(assignment: &Assignment, host: Option<&str>) -> String {
     let roles = assignment.participants();
     let roles: Vec<_> = roles
         .map(|p| format!("{} {}", p.role.as_str(), p.index))
         .collect();
-    let adapters: Vec<_> = assignment.legs.iter().map(|l| l.adapter.as_str()).collect();
+    let graph = &assignment.graph;
+    let own = assignment.participants().flat_map(|p| {
+        let channels = graph.incoming(p.index).chain(graph.outgoing(p.index));
+        channels.map(|c| usize::from(c.leg))
+    });
+    let own: BTreeSet<usize> = own.collect();
+    let legs = assignment.legs.iter().enumerate();
+    // A probe is on none and names what it stands for.
+    let legs = legs.filter(|(leg, _)| own.is_empty() || own.contains(leg));
+    let adapters: Vec<_> = legs.map(|(_, leg)| leg.adapter.as_str()).collect();
     let on = host.map(|host| format!(" on {host}")).unwrap_or_default();
     format!(
         "agent ({}){on} with adapter {}",

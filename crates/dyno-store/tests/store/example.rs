@@ -78,6 +78,7 @@ pub(crate) fn manifest() -> RunManifest {
         placements: Vec::new(),
         daemons: Vec::new(),
         install: None,
+        chain: None,
     };
     let stacks = [
         stack("floor-futex", "floor", true),
@@ -419,6 +420,8 @@ pub(crate) fn completed(id: TrialId) -> TrialRecord {
         clocks: Vec::new(),
         one_way_bound: None,
         copies: Vec::new(),
+        forwarded: Vec::new(),
+        parts: None,
         networks: vec![HostNetwork {
             host: "here".into(),
             fresh: true,

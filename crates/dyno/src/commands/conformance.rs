@@ -151,6 +151,10 @@ fn subject(args: &ConformanceArgs) -> Result<(Stack, AdapterDescription)> {
             code: Code::Plan,
             report: e.into(),
         })?;
+    if stack.chain.is_some() {
+        let reason = "it is a chain: check the stacks of its legs";
+        return Err(unusable(&args.of, reason));
+    }
     let adapter = adapters.into_iter().find(|a| a.name == stack.adapter);
     // A stack is read only where its adapter is known.
     let adapter = adapter.ok_or_else(|| unusable(&args.of, "it has no adapter"))?;

@@ -4,6 +4,7 @@ use crate::cli::{ListArgs, ListWhat};
 use crate::commands::run::{agent_command, host_facts};
 use crate::exit::{self, Code, Failure, Result};
 use crate::files;
+use dyno_model::Stack;
 use dyno_model::adapter::{AdapterDescription, OptionKind, OptionSpec};
 use dyno_plan::Listing;
 use serde_json::{Value, json};
@@ -93,6 +94,13 @@ fn testbeds(catalog: &dyno_plan::Catalog) -> Vec<Row> {
     rows
 }
 
+/// The adapters of a stack, by leg.
+fn of_legs<'a>(stack: &Stack, adapters: &'a [AdapterDescription]) -> Vec<&'a AdapterDescription> {
+    let names = stack.adapters().into_iter();
+    let of = names.filter_map(|name| adapters.iter().find(|a| a.name == name));
+    of.collect()
+}
+
 fn stacks(catalog: &dyno_plan::Catalog) -> Result<Vec<Row>> {
     let adapters = adapters()?;
     let facts = host_facts(catalog);
@@ -101,9 +109,9 @@ fn stacks(catalog: &dyno_plan::Catalog) -> Result<Vec<Row>> {
         .into_iter()
         .map(|l| {
             let stack = catalog.read_stack(&l.name, &adapters);
-            let (adapter, waits, problem) = match &stack {
+            let (of, waits, problem) = match &stack {
                 Ok(s) => (
-                    adapters.iter().find(|a| a.name == s.adapter),
+                    of_legs(s, &adapters),
                     s.waits
                         .iter()
                         .map(ToString::to_string)
@@ -111,14 +119,16 @@ fn stacks(catalog: &dyno_plan::Catalog) -> Result<Vec<Row>> {
                         .join(", "),
                     None,
                 ),
-                Err(e) => (None, String::new(), Some(e.to_string())),
+                Err(e) => (Vec::new(), String::new(), Some(e.to_string())),
             };
-            let version = adapter
-                .map(|a| format!("{} {}", a.name, a.version))
-                .unwrap_or_default();
+            let joined = |part: fn(&AdapterDescription) -> String| {
+                let parts: Vec<String> = of.iter().map(|a| part(a)).collect();
+                (!parts.is_empty()).then(|| parts.join(" > "))
+            };
+            let version = joined(|a| format!("{} {}", a.name, a.version)).unwrap_or_default();
             let missing = |s| dyno_plan::missing_daemon(s, &facts);
             let problem = problem
-                .or_else(|| adapter.and_then(|a| a.unavailable.clone()))
+                .or_else(|| of.iter().find_map(|a| a.unavailable.clone()))
                 .or_else(|| stack.as_ref().ok().and_then(missing));
             let mut details = vec![l.title.clone()];
             details.extend(problem.as_ref().map(|p| format!("cannot be used: {p}")));
@@ -127,7 +137,7 @@ fn stacks(catalog: &dyno_plan::Catalog) -> Result<Vec<Row>> {
                 details,
                 json: json!({
                     "name": l.name, "description": l.title, "path": l.path,
-                    "adapter": adapter.map(|a| &a.name), "version": adapter.map(|a| &a.version),
+                    "adapter": joined(|a| a.name.clone()), "version": joined(|a| a.version.clone()),
                     "waits": waits, "unavailable": problem,
                 }),
                 name: l.name,

@@ -355,7 +355,7 @@ pub(super) fn create(
     if cfg!(debug_assertions) {
         progress.say("warning: this is a debug build; its figures are not measurements");
     }
-    let used: HashSet<&str> = plan.stacks.values().map(|s| s.adapter.as_str()).collect();
+    let used: HashSet<&str> = plan.stacks.values().flat_map(|s| s.adapters()).collect();
     let adapters: Vec<AdapterDescription> = adapters
         .into_iter()
         .filter(|a| used.contains(a.name.as_str()))

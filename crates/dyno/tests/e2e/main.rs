@@ -6,6 +6,7 @@ mod blocked;
 mod brokers;
 mod calls;
 mod campaigns;
+mod chains;
 mod cleanup;
 mod clocks;
 mod conformance;

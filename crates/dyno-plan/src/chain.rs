@@ -1,0 +1,509 @@
+//! Stacks made of other stacks: the `[[leg]]`s of a stack file, what joins them, and what a chain cannot do.
+
+use crate::capability;
+use crate::catalog::Catalog;
+use crate::matrix::Cell;
+use crate::node::{Node, Table, Value};
+use crate::problem::{Place, Problem, Problems};
+use crate::quantity::{PlainWait, Quantity, one, several};
+use crate::stack;
+use dyno_model::chain::{Chain, ChainLeg, Full, Gateway, LEGS, Queue, Threads};
+use dyno_model::{AdapterDescription, Nanos, Options, Placement, Stack, Topology, Wait};
+use miette::NamedSource;
+use std::sync::Arc;
+
+const KEYS: &[&str] = &["description", "waits", "leg", "gateway"];
+const LEG: &[&str] = &["stack", "wait", "placement"];
+const GATEWAY: &[&str] = &["queue", "threads", "delay"];
+const QUEUE: &[&str] = &["depth", "full"];
+
+/// Deeper queues only hide a leg that cannot keep up.
+const DEEPEST: u64 = 65_536;
+
+/// What a chain is read from.
+pub(crate) struct Reader<'a> {
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) adapters: &'a [AdapterDescription],
+    /// The stack that is read, after those that it is a leg of.
+    pub(crate) within: &'a [&'a str],
+}
+
+/// What one `[[leg]]` adds: a leg, or all of those of another chain.
+struct Part<'n> {
+    at: &'n Place,
+    name: String,
+    legs: Vec<ChainLeg>,
+    /// Between its own legs.
+    gateways: Vec<Gateway>,
+    /// The natural waits of what has no wait of its own.
+    waits: Vec<Wait>,
+    install: Option<String>,
+    sends_later: bool,
+}
+
+/// Reads the chain in `table`; mistakes go to `problems`.
+pub(crate) fn read(
+    reader: &Reader<'_>,
+    source: &Arc<NamedSource<String>>,
+    table: &Table,
+    problems: &mut Problems,
+) -> Option<Stack> {
+    table.refuse_unknown("a chain", KEYS, problems);
+    let name = reader.within.last()?;
+    let description = match table.get("description") {
+        Some(node) => node.text("`description`", problems),
+        None => {
+            problems.push(
+                Problem::at(&Place::top(source), "the chain has no `description`")
+                    .label("`description` is missing")
+                    .help("write `description = \"…\"`: one line on what it is"),
+            );
+            None
+        }
+    };
+    let joint = table
+        .get("gateway")
+        .map_or(Some(Gateway::default()), |node| gateway(node, problems));
+    let node = table.get("leg")?;
+    let Value::List(items) = &node.value else {
+        problems.push(
+            node.wrong_kind("`leg`", "a list of tables")
+                .help("begin each leg with a line `[[leg]]`"),
+        );
+        return None;
+    };
+    // All mistakes are reported, not the first alone.
+    let parts: Vec<Option<Part<'_>>> = items.iter().map(|n| part(reader, n, problems)).collect();
+    let parts: Vec<Part<'_>> = parts.into_iter().collect::<Option<_>>()?;
+    let joint = joint?;
+    let mut chain = Chain {
+        legs: Vec::new(),
+        gateways: Vec::new(),
+    };
+    for part in &parts {
+        if !chain.legs.is_empty() {
+            chain.gateways.push(joint);
+        }
+        chain.gateways.extend(&part.gateways);
+        chain.legs.extend(part.legs.iter().cloned());
+        if let Some(text) = unjoinable(&chain.legs, part.legs.len(), reader.adapters) {
+            problems.push(Problem::at(part.at, text).label("no gateway can join them").help(
+                "put a leg between them whose adapter is built in: a gateway to it and one from it are two \
+                 processes",
+            ));
+        }
+    }
+    if !LEGS.contains(&chain.legs.len()) {
+        let found = chain.legs.len();
+        problems.push(
+            Problem::at(
+                &node.at,
+                format!(
+                    "a chain has {} to {} legs, found {found}",
+                    LEGS.start(),
+                    LEGS.end()
+                ),
+            )
+            .label(if found < 2 { "nothing to join" } else { "too many" })
+            .help(match found {
+                0 | 1 => "write at least two [[leg]]s, or name the stack itself where a suite or --stack names this one",
+                _ => "leave some out; the legs of a chain that is a leg count too",
+            }),
+        );
+        return None;
+    }
+    let waits = waits(table, &node.at, &parts, reader.adapters, problems)?;
+    let mut daemons = Vec::new();
+    for daemon in chain.legs.iter().flat_map(|leg| &leg.daemons) {
+        if !daemons.contains(daemon) {
+            daemons.push(daemon.clone());
+        }
+    }
+    let adapters: Vec<&str> = chain.legs.iter().map(|leg| leg.adapter.as_str()).collect();
+    Some(Stack {
+        name: (*name).to_owned(),
+        adapter: adapters.join(" > "),
+        description: description?.to_owned(),
+        waits,
+        options: Options::new(),
+        floor: false,
+        loopback: false,
+        sends_later: parts.first().is_some_and(|part| part.sends_later),
+        placements: vec![match chain.hosts() {
+            1 => Placement::Process,
+            _ => Placement::Host,
+        }],
+        daemons,
+        install: parts.iter().find_map(|part| part.install.clone()),
+        chain: Some(chain),
+    })
+}
+
+/// The stacks that the legs of a stack file name, as far as it can be read.
+pub(crate) fn named(table: &Table) -> Vec<&str> {
+    let Some(Value::List(items)) = table.get("leg").map(|n| &n.value) else {
+        return Vec::new();
+    };
+    let mut all = Vec::new();
+    for item in items {
+        if let Value::Table(leg) = &item.value
+            && let Some(Value::Text(name)) = leg.get("stack").map(|n| &n.value)
+        {
+            all.push(name.as_str());
+        }
+    }
+    all
+}
+
+fn part<'n>(reader: &Reader<'_>, node: &'n Node, problems: &mut Problems) -> Option<Part<'n>> {
+    let table = node.table("a leg", problems)?;
+    table.refuse_unknown("a leg", LEG, problems);
+    let Some(named) = table.get("stack") else {
+        problems.push(
+            Problem::at(&node.at, "the leg has no `stack`")
+                .label("`stack` is missing")
+                .help("write `stack = \"…\"`; see `dyno list stacks`"),
+        );
+        return None;
+    };
+    let name = named.text("`stack`", problems)?;
+    if reader.within.contains(&name) {
+        let way: Vec<&str> = reader.within.iter().copied().chain([name]).collect();
+        problems.push(
+            Problem::at(
+                &named.at,
+                format!("the chain {name:?} names itself: {}", way.join(" > ")),
+            )
+            .label("a leg of itself")
+            .help("name another stack"),
+        );
+        return None;
+    }
+    let wait = given::<PlainWait>(table, "wait", problems);
+    let placement = given::<Placement>(table, "placement", problems);
+    let source = match reader.catalog.stack(name, &named.at) {
+        Ok(source) => source,
+        Err(problem) => {
+            problems.push(problem);
+            return None;
+        }
+    };
+    let within: Vec<&str> = reader.within.iter().copied().chain([name]).collect();
+    let inner = Reader {
+        within: &within,
+        ..*reader
+    };
+    let stack = stack::read_within(&inner, source, &[], problems)?;
+    let (wait, placement) = (wait?.map(|wait| wait.0), placement?);
+    let waits = match wait {
+        Some(_) => Vec::new(),
+        None => stack.waits.clone(),
+    };
+    if let Some(mut chain) = stack.chain {
+        if let Some(at) = table.get("placement").map(|n| &n.at) {
+            problems.push(
+                Problem::at(
+                    at,
+                    format!("the leg {name:?} is a chain, whose legs have placements"),
+                )
+                .label("leave it out")
+                .help(format!("write `placement` at the legs of {name}")),
+            );
+        }
+        let has_own = chain.legs.iter().all(|leg| leg.wait.is_some());
+        for leg in &mut chain.legs {
+            leg.wait = leg.wait.or(wait);
+        }
+        return Some(Part {
+            at: &named.at,
+            name: name.to_owned(),
+            legs: chain.legs,
+            gateways: chain.gateways,
+            waits: if has_own { Vec::new() } else { waits },
+            install: stack.install,
+            sends_later: stack.sends_later,
+        });
+    }
+    let leg = ChainLeg {
+        stack: name.to_owned(),
+        adapter: stack.adapter.clone(),
+        options: stack.options.clone(),
+        wait,
+        placement: placement.unwrap_or(Placement::Process),
+        daemons: stack.daemons.clone(),
+    };
+    let adapter = reader.adapters.iter().find(|a| a.name == leg.adapter)?;
+    if let Some(text) = impossible(&leg, &stack, adapter) {
+        problems.push(
+            Problem::at(
+                &named.at,
+                format!("the stack {name:?} cannot be this leg: {text}"),
+            )
+            .label("cannot be this leg")
+            .help("name another stack, or give the leg another `wait` or `placement`"),
+        );
+    }
+    Some(Part {
+        at: &named.at,
+        name: name.to_owned(),
+        legs: vec![leg],
+        gateways: Vec::new(),
+        waits,
+        install: stack.install,
+        sends_later: stack.sends_later,
+    })
+}
+
+/// The value of a key, if it stands there; `None` where it is none of its kind.
+fn given<T: Quantity>(table: &Table, key: &str, problems: &mut Problems) -> Option<Option<T>> {
+    match table.get(key) {
+        None => Some(None),
+        Some(node) => one::<T>(key, node, problems).map(|at| Some(at.value)),
+    }
+}
+
+fn gateway(node: &Node, problems: &mut Problems) -> Option<Gateway> {
+    let table = node.table("`gateway`", problems)?;
+    table.refuse_unknown("a gateway", GATEWAY, problems);
+    let threads = given::<Threads>(table, "threads", problems);
+    let queue = match table.get("queue") {
+        None => Some(None),
+        Some(node) => queue(node, problems).map(Some),
+    };
+    let delay = given::<Nanos>(table, "delay", problems);
+    Some(Gateway {
+        queue: queue?,
+        threads: threads?,
+        delay: delay?,
+    })
+}
+
+fn queue(node: &Node, problems: &mut Problems) -> Option<Queue> {
+    let table = node.table("`queue`", problems)?;
+    table.refuse_unknown("a queue", QUEUE, problems);
+    let full = given::<Full>(table, "full", problems);
+    let Some(depth) = table.get("depth") else {
+        problems.push(
+            Problem::at(&node.at, "the queue has no `depth`")
+                .label("`depth` is missing")
+                .help("write for example `queue = { depth = 64, full = \"hold-up\" }`"),
+        );
+        return None;
+    };
+    let depth = depth.whole("`depth`", 1, DEEPEST, problems)?;
+    Some(Queue {
+        depth: u32::try_from(depth).ok()?,
+        full: full?.unwrap_or_default(),
+    })
+}
+
+/// What a suite's `wait = "natural"` stands for on the chain: what is natural to all legs without a wait of their own.
+fn waits(
+    table: &Table,
+    at: &Place,
+    parts: &[Part<'_>],
+    adapters: &[AdapterDescription],
+    problems: &mut Problems,
+) -> Option<Vec<Wait>> {
+    let legs = || parts.iter().flat_map(|part| &part.legs);
+    let free: Vec<&ChainLeg> = legs().filter(|leg| leg.wait.is_none()).collect();
+    let given = table.get("waits");
+    if free.is_empty() {
+        if let Some(node) = given {
+            problems.push(
+                Problem::at(&node.at, "every leg of the chain has a wait of its own")
+                    .label("leave it out"),
+            );
+        }
+        // How receivers at the end wait.
+        return legs()
+            .last()
+            .and_then(|leg| leg.wait)
+            .map(|wait| vec![wait]);
+    }
+    if let Some(node) = given {
+        let waits = several::<PlainWait>("waits", node, problems)?;
+        for wait in &waits {
+            let cannot = free.iter().find(|leg| {
+                let adapter = adapters.iter().find(|a| a.name == leg.adapter);
+                adapter
+                    .is_some_and(|a| a.is_known() && !a.capabilities.waits.contains(&wait.value.0))
+            });
+            if let Some(leg) = cannot {
+                let text = format!("the leg {:?} cannot wait by {}", leg.stack, wait.value.0);
+                problems.push(
+                    Problem::at(&wait.at, text)
+                        .label(format!("not among the capabilities of {}", leg.adapter))
+                        .help("give that leg a `wait` of its own"),
+                );
+            }
+        }
+        return Some(waits.into_iter().map(|wait| wait.value.0).collect());
+    }
+    let mut natural = parts.iter().filter(|part| !part.waits.is_empty());
+    let first = natural
+        .next()
+        .map(|part| part.waits.clone())
+        .unwrap_or_default();
+    let rest: Vec<&Part<'_>> = natural.collect();
+    let common = |wait: &Wait| rest.iter().all(|part| part.waits.contains(wait));
+    let waits: Vec<Wait> = first.into_iter().filter(common).collect();
+    if waits.is_empty() {
+        let of = |part: &Part<'_>| {
+            let words: Vec<&str> = part.waits.iter().map(|w| w.as_str()).collect();
+            format!("{} {}", part.name, words.join(" and "))
+        };
+        let all: Vec<String> = parts
+            .iter()
+            .filter(|p| !p.waits.is_empty())
+            .map(of)
+            .collect();
+        problems.push(
+            Problem::at(
+                at,
+                format!("no wait is natural to all legs: {}", all.join(", ")),
+            )
+            .label("without a wait of their own")
+            .help("write `wait` at the legs, or `waits` for the chain"),
+        );
+        return None;
+    }
+    Some(waits)
+}
+
+/// Why the stack cannot be that leg of any chain. Of an adapter that could not be asked nothing is known.
+fn impossible(leg: &ChainLeg, stack: &Stack, adapter: &AdapterDescription) -> Option<String> {
+    let can = &adapter.capabilities;
+    if !adapter.is_known() {
+        return None;
+    }
+    if can.loopback {
+        return Some(format!(
+            "{} plays both sides in one participant, and no gateway can stand between them",
+            adapter.name
+        ));
+    }
+    if leg.placement == Placement::Thread {
+        return Some("a gateway is a process of its own".to_owned());
+    }
+    let own = match stack.placements.as_slice() {
+        [] => &can.placements,
+        _ => &stack.placements,
+    };
+    if !own.contains(&leg.placement) || !can.placements.contains(&leg.placement) {
+        let words: Vec<&str> = own.iter().map(|p| p.as_str()).collect();
+        return Some(format!(
+            "it runs with placement {}, not {}",
+            words.join(", "),
+            leg.placement
+        ));
+    }
+    let wait = leg.wait.filter(|wait| !can.waits.contains(wait))?;
+    let words: Vec<&str> = can.waits.iter().map(|w| w.as_str()).collect();
+    Some(format!(
+        "{} cannot wait by {wait}, only by {}",
+        adapter.name,
+        words.join(", ")
+    ))
+}
+
+/// Why no gateway can join the last legs, `added` in number, to those before them: a process loads one library only.
+fn unjoinable(legs: &[ChainLeg], added: usize, adapters: &[AdapterDescription]) -> Option<String> {
+    let joint = legs.len().checked_sub(added).filter(|joint| *joint > 0)?;
+    let [before, after] = [legs.get(joint - 1)?, legs.get(joint)?];
+    let is_library = |leg: &ChainLeg| {
+        let adapter = adapters.iter().find(|a| a.name == leg.adapter);
+        adapter.is_some_and(|a| a.library.is_some())
+    };
+    let clash = before.adapter != after.adapter && is_library(before) && is_library(after);
+    clash.then(|| {
+        format!(
+            "the legs {:?} and {:?} are on two libraries, {} and {}, and a process loads one only",
+            before.stack, after.stack, before.adapter, after.adapter
+        )
+    })
+}
+
+/// A leg as a stack of its own.
+fn alone(leg: &ChainLeg) -> Stack {
+    Stack {
+        name: leg.stack.clone(),
+        adapter: leg.adapter.clone(),
+        description: String::new(),
+        waits: leg.wait.into_iter().collect(),
+        options: leg.options.clone(),
+        floor: false,
+        loopback: false,
+        sends_later: false,
+        placements: Vec::new(),
+        daemons: leg.daemons.clone(),
+        install: None,
+        chain: None,
+    }
+}
+
+/// Why `cell` cannot be measured on a chain, with the leg that stands in the way; `None` if it can. `adapters` are those
+/// of its legs.
+pub(crate) fn refusal(
+    cell: &Cell,
+    stack: &Stack,
+    chain: &Chain,
+    adapters: &[&AdapterDescription],
+    hosts: usize,
+) -> Option<String> {
+    let name = &stack.name;
+    if let Some(only) = stack.placements.iter().find(|p| **p != cell.placement) {
+        return Some(format!(
+            "{name} is meant for placement {only}, not {}",
+            cell.placement
+        ));
+    }
+    let needs = chain.hosts();
+    if needs > hosts {
+        return Some(format!(
+            "{name} leads over {needs} hosts, and the testbed has {hosts}"
+        ));
+    }
+    let wait = |leg: &ChainLeg| leg.wait.unwrap_or(cell.wait);
+    if chain.legs.iter().all(|leg| leg.wait.is_some()) && !stack.waits.contains(&cell.wait) {
+        return Some(format!(
+            "every leg of {name} has a wait of its own, the last one {}",
+            stack.waits.first().map_or("", |w| w.as_str())
+        ));
+    }
+    let last = chain.legs.len().saturating_sub(1);
+    for (number, (leg, adapter)) in chain.legs.iter().zip(adapters).enumerate() {
+        let own = Cell {
+            wait: wait(leg),
+            placement: leg.placement,
+            topology: match number == last {
+                true => cell.topology,
+                false => Topology {
+                    receivers: 1,
+                    ..cell.topology
+                },
+            },
+            ..*cell
+        };
+        if let Some(reason) = capability::refusal(&own, &alone(leg), adapter, hosts) {
+            return Some(format!("leg {} ({}): {reason}", number + 1, leg.stack));
+        }
+    }
+    for (number, (gateway, legs)) in chain.gateways.iter().zip(chain.legs.windows(2)).enumerate() {
+        // It reads the leg before it, and where there are replies the one behind it.
+        let reads = match cell.workload.is_one_way() {
+            true => &legs[..1],
+            false => legs,
+        };
+        let sleeps = reads.iter().find(|leg| wait(leg) != Wait::Spin);
+        if let (Some(Threads::One), Some(leg)) = (gateway.threads, sleeps) {
+            return Some(format!(
+                "gateway {} has one thread for all that it reads, which must poll, and {} waits by {}",
+                number + 1,
+                leg.stack,
+                wait(leg)
+            ));
+        }
+    }
+    None
+}
