@@ -54,7 +54,8 @@ macro_rules! built_in {
 }
 
 const SUITES: &[BuiltIn] = built_in!("suites":
-    "quick", "iceperf", "stream", "throughput", "calls", "first-message", "rwth", "ground", "l4re");
+    "quick", "iceperf", "stream", "throughput", "calls", "first-message", "rwth", "ground", "l4re",
+    "s-core");
 const STACKS: &[BuiltIn] = built_in!("stacks":
     "null", "ground", "floor-spin", "floor-futex", "floor-callback", "pipe", "fifo", "uds-stream", "uds-dgram",
     "uds-seqpacket", "posix-mq", "tcp", "tcp-defaults", "udp", "iceoryx2", "zenoh-tcp", "zenoh-udp", "zenoh-shm",
@@ -63,6 +64,7 @@ const STACKS: &[BuiltIn] = built_in!("stacks":
     "iceoryx2-defaults", "iceoryx-defaults", "cyclonedds-defaults", "fastdds-defaults", "zenoh-defaults", "zenoh-router",
     "vsomeip", "vsomeip-defaults", "vsomeip-daemon", "vsomeip-udp", "vsomeip-tcp",
     "vsomeip-udp-defaults", "vsomeip-tcp-defaults",
+    "chain-iceoryx2", "chain-iceoryx2-2", "chain-sockets", "s-core", "s-core-daemons",
 );
 const TESTBEDS: &[BuiltIn] = built_in!("testbeds": "local", "netns-1gbe");
 
