@@ -13,7 +13,7 @@ use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::protocol::{
     AgentResult, Applied, Assignment, Command, Report, Role, Sent, Startup,
 };
-use dyno_model::{Nanos, Wait, Workload};
+use dyno_model::{Nanos, Participant, Wait, Workload};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -535,9 +535,16 @@ fn collect(trial: &mut Trial) -> Result<AgentResult, dyno_measure::RecordError> 
     Ok(result)
 }
 
-/// The roles of this process, such as `source` or `initiator+echo`.
+/// The roles of this process, such as `source` or `initiator+echo`; a gateway with its number on the way.
 fn label(assignment: &Assignment) -> String {
-    let roles: Vec<_> = assignment.participants().map(|p| p.role.as_str()).collect();
+    let label = |p: &Participant| {
+        let before = assignment.graph.incoming(p.index).map(|c| c.leg).min();
+        match (p.role, before) {
+            (Role::Gateway, Some(leg)) => format!("{} {}", p.role.as_str(), leg + 1),
+            _ => p.role.as_str().to_owned(),
+        }
+    };
+    let roles: Vec<_> = assignment.participants().map(label).collect();
     roles.join("+")
 }
 

@@ -331,8 +331,12 @@ fn adapters() -> Vec<AdapterDescription> {
     for path in files_of("stacks") {
         let text = std::fs::read_to_string(path).unwrap();
         let stack: toml::Table = text.parse().unwrap();
+        // A chain has none of its own.
+        let Some(adapter) = stack.get("adapter") else {
+            continue;
+        };
         let own = options
-            .entry(stack["adapter"].as_str().unwrap().to_owned())
+            .entry(adapter.as_str().unwrap().to_owned())
             .or_default();
         for rest in text.split("option.").skip(1) {
             let is_name = |c: &char| c.is_ascii_alphanumeric() || *c == '_';

@@ -68,11 +68,7 @@ struct Direction {
 
 /// The link that an experiment overloads most: where multicast does not help, if there is one.
 /// `graph` is the experiment's: what goes through gateways loads the links of their hosts.
-pub fn overload<'a>(
-    e: &Experiment,
-    graph: &Graph,
-    testbed: &'a Testbed,
-) -> Option<Overload<'a>> {
+pub fn overload<'a>(e: &Experiment, graph: &Graph, testbed: &'a Testbed) -> Option<Overload<'a>> {
     if e.placement != Placement::Host {
         return None;
     }

@@ -34,6 +34,9 @@ pub struct Request {
     /// `--ground`: the ground is probed as well.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ground: bool,
+    /// `--legs`: the legs of each chain are measured alone as well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub legs: bool,
     /// `--precision SHARE`: when there are enough trials.
     #[serde(default)]
     pub precision: Option<Precision>,

@@ -193,6 +193,9 @@ pub struct Experiment {
     pub settle: Option<Nanos>,
     /// The measured part.
     pub window: Extent,
+    /// How long an echo sleeps after each answer; `None`: not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub echo_poll: Option<Nanos>,
     /// How long sinks wait for what is still under way after the last send.
     pub drain: Nanos,
     /// The longest that any step of the trial (open, match, the window itself beyond its nominal
@@ -219,13 +222,17 @@ pub struct Experiment {
     pub raw_samples: u32,
     /// The floor's experiment with the same factors; `None` for the floor itself.
     pub floor: Option<ExperimentId>,
-    /// It was added for the sake of the floor or the ground and is not part of the suite.
+    /// It was added for the sake of the floor, the ground or a chain's legs and is not part of the suite.
     #[serde(default)]
     pub added: bool,
     /// The experiment of the same factors that this one is compared with; trials of the same number
     /// of both belong together. See [`Plan::against`].
     #[serde(default)]
     pub base: Option<ExperimentId>,
+    /// Of a chain measured with `--legs`: the experiments of its legs alone, in their order. Trials of the same number
+    /// belong together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub legs: Vec<ExperimentId>,
     /// A `call` on a stack without request-response of its own: request and response are messages
     /// on a pair of channels.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -307,6 +314,9 @@ pub enum TableKind {
     /// L4Re's table: a message within and between address spaces and a system call, beside its figures.
     #[serde(rename = "l4re")]
     L4re,
+    /// The tables of S-CORE's study of its gateway: round trips, throughput and the parts of the way, beside its figures.
+    #[serde(rename = "s-core")]
+    SCore,
 }
 
 /// What the runs of `dyno run --against` compare with.

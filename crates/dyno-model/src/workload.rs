@@ -129,6 +129,12 @@ const TIMEOUT: Key = key(
     "time",
     "\"1 s\"",
 );
+const ECHO_POLL: Key = key(
+    "echo_poll",
+    "how long the echo sleeps after each answer, as servers do that poll; left out: not at all",
+    "time",
+    "\"\"",
+);
 const ROUND_TRIPS: Key = in_place_of("window", "round_trips", "of each initiator or caller");
 const MESSAGES: Key = in_place_of("window", "messages", "of each source");
 const RATE: Key = required("rate", "messages per second of each sender", "rate");
@@ -259,7 +265,7 @@ workloads! {
         roles: [Role::Initiator, Role::Echo],
         headline: &[Metric::Rtt],
         metrics: &[Metric::Rtt],
-        keys: &[GAP, TIMEOUT, ROUND_TRIPS, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
+        keys: &[GAP, TIMEOUT, ECHO_POLL, ROUND_TRIPS, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
         instead: &[
             ("messages", "write `round_trips` for a ping-pong"),
             ("rate", "the next ping waits for the last reply; `gap` sets the least time between two pings"),
@@ -298,7 +304,7 @@ workloads! {
         roles: [Role::Initiator, Role::Echo],
         headline: &[Metric::Rtt],
         metrics: &[Metric::Rtt],
-        keys: &[GAP, TIMEOUT, ROUND_TRIPS, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
+        keys: &[GAP, TIMEOUT, ECHO_POLL, ROUND_TRIPS, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
         instead: &[
             ("messages", "write `round_trips` for a call"),
             ("rate", "the next request waits for the last response; `gap` sets the least time between two requests"),

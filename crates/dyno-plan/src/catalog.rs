@@ -54,7 +54,8 @@ macro_rules! built_in {
 }
 
 const SUITES: &[BuiltIn] = built_in!("suites":
-    "quick", "iceperf", "stream", "throughput", "calls", "first-message", "rwth", "ground", "l4re");
+    "quick", "iceperf", "stream", "throughput", "calls", "first-message", "rwth", "ground", "l4re",
+    "s-core");
 const STACKS: &[BuiltIn] = built_in!("stacks":
     "null", "ground", "floor-spin", "floor-futex", "floor-callback", "pipe", "fifo", "uds-stream", "uds-dgram",
     "uds-seqpacket", "posix-mq", "tcp", "tcp-defaults", "udp", "iceoryx2", "zenoh-tcp", "zenoh-udp", "zenoh-shm",
@@ -65,6 +66,7 @@ const STACKS: &[BuiltIn] = built_in!("stacks":
     "vsomeip-udp-defaults", "vsomeip-tcp-defaults",
     "mqtt-qos0", "mqtt-qos1", "mqtt-qos2", "mqtt-defaults", "nats", "nats-defaults",
     "grpc-stream", "grpc-unary", "kuksa", "kuksa-defaults",
+    "chain-iceoryx2", "chain-iceoryx2-2", "chain-sockets", "s-core", "s-core-daemons",
 );
 const TESTBEDS: &[BuiltIn] = built_in!("testbeds": "local", "netns-1gbe");
 

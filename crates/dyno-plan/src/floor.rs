@@ -14,13 +14,13 @@ pub(crate) struct FloorStack<'a> {
 }
 
 /// All that a floor's experiment shares with those it stands for, as a key.
-fn key(e: &Experiment) -> String {
+pub(crate) fn key(e: &Experiment) -> String {
     let extent = |x: Extent| match x {
         Extent::Duration(t) => format!("{}ns", t.0),
         Extent::Messages(n) => format!("{n}"),
     };
     format!(
-        "{:?} {:?} {} {:?} {:?} {} {} {} {:?} {:?} {}",
+        "{:?} {:?} {} {:?} {:?} {} {} {} {:?} {:?} {} {:?}",
         e.workload,
         e.wait,
         e.payload.bytes(),
@@ -32,6 +32,7 @@ fn key(e: &Experiment) -> String {
         e.cpus,
         e.scheduling,
         e.mlock,
+        e.echo_poll,
     )
 }
 

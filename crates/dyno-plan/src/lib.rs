@@ -33,6 +33,7 @@ mod daemon;
 mod floor;
 mod ground;
 mod host;
+mod legs;
 mod link;
 mod load;
 mod matrix;

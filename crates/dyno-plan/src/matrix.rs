@@ -38,6 +38,7 @@ pub(crate) struct Conditions<'a> {
     pub(crate) warmup: Extent,
     pub(crate) settle: Option<Nanos>,
     pub(crate) window: Extent,
+    pub(crate) echo_poll: Option<Nanos>,
     pub(crate) drain: Nanos,
     pub(crate) deadline: Nanos,
     pub(crate) cpus: &'a At<Cpus>,
@@ -156,6 +157,10 @@ impl<'a> Matrix<'a> {
                 warmup,
                 settle,
                 window,
+                echo_poll: match kind.is_closed_loop() {
+                    true => levels.pick(|s| &s.echo_poll).map(|poll| poll.value),
+                    false => None,
+                },
                 drain: levels.pick(|s| &s.drain)?.value,
                 deadline: levels.pick(|s| &s.deadline)?.value,
                 cpus,

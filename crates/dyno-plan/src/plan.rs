@@ -9,6 +9,7 @@ use crate::daemon::missing_daemon;
 use crate::floor::{self, FloorStack};
 use crate::ground;
 use crate::host::{self, HostFacts};
+use crate::legs;
 use crate::link;
 use crate::load;
 use crate::matrix::{Cell, MOST_CELLS, Matrix};
@@ -24,7 +25,9 @@ use crate::settings::{Form, Settings};
 use crate::suite::{self, StackChoice, Suite};
 use crate::{stack, testbed};
 use dyno_model::plan::{Experiment, ExperimentId, Refusal};
-use dyno_model::{AdapterDescription, Against, Placement, Plan, Request, Stack, Testbed};
+use dyno_model::{
+    AdapterDescription, Against, Nanos, Placement, Plan, Request, Stack, Testbed, Wait,
+};
 use miette::NamedSource;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,6 +46,16 @@ impl Configured<'_> {
             (None, [adapter, ..]) => capability::refusal(cell, &self.stack, adapter, hosts),
             (None, []) => Some(format!("{} has no adapter", self.stack.name)),
         }
+    }
+
+    /// Why its echo cannot sleep between its looks, where it is to.
+    fn cannot_poll(&self, cell: &Cell, echo_poll: Option<Nanos>) -> Option<String> {
+        let chain = self.stack.chain.as_ref();
+        let last = chain.and_then(|chain| chain.legs.last()?.wait);
+        let called = last.unwrap_or(cell.wait) == Wait::Callback;
+        (called && echo_poll.is_some()).then(|| {
+            "`echo_poll` is for an echo that looks for messages, and this one is called".to_owned()
+        })
     }
 }
 
@@ -178,7 +191,24 @@ pub fn plan(
         }
     }
     let floors = floor_stacks(catalog, adapters);
-    let mut warnings = floor::link(&mut experiments, &mut used, &floors, hosts);
+    let mut warnings = Vec::new();
+    if request.legs {
+        let mut direct = |name: &str| {
+            let place = Place::flag("--legs", name);
+            let source = catalog.stack(name, &place).ok()?;
+            let c = configure(catalog, name, source, adapters, &mut problems)?;
+            let adapter = *c.adapters.first()?;
+            Some((c.stack, adapter))
+        };
+        warnings.extend(legs::add(
+            &mut experiments,
+            &mut used,
+            &testbed,
+            facts,
+            &mut direct,
+        )?);
+    }
+    warnings.extend(floor::link(&mut experiments, &mut used, &floors, hosts));
     // Of a chain one that needs shared memory, if there is one.
     let adapter_of = |stack: &str| {
         let names = used.get(stack)?.adapters();
@@ -364,6 +394,7 @@ fn expand(
         let reason = probe::refusal(&cell, &on.stack, conditions.window, given, facts)
             .or_else(|| on.refusal(&cell, testbed.hosts.len()))
             .or_else(|| parallel::refusal(&cell, &on.stack, given, facts))
+            .or_else(|| on.cannot_poll(&cell, conditions.echo_poll))
             .or_else(|| remote::refusal(&on.stack, testbed))
             .or_else(|| missing_daemon(&on.stack, facts));
         if let Some(reason) = reason {
@@ -396,6 +427,7 @@ fn expand(
             topology: cell.topology,
             warmup: conditions.warmup,
             window: conditions.window,
+            echo_poll: conditions.echo_poll,
             drain: conditions.drain,
             deadline: conditions.deadline,
             cpus: places.cpus,
@@ -409,6 +441,7 @@ fn expand(
             added: false,
             settle: conditions.settle,
             base: None,
+            legs: Vec::new(),
             paired: capability::is_paired(&cell, &on.adapters),
             machine: None,
         });

@@ -38,6 +38,7 @@ pub(crate) const FACTORS: &[&str] = &[
 /// What holds for all cells of an experiment.
 pub(crate) const CONDITIONS: &[&str] = &[
     "timeout",
+    "echo_poll",
     "slack",
     "trials",
     "warmup",
@@ -82,6 +83,7 @@ pub(crate) struct Settings {
     pub(crate) batch: Option<Vec<At<u32>>>,
     pub(crate) slack: Option<At<Nanos>>,
     pub(crate) timeout: Option<At<Nanos>>,
+    pub(crate) echo_poll: Option<At<Nanos>>,
     pub(crate) trials: Option<At<u32>>,
     pub(crate) warmup: Option<At<Nanos>>,
     pub(crate) warmup_messages: Option<At<u64>>,
@@ -134,6 +136,7 @@ impl Settings {
             "batch" => self.batch = numbers(factor(key, node, form, p)),
             "slack" => self.slack = time(key, node, Nanos(1), p),
             "timeout" => self.timeout = time(key, node, Nanos(1), p),
+            "echo_poll" => self.echo_poll = time(key, node, Nanos(1), p),
             "trials" => self.trials = count(key, node, 1, 100_000, p),
             "warmup" => self.warmup = time(key, node, Nanos::ZERO, p),
             "settle" => self.settle = time(key, node, Nanos::ZERO, p),

@@ -116,6 +116,7 @@ fn table_kind(table: &Table, problems: &mut Problems) -> TableKind {
         Some("iceperf") => TableKind::Iceperf,
         Some("rwth") => TableKind::Rwth,
         Some("l4re") => TableKind::L4re,
+        Some("s-core") => TableKind::SCore,
         Some(other) => {
             problems.push(
                 Problem::at(&node.at, format!("there is no table {other:?}"))
@@ -123,7 +124,7 @@ fn table_kind(table: &Table, problems: &mut Problems) -> TableKind {
                     .help(crate::suggest::instead(
                         other,
                         "tables",
-                        ["stacks", "iceperf", "rwth", "l4re"],
+                        ["stacks", "iceperf", "rwth", "l4re", "s-core"],
                     )),
             );
             TableKind::Stacks

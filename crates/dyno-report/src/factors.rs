@@ -32,7 +32,7 @@ const fn factor(
 }
 
 /// Every factor, in the order of columns and headings.
-pub(crate) static FACTORS: [Factor; 11] = [
+pub(crate) static FACTORS: [Factor; 12] = [
     factor("machine", "machine ", |e| {
         e.machine.as_deref().map(clean).unwrap_or_default()
     }),
@@ -47,6 +47,12 @@ pub(crate) static FACTORS: [Factor; 11] = [
     factor("memory", "memory ", |e| match e.mlock {
         true => "locked".into(),
         false => "not locked".into(),
+    }),
+    factor("echo", "echo ", |e| {
+        let poll = e
+            .echo_poll
+            .map(|poll| format!("sleeps {poll} after each answer"));
+        poll.unwrap_or_default()
     }),
     Factor {
         rank: 8,

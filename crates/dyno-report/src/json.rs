@@ -2,6 +2,7 @@
 //! `docs/reference/show.schema.json` is its schema. Fields are added, never renamed or removed,
 //! without a new [`JSON_FORMAT`].
 
+mod chain;
 mod evidence;
 mod experiment;
 mod scaling;

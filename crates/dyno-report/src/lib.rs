@@ -5,7 +5,7 @@
 //!
 //! | format | for | form |
 //! |---|---|---|
-//! | [`Format::Table`] | terminals | fits a width; iceperf's, RWTH's or L4Re's tables where the suite asks for them |
+//! | [`Format::Table`] | terminals | fits a width; iceperf's, RWTH's, L4Re's or S-CORE's tables where the suite asks for them |
 //! | [`Format::Markdown`] | reports, issues | the same columns as GitHub tables |
 //! | [`Format::Json`] | programs | a stable interface with a published schema |
 //! | [`Format::Csv`] | spreadsheets, pandas | a row per experiment and metric |
@@ -13,6 +13,7 @@
 mod carry_over;
 mod causes;
 mod cells;
+mod chains;
 mod clocks;
 mod columns;
 mod copies;
@@ -36,6 +37,7 @@ mod number;
 mod precision;
 pub mod published;
 mod rwth;
+mod s_core;
 mod scaling;
 mod settings;
 mod spark;
@@ -49,6 +51,7 @@ mod view;
 
 pub use carry_over::{CarryOverFinding, CarryOverSummary};
 pub use causes::NetworkSummary;
+pub use chains::{AddedSummary, ChainSummary, GatewaySummary, LegSummary, PartSummary};
 pub use clocks::{HostClockSummary, clock_bound, is_too_wide};
 pub use columns::{Columns, UnknownColumn};
 pub use copies::CopySummary;
@@ -163,6 +166,7 @@ pub fn render(summary: &Summary, format: Format, options: &RenderOptions) -> Str
         TableKind::Iceperf => iceperf::shows,
         TableKind::Rwth => rwth::shows,
         TableKind::L4re => l4re::shows,
+        TableKind::SCore => s_core::shows,
     };
     let one = |keep: &dyn Fn(&ExperimentSummary) -> bool| match format {
         Format::Markdown => markdown::render(summary, keep, &options.columns),
@@ -184,6 +188,7 @@ pub fn render(summary: &Summary, format: Format, options: &RenderOptions) -> Str
         _ if !summary.experiments.iter().any(shows) => return stacks(&|_| true),
         (_, TableKind::Rwth) => rwth::render(summary, options.width, markdown),
         (_, TableKind::L4re) => l4re::render(summary, options.width, markdown),
+        (_, TableKind::SCore) => s_core::render(summary, options.width, markdown),
         (_, TableKind::Iceperf | TableKind::Stacks) => iceperf::render(summary, options, markdown),
     };
     if !summary.experiments.iter().all(shows) {

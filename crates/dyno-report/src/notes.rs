@@ -3,6 +3,7 @@
 
 use crate::carry_over;
 use crate::causes;
+use crate::chains;
 use crate::clocks;
 use crate::factors;
 use crate::findings;
@@ -158,6 +159,10 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
         ("Not run", rows(view, missing)),
         ("Load", rows(view, load)),
         ("Counts", counted(view)),
+        (
+            "Parts of the way through gateways, with 95 % intervals over trials",
+            chains::remarks(view),
+        ),
         (
             "Causes of loss, as the kernels counted",
             causes::remarks(view),

@@ -8,8 +8,8 @@ use crate::summary::{
     ExperimentSummary, FailureCause, FloorRatio, LEAST_TRIALS, MetricSummary, NoRatio, QUANTILES,
     RunSummary, Spread, Summary, TrialCounts, WithDisturbed,
 };
-use crate::totals::{add_counts, daemons, figures};
-use crate::{carry_over, causes, clocks, host, modes, precision, scaling, spark};
+use crate::totals::{add_counts, figures, processes};
+use crate::{carry_over, causes, chains, clocks, host, modes, precision, scaling, spark};
 use dyno_model::record::{EMPTY_WINDOW_SINCE, FlowCounts, Run};
 use dyno_model::{
     AdapterDescription, Distribution, Experiment, ExperimentId, Metric, Options, TrialRecord,
@@ -112,6 +112,15 @@ fn run_warnings(run: &Run) -> Vec<String> {
             "the testbed has `keeps_state`, a planted fault: trials found what the ones before them left".into(),
         );
     }
+    for stack in plan.stacks.values() {
+        let mut gateways = stack.chain.iter().flat_map(|chain| &chain.gateways);
+        if let Some(delay) = gateways.find_map(|gateway| gateway.delay) {
+            warnings.push(format!(
+                "{} has `delay`, a planted fault: its gateways keep each message for {delay}",
+                stack.name
+            ));
+        }
+    }
     match run.trials.iter().filter(|t| may_have_full_window(t)).count() {
         0 => {}
         n => warnings.push(format!(
@@ -208,6 +217,18 @@ impl<'a> Shared<'a> {
             }
         });
         floor
+    }
+
+    /// Mean and median of the metric in each counted trial that has it.
+    fn of_trials(&self, id: ExperimentId, metric: Metric) -> chains::OfTrials {
+        let one = |(trial, all): (&TrialRecord, Result<BTreeMap<Metric, TrialSamples>, String>)| {
+            let stored = trial.distributions.get(&metric).filter(|d| d.n > 0)?;
+            let samples = all.ok()?.remove(&metric)?;
+            let own = precision::own_quantiles([(trial.id.number, &samples)], RANKS[0]);
+            let (number, p50) = own.first()?;
+            Some((*number, [stored.sum / stored.n as f64, *p50]))
+        };
+        self.decode(id).into_iter().filter_map(one).collect()
     }
 
     /// Number and samples of each counted trial that has the metric.
@@ -326,6 +347,15 @@ fn summarise_experiment(
             None
         }
     };
+    let mut chain = chains::summarise(plan, experiment, &trials);
+    if let (Some(chain), Some(metric)) = (&mut chain, headline) {
+        let legs = experiment.legs.iter();
+        let legs: Vec<_> = legs.map(|id| shared.of_trials(*id, *metric)).collect();
+        if !legs.is_empty() {
+            let whole = shared.of_trials(experiment.id, *metric);
+            chain.added = chains::added(*metric, &whole, &legs, how);
+        }
+    }
     let numbered = own.trials.iter().map(|t| t.id.number);
     let trial_medians = precision::own_quantiles(numbered.zip(&own.samples), 0.5);
     let id = |number| TrialId {
@@ -347,7 +377,7 @@ fn summarise_experiment(
         undercut_by: Vec::new(),
         counts: add_counts(trials.iter().map(|t| &t.counts)),
         figures: figures(&trials),
-        daemons: daemons(&trials),
+        daemons: processes(&trials, |p| p.daemon),
         open_ns: Spread::of(trials.iter().map(|t| t.open.0 as f64)),
         matching_ns: Spread::of(trials.iter().map(|t| t.matching.0 as f64)),
         warnings,
@@ -375,6 +405,7 @@ fn summarise_experiment(
         copies: crate::copies::copies(experiment, &trials),
         wake_ups: crate::made_of::wake_ups(&trials),
         made_of: None,
+        chain,
         metrics,
         medians,
     };
@@ -568,6 +599,7 @@ fn metric_summary<'a>(
         min: filled.clone().map(|d| d.min).min(),
         mean: (!means.is_empty()).then(|| means.iter().sum::<f64>() / means.len() as f64),
         max: filled.map(|d| d.max).max(),
+        means: Spread::of(means.iter().copied()),
         quantiles: RANKS.map(|_| {
             // One per rank, by the contract of `quantiles`; a missing one would be a refusal.
             estimated.next().unwrap_or(Quantile::Refused {

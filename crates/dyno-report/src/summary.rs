@@ -3,6 +3,7 @@
 
 use crate::carry_over::CarryOverSummary;
 use crate::causes::NetworkSummary;
+use crate::chains::ChainSummary;
 use crate::clocks::HostClockSummary;
 use crate::copies::CopySummary;
 use crate::evidence::{BareSummary, HostSummary, ModesSummary, PrecisionSummary, WarmupSummary};
@@ -190,6 +191,8 @@ pub struct ExperimentSummary {
     pub wake_ups: Option<f64>,
     /// Those at the probe's cost; `None` where the run does not hold the probe for it.
     pub made_of: Option<MadeOf>,
+    /// The parts of the way through a chain, its losses and costs; `None` where the stack is none.
+    pub chain: Option<ChainSummary>,
     /// The part of the cost that the stack's daemons have, each by itself.
     pub daemons: Vec<DaemonCost>,
     /// From go until endpoints existed, in nanoseconds.
@@ -331,6 +334,8 @@ pub struct MetricSummary {
     pub mean: Option<f64>,
     /// The largest finite sample.
     pub max: Option<u64>,
+    /// The trials' own means; `None` where no trial has a finite sample.
+    pub means: Option<Spread>,
     /// In the order of [`QUANTILES`].
     pub quantiles: [Quantile; 4],
     /// Its finite samples over a logarithmic scale; `None` where there is none.
@@ -415,6 +420,8 @@ pub struct Spread {
     pub min: f64,
     /// The largest.
     pub max: f64,
+    /// Their standard deviation; 0 of a single one.
+    pub sd: f64,
 }
 
 impl Spread {
@@ -433,7 +440,15 @@ impl Spread {
             1 => v[middle],
             _ => (v[middle - 1] + v[middle]) / 2.0,
         };
-        Some(Spread { median, min, max })
+        let mean = v.iter().sum::<f64>() / v.len() as f64;
+        let squares: f64 = v.iter().map(|x| (x - mean).powi(2)).sum();
+        let sd = (squares / (v.len() as f64 - 1.0).max(1.0)).sqrt();
+        Some(Spread {
+            median,
+            min,
+            max,
+            sd,
+        })
     }
 }
 

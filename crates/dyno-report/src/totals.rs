@@ -37,9 +37,12 @@ pub(crate) fn figures(trials: &[&TrialRecord]) -> BTreeMap<TrialFigure, Spread> 
     TrialFigure::ALL.iter().filter_map(spread).collect()
 }
 
-/// The daemons' part of the costs of these trials, in the order of their start.
-pub(crate) fn daemons(trials: &[&TrialRecord]) -> Vec<DaemonCost> {
-    let of = |t: &TrialRecord| t.cost.processes.clone().into_iter().filter(|p| p.daemon);
+/// The part that some processes have in the costs of these trials, in the order of their start.
+pub(crate) fn processes(
+    trials: &[&TrialRecord],
+    keep: fn(&ProcessCost) -> bool,
+) -> Vec<DaemonCost> {
+    let of = |t: &TrialRecord| t.cost.processes.clone().into_iter().filter(keep);
     let mut labels: Vec<String> = Vec::new();
     for p in trials.iter().flat_map(|t| of(t)) {
         if !labels.contains(&p.label) {

@@ -14,6 +14,7 @@
 //! - [`fit_line`]: the scaling factor S of time over payload size.
 //! - [`stability()`]: whether a repeat of the run would show the same; [`within()`]: how precise an
 //!   estimate is, for whoever decides to go on.
+//! - [`Mean`]: a figure that each trial has one of and that may be below zero.
 //! - [`ratio`], [`verdict`], [`simultaneous`]: two sides compared, and what to say of it.
 //! - [`SteadyTest`], [`change_points`]: the end of a warm-up, and the changes in a history.
 //! - [`Usual`], [`Expectation`], [`chance_of_hits`]: whether one more night is as the nights before it.
@@ -45,6 +46,7 @@ mod drift;
 mod expect;
 mod fit;
 mod host;
+mod mean;
 mod modes;
 mod pool;
 mod population;
@@ -68,6 +70,7 @@ pub use drift::{Drift, drift};
 pub use expect::{Expectation, Usual, chance_of_hits};
 pub use fit::{Fit, fit_line};
 pub use host::{Begins, HostGaps, explained};
+pub use mean::Mean;
 pub use modes::{Modes, modes};
 pub use precision::within;
 pub use quantile::{

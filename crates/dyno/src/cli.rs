@@ -221,6 +221,9 @@ pub(crate) struct RunArgs {
     /// of a round trip, at the probe's cost. Half a minute more for each scheduling class and pair of CPUs of the suite.
     #[arg(long)]
     pub(crate) ground: bool,
+    /// Measure each leg of a chain alone as well, in the same rounds, so that reports have what the chain adds to them.
+    #[arg(long, conflicts_with = "shard")]
+    pub(crate) legs: bool,
     /// Measure each experiment in turns with its base: a stack, the program of another build, or
     /// `same`.
     #[arg(long, value_name = "BASE")]
@@ -249,7 +252,7 @@ pub(crate) struct RunArgs {
     /// Finish the interrupted run in this directory (or `latest`).
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "stack", "experiment", "testbed", "trials", "settings", "seed", "shard", "precision", "precision_of",
-        "max_trials", "max_time", "against", "ground", "repeats", "folders", "dry_run",
+        "max_trials", "max_time", "against", "ground", "legs", "repeats", "folders", "dry_run",
     ], add = complete::runs())]
     pub(crate) resume: Option<PathBuf>,
     /// With --resume: measure failed trials again too, not only interrupted and missing ones.

@@ -63,7 +63,9 @@ struct End {
 
 fn answer(job: &Job, thread: &ThreadState, mut ends: Vec<End>) -> Result<Played, Failure> {
     let shared = &job.shared;
+    let sleeps = job.experiment().echo_poll;
     while shared.phase() < Phase::Drain {
+        let mut answered = false;
         for End {
             receiver,
             sender,
@@ -78,6 +80,7 @@ fn answer(job: &Job, thread: &ThreadState, mut ends: Vec<End>) -> Result<Played,
                 .map_err(|e| ("take", e))
                 .and_then(|_| match ping {
                     Some(ping) => {
+                        answered |= ping.tag.kind != Kind::Probe;
                         let sent = thread.inside(Call::Send, || answer.send(ping, sender.as_mut()));
                         answer.note(ping);
                         sent.map_err(|e| ("send", e))
@@ -90,6 +93,9 @@ fn answer(job: &Job, thread: &ThreadState, mut ends: Vec<End>) -> Result<Played,
                 Err(_) if shared.phase() >= Phase::Drain => {}
                 Err((step, e)) => return Err(job.in_call(step)(e)),
             }
+        }
+        if let Some(poll) = sleeps.filter(|_| answered) {
+            std::thread::sleep(poll.into());
         }
     }
     shared.have_drained(ends.len());

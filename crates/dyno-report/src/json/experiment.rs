@@ -1,5 +1,6 @@
 //! One element of `experiments` in the JSON interface.
 
+use super::chain::ChainJson;
 use super::evidence::{HostJson, ModesJson, PrecisionJson};
 use crate::causes::{NetworkSummary, causes};
 use crate::clocks::HostClockSummary;
@@ -45,6 +46,8 @@ pub(super) struct Experiment<'a> {
     scheduling: &'static str,
     fifo_priority: Option<u8>,
     mlock: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    echo_poll_ns: Option<u64>,
     window: Window,
     is_floor: bool,
     is_loopback: bool,
@@ -88,6 +91,8 @@ pub(super) struct Experiment<'a> {
     copies: Vec<CopyJson<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     made_of: Option<MadeOfJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chain: Option<ChainJson<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     networks: &'a [NetworkSummary],
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -383,9 +388,9 @@ struct CostJson<'a> {
     daemons: Vec<DaemonJson<'a>>,
 }
 
-/// The part of one daemon.
+/// The part of one process.
 #[derive(Serialize)]
-struct DaemonJson<'a> {
+pub(super) struct DaemonJson<'a> {
     name: &'a str,
     cpu_ns: SpreadJson,
     cpu_ns_per_message: Option<SpreadJson>,
@@ -488,6 +493,7 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
         scheduling,
         fifo_priority,
         mlock: x.mlock,
+        echo_poll_ns: x.echo_poll.map(|poll| poll.0),
         window: Window {
             duration_ns: window.0,
             messages: window.1,
@@ -555,6 +561,7 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
             ns: exported(m.ns()),
             share: exported(m.share),
         }),
+        chain: e.chain.as_ref().map(Into::into),
         networks: &e.networks,
         causes_of_loss: causes(run, e),
         warnings: remarks(&e.warnings),

@@ -173,6 +173,12 @@ fn a_gateway_between_legs_that_lend_copies_nothing_but_requests() {
             };
             assert_eq!(number(way, "copied"), copied, "{e:#} {way:#}");
         }
+        // Nothing went missing on any leg, there or back.
+        let legs = e["chain"]["legs"].as_array().unwrap();
+        assert_eq!(legs.len(), 4, "{legs:#?}");
+        for leg in legs {
+            assert_eq!(leg["sent"], leg["arrived"], "{legs:#?}");
+        }
     }
 }
 
@@ -247,10 +253,92 @@ fn a_loss_on_the_second_leg_is_not_the_gateways() {
     let (e, forwarded) = &all[0];
     let way = &forwarded[0];
     assert_eq!((number(way, "taken"), number(way, "sent")), (200, 200));
-    assert!(
-        (15..=25).contains(&count(e, "lost")),
-        "one of ten of 200: {e:#}"
+    let lost = count(e, "lost");
+    assert!((15..=25).contains(&lost), "one of ten of 200: {e:#}");
+    let legs = e["chain"]["legs"].as_array().unwrap();
+    let by_leg: Vec<u64> = legs.iter().map(|leg| number(leg, "lost")).collect();
+    assert_eq!(by_leg, [0, lost], "{legs:#?}");
+    place
+        .run(&["show", "out"])
+        .with_code(0)
+        .says(&format!("leg 2 (lossy) lost {lost} of 200"));
+}
+
+#[test]
+fn what_is_damaged_or_repeated_on_the_first_leg_is_carried_and_counted() {
+    let faulty = "description = \"faulty\"\nadapter = \"faulty\"\nwaits = [\"block\"]\n\
+                  [options]\ninner = \"uds\"\ncorrupt_every = 20\nduplicate_every = 30\n";
+    let experiment = "[[experiment]]\nname = \"stream\"\nworkload = \"stream\"\nrate = \"1 kHz\"\nmessages = 200\n";
+    let settings = "drain = \"300 ms\"\naccess = \"all\"";
+    let place = place(&["faulty", "pipe"], "", settings, experiment);
+    place.stack("faulty", faulty);
+    let all = on_chain(&place, &measure(&place));
+    let (e, _) = &all[0];
+    assert!(count(e, "corrupted") > 0, "{e:#}");
+    assert!(count(e, "duplicated") > 0, "{e:#}");
+    // A damaged message may come twice.
+    let lost = count(e, "lost");
+    assert!((1..=count(e, "corrupted")).contains(&lost), "{e:#}");
+    let least = &e["chain"]["least_ns"];
+    assert!(least.as_i64().unwrap() >= 0, "{e:#}");
+}
+
+#[test]
+fn legs_alone_run_in_the_same_rounds_and_tell_what_the_chain_adds() {
+    // Two options of one adapter in the process of the gateway.
+    let experiment = "[[experiment]]\nname = \"round-trip\"\nworkload = \"ping-pong\"\n";
+    let place = place(&["uds-stream", "uds-seqpacket"], "", "", experiment);
+    let more = ["--stack", "chain", "--legs", "--trials", "3"];
+    let shown = place.measure("chains", &more);
+    let e = on_stack(&shown, "chain");
+    for leg in ["uds-stream", "uds-seqpacket"] {
+        assert_eq!(on_stack(&shown, leg)["planned_trials"], 3);
+    }
+    let added = &e["chain"]["added"];
+    assert_eq!(added["metric"], "rtt_ns", "{added:#}");
+    assert!(added["trials"].as_u64() > Some(0), "{added:#}");
+    // The mean of the trials' differences, whatever it is on this machine.
+    let mean = |stack: &str| on_stack(&shown, stack)["metrics"]["rtt_ns"]["mean"].as_f64();
+    let legs = mean("uds-stream").unwrap() + mean("uds-seqpacket").unwrap();
+    if ["chain", "uds-stream", "uds-seqpacket"]
+        .iter()
+        .all(|s| on_stack(&shown, s)["trials"] == 3)
+    {
+        let expected = mean("chain").unwrap() - legs;
+        let found = added["mean_ns"]["value"].as_f64().unwrap();
+        assert!((found - expected).abs() < 1.0, "{found} {expected}");
+    }
+    place
+        .run(&[
+            "run", "chains", "--stack", "pipe", "--legs", "--out", "none",
+        ])
+        .with_code(3)
+        .says("no stack of this run is a chain");
+}
+
+#[test]
+fn a_chain_leads_to_a_host_with_a_clock_of_its_own() {
+    let place = Place::new();
+    let chain = "description = \"a chain\"\n[[leg]]\nstack = \"pipe\"\n\
+                 [[leg]]\nstack = \"tcp\"\nplacement = \"host\"\n";
+    let testbed = "description = \"this machine twice\"\n[[host]]\nname = \"here\"\nreach = \"local\"\n\
+                   [[host]]\nname = \"there\"\nreach = \"local\"\naddress = \"127.0.0.2\"\nown_clock = true\n";
+    place.stack("chain", chain).suite(
+        "chains",
+        &format!("title = \"chains\"\n[defaults]\ntrials = 1\nwindow = \"100 ms\"\nplacement = \"host\"\n{ONE_WAY}{CLOSED}"),
     );
+    place.file("testbeds/twice.toml", testbed);
+    let shown = place.measure("chains", &["--stack", "chain", "--testbed", "twice"]);
+    for (e, trial) in trials(&place, &shown) {
+        assert_lossless(&e);
+        let clocks = trial["clocks"].as_array().unwrap();
+        let bound: i64 = clocks.iter().map(|c| c["bound"].as_i64().unwrap()).sum();
+        assert!(bound > 0, "{trial:#}");
+        if e["workload"] != "first-message" {
+            let least = trial["parts"]["least"].as_i64().unwrap();
+            assert!(least >= -bound, "{least} {bound}: {trial:#}");
+        }
+    }
 }
 
 /// `leg 1`, `echo`, `gateway 1 back`.
@@ -305,6 +393,9 @@ fn a_delay_in_a_gateway_appears_in_its_stay_and_nowhere_else() {
     for leg in ["leg 1", "leg 2"] {
         assert!(p50(leg) < p50("gateway 1"), "{leg}: {trial:#}");
     }
+    place
+        .run(&["show", "out"])
+        .says("chain has `delay`, a planted fault: its gateways keep each message for 5 ms");
 }
 
 /// A stream of 3 s through a gateway, to which `does` something in its middle. The agents start in the order of their
@@ -366,4 +457,77 @@ fn a_chain_that_is_none_is_refused_before_anything_runs() {
         .with_code(3)
         .says("a chain has 2 to 8 legs, found 1");
     assert!(!place.path("out").exists());
+}
+
+#[test]
+fn an_echo_that_polls_makes_its_sleep_the_round_trip() {
+    let settings = "echo_poll = \"50 ms\"";
+    let experiment =
+        "[[experiment]]\nname = \"round-trip\"\nworkload = \"ping-pong\"\nwindow = \"600 ms\"\n";
+    let place = place(&["pipe", "uds-stream"], "", settings, experiment);
+    let shown = measure(&place);
+    let e = on_stack(&shown, "chain");
+    assert_lossless(e);
+    assert!(quantile(e, "rtt_ns", "p50") >= 40e6, "{e:#}");
+    let parts = e["chain"]["parts"].as_array().unwrap();
+    let p50 = |part: &Value| part["p50_ns"]["value"].as_f64().unwrap();
+    let longest = parts.iter().max_by(|a, b| p50(a).total_cmp(&p50(b)));
+    // A ping waits before the echo takes it: on the leg that leads there.
+    assert_eq!(stage(longest.unwrap()), "leg 2", "{parts:#?}");
+    place
+        .run(&[
+            "run",
+            "chains",
+            "--stack",
+            "floor-callback",
+            "--out",
+            "none",
+        ])
+        .with_code(3)
+        .says("`echo_poll` is for an echo that looks for messages");
+}
+
+#[test]
+fn the_tables_of_s_core_show_paths_parts_and_what_the_study_printed() {
+    let place = Place::new();
+    let chain = "description = \"a chain\"\n[[leg]]\nstack = \"uds-stream\"\n[[leg]]\nstack = \"uds-stream\"\n";
+    let suite = r#"
+        title = "paths"
+        table = "s-core"
+        [defaults]
+        trials = 2
+        warmup = "20 ms"
+        window = "200 ms"
+        [[experiment]]
+        name = "echo"
+        workload = "ping-pong"
+        [experiment.matrix]
+        stack = ["uds-stream", "chain"]
+        payload = ["8 B", "1 KiB"]
+        [[experiment]]
+        name = "throughput"
+        workload = "flood"
+        payload = "32 B"
+        stacks = ["uds-stream", "chain"]
+        [[experiment]]
+        name = "stress"
+        workload = "flood"
+        payload = "32 B"
+        messages = 100
+        stacks = ["uds-stream", "chain"]
+    "#;
+    place.stack("chain", chain).suite("paths", suite);
+    place.measure("paths", &[]);
+    for format in ["table", "markdown"] {
+        place
+            .run(&["show", "out", "--format", format])
+            .with_code(0)
+            .says("Round trips (the study's 1.1, 10.2)")
+            .says("50.29 ms · 50.29 ms · 21.1 µs")
+            .says("100 messages back to back (its 4.2, 10.4)")
+            .says("Where the round trip of 8 B on chain goes (its 10.5)")
+            .says("gateway 1 back")
+            .says("Local against gateway (its 10.6)")
+            .says("sleeps of the servers");
+    }
 }

@@ -1,0 +1,146 @@
+//! `--legs`: each leg of a chain alone, so that a report has what the chain adds to the sum of its legs.
+//!
+//! Where a message goes over a leg, it goes from one participant to the next: the leg alone has a sender and a receiver
+//! on the CPUs of these two.
+
+use crate::capability;
+use crate::daemon::missing_daemon;
+use crate::floor;
+use crate::host::HostFacts;
+use crate::matrix::Cell;
+use crate::problem::{Place, PlanError, Problem};
+use crate::remote;
+use dyno_model::chain::ChainLeg;
+use dyno_model::{AdapterDescription, Experiment, ExperimentId, Stack, Testbed, Topology};
+use std::collections::BTreeMap;
+
+/// Adds what is missing of the legs alone, and links each chain's experiments to them. `direct` has a stack by name with
+/// its adapter. Returns a remark for each reason that leaves chains without.
+///
+/// # Errors
+///
+/// Where no experiment is on a chain.
+pub(crate) fn add<'a>(
+    experiments: &mut Vec<Experiment>,
+    stacks: &mut BTreeMap<String, Stack>,
+    testbed: &Testbed,
+    facts: &HostFacts,
+    direct: &mut dyn FnMut(&str) -> Option<(Stack, &'a AdapterDescription)>,
+) -> Result<Vec<String>, PlanError> {
+    let mut without: BTreeMap<String, usize> = BTreeMap::new();
+    let mut chains = 0;
+    for i in 0..experiments.len() {
+        let e = experiments[i].clone();
+        let chain = stacks.get(&e.stack).and_then(|s| s.chain.clone());
+        let Some(chain) = chain else {
+            continue;
+        };
+        chains += 1;
+        let found = alone(&e, &chain.legs).and_then(|all| {
+            let checked = all.into_iter().map(|leg| {
+                let (stack, adapter) = direct(&leg.stack)
+                    .ok_or_else(|| format!("the stack {} cannot be read", leg.stack))?;
+                check(leg, stack, adapter, testbed, facts)
+            });
+            checked.collect::<Result<Vec<_>, String>>()
+        });
+        match found {
+            Ok(all) => {
+                let ids = all.into_iter().map(|(leg, stack)| {
+                    stacks.entry(stack.name.clone()).or_insert(stack);
+                    place(experiments, leg)
+                });
+                experiments[i].legs = ids.collect();
+            }
+            Err(reason) => *without.entry(reason).or_default() += 1,
+        }
+    }
+    if chains == 0 {
+        return Err(Problem::at(&Place::flag("--legs", ""), "no stack of this run is a chain")
+            .label("nothing has legs")
+            .help("name a chain with --stack, or leave --legs out; `dyno list stacks` shows which stacks are chains")
+            .into());
+    }
+    let line = |(reason, n): (String, usize)| match n {
+        1 => format!("the legs of 1 experiment are not measured alone: {reason}"),
+        n => format!("the legs of {n} experiments are not measured alone: {reason}"),
+    };
+    Ok(without.into_iter().map(line).collect())
+}
+
+/// The experiments of the legs alone.
+fn alone(e: &Experiment, legs: &[ChainLeg]) -> Result<Vec<Experiment>, String> {
+    const ONE: Topology = Topology {
+        senders: 1,
+        receivers: 1,
+    };
+    if e.topology != ONE {
+        return Err(format!(
+            "with {} a gateway has several channels, and a leg alone has no such sender",
+            e.topology
+        ));
+    }
+    // Participants are numbered sender, receiver, gateways.
+    let order: Vec<usize> = std::iter::once(0)
+        .chain(2..legs.len() + 1)
+        .chain([1])
+        .collect();
+    let leg = |(leg, ends): (&ChainLeg, &[usize])| Experiment {
+        stack: leg.stack.clone(),
+        wait: leg.wait.unwrap_or(e.wait),
+        placement: leg.placement,
+        cpus: ends
+            .iter()
+            .filter_map(|p| e.cpus.get(*p).copied())
+            .collect(),
+        library_cpus: ends
+            .iter()
+            .filter_map(|p| e.library_cpus.get(*p).cloned())
+            .collect(),
+        added: true,
+        ..e.clone()
+    };
+    Ok(legs.iter().zip(order.windows(2)).map(leg).collect())
+}
+
+/// A leg alone as it is measured, or why it cannot be.
+fn check(
+    mut leg: Experiment,
+    stack: Stack,
+    adapter: &AdapterDescription,
+    testbed: &Testbed,
+    facts: &HostFacts,
+) -> Result<(Experiment, Stack), String> {
+    let cell = Cell {
+        workload: leg.workload,
+        wait: leg.wait,
+        topology: leg.topology,
+        placement: leg.placement,
+        access: leg.access,
+        scheduling: leg.scheduling,
+        payload: leg.payload,
+    };
+    let reason = capability::refusal(&cell, &stack, adapter, testbed.hosts.len())
+        .or_else(|| remote::refusal(&stack, testbed))
+        .or_else(|| missing_daemon(&stack, facts));
+    if let Some(reason) = reason {
+        return Err(reason);
+    }
+    leg.paired = capability::is_paired(&cell, &[adapter]);
+    Ok((leg, stack))
+}
+
+/// Its number: of the experiment that there is already, or of a new one.
+fn place(experiments: &mut Vec<Experiment>, leg: Experiment) -> ExperimentId {
+    let key = floor::key(&leg);
+    let same =
+        |e: &&mut Experiment| e.name == leg.name && e.stack == leg.stack && floor::key(e) == key;
+    if let Some(there) = experiments.iter_mut().find(same) {
+        there.trials = there.trials.max(leg.trials);
+        return there.id;
+    }
+    // At most eight legs for each of MOST_CELLS experiments.
+    let id = ExperimentId(experiments.len() as u32);
+    experiments.push(Experiment { id, ..leg });
+    id
+}

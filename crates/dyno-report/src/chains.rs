@@ -1,0 +1,420 @@
+//! What is known of the way through a chain: its parts, what each leg lost, what each participant cost, and what the
+//! chain adds to the sum of its legs alone.
+
+use crate::notes::Item;
+use crate::number::{duration, share, sig3};
+use crate::summary::{DaemonCost, ExperimentSummary};
+use crate::text::clean;
+use crate::totals::processes;
+use crate::view::View;
+use dyno_model::chain::{Chain, Forwarded, Part, Stage};
+use dyno_model::record::FlowCounts;
+use dyno_model::{Channel, Experiment, Graph, Metric, Plan, Role, TrialRecord};
+use dyno_stats::{Bootstrap, Mean};
+use std::collections::BTreeMap;
+
+/// A chain's way over the counted trials. Times are in nanoseconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChainSummary {
+    /// Messages whose whole way is known.
+    pub messages: u64,
+    /// The smallest part of any of them; `None` where there is none.
+    pub least_ns: Option<i64>,
+    /// In the order of the way, there and back.
+    pub parts: Vec<PartSummary>,
+    /// In the same order.
+    pub legs: Vec<LegSummary>,
+    /// What gateways did, by their number; there, then back.
+    pub gateways: Vec<GatewaySummary>,
+    /// What each process of Dyno's cost, gateways by their number. They are a part of the experiment's cost.
+    pub processes: Vec<DaemonCost>,
+    /// What the chain adds to its legs; `None` where these were not measured alone.
+    pub added: Option<AddedSummary>,
+}
+
+/// One part of the way. Each figure is the mean of the trials' own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PartSummary {
+    /// Where.
+    pub stage: Stage,
+    /// The stack of a leg.
+    pub stack: Option<String>,
+    /// On the way back.
+    pub back: bool,
+    /// Of all messages.
+    pub mean: Mean,
+    /// Half of the messages take no longer.
+    pub p50: Mean,
+    /// Nine of ten.
+    pub p90: Mean,
+    /// 99 of 100.
+    pub p99: Mean,
+    /// Its share in the mean of the whole, 0 to 1.
+    pub share: f64,
+    /// Of the tenth of the messages whose whole time is nearest to the median.
+    pub at_median: f64,
+    /// Of the hundredth that took longest.
+    pub in_tail: f64,
+}
+
+/// What went over one leg, all trials together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LegSummary {
+    /// From 1.
+    pub number: u16,
+    /// Its stack.
+    pub stack: String,
+    /// On the way back.
+    pub back: bool,
+    /// Messages that it accepted, one for each receiver.
+    pub sent: u64,
+    /// Those that came to its other end; a duplicate counts as well.
+    pub arrived: u64,
+}
+
+impl LegSummary {
+    /// Messages that it lost.
+    pub const fn lost(&self) -> u64 {
+        self.sent.saturating_sub(self.arrived)
+    }
+}
+
+/// What a gateway did with the messages of one direction, all trials together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GatewaySummary {
+    /// From 1.
+    pub number: u16,
+    /// On the way back.
+    pub back: bool,
+    /// What it counted; `gateway`, `from` and `onto` are of the first of its channels.
+    pub counts: Forwarded,
+}
+
+/// The chain less the sum of its legs alone, paired by trial, in nanoseconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AddedSummary {
+    /// The metric that it is of.
+    pub metric: Metric,
+    /// The difference of the medians. Medians do not add up exactly; means do.
+    pub p50: Mean,
+    /// The difference of the means.
+    pub mean: Mean,
+}
+
+/// Confidence of all intervals here.
+const CONFIDENCE: f64 = 0.95;
+
+/// `None` where the stack is no chain. Without what the chain adds, which takes the trials of other experiments.
+pub(crate) fn summarise(
+    plan: &Plan,
+    experiment: &Experiment,
+    trials: &[&TrialRecord],
+) -> Option<ChainSummary> {
+    let stack = plan.stacks.get(&experiment.stack)?;
+    let chain = stack.chain.as_ref()?;
+    let graph = plan.graph(experiment);
+    let with_parts = trials.iter().filter_map(|t| t.parts.as_ref());
+    Some(ChainSummary {
+        messages: with_parts.clone().map(|p| p.messages).sum(),
+        least_ns: with_parts.map(|p| p.least).min(),
+        parts: parts(chain, trials),
+        legs: legs(chain, &graph, trials),
+        gateways: gateways(&graph, trials),
+        processes: processes(trials, |p| !p.daemon),
+        added: None,
+    })
+}
+
+fn stack_of(chain: &Chain, leg: u16) -> String {
+    let leg = chain.legs.get(usize::from(leg));
+    leg.map_or_else(String::new, |leg| leg.stack.clone())
+}
+
+fn parts(chain: &Chain, trials: &[&TrialRecord]) -> Vec<PartSummary> {
+    let all: Vec<&[Part]> = trials
+        .iter()
+        .filter_map(|t| Some(t.parts.as_ref()?.parts.as_slice()))
+        .collect();
+    let Some(first) = all.first() else {
+        return Vec::new();
+    };
+    let mut known = trials.iter().filter_map(|t| t.parts.as_ref());
+    let never_negative = known.all(|p| p.least >= 0);
+    let one = |(i, part): (usize, &Part)| {
+        let own = || all.iter().filter_map(|parts| parts.get(i));
+        let mean = |of: fn(&Part) -> f64| {
+            let mut mean = Mean::of(&own().map(of).collect::<Vec<f64>>(), CONFIDENCE)?;
+            // On one clock no part of any message is below zero, and so is no mean of them.
+            if never_negative {
+                mean.interval = mean.interval.map(|(lo, hi)| (lo.max(0.0), hi));
+            }
+            Some(mean)
+        };
+        Some(PartSummary {
+            stage: part.stage,
+            stack: match part.stage {
+                Stage::Leg(number) => Some(stack_of(chain, number - 1)),
+                Stage::Gateway(_) | Stage::Echo => None,
+            },
+            back: part.back,
+            mean: mean(|p| p.mean)?,
+            p50: mean(|p| p.p50 as f64)?,
+            p90: mean(|p| p.p90 as f64)?,
+            p99: mean(|p| p.p99 as f64)?,
+            share: 0.0,
+            at_median: mean(|p| p.at_median)?.value,
+            in_tail: mean(|p| p.in_tail)?.value,
+        })
+    };
+    let mut found: Vec<PartSummary> = first.iter().enumerate().filter_map(one).collect();
+    let whole: f64 = found.iter().map(|p| p.mean.value).sum();
+    for part in &mut found {
+        part.share = part.mean.value / whole;
+    }
+    found
+}
+
+/// What went over each leg, there and back.
+fn legs(chain: &Chain, graph: &Graph, trials: &[&TrialRecord]) -> Vec<LegSummary> {
+    let last = chain.legs.len() as u16;
+    let back = graph.channels.iter().any(|c| c.answers.is_some());
+    let there = (0..last).map(|leg| (leg, false));
+    let returns = (0..last).rev().filter(|_| back).map(|leg| (leg, true));
+    let one = |(leg, back): (u16, bool)| {
+        let own = |c: &&Channel| c.leg == leg && c.answers.is_some() == back;
+        let over = |count: fn(&Graph, &Channel, &TrialRecord) -> u64| {
+            let each = |t: &&TrialRecord| -> u64 {
+                let all = graph.channels.iter().filter(own);
+                all.map(|c| count(graph, c, t)).fold(0, u64::saturating_add)
+            };
+            trials.iter().map(each).fold(0, u64::saturating_add)
+        };
+        // Who begins an exchange counts for all of its channels together.
+        let of_ends = |count: fn(&TrialRecord) -> u64| {
+            let all = trials.iter().map(|t| count(t));
+            all.fold(0, u64::saturating_add)
+        };
+        let echoes = graph.participants.iter().filter(|p| p.role == Role::Echo);
+        LegSummary {
+            number: leg + 1,
+            stack: stack_of(chain, leg),
+            back,
+            sent: match (leg, back) {
+                (0, false) => of_ends(|t| t.counts.sent),
+                _ => over(sent),
+            },
+            arrived: match (leg, back) {
+                (0, true) => of_ends(|t| t.counts.received) * echoes.count() as u64,
+                _ => over(arrived),
+            },
+        }
+    };
+    there.chain(returns).map(one).collect()
+}
+
+/// What was sent over a channel, once for each reader.
+fn sent(graph: &Graph, channel: &Channel, trial: &TrialRecord) -> u64 {
+    let readers = channel.readers.len() as u64;
+    let by_gateway = trial.forwarded.iter().filter(|f| f.onto == channel.id);
+    match (
+        graph.participant(channel.writer).map(|p| p.role),
+        channel.answers,
+    ) {
+        (Some(Role::Gateway), _) => readers * by_gateway.map(|f| f.sent).sum::<u64>(),
+        // An echo answers every ping that came to it intact.
+        (_, Some(ping)) => {
+            let ping = graph.origin(ping);
+            let own = |f: &&FlowCounts| f.channel == ping && f.receiver == channel.writer;
+            trial.flows.iter().filter(own).map(|f| f.received).sum()
+        }
+        _ => 0,
+    }
+}
+
+/// What came over it.
+fn arrived(graph: &Graph, channel: &Channel, trial: &TrialRecord) -> u64 {
+    let reader = channel.readers.first().and_then(|r| graph.participant(*r));
+    if reader.is_some_and(|p| p.role == Role::Gateway) {
+        let taken = trial.forwarded.iter().filter(|f| f.from == channel.id);
+        return taken.map(|f| f.taken).sum();
+    }
+    let origin = graph.origin(channel.id);
+    let own = |f: &&FlowCounts| f.channel == origin && channel.readers.contains(&f.receiver);
+    let all = trial.flows.iter().filter(own);
+    all.map(|f| f.received + f.duplicated + f.corrupted + f.truncated)
+        .sum()
+}
+
+fn gateways(graph: &Graph, trials: &[&TrialRecord]) -> Vec<GatewaySummary> {
+    let mut all: BTreeMap<(u16, bool), Forwarded> = BTreeMap::new();
+    for f in trials.iter().flat_map(|t| &t.forwarded) {
+        let (Some(from), Some(onto)) = (graph.channel(f.from), graph.channel(f.onto)) else {
+            continue;
+        };
+        let key = (1 + from.leg.min(onto.leg), from.answers.is_some());
+        let sum = all.entry(key).or_insert(Forwarded {
+            gateway: f.gateway,
+            from: f.from,
+            onto: f.onto,
+            lent: f.lent,
+            ..Forwarded::default()
+        });
+        sum.taken += f.taken;
+        sum.sent += f.sent;
+        sum.refused += f.refused;
+        sum.dropped += f.dropped;
+        sum.copied += f.copied;
+        sum.lent &= f.lent;
+    }
+    let one = |((number, back), counts)| GatewaySummary {
+        number,
+        back,
+        counts,
+    };
+    all.into_iter().map(one).collect()
+}
+
+/// Mean and median of a metric in each trial, by the trial's number, in nanoseconds.
+pub(crate) type OfTrials = BTreeMap<u32, [f64; 2]>;
+
+/// What `whole` adds to `legs`, in the trials that all of them have.
+pub(crate) fn added(
+    metric: Metric,
+    whole: &OfTrials,
+    legs: &[OfTrials],
+    how: &Bootstrap,
+) -> Option<AddedSummary> {
+    let difference = |(number, own): (&u32, &[f64; 2])| {
+        let mut left = *own;
+        for leg in legs {
+            let leg = leg.get(number)?;
+            left = [left[0] - leg[0], left[1] - leg[1]];
+        }
+        Some(left)
+    };
+    let all: Vec<[f64; 2]> = whole.iter().filter_map(difference).collect();
+    let mean = |i: usize| {
+        let values: Vec<f64> = all.iter().map(|d| d[i]).collect();
+        Mean::of(&values, how.confidence)
+    };
+    Some(AddedSummary {
+        metric,
+        mean: mean(0)?,
+        p50: mean(1)?,
+    })
+}
+
+/// `leg 1 (pipe) back`.
+pub(crate) fn name(stage: Stage, stack: Option<&str>, back: bool) -> String {
+    let stack = stack.map_or(String::new(), |s| format!(" ({})", clean(s)));
+    let back = if back { " back" } else { "" };
+    format!("{stage}{stack}{back}")
+}
+
+/// A time that may be below zero, with its interval: `12.3 µs [11.9, 12.7]`, both in one unit.
+pub(crate) fn time(mean: &Mean) -> String {
+    let unit = crate::number::TimeUnit::of(mean.value.abs());
+    let value = format!("{} {}", sig3(mean.value / unit.ns()), unit.as_str());
+    match mean.interval {
+        Some((lo, hi)) => {
+            let end = |ns: f64| sig3(ns / unit.ns());
+            format!("{value} [{}, {}]", end(lo), end(hi))
+        }
+        None => value,
+    }
+}
+
+/// The parts of each row's way, and what stands with them.
+pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
+    let one = |e: &&ExperimentSummary| {
+        let chain = e.chain.as_ref()?;
+        let text = match chain.parts.is_empty() {
+            true => "no message's whole way is known".to_owned(),
+            false => format!("{} messages", chain.messages),
+        };
+        Some(Item {
+            text: format!("{}: {text}", view.label(e)),
+            lines: lines(chain),
+        })
+    };
+    view.rows.iter().filter_map(one).collect()
+}
+
+fn lines(chain: &ChainSummary) -> Vec<String> {
+    let mut lines: Vec<String> = chain.parts.iter().map(part).collect();
+    if let Some(least) = chain.least_ns.filter(|least| *least < 0) {
+        lines.push(format!(
+            "the smallest part is {}: no more than the clocks of the hosts may be wrong by, or notes of different \
+             messages were put together",
+            duration(least as f64)
+        ));
+    }
+    for leg in chain.legs.iter().filter(|leg| leg.lost() > 0) {
+        let name = name(Stage::Leg(leg.number), Some(&leg.stack), leg.back);
+        lines.push(format!(
+            "{name} lost {} of {} ({})",
+            leg.lost(),
+            leg.sent,
+            share(leg.lost() as f64 / leg.sent as f64)
+        ));
+    }
+    lines.extend(chain.gateways.iter().map(copies));
+    let cost = |p: &DaemonCost| {
+        let cpu = p.cpu_ns_per_message.map(|c| duration(c.median))?;
+        Some(format!("{} {cpu}", clean(&p.label)))
+    };
+    let costs: Vec<String> = chain.processes.iter().filter_map(cost).collect();
+    if !costs.is_empty() {
+        lines.push(format!("CPU per message: {}", costs.join(", ")));
+    }
+    if let Some(added) = &chain.added {
+        lines.push(format!(
+            "added to the sum of its legs alone, {}: p50 {}, mean {}; paired by trial, {} trials",
+            added.metric,
+            time(&added.p50),
+            time(&added.mean),
+            added.p50.n
+        ));
+    }
+    lines
+}
+
+fn part(p: &PartSummary) -> String {
+    format!(
+        "{}: p50 {}, p90 {}, p99 {}; {} of the mean; {} in messages around the median, {} in the slowest 1 %",
+        name(p.stage, p.stack.as_deref(), p.back),
+        time(&p.p50),
+        time(&p.p90),
+        time(&p.p99),
+        share(p.share),
+        duration(p.at_median),
+        duration(p.in_tail),
+    )
+}
+
+/// How often a gateway copied a payload beyond writing it once.
+fn copies(g: &GatewaySummary) -> String {
+    let Forwarded {
+        taken,
+        dropped,
+        refused,
+        copied,
+        lent,
+        ..
+    } = g.counts;
+    let name = name(Stage::Gateway(g.number), None, g.back);
+    let written = match lent {
+        true => "written once, into memory of the next leg",
+        false => "written once, and copied once more by the next leg's library or the kernel",
+    };
+    let mut text = format!("{name}: {copied} copies of its own of {taken} messages; {written}");
+    for (n, what) in [
+        (dropped, "dropped by its queue"),
+        (refused, "refused by the next leg"),
+    ] {
+        if n > 0 {
+            text.push_str(&format!("; {n} {what}"));
+        }
+    }
+    text
+}

@@ -1,0 +1,123 @@
+//! The figures that S-CORE's study of its gateway printed. Rows are those that `dyno audit` reads as well.
+
+use super::{Flaw, PublishedError};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// The study's tables, and what is known to be wrong with them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SCore {
+    /// Its title.
+    pub title: String,
+    /// Which version of it.
+    pub place: String,
+    /// What is known to be wrong or left open.
+    pub flaws: Vec<Flaw>,
+    /// The rows of each table by its name in the file, as cells without marks of emphasis.
+    tables: BTreeMap<String, Vec<Vec<String>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    source: SourceFile,
+    #[serde(rename = "flaw")]
+    flaws: Vec<Flaw>,
+    #[serde(rename = "table")]
+    tables: Vec<TableFile>,
+    // What `dyno audit` reads of the same file.
+    #[serde(default, rename = "text")]
+    _texts: IgnoredAny,
+    #[serde(default, rename = "relation")]
+    _relations: IgnoredAny,
+    #[serde(default, rename = "nearest")]
+    _nearest: IgnoredAny,
+    #[serde(default, rename = "requirement")]
+    _requirements: IgnoredAny,
+    #[serde(default, rename = "log")]
+    _logs: IgnoredAny,
+}
+
+#[derive(Deserialize)]
+struct SourceFile {
+    title: String,
+    #[serde(rename = "where")]
+    place: String,
+}
+
+#[derive(Deserialize)]
+struct TableFile {
+    id: String,
+    #[serde(default)]
+    rows: String,
+}
+
+impl SCore {
+    /// The study, which is built in.
+    pub fn published() -> &'static SCore {
+        static STUDY: LazyLock<SCore> = LazyLock::new(|| {
+            SCore::read(include_str!("../../../../published/s-core-2025.toml"))
+                .expect("the file is built in, and a test reads it")
+        });
+        &STUDY
+    }
+
+    fn read(text: &str) -> Result<SCore, PublishedError> {
+        let file: File = toml::from_str(text).map_err(|e| PublishedError::Syntax(e.to_string()))?;
+        let cells = |line: &str| -> Vec<String> {
+            let line = line.trim().trim_matches('|');
+            let cells = line.split('|');
+            cells
+                .map(|cell| cell.replace("**", "").trim().to_owned())
+                .collect()
+        };
+        let rows = |rows: &str| {
+            rows.lines()
+                .filter(|l| !l.trim().is_empty())
+                .map(cells)
+                .collect()
+        };
+        Ok(SCore {
+            title: file.source.title,
+            place: file.source.place,
+            flaws: file.flaws,
+            tables: file
+                .tables
+                .into_iter()
+                .map(|t| (t.id, rows(&t.rows)))
+                .collect(),
+        })
+    }
+
+    /// What it printed in a row of a table, behind its label; `None` where it has no such row.
+    pub fn row(&self, table: &str, label: &str) -> Option<&[String]> {
+        let rows = self.tables.get(table)?;
+        let row = rows
+            .iter()
+            .find(|row| row.first().is_some_and(|l| l == label))?;
+        row.get(1..)
+    }
+
+    /// Labels and cells of a table, in its order.
+    pub fn rows(&self, table: &str) -> &[Vec<String>] {
+        self.tables.get(table).map_or(&[], Vec::as_slice)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_as_printed() {
+        let study = SCore::published();
+        let row = study.row("latency", "Tiny (8B)").unwrap();
+        assert_eq!(row[..3], ["50.29 ms", "50.29 ms", "21.1 µs"]);
+        let row = study.row("someip-quantiles", "p99").unwrap();
+        assert_eq!(row[0], "100.249 ms");
+        assert_eq!(study.rows("gw-stage").len(), 5);
+        assert!(!study.flaws.is_empty());
+    }
+}

@@ -1,0 +1,557 @@
+//! The tables of S-CORE's study of its SOME/IP gateway, from a run: round trips over sizes, tails, CPU, throughput, 100
+//! messages back to back, variation, the parts of the way, and local against gateway; the study's figures beside ours.
+//!
+//! The study's standard deviations and ranges are of the means of its repetitions. So are ours, of the trials' means;
+//! quantiles are of single messages, as they are everywhere in Dyno.
+
+use crate::chains;
+use crate::columns::Columns;
+use crate::grid::{Grid, Text};
+use crate::notes;
+use crate::number::{duration, latency_ns, share, sig3, with_prefix};
+use crate::published::SCore;
+use crate::settings;
+use crate::study::Page;
+use crate::summary::{ExperimentSummary, MetricSummary, Spread, Summary};
+use crate::text::clean;
+use crate::view::View;
+use dyno_model::plan::Extent;
+use dyno_model::{Metric, PayloadSize, Placement, TrialFigure, WorkloadKind};
+use dyno_stats::Quantile;
+
+/// Messages of the study's stress test.
+const BATCH: u64 = 100;
+
+/// The study's sizes in bytes, and what it calls them. One-way messages of 32 B stand for its 8 B.
+const SIZES: [(usize, &str); 7] = [
+    (8, "Tiny (8B)"),
+    (32, "Tiny (8B)"),
+    (64, "Small (64B)"),
+    (1 << 10, "Medium (1KB)"),
+    (8 << 10, "Large (8KB)"),
+    (64 << 10, "XLarge (64KB)"),
+    (1 << 20, "XXLarge (1MB)"),
+];
+
+/// Where nothing can be said.
+const NONE: &str = "–";
+
+/// Whether an experiment has a row here.
+pub(crate) fn shows(e: &ExperimentSummary) -> bool {
+    !e.is_base && Test::of(e).is_some()
+}
+
+/// What the study tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Test {
+    Echo,
+    Throughput,
+    Stress,
+}
+
+impl Test {
+    fn of(e: &ExperimentSummary) -> Option<Test> {
+        match (e.experiment.workload.kind(), e.experiment.window) {
+            (WorkloadKind::PingPong | WorkloadKind::Call, _) => Some(Test::Echo),
+            (WorkloadKind::Flood, Extent::Messages(BATCH)) => Some(Test::Stress),
+            (WorkloadKind::Flood, _) => Some(Test::Throughput),
+            _ => None,
+        }
+    }
+}
+
+/// All tables, legend and remarks. With `markdown` the width is ignored.
+pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) -> String {
+    let study = SCore::published();
+    let mut out = Page::new(limit, markdown);
+    out.head(&notes::title(&summary.run), &notes::origin(&summary.run));
+    let all = |test: Test| -> Vec<&ExperimentSummary> {
+        let own = summary.experiments.iter();
+        own.filter(|e| !e.is_base && Test::of(e) == Some(test))
+            .collect()
+    };
+    let (echo, flood, stress) = (all(Test::Echo), all(Test::Throughput), all(Test::Stress));
+    out.part(
+        "Round trips (the study's 1.1, 10.2)",
+        &latency(study, &echo),
+    );
+    out.part("Percentiles (its 2.1, 10.2)", &tails(study, &echo));
+    out.part("CPU of all processes (its section 3)", &cpu(study, &echo));
+    out.part("CPU over size (its section 3)", &growth(study, &echo));
+    out.part("Throughput (its 4.1, 10.3)", &throughput(study, &flood));
+    out.part(
+        "100 messages back to back (its 4.2, 10.4)",
+        &batches(study, &stress, &flood),
+    );
+    out.part("p50 of the round trip over size (its 5.1)", &sizes(&echo));
+    out.part(
+        "Coefficients of variation (its 6.1)",
+        &variation(study, &echo),
+    );
+    for (title, grid) in parts(&echo) {
+        out.part(&title, &grid);
+    }
+    let printed = study.rows("gw-stage").iter().map(|row| row.join(": "));
+    let printed: Vec<String> = printed.collect();
+    if echo.iter().any(|e| e.chain.is_some()) {
+        out.list(
+            "The study's own breakdown, which is estimated (its 10.5)",
+            &printed,
+        );
+    }
+    out.part("Local against gateway (its 10.6)", &compared(&echo, &flood));
+    out.list("How to read this", &legend(summary));
+    let flaws = study
+        .flaws
+        .iter()
+        .map(|f| format!("{}: {}", f.about, f.says));
+    let title = format!(
+        "Before comparing with the study ({}, {})",
+        study.title, study.place
+    );
+    out.list(&title, &flaws.collect::<Vec<_>>());
+    let remarks = notes::sections(&View::new(summary, shows, &Columns::All));
+    match markdown {
+        true => crate::markdown::sections(&mut out.lines.text, &remarks),
+        false => out.lines.sections(&remarks),
+    }
+    out.lines.text
+}
+
+fn legend(summary: &Summary) -> Vec<String> {
+    let mut lines = vec![
+        "p50, p90 and p99: of single messages, with 95 % intervals; mean, σ, range and spread: of the trials' own means, as \
+         the study's are of its repetitions'."
+            .to_owned(),
+        format!("{NONE}: too few samples or trials for this figure, or the trials failed; the remarks below say which."),
+        "study: as printed, in the order of the columns; LoLa beside what is local, SOME/IP beside what goes to another host."
+            .into(),
+        "CPU: user and system time of all processes, gateways and daemons among them, for each round trip; the study counts \
+         its client alone. CPU/wall: over the mean round trip, so 100 % is one CPU kept busy."
+            .into(),
+        "Payload overhead (the study's 5.2) has no table: its formula subtracts kilobytes per second from bytes, and messages \
+         in shared memory have no bytes beside their payload."
+            .into(),
+        "One-way messages have 32 B at least, since they carry what their receipt is checked by; they stand beside the study's 8 B."
+            .into(),
+        "Parts of the way add up to the whole of each message by how they are made: each ends with the stamp that the next one \
+         begins with. Were notes of different messages put together, the smallest part would be below zero."
+            .into(),
+    ];
+    lines.extend(settings::lines(&summary.run, &summary.experiments));
+    lines
+}
+
+/// `Tiny (8B)`.
+fn size(e: &ExperimentSummary) -> Option<&'static str> {
+    let bytes = e.experiment.payload.bytes();
+    SIZES
+        .iter()
+        .find(|(b, _)| *b == bytes)
+        .map(|(_, name)| *name)
+}
+
+fn is_apart(e: &ExperimentSummary) -> bool {
+    e.experiment.placement == Placement::Host
+}
+
+/// What the study printed beside: for local paths a row of a table by size, else the `someip` column of rows by metric,
+/// which it has of 8 B only.
+fn printed(study: &SCore, e: &ExperimentSummary, table: &str, apart: &[(&str, &str)]) -> String {
+    let Some(size) = size(e) else {
+        return NONE.into();
+    };
+    let cells: Vec<&str> = match is_apart(e) {
+        false => study
+            .row(table, size)
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
+            .collect(),
+        true if size == SIZES[0].1 => apart
+            .iter()
+            .filter_map(|(table, label)| study.row(table, label)?.first())
+            .map(String::as_str)
+            .collect(),
+        true => Vec::new(),
+    };
+    match cells.is_empty() {
+        true => NONE.into(),
+        false => cells.join(" · "),
+    }
+}
+
+/// A table with a row for each experiment: stack and payload, our cells, and what the study printed.
+fn table(
+    titles: &[&str],
+    rows: &[&ExperimentSummary],
+    cells: impl Fn(&ExperimentSummary) -> Vec<String>,
+) -> Grid {
+    let head = ["stack", "payload"].iter().chain(titles);
+    let row = |e: &&ExperimentSummary| {
+        let x = &e.experiment;
+        let floor = if e.is_floor { " (floor)" } else { "" };
+        let labels = [format!("{}{floor}", clean(&x.stack)), x.payload.to_string()];
+        labels.into_iter().chain(cells(e)).map(Text::from).collect()
+    };
+    Grid {
+        head: head.map(|t| (*t).to_owned()).collect(),
+        labels: 2,
+        rows: rows.iter().map(row).collect(),
+    }
+}
+
+fn rtt(e: &ExperimentSummary) -> Option<&MetricSummary> {
+    e.metrics.get(&Metric::Rtt)
+}
+
+fn quantile(m: &MetricSummary, i: usize) -> String {
+    match &m.quantiles[i] {
+        Quantile::Estimated(q) => {
+            let [value, lo, hi] = [q.value, q.lo, q.hi].map(|l| latency_ns(&l));
+            format!("{} [{}, {}]", duration(value), duration(lo), duration(hi))
+        }
+        Quantile::Refused { .. } | Quantile::Wide { .. } => NONE.into(),
+    }
+}
+
+fn value(m: &MetricSummary, i: usize) -> Option<f64> {
+    let ns = latency_ns(&m.quantiles[i].estimate()?.value);
+    ns.is_finite().then_some(ns)
+}
+
+fn or_none(text: Option<String>) -> String {
+    text.unwrap_or_else(|| NONE.into())
+}
+
+/// As many cells as a row has that has no figure at all.
+fn empty(cells: usize) -> Vec<String> {
+    vec![NONE.to_owned(); cells]
+}
+
+/// The standard deviation, where there are trials enough for one.
+fn sd(e: &ExperimentSummary, of: Spread) -> Option<f64> {
+    (e.trials.counted > 1).then_some(of.sd)
+}
+
+fn latency(study: &SCore, rows: &[&ExperimentSummary]) -> Grid {
+    const APART: &[(&str, &str)] = &[
+        ("someip-quantiles", "Median (p50)"),
+        ("someip-latency", "Mean Latency"),
+        ("someip-quantiles", "Std Dev"),
+        ("someip-range", "Latency Range"),
+    ];
+    let titles = ["p50", "mean", "σ", "range", "spread", "study"];
+    table(&titles, rows, |e| {
+        let mut cells = match rtt(e).and_then(|m| Some((m, m.means?))) {
+            Some((m, means)) => vec![
+                quantile(m, 0),
+                or_none(m.mean.map(duration)),
+                or_none(sd(e, means).map(duration)),
+                format!("{} to {}", duration(means.min), duration(means.max)),
+                duration(means.max - means.min),
+            ],
+            None => empty(5),
+        };
+        cells.push(printed(study, e, "latency", APART));
+        cells
+    })
+}
+
+fn tails(study: &SCore, rows: &[&ExperimentSummary]) -> Grid {
+    const APART: &[(&str, &str)] = &[
+        ("someip-quantiles", "Median (p50)"),
+        ("someip-quantiles", "p90"),
+        ("someip-quantiles", "p99"),
+    ];
+    table(&["p50", "p90", "p99", "p99 - p50", "study"], rows, |e| {
+        let mut cells = match rtt(e) {
+            Some(m) => {
+                let mut cells: Vec<String> = (0..3).map(|i| quantile(m, i)).collect();
+                let tail = value(m, 0).zip(value(m, 2));
+                cells.push(or_none(tail.map(|(p50, p99)| {
+                    format!("{} (+{})", duration(p99 - p50), share((p99 - p50) / p50))
+                })));
+                cells
+            }
+            None => empty(4),
+        };
+        cells.push(printed(study, e, "tail", APART));
+        cells
+    })
+}
+
+fn cpu_of(e: &ExperimentSummary) -> Option<Spread> {
+    e.figure(TrialFigure::CpuPerMessage)
+}
+
+fn cpu(study: &SCore, rows: &[&ExperimentSummary]) -> Grid {
+    const APART: &[(&str, &str)] = &[("gw-activity", "CPU Processing")];
+    table(&["CPU", "CPU/wall", "σ", "study"], rows, |e| {
+        let cpu = cpu_of(e);
+        let mean = rtt(e).and_then(|m| m.mean);
+        vec![
+            or_none(cpu.map(|c| duration(c.median))),
+            or_none(cpu.zip(mean).map(|(c, mean)| share(c.median / mean))),
+            or_none(cpu.and_then(|c| sd(e, c)).map(duration)),
+            printed(study, e, "cpu", APART),
+        ]
+    })
+}
+
+/// What a further kilobyte costs from one size to the next.
+fn growth(study: &SCore, rows: &[&ExperimentSummary]) -> Grid {
+    let pairs: Vec<[&ExperimentSummary; 2]> = steps(rows);
+    let row = |[a, b]: &[&ExperimentSummary; 2]| {
+        let (from, to) = (&a.experiment, &b.experiment);
+        let kib = (to.payload.bytes() - from.payload.bytes()) as f64 / 1024.0;
+        let more = cpu_of(a).zip(cpu_of(b)).map(|(a, b)| b.median - a.median);
+        let sign = |ns: f64| {
+            if ns < 0.0 {
+                format!("-{}", duration(-ns))
+            } else {
+                format!("+{}", duration(ns))
+            }
+        };
+        let bytes = |e: &ExperimentSummary| size(e)?.split(['(', ')']).nth(1);
+        let label = bytes(a).zip(bytes(b)).map(|(a, b)| format!("{a} → {b}"));
+        let label = label.filter(|_| !is_apart(a));
+        let printed = label.and_then(|label| study.row("cpu-growth", &label));
+        [
+            clean(&from.stack),
+            format!("{} → {}", from.payload, to.payload),
+            or_none(more.map(sign)),
+            or_none(more.map(|ns| format!("{}/KiB", sign(ns / kib)))),
+            or_none(printed.map(|cells| cells.join(" · "))),
+        ]
+        .map(Text::from)
+        .to_vec()
+    };
+    Grid {
+        head: ["stack", "payload", "CPU", "per KiB", "study"]
+            .map(str::to_owned)
+            .to_vec(),
+        labels: 2,
+        rows: pairs.iter().map(row).collect(),
+    }
+}
+
+/// Rows of one stack and wait whose sizes follow each other.
+fn steps<'a>(rows: &[&'a ExperimentSummary]) -> Vec<[&'a ExperimentSummary; 2]> {
+    let next = |e: &&'a ExperimentSummary| {
+        let alike = |o: &&&ExperimentSummary| {
+            let (x, y) = (&e.experiment, &o.experiment);
+            (&x.name, &x.stack, x.wait, x.placement) == (&y.name, &y.stack, y.wait, y.placement)
+                && y.payload > x.payload
+        };
+        let larger = rows
+            .iter()
+            .filter(alike)
+            .min_by_key(|o| o.experiment.payload)?;
+        Some([*e, *larger])
+    };
+    rows.iter().filter_map(next).collect()
+}
+
+fn rate(e: &ExperimentSummary) -> Option<f64> {
+    e.median(TrialFigure::DeliveredHz).filter(|hz| *hz > 0.0)
+}
+
+fn throughput(study: &SCore, rows: &[&ExperimentSummary]) -> Grid {
+    const APART: &[(&str, &str)] = &[
+        ("someip-throughput", "Messages/sec"),
+        ("someip-throughput", "Bytes/sec"),
+        ("someip-time", "Time per Message"),
+    ];
+    let titles = ["messages/s", "bytes/s", "per message", "delivered", "study"];
+    table(&titles, rows, |e| {
+        vec![
+            or_none(rate(e).map(|hz| with_prefix(hz, ""))),
+            or_none(
+                rate(e)
+                    .and_then(|_| e.median(TrialFigure::DeliveredBytesPerS))
+                    .map(|b| with_prefix(b, "B")),
+            ),
+            or_none(rate(e).map(|hz| duration(1e9 / hz))),
+            or_none(e.delivered_ratio().map(share)),
+            printed(study, e, "throughput", APART),
+        ]
+    })
+}
+
+fn batches(study: &SCore, rows: &[&ExperimentSummary], single: &[&ExperimentSummary]) -> Grid {
+    const APART: &[(&str, &str)] = &[
+        ("someip-stress", "Messages/sec"),
+        ("someip-stress-time", "Time per 100 msgs"),
+    ];
+    let titles = [
+        "messages/s",
+        "all 100 in",
+        "against a flood",
+        "delivered",
+        "study",
+    ];
+    table(&titles, rows, |e| {
+        let x = &e.experiment;
+        let flood = single.iter().find(|s| {
+            let y = &s.experiment;
+            (&x.stack, x.wait, x.placement, x.payload) == (&y.stack, y.wait, y.placement, y.payload)
+        });
+        let ratio = rate(e).zip(flood.and_then(|f| rate(f))).map(|(a, b)| a / b);
+        vec![
+            or_none(rate(e).map(|hz| with_prefix(hz, ""))),
+            or_none(rate(e).map(|hz| duration(BATCH as f64 * 1e9 / hz))),
+            or_none(ratio.map(|r| format!("{:+.1} %", 100.0 * (r - 1.0)))),
+            or_none(e.delivered_ratio().map(share)),
+            printed(study, e, "stress", APART),
+        ]
+    })
+}
+
+/// A row for each stack, a column for each size.
+fn sizes(rows: &[&ExperimentSummary]) -> Grid {
+    let mut sizes: Vec<_> = rows.iter().map(|e| e.experiment.payload).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let way = |e: &ExperimentSummary| {
+        let x = &e.experiment;
+        (x.name.clone(), x.stack.clone(), x.wait, x.placement)
+    };
+    let mut ways = Vec::new();
+    for e in rows {
+        if !ways.contains(&way(e)) {
+            ways.push(way(e));
+        }
+    }
+    let row = |key: &(_, String, _, _)| {
+        let cell = |size: &PayloadSize| {
+            let own = |e: &&&ExperimentSummary| way(e) == *key && e.experiment.payload == *size;
+            let p50 = rows.iter().find(own).and_then(|e| value(rtt(e)?, 0));
+            Text::from(or_none(p50.map(duration)))
+        };
+        let label = [clean(&key.1), format!("{}", key.2)].map(Text::from);
+        label.into_iter().chain(sizes.iter().map(cell)).collect()
+    };
+    let titles = ["stack", "wait"].map(str::to_owned);
+    Grid {
+        head: titles
+            .into_iter()
+            .chain(sizes.iter().map(ToString::to_string))
+            .collect(),
+        labels: 2,
+        rows: ways.iter().map(row).collect(),
+    }
+}
+
+fn variation(study: &SCore, rows: &[&ExperimentSummary]) -> Grid {
+    table(
+        &["round trip σ/mean", "CPU σ/mean", "study: 8 B · 1 MiB"],
+        rows,
+        |e| {
+            let of = |spread: Option<Spread>| {
+                let spread = spread.filter(|s| s.median > 0.0)?;
+                Some(share(sd(e, spread)? / spread.median))
+            };
+            let printed = |label: &str| {
+                study
+                    .row("determinism", label)
+                    .map(|cells| cells.join(" · "))
+            };
+            let both = printed("Latency CV").zip(printed("CPU Time CV"));
+            let both = both
+                .filter(|_| !is_apart(e))
+                .map(|(a, b)| format!("{a}; CPU {b}"));
+            vec![
+                or_none(of(rtt(e).and_then(|m| m.means))),
+                or_none(of(cpu_of(e))),
+                or_none(both),
+            ]
+        },
+    )
+}
+
+/// One table for each chain and size, with its title.
+fn parts(rows: &[&ExperimentSummary]) -> Vec<(String, Grid)> {
+    let one = |e: &&ExperimentSummary| {
+        let chain = e.chain.as_ref()?;
+        let row = |p: &chains::PartSummary| {
+            [
+                chains::name(p.stage, p.stack.as_deref(), p.back),
+                chains::time(&p.mean),
+                chains::time(&p.p50),
+                chains::time(&p.p99),
+                share(p.share),
+                duration(p.in_tail),
+            ]
+            .map(Text::from)
+            .to_vec()
+        };
+        let grid = Grid {
+            head: ["part", "mean", "p50", "p99", "share", "in the slowest 1 %"]
+                .map(str::to_owned)
+                .to_vec(),
+            labels: 1,
+            rows: chain.parts.iter().map(row).collect(),
+        };
+        let least = chain
+            .least_ns
+            .map(|ns| format!(", smallest part {} ns", sig3(ns as f64)));
+        let title = format!(
+            "Where the round trip of {} on {} goes (its 10.5); {} messages{}",
+            e.experiment.payload,
+            clean(&e.experiment.stack),
+            chain.messages,
+            least.unwrap_or_default()
+        );
+        Some((title, grid))
+    };
+    rows.iter().filter_map(one).collect()
+}
+
+/// Each chain beside the first leg of it alone, where the run has that.
+fn compared(echo: &[&ExperimentSummary], flood: &[&ExperimentSummary]) -> Grid {
+    let local: Vec<&ExperimentSummary> = echo
+        .iter()
+        .copied()
+        .filter(|e| e.chain.is_none() && !e.is_floor && !is_apart(e))
+        .collect();
+    let through: Vec<&ExperimentSummary> =
+        echo.iter().copied().filter(|e| e.chain.is_some()).collect();
+    let titles = [
+        "local",
+        "p50",
+        "local p50",
+        "times",
+        "p99 - p50",
+        "CPU",
+        "messages/s",
+    ];
+    table(&titles, &through, |e| {
+        let first = e
+            .chain
+            .as_ref()
+            .and_then(|c| c.legs.first())
+            .map(|leg| leg.stack.as_str());
+        let alone = local.iter().find(|l| {
+            Some(l.experiment.stack.as_str()) == first
+                && l.experiment.payload == e.experiment.payload
+        });
+        let p50 = |e: &ExperimentSummary| value(rtt(e)?, 0);
+        let (own, other) = (p50(e), alone.and_then(|l| p50(l)));
+        let tail = rtt(e).and_then(|m| Some(value(m, 2)? - value(m, 0)?));
+        // The study's 8 B are our 32 B where messages go one way.
+        let sent = flood.iter().find(|f| {
+            let same = (&f.experiment.stack, size(f)) == (&e.experiment.stack, size(e));
+            same && size(e).is_some()
+        });
+        vec![
+            or_none(alone.map(|l| clean(&l.experiment.stack))),
+            or_none(own.map(duration)),
+            or_none(other.map(duration)),
+            or_none(own.zip(other).map(|(a, b)| format!("× {}", sig3(a / b)))),
+            or_none(tail.map(duration)),
+            or_none(cpu_of(e).map(|c| duration(c.median))),
+            or_none(sent.and_then(|f| rate(f)).map(|hz| with_prefix(hz, ""))),
+        ]
+    })
+}
