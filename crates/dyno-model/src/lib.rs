@@ -5,6 +5,7 @@
 //! directory ([`record`]); both are versioned.
 
 pub mod adapter;
+pub mod asked;
 pub mod conformance;
 pub mod cpus;
 pub mod daemon;

@@ -392,6 +392,7 @@ fn expand(
             settle: conditions.settle,
             base: None,
             paired: capability::is_paired(&cell, on.adapter),
+            counted: false,
             machine: None,
         });
     }
