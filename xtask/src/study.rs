@@ -35,7 +35,7 @@ usage: cargo xtask study WHICH
   ground [TURNS]      cyclictest, `perf bench` and Dyno's probes in turns (6), pinned alike: the same?
                       About 30 s a turn; needs perf and cyclictest (Debian: linux-perf, rt-tests)
   made-of             pipe, tcp and floor-futex: counted system calls, wake-ups and copies times what each costs
-                      here, beside the measured p50; two minutes, needs perf and root";
+                      here, beside the measured p50; half a minute, needs tracefs and root";
 
 /// Runs the study that `arguments` name.
 pub(crate) fn run(arguments: &[String]) -> Outcome {

@@ -8,7 +8,8 @@ use crate::ptp;
 use crate::registry;
 use crate::reporter::Reporter;
 use crate::shared::{Call, Phase, Position, Shared};
-use dyno_measure::{Clock, LEAD_IN, Memory, merge};
+use dyno_measure::{Clock, LEAD_IN, Memory, Tracepoints, merge};
+use dyno_model::asked::NOT_COUNTED;
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::protocol::{
     AgentResult, Applied, Assignment, Command, Report, Role, Sent, Startup,
@@ -290,8 +291,18 @@ impl Control {
             (None, Extent::Messages(n)) => Some(n - LEAD_IN_MESSAGES.min(n / 2)),
             _ => None,
         };
-        let shared = Arc::new(Shared::new(clock, channels, lead_in));
         let mut warnings = Vec::new();
+        // Threads count that are started from here on, those of libraries among them.
+        let tracepoints = assignment.experiment.counted.then(Tracepoints::open);
+        let tracepoints = match tracepoints.transpose() {
+            Ok(opened) => opened,
+            Err(e) => {
+                warnings.push(format!("{NOT_COUNTED}: {e}"));
+                None
+            }
+        };
+        let shared = Shared::new(clock, channels, lead_in).with(tracepoints);
+        let shared = Arc::new(shared);
         if let Scheduling::Fifo(priority) = assignment.experiment.scheduling {
             // The control thread must get through to roles that never sleep.
             if let Err(e) = dyno_measure::host::set_fifo(priority.saturating_add(1).min(99)) {

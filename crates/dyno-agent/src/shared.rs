@@ -1,6 +1,6 @@
 //! What the control thread and the role threads share: the phase, and where each thread is.
 
-use dyno_measure::{Clock, Memory, Meter, memory_of, usage_of_self};
+use dyno_measure::{Clock, Memory, Meter, Tracepoints, Usage, memory_of, usage_of_self};
 use dyno_model::Nanos;
 use dyno_model::record::ProcessCost;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, AtomicUsize, Ordering};
@@ -62,6 +62,8 @@ pub(crate) struct Shared {
     /// What this process uses. Role threads touch it before the window only.
     meter: Mutex<Meter>,
     metered: AtomicBool,
+    /// Counts what this process asks of the kernel, where the experiment is counted.
+    tracepoints: Option<Tracepoints>,
     /// The reading ends of this process, by channel.
     ends: Mutex<Vec<(u16, Arc<Arrivals>)>>,
     /// The end of the last send of this process.
@@ -91,6 +93,7 @@ impl Shared {
             sent: counters(),
             meter: Mutex::new(Meter::default()),
             metered: AtomicBool::new(false),
+            tracepoints: None,
             ends: Mutex::new(Vec::new()),
             last_send: AtomicU64::new(0),
             drain_at: AtomicU64::new(0),
@@ -99,6 +102,12 @@ impl Shared {
             drained: AtomicUsize::new(0),
             threads: Mutex::new(Vec::new()),
         }
+    }
+
+    /// The same with counters of what the process asks of the kernel.
+    pub(crate) fn with(mut self, tracepoints: Option<Tracepoints>) -> Self {
+        self.tracepoints = tracepoints;
+        self
     }
 
     #[inline]
@@ -224,7 +233,7 @@ impl Shared {
     pub(crate) fn begin_metering(&self) {
         let mut meter = lock(&self.meter);
         if !meter.has_begun() {
-            meter.note(usage_of_self(self.clock, &self.thread_ids()));
+            meter.note(self.usage());
             self.metered.store(true, Ordering::Relaxed);
         }
     }
@@ -251,8 +260,12 @@ impl Shared {
 
     /// Takes a further reading, after the window.
     pub(crate) fn meter(&self) {
-        let usage = usage_of_self(self.clock, &self.thread_ids());
-        lock(&self.meter).note(usage);
+        lock(&self.meter).note(self.usage());
+    }
+
+    fn usage(&self) -> Usage {
+        let asked = self.tracepoints.as_ref().map(Tracepoints::asked);
+        usage_of_self(self.clock, &self.thread_ids()).with_asked(asked)
     }
 
     /// What this process used from the window's beginning until `last`; `None` if it never came to the window.

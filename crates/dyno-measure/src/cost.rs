@@ -8,6 +8,7 @@
 
 use crate::clock::Clock;
 use crate::procfile;
+use dyno_model::asked::Asked;
 use dyno_model::record::ProcessCost;
 use dyno_model::unit::Nanos;
 use std::io;
@@ -28,6 +29,7 @@ struct Counters {
     involuntary_switches: u64,
     minor_faults: u64,
     major_faults: u64,
+    asked: Option<Asked>,
 }
 
 /// The memory of a process, in bytes; zero where the kernel does not tell.
@@ -136,12 +138,23 @@ impl Meter {
             major_faults: end.major_faults.saturating_sub(begin.major_faults),
             peak_rss_bytes: memory.peak_rss,
             pss_bytes: memory.pss,
+            asked: begin.asked.zip(end.asked).map(|(a, b)| Asked {
+                calls: b.calls.saturating_sub(a.calls),
+                carriers: b.carriers.saturating_sub(a.carriers),
+                wakings: b.wakings.saturating_sub(a.wakings),
+            }),
             daemon: false,
         })
     }
 }
 
 impl Usage {
+    /// The same with what the process had asked of the kernel.
+    pub fn with_asked(mut self, asked: Option<Asked>) -> Usage {
+        self.counters.asked = asked;
+        self
+    }
+
     /// The usage at `at`, on the straight line from here to `later`.
     fn towards(&self, later: &Usage, at: Nanos) -> Usage {
         let span = later.at.saturating_sub(self.at).0.max(1);
@@ -160,6 +173,11 @@ impl Usage {
                 involuntary_switches: between(a.involuntary_switches, b.involuntary_switches),
                 minor_faults: between(a.minor_faults, b.minor_faults),
                 major_faults: between(a.major_faults, b.major_faults),
+                asked: a.asked.zip(b.asked).map(|(a, b)| Asked {
+                    calls: between(a.calls, b.calls),
+                    carriers: between(a.carriers, b.carriers),
+                    wakings: between(a.wakings, b.wakings),
+                }),
             },
         }
     }
@@ -197,6 +215,7 @@ fn counters_of_own(who: libc::c_int) -> Counters {
         involuntary_switches: usage.ru_nivcsw as u64,
         minor_faults: usage.ru_minflt as u64,
         major_faults: usage.ru_majflt as u64,
+        asked: None,
     }
 }
 
@@ -228,6 +247,7 @@ fn counters_of(pid: u32) -> io::Result<Counters> {
         involuntary_switches,
         minor_faults: stat.minor_faults,
         major_faults: stat.major_faults,
+        asked: None,
     })
 }
 

@@ -20,6 +20,7 @@ pub mod sequence;
 pub mod stamp;
 
 mod procfile;
+mod tracepoints;
 
 pub use clock::{
     Clock, ClockChoice, ClockError, Counters, best_counter, calibrate, nanos_at, tsc_refusal,
@@ -41,3 +42,4 @@ pub use rawlog::RawLog;
 pub use record::{RecordError, Recorder, merge};
 pub use sequence::{Seen, SequenceTracker};
 pub use stamp::{Damage, HEADER_BYTES, Header, Kind, TAG_BYTES, Tag, read, receive, write};
+pub use tracepoints::{TracepointError, Tracepoints};

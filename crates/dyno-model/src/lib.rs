@@ -5,6 +5,7 @@
 //! directory ([`record`]); both are versioned.
 
 pub mod adapter;
+pub mod asked;
 pub mod chain;
 pub mod conformance;
 pub mod cpus;

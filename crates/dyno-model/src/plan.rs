@@ -233,6 +233,10 @@ pub struct Experiment {
     /// belong together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub legs: Vec<ExperimentId>,
+    /// What its agents ask of the kernel is counted, which makes every call slower: it is there for these counts, and no
+    /// table shows its times. Its twin, which is not counted, has the same factors.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub counted: bool,
     /// A `call` on a stack without request-response of its own: request and response are messages
     /// on a pair of channels.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

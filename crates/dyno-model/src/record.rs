@@ -3,6 +3,7 @@
 //! Writers write [`FORMAT`]; readers accept that and every older format, and refuse newer ones.
 
 use crate::adapter::AdapterDescription;
+use crate::asked::{Asked, AskedPerMessage};
 use crate::chain::{Forwarded, Parts};
 use crate::metric::Metric;
 use crate::network::HostNetwork;
@@ -180,6 +181,9 @@ pub struct ProcessCost {
     pub peak_rss_bytes: u64,
     /// Proportional set size after the last arrival, in bytes.
     pub pss_bytes: u64,
+    /// What it asked of the kernel, where that was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
     /// It is a daemon of the stack, not an agent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub daemon: bool,
@@ -204,6 +208,9 @@ pub struct Cost {
     pub host_cpu_ns_per_message: Option<f64>,
     /// Context switches per message that arrived.
     pub switches_per_message: Option<f64>,
+    /// What all agents asked of the kernel per message that arrived, where that was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_per_message: Option<AskedPerMessage>,
     /// Sum of the proportional set sizes, in bytes.
     pub pss_bytes: u64,
     /// Sum of the peak resident set sizes, in bytes.

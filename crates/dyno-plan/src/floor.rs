@@ -118,6 +118,7 @@ fn added(
                     floor: None,
                     added: true,
                     paired: capability::is_paired(&cell, &[floor.adapter]),
+                    counted: false,
                     machine: None,
                     ..e.clone()
                 };

@@ -89,7 +89,7 @@ impl Place {
 
 /// Adds the probes to the plan, each marked as added, for every scheduling class, locking of memory and CPUs of its
 /// experiments; copies are of the payloads that the plan has. What this machine cannot probe stands among the plan's
-/// refusals.
+/// refusals. Each round trip gets a twin of one trial in which is counted what it asks of the kernel.
 ///
 /// # Errors
 ///
@@ -107,6 +107,9 @@ pub(crate) fn add(
     };
     let sizes: BTreeSet<usize> = exchanges().map(|e| e.payload.bytes()).collect();
     let places: BTreeSet<Place> = exchanges().map(Place::of).collect();
+    let bases = plan.bases();
+    let can_count = |e: &&Experiment| can_count(e) && !bases.contains(&e.id);
+    let twins: Vec<Experiment> = exchanges().filter(can_count).map(twin).collect();
     for place in places {
         let mut text = PROBES.to_owned();
         if place.cpus.len() != 1 {
@@ -150,5 +153,28 @@ pub(crate) fn add(
             }
         }
     }
+    // Last, so that who leaves them out keeps the numbers of the others.
+    for mut twin in twins {
+        twin.id = ExperimentId(plan.experiments.len() as u32);
+        plan.experiments.push(twin);
+    }
     Ok(())
+}
+
+/// Round trips of one machine are taken apart.
+fn can_count(e: &Experiment) -> bool {
+    e.workload.kind().is_closed_loop() && e.placement != Placement::Host
+}
+
+/// The same once more, for its counts alone.
+fn twin(e: &Experiment) -> Experiment {
+    Experiment {
+        trials: 1,
+        raw_samples: 0,
+        floor: None,
+        base: None,
+        added: true,
+        counted: true,
+        ..e.clone()
+    }
 }

@@ -443,6 +443,7 @@ fn expand(
             base: None,
             legs: Vec::new(),
             paired: capability::is_paired(&cell, &on.adapters),
+            counted: false,
             machine: None,
         });
     }

@@ -223,8 +223,23 @@ fn the_ground_of_a_run_is_probed_with_copies_of_its_own_payloads() {
         with.experiments[..without.experiments.len()],
         without.experiments
     );
-    let probes = &with.experiments[without.experiments.len()..];
-    assert!(probes.iter().all(|e| e.added && e.stack == "ground"));
+    let more = &with.experiments[without.experiments.len()..];
+    assert!(more.iter().all(|e| e.added));
+    let (probes, twins): (Vec<_>, Vec<_>) = more.iter().partition(|e| e.stack == "ground");
+    // Each round trip is counted once more, last of all.
+    assert!(
+        twins
+            .iter()
+            .all(|e| e.counted && e.trials == 1 && e.floor.is_none())
+    );
+    let counted: Vec<_> = twins
+        .iter()
+        .map(|e| (&e.stack, e.wait, e.payload))
+        .collect();
+    let own = without.experiments.iter();
+    let own: Vec<_> = own.map(|e| (&e.stack, e.wait, e.payload)).collect();
+    assert_eq!(counted, own);
+    assert!(probes.iter().all(|e| !e.counted && e.id < twins[0].id));
     let said: Vec<String> = probes.iter().map(|e| e.workload.to_string()).collect();
     assert_eq!(
         said,

@@ -55,6 +55,12 @@ pub fn measure(ground: &Ground, probe: &Probe) -> Result<Outcome, ProbeError> {
         Probe::Fault { by } => fault(ground, by),
     }?;
     found.warnings.extend(too_short(&found.readings));
+    let has_cycles = matches!(probe, Probe::Syscall { .. } | Probe::Switch { .. });
+    if has_cycles && found.readings.iter().all(|r| r.core.is_none()) {
+        let refusal = counters::refusal();
+        let said = refusal.map(|why| format!("no core cycles or instructions: {why}"));
+        found.warnings.extend(said);
+    }
     let is_long = matches!(ground.window, Extent::Duration(window) if window >= LONG);
     if is_long && matches!(probe, Probe::Timer { .. }) {
         found.warnings.extend(tracers::missing());

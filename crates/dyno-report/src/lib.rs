@@ -62,7 +62,7 @@ pub use evidence::{
 };
 pub use factors::{conditions, varying_conditions};
 pub use json::JSON_FORMAT;
-pub use made_of::MadeOf;
+pub use made_of::{Further, MadeOf};
 pub use number::{duration, exported, share, sig3, with_prefix};
 pub use summarise::{SummaryOptions, summarise};
 pub use summary::{

@@ -1,71 +1,164 @@
-//! Wake-ups of a round trip, which the kernel counted, at the cost that the probes of the same run found. It is an estimate and
-//! no bound: a wake-up within a round trip may take less time than the probe's, which may find its CPU in a deeper sleep.
+//! What a round trip is made of: system calls, wake-ups and copies, each at the cost that the probes of the same run found. It
+//! is an estimate and no bound: a wake-up within a round trip may take less time than the probe's, which may find its CPU in a
+//! deeper sleep.
 //!
-//! A wake-up is counted where a thread went to sleep of its own will (`voluntary_switches`). What a library's own threads
-//! do beside the message's way is counted as well.
-//! System calls and copies without a sleep are not counted in a trial; `cargo xtask study made-of` counts them with the
-//! kernel's tracepoints.
+//! All three are counted with the kernel's tracepoints in a trial of their own, the counted twin of the experiment. Where they
+//! could not be, wake-ups alone are known: a thread went to sleep of its own will (`voluntary_switches`). What a library's own
+//! threads do beside the message's way is counted as well; what daemons do is not.
 
 use crate::notes::Item;
 use crate::number::{duration, share, sig3};
 use crate::summary::{ExperimentSummary, Spread};
 use crate::view::View;
-use dyno_model::probe::{HandOver, Probe, Rest, Ring, Sides};
+use dyno_model::asked::NOT_COUNTED;
+use dyno_model::probe::{Call, HandOver, Probe, Rest, Ring, Sides};
 use dyno_model::record::{ProcessCost, TrialRecord};
 use dyno_model::{Experiment, ExperimentId, Metric, Placement, Workload};
 use dyno_stats::Latency;
 
-/// The wake-ups of an experiment's round trip at the cost of a probe's.
+/// The parts of an experiment's round trip, at the cost of a probe's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MadeOf {
     /// Wake-ups of one round trip.
     pub wake_ups: f64,
-    /// What one costs here, in nanoseconds: the p50 of a probe.
+    /// What one costs here, in nanoseconds: the p50 of a probe. The call that wakes and the one that slept are in it.
     pub wake_up_ns: f64,
     /// The experiment of that probe.
     pub probe: ExperimentId,
-    /// Both multiplied, over the p50 of the round trip.
+    /// System calls and copies, where they were counted and the run has probes for them.
+    pub further: Option<Further>,
+    /// All of it over the p50 of the round trip.
     pub share: f64,
 }
 
+/// System calls and copies of one round trip.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Further {
+    /// System calls beside the two of each wake-up.
+    pub calls: f64,
+    /// What the cheapest costs here, in nanoseconds: the least that one does.
+    pub call_ns: f64,
+    /// Calls that carry bytes, each taken for a copy of the payload.
+    pub copies: f64,
+    /// What a copy of the payload costs here, in nanoseconds.
+    pub copy_ns: f64,
+}
+
 impl MadeOf {
-    /// Both multiplied, in nanoseconds.
+    /// All of it in nanoseconds.
     pub fn ns(&self) -> f64 {
-        self.wake_ups * self.wake_up_ns
+        let further = self.further;
+        let further = further.map_or(0.0, |f| f.calls * f.call_ns + f.copies * f.copy_ns);
+        self.wake_ups * self.wake_up_ns + further
     }
 }
 
 /// Fewer wake-ups of a round trip are none of its way.
 const LEAST: f64 = 0.5;
 
-/// Takes round trips apart, where the run holds probes of what they are made of.
-pub(crate) fn link(all: &mut [ExperimentSummary]) {
-    let found: Vec<Option<MadeOf>> = all.iter().map(|e| of(e, all)).collect();
+/// Takes round trips apart, where the run holds probes of what they are made of. `twins` are what was counted.
+pub(crate) fn link(all: &mut [ExperimentSummary], twins: &[ExperimentSummary]) {
+    let found: Vec<Option<MadeOf>> = all.iter().map(|e| of(e, all, twins)).collect();
     for (e, made_of) in all.iter_mut().zip(found) {
         e.made_of = made_of;
     }
 }
 
-fn of(e: &ExperimentSummary, all: &[ExperimentSummary]) -> Option<MadeOf> {
+/// Why nothing was counted, each reason once.
+pub(crate) fn not_counted(twins: &[ExperimentSummary]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for twin in twins.iter().filter(|t| t.asked.is_none()) {
+        let mut said = twin.warnings.iter().map(|(text, _)| text);
+        let reason = match said.find(|text| text.starts_with(NOT_COUNTED)) {
+            Some(text) => text.clone(),
+            None => match twin.failures.first() {
+                Some(f) => format!("{NOT_COUNTED}: {} in {}: {}", f.cause, f.step, f.message),
+                None => continue,
+            },
+        };
+        if !all.contains(&reason) {
+            all.push(reason);
+        }
+    }
+    all
+}
+
+fn of(
+    e: &ExperimentSummary,
+    all: &[ExperimentSummary],
+    twins: &[ExperimentSummary],
+) -> Option<MadeOf> {
     let x = &e.experiment;
-    let (p50, wake_ups) = counted(e)?;
+    let asked = twins.iter().find(|t| is_twin(&t.experiment, x));
+    let asked = asked.and_then(|t| t.asked);
+    let (p50, slept) = counted(e, asked.map_or(0.0, |a| a.calls))?;
     let (probe, wake_up_ns) = all.iter().find_map(|p| {
         let in_one = fits(&p.experiment, x)?;
         Some((p, self::p50(p, Metric::Probe)? / in_one))
     })?;
-    Some(MadeOf {
-        wake_ups,
+    let cost = |is_it: fn(&Experiment, &Experiment) -> bool| {
+        let found = all
+            .iter()
+            .find(|p| is_beside(&p.experiment, x) && is_it(&p.experiment, x));
+        self::p50(found?, Metric::Probe)
+    };
+    let further = asked.and_then(|asked| {
+        Some(Further {
+            calls: (asked.calls - 2.0 * asked.wakings).max(0.0),
+            call_ns: cost(is_call)?,
+            copies: asked.carriers,
+            copy_ns: cost(is_copy)?,
+        })
+    });
+    let mut made_of = MadeOf {
+        wake_ups: asked.map_or(slept, |a| a.wakings),
         wake_up_ns,
         probe: probe.experiment.id,
-        share: wake_ups * wake_up_ns / p50,
-    })
+        further,
+        share: 0.0,
+    };
+    made_of.share = made_of.ns() / p50;
+    Some(made_of)
 }
 
-/// The p50 of the round trip and its wake-ups, where there are any to take it apart with.
-fn counted(e: &ExperimentSummary) -> Option<(f64, f64)> {
-    let wake_ups = e.wake_ups.filter(|n| *n >= LEAST)?;
+/// Whether `twin` is the counted one of `x`.
+fn is_twin(twin: &Experiment, x: &Experiment) -> bool {
+    let alike = Experiment {
+        id: x.id,
+        trials: x.trials,
+        raw_samples: x.raw_samples,
+        floor: x.floor,
+        base: x.base,
+        added: x.added,
+        counted: x.counted,
+        ..twin.clone()
+    };
+    alike == *x
+}
+
+/// The cheapest call, without the clock's reading.
+fn is_call(p: &Experiment, _: &Experiment) -> bool {
+    let Workload::Probe { probe, copies, .. } = p.workload else {
+        return false;
+    };
+    let by = Call::Getppid;
+    matches!(probe, Probe::Syscall { by: b, batch } if b == by && batch > 1) && copies == 1
+}
+
+fn is_copy(p: &Experiment, x: &Experiment) -> bool {
+    let Workload::Probe { probe, copies, .. } = p.workload else {
+        return false;
+    };
+    let bytes = x.payload.bytes() as u64;
+    matches!(probe, Probe::Copy { bytes: b } if b == bytes) && copies == 1
+}
+
+/// The p50 of the round trip and its sleeps, where there are any to take it apart with, or `calls` that were counted.
+fn counted(e: &ExperimentSummary, calls: f64) -> Option<(f64, f64)> {
+    let sleeps = e.wake_ups.unwrap_or(0.0);
     let p50 = p50(e, Metric::Rtt)?;
-    (e.experiment.placement != Placement::Host).then_some((p50, wake_ups))
+    let has_parts = calls >= LEAST || sleeps >= LEAST;
+    (has_parts && e.experiment.placement != Placement::Host).then_some((p50, sleeps))
 }
 
 /// Voluntary switches of all processes for each message: the median over the trials. Switches are counted from somewhat
@@ -91,6 +184,14 @@ fn p50(e: &ExperimentSummary, metric: Metric) -> Option<f64> {
     }
 }
 
+/// Whether the probe stands on the ground of `x`.
+fn is_beside(p: &Experiment, x: &Experiment) -> bool {
+    // What is not pinned may be anywhere.
+    let cpus = x.cpus_of_one();
+    let within = cpus.is_empty() || p.cpus.iter().all(|c| cpus.contains(c));
+    p.machine == x.machine && p.scheduling == x.scheduling && p.mlock == x.mlock && within
+}
+
 /// Whether the probe measures a wake-up as `x` has them, and how many are in one sample of it.
 fn fits(p: &Experiment, x: &Experiment) -> Option<f64> {
     let Workload::Probe {
@@ -101,13 +202,10 @@ fn fits(p: &Experiment, x: &Experiment) -> Option<f64> {
     else {
         return None;
     };
-    let same = p.machine == x.machine && p.scheduling == x.scheduling && p.mlock == x.mlock;
-    // What is not pinned may be anywhere.
-    let cpus = x.cpus_of_one();
-    let within = cpus.is_empty() || p.cpus.iter().all(|c| cpus.contains(c));
-    if !same || !within {
+    if !is_beside(p, x) {
         return None;
     }
+    let cpus = x.cpus_of_one();
     let on_one = cpus.len() > 1 && cpus.iter().all(|c| *c == cpus[0]);
     let sides = match x.placement {
         Placement::Thread => Sides::Threads,
@@ -126,6 +224,16 @@ fn fits(p: &Experiment, x: &Experiment) -> Option<f64> {
     }
 }
 
+fn further(f: Further) -> String {
+    format!(
+        " + {} further calls × {} + {} copies × {}",
+        sig3(f.calls),
+        duration(f.call_ns),
+        sig3(f.copies),
+        duration(f.copy_ns)
+    )
+}
+
 /// A sentence for each row that was taken apart, and one on those that no probe fits.
 pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
     let one = |e: &&ExperimentSummary| {
@@ -133,15 +241,16 @@ pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
         let p50 = p50(e, Metric::Rtt)?;
         let beside = match m.share > 1.0 {
             true => {
-                "; more than all of it: not every one stands in the message's way, or the probe's wake-ups took longer"
+                "; more than all of it: not everything stands in the message's way, or the probe's wake-ups took longer"
             }
             false => "",
         };
         Some(Item::from(format!(
-            "{}: {} wake-ups × {} = {} of {}, {}{beside}",
+            "{}: {} wake-ups × {}{} = {} of {}, {}{beside}",
             view.label(e),
             sig3(m.wake_ups),
             duration(m.wake_up_ns),
+            m.further.map(further).unwrap_or_default(),
             duration(m.ns()),
             duration(p50),
             share(m.share),
@@ -150,7 +259,7 @@ pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
     let mut items: Vec<Item> = view.rows.iter().filter_map(one).collect();
     let all = &view.summary.experiments;
     let has_probes = all.iter().any(|e| e.experiment.workload.kind().is_probe());
-    let left = |e: &&&ExperimentSummary| e.made_of.is_none() && counted(e).is_some();
+    let left = |e: &&&ExperimentSummary| e.made_of.is_none() && counted(e, 0.0).is_some();
     let left: Vec<_> = view.rows.iter().filter(left).collect();
     if let (Some(first), true) = (left.first(), has_probes) {
         items.push(Item::from(format!(

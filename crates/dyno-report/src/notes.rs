@@ -150,7 +150,7 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
         ("Not steady", findings::not_steady(view)),
         ("Floor", findings::floor(view)),
         (
-            "Wake-ups of a round trip, at the probe's cost",
+            "What a round trip is made of, at the probes' cost",
             crate::made_of::remarks(view),
         ),
         ("Copies at once", crate::copies::remarks(view)),

@@ -41,10 +41,13 @@ pub fn summarise(run: &Run, options: &SummaryOptions) -> Summary {
     };
     let here: Vec<&Experiment> = plan.here().collect();
     let found = parallel::map(&here, |e| summarise_experiment(run, e, &shared, options));
-    let (mut experiments, medians): (Vec<ExperimentSummary>, Vec<_>) = found.into_iter().unzip();
+    let (experiments, medians): (Vec<ExperimentSummary>, Vec<_>) = found.into_iter().unzip();
     let medians: BTreeMap<TrialId, f64> = medians.into_iter().flatten().collect();
+    // They stand last in a plan.
+    let (mut experiments, counted): (Vec<_>, Vec<_>) =
+        experiments.into_iter().partition(|e| !e.experiment.counted);
     mark_undercut(&mut experiments);
-    crate::made_of::link(&mut experiments);
+    crate::made_of::link(&mut experiments, &counted);
     let mut trials = TrialCounts::default();
     for e in &experiments {
         trials.planned += e.trials.planned;
@@ -54,7 +57,10 @@ pub fn summarise(run: &Run, options: &SummaryOptions) -> Summary {
         trials.counted += e.trials.counted;
     }
     Summary {
-        warnings: run_warnings(run),
+        warnings: run_warnings(run)
+            .into_iter()
+            .chain(crate::made_of::not_counted(&counted))
+            .collect(),
         carry_over: carry_over::summarise(run, &medians, options.bootstrap.seed),
         run: RunSummary {
             id: run.manifest.id.clone(),
@@ -404,6 +410,7 @@ fn summarise_experiment(
         networks: causes::networks(&trials),
         copies: crate::copies::copies(experiment, &trials),
         wake_ups: crate::made_of::wake_ups(&trials),
+        asked: trials.iter().find_map(|t| t.cost.asked_per_message),
         made_of: None,
         chain,
         metrics,

@@ -8,6 +8,7 @@ use crate::clocks::HostClockSummary;
 use crate::copies::CopySummary;
 use crate::evidence::{BareSummary, HostSummary, ModesSummary, PrecisionSummary, WarmupSummary};
 use crate::made_of::MadeOf;
+use dyno_model::asked::AskedPerMessage;
 use dyno_model::plan::{Refusal, TableKind};
 use dyno_model::record::{Environment, FailureKind};
 use dyno_model::{
@@ -189,10 +190,12 @@ pub struct ExperimentSummary {
     /// Wake-ups of one round trip: voluntary context switches of all processes for each message, the median over the
     /// trials. `None` where none were counted.
     pub wake_ups: Option<f64>,
-    /// Those at the probe's cost; `None` where the run does not hold the probe for it.
+    /// What a round trip is made of, at the probes' cost; `None` where the run does not hold the probe for it.
     pub made_of: Option<MadeOf>,
     /// The parts of the way through a chain, its losses and costs; `None` where the stack is none.
     pub chain: Option<ChainSummary>,
+    /// What its agents asked of the kernel for each message, where that was counted.
+    pub asked: Option<AskedPerMessage>,
     /// The part of the cost that the stack's daemons have, each by itself.
     pub daemons: Vec<DaemonCost>,
     /// From go until endpoints existed, in nanoseconds.

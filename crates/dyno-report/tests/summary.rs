@@ -461,3 +461,57 @@ fn a_round_trip_is_taken_apart_by_the_wake_up_of_its_own_kind() {
         "{shown}"
     );
 }
+
+#[test]
+fn what_was_counted_is_added_up_and_is_no_row() {
+    use dyno_model::asked::{AskedPerMessage, NOT_COUNTED};
+    use dyno_model::probe::{Call, Probe, Rest, Ring};
+    let made_of = |asked: Option<AskedPerMessage>| {
+        let mut b = builder();
+        let pipe = b.experiment("pipe", |_| {});
+        b.trials(pipe, &[(Metric::Rtt, 20_000.0, 800, 0)]);
+        let mut probe = |probe, each, cpus: &[u32], ns| {
+            let id = b.experiment("ground", |e| {
+                e.cpus = cpus.to_vec();
+                e.workload = Workload::Probe {
+                    probe,
+                    each,
+                    copies: 1,
+                };
+            });
+            b.trials(id, &[(Metric::Probe, ns, 800, 0)]);
+        };
+        let (by, rest) = (Ring::Futex, Rest::Sleeps);
+        probe(Probe::Ipi { by, rest }, 2, &[1, 0], 5_000.0);
+        let (by, batch) = (Call::Getppid, 100);
+        probe(Probe::Syscall { by, batch }, 1, &[1], 100.0);
+        let bytes = 64;
+        probe(Probe::Copy { bytes }, 1, &[1], 50.0);
+        let twin = b.experiment("pipe", |e| {
+            (e.counted, e.added, e.trials) = (true, true, 1);
+        });
+        b.trial(twin, &[(Metric::Rtt, 90_000.0, 800, 0)]);
+        for trial in b.records(twin) {
+            trial.cost.asked_per_message = asked;
+            trial.warnings = match asked {
+                Some(_) => Vec::new(),
+                None => vec![format!("{NOT_COUNTED}: forbidden")],
+            };
+        }
+        let summary = common::summary(&b.build());
+        assert!(summary.experiments.iter().all(|e| !e.experiment.counted));
+        (summary.experiments[0].made_of.unwrap(), summary)
+    };
+    let (found, summary) = made_of(Some(AskedPerMessage {
+        calls: 6.0,
+        carriers: 4.0,
+        wakings: 2.0,
+    }));
+    // 2 × 5 µs, 6 − 2 × 2 further calls of 0.1 µs, and 4 copies of 0.05 µs, of 20 µs.
+    assert_eq!((100.0 * found.share).round(), 52.0);
+    let shown = render(&summary, Format::Table, &RenderOptions::default());
+    assert!(shown.contains("further calls ×"), "{shown}");
+    let (found, summary) = made_of(None);
+    assert_eq!(found.further, None);
+    assert_eq!(summary.warnings, [format!("{NOT_COUNTED}: forbidden")]);
+}

@@ -5,6 +5,7 @@ mod copies;
 use crate::parts;
 use crate::startup;
 use dyno_measure::merge;
+use dyno_model::asked::AskedPerMessage;
 use dyno_model::plan::Extent;
 use dyno_model::protocol::{AgentResult, SourceCounts};
 use dyno_model::record::{Cost, Counts, FlowCounts, Outcome, Throughput};
@@ -218,5 +219,7 @@ fn finish_cost(cost: &mut Cost, received: u64, lead_in: u64) {
         let without_pacing = |cpu: Nanos| cpu.0.saturating_sub(pacing) as f64 / messages;
         cost.host_cpu_ns_per_message = cost.host_cpu.map(without_pacing);
         cost.switches_per_message = Some(switches as f64 / messages);
+        let agents = cost.processes.iter().filter(|p| !p.daemon);
+        cost.asked_per_message = AskedPerMessage::of(agents.map(|p| p.asked), received + lead_in);
     }
 }

@@ -217,8 +217,9 @@ pub(crate) struct RunArgs {
     /// With --precision: no trial beyond the suite's own begins later than this, such as '10 min'.
     #[arg(long, value_name = "TIME", requires = "precision")]
     pub(crate) max_time: Option<Nanos>,
-    /// Probe the ground as well: what a system call, a wake-up and a copy cost here, so that reports have the wake-ups
-    /// of a round trip, at the probe's cost. Half a minute more for each scheduling class and pair of CPUs of the suite.
+    /// Probe the ground as well: what a system call, a wake-up and a copy cost here, and count in a trial of its own how many a
+    /// round trip takes, so that reports say what it is made of. Half a minute more for each scheduling class and pair of CPUs
+    /// of the suite, and a trial for each round trip.
     #[arg(long)]
     pub(crate) ground: bool,
     /// Measure each leg of a chain alone as well, in the same rounds, so that reports have what the chain adds to them.

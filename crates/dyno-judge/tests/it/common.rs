@@ -211,6 +211,7 @@ impl Builder {
             paired: false,
             library_cpus: Vec::new(),
             daemon_cpus: Vec::new(),
+            counted: false,
             machine: None,
         };
         change(&mut experiment);

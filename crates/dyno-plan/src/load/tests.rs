@@ -58,6 +58,7 @@ fn camera(stack: &str, topology: &str) -> Experiment {
         paired: false,
         library_cpus: Vec::new(),
         daemon_cpus: Vec::new(),
+        counted: false,
         machine: None,
     }
 }

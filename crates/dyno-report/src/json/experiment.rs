@@ -100,14 +100,25 @@ pub(super) struct Experiment<'a> {
     warnings: Vec<Remark<'a>>,
 }
 
-/// Wake-ups of a round trip, at the probe's cost.
+/// What a round trip is made of, at the probes' cost.
 #[derive(Serialize)]
 struct MadeOfJson {
     wake_ups: f64,
     wake_up_ns: f64,
     probe: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    further: Option<FurtherJson>,
     ns: f64,
     share: f64,
+}
+
+/// System calls and copies of a round trip.
+#[derive(Serialize)]
+struct FurtherJson {
+    calls: f64,
+    call_ns: f64,
+    copies: f64,
+    copy_ns: f64,
 }
 
 /// What a probe measures.
@@ -558,6 +569,12 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
             wake_ups: exported(m.wake_ups),
             wake_up_ns: exported(m.wake_up_ns),
             probe: m.probe.0,
+            further: m.further.map(|f| FurtherJson {
+                calls: exported(f.calls),
+                call_ns: exported(f.call_ns),
+                copies: exported(f.copies),
+                copy_ns: exported(f.copy_ns),
+            }),
             ns: exported(m.ns()),
             share: exported(m.share),
         }),

@@ -80,7 +80,7 @@ fn stacks(a: &Plan, b: &Plan) -> Option<String> {
 
 fn label(e: &Experiment) -> String {
     format!(
-        "{} on {} ({}, {}, {}, {}, {}, {})",
+        "{} on {} ({}, {}, {}, {}, {}, {}{})",
         e.name,
         e.stack,
         e.exchange(),
@@ -88,7 +88,8 @@ fn label(e: &Experiment) -> String {
         e.wait,
         e.access,
         e.placement,
-        e.topology
+        e.topology,
+        if e.counted { ", counted" } else { "" },
     )
 }
 

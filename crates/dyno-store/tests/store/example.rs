@@ -55,6 +55,7 @@ fn experiment(number: u32, workload: Workload, stack: &str) -> Experiment {
         paired: false,
         library_cpus: Vec::new(),
         daemon_cpus: Vec::new(),
+        counted: false,
         machine: None,
     }
 }
@@ -392,6 +393,7 @@ pub(crate) fn completed(id: TrialId) -> TrialRecord {
             host_cpu: Some(Nanos(260_000)),
             host_cpu_ns_per_message: Some(26_666.5),
             switches_per_message: Some(1.25),
+            asked_per_message: None,
             pss_bytes: 1 << 20,
             peak_rss_bytes: 3 << 20,
         },

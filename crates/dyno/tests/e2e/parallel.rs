@@ -24,21 +24,23 @@ fn every_exchange_has_cpus_and_figures_of_its_own() {
         window = "100 ms"
         wait = "block"
         cpus = [1, 1]
-        stacks = ["pipe", "tcp"]
         [[experiment]]
         name = "round-trip"
         workload = "ping-pong"
+        stacks = ["pipe", "tcp"]
         [experiment.matrix]
         parallel = [1, "each-cpu"]
         placement = ["thread", "process"]
         [[experiment]]
         name = "one-way"
         workload = "stream"
+        stacks = ["pipe", "tcp"]
         rate = "500 Hz"
         parallel = 2
         [[experiment]]
         name = "start"
         workload = "first-message"
+        stacks = ["pipe", "tcp"]
         parallel = 2
         "#,
     );

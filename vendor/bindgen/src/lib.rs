@@ -1,0 +1,1 @@
+//! Empty: the build scripts of iceoryx2 call bindgen on QNX alone, which Dyno does not run on.
