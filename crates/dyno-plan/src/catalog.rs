@@ -63,7 +63,7 @@ const STACKS: &[BuiltIn] = built_in!("stacks":
     "vsomeip", "vsomeip-defaults", "vsomeip-daemon", "vsomeip-udp", "vsomeip-tcp",
     "vsomeip-udp-defaults", "vsomeip-tcp-defaults",
     "mqtt-qos0", "mqtt-qos1", "mqtt-qos2", "mqtt-defaults", "nats", "nats-defaults",
-    "grpc-stream", "grpc-unary", "kuksa", "kuksa-defaults",
+    "grpc-stream", "grpc-unary", "kuksa", "kuksa-defaults", "dbus",
 );
 const TESTBEDS: &[BuiltIn] = built_in!("testbeds": "local", "netns-1gbe");
 
