@@ -41,6 +41,11 @@ const RECIPES: &[Recipe] = &[
         language: C,
     },
     Recipe {
+        name: "dbus",
+        packages: &["libdbus-1-dev", "dbus-daemon", "pkg-config"],
+        language: C,
+    },
+    Recipe {
         name: "fastdds",
         packages: &["libfastrtps-dev"],
         language: C,

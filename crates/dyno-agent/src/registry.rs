@@ -19,6 +19,7 @@ const OUTSIDE: &[(&str, &str)] = &[
         "cyclonedds",
         "apt-get install cyclonedds-dev cyclonedds-tools",
     ),
+    ("dbus", "apt-get install libdbus-1-dev dbus-daemon"),
     ("fastdds", "apt-get install libfastrtps-dev"),
     (
         "grpc",

@@ -67,6 +67,7 @@ const STACKS: &[BuiltIn] = built_in!("stacks":
     "mqtt-qos0", "mqtt-qos1", "mqtt-qos2", "mqtt-defaults", "nats", "nats-defaults",
     "grpc-stream", "grpc-unary", "kuksa", "kuksa-defaults",
     "chain-iceoryx2", "chain-iceoryx2-2", "chain-sockets", "s-core", "s-core-daemons",
+    "grpc-stream", "grpc-unary", "kuksa", "kuksa-defaults", "dbus",
 );
 const TESTBEDS: &[BuiltIn] = built_in!("testbeds": "local", "netns-1gbe");
 

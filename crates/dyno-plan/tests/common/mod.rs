@@ -114,6 +114,7 @@ pub(crate) fn adapters() -> Vec<AdapterDescription> {
     all.extend(
         [
             "cyclonedds",
+            "dbus",
             "fastdds",
             "grpc",
             "iceoryx",

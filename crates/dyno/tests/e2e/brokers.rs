@@ -127,5 +127,6 @@ macro_rules! brokers {
 brokers! {
     mqtt: "mqtt-qos2", "mosquitto", "mosquitto";
     nats: "nats", "nats-server", "nats-server";
+    dbus: "dbus", "dbus-daemon", "dbus-daemon";
     kuksa: "kuksa", "${DYNO_KUKSA_DATABROKER:-databroker}", "databroker";
 }

@@ -38,6 +38,7 @@ fn every_stack_answers_calls_and_says_whether_it_has_two_channels_for_them() {
         ("uds-dgram", false),
         ("tcp", false),
         ("iceoryx2", false),
+        ("dbus", false),
         ("nats", false),
         ("grpc-stream", false),
         ("grpc-unary", false),

@@ -70,6 +70,7 @@ fn every_stack_exchanges_real_messages_both_ways() {
     if std::env::var_os("DYNO_REQUIRE_READERS").is_some() {
         for stack in [
             "cyclonedds-defaults",
+            "dbus",
             "fastdds-defaults",
             "iceoryx-defaults",
             "iceoryx2-defaults",
