@@ -18,7 +18,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("dyno-stats", &["dyno-model"]),
     ("dyno-store", &["dyno-model"]),
     ("dyno-report", &["dyno-model", "dyno-stats"]),
-    ("dyno-judge", &["dyno-model", "dyno-report", "dyno-stats"]),
+    (
+        "dyno-judge",
+        &["dyno-audit", "dyno-model", "dyno-report", "dyno-stats"],
+    ),
     (
         "dyno-page",
         &["dyno-judge", "dyno-model", "dyno-report", "dyno-stats"],

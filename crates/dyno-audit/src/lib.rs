@@ -25,6 +25,7 @@ mod outcome;
 mod own;
 mod parse;
 mod render;
+mod result;
 pub mod statement;
 
 pub use audit::{Audit, Group};
@@ -32,4 +33,5 @@ pub use measure::{Beside, Cell, Measured, suite};
 pub use outcome::{Outcome, Verdict};
 pub use parse::StatementError;
 pub use render::{Options, PageError, json, markdown, page, text};
+pub use result::{RESULT_COLUMNS, Stated, ToolResult};
 pub use statement::Statements;

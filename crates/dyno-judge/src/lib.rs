@@ -8,6 +8,7 @@
 //! - [`check`]: requirements from a file ([`Limits`]) against the bad end of each interval.
 //! - [`Nights`]: the newest run against what the runs before it have shown of its machine.
 //! - [`trend`], [`History`]: changes of level over many runs, and what changed with them.
+//! - [`ImportSheet`], [`compare_imported`], [`check_imported`]: the output of other tools, of which nothing is judged.
 //!
 //! All of them compare a figure with a line by one comparison of four outcomes, [`Standing`].
 //!
@@ -21,6 +22,7 @@ mod compare;
 mod difference;
 mod export;
 mod figure;
+mod imported;
 mod nightly;
 mod number;
 mod origin;
@@ -42,6 +44,10 @@ pub use compare::{
 pub use difference::{Aspect, Difference};
 pub use export::FORMAT;
 pub use figure::Figure;
+pub use imported::{
+    HeldImport, ImportCheck, ImportComparison, ImportPair, ImportSheet, check_imported,
+    compare_imported,
+};
 pub use nightly::{Night, Nightly, NightlyOptions, Nights, OtherRuns};
 pub use standing::{Found, Standing};
 pub use trend::{Change, History, Series, Trend, TrendOptions, trend};

@@ -1,5 +1,6 @@
 //! A judgement on paper: heading, one table, remarks. The same page for the terminal and for Markdown.
 
+use crate::imported::{ImportCheck, ImportComparison, ImportSheet};
 use crate::{CheckReport, Comparison, Nightly, Trend};
 use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, Table};
 use dyno_report::{Format, RenderOptions, clean};
@@ -57,7 +58,15 @@ macro_rules! rendered {
         }
     )+};
 }
-rendered!(CheckReport, Comparison, Nightly, Trend);
+rendered!(
+    CheckReport,
+    Comparison,
+    Nightly,
+    Trend,
+    ImportCheck<'_>,
+    ImportComparison<'_>,
+    ImportSheet<'_>
+);
 
 impl Page {
     /// Adds remarks, if there are any.

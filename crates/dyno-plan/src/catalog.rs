@@ -65,7 +65,6 @@ const STACKS: &[BuiltIn] = built_in!("stacks":
     "vsomeip", "vsomeip-defaults", "vsomeip-daemon", "vsomeip-udp", "vsomeip-tcp",
     "vsomeip-udp-defaults", "vsomeip-tcp-defaults",
     "mqtt-qos0", "mqtt-qos1", "mqtt-qos2", "mqtt-defaults", "nats", "nats-defaults",
-    "grpc-stream", "grpc-unary", "kuksa", "kuksa-defaults",
     "chain-iceoryx2", "chain-iceoryx2-2", "chain-sockets", "s-core", "s-core-daemons",
     "grpc-stream", "grpc-unary", "kuksa", "kuksa-defaults", "dbus",
 );

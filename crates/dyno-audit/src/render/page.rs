@@ -133,7 +133,12 @@ fn source(number: usize, statements: &Statements, audit: &Audit) -> Source {
             marks: marks.collect(),
         }
     };
-    let tables = statements.layouts.iter().map(|layout| Table {
+    // The output of a tool has no tables of its own.
+    let layouts = match statements.layouts.is_empty() {
+        true => &[statements.layout()],
+        false => statements.layouts.as_slice(),
+    };
+    let tables = layouts.iter().map(|layout| Table {
         id: layout.id.clone(),
         place: layout.place.clone(),
         header: layout.header.clone(),
@@ -143,8 +148,7 @@ fn source(number: usize, statements: &Statements, audit: &Audit) -> Source {
             .map(|row| row.iter().map(|(text, names)| cell(text, names)).collect())
             .collect(),
     });
-    let in_tables: BTreeSet<&String> = statements
-        .layouts
+    let in_tables: BTreeSet<&String> = layouts
         .iter()
         .flat_map(|l| l.rows.iter().flatten().flat_map(|(_, names)| names))
         .collect();

@@ -144,7 +144,7 @@ impl Nightly {
             name: format!("history of {}", self.suite),
             run: &self.run.id,
             suite: &self.suite,
-            started_unix_ms: self.run.started_unix_ms,
+            started_unix_ms: Some(self.run.started_unix_ms),
             cases: cases.collect(),
         }
         .xml()

@@ -4,6 +4,7 @@ mod check;
 mod common;
 mod compare;
 mod gaps;
+mod imported;
 mod nightly;
 mod scorecard;
 mod starts;

@@ -49,7 +49,8 @@ measures both sides next to each other, and `dyno compare RUN` then compares pai
 
 All intervals of the table hold together with the confidence asked for.")]
 pub(crate) struct CompareArgs {
-    /// The run to compare with, or a run measured with --against: a directory, or `latest`.
+    /// The run to compare with, or a run measured with --against: a directory, or `latest`. Two files are read as outputs of
+    /// other tools and set beside each other; nothing is judged of them.
     #[arg(add = complete::runs(), value_name = "BASE")]
     pub(crate) base: PathBuf,
     /// The run to judge.
@@ -100,7 +101,7 @@ few runs are undecided.
 Exit codes: 0 all passed, 6 at least one failed, 7 none failed but at least one is undecided, 3 the \
 limits file is wrong or a selector matches nothing.")]
 pub(crate) struct CheckArgs {
-    /// The run: a directory, or `latest`. With --history it may be left out: the newest run of the history.
+    /// The run: a directory, or `latest`; or the output of another tool, of which every limit is undecided. With --history it may be left out: the newest run of the history.
     #[arg(add = complete::runs(), required_unless_present = "history")]
     pub(crate) run: Option<PathBuf>,
     /// The limits file.

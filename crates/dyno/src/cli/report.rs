@@ -19,7 +19,8 @@ command ends with 5.
   dyno report latest --limits limits.toml    what was asked on top: pass, fail or undecided
   dyno report latest -o - | ssh HOST 'cat > report.html'")]
 pub(crate) struct ReportArgs {
-    /// Run directories, names of runs in ./runs, or `latest` for the newest one there.
+    /// Run directories, names of runs in ./runs, or `latest` for the newest one there; or files, all of them outputs of other
+    /// tools: the page then has their results, marked by what `dyno audit` says of them.
     #[arg(add = complete::runs(), value_name = "RUN", default_value = "latest")]
     pub(crate) runs: Vec<PathBuf>,
     /// Requirements to open the page with, as for `dyno check` (docs/reference/limits-files.md), with the

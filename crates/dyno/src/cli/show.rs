@@ -17,7 +17,8 @@ must not exist yet, or be empty.
                                                 where raw samples were kept
   dyno show latest --format hdr -o histograms   two files for each experiment and metric")]
 pub(crate) struct ShowArgs {
-    /// A run directory, or `latest` for the newest one in ./runs.
+    /// A run directory, or `latest` for the newest one in ./runs. A file is read as the output of another tool and shown as
+    /// far as it bears (docs/reference/importers.md).
     #[arg(add = complete::runs(), default_value = "latest")]
     pub(crate) run: PathBuf,
     /// How to print it.

@@ -3,16 +3,14 @@
 mod measure;
 
 use crate::cli::{AuditArgs, AuditFormat};
-use crate::commands::judged;
 use crate::commands::show::render_options;
+use crate::commands::{imported, judged};
 use crate::exit::{self, Code, Failure, Result};
 use crate::output;
-use dyno_audit::import::{self, Tool};
+use dyno_audit::import::Tool;
 use dyno_audit::{Audit, Options, Statements, Verdict};
 use dyno_report::SummaryOptions;
 use dyno_runner::Ending;
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 
 /// Holds each source to arithmetic and prints what was found.
@@ -74,14 +72,11 @@ fn statements(source: &Path, tool: Option<Tool>) -> Result<Statements> {
         let summary = dyno_report::summarise(&run, &SummaryOptions::default());
         return Ok(Statements::of_run(&summary));
     }
-    let name = source.display().to_string();
-    let unreadable =
-        |e: std::io::Error| Failure::message(Code::Error, format!("cannot read {name}: {e}"));
     if tool.is_none() && source.extension().is_some_and(|e| e == "toml") {
-        let text = std::fs::read_to_string(source).map_err(unreadable)?;
+        let name = source.display().to_string();
+        let text = std::fs::read_to_string(source)
+            .map_err(|e| Failure::message(Code::Error, format!("cannot read {name}: {e}")))?;
         return Statements::parse(&text, &name).map_err(Failure::with(Code::Plan));
     }
-    let file = File::open(source).map_err(unreadable)?;
-    let mut reader = BufReader::new(file);
-    import::import(&mut reader, &name, tool).map_err(Failure::with(Code::Plan))
+    imported::read(source, tool)
 }

@@ -1,6 +1,7 @@
 //! `dyno check`
 
 use crate::cli::CheckArgs;
+use crate::commands::imported;
 use crate::commands::judged::{conclude, directories, read, read_directory};
 use crate::commands::show::render_options;
 use crate::exit::{Code, Failure, Result};
@@ -18,6 +19,13 @@ pub(crate) fn check(args: &CheckArgs) -> Result {
 
 fn against_limits(args: &CheckArgs, run: &Path, limits: &Path) -> Result {
     let limits = read_limits(limits)?;
+    if imported::is_output(run) {
+        let output = imported::read(run, None)?;
+        let report = dyno_judge::check_imported(&output, &limits).map_err(refused)?;
+        junit(args, || report.junit())?;
+        let text = report.render(args.format.into(), &render_options());
+        return conclude(&text, judgement(0, true), true);
+    }
     let (run, whole) = read(run)?;
     let how = CheckOptions {
         confidence: args.confidence,

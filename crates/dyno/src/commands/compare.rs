@@ -1,10 +1,12 @@
 //! `dyno compare`
 
 use crate::cli::{CompareArgs, FailOn};
+use crate::commands::imported::{self, is_output};
 use crate::commands::judged::{conclude, read};
 use crate::commands::show::render_options;
 use crate::exit::{Code, Failure, Result};
 use dyno_judge::CompareOptions;
+use std::path::Path;
 
 /// Compares two runs, or the two sides of one, and prints the table.
 pub(crate) fn compare(args: &CompareArgs) -> Result {
@@ -13,6 +15,9 @@ pub(crate) fn compare(args: &CompareArgs) -> Result {
         margin: args.margin,
         quantiles: args.quantiles.clone(),
     };
+    if let Some(outputs) = outputs(args)? {
+        return outputs_beside(args, outputs);
+    }
     let (base, mut whole) = read(&args.base)?;
     let comparison = match &args.new {
         Some(new) => {
@@ -38,4 +43,34 @@ pub(crate) fn compare(args: &CompareArgs) -> Result {
     });
     let text = comparison.render(args.format.into(), &render_options());
     conclude(&text, judgement, whole)
+}
+
+/// Both sides, where they are outputs of other tools.
+fn outputs(args: &CompareArgs) -> Result<Option<[&Path; 2]>> {
+    let base = args.base.as_path();
+    match (args.new.as_deref(), is_output(base)) {
+        (None, false) => Ok(None),
+        (Some(new), is_base) => match (is_base, is_output(new)) {
+            (true, true) => Ok(Some([base, new])),
+            (false, false) => Ok(None),
+            (true, false) => Err(imported::mixed(new, base)),
+            (false, true) => Err(imported::mixed(base, new)),
+        },
+        (None, true) => Err(Failure::message(
+            Code::Usage,
+            format!(
+                "{} is the output of another tool: name a second one to set beside it",
+                base.display()
+            ),
+        )),
+    }
+}
+
+/// Prints two outputs beside each other; nothing is judged of them.
+fn outputs_beside(args: &CompareArgs, [base, new]: [&Path; 2]) -> Result {
+    let (base, new) = (imported::read(base, None)?, imported::read(new, None)?);
+    let comparison = dyno_judge::compare_imported(&base, &new);
+    let text = comparison.render(args.format.into(), &render_options());
+    let judgement = args.fail_on.map(|FailOn::Slower| Code::Undecided);
+    conclude(&text, judgement, true)
 }

@@ -7,6 +7,7 @@ pub(crate) mod compare;
 pub(crate) mod conformance;
 pub(crate) mod doctor;
 pub(crate) mod export;
+mod imported;
 mod judged;
 pub(crate) mod list;
 pub(crate) mod man;

@@ -2,6 +2,7 @@
 
 use crate::cli::ReportArgs;
 use crate::commands::check::{read_limits, refused};
+use crate::commands::imported;
 use crate::exit::{self, Code, Failure, Result};
 use crate::progress::Patience;
 use dyno_judge::{CheckOptions, CheckReport, Limits};
@@ -21,6 +22,9 @@ struct Read {
 
 /// Reads the runs and writes one page of them.
 pub(crate) fn report(args: &ReportArgs) -> Result {
+    if let Some(page) = page_of_outputs(args)? {
+        return written(args, page);
+    }
     let patience = Patience::new(args.quiet);
     let limits = args.limits.as_deref().map(read_limits).transpose()?;
     let mut read = Vec::new();
@@ -75,15 +79,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result {
     if args.out == Path::new("-") {
         exit::print(&page)?;
     } else {
-        write_whole(&args.out, page.as_bytes()).map_err(|e| {
-            Failure::message(
-                Code::Error,
-                format!(
-                    "cannot write {}: {e}; name another file with -o",
-                    args.out.display()
-                ),
-            )
-        })?;
+        write_page(&args.out, &page)?;
         let mut said = said(&args.out, page.len(), &document);
         for (run, counts) in document.runs.iter().zip(counts) {
             said.push_str(&format!("\nlimits, run {}: {counts}", run.name));
@@ -95,6 +91,48 @@ pub(crate) fn report(args: &ReportArgs) -> Result {
         false => Code::Store,
     }
     .into())
+}
+
+/// The page of outputs of other tools, where the sources are such.
+fn page_of_outputs(args: &ReportArgs) -> Result<Option<String>> {
+    let (outputs, runs): (Vec<&PathBuf>, Vec<&PathBuf>) = args
+        .runs
+        .iter()
+        .partition(|source| imported::is_output(source));
+    match (outputs.first(), runs.first()) {
+        (None, _) => Ok(None),
+        (Some(output), Some(run)) => Err(imported::mixed(run, output)),
+        (Some(output), None) if args.limits.is_some() => Err(Failure::message(
+            Code::Usage,
+            format!(
+                "the page of {} has no limits: `dyno check {0} LIMITS` says what it prints against them",
+                output.display()
+            ),
+        )),
+        (Some(_), None) => imported::page(&outputs).map(Some),
+    }
+}
+
+fn written(args: &ReportArgs, page: String) -> Result {
+    match args.out == Path::new("-") {
+        true => exit::print(&page)?,
+        false => {
+            write_page(&args.out, &page)?;
+            let bytes = dyno_report::with_prefix(page.len() as f64, "B");
+            exit::print(&format!("{}: {bytes}\n", args.out.display()))?;
+        }
+    }
+    Ok(Code::Success.into())
+}
+
+fn write_page(path: &Path, page: &str) -> Result<()> {
+    write_whole(path, page.as_bytes()).map_err(|e| {
+        let shown = path.display();
+        Failure::message(
+            Code::Error,
+            format!("cannot write {shown}: {e}; name another file with -o"),
+        )
+    })
 }
 
 fn find(which: &Path) -> std::result::Result<(ReadRun, bool), StoreError> {

@@ -2,8 +2,10 @@
 
 use crate::cli::{FormatArg, NotesArg, ShowArgs, ShowFormat};
 use crate::commands::export::FolderFormat;
+use crate::commands::imported;
 use crate::exit::{self, Code, Failure, Result};
 use crate::output;
+use dyno_judge::ImportSheet;
 use dyno_model::record::Run;
 use dyno_report::{Columns, Format, Notes, RenderOptions, Summary, SummaryOptions};
 use std::ffi::OsString;
@@ -12,6 +14,9 @@ use std::path::Path;
 
 /// Reads a run and prints or exports it.
 pub(crate) fn show(args: &ShowArgs) -> Result {
+    if imported::is_output(&args.run) {
+        return show_output(args);
+    }
     let folder = match args.format {
         ShowFormat::Parquet => Some(FolderFormat::Parquet),
         ShowFormat::Hdr => Some(FolderFormat::Hdr),
@@ -56,6 +61,35 @@ pub(crate) fn show(args: &ShowArgs) -> Result {
         false => Code::Store,
     }
     .into())
+}
+
+/// The output of another tool, as far as it bears.
+fn show_output(args: &ShowArgs) -> Result {
+    let format = match args.format {
+        ShowFormat::Table => Format::Table,
+        ShowFormat::Markdown => Format::Markdown,
+        ShowFormat::Json => Format::Json,
+        ShowFormat::Csv => Format::Csv,
+        _ => {
+            return Err(Failure::message(
+                Code::Usage,
+                format!(
+                    "{} is the output of another tool, which Dyno does not export anew: --format takes table, markdown, json or csv here",
+                    args.run.display()
+                ),
+            ));
+        }
+    };
+    let statements = imported::read(&args.run, None)?;
+    let sheet = ImportSheet::new(&statements);
+    match args.out.as_deref().filter(|path| *path != Path::new("-")) {
+        Some(path) => {
+            let text = sheet.render(format, &RenderOptions::default());
+            output::write_file(path, text.as_bytes())?;
+        }
+        None => exit::print(&sheet.render(format, &render_options()))?,
+    }
+    Ok(Code::Success.into())
 }
 
 /// What the arguments ask for goes before what the output suggests.

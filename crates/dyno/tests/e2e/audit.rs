@@ -419,3 +419,88 @@ fn nothing_is_measured_where_nothing_comes_near() {
         .with_code(3)
         .says("no figure is named `t/*/udp`");
 }
+
+/// A figure of `dyno show FILE` as JSON, in its base unit.
+#[track_caller]
+fn shown(document: &Value, id: &str) -> f64 {
+    let results = document["results"].as_array().unwrap().iter();
+    let mut figures = results.flat_map(|r| r["figures"].as_array().unwrap());
+    let found = figures.find(|f| f["id"] == id);
+    found.unwrap_or_else(|| panic!("no {id} in {document:#}"))["value"]
+        .as_f64()
+        .unwrap()
+}
+
+#[test]
+fn exports_stand_where_runs_do_and_say_the_same() {
+    let place = measured();
+    let own = place.show("out");
+    let rtt = &on_stack(&own, "pipe")["metrics"]["rtt_ns"];
+    place
+        .run(&["show", "out", "--format", "hdr", "-o", "hdr"])
+        .with_code(0);
+    place
+        .run(&["show", "out", "--format", "gbench", "-o", "out.json"])
+        .with_code(0);
+    let log = "hdr/e0000_round-trip_pipe_64B_rtt_ns.hlog";
+    let document = place.show(log);
+    for (id, key) in [
+        ("rtt_ns/mean", "mean"),
+        ("rtt_ns/max", "max"),
+        ("rtt_ns/min", "min"),
+    ] {
+        let (found, ns) = (shown(&document, id) * 1e9, rtt[key].as_f64().unwrap());
+        assert!(
+            (found / ns - 1.0).abs() < 0.005,
+            "{id}: {found} against {ns}"
+        );
+    }
+    assert_eq!(document["results"][0]["n"], rtt["n"]);
+    place
+        .run(&["show", "out.json"])
+        .with_code(0)
+        .says("imported: what a tool printed");
+    place
+        .run(&["compare", "out.json", "out.json"])
+        .with_code(0)
+        .says("the same within its digits");
+    place
+        .run(&["compare", "out.json", "out.json", "--fail-on", "slower"])
+        .with_code(7);
+    place.file(
+        "limits.toml",
+        "[[limit]]\nname = \"in time\"\nmetric = \"rtt\"\nquantile = \"p99\"\nat_most = \"100 s\"\n",
+    );
+    place
+        .run(&["check", log, "limits.toml", "--junit", "junit.xml"])
+        .with_code(7)
+        .says("as printed it keeps the limit");
+    assert!(place.path("junit.xml").exists());
+    place
+        .run(&["report", log, "out.json", "-o", "page.html"])
+        .with_code(0);
+    let page = std::fs::read_to_string(place.path("page.html")).unwrap();
+    assert_eq!(page.matches("<article>").count(), 2);
+    assert!(page.contains("<td class=\"no-objection\">"), "{page}");
+}
+
+#[test]
+fn outputs_and_runs_are_not_mixed() {
+    let place = measured();
+    place
+        .run(&["show", "out", "--format", "gbench", "-o", "out.json"])
+        .with_code(0);
+    let refused = |arguments: &[&str], code: i32| place.run(arguments).with_code(code);
+    let mixed = "out is a run and out.json the output of another tool";
+    refused(&["compare", "out", "out.json"], 2).says(mixed);
+    refused(&["compare", "out.json", "out"], 2).says(mixed);
+    refused(&["report", "out", "out.json", "-o", "page.html"], 2).says(mixed);
+    refused(&["compare", "out.json"], 2).says("name a second one");
+    refused(&["show", "out.json", "--format", "hdr", "-o", "x"], 2)
+        .says("which Dyno does not export anew");
+    place.file("words.txt", "nothing of a tool\n");
+    for command in ["show", "report"] {
+        refused(&[command, "words.txt"], 3).says("its beginning is that of no tool");
+    }
+    assert!(!place.path("page.html").exists() && !place.path("x").exists());
+}

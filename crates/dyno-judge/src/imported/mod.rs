@@ -1,0 +1,106 @@
+//! The output of other tools where runs stand: shown, set beside another output, held against limits. Nobody knows by how much a
+//! repeat of it would differ, so no figure gets an interval and nothing is judged: what the digits say is said, and that it is
+//! undecided (ADR 25).
+
+mod check;
+mod compare;
+mod show;
+
+pub use check::{HeldImport, ImportCheck, check_imported};
+pub use compare::{ImportComparison, ImportPair, compare_imported};
+pub use show::ImportSheet;
+
+use dyno_audit::{Statements, ToolResult};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Why nothing of it has an interval.
+const NO_TRIALS: &str = "imported: what a tool printed, without the trials behind it, so no figure has an interval and nothing is judged by it";
+
+/// `a.json (google-benchmark, 2026-11-22)`: the file, the tool and the date that it names.
+fn origin(statements: &Statements) -> String {
+    let source = &statements.source;
+    let about = [statements.tool(), source.tested.as_deref()];
+    let about: Vec<&str> = about.into_iter().flatten().collect();
+    match about.is_empty() {
+        true => source.title.clone(),
+        false => format!("{} ({})", source.title, about.join(", ")),
+    }
+}
+
+/// Each result by its label and what is said of it, once.
+fn labels(results: &[ToolResult<'_>]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    for result in results {
+        let said = result.factors().into_iter().filter_map(|(_, said)| said);
+        let said: Vec<String> = said.collect();
+        let label = match said.is_empty() {
+            true => format!("{} ({})", result.label(), result.quantity.as_str()),
+            false => format!(
+                "{} ({}, {})",
+                result.label(),
+                result.quantity.as_str(),
+                said.join(", ")
+            ),
+        };
+        if seen.insert(label.clone()) {
+            all.push(label);
+        }
+    }
+    all
+}
+
+/// The factors that no result of an output says; the placement is never said.
+fn unsaid(results: &[ToolResult<'_>]) -> Vec<&'static str> {
+    let mut said: BTreeMap<&'static str, bool> = BTreeMap::new();
+    let mut order: Vec<&'static str> = Vec::new();
+    for (factor, value) in results.iter().flat_map(ToolResult::factors) {
+        let known = said.entry(factor).or_insert_with(|| {
+            order.push(factor);
+            false
+        });
+        *known |= value.is_some();
+    }
+    order.retain(|factor| !said[factor]);
+    order.push("placement");
+    order
+}
+
+/// Where an output comes from, in JSON.
+#[derive(Serialize)]
+struct Origin<'a> {
+    file: &'a str,
+    tool: Option<&'a str>,
+    tested: Option<&'a str>,
+}
+
+impl<'a> Origin<'a> {
+    fn of(statements: &'a Statements) -> Origin<'a> {
+        Origin {
+            file: &statements.source.title,
+            tool: statements.tool(),
+            tested: statements.source.tested.as_deref(),
+        }
+    }
+}
+
+/// The result that a row is of, in JSON; a factor that is not said is `null`.
+#[derive(Serialize)]
+struct Named<'a> {
+    name: &'a str,
+    quantity: &'static str,
+    conditions: BTreeMap<&'a str, &'a str>,
+    factors: BTreeMap<&'static str, Option<String>>,
+}
+
+impl<'a> Named<'a> {
+    fn of(result: &ToolResult<'a>) -> Named<'a> {
+        Named {
+            name: result.name,
+            quantity: result.quantity.as_str(),
+            conditions: result.conditions.iter().copied().collect(),
+            factors: result.factors().into_iter().collect(),
+        }
+    }
+}

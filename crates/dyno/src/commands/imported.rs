@@ -1,0 +1,48 @@
+//! The output of another tool where `show`, `report`, `compare` and `check` take a run: a file in place of a directory.
+
+use crate::exit::{Code, Failure, Result};
+use dyno_audit::import::{self, Tool};
+use dyno_audit::{Audit, Statements};
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+/// Whether this names the output of a tool: runs are directories.
+pub(super) fn is_output(source: &Path) -> bool {
+    source.is_file()
+}
+
+/// Reads the output of a tool, which is recognised by its beginning where `tool` does not say it.
+pub(super) fn read(source: &Path, tool: Option<Tool>) -> Result<Statements> {
+    let name = source.display().to_string();
+    let file = File::open(source)
+        .map_err(|e| Failure::message(Code::Error, format!("cannot read {name}: {e}")))?;
+    let mut reader = BufReader::new(file);
+    import::import(&mut reader, &name, tool).map_err(Failure::with(Code::Plan))
+}
+
+/// One page of outputs: their results, each cell marked by what the audit says of it.
+pub(super) fn page(sources: &[impl AsRef<Path>]) -> Result<String> {
+    let mut read_all: Vec<(Statements, Audit)> = Vec::new();
+    for source in sources {
+        let statements = read(source.as_ref(), None)?;
+        let audit = Audit::of(&statements);
+        read_all.push((statements, audit));
+    }
+    let pairs: Vec<(&Statements, &Audit)> = read_all.iter().map(|(s, a)| (s, a)).collect();
+    dyno_audit::page(&pairs).map_err(Failure::with(Code::Error))
+}
+
+/// Why an output and a run do not stand in one answer.
+pub(super) fn mixed(run: &Path, output: &Path) -> Failure {
+    Failure::message(
+        Code::Usage,
+        format!(
+            "{} is a run and {} the output of another tool: one has trials and says its conditions, the other does not; name two of a \
+             kind, such as the run exported by `dyno show RUN --format gbench`, or set a claim beside this machine with \
+             `dyno audit FILE --measure`",
+            run.display(),
+            output.display()
+        ),
+    )
+}
