@@ -73,6 +73,7 @@ fn alone(e: &Experiment, legs: &[ChainLeg]) -> Result<Vec<Experiment>, String> {
     const ONE: Topology = Topology {
         senders: 1,
         receivers: 1,
+        copies: 1,
     };
     if e.topology != ONE {
         return Err(format!(
