@@ -14,9 +14,9 @@ constexpr milliseconds PATIENCE{10'000};
 
 // What makes a broker keep a value that is older than the newest.
 uint32_t queue_depth_of(const dyno_context &context) {
-    const long long depth = Options(context).integer("queue_depth", 1000);
+    const long long depth = Options(context).integer("broker_queue", 1000);
     if (depth > 1000) {
-        throw Error(DYNO_BAD_OPTION, "queue_depth: the databroker takes 0 to 1000, not " + std::to_string(depth));
+        throw Error(DYNO_BAD_OPTION, "broker_queue: the databroker takes 0 to 1000, not " + std::to_string(depth));
     }
     return static_cast<uint32_t>(depth);
 }

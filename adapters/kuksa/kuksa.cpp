@@ -11,7 +11,7 @@
 // Sending. publish = "stream": OpenProviderStream with PublishValuesRequest, which the broker answers only where it refuses; a
 // write waits while HTTP/2's window is full. publish = "unary": PublishValue, a call that waits for its answer.
 //
-// Receiving. SubscribeById with a buffer of `queue_depth` values. The broker first sends the value from before, which is not
+// Receiving. SubscribeById with a buffer of `broker_queue` values. The broker first sends the value from before, which is not
 // shown. For a subscriber that is slower it drops the oldest, without a word: Dyno counts them.
 #include "ends.hpp"
 #include "operations.hpp"
@@ -26,7 +26,7 @@ constexpr dyno_option_spec OPTIONS[] = {
     {"port", DYNO_OPTION_INT, 65'535, nullptr, "15555", "the port of the databroker on each participant's host"},
     {"publish", DYNO_OPTION_ONE_OF, 0, WAYS, "stream",
      "stream: OpenProviderStream, unanswered; unary: PublishValue, whose answer a send waits for"},
-    {"queue_depth", DYNO_OPTION_INT, 1000, nullptr, "1000",
+    {"broker_queue", DYNO_OPTION_INT, 1000, nullptr, "1000",
      "values that the databroker keeps for a subscriber that is slower (buffer_size); its own: 0, the latest alone"},
     {"send_timeout_ms", DYNO_OPTION_INT, 3'600'000, nullptr, "10000",
      "unary: how long a send waits for its answer before it is an error, in ms"},

@@ -38,8 +38,8 @@ int port_of(const Options &options) {
 
 // mosquitto reads 0 as no limit, Dyno as no message.
 void check_depth(const Options &options) {
-    if (options.integer("queue_depth", 1000) < 1) {
-        throw Error(DYNO_BAD_OPTION, "queue_depth: write 1 or more instead of 0");
+    if (options.integer("broker_queue", 1000) < 1) {
+        throw Error(DYNO_BAD_OPTION, "broker_queue: write 1 or more instead of 0");
     }
 }
 

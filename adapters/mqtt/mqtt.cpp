@@ -11,7 +11,7 @@
 //
 // Calls. A request's topic and a response's topic: MQTT 3.1.1 knows no more of it, so Dyno makes calls of two channels.
 //
-// Losses. mosquitto keeps `queue_depth` messages for a subscriber that is slower, and drops the next ones without a
+// Losses. mosquitto keeps `broker_queue` messages for a subscriber that is slower, and drops the next ones without a
 // word to anyone: Dyno counts them.
 #include "client.hpp"
 #include "operations.hpp"
@@ -111,7 +111,7 @@ constexpr dyno_option_spec OPTIONS[] = {
     {"port", DYNO_OPTION_INT, 65'535, nullptr, "17883", "the port of the broker on each participant's host"},
     {"qos", DYNO_OPTION_INT, 2, nullptr, "0",
      "0: at most once; 1: at least once, the receiver of each hop acknowledges; 2: exactly once, two round trips a hop"},
-    {"queue_depth", DYNO_OPTION_INT, 0, nullptr, "1000",
+    {"broker_queue", DYNO_OPTION_INT, 0, nullptr, "1000",
      "messages that the broker keeps for a subscriber that is slower (max_queued_messages); more are dropped; "
      "mosquitto's own: 1000"},
     {"send_timeout_ms", DYNO_OPTION_INT, 3'600'000, nullptr, "10000", "how long a send waits for room, in ms"},

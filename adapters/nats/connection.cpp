@@ -12,9 +12,9 @@ namespace {
 constexpr int64_t ACCEPT_MS = 10'000;
 
 int queue_depth_of(const dyno_context &context) {
-    const long long depth = Options(context).integer("queue_depth", 65'536);
+    const long long depth = Options(context).integer("pending", 65'536);
     if (depth < 1 || depth > INT_MAX) {
-        throw Error(DYNO_BAD_OPTION, "queue_depth: write 1 to 2147483647 instead of " + std::to_string(depth));
+        throw Error(DYNO_BAD_OPTION, "pending: write 1 to 2147483647 instead of " + std::to_string(depth));
     }
     return static_cast<int>(depth);
 }

@@ -12,7 +12,7 @@
 // Calls. natsConnection_PublishRequest with a subject for the reply, to which the provider publishes the response: what
 // natsConnection_Request does, without its wait.
 //
-// Losses. NATS delivers at most once: the library drops what finds more than `queue_depth` messages in a subscription's
+// Losses. NATS delivers at most once: the library drops what finds more than `pending` messages in a subscription's
 // queue, and the server cuts off a receiver for which it holds more than `max_pending` bytes.
 #include "ends.hpp"
 #include "operations.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 constexpr dyno_option_spec OPTIONS[] = {
     {"port", DYNO_OPTION_INT, 65'535, nullptr, "14222", "the port of the server on each participant's host"},
-    {"queue_depth", DYNO_OPTION_INT, 0, nullptr, "65536",
+    {"pending", DYNO_OPTION_INT, 0, nullptr, "65536",
      "messages that the library keeps for a subscription; more are dropped; the library's own: 65536"},
     {"send_asap", DYNO_OPTION_BOOL, 0, nullptr, "true",
      "true: a send writes to the socket; false: a thread of the library's does, the library's own way"},

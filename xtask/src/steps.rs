@@ -144,11 +144,32 @@ pub(crate) fn fast() -> Vec<Step> {
 const SEED: &str = "20261121";
 
 /// Tests what was built, the page's scripts too. The loom models have a target directory of their own, because
+/// Kuksa's databroker, which no registry has: as the variable names it, or beside this repository, or on the PATH; empty
+/// where there is none.
+fn databroker(metadata: &Metadata) -> String {
+    const NAME: &str = "databroker";
+    let named = std::env::var("DYNO_KUKSA_DATABROKER")
+        .ok()
+        .map(PathBuf::from);
+    let beside = metadata.workspace_root.join("../shared/brokers").join(NAME);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&path).map(|dir| dir.join(NAME));
+    let mut all = named.into_iter().chain([beside]).chain(on_path);
+    let found = all.find(|file| file.is_file());
+    found.map_or(String::new(), |file| file.display().to_string())
+}
+
 /// their flags would make cargo build everything twice in turns.
 pub(crate) fn test(metadata: &Metadata) -> Vec<Step> {
     let loom = metadata.target_directory.join("loom");
     let daemons = packages::daemons_in(metadata).join("bin");
     let path = std::env::var("PATH").unwrap_or_default();
+    let databroker = databroker(metadata);
+    if databroker.is_empty() {
+        println!(
+            "left out: tests of the stack kuksa; DYNO_KUKSA_DATABROKER or the PATH names no databroker"
+        );
+    }
     vec![
         cargo(
             "tests and doc tests",
@@ -164,6 +185,7 @@ pub(crate) fn test(metadata: &Metadata) -> Vec<Step> {
         .with("PROPTEST_RNG_SEED", SEED)
         // What exports are for reads them: it was installed before, so that missing it is a failure.
         .with("DYNO_REQUIRE_READERS", "1")
+        .with("DYNO_KUKSA_DATABROKER", databroker)
         .with("PATH", format!("{}:{path}", daemons.display())),
         web::tests(metadata),
         cargo(

@@ -90,9 +90,9 @@ pub(crate) fn label(e: &Experiment) -> String {
 
 /// Whether an experiment says something of this build and its stacks when it stands alone: the other
 /// side of `--against` another build does not, and that of `--against` the same is a repetition. One
-/// that another part of the plan runs says nothing here.
+/// that another part of the plan runs says nothing here, and none whose calls to the kernel are counted.
 pub(crate) fn is_own(plan: &Plan, e: &Experiment) -> bool {
-    if !plan.is_here(e.id) {
+    if !plan.is_here(e.id) || e.counted {
         return false;
     }
     match plan.against {

@@ -134,7 +134,7 @@ pub(crate) fn read(
             _ => Placement::Host,
         }],
         daemons,
-        install: parts.iter().find_map(|part| part.install.clone()),
+        install: only(parts.iter().filter_map(|part| part.install.clone())),
         chain: Some(chain),
     })
 }
@@ -506,4 +506,9 @@ pub(crate) fn refusal(
         }
     }
     None
+}
+
+/// What there is, where there is one: of several commands none installs what another leg needs.
+fn only(mut commands: impl Iterator<Item = String>) -> Option<String> {
+    commands.next().filter(|_| commands.next().is_none())
 }

@@ -119,6 +119,7 @@ fn added(
                     added: true,
                     paired: capability::is_paired(&cell, &[floor.adapter]),
                     counted: false,
+                    legs: Vec::new(),
                     machine: None,
                     ..e.clone()
                 };

@@ -11,7 +11,9 @@ use crate::matrix::Cell;
 use crate::problem::{Place, PlanError, Problem};
 use crate::remote;
 use dyno_model::chain::ChainLeg;
-use dyno_model::{AdapterDescription, Experiment, ExperimentId, Stack, Testbed, Topology};
+use dyno_model::{
+    AdapterDescription, Experiment, ExperimentId, Placement, Stack, Testbed, Topology, Wait,
+};
 use std::collections::BTreeMap;
 
 /// Adds what is missing of the legs alone, and links each chain's experiments to them. `direct` has a stack by name with
@@ -81,11 +83,35 @@ fn alone(e: &Experiment, legs: &[ChainLeg]) -> Result<Vec<Experiment>, String> {
             e.topology
         ));
     }
+    if let Some(n) = (1..legs.len()).find(|n| legs[n - 1].placement == Placement::Host) {
+        return Err(format!(
+            "leg {} begins on another host, where nothing can be measured alone",
+            n + 1
+        ));
+    }
+    if !e.cpus.is_empty() && e.cpus.len() != legs.len() + 1 {
+        return Err(format!(
+            "{} CPUs are too few for {} participants of their own; list more in `cpus`, or write \"none\"",
+            e.cpus.len(),
+            legs.len() + 1
+        ));
+    }
     // Participants are numbered sender, receiver, gateways.
     let order: Vec<usize> = std::iter::once(0)
         .chain(2..legs.len() + 1)
         .chain([1])
         .collect();
+    let pairs = || legs.iter().zip(order.windows(2));
+    let on_one = |(leg, ends): (&ChainLeg, &[usize])| {
+        let same = !e.cpus.is_empty() && e.cpus[ends[0]] == e.cpus[ends[1]];
+        same && leg.wait.unwrap_or(e.wait) == Wait::Spin
+    };
+    if let Some(n) = pairs().position(on_one) {
+        return Err(format!(
+            "both ends of leg {} would spin on one CPU; wait by block, or on a machine with more CPUs",
+            n + 1
+        ));
+    }
     let leg = |(leg, ends): (&ChainLeg, &[usize])| Experiment {
         stack: leg.stack.clone(),
         wait: leg.wait.unwrap_or(e.wait),
@@ -98,10 +124,12 @@ fn alone(e: &Experiment, legs: &[ChainLeg]) -> Result<Vec<Experiment>, String> {
             .iter()
             .filter_map(|p| e.library_cpus.get(*p).cloned())
             .collect(),
+        // The echo is on the last leg alone.
+        echo_poll: e.echo_poll.filter(|_| ends[1] == 1),
         added: true,
         ..e.clone()
     };
-    Ok(legs.iter().zip(order.windows(2)).map(leg).collect())
+    Ok(pairs().map(leg).collect())
 }
 
 /// A leg alone as it is measured, or why it cannot be.

@@ -4,8 +4,8 @@ use crate::cpus::{Cpus, Listed};
 use crate::host::HostFacts;
 use crate::matrix::Cell;
 use crate::quantity::{At, Quantity};
-use dyno_model::unit::UnitError;
 use dyno_model::plan::Stack;
+use dyno_model::unit::UnitError;
 use dyno_model::{Placement, Topology};
 
 /// Copies of a probe or an exchange at once.

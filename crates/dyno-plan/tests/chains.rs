@@ -297,3 +297,58 @@ fn a_chain_over_hosts_needs_as_many() {
     // Initiator, echo, and the gateways behind the first and the second leg.
     assert_eq!(hosts, [0, 2, 0, 1]);
 }
+
+/// The experiments of the legs alone of the first chain, or what is said of them.
+fn alone(plan: &Plan) -> Vec<&dyno_model::Experiment> {
+    let chain = plan.experiments.iter().find(|e| e.stack == "mine").unwrap();
+    let all = chain.legs.iter();
+    all.map(|id| plan.experiments.iter().find(|e| e.id == *id).unwrap())
+        .collect()
+}
+
+#[test]
+fn a_leg_alone_is_measured_as_it_is_in_the_chain_or_not_at_all() {
+    let with = |chain: &str, experiment: &str| {
+        let legs = |request: &mut Request| request.legs = true;
+        planned_with(&catalog(chain), experiment, legs).unwrap()
+    };
+    let sockets = leg("pipe") + &leg("uds-stream");
+    let plan = with(
+        &sockets,
+        "workload = \"ping-pong\"\nwait = \"block\"\necho_poll = \"50 ms\"\ncpus = \"none\"",
+    );
+    // One echo sleeps, and it stands behind the last leg.
+    let polls: Vec<bool> = alone(&plan).iter().map(|e| e.echo_poll.is_some()).collect();
+    assert_eq!(polls, [false, true]);
+    let there = leg("tcp") + "placement = \"host\"\n" + &leg("uds-stream");
+    for (chain, experiment) in [
+        // The second leg begins where nothing is measured alone, and two CPUs are none for a gateway.
+        (
+            there.as_str(),
+            "workload = \"ping-pong\"\nwait = \"block\"\ncpus = \"none\"",
+        ),
+        (
+            sockets.as_str(),
+            "workload = \"ping-pong\"\nwait = \"block\"\ncpus = [0, 1]",
+        ),
+    ] {
+        let mut catalog = catalog(chain);
+        catalog.add_testbed(
+            "twice",
+            "twice.toml",
+            "description = \"this machine twice\"\n[[host]]\nname = \"here\"\nreach = \"local\"\n\
+             [[host]]\nname = \"there\"\nreach = \"local\"\naddress = \"127.0.0.2\"\n",
+        );
+        let planned = planned_with(&catalog, experiment, |request| {
+            request.legs = true;
+            request.testbed = "twice".into();
+        });
+        let plan = planned.unwrap();
+        let chains = plan.experiments.iter().filter(|e| e.stack == "mine");
+        assert!(chains.clone().count() > 0);
+        for e in chains {
+            let cpus = e.cpus.len();
+            assert!(e.legs.is_empty() || cpus == 3, "{e:#?}");
+        }
+    }
+}

@@ -194,13 +194,17 @@ fn legs(chain: &Chain, graph: &Graph, trials: &[&TrialRecord]) -> Vec<LegSummary
             let all = trials.iter().map(|t| count(t));
             all.fold(0, u64::saturating_add)
         };
+        // Every way of a topology ends at as many.
+        let origin = graph.channels.iter().find(own).map(|c| c.id);
+        let deliveries = origin.map_or(1, |id| graph.deliveries(id)).max(1);
         let echoes = graph.participants.iter().filter(|p| p.role == Role::Echo);
         LegSummary {
             number: leg + 1,
             stack: stack_of(chain, leg),
             back,
             sent: match (leg, back) {
-                (0, false) => of_ends(|t| t.counts.sent),
+                // Counted once for each receiver in the end, and one gateway takes it.
+                (0, false) => of_ends(|t| t.counts.sent) / deliveries,
                 _ => over(sent),
             },
             arrived: match (leg, back) {
@@ -351,8 +355,13 @@ fn lines(chain: &ChainSummary) -> Vec<String> {
     }
     for leg in chain.legs.iter().filter(|leg| leg.lost() > 0) {
         let name = name(Stage::Leg(leg.number), Some(&leg.stack), leg.back);
+        // Who began an exchange counts no response that came later than it waits.
+        let or_late = match leg.back && leg.number == 1 {
+            true => ", or they came later than is waited for",
+            false => "",
+        };
         lines.push(format!(
-            "{name} lost {} of {} ({})",
+            "{name} lost {} of {} ({}){or_late}",
             leg.lost(),
             leg.sent,
             share(leg.lost() as f64 / leg.sent as f64)

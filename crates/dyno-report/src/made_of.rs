@@ -13,7 +13,7 @@ use crate::view::View;
 use dyno_model::asked::NOT_COUNTED;
 use dyno_model::probe::{Call, HandOver, Probe, Rest, Ring, Sides};
 use dyno_model::record::{ProcessCost, TrialRecord};
-use dyno_model::{Experiment, ExperimentId, Metric, Placement, Workload};
+use dyno_model::{Experiment, ExperimentId, Metric, Placement, Wait, Workload};
 use dyno_stats::Latency;
 
 /// The parts of an experiment's round trip, at the cost of a probe's.
@@ -53,6 +53,9 @@ impl MadeOf {
     }
 }
 
+/// Bytes that one call surely carries: what a pipe holds.
+const ONE_CALL: usize = 64 << 10;
+
 /// Fewer wake-ups of a round trip are none of its way.
 const LEAST: f64 = 0.5;
 
@@ -89,6 +92,10 @@ fn of(
     twins: &[ExperimentSummary],
 ) -> Option<MadeOf> {
     let x = &e.experiment;
+    // A broker's calls and wake-ups stand in the message's way and are counted of nobody.
+    if !e.daemons.is_empty() {
+        return None;
+    }
     let asked = twins.iter().find(|t| is_twin(&t.experiment, x));
     let asked = asked.and_then(|t| t.asked);
     let (p50, slept) = counted(e, asked.map_or(0.0, |a| a.calls))?;
@@ -102,7 +109,9 @@ fn of(
             .find(|p| is_beside(&p.experiment, x) && is_it(&p.experiment, x));
         self::p50(found?, Metric::Probe)
     };
-    let further = asked.and_then(|asked| {
+    // A look that finds nothing asks the kernel as well, and no copy is of more than one call carries.
+    let counts = x.wait != Wait::Spin && x.payload.bytes() <= ONE_CALL;
+    let further = asked.filter(|_| counts).and_then(|asked| {
         Some(Further {
             calls: (asked.calls - 2.0 * asked.wakings).max(0.0),
             call_ns: cost(is_call)?,

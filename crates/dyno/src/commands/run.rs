@@ -497,6 +497,7 @@ fn describe(plan: &Plan) -> String {
     let bases = plan.bases();
     for e in plan.here() {
         let added = match e.added {
+            true if e.counted => "  (counted with tracepoints)",
             true if e.workload.kind().is_probe() => "  (added for the ground)",
             true if plan.experiments.iter().any(|x| x.legs.contains(&e.id)) => "  (a leg alone)",
             true => "  (added for the floor)",

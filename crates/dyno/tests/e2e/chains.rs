@@ -141,6 +141,10 @@ fn several_senders_and_receivers_share_a_gateway() {
     for (e, forwarded) in &all {
         assert_lossless(e);
         assert!(!forwarded.is_empty(), "{e:#}");
+        for leg in e["chain"]["legs"].as_array().unwrap() {
+            assert!(number(leg, "sent") > 0, "{leg:#}");
+            assert_eq!(number(leg, "sent"), number(leg, "arrived"), "{leg:#} {e:#}");
+        }
     }
 }
 

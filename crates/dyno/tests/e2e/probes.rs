@@ -85,7 +85,7 @@ fn what_cannot_be_probed_here_is_refused_before_anything_runs() {
     let memory = std::fs::read_to_string("/proc/meminfo").unwrap();
     let kib = memory
         .lines()
-        .find_map(|l| l.strip_prefix("MemFree:"))
+        .find_map(|l| l.strip_prefix("MemAvailable:"))
         .unwrap();
     let kib: u64 = kib.trim().trim_end_matches("kB").trim().parse().unwrap();
     let mut cells = vec![
@@ -95,8 +95,8 @@ fn what_cannot_be_probed_here_is_refused_before_anything_runs() {
             "never done before the next",
         ),
     ];
-    // The largest copy is of 1 GiB, from one buffer to another.
-    if kib < 2 << 20 {
+    // The largest copy is of 1 GiB, from one buffer to another; what is free may change until it is planned.
+    if kib < 1 << 20 {
         cells.push(("probe = \"copy\"\npayload = \"1 GiB\"", "free memory"));
     }
     for (lines, why) in cells {
@@ -156,6 +156,20 @@ fn a_run_with_its_ground_says_what_a_round_trip_is_made_of() {
             assert!((3.0..6.0).contains(&asked.carriers), "{asked:?}");
             assert!((0.5..4.0).contains(&asked.wakings), "{asked:?}");
             assert!(asked.calls >= asked.carriers, "{asked:?}");
+            // A busy machine may refuse the p50 of what it is held against.
+            let has_all = shown["experiments"].as_array().unwrap().iter().all(|e| {
+                let metric = if e["workload"] == "probe" {
+                    "probe_ns"
+                } else {
+                    "rtt_ns"
+                };
+                e["metrics"][metric]["p50"]["value"].is_number()
+            });
+            if has_all {
+                let further = &e["made_of"]["further"];
+                assert_eq!(further["copies"].as_f64(), Some(asked.carriers), "{e:#}");
+                place.run(&["show", "out"]).says("further calls ×");
+            }
         }
         Err(reason) => {
             let said = trial.warnings.join("\n");
