@@ -1,7 +1,7 @@
 //! Cells by their factors: which experiment of one run is the same question as that of another.
 
 use dyno_model::plan::{Against, Plan, Scheduling};
-use dyno_model::{Access, Experiment, PayloadSize, Placement, Topology, Wait, Workload};
+use dyno_model::{Access, Experiment, Nanos, PayloadSize, Placement, Topology, Wait, Workload};
 
 /// What makes two experiments of different runs the same question, but for the stack.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +14,8 @@ pub(crate) struct Factors {
     pub(crate) placement: Placement,
     pub(crate) topology: Topology,
     pub(crate) scheduling: Scheduling,
+    /// How long an echo sleeps after each answer.
+    pub(crate) echo_poll: Option<Nanos>,
     /// Of a run of several machines.
     pub(crate) machine: Option<String>,
     /// The workload as tables print it: a call over a pair of channels is marked.
@@ -31,6 +33,7 @@ impl Factors {
             placement: e.placement,
             topology: e.topology,
             scheduling: e.scheduling,
+            echo_poll: e.echo_poll,
             machine: e.machine.clone(),
             exchange: e.exchange(),
         }
@@ -75,6 +78,9 @@ impl Factors {
         }
         if let Scheduling::Fifo(priority) = self.scheduling {
             parts.push(format!("fifo {priority}"));
+        }
+        if let Some(poll) = self.echo_poll {
+            parts.push(format!("echo sleeps {poll} after each answer"));
         }
         if let Some(machine) = &self.machine {
             parts.push(format!("on {machine}"));

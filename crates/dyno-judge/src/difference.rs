@@ -1,6 +1,7 @@
 //! What differs between two runs, so that a difference in their figures is put down to the right
 //! thing, or to none.
 
+use dyno_model::chain::{Chain, ChainLeg, Gateway};
 use dyno_model::plan::{Extent, Plan};
 use dyno_model::record::{Environment, RunManifest};
 use dyno_model::{AdapterDescription, Experiment, Options};
@@ -226,6 +227,27 @@ impl Differences {
             options(&a.options),
             options(&b.options),
         );
+        self.chains(name, a.chain.as_ref(), b.chain.as_ref());
+    }
+
+    /// The legs of a chain and the gateways between them.
+    fn chains(&mut self, name: &str, base: Option<&Chain>, new: Option<&Chain>) {
+        let legs = |chain: Option<&Chain>| chain.map_or(0, |chain| chain.legs.len());
+        let mut note = |what, a: Option<String>, b: Option<String>| {
+            let what = format!("{what} of stack {name}");
+            self.note(
+                Aspect::Stack,
+                what,
+                a.unwrap_or_default(),
+                b.unwrap_or_default(),
+            );
+        };
+        for i in 0..legs(base).max(legs(new)) {
+            let leg = |chain: Option<&Chain>| chain?.legs.get(i).map(leg);
+            note(format!("leg {}", i + 1), leg(base), leg(new));
+            let joint = |chain: Option<&Chain>| chain?.gateways.get(i).map(gateway);
+            note(format!("gateway {}", i + 1), joint(base), joint(new));
+        }
     }
 
     /// What the suite asked for beyond the factors, where two cells of the same factors differ.
@@ -270,6 +292,32 @@ impl<'a> RunFacts<'a> {
         let kernel = &self.environment.kernel;
         kernel.split_whitespace().any(|word| word == version)
             || version == self.environment.dyno_version
+    }
+}
+
+/// `pipe on process, wait block, queue_depth = 16`, and its daemons with their commands.
+fn leg(leg: &ChainLeg) -> String {
+    let mut parts = vec![format!("{} on {}", leg.stack, leg.placement)];
+    parts.extend(leg.wait.map(|wait| format!("wait {wait}")));
+    if !leg.options.is_empty() {
+        parts.push(options(&leg.options));
+    }
+    let daemons = leg.daemons.iter();
+    parts.extend(daemons.map(|d| format!("daemon {} ({})", d.name, d.command.join(" "))));
+    parts.join(", ")
+}
+
+/// `queue of 64, hold-up, threads one`; `plain` where it does nothing beyond taking and sending.
+fn gateway(gateway: &Gateway) -> String {
+    let queue = gateway
+        .queue
+        .map(|q| format!("queue of {}, {}", q.depth, q.full));
+    let threads = gateway.threads.map(|threads| format!("threads {threads}"));
+    let delay = gateway.delay.map(|delay| format!("delay {delay}"));
+    let parts: Vec<String> = queue.into_iter().chain(threads).chain(delay).collect();
+    match parts.is_empty() {
+        true => "plain".into(),
+        false => parts.join(", "),
     }
 }
 

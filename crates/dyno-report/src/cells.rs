@@ -11,14 +11,23 @@ use dyno_stats::Quantile;
 /// The place of the p99 among the quantiles.
 pub(crate) const P99: usize = 2;
 
-/// The stack's name with the marks of its row: `~` unstable, `(floor)` a yardstick, `(reference)` one that is
-/// not below all others, `(loopback)` an exchange without a second side, `(base)` what others are compared with,
-/// `(disturbed)` without a trial that the host did not disturb.
+/// What its row is there for where it is none of the suite's own: a yardstick, or one leg of a chain alone.
+pub(crate) fn kind(e: &ExperimentSummary) -> &'static str {
+    match (e.is_floor, e.is_leg) {
+        (true, _) => " (floor)",
+        (false, true) => " (leg)",
+        (false, false) => "",
+    }
+}
+
+/// The stack's name with the marks of its row: `~` unstable, `(floor)` a yardstick, `(leg)` one of a chain alone,
+/// `(reference)` a yardstick that is not below all others, `(loopback)` an exchange without a second side, `(base)`
+/// what others are compared with, `(disturbed)` without a trial that the host did not disturb.
 pub(crate) fn marked_stack(e: &ExperimentSummary) -> String {
     let mark = if e.is_unstable() { "~ " } else { "" };
     let mut stack = format!("{mark}{}", clean(&e.experiment.stack));
     for (applies, kind) in [
-        (e.is_floor && e.undercut_by.is_empty(), " (floor)"),
+        (e.undercut_by.is_empty(), kind(e)),
         (e.is_floor && !e.undercut_by.is_empty(), " (reference)"),
         (e.is_loopback && !e.is_floor, " (loopback)"),
         (e.is_base, " (base)"),

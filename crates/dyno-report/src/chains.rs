@@ -328,6 +328,16 @@ pub(crate) fn time(mean: &Mean) -> String {
     }
 }
 
+/// What the parts hold where echoes of chains sleep.
+pub(crate) fn of_sleep(rows: &[&ExperimentSummary]) -> Option<String> {
+    let sleeps = |e: &&ExperimentSummary| e.chain.is_some() && e.experiment.echo_poll.is_some();
+    rows.iter().any(sleeps).then(|| {
+        "Parts of the way: a message that comes while the echo sleeps waits on the leg that leads there, so that leg's \
+         part holds the sleep."
+            .to_owned()
+    })
+}
+
 /// The parts of each row's way, and what stands with them.
 pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
     let one = |e: &&ExperimentSummary| {

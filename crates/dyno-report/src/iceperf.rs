@@ -4,6 +4,7 @@
 //! behind them what iceperf's own page printed of the same mechanism.
 
 use crate::RenderOptions;
+use crate::cells::kind;
 use crate::columns::Columns;
 use crate::factors::{self, FACTORS, Factor};
 use crate::legend::WIDE;
@@ -146,7 +147,7 @@ fn sections(summary: &Summary) -> Vec<Section<'_>> {
     let key = |e: &ExperimentSummary| {
         let x = &e.experiment;
         let label = factors::label(&shared, x);
-        (x.name.clone(), x.stack.clone(), e.is_base, label)
+        (x.name.clone(), x.stack.clone(), e.is_base, e.is_leg, label)
     };
     let mut sections: Vec<Section<'_>> = Vec::new();
     for e in summary.experiments.iter().filter(|e| shows(e)) {
@@ -201,7 +202,7 @@ impl Section<'_> {
         let stack = format!(
             "{}{}{}, {}, {}",
             clean(&e.stack),
-            if first.is_floor { " (floor)" } else { "" },
+            kind(first),
             if first.is_base { " (base)" } else { "" },
             e.wait,
             e.access

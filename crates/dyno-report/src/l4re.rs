@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 
 /// Whether an experiment has a row here.
 pub(crate) fn shows(e: &ExperimentSummary) -> bool {
-    Row::of(e).is_some()
+    !e.is_leg && Row::of(e).is_some()
 }
 
 /// Heading, both tables, legend and remarks. With `markdown` tables and headings are Markdown's and the width is
@@ -63,7 +63,8 @@ pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) ->
 
 /// Every experiment with a place. What varies beside what rows and columns stand for is added to its way.
 fn cells(summary: &Summary) -> Vec<Cell<'_>> {
-    let mut cells: Vec<Cell<'_>> = summary.experiments.iter().filter_map(Cell::new).collect();
+    let shown = summary.experiments.iter().filter(|e| shows(e));
+    let mut cells: Vec<Cell<'_>> = shown.filter_map(Cell::new).collect();
     let told = |f: &&&Factor| ["machine", "access", "scheduling", "memory"].contains(&f.title);
     let (_, varying) = factors::split(cells.iter().map(|c| &c.e.experiment));
     let varying: Vec<&Factor> = varying.iter().filter(told).copied().collect();

@@ -1,5 +1,6 @@
 //! What the columns of a table mean, in words below it.
 
+use crate::chains;
 use crate::columns::{HOST_CPU, HOST_P99};
 use crate::settings;
 use crate::summary::{ExperimentSummary, QUANTILES, RunSummary};
@@ -85,6 +86,10 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
     if view.rows.iter().any(|e| e.is_loopback) {
         lines.push("(loopback): no second side takes part; what Dyno itself costs.".into());
     }
+    if view.rows.iter().any(|e| e.is_leg) {
+        lines.push("(leg): one leg of a chain alone.".into());
+    }
+    lines.extend(chains::of_sleep(&view.rows));
     if view.rows.iter().any(|e| e.experiment.paired) {
         lines.push("(pair): no request-response of its own: the call takes two channels.".into());
     }

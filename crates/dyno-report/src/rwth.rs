@@ -31,7 +31,7 @@ const SAID_ABOVE: [&str; 3] = ["Failed", "Counts", "Unstable"];
 /// Whether an experiment has a cell here.
 pub(crate) fn shows(e: &ExperimentSummary) -> bool {
     let kind = e.experiment.workload.kind();
-    !e.is_base && matches!(kind, WorkloadKind::Stream | WorkloadKind::FirstMessage)
+    !e.is_base && !e.is_leg && matches!(kind, WorkloadKind::Stream | WorkloadKind::FirstMessage)
 }
 
 /// Heading, all tables, legend and remarks. With `markdown` tables and headings are Markdown's and the

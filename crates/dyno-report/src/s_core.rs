@@ -4,6 +4,7 @@
 //! The study's standard deviations and ranges are of the means of its repetitions. So are ours, of the trials' means;
 //! quantiles are of single messages, as they are everywhere in Dyno.
 
+use crate::cells::kind;
 use crate::chains;
 use crate::columns::Columns;
 use crate::grid::{Grid, Text};
@@ -36,9 +37,9 @@ const SIZES: [(usize, &str); 7] = [
 /// Where nothing can be said.
 const NONE: &str = "–";
 
-/// Whether an experiment has a row here.
+/// Whether an experiment has a row here; one leg of a chain alone has its row in the table of stacks.
 pub(crate) fn shows(e: &ExperimentSummary) -> bool {
-    !e.is_base && Test::of(e).is_some()
+    !e.is_base && !e.is_leg && Test::of(e).is_some()
 }
 
 /// What the study tests.
@@ -67,7 +68,7 @@ pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) ->
     out.head(&notes::title(&summary.run), &notes::origin(&summary.run));
     let all = |test: Test| -> Vec<&ExperimentSummary> {
         let own = summary.experiments.iter();
-        own.filter(|e| !e.is_base && Test::of(e) == Some(test))
+        own.filter(|e| shows(e) && Test::of(e) == Some(test))
             .collect()
     };
     let (echo, flood, stress) = (all(Test::Echo), all(Test::Throughput), all(Test::Stress));
@@ -85,7 +86,7 @@ pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) ->
     );
     out.part("p50 of the round trip over size (its 5.1)", &sizes(&echo));
     out.part(
-        "Coefficients of variation (its 6.1)",
+        "Variation of the trials (its 6.1)",
         &variation(study, &echo),
     );
     for (title, grid) in parts(&echo) {
@@ -99,7 +100,10 @@ pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) ->
             &printed,
         );
     }
-    out.part("Local against gateway (its 10.6)", &compared(&echo, &flood));
+    out.part(
+        "Local against gateway (its 10.6)",
+        &compared(summary, &echo, &flood),
+    );
     out.list("How to read this", &legend(summary));
     let flaws = study
         .flaws
@@ -138,7 +142,9 @@ fn legend(summary: &Summary) -> Vec<String> {
          begins with. Were notes of different messages put together, the smallest part would be below zero."
             .into(),
     ];
-    lines.extend(settings::lines(&summary.run, &summary.experiments));
+    let all: Vec<&ExperimentSummary> = summary.experiments.iter().collect();
+    lines.extend(chains::of_sleep(&all));
+    lines.extend(settings::lines(&summary.run, all));
     lines
 }
 
@@ -190,8 +196,10 @@ fn table(
     let head = ["stack", "payload"].iter().chain(titles);
     let row = |e: &&ExperimentSummary| {
         let x = &e.experiment;
-        let floor = if e.is_floor { " (floor)" } else { "" };
-        let labels = [format!("{}{floor}", clean(&x.stack)), x.payload.to_string()];
+        let labels = [
+            format!("{}{}", clean(&x.stack), kind(e)),
+            x.payload.to_string(),
+        ];
         labels.into_iter().chain(cells(e)).map(Text::from).collect()
     };
     Grid {
@@ -445,7 +453,11 @@ fn sizes(rows: &[&ExperimentSummary]) -> Grid {
 
 fn variation(study: &SCore, rows: &[&ExperimentSummary]) -> Grid {
     table(
-        &["round trip σ/mean", "CPU σ/mean", "study: 8 B · 1 MiB"],
+        &[
+            "round trip σ/median",
+            "CPU σ/median",
+            "study: σ/mean, 8 B · 1 MiB",
+        ],
         rows,
         |e| {
             let of = |spread: Option<Spread>| {
@@ -508,11 +520,11 @@ fn parts(rows: &[&ExperimentSummary]) -> Vec<(String, Grid)> {
     rows.iter().filter_map(one).collect()
 }
 
-/// Each chain beside the first leg of it alone, where the run has that.
-fn compared(echo: &[&ExperimentSummary], flood: &[&ExperimentSummary]) -> Grid {
-    let local: Vec<&ExperimentSummary> = echo
-        .iter()
-        .copied()
+/// Each chain beside the first leg of it alone under the same conditions, where the run has that.
+fn compared(summary: &Summary, echo: &[&ExperimentSummary], flood: &[&ExperimentSummary]) -> Grid {
+    let all = summary.experiments.iter();
+    let local: Vec<&ExperimentSummary> = all
+        .filter(|e| !e.is_base && Test::of(e) == Some(Test::Echo))
         .filter(|e| e.chain.is_none() && !e.is_floor && !is_apart(e))
         .collect();
     let through: Vec<&ExperimentSummary> =
@@ -527,22 +539,25 @@ fn compared(echo: &[&ExperimentSummary], flood: &[&ExperimentSummary]) -> Grid {
         "messages/s",
     ];
     table(&titles, &through, |e| {
-        let first = e
-            .chain
-            .as_ref()
-            .and_then(|c| c.legs.first())
-            .map(|leg| leg.stack.as_str());
-        let alone = local.iter().find(|l| {
-            Some(l.experiment.stack.as_str()) == first
-                && l.experiment.payload == e.experiment.payload
+        let x = &e.experiment;
+        let chain = summary.run.stacks.get(&x.stack);
+        let chain = chain.and_then(|s| s.chain.as_ref());
+        let alone = chain.and_then(|chain| chain.legs.first()).and_then(|leg| {
+            let wait = leg.wait.unwrap_or(x.wait);
+            let wanted = (&leg.stack, x.payload, wait, leg.placement, x.echo_poll);
+            local.iter().find(|l| {
+                let y = &l.experiment;
+                wanted == (&y.stack, y.payload, y.wait, y.placement, y.echo_poll)
+            })
         });
         let p50 = |e: &ExperimentSummary| value(rtt(e)?, 0);
         let (own, other) = (p50(e), alone.and_then(|l| p50(l)));
         let tail = rtt(e).and_then(|m| Some(value(m, 2)? - value(m, 0)?));
         // The study's 8 B are our 32 B where messages go one way.
         let sent = flood.iter().find(|f| {
-            let same = (&f.experiment.stack, size(f)) == (&e.experiment.stack, size(e));
-            same && size(e).is_some()
+            let y = &f.experiment;
+            let same = (&x.stack, x.wait, x.placement) == (&y.stack, y.wait, y.placement);
+            same && size(e).is_some() && size(f) == size(e)
         });
         vec![
             or_none(alone.map(|l| clean(&l.experiment.stack))),

@@ -3,7 +3,7 @@
 use crate::summary::{ExperimentSummary, RunSummary};
 use crate::text::clean;
 use dyno_model::adapter::QUEUE_DEPTH;
-use dyno_model::{OptionValue, Stack};
+use dyno_model::{OptionValue, Options, Stack};
 
 /// Options that have one name and one meaning in all adapters, and what they are called in prose.
 const COMMON: [(&str, &str); 2] = [
@@ -12,15 +12,17 @@ const COMMON: [(&str, &str); 2] = [
 ];
 /// The option of a stack whose library's own settings hold.
 const AS_SHIPPED: &str = "as_shipped";
+/// What stands for a value that Dyno does not set.
+const OWN: &str = "the stack's own";
 
 /// Whether a common setting has no effect, because another one of the stack goes before it.
 trait Exempt {
     fn is_exempt(&self, key: &str) -> bool;
 }
 
-impl Exempt for Stack {
+impl Exempt for Options {
     fn is_exempt(&self, key: &str) -> bool {
-        let option = |name: &str| self.options.get(name);
+        let option = |name: &str| self.get(name);
         match key {
             // Only the last samples are kept.
             QUEUE_DEPTH => matches!(option("history"), Some(OptionValue::Int(1..))),
@@ -43,12 +45,19 @@ pub(crate) fn lines<'a>(
     let mut lines: Vec<String> = COMMON
         .iter()
         .filter_map(|(key, what)| {
-            let value = |stack: &Stack| {
-                let shipped = stack.options.get(AS_SHIPPED) == Some(&OptionValue::Bool(true));
-                let default = || run.option_defaults.get(&stack.adapter)?.get(*key);
-                let set = stack.options.get(*key).or_else(default);
-                let applies = !shipped && !stack.is_exempt(key);
+            let of = |adapter: &str, options: &Options| {
+                let shipped = options.get(AS_SHIPPED) == Some(&OptionValue::Bool(true));
+                let default = || run.option_defaults.get(adapter)?.get(*key);
+                let set = options.get(*key).or_else(default);
+                let applies = !shipped && !options.is_exempt(key);
                 set.filter(|_| applies).map(ToString::to_string)
+            };
+            let value = |stack: &Stack| match &stack.chain {
+                None => of(&stack.adapter, &stack.options),
+                Some(chain) => {
+                    let legs = chain.legs.iter();
+                    along(legs.map(|leg| of(&leg.adapter, &leg.options)).collect())
+                }
             };
             differing(&stacks, value).map(|text| format!("{what}: {text}."))
         })
@@ -78,6 +87,17 @@ fn stacks_of<'r, 'a>(
     stacks
 }
 
+/// The values of a chain's legs in their order, or the one that all of them have.
+fn along(legs: Vec<Option<String>>) -> Option<String> {
+    match legs.split_first() {
+        Some((first, rest)) if rest.iter().any(|leg| leg != first) => {
+            let text = |leg: Option<String>| leg.unwrap_or_else(|| OWN.to_owned());
+            Some(legs.into_iter().map(text).collect::<Vec<_>>().join(" > "))
+        }
+        first => first?.0.clone(),
+    }
+}
+
 /// Which stacks have which value, in the order of the table; nothing where all have the same or none has one.
 fn differing(stacks: &[&Stack], value: impl Fn(&Stack) -> Option<String>) -> Option<String> {
     let groups = grouped(stacks.iter().map(|s| (value(s), s.name.as_str())));
@@ -87,7 +107,7 @@ fn differing(stacks: &[&Stack], value: impl Fn(&Stack) -> Option<String>) -> Opt
     let texts: Vec<String> = groups
         .iter()
         .map(|(value, names)| {
-            let value = value.as_deref().unwrap_or("the stack's own");
+            let value = value.as_deref().unwrap_or(OWN);
             format!("{} {}", clean(&names.join(", ")), clean(value))
         })
         .collect();

@@ -161,6 +161,8 @@ pub struct ExperimentSummary {
     pub experiment: Experiment,
     /// Its stack is a yardstick.
     pub is_floor: bool,
+    /// It was added for a chain, one of whose legs it is alone.
+    pub is_leg: bool,
     /// Its stack gives each message back to its sender: no second participant takes part.
     pub is_loopback: bool,
     /// Other experiments are compared with it; see [`Experiment::base`].
@@ -461,9 +463,9 @@ impl Spread {
 pub struct DaemonCost {
     /// Its label, such as `daemon RouDi`.
     pub label: String,
-    /// User and system time, in nanoseconds.
+    /// User and system time without Dyno's own pacing, in nanoseconds.
     pub cpu_ns: Spread,
-    /// `cpu_ns` per message that arrived; `None` where none arrived.
+    /// `cpu_ns` per message that arrived meanwhile; `None` where none arrived.
     pub cpu_ns_per_message: Option<Spread>,
     /// Context switches, of its own will and forced on it.
     pub switches: Spread,

@@ -37,7 +37,8 @@ pub(crate) fn figures(trials: &[&TrialRecord]) -> BTreeMap<TrialFigure, Spread> 
     TrialFigure::ALL.iter().filter_map(spread).collect()
 }
 
-/// The part that some processes have in the costs of these trials, in the order of their start.
+/// The part that some processes have in the costs of these trials, in the order of their start; those of one label
+/// together.
 pub(crate) fn processes(
     trials: &[&TrialRecord],
     keep: fn(&ProcessCost) -> bool,
@@ -49,19 +50,27 @@ pub(crate) fn processes(
             labels.push(p.label);
         }
     }
+    // As in the costs of all: without Dyno's own pacing.
+    let cpu = |p: &ProcessCost| (p.user.0 + p.system.0).saturating_sub(p.pacing.0);
     let one = |label: String| {
-        let found: Vec<(&TrialRecord, ProcessCost)> = trials
+        let found: Vec<(&TrialRecord, Vec<ProcessCost>)> = trials
             .iter()
-            .filter_map(|t| Some((*t, of(t).find(|p| p.label == label)?)))
+            .map(|t| (*t, of(t).filter(|p| p.label == label).collect::<Vec<_>>()))
+            .filter(|(_, all)| !all.is_empty())
             .collect();
+        let sum = |all: &[ProcessCost], f: fn(&ProcessCost) -> u64| {
+            all.iter().map(f).fold(0, u64::saturating_add) as f64
+        };
         let spread =
-            |f: fn(&ProcessCost) -> u64| Spread::of(found.iter().map(|(_, p)| f(p) as f64));
-        let per_message = |(t, p): &(&TrialRecord, ProcessCost)| {
-            let received = t.counts.received;
-            (received > 0).then(|| (p.user.0 + p.system.0) as f64 / received as f64)
+            |f: fn(&ProcessCost) -> u64| Spread::of(found.iter().map(|(_, all)| sum(all, f)));
+        // Its part of what all cost, so that it is shared among the same messages.
+        let per_message = |(t, all): &(&TrialRecord, Vec<ProcessCost>)| {
+            let whole = t.cost.cpu.0;
+            let part = (whole > 0).then(|| sum(all, cpu) / whole as f64)?;
+            Some(part * t.cost.cpu_ns_per_message?)
         };
         Some(DaemonCost {
-            cpu_ns: spread(|p| p.user.0 + p.system.0)?,
+            cpu_ns: spread(cpu)?,
             cpu_ns_per_message: Spread::of(found.iter().filter_map(per_message)),
             switches: spread(|p| p.voluntary_switches + p.involuntary_switches)?,
             pss_bytes: spread(|p| p.pss_bytes)?,
@@ -70,4 +79,47 @@ pub(crate) fn processes(
         })
     };
     labels.into_iter().filter_map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyno_model::record::Outcome;
+    use dyno_model::{ExperimentId, Nanos, TrialId};
+
+    #[test]
+    fn processes_of_one_label_are_one_part_of_what_all_cost() {
+        let id = TrialId {
+            experiment: ExperimentId(0),
+            number: 0,
+        };
+        let mut trial = TrialRecord::blank(id, 0, Outcome::Completed);
+        let process = |label: &str, user, pacing| ProcessCost {
+            label: label.into(),
+            user: Nanos(user),
+            pacing: Nanos(pacing),
+            pss_bytes: 1,
+            ..ProcessCost::default()
+        };
+        trial.cost.processes = vec![
+            process("source", 700, 400),
+            process("source", 500, 400),
+            process("sink", 600, 0),
+        ];
+        // Ten messages in the window and two before it.
+        trial.counts.received = 10;
+        trial.cost.cpu = Nanos(1_000);
+        trial.cost.cpu_ns_per_message = Some(1_000.0 / 12.0);
+        let found = processes(&[&trial], |_| true);
+        let [source, sink] = found.as_slice() else {
+            panic!("{found:?}");
+        };
+        assert_eq!(
+            (source.cpu_ns.median, source.pss_bytes.median),
+            (400.0, 2.0)
+        );
+        let per_message = |p: &DaemonCost| p.cpu_ns_per_message.unwrap().median;
+        assert!((per_message(source) - 400.0 / 12.0).abs() < 1e-9);
+        assert!((per_message(source) + per_message(sink) - 1_000.0 / 12.0).abs() < 1e-9);
+    }
 }

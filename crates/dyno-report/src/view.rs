@@ -121,10 +121,9 @@ impl<'a> View<'a> {
         if self.names_vary {
             parts.push(clean(&x.name));
         }
-        parts.push(match e.is_base {
-            true => format!("{} (base)", clean(&x.stack)),
-            false => clean(&x.stack),
-        });
+        let leg = if e.is_leg { " (leg)" } else { "" };
+        let base = if e.is_base { " (base)" } else { "" };
+        parts.push(format!("{}{leg}{base}", clean(&x.stack)));
         if !varying.is_empty() {
             parts.push(factors::label(&varying, x));
         }

@@ -4,9 +4,10 @@ mod common;
 
 use common::Builder;
 use dyno_model::Metric::Rtt;
+use dyno_model::chain::{Chain, ChainLeg, Gateway};
 use dyno_model::plan::TableKind;
 use dyno_model::{
-    AdapterDescription, Capabilities, OptionKind, OptionSpec, OptionValue, Placement, Wait,
+    AdapterDescription, Capabilities, OptionKind, OptionSpec, OptionValue, Options, Placement, Wait,
 };
 use dyno_report::{Format, RenderOptions, render};
 
@@ -88,6 +89,31 @@ fn a_stack_as_shipped_has_its_own() {
         shown[0],
         "queue depth in messages: deep-defaults the stack's own; deep 16."
     );
+}
+
+#[test]
+fn a_chain_has_those_of_its_legs() {
+    let chained = |adapters: &'static [&'static str]| {
+        lines(&["deep", "way"], move |b| {
+            let leg = |adapter: &&str| ChainLeg {
+                stack: (*adapter).into(),
+                adapter: (*adapter).into(),
+                options: Options::new(),
+                wait: None,
+                placement: Placement::Process,
+                daemons: Vec::new(),
+            };
+            b.stack("way", false).chain = Some(Chain {
+                legs: adapters.iter().map(leg).collect(),
+                gateways: vec![Gateway::default(); adapters.len() - 1],
+            });
+        })
+    };
+    assert_eq!(
+        chained(&["deep", "shallow", "pipe"])[0],
+        "queue depth in messages: way 16 \\> 10 \\> the stack's own; deep 16."
+    );
+    assert_eq!(chained(&["deep", "deep"]), ["versions: deep 1.2."]);
 }
 
 #[test]

@@ -4,8 +4,9 @@
 mod common;
 
 use common::{Builder, summary};
+use dyno_model::chain::{Chain, ChainLeg, Gateway};
 use dyno_model::plan::TableKind;
-use dyno_model::{ExperimentId, Metric, RateHz, Wait, Workload};
+use dyno_model::{ExperimentId, Metric, Nanos, Options, Placement, RateHz, Wait, Workload};
 use dyno_report::{Format, NoRatio, RenderOptions, Summary, render};
 use dyno_stats::Quantile;
 
@@ -58,6 +59,60 @@ fn trials_that_the_host_disturbed_make_no_ratio_on_either_side() {
     let (_, pipe) = beside(&mut b, 3.0);
     disturb(&mut b, pipe, 2);
     assert_eq!(why(&summary(&b.build()), pipe), (true, None));
+}
+
+#[test]
+fn a_leg_alone_is_marked_and_stands_beside_its_chain_only_under_the_same_conditions() {
+    let measure = |wait| {
+        let mut b = Builder::new("paths", "", TableKind::SCore);
+        let leg = b.experiment("pipe", |e| {
+            e.added = true;
+            e.wait = Wait::Spin;
+        });
+        b.trials(leg, &rtt(5_000.0));
+        let way = b.experiment("way", |e| {
+            e.legs = vec![leg];
+            e.echo_poll = Some(Nanos::from_millis(50));
+        });
+        b.trials(way, &rtt(20_000.0));
+        let own = ChainLeg {
+            stack: "pipe".into(),
+            adapter: "pipe".into(),
+            options: Options::new(),
+            wait,
+            placement: Placement::Process,
+            daemons: Vec::new(),
+        };
+        b.stack("way", false).chain = Some(Chain {
+            legs: vec![own.clone(), own],
+            gateways: vec![Gateway::default()],
+        });
+        for e in &mut b.plan().experiments {
+            e.echo_poll = Some(Nanos::from_millis(50));
+        }
+        let text = render(
+            &summary(&b.build()),
+            Format::Markdown,
+            &RenderOptions::default(),
+        );
+        assert!(text.contains("| pipe (leg) |"), "{text}");
+        assert!(text.contains("(leg): one leg of a chain alone."), "{text}");
+        assert!(text.contains("part holds the sleep"), "{text}");
+        let of = |title: &str| {
+            let table = text.split(title).nth(1).unwrap();
+            table.split("\n#").next().unwrap().to_owned()
+        };
+        assert!(!of("Round trips").contains("pipe"), "{text}");
+        of("Local against gateway")
+    };
+    let beside = |table: &str| {
+        let row = table.lines().find(|l| l.starts_with("| way")).unwrap();
+        row.split('|').nth(3).unwrap().trim().to_owned()
+    };
+    let same = measure(Some(Wait::Spin));
+    assert_eq!(beside(&same), "pipe", "{same}");
+    let other = measure(None);
+    assert_eq!(beside(&other), "–", "{other}");
 }
 
 #[test]

@@ -355,8 +355,10 @@ fn a_pacer_that_burns_keeps_no_cpu_busy() {
 #[test]
 fn a_daemons_cpu_time_per_message_is_its_own_and_the_kernels() {
     let s = with(|_, trial| {
-        trial.cost.processes = vec![process(true, 0)];
-        trial.counts.received = 1_000;
+        trial.cost.processes = vec![process(true, 0), process(false, 0)];
+        // What the runner makes of both for 1 000 messages.
+        trial.cost.cpu = Nanos::from_millis(80);
+        trial.cost.cpu_ns_per_message = Some(80_000.0);
     });
     let daemon = &s.experiments[0].daemons[0];
     assert_eq!(daemon.cpu_ns_per_message.unwrap().median, 40_000.0);

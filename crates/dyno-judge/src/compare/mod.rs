@@ -229,7 +229,12 @@ pub fn compare(base: &Run, new: &Run, how: &CompareOptions) -> Comparison {
         found.parameters(x, y);
     }
     let same = pairs.iter().filter(|(x, y)| x.stack == y.stack);
-    found.texts(a, b, same.map(|(x, _)| x.stack.as_str()));
+    let with_legs = same.flat_map(|(x, _)| {
+        let chain = a.plan.stacks.get(&x.stack).and_then(|s| s.chain.as_ref());
+        let legs = chain.into_iter().flat_map(|chain| &chain.legs);
+        std::iter::once(x.stack.as_str()).chain(legs.map(|leg| leg.stack.as_str()))
+    });
+    found.texts(a, b, with_legs);
     let table = Table::new(base, new, &pairs, Pairing::Independent, how);
     left_out.extend(table.failed);
     let mut comparison = Comparison {
@@ -258,19 +263,17 @@ fn side(manifest: &RunManifest) -> Side {
     }
 }
 
-/// A stack with its adapter, version and options.
+/// A stack with its adapters, their versions, and its options.
 fn describe(manifest: &RunManifest, name: &str) -> String {
     let Some(stack) = manifest.plan.stacks.get(name) else {
         return name.to_owned();
     };
-    let mut about = manifest
-        .adapters
-        .iter()
-        .find(|a| a.name == stack.adapter)
-        .map_or_else(
-            || stack.adapter.clone(),
-            |a| format!("{} {}", a.name, a.version),
-        );
+    let with_version = |name: &str| {
+        let known = manifest.adapters.iter().find(|a| a.name == name);
+        known.map_or_else(|| name.to_owned(), |a| format!("{name} {}", a.version))
+    };
+    let adapters: Vec<String> = stack.adapters().into_iter().map(with_version).collect();
+    let mut about = adapters.join(" > ");
     if !stack.options.is_empty() {
         about.push_str(&format!("; {}", options(&stack.options)));
     }

@@ -4,8 +4,10 @@ use crate::common::{Builder, stream};
 use dyno_judge::{
     Aspect, CompareOptions, ComparedCell, Comparison, Figure, Finding, compare, compare_within,
 };
+use dyno_model::chain::{Chain, ChainLeg, Full, Gateway, Queue};
+use dyno_model::origin::Text;
 use dyno_model::plan::{Against, Refusal};
-use dyno_model::{Metric, Nanos, OptionValue};
+use dyno_model::{Metric, Nanos, OptionValue, Options, Placement, Wait};
 use dyno_report::{Format, RenderOptions};
 
 fn how() -> CompareOptions {
@@ -161,6 +163,82 @@ fn what_differs_stands_in_the_heading_and_two_things_forbid_a_cause() {
     );
     // Another kernel is another machine: its floor is no control of this one.
     assert!(c.notes.is_empty(), "{:?}", c.notes);
+}
+
+#[test]
+fn what_differs_within_a_chain_is_said_leg_by_leg() {
+    let run = |day, wait, queue, text: &str| {
+        let mut b = Builder::new(day);
+        b.measured("way", 12_000.0);
+        let leg = |wait| ChainLeg {
+            stack: "pipe".into(),
+            adapter: "pipe".into(),
+            options: Options::new(),
+            wait,
+            placement: Placement::Process,
+            daemons: Vec::new(),
+        };
+        b.stack("way").chain = Some(Chain {
+            legs: vec![leg(None), leg(wait)],
+            gateways: vec![Gateway {
+                queue,
+                ..Gateway::default()
+            }],
+        });
+        let text = Text {
+            path: "a file".into(),
+            text: text.into(),
+        };
+        let origin = b.manifest().origin.as_mut().unwrap();
+        origin.stacks.insert("pipe".into(), text);
+        b.build()
+    };
+    let queue = Queue {
+        depth: 8,
+        full: Full::HoldUp,
+    };
+    let c = compare(
+        &run(0, None, None, "depth = 1"),
+        &run(1, Some(Wait::Spin), Some(queue), "depth = 2"),
+        &how(),
+    );
+    let said: Vec<[&str; 3]> = c
+        .differences
+        .iter()
+        .map(|d| [d.what.as_str(), &d.base, &d.new])
+        .collect();
+    assert_eq!(
+        said,
+        [
+            ["gateway 1 of stack way", "plain", "queue of 8, hold-up"],
+            [
+                "leg 2 of stack way",
+                "pipe on process",
+                "pipe on process, wait spin"
+            ],
+            ["text of stack pipe, line 1", "depth = 1", "depth = 2"],
+        ]
+    );
+    let alike = compare(&run(0, None, None, ""), &run(1, None, None, ""), &how());
+    assert!(alike.differences.is_empty(), "{:?}", alike.differences);
+}
+
+#[test]
+fn an_echo_that_sleeps_is_another_question() {
+    let run = |day, poll| {
+        let mut b = Builder::new(day);
+        b.measured("tcp", 12_000.0);
+        b.plan().experiments[0].echo_poll = poll;
+        b.build()
+    };
+    let c = compare(&run(0, None), &run(1, Some(Nanos::from_millis(50))), &how());
+    assert!(c.cells.is_empty());
+    let cells: Vec<&str> = c.left_out.iter().map(|l| l.cell.as_str()).collect();
+    assert_eq!(cells.len(), 2);
+    assert!(
+        cells[0].ends_with("echo sleeps 50.0 ms after each answer"),
+        "{cells:?}"
+    );
 }
 
 #[test]
