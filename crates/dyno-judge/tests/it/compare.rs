@@ -221,6 +221,14 @@ fn what_differs_within_a_chain_is_said_leg_by_leg() {
     );
     let alike = compare(&run(0, None, None, ""), &run(1, None, None, ""), &how());
     assert!(alike.differences.is_empty(), "{:?}", alike.differences);
+    let mut direct = Builder::new(0);
+    direct.measured("tcp", 11_000.0);
+    let c = compare(&direct.build(), &run(1, None, None, ""), &how());
+    let stacks = &c.differences[0];
+    assert_eq!(
+        [&stacks.base, &stacks.new],
+        ["tcp (tcp)", "way (pipe > pipe)"]
+    );
 }
 
 #[test]
