@@ -321,27 +321,22 @@ fn a_leg_alone_is_measured_as_it_is_in_the_chain_or_not_at_all() {
     let polls: Vec<bool> = alone(&plan).iter().map(|e| e.echo_poll.is_some()).collect();
     assert_eq!(polls, [false, true]);
     let there = leg("tcp") + "placement = \"host\"\n" + &leg("uds-stream");
-    for (chain, experiment) in [
+    for (chain, experiment, testbed) in [
         // The second leg begins where nothing is measured alone, and two CPUs are none for a gateway.
         (
             there.as_str(),
-            "workload = \"ping-pong\"\nwait = \"block\"\ncpus = \"none\"",
+            "workload = \"ping-pong\"\nwait = \"block\"\nplacement = \"host\"\ncpus = \"none\"",
+            "netns-1gbe",
         ),
         (
             sockets.as_str(),
             "workload = \"ping-pong\"\nwait = \"block\"\ncpus = [0, 1]",
+            "local",
         ),
     ] {
-        let mut catalog = catalog(chain);
-        catalog.add_testbed(
-            "twice",
-            "twice.toml",
-            "description = \"this machine twice\"\n[[host]]\nname = \"here\"\nreach = \"local\"\n\
-             [[host]]\nname = \"there\"\nreach = \"local\"\naddress = \"127.0.0.2\"\n",
-        );
-        let planned = planned_with(&catalog, experiment, |request| {
+        let planned = planned_with(&catalog(chain), experiment, |request| {
             request.legs = true;
-            request.testbed = "twice".into();
+            request.testbed = testbed.into();
         });
         let plan = planned.unwrap();
         let chains = plan.experiments.iter().filter(|e| e.stack == "mine");
