@@ -143,7 +143,6 @@ pub(crate) fn fast() -> Vec<Step> {
 /// `cargo test` draws new ones.
 const SEED: &str = "20261121";
 
-/// Tests what was built, the page's scripts too. The loom models have a target directory of their own, because
 /// Kuksa's databroker, which no registry has: as the variable names it, or beside this repository, or on the PATH; empty
 /// where there is none.
 fn databroker(metadata: &Metadata) -> String {
@@ -159,6 +158,7 @@ fn databroker(metadata: &Metadata) -> String {
     found.map_or(String::new(), |file| file.display().to_string())
 }
 
+/// Tests what was built, the page's scripts too. The loom models have a target directory of their own, because
 /// their flags would make cargo build everything twice in turns.
 pub(crate) fn test(metadata: &Metadata) -> Vec<Step> {
     let loom = metadata.target_directory.join("loom");
