@@ -19,6 +19,7 @@ pub mod record;
 pub mod sequence;
 pub mod stamp;
 
+mod perf;
 mod procfile;
 mod tracepoints;
 
@@ -38,6 +39,7 @@ pub use noise::{
     HostMeter, LoadReading, bare_machine, disturbances, gaps, line_round_trip, read_load,
 };
 pub use pacing::{Pacer, Schedule, TOLERANCE};
+pub use perf::PerfEvent;
 pub use rawlog::RawLog;
 pub use record::{RecordError, Recorder, merge};
 pub use sequence::{Seen, SequenceTracker};

@@ -1,8 +1,9 @@
 //! What this process asks of the kernel, counted by the kernel's tracepoints: system calls, those of them that carry
 //! bytes, and wake-ups. Counting makes every call slower, so it is for trials whose times nobody shows.
 
+use crate::perf::PerfEvent;
 use dyno_model::asked::Asked;
-use rustix::fd::{AsRawFd, FromRawFd, OwnedFd};
+use rustix::fd::{AsRawFd, OwnedFd};
 use std::io;
 use std::path::Path;
 
@@ -86,29 +87,10 @@ impl Tracepoints {
     }
 }
 
-/// `struct perf_event_attr` in its first version, PERF_ATTR_SIZE_VER0 (perf_event_open(2)).
-#[repr(C)]
-#[derive(Default)]
-struct Attributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    bp_type: u32,
-    bp_addr: u64,
-}
-
 /// PERF_TYPE_TRACEPOINT.
 const TRACEPOINT: u32 = 2;
 /// Attribute `inherit`: threads that are started later count as well.
 const INHERIT: u64 = 1 << 1;
-/// PERF_FLAG_FD_CLOEXEC.
-const CLOEXEC: libc::c_ulong = 1 << 3;
-
 fn open(event: &'static str) -> Result<OwnedFd, TracepointError> {
     let hidden = |source| TracepointError::Hidden { event, source };
     let number = |root: &str| {
@@ -116,30 +98,14 @@ fn open(event: &'static str) -> Result<OwnedFd, TracepointError> {
         text.trim().parse::<u64>().map_err(io::Error::other)
     };
     let id = number(TRACEFS[0]).or_else(|e| number(TRACEFS[1]).map_err(|_| e));
-    let attributes = Attributes {
+    let counted = PerfEvent {
         kind: TRACEPOINT,
-        size: size_of::<Attributes>() as u32,
         config: id.map_err(hidden)?,
         flags: INHERIT,
-        ..Attributes::default()
+        ..PerfEvent::default()
     };
-    // SAFETY: `attributes` is of the size that it says and valid for the call; this thread, any CPU, no group.
-    let fd = unsafe {
-        libc::syscall(
-            libc::SYS_perf_event_open,
-            &attributes,
-            0 as libc::pid_t,
-            -1 as libc::c_int,
-            -1 as libc::c_int,
-            CLOEXEC,
-        )
-    };
-    if fd < 0 {
-        let source = io::Error::last_os_error();
-        return Err(TracepointError::Forbidden { event, source });
-    }
-    // SAFETY: the kernel has just given us this descriptor, and nobody else has it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+    let forbidden = |source| TracepointError::Forbidden { event, source };
+    counted.open().map_err(forbidden)
 }
 
 /// The count of the thread that opened it and of all that came from it; zero if the kernel does not tell, which it does of

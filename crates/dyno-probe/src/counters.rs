@@ -5,7 +5,8 @@
 //!
 //! Virtual machines often have none; then [`refusal`] says so.
 
-use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use dyno_measure::PerfEvent;
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::fmt;
 use std::io;
@@ -108,26 +109,8 @@ impl CoreMeter {
     }
 }
 
-/// `struct perf_event_attr` in its first version, PERF_ATTR_SIZE_VER0.
-#[repr(C)]
-#[derive(Default)]
-struct Attributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    bp_type: u32,
-    bp_addr: u64,
-}
-
 /// The hypervisor's part is not counted: attribute `exclude_hv`.
 const EXCLUDE_HV: u64 = 1 << 6;
-/// PERF_FLAG_FD_CLOEXEC.
-const CLOEXEC: libc::c_ulong = 1 << 3;
 
 /// The head of `struct perf_event_mmap_page`.
 #[repr(C)]
@@ -212,30 +195,13 @@ impl Counter {
         let refused = |e: io::Error| CounterRefusal {
             errno: e.raw_os_error().unwrap_or_default(),
         };
-        let attributes = Attributes {
-            size: size_of::<Attributes>() as u32,
+        let counted = PerfEvent {
             config: event.config(),
             read_format: WITH_TIMES,
             flags: EXCLUDE_HV,
-            ..Attributes::default()
+            ..PerfEvent::default()
         };
-        let no_group: libc::c_int = -1;
-        // SAFETY: `attributes` is of the size that it says and valid for the call; this thread, any CPU, no group.
-        let fd = unsafe {
-            libc::syscall(
-                libc::SYS_perf_event_open,
-                &attributes,
-                0 as libc::pid_t,
-                -1 as libc::c_int,
-                no_group,
-                CLOEXEC,
-            )
-        };
-        if fd < 0 {
-            return Err(refused(io::Error::last_os_error()));
-        }
-        // SAFETY: the kernel has just given us this descriptor, and nobody else has it.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd as i32) };
+        let fd = counted.open().map_err(refused)?;
         let bytes = rustix::param::page_size();
         // SAFETY: a new mapping at an address of the kernel's choice touches no memory that exists.
         let mapped = unsafe {

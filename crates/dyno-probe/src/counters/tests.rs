@@ -91,13 +91,6 @@ fn events_that_take_turns_are_scaled_to_all_of_the_time() {
 }
 
 #[test]
-fn the_first_version_of_the_attributes_has_64_bytes() {
-    assert_eq!(size_of::<Attributes>(), 64);
-    assert_eq!(std::mem::offset_of!(Page, time_mask), 88);
-    assert_eq!(std::mem::offset_of!(Page, offset), 16);
-}
-
-#[test]
 fn cycles_are_counted_or_refused_with_the_reason() {
     match CoreMeter::start() {
         Ok(meter) => {
