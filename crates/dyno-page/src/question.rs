@@ -199,6 +199,12 @@ fn usual(e: &Experiment, mixes_waits: bool) -> String {
     if e.mlock {
         parts.push("memory locked".into());
     }
+    if let Some(pause) = e.echo_poll {
+        parts.push(format!(
+            "the echo sleeps {} ms after each answer",
+            pause.0 as f64 / 1e6
+        ));
+    }
     if let Some(machine) = &e.machine {
         parts.push(format!("on {}", clean(machine)));
     }

@@ -122,7 +122,7 @@ fn columns() -> Vec<Column> {
 type RowText = fn(&Row<'_>) -> String;
 type Of<T, R> = fn(&T) -> R;
 
-const RUN_AND_FACTORS: [(&str, RowText); 33] = [
+const RUN_AND_FACTORS: [(&str, RowText); 34] = [
     ("run", |r| r.summary.run.id.clone()),
     ("suite", |r| r.summary.run.suite.clone()),
     ("testbed", |r| r.summary.run.testbed.clone()),
@@ -139,6 +139,9 @@ const RUN_AND_FACTORS: [(&str, RowText); 33] = [
     ("period_ns", |r| shown(numbers(r).period.map(|t| t.0))),
     ("gap_ns", |r| shown(numbers(r).gap.map(|t| t.0))),
     ("probe", |r| shown(r.e.experiment.workload.probe_text())),
+    ("echo_poll_ns", |r| {
+        shown(r.e.experiment.echo_poll.map(|t| t.0))
+    }),
     ("payload_bytes", |r| {
         r.e.experiment.payload.bytes().to_string()
     }),

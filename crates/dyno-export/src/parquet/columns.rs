@@ -134,6 +134,10 @@ fn of_factors<'a>() -> Columns<'a> {
             Get::Text(|r| r.e.experiment.workload.probe_text().map(Cow::Owned)),
         ),
         column(
+            "echo_poll_ns",
+            Get::Count(|r| Some(r.e.experiment.echo_poll?.0)),
+        ),
+        column(
             "payload_bytes",
             Get::Count(|r| Some(r.e.experiment.payload.bytes() as u64)),
         ),
