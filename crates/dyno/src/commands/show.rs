@@ -80,6 +80,20 @@ fn show_output(args: &ShowArgs) -> Result {
             ));
         }
     };
+    let of_runs = [
+        ("--wide", args.wide),
+        ("--columns", args.columns.is_some()),
+        ("--notes", args.notes.is_some()),
+    ];
+    if let Some((flag, _)) = of_runs.iter().find(|(_, given)| *given) {
+        return Err(Failure::message(
+            Code::Usage,
+            format!(
+                "{} is the output of another tool, whose table has one form: leave {flag} out, which is for runs",
+                args.run.display()
+            ),
+        ));
+    }
     let statements = imported::read(&args.run, None)?;
     let sheet = ImportSheet::new(&statements);
     match args.out.as_deref().filter(|path| *path != Path::new("-")) {
