@@ -13,6 +13,9 @@ pub(crate) const HOST_CPU: &str = "host CPU/msg";
 /// Title of the column with the p50 over that of the floor.
 pub(crate) const FLOOR_RATIO: &str = "× floor";
 
+/// Title of the column with the p50 over the time of one copy of the payload.
+pub(crate) const COPY_RATIO: &str = "× copy";
+
 /// The same where something is faster than that.
 pub(crate) const REFERENCE_RATIO: &str = "× reference";
 
@@ -41,7 +44,7 @@ const fn head(key: &'static str, title: &'static str, short: &'static str, brief
 }
 
 /// Every such head; one key may have several titles, of which a table has one.
-static HEADS: [Head; 21] = [
+static HEADS: [Head; 22] = [
     head("p50", "p50", "p50", true),
     head("p90", "p90", "p90", false),
     head("p99", "p99", "p99", true),
@@ -53,6 +56,7 @@ static HEADS: [Head; 21] = [
     head("delivery", "delivery", "delivery", true),
     head("floor", FLOOR_RATIO, "×\nfloor", true),
     head("floor", REFERENCE_RATIO, "×\nrefer.", true),
+    head("copy", COPY_RATIO, "×\ncopy", true),
     head("load", "load", "load", true),
     head("in-window", "in window", "in\nwindow", false),
     head("delivered", DELIVERED, "deliv.\n/offer.", true),

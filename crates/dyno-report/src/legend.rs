@@ -1,7 +1,7 @@
 //! What the columns of a table mean, in words below it.
 
 use crate::chains;
-use crate::columns::{HOST_CPU, HOST_P99};
+use crate::columns::{COPY_RATIO, HOST_CPU, HOST_P99};
 use crate::settings;
 use crate::summary::{ExperimentSummary, QUANTILES, RunSummary};
 use crate::text::clean;
@@ -81,6 +81,11 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
         lines.push(format!(
             "{HOST_P99}: delay that the machine's own gaps add to one in a hundred such operations \
              (share of p99 − p50 that it may account for)."
+        ));
+    }
+    if view.rows.iter().any(|e| e.in_copies.is_some()) && shown(COPY_RATIO) {
+        lines.push(format!(
+            "{COPY_RATIO}: p50 over the time that one CPU takes to copy the payload once; a round trip carries it there and back."
         ));
     }
     if view.rows.iter().any(|e| e.is_loopback) {

@@ -154,7 +154,8 @@ fn is_call(p: &Experiment, _: &Experiment) -> bool {
     matches!(probe, Probe::Syscall { by: b, batch } if b == by && batch > 1) && copies == 1
 }
 
-fn is_copy(p: &Experiment, x: &Experiment) -> bool {
+/// Whether `p` copies as many bytes as the payload of `x` has.
+pub(crate) fn is_copy(p: &Experiment, x: &Experiment) -> bool {
     let Workload::Probe { probe, copies, .. } = p.workload else {
         return false;
     };
@@ -194,7 +195,7 @@ fn p50(e: &ExperimentSummary, metric: Metric) -> Option<f64> {
 }
 
 /// Whether the probe stands on the ground of `x`.
-fn is_beside(p: &Experiment, x: &Experiment) -> bool {
+pub(crate) fn is_beside(p: &Experiment, x: &Experiment) -> bool {
     // What is not pinned may be anywhere.
     let cpus = x.cpus_of_one();
     let within = cpus.is_empty() || p.cpus.iter().all(|c| cpus.contains(c));

@@ -4,20 +4,21 @@
 
 use crate::counted::{counted_trials, failures, is_completed, trial_counts};
 use crate::evidence::{PrecisionSummary, WarmupSummary};
+use crate::measured::{RANKS, metric_summary};
 use crate::summary::{
     ExperimentSummary, FailureCause, FloorRatio, LEAST_TRIALS, MetricSummary, NoRatio, QUANTILES,
     RunSummary, Spread, Summary, TrialCounts, WithDisturbed,
 };
 use crate::totals::{add_counts, figures, processes};
-use crate::{carry_over, causes, chains, clocks, host, modes, precision, scaling, spark};
+use crate::{carry_over, causes, chains, clocks, host, in_copies, modes, precision, scaling};
 use dyno_model::record::{EMPTY_WINDOW_SINCE, FlowCounts, Run};
 use dyno_model::{
     AdapterDescription, Distribution, Experiment, ExperimentId, Metric, Options, TrialRecord,
 };
 use dyno_model::{TrialId, parallel};
 use dyno_stats::{
-    Bootstrap, Estimate, Latency, Quantile, RatioSide, SecondHalf, Stability, TrialSamples, WIDEST,
-    log_bins, quantiles, quantiles_and_numerator,
+    Bootstrap, Estimate, Latency, RatioSide, SecondHalf, Stability, TrialSamples, WIDEST,
+    quantiles, quantiles_and_numerator,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -332,6 +333,9 @@ fn summarise_experiment(
             undercut_by: Vec::new(),
         })
     });
+    let copy = in_copies::probe(plan, experiment, headline.copied());
+    let p50 = numerator.as_ref();
+    let in_copies = copy.and_then(|c| ratio_to_floor(own, p50, c, Metric::Probe, shared, how).ok());
     let with_disturbed = headline.and_then(|m| with_disturbed(run, experiment.id, *m, how));
     let stack = plan.stacks.get(&experiment.stack);
     let disturbed: Vec<&TrialRecord> = run
@@ -385,6 +389,7 @@ fn summarise_experiment(
         disturbances: grouped(disturbed.iter().flat_map(|t| &t.disturbed)),
         with_disturbed,
         floor,
+        in_copies,
         undercut_by: Vec::new(),
         counts: add_counts(trials.iter().map(|t| &t.counts)),
         figures: figures(&trials),
@@ -579,48 +584,6 @@ fn precision(
 fn stability(samples: &[TrialSamples], metric: &MetricSummary) -> Option<Stability> {
     let p50 = metric.quantiles[0].interval()?;
     Some(dyno_stats::stability(samples, QUANTILES[0].2, p50))
-}
-
-/// Those of [`QUANTILES`], in their order.
-const RANKS: [f64; QUANTILES.len()] = {
-    let mut ranks = [0.0; QUANTILES.len()];
-    let mut i = 0;
-    while i < ranks.len() {
-        ranks[i] = QUANTILES[i].2;
-        i += 1;
-    }
-    ranks
-};
-
-/// `estimated`: the quantiles of the samples at [`RANKS`].
-fn metric_summary<'a>(
-    samples: &[TrialSamples],
-    stored: impl Iterator<Item = &'a Distribution> + Clone,
-    estimated: Vec<Quantile>,
-) -> MetricSummary {
-    let total = |f: fn(&Distribution) -> u64| stored.clone().map(f).fold(0, u64::saturating_add);
-    let n = total(|d| d.n);
-    let filled = stored.clone().filter(|d| d.n > 0);
-    // Each trial weighs the same, however many samples it has.
-    let means: Vec<f64> = filled.clone().map(|d| d.sum / d.n as f64).collect();
-    let mut estimated = estimated.into_iter();
-    MetricSummary {
-        n,
-        infinite: total(|d| d.infinite),
-        saturated: total(|d| d.saturated),
-        min: filled.clone().map(|d| d.min).min(),
-        mean: (!means.is_empty()).then(|| means.iter().sum::<f64>() / means.len() as f64),
-        max: filled.map(|d| d.max).max(),
-        means: Spread::of(means.iter().copied()),
-        quantiles: RANKS.map(|_| {
-            // One per rank, by the contract of `quantiles`; a missing one would be a refusal.
-            estimated.next().unwrap_or(Quantile::Refused {
-                have: n,
-                need: u64::MAX,
-            })
-        }),
-        shape: log_bins(samples, spark::BINS),
-    }
 }
 
 /// Equal texts together, each with how often it occurs, in the order of their first.

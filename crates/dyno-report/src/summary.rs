@@ -181,6 +181,9 @@ pub struct ExperimentSummary {
     pub with_disturbed: Option<WithDisturbed>,
     /// p50 of the headline metric against that of the floor's experiment.
     pub floor: Option<FloorRatio>,
+    /// p50 of the headline metric over that of one copy of the payload by a CPU here; `None` where the run does not hold
+    /// that probe, or one of the two sides is not good enough for a ratio.
+    pub in_copies: Option<Estimate>,
     /// Of a floor: the stacks that are surely faster than it in this run.
     pub undercut_by: Vec<String>,
     /// Counts of all counted trials added up.

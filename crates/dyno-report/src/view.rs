@@ -4,7 +4,9 @@ use crate::cells::{
     P99, absence, beside, column_unit, delivered, floor, host_p99, is_saturating, marked_stack,
     own_delay, p50_ns, per_second, quantile_ns, tone, unresolved,
 };
-use crate::columns::{Columns, DELIVERED, FLOOR_RATIO, HOST_CPU, HOST_P99, REFERENCE_RATIO, short};
+use crate::columns::{
+    COPY_RATIO, Columns, DELIVERED, FLOOR_RATIO, HOST_CPU, HOST_P99, REFERENCE_RATIO, short,
+};
 use crate::factors::{self, Factor};
 use crate::layout::{Column, Sheet};
 use crate::number::{self, Measured, TimeUnit};
@@ -200,6 +202,10 @@ impl<'a> View<'a> {
         }
         if self.rows.iter().any(|e| e.floor.is_some()) {
             columns.push(self.column(self.ratio_title(), "", 4, floor));
+        }
+        if self.rows.iter().any(|e| e.in_copies.is_some()) {
+            let in_copies = |e: &ExperimentSummary| e.in_copies.as_ref().map(Measured::ratio);
+            columns.push(self.column(COPY_RATIO, "", 8, |e| in_copies(e).unwrap_or_default()));
         }
         let shows_load = self.shows_load();
         if shows_load {
@@ -453,7 +459,7 @@ impl<'a> View<'a> {
             short: short(title),
             unit,
             text: false,
-            derived: [FLOOR_RATIO, REFERENCE_RATIO].contains(&title),
+            derived: [FLOOR_RATIO, REFERENCE_RATIO, COPY_RATIO].contains(&title),
             rank,
             cells: self.rows.iter().map(|e| f(e)).collect(),
         }
