@@ -78,10 +78,17 @@ fn read(run: &Path) -> Result<BTreeMap<String, Row>, String> {
         ) else {
             continue;
         };
-        let key = ["experiment", "stack", "wait"].map(|k| e[k].as_str().unwrap_or_default());
+        // Two plans of one suite on one machine number their experiments alike.
+        let words = ["experiment", "stack", "wait", "placement", "topology"];
+        let words = words.map(|k| e[k].as_str().unwrap_or_default());
         let unstable = e["unstable"].as_bool().unwrap_or(false);
         rows.insert(
-            key.join(" "),
+            format!(
+                "{:>4} {} {} B",
+                e["id"],
+                words.join(" "),
+                e["payload_bytes"]
+            ),
             Row {
                 value,
                 lo,
