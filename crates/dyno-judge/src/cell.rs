@@ -96,9 +96,10 @@ pub(crate) fn label(e: &Experiment) -> String {
 
 /// Whether an experiment says something of this build and its stacks when it stands alone: the other
 /// side of `--against` another build does not, and that of `--against` the same is a repetition. One
-/// that another part of the plan runs says nothing here, and none whose calls to the kernel are counted.
+/// that another part of the plan runs says nothing here, none whose calls to the kernel are counted, and no leg of a
+/// chain alone.
 pub(crate) fn is_own(plan: &Plan, e: &Experiment) -> bool {
-    if !plan.is_here(e.id) || e.counted {
+    if !plan.is_here(e.id) || e.counted || plan.is_leg(e) {
         return false;
     }
     match plan.against {

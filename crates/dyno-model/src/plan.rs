@@ -426,6 +426,11 @@ impl Plan {
     pub fn is_base(&self, id: ExperimentId) -> bool {
         self.experiments.iter().any(|e| e.base == Some(id))
     }
+    /// Whether the experiment is a leg of a chain alone, which was added beside the chain and says nothing of the stack that it is a
+    /// leg of: its ends are where the chain's are.
+    pub fn is_leg(&self, e: &Experiment) -> bool {
+        e.added && self.experiments.iter().any(|x| x.legs.contains(&e.id))
+    }
     /// Whether the experiment is run here: always, unless the run is a part and it is in another one.
     pub fn is_here(&self, id: ExperimentId) -> bool {
         let part = self.shard.as_ref();

@@ -134,7 +134,7 @@ fn stands_for_its_stack(plan: &Plan, e: &ExperimentSummary) -> bool {
         Some(Against::Build { .. }) => e.is_base,
         Some(Against::Stack { .. }) | None => false,
     };
-    !is_other_side && !e.is_floor && !e.is_loopback
+    !is_other_side && !e.is_floor && !e.is_loopback && !e.is_leg
 }
 
 /// Whether a call takes a pair of channels is the stack's own, like its options. How a receiver waits is looked at

@@ -377,11 +377,7 @@ fn summarise_experiment(
     let summary = ExperimentSummary {
         experiment: experiment.clone(),
         is_floor: stack.is_some_and(|s| s.floor),
-        is_leg: experiment.added
-            && plan
-                .experiments
-                .iter()
-                .any(|e| e.legs.contains(&experiment.id)),
+        is_leg: plan.is_leg(experiment),
         is_loopback: stack.is_some_and(|s| s.loopback),
         is_base: plan.is_base(experiment.id),
         trials: trial_counts(run, experiment, &trials, &failures, &disturbed),
