@@ -2,19 +2,21 @@
 //! runs can be told to have measured the same software.
 
 use crate::registry;
-use dyno_model::origin::{Binaries, Binary, PROGRAM};
+use dyno_model::origin::{Binaries, Binary, DAEMON, PROGRAM};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What this program maps, and what the adapters in these libraries map beyond that. A library that cannot
-/// be asked is left out: nothing is known of it.
+/// What this program maps, and what the adapters in these libraries map beyond that; of a daemon its program. A library that
+/// cannot be asked is left out: nothing is known of it.
 pub fn binaries(libraries: &[(String, PathBuf)]) -> io::Result<Binaries> {
     let mut all = Binaries::from([(PROGRAM.to_owned(), hashed(mapped()?))]);
     for (adapter, library) in libraries {
-        if let Ok(of_adapter) = registry::ask("--binaries-of", library) {
+        if adapter.starts_with(DAEMON) {
+            all.insert(adapter.clone(), hashed(vec![library.clone()]));
+        } else if let Ok(of_adapter) = registry::ask("--binaries-of", library) {
             all.insert(adapter.clone(), of_adapter);
         }
     }

@@ -2,7 +2,7 @@
 //! them does not tell. What is not told may differ; it is never taken for equal.
 
 use crate::difference::{Aspect, Differences};
-use dyno_model::origin::{BASE, Binary, PROGRAM};
+use dyno_model::origin::{BASE, Binary, DAEMON, PROGRAM};
 use dyno_model::record::{Environment, RunManifest};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +45,7 @@ impl Differences {
         self.told(Aspect::Dyno, what, program(BASE), program(PROGRAM));
     }
 
-    /// What the adapters that both runs used have loaded.
+    /// What the adapters that both runs used have loaded, and their daemons' programs.
     pub(crate) fn libraries_of(
         &mut self,
         base: &Environment,
@@ -53,9 +53,12 @@ impl Differences {
         used: impl Fn(&str) -> bool,
     ) {
         let adapters = base.binaries.keys().filter(|key| *key != PROGRAM);
-        for adapter in adapters.filter(|name| used(name)) {
+        for adapter in adapters.filter(|name| name.starts_with(DAEMON) || used(name)) {
             if let (Some(a), Some(b)) = (files(base, adapter), files(new, adapter)) {
-                let what = format!("libraries of adapter {adapter} (SHA-256)");
+                let what = match adapter.strip_prefix(DAEMON) {
+                    Some(name) => format!("program of the daemon {name} (SHA-256)"),
+                    None => format!("libraries of adapter {adapter} (SHA-256)"),
+                };
                 self.libraries(Aspect::Stack, &what, a, b);
             }
         }
@@ -254,6 +257,22 @@ mod tests {
                 "commit of the build: 0123456789ab → 0123456789ab, modified",
                 "program (SHA-256): aa → bb"
             ]
+        );
+    }
+
+    #[test]
+    fn another_program_of_a_daemon_is_told() {
+        let of = |hash| Environment {
+            binaries: BTreeMap::from([(
+                "daemon kuksa".into(),
+                vec![binary("databroker", Some(hash))],
+            )]),
+            ..Environment::default()
+        };
+        let adapters = |_: &str| false;
+        assert_eq!(
+            found(|f| f.libraries_of(&of("1"), &of("2"), adapters)),
+            ["program of the daemon kuksa (SHA-256): databroker 1 → databroker 2"]
         );
     }
 

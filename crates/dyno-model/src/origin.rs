@@ -108,6 +108,9 @@ pub const PROGRAM: &str = "dyno";
 /// The key of [`Binaries`] for the program of another build that the run compares with.
 pub const BASE: &str = "base";
 
+/// What the key of [`Binaries`] for a daemon's program begins with, before its name.
+pub const DAEMON: &str = "daemon ";
+
 /// What was executed, by the adapter that loaded it; [`PROGRAM`] stands for Dyno's own program, which also
 /// holds the adapters that are built in. An adapter's own library comes first.
 pub type Binaries = BTreeMap<String, Vec<Binary>>;

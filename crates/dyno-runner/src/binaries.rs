@@ -1,12 +1,13 @@
 //! Asking agents what they execute, before anything is measured.
 
 use crate::agent::{AgentCommand, DescribeError, ask};
-use dyno_model::origin::{BASE, Binaries, PROGRAM};
+use crate::daemon;
+use dyno_model::origin::{BASE, Binaries, DAEMON, PROGRAM};
 use dyno_model::{AdapterDescription, Against, Plan};
 use std::ffi::OsString;
 
 /// What the agents of `plan` on this machine execute: their program, what it loads, and what each of the
-/// `adapters` in libraries loads beyond that. What a base build cannot tell is left out.
+/// `adapters` in libraries loads beyond that; and the programs of the stacks' daemons. What a base build cannot tell is left out.
 ///
 /// # Errors
 ///
@@ -22,7 +23,13 @@ pub fn binaries(
         pair.push(a.library.as_ref()?);
         Some(pair)
     });
-    let asked = std::iter::once("--binaries".into()).chain(libraries);
+    let daemons = plan.stacks.values().flat_map(|stack| &stack.daemons);
+    let daemons = daemons.filter_map(|d| {
+        let mut pair = OsString::from(format!("{DAEMON}{}=", d.name));
+        pair.push(daemon::find(d.command.first()?)?);
+        Some(pair)
+    });
+    let asked = std::iter::once("--binaries".into()).chain(libraries.chain(daemons));
     let mut all: Binaries = ask(agent, asked)?;
     if let Some(Against::Build { .. }) = &plan.against {
         let base = AgentCommand::of_base(plan, agent);

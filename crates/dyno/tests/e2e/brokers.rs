@@ -1,6 +1,7 @@
 //! Stacks whose messages go through a broker, with the real one.
 
 use crate::harness::{Place, Running, all_children, count, on_stack, quantile, send, wait_for};
+use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -58,6 +59,14 @@ fn a_killed_broker_fails_its_trial_by_name(stack: &str, program: &str) {
     place
         .run(&["show", "out"])
         .says(&format!("daemon {program} ended with signal 9"));
+    let manifest = std::fs::read_to_string(place.path("out/run.json")).unwrap();
+    let manifest: Value = serde_json::from_str(&manifest).unwrap();
+    let broker = &manifest["environment"]["binaries"][format!("daemon {program}")][0];
+    assert_eq!(
+        broker["sha256"].as_str().map(str::len),
+        Some(64),
+        "{broker}"
+    );
     assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
 }
 
