@@ -6,10 +6,15 @@ use dyno_model::adapter::QUEUE_DEPTH;
 use dyno_model::{OptionValue, Options, Stack};
 
 /// Options that have one name and one meaning in all adapters, and what they are called in prose.
-const COMMON: [(&str, &str); 2] = [
+const COMMON: [(&str, &str); 3] = [
     (QUEUE_DEPTH, "queue depth in messages"),
+    (BROKER_QUEUE, "queue of the broker in messages"),
     ("send_timeout_ms", "longest wait of a send in milliseconds"),
 ];
+/// The option of a stack whose messages wait in its broker.
+const BROKER_QUEUE: &str = "broker_queue";
+/// What NATS calls the queue of its library.
+const PENDING: &str = "pending";
 /// The option of a stack whose library's own settings hold.
 const AS_SHIPPED: &str = "as_shipped";
 /// What stands for a value that Dyno does not set.
@@ -47,8 +52,15 @@ pub(crate) fn lines<'a>(
         .filter_map(|(key, what)| {
             let of = |adapter: &str, options: &Options| {
                 let shipped = options.get(AS_SHIPPED) == Some(&OptionValue::Bool(true));
-                let default = || run.option_defaults.get(adapter)?.get(*key);
-                let set = options.get(*key).or_else(default);
+                let keys: &[&str] = match *key {
+                    QUEUE_DEPTH => &[QUEUE_DEPTH, PENDING],
+                    _ => &[*key],
+                };
+                let defaults = run.option_defaults.get(adapter);
+                let set = keys.iter().find_map(|k| {
+                    let default = || defaults?.get(*k);
+                    options.get(*k).or_else(default)
+                });
                 let applies = !shipped && !options.is_exempt(key);
                 set.filter(|_| applies).map(ToString::to_string)
             };
@@ -59,7 +71,19 @@ pub(crate) fn lines<'a>(
                     along(legs.map(|leg| of(&leg.adapter, &leg.options)).collect())
                 }
             };
-            differing(&stacks, value).map(|text| format!("{what}: {text}."))
+            let queues_in_broker = |s: &Stack| {
+                let defaults = run.option_defaults.get(&s.adapter);
+                s.options.contains_key(BROKER_QUEUE)
+                    || defaults.is_some_and(|d| d.contains_key(BROKER_QUEUE))
+            };
+            let asked = stacks.iter().copied().filter(|s| match *key {
+                QUEUE_DEPTH => !queues_in_broker(s),
+                BROKER_QUEUE => queues_in_broker(s),
+                _ => true,
+            });
+            let asked: Vec<&Stack> = asked.collect();
+            let all_named = asked.len() < stacks.len() && *key == BROKER_QUEUE;
+            differing(&asked, value, all_named).map(|text| format!("{what}: {text}."))
         })
         .collect();
     lines.extend(versions(run, &stacks));
@@ -98,10 +122,15 @@ fn along(legs: Vec<Option<String>>) -> Option<String> {
     }
 }
 
-/// Which stacks have which value, in the order of the table; nothing where all have the same or none has one.
-fn differing(stacks: &[&Stack], value: impl Fn(&Stack) -> Option<String>) -> Option<String> {
+/// Which stacks have which value, in the order of the table; nothing where all have the same or none has one, unless
+/// `all_named`: others stand beside them that have no such setting.
+fn differing(
+    stacks: &[&Stack],
+    value: impl Fn(&Stack) -> Option<String>,
+    all_named: bool,
+) -> Option<String> {
     let groups = grouped(stacks.iter().map(|s| (value(s), s.name.as_str())));
-    if groups.len() < 2 {
+    if groups.is_empty() || groups.len() < 2 && !all_named {
         return None;
     }
     let texts: Vec<String> = groups
