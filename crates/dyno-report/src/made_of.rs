@@ -15,6 +15,7 @@ use dyno_model::probe::{Call, HandOver, Probe, Rest, Ring, Sides};
 use dyno_model::record::{ProcessCost, TrialRecord};
 use dyno_model::{Experiment, ExperimentId, Metric, Placement, Wait, Workload};
 use dyno_stats::Latency;
+use std::collections::BTreeSet;
 
 /// The parts of an experiment's round trip, at the cost of a probe's.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -216,7 +217,10 @@ fn fits(p: &Experiment, x: &Experiment) -> Option<f64> {
         return None;
     }
     let cpus = x.cpus_of_one();
-    let on_one = cpus.len() > 1 && cpus.iter().all(|c| *c == cpus[0]);
+    let places: BTreeSet<u32> = cpus.iter().copied().collect();
+    let on_one = cpus.len() > 1 && places.len() == 1;
+    // Some of its wake-ups are between CPUs and some are not, and no count tells them apart.
+    let is_mixed = !on_one && places.len() < cpus.len();
     let sides = match x.placement {
         Placement::Thread => Sides::Threads,
         Placement::Process | Placement::Host => Sides::Processes,
@@ -229,7 +233,7 @@ fn fits(p: &Experiment, x: &Experiment) -> Option<f64> {
         Probe::Ipi {
             by: Ring::Futex,
             rest: Rest::Sleeps,
-        } if !on_one => Some(1.0),
+        } if !on_one && !is_mixed => Some(1.0),
         _ => None,
     }
 }
@@ -270,11 +274,21 @@ pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
     let all = &view.summary.experiments;
     let has_probes = all.iter().any(|e| e.experiment.workload.kind().is_probe());
     let left = |e: &&&ExperimentSummary| e.made_of.is_none() && counted(e, 0.0).is_some();
-    let left: Vec<_> = view.rows.iter().filter(left).collect();
+    let left = view.rows.iter().filter(left);
+    let (left, brokered): (Vec<&&ExperimentSummary>, Vec<_>) =
+        left.partition(|e| e.daemons.is_empty());
+    if let (Some(first), true) = (brokered.first(), has_probes) {
+        items.push(Item::from(format!(
+            "{} of {} rows are not taken apart, such as {}: what a daemon in the message's way asks of the kernel is not counted",
+            brokered.len(),
+            view.rows.len(),
+            view.label(first)
+        )));
+    }
     if let (Some(first), true) = (left.first(), has_probes) {
         items.push(Item::from(format!(
             "no probe of this run fits {} of {} rows, such as {}: it takes one of wake-ups by futex with the same machine, scheduling \
-             class, locking of memory and CPUs",
+             class, locking of memory and CPUs, and participants that share one CPU or have one each",
             left.len(),
             view.rows.len(),
             view.label(first)
