@@ -278,13 +278,12 @@ impl Initiator<'_> {
                 return Ok(None);
             }
         }
-        self.pongs.await_all(
-            self.job,
-            self.thread,
-            kind,
-            sequence,
-            sent.saturating_add(timeout),
-        )
+        let deadline = sent.saturating_add(timeout);
+        let arrival = self
+            .pongs
+            .await_all(self.job, self.thread, kind, sequence, deadline)?;
+        // A receiver that sleeps looks at the clock when it wakes up, perhaps for a pong that is too late.
+        Ok(arrival.filter(|arrival| *arrival <= deadline))
     }
 
     fn finish(self) -> Result<Played, Failure> {

@@ -134,6 +134,43 @@ fn every_byte_arrives_for_small_odd_and_fragmented_payloads() {
 }
 
 #[test]
+fn a_reply_after_its_timeout_is_lost_however_its_receiver_waits() {
+    let place = Place::new();
+    let slow = "description = \"each send takes 2 ms\"\nadapter = \"faulty\"\nwaits = [\"block\"]\n\
+                [options]\ninner = \"uds\"\ndelay_every = 1\ndelay_us = 2000\n";
+    place.stack("slow", slow);
+    place.suite(
+        "late",
+        r#"
+        title = "late"
+        [defaults]
+        trials = 1
+        warmup_messages = 2
+        round_trips = 10
+        [[experiment]]
+        name = "impatient"
+        workload = "ping-pong"
+        stacks = ["slow"]
+        timeout = "1 ms"
+        [experiment.matrix]
+        wait = ["block", "spin"]
+        [[experiment]]
+        name = "patient"
+        workload = "ping-pong"
+        stacks = ["slow"]
+        timeout = "1 s"
+        [experiment.matrix]
+        wait = ["block", "spin"]
+        "#,
+    );
+    let shown = place.measure("late", &[]);
+    let rows = experiments(&shown).iter().filter(|e| e["stack"] == "slow");
+    let mut lost: Vec<u64> = rows.map(|e| count(e, "lost")).collect();
+    lost.sort_unstable();
+    assert_eq!(lost, [0, 0, 10, 10], "{shown:#}");
+}
+
+#[test]
 fn several_senders_and_receivers_each_get_all_messages() {
     let place = Place::new();
     place.suite(
