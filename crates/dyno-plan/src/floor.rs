@@ -13,6 +13,12 @@ pub(crate) struct FloorStack<'a> {
     pub(crate) adapter: &'a AdapterDescription,
 }
 
+/// The CPUs of both sides. Those of gateways stand behind them, and a floor has none.
+fn cpus(e: &Experiment) -> &[u32] {
+    let sides = e.topology.participants() * usize::from(e.topology.copies);
+    e.cpus.get(..sides).unwrap_or(&e.cpus)
+}
+
 /// All that a floor's experiment shares with those it stands for, as a key.
 pub(crate) fn key(e: &Experiment) -> String {
     let extent = |x: Extent| match x {
@@ -29,7 +35,7 @@ pub(crate) fn key(e: &Experiment) -> String {
         e.topology,
         extent(e.warmup),
         extent(e.window),
-        e.cpus,
+        cpus(e),
         e.scheduling,
         e.mlock,
         e.echo_poll,
@@ -112,6 +118,8 @@ fn added(
         match capability::refusal(&cell, &floor.stack, floor.adapter, hosts) {
             Some(why) => reason = why,
             None => {
+                let mut library_cpus = e.library_cpus.clone();
+                library_cpus.truncate(cpus(e).len());
                 let experiment = Experiment {
                     id: ExperimentId(u32::try_from(next).unwrap_or(u32::MAX)),
                     stack: floor.stack.name.clone(),
@@ -121,6 +129,8 @@ fn added(
                     counted: false,
                     legs: Vec::new(),
                     machine: None,
+                    cpus: cpus(e).to_vec(),
+                    library_cpus,
                     ..e.clone()
                 };
                 return Ok((experiment, floor.stack.clone()));
