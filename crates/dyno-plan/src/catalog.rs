@@ -276,13 +276,17 @@ fn insert(texts: &mut Texts, name: &str, path: &str, text: impl Into<String>) {
 }
 
 fn unknown(what: &str, name: &str, texts: &Texts, at: &Place) -> Problem {
+    let others = suggest::instead(name, &format!("{what}s"), texts.keys().map(String::as_str));
+    let is_path = name.contains('/') || name.ends_with(".toml");
+    let help = match is_path {
+        true => format!(
+            "a {what} has a name and no path: `--files DIR` adds the files of `DIR/{what}s/`; {others}"
+        ),
+        false => others,
+    };
     Problem::at(at, format!("there is no {what} `{name}`"))
         .label(format!("unknown {what}"))
-        .help(suggest::instead(
-            name,
-            &format!("{what}s"),
-            texts.keys().map(String::as_str),
-        ))
+        .help(help)
 }
 
 fn list(texts: &Texts, title_key: &str) -> Vec<Listing> {
