@@ -82,6 +82,7 @@ impl Statements {
                 figures.extend(of_raw(raw, dimension, &known));
             }
             let raw = set.samples.first();
+            let method = first.map(|f| &f.method).or(raw.map(|r| &r.method));
             let values = raw.map(|r| r.values.len() as u64 + r.left_out);
             let each = |r: &&Samples| r.each.iter().any(|each| *each > 1);
             ToolResult {
@@ -94,8 +95,10 @@ impl Statements {
                     .filter(|(key, _)| *key != "benchmark")
                     .map(|(key, value)| (key.as_str(), value.as_str()))
                     .collect(),
-                method: first.map_or_else(Method::default, |f| f.method.clone()),
-                payload_bytes: first.and_then(|f| payload(f)),
+                method: method.cloned().unwrap_or_default(),
+                payload_bytes: method
+                    .and_then(|m| m.payload_bytes)
+                    .or_else(|| size_of(set.conditions)),
                 n: set.n().or(values),
                 of: match (first, raw) {
                     (_, Some(raw)) if each(raw) => Of::Means,
@@ -135,11 +138,6 @@ fn dimension(quantity: Quantity) -> Dimension {
         Quantity::Size | Quantity::Memory => Dimension::Size,
         _ => Dimension::One,
     }
-}
-
-fn payload(figure: &Figure) -> Option<f64> {
-    let said = figure.method.payload_bytes;
-    said.or_else(|| size_of(&figure.conditions))
 }
 
 fn stated(figure: &Figure) -> Stated {
@@ -205,31 +203,54 @@ impl ToolResult<'_> {
     }
 
     /// Each factor with what is said of it, in the order of tables.
-    pub fn factors(&self) -> [(&'static str, Option<String>); 6] {
+    pub fn factors(&self) -> [(&'static str, Option<String>); 10] {
         let m = &self.method;
-        let trip = m.trip.filter(|_| self.dimension == Dimension::Time);
+        // A rate, a size or a count of the same run is of no way.
+        let of_way = match self.quantity {
+            Quantity::Cycles | Quantity::Instructions | Quantity::Other => true,
+            _ => self.dimension == Dimension::Time,
+        };
+        let trip = m.trip.filter(|_| of_way);
+        let is_rate = matches!(self.quantity, Quantity::Rate | Quantity::Bandwidth);
+        let clock = m.time.filter(|_| is_rate);
         let payload = self
             .payload_bytes
             .map(|bytes| with_unit(bytes, Dimension::Size));
-        let topology = m.senders.zip(m.receivers).map(|(s, r)| format!("{s}-{r}"));
+        let count = |n: Option<u64>| n.map(|n| n.to_string());
+        let offered = m.sender_rate.map(|r| with_unit(r, Dimension::Rate));
         [
             ("loop", m.load.map(|w| w.as_str().to_owned())),
             ("trip", trip.map(|w| w.as_str().to_owned())),
             ("payload", payload),
             ("wait", m.wait.map(|w| w.as_str().to_owned())),
             ("access", m.access.map(|w| w.as_str().to_owned())),
-            ("topology", topology),
+            ("senders", count(m.senders)),
+            ("receivers", count(m.receivers)),
+            ("clients", count(m.clients)),
+            ("offered", offered),
+            ("clock", clock.map(|w| w.as_str().to_owned())),
         ]
+    }
+
+    /// What is said of the factors, in the order of tables; with its factor where that cannot be seen by it.
+    pub fn said(&self) -> Vec<String> {
+        let said = |(factor, said): (&str, Option<String>)| {
+            let said = said?;
+            Some(match factor {
+                "senders" | "receivers" | "clients" | "offered" => format!("{factor} {said}"),
+                "clock" => format!("{said} clock"),
+                _ => said,
+            })
+        };
+        self.factors().into_iter().filter_map(said).collect()
     }
 
     /// The cells of its row in a table of [`RESULT_COLUMNS`], each with the names of its figures. A dash is not said.
     pub fn cells(&self) -> impl Iterator<Item = (String, Vec<String>)> {
-        let said = self.factors().into_iter().filter_map(|(_, said)| said);
-        let said: Vec<String> = said.collect();
         let texts = [
             self.label(),
             self.quantity.as_str().to_owned(),
-            said.join(", "),
+            self.said().join(", "),
             self.values(),
         ];
         let id = |f: &&Stated| f.id.clone();
@@ -265,7 +286,7 @@ impl ToolResult<'_> {
 
 impl Stated {
     /// What it is called within the result of that name.
-    fn part(&self, result: &str) -> String {
+    pub fn part(&self, result: &str) -> String {
         let id = self.id.as_deref();
         let part = id.and_then(|id| id.strip_prefix(result)?.strip_prefix('/'));
         part.map_or_else(|| self.statistic.to_string(), str::to_owned)

@@ -461,6 +461,8 @@ pub struct Samples {
     pub conditions: BTreeMap<String, String>,
     /// What they measure; latency where `None`.
     pub quantity: Option<Quantity>,
+    /// How they were measured, as far as the source says.
+    pub method: Method,
     /// Line of the first value, from 1.
     pub line: u64,
     /// In base units: seconds, bytes, …

@@ -6,7 +6,7 @@ use dyno_model::{Experiment, Metric};
 use dyno_report::{ExperimentSummary, Summary, conditions};
 
 /// `suite/experiment/stack/payload:64/load:ping-pong/wait:block/…` for each experiment, in the
-/// summary's order. Factors that seldom matter are named only where experiments would have one name
+/// summary's order. How long an echo sleeps is named wherever it does: another question, in another run. Factors that seldom matter are named only where experiments would have one name
 /// without them, and the number of the experiment only where even that does not tell them apart.
 pub(crate) fn paths(summary: &Summary) -> Vec<String> {
     let path = |e: &ExperimentSummary| {
@@ -16,8 +16,10 @@ pub(crate) fn paths(summary: &Summary) -> Vec<String> {
             Some(machine) => format!("/machine:{}", machine.replace(' ', "_")),
             None => String::new(),
         };
+        let poll = x.echo_poll.map(|t| format!("/echo_poll_ns:{}", t.0));
+        let poll = poll.unwrap_or_default();
         format!(
-            "{}/{}/{}/payload:{}/load:{}/wait:{}/access:{}/placement:{}/topology:{}{machine}{base}",
+            "{}/{}/{}/payload:{}/load:{}/wait:{}/access:{}/placement:{}/topology:{}{poll}{machine}{base}",
             summary.run.suite,
             x.name,
             x.stack,

@@ -1,5 +1,8 @@
 //! ddsperf of Cyclone DDS: the lines of round trips, whose times are halved (`process_pong` in `ddsperf.c`), and those of a subscriber.
 //! Each line is of one interval, about a second; the first [`INTERVALS`] give figures, the means of all give raw values.
+//!
+//! Processes and instants differ in each run. Peers, subscribers and intervals are therefore named by their numbers, so that
+//! two runs have figures of one name; the line itself stands at the place of each figure.
 
 use super::Imported;
 use super::lines::Lines;
@@ -12,13 +15,13 @@ use std::collections::BTreeMap;
 /// Intervals that give figures.
 pub(super) const INTERVALS: u64 = 1_000;
 
-/// The most peers.
+/// The most peers, and the most subscribers.
 const PEERS: usize = 1_000;
 
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     let mut out = Out::new(input.tool());
-    let mut peers: BTreeMap<String, (Data, Samples, u64)> = BTreeMap::new();
-    let mut received = 0;
+    let mut peers: BTreeMap<(String, String), (Data, Samples, u64)> = BTreeMap::new();
+    let mut subscribers: BTreeMap<String, (String, u64)> = BTreeMap::new();
     while let Some(line) = input.next()? {
         let line = line.to_owned();
         let at = input.number();
@@ -33,37 +36,43 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
         };
         match words[1..] {
             [instant, peer, "size", size, "mean", ref rest @ ..] if peer.contains(':') => {
-                let full = peers.len() >= PEERS;
-                if full && !peers.contains_key(peer) {
+                let number = peers.len() + 1;
+                let key = ((*pid).to_owned(), peer.to_owned());
+                if number > PEERS && !peers.contains_key(&key) {
                     return Err(spot.error(format!("there are more than {PEERS} peers")));
                 }
-                let (data, raw, seen) = peers.entry(peer.to_owned()).or_insert_with(|| {
-                    let mut data = out.data(&format!("{pid} {peer}"), Quantity::Latency, us());
+                let bytes = Number::count(size).map_err(|e| spot.error(e))?;
+                let (data, raw, seen) = peers.entry(key).or_insert_with(|| {
+                    let mut data = out.data(&format!("peer {number}"), Quantity::Latency, us());
                     data.method.trip = Some(Trip::Half);
                     data.method.clocks = Some(1);
-                    let data = data.with("peer", peer);
+                    data.method.payload_bytes = Some(bytes as f64);
                     let raw = out.raw(&data, "means", at);
                     (data, raw, 0)
                 });
-                let (mean, n) = round_trips(
-                    &mut out,
-                    (data, *seen < INTERVALS),
-                    (instant, size, rest),
-                    spot,
-                )?;
+                let (mean, n) = round_trips(&mut out, (data, *seen), (instant, size, rest), spot)?;
                 *seen += 1;
                 out.add(raw, data, &mean, n);
             }
             [instant, "size", size, "total", ref rest @ ..] => {
-                if received < INTERVALS {
-                    subscriber(&mut out, pid, (instant, size, rest), spot)?;
+                let number = subscribers.len() + 1;
+                if number > PEERS && !subscribers.contains_key(*pid) {
+                    return Err(spot.error(format!("there are more than {PEERS} subscribers")));
                 }
-                received += 1;
+                let own = || (format!("subscriber {number}"), 0);
+                let (name, seen) = subscribers.entry((*pid).to_owned()).or_insert_with(own);
+                *seen += 1;
+                if *seen <= INTERVALS {
+                    let name = format!("{name}, interval {seen}");
+                    subscriber(&mut out, &name, (instant, size, rest), spot)?;
+                }
             }
             _ => {}
         }
     }
-    for (_, raw, _) in peers.into_values() {
+    let mut all: Vec<Samples> = peers.into_values().map(|(_, raw, _)| raw).collect();
+    all.sort_by_key(|raw| raw.line);
+    for raw in all {
         out.keep(raw);
     }
     Ok(out.done())
@@ -72,10 +81,10 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
 const CUT: &str = "the line ends too early; the file is cut off";
 
 /// `30.774us min 9.028us 50% 12.704us 90% 14.876us 99% 847.896us max 3672.863us cnt 16242`: the mean and its number, and figures of the
-/// interval where they are wanted.
+/// interval while they are wanted; so many were `seen` before.
 fn round_trips(
     out: &mut Out,
-    (data, wanted): (&Data, bool),
+    (data, seen): (&Data, u64),
     (instant, size, rest): (&str, &str, &[&str]),
     spot: Spot<'_>,
 ) -> Imported<(Number, u64)> {
@@ -117,22 +126,14 @@ fn round_trips(
     let n = n.ok_or_else(|| spot.error(CUT))?;
     let size = Number::count(size).map_err(fail)?;
     Number::parse(instant).map_err(fail)?;
-    if wanted {
+    if seen < INTERVALS {
+        let name = format!("{}, interval {}", data.name, seen + 1);
         let mut of = out
-            .data(
-                &format!("{} at {instant} s", data.name),
-                Quantity::Latency,
-                us(),
-            )
+            .data(&name, Quantity::Latency, us())
             .of(Of::Samples, Some(n));
         of.method = data.method.clone();
         of.method.payload_bytes = Some(size as f64);
-        let of = of
-            .with(
-                "peer",
-                data.conditions.get("peer").cloned().unwrap_or_default(),
-            )
-            .with("payload", format!("{size} B"));
+        let of = of.with("payload", format!("{size} B"));
         for (statistic, number) in figures {
             out.put(&of, statistic, number, spot)?;
         }
@@ -143,7 +144,7 @@ fn round_trips(
 /// `547 lost 0 delta 547 lost 0 rate 0.55 kS/s 0.44 Mb/s (…)`.
 fn subscriber(
     out: &mut Out,
-    pid: &str,
+    name: &str,
     (instant, size, rest): (&str, &str, &[&str]),
     spot: Spot<'_>,
 ) -> Imported<()> {
@@ -169,11 +170,7 @@ fn subscriber(
     let size = Number::count(size).map_err(fail)?;
     Number::parse(instant).map_err(fail)?;
     let mut data = out
-        .data(
-            &format!("{pid} received at {instant} s"),
-            Quantity::Rate,
-            unit("kS/s", Dimension::Rate, 1e3),
-        )
+        .data(name, Quantity::Rate, unit("kS/s", Dimension::Rate, 1e3))
         .with("payload", format!("{size} B"));
     data.method.payload_bytes = Some(size as f64);
     data.method.time = Some(Clock::Wall);

@@ -34,12 +34,16 @@ struct Sum {
     histogram: Histogram<u64>,
     line: u64,
     intervals: u64,
+    /// Messages that Dyno's exports name as lost: infinitely late, and in no histogram.
+    lost: u64,
 }
 
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     let mut out = Out::new(input.tool());
     let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
     let (mut is_ns, mut metric) = (false, None);
+    // Of the intervals that follow.
+    let mut lost = 0;
     let mut conditions: Vec<(String, String)> = Vec::new();
     while let Some(line) = input.next()? {
         let line = line.to_owned();
@@ -51,6 +55,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
                 out.tested(start.trim_end_matches(']'));
             }
             match comment.split_once(": ") {
+                Some(("lost", value)) => lost = messages(value).map_err(fail)?,
                 Some(("metric", value)) => metric = Some(value.trim().to_owned()),
                 Some((key @ ("experiment" | "stack" | "suite" | "testbed" | "factors"), value))
                     if conditions.len() < 16 =>
@@ -71,6 +76,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
                         fail(format!("cannot be added to the intervals before: {e}"))
                     })?;
                     sum.intervals += 1;
+                    sum.lost = sum.lost.saturating_add(std::mem::take(&mut lost));
                 }
                 None if full => return Err(fail(format!("there are more than {TAGS} tags"))),
                 None => {
@@ -78,6 +84,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
                         histogram,
                         line: at,
                         intervals: 1,
+                        lost: std::mem::take(&mut lost),
                     };
                     sums.insert(tag.to_owned(), sum);
                 }
@@ -119,6 +126,21 @@ pub(super) fn of_metric(metric: &str) -> (Quantity, Option<Trip>) {
         "histogram" => (Quantity::Latency, None),
         _ => (Quantity::Time, None),
     }
+}
+
+/// `13265 messages, infinitely late`: how many.
+pub(super) fn messages(lost: &str) -> Result<u64, String> {
+    Number::count(lost.split_whitespace().next().unwrap_or_default())
+}
+
+/// The figure that says how many messages were lost, where any were.
+pub(super) fn put_lost(out: &mut Out, data: &Data, lost: u64, spot: Spot<'_>) -> Imported<()> {
+    if lost == 0 {
+        return Ok(());
+    }
+    let of = data.other(Quantity::Loss, unit("messages", Dimension::One, 1.0));
+    let number = Number::of(lost as f64, 0.0);
+    out.put_named(&of, "lost", Statistic::Count, number, spot)
 }
 
 /// `Tag=A,0.127,1.007,2.769,HISTFAAAA…`: the tag and the histogram.
@@ -193,15 +215,18 @@ fn figures(out: &mut Out, data: &Data, sum: &Sum) -> Imported<()> {
     };
     out.put(&data, Statistic::Min, bucket(h.min()), spot)?;
     // Beyond the others lies no value: that is the largest one once more.
-    let reached = |p: &f64| h.len() as f64 * (100.0 - p) >= 100.0 * (1.0 - 1e-9);
+    let all = h.len().saturating_add(sum.lost);
+    let reached = |p: &f64| all as f64 * (100.0 - p) >= 100.0 * (1.0 - 1e-9);
+    let of_all = data.clone().of(Of::Samples, Some(all));
     for p in PERCENTILES.into_iter().filter(reached) {
-        out.put(
-            &data,
-            Statistic::Percentile(p),
-            bucket(h.value_at_percentile(p)),
-            spot,
-        )?;
+        // A lost message is infinitely late: beyond those that arrived no percentile has a value.
+        let of_arrived = p * (all as f64 / h.len() as f64);
+        if of_arrived <= 100.0 * (1.0 + 1e-12) {
+            let value = bucket(h.value_at_percentile(of_arrived.min(100.0)));
+            out.put(&of_all, Statistic::Percentile(p), value, spot)?;
+        }
     }
+    put_lost(out, &data, sum.lost, spot)?;
     out.put(&data, Statistic::Max, bucket(h.max()), spot)?;
     // Each sample may lie anywhere in its bucket.
     let part = h.equivalent_range(h.max()) as f64 / h.max().max(1) as f64;

@@ -2,7 +2,7 @@
 //! in a comment. A value is the upper end of its bucket, whose width follows from the number of sub-buckets.
 
 use super::Imported;
-use super::hdr_log::of_metric;
+use super::hdr_log::{messages, of_metric, put_lost};
 use super::lines::Lines;
 use super::number::Number;
 use super::out::{Data, Out, Spot, time, unit};
@@ -28,6 +28,8 @@ struct File {
     metric: Option<String>,
     conditions: Vec<(String, String)>,
     lost: u64,
+    /// The line that says so.
+    lost_at: u64,
     /// Mean, deviation, maximum with their lines.
     below: Vec<(Statistic, Number, u64, String)>,
     total: Option<u64>,
@@ -109,8 +111,8 @@ impl File {
                 _ => None,
             };
         } else if let Some(rest) = comment.strip_prefix("lost: ") {
-            let count = rest.split_whitespace().next().unwrap_or_default();
-            self.lost = Number::count(count)?;
+            self.lost = messages(rest)?;
+            self.lost_at = at;
         } else if let Some((key, value)) = comment.split_once(": ") {
             match key {
                 "metric" => self.metric = Some(value.trim().to_owned()),
@@ -191,6 +193,8 @@ impl File {
             }
             put(&mut out, &with_lost, statistic, number, row.line, &row.text)?;
         }
+        let text = format!("lost: {}", self.lost);
+        put_lost(&mut out, &data, self.lost, Spot::Line(self.lost_at, &text))?;
         for (statistic, number, line, text) in self.below {
             let mut number = number;
             number.half_step += (part * number.value).abs();

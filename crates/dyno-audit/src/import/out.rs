@@ -195,6 +195,7 @@ impl Out {
             data: data.name.clone(),
             conditions: data.conditions.clone(),
             quantity: Some(data.quantity),
+            method: data.method.clone(),
             line,
             ..Samples::default()
         }

@@ -1,5 +1,5 @@
 //! CSV logs of Apex.AI's performance_test: a header of `key: value` lines, then a row for each second. The first [`INTERVALS`] rows
-//! give figures, the means of all give raw values. The column `latency_variance (ms)` holds seconds² times a thousand
+//! give figures, named by their number since their instants differ in each run; the means of all give raw values. The column `latency_variance (ms)` holds seconds² times a thousand
 //! (`analysis_result.cpp`), which is no variance in ms, and is left out.
 
 use super::Imported;
@@ -55,9 +55,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
                 let raw = out.raw(&data, "means", at);
                 (data, raw)
             });
-            if let Some((mean, n)) =
-                row(&mut out, (data, rows < INTERVALS), (&columns, &cells), spot)?
-            {
+            if let Some((mean, n)) = row(&mut out, (data, rows), (&columns, &cells), spot)? {
                 out.add(raw, data, &mean, n);
             }
             rows += 1;
@@ -92,10 +90,11 @@ fn describe(mut data: Data, head: &[(String, String)]) -> Data {
     data
 }
 
-/// The mean of a row and of how many, and its figures where they are wanted; nothing where it received nothing.
+/// The mean of a row and of how many, and its figures while they are wanted, where so many rows were `seen` before; nothing where it
+/// received nothing.
 fn row(
     out: &mut Out,
-    (all, wanted): (&Data, bool),
+    (all, seen): (&Data, u64),
     (columns, cells): (&[String], &[&str]),
     spot: Spot<'_>,
 ) -> Imported<Option<(Number, u64)>> {
@@ -111,7 +110,7 @@ fn row(
     let fail = |e: String| spot.error(e);
     let n = Number::count(cell("received")?).map_err(fail)?;
     let [min, max, mean] = ["min", "max", "mean"].map(|s| format!("latency_{s} (ms)"));
-    let instant = Number::parse(cell("T_experiment")?).map_err(fail)?;
+    Number::parse(cell("T_experiment")?).map_err(fail)?;
     let mut counts = Vec::new();
     for (name, quantity) in [
         ("received", Quantity::Count),
@@ -125,8 +124,8 @@ fn row(
     }
     let number = |name: &str| cell(name).and_then(|c| Number::parse(c).map_err(fail));
     let (min, max, mean) = (number(&min)?, number(&max)?, number(&mean)?);
-    if wanted {
-        let named = out.data(&format!("second {}", instant.text), Quantity::Latency, ms());
+    if seen < INTERVALS {
+        let named = out.data(&format!("interval {}", seen + 1), Quantity::Latency, ms());
         let mut data = Data {
             method: all.method.clone(),
             conditions: all.conditions.clone(),

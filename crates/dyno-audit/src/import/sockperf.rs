@@ -122,6 +122,8 @@ fn row(out: &mut Out, block: &mut Block, spot: Spot<'_>, text: &str) -> Imported
         let (kind, rest) = rest.split_once('=').ok_or_else(cut)?;
         let (mean, rest) = rest.split_once("(std-dev=").ok_or_else(cut)?;
         let sd = rest.trim().strip_suffix(')').ok_or_else(cut)?;
+        // Versions after 3.7 print more behind it (`client.cpp`): `(std-dev=…, mean-ad=…, …, 99.0% ci=[…, …])`.
+        let sd = sd.split_once(", mean-ad=").map_or(sd, |(sd, _)| sd);
         let trip = if kind == "rtt" {
             Trip::Round
         } else {

@@ -1,7 +1,8 @@
 //! What each tool says, as figures: the numbers here stand in the samples.
 
 use crate::samples::{close, figure, imported, raw, value};
-use dyno_audit::statement::{Clock, Dimension, Loop, Of, Quantity, Statistic, Trip, Wait};
+use dyno_audit::Statements;
+use dyno_audit::statement::{Clock, Dimension, Figure, Loop, Of, Quantity, Statistic, Trip, Wait};
 
 #[test]
 fn repetitions_of_google_benchmark_are_raw_means_and_its_statistics_are_of_means() {
@@ -324,6 +325,58 @@ fn sockperf_halves_unless_it_says_rtt() {
 }
 
 #[test]
+fn the_longer_summary_of_sockperf_says_the_same() {
+    let text = String::from_utf8(crate::samples::bytes("sockperf/ping-pong.txt")).unwrap();
+    let read = |text: &str| dyno_audit::import::import(&mut text.as_bytes(), "x", None);
+    let short = read(&text).unwrap();
+    // `client.cpp` of the versions after 3.7.
+    let more = "(std-dev=108.156, mean-ad=12.022, median-ad=0.911, siqr=0.751, cv=7.152, std-error=0.478, 99.0% ci=[13.892, 16.354])";
+    let longer = text.replace("(std-dev=108.156)", more);
+    let long = read(&longer).unwrap();
+    assert_ne!(longer, text);
+    for (a, b) in short.figures.iter().zip(&long.figures) {
+        assert_eq!((&a.id, &a.printed), (&b.id, &b.printed));
+    }
+    assert_eq!(short.figures.len(), long.figures.len());
+    let cut = longer.replace(" ci=[13.892, 16.354])", "");
+    assert!(read(&cut).unwrap_err().reason.contains("cut off"));
+}
+
+#[test]
+fn lost_messages_that_a_log_names_count_in_its_percentiles() {
+    let whole = String::from_utf8(crate::samples::bytes("hdrhistogram/java.hlog")).unwrap();
+    let read = |lost: u64| {
+        let text = format!("#lost: {lost} messages, infinitely late\n{whole}");
+        dyno_audit::import::import(&mut text.as_bytes(), "x", None).unwrap()
+    };
+    let (none, without) = (read(0), imported("hdrhistogram/java.hlog"));
+    let ids = |s: &Statements| s.figures.iter().map(|f| f.id.clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&none), ids(&without));
+    let arrived = figure(&none, "histogram/max").n.unwrap();
+    // As many are lost as arrive: the median is the last that has a value.
+    let half = read(arrived);
+    let max = figure(&half, "histogram/max");
+    let median = figure(&half, "histogram/median");
+    assert_eq!(max.n, Some(arrived));
+    assert_eq!(
+        (median.n, median.printed.value),
+        (Some(2 * arrived), max.printed.value)
+    );
+    close(value(&half, "histogram/lost"), arrived as f64);
+    let beyond = |s: &Statements, tag: &str| {
+        let p = |f: &&Figure| f.data == tag && matches!(f.statistic, Statistic::Percentile(_));
+        s.figures.iter().filter(p).count()
+    };
+    assert_eq!(beyond(&half, "histogram"), 1);
+    assert_eq!(beyond(&read(arrived + 1), "histogram"), 0);
+    // They are of the intervals that follow, and of no other tag.
+    assert_eq!(
+        beyond(&half, "histogram last"),
+        beyond(&none, "histogram last")
+    );
+}
+
+#[test]
 fn the_raw_log_of_sockperf_bears_its_summary() {
     let s = imported("sockperf/full-log.csv");
     let raw = raw(&s, "client/latency");
@@ -338,18 +391,18 @@ fn the_raw_log_of_sockperf_bears_its_summary() {
 #[test]
 fn ddsperf_has_statistics_of_each_interval() {
     let s = imported("ddsperf/ping.txt");
-    let p99 = figure(&s, "[6851] vm:6838 at 2.003 s/p99");
+    let p99 = figure(&s, "peer 1, interval 1/p99");
     assert_eq!(
         (p99.n, p99.method.trip, p99.method.payload_bytes),
         (Some(16_242), Some(Trip::Half), Some(12.0))
     );
-    close(value(&s, "[6851] vm:6838 at 2.003 s/p99"), 847.896e-6);
-    let means = raw(&s, "[6851] vm:6838/means");
+    close(value(&s, "peer 1, interval 1/p99"), 847.896e-6);
+    let means = raw(&s, "peer 1/means");
     assert_eq!(means.each, [16_242, 24_657, 24_614]);
     let sub = imported("ddsperf/sub.txt");
-    close(value(&sub, "[6932] received at 2.003 s/rate"), 1_000.0);
+    close(value(&sub, "subscriber 1, interval 2/rate"), 1_000.0);
     close(
-        value(&sub, "[6932] received at 2.003 s/bandwidth-rate"),
+        value(&sub, "subscriber 1, interval 2/bandwidth-rate"),
         100_000.0,
     );
 }
@@ -357,7 +410,7 @@ fn ddsperf_has_statistics_of_each_interval() {
 #[test]
 fn performance_test_has_a_row_for_each_second() {
     let s = imported("performance_test/documented.csv");
-    let max = figure(&s, "second 3.000512/max");
+    let max = figure(&s, "interval 3/max");
     assert_eq!(
         (max.n, max.method.trip, max.method.clocks),
         (Some(999), Some(Trip::OneWay), None)
@@ -366,7 +419,7 @@ fn performance_test_has_a_row_for_each_second() {
         (max.method.sender_rate, max.conditions["stack"].as_str()),
         (Some(1_000.0), "ROS2")
     );
-    assert_eq!(value(&s, "second 3.000512/lost"), 1.0);
+    assert_eq!(value(&s, "interval 3/lost"), 1.0);
     assert_eq!(raw(&s, "run/means").each, [998, 1_000, 999]);
     assert!(
         s.figures.iter().all(|f| f.statistic != Statistic::Sd),

@@ -210,14 +210,37 @@ fn what_once_broke_an_importer_does_so_no_more() {
     }
 }
 
+/// The tools of `DYNO_FUZZ_TOOLS`, such as `sockperf,ddsperf`.
+fn chosen(words: &str) -> Vec<Tool> {
+    let tool = |word| {
+        Tool::from_word(word).unwrap_or_else(|| panic!("DYNO_FUZZ_TOOLS: {word} is no tool"))
+    };
+    words.split(',').map(str::trim).map(tool).collect()
+}
+
+#[test]
+fn tools_to_fuzz_are_chosen_by_their_words() {
+    let two = [Tool::Sockperf, Tool::Ddsperf];
+    assert_eq!(chosen("sockperf, ddsperf"), two);
+}
+
+#[test]
+#[should_panic = "DYNO_FUZZ_TOOLS: sockpref is no tool"]
+fn a_word_that_is_no_tool_is_named() {
+    chosen("ddsperf,sockpref");
+}
+
 /// Mutates the samples of each tool for `DYNO_FUZZ_SECONDS` (600), two tools at a time, and writes what breaks into the temporary folder.
+/// `DYNO_FUZZ_TOOLS` names the tools; else it is all.
 #[test]
 #[ignore = "more than an hour"]
 fn fuzz_each_importer() {
     let seconds = std::env::var("DYNO_FUZZ_SECONDS");
     let seconds = seconds.ok().and_then(|s| s.parse().ok()).unwrap_or(600);
     let mut tools: BTreeMap<Tool, Vec<Vec<u8>>> = BTreeMap::new();
-    for (name, tool) in SAMPLES {
+    let wanted =
+        std::env::var("DYNO_FUZZ_TOOLS").map_or_else(|_| Tool::ALL.to_vec(), |w| chosen(&w));
+    for (name, tool) in SAMPLES.iter().filter(|(_, tool)| wanted.contains(tool)) {
         tools.entry(*tool).or_default().push(bytes(name));
     }
     let left = Mutex::new(tools);

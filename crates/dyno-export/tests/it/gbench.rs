@@ -211,6 +211,20 @@ fn what_has_no_figure_stands_apart_with_its_reason() {
 }
 
 #[test]
+fn how_long_an_echo_sleeps_is_named_in_every_run_where_it_does() {
+    let name = |poll: Option<u64>| {
+        let mut b = crate::common::Builder::new("one", "", dyno_model::plan::TableKind::Stacks);
+        let id = b.experiment("pipe", |e| e.echo_poll = poll.map(dyno_model::Nanos));
+        b.trials(id, &[(Metric::Rtt, 1_000.0, 100, 0)]);
+        let document = document(&Shown::of(b.build()));
+        let name = document["benchmarks"][0]["name"].as_str().unwrap();
+        name.to_owned()
+    };
+    let polls = name(Some(50_000_000));
+    assert_eq!(polls, format!("{}/echo_poll_ns:50000000", name(None)));
+}
+
+#[test]
 fn experiments_that_differ_in_little_have_different_names() {
     let shown = Shown::of(crate::common::iceperf());
     let document = document(&shown);

@@ -69,7 +69,7 @@ fn google_benchmark_gives_the_p50_of_each_trial_back() {
 fn hdrhistogram_gives_the_distributions_back_with_what_was_lost() {
     let shown = full();
     let (_place, files) = exported(&shown);
-    let mut seen = 0;
+    let (mut seen, mut losses) = (0, 0);
     for e in shown.experiments() {
         for (metric, m) in e["metrics"].as_object().unwrap() {
             let stem = format!(
@@ -121,6 +121,21 @@ fn hdrhistogram_gives_the_distributions_back_with_what_was_lost() {
                     "{stem}: lost messages count"
                 );
             }
+            let (n, all) = (m["n"].as_u64().unwrap(), m["n"].as_u64().unwrap() + lost);
+            for f in &log.figures {
+                if let Statistic::Percentile(p) = f.statistic {
+                    assert_eq!(f.n, Some(all), "{stem}: lost messages count");
+                    let has_value = p / 100.0 * all as f64 <= n as f64 + 1e-6;
+                    assert!(has_value, "{stem}: p{p} of {n} of {all} is infinite");
+                }
+            }
+            for s in [&log, &text] {
+                let id = format!("{metric}/lost");
+                let said = s.figures.iter().find(|f| f.id == id);
+                let said = said.map_or(0.0, |f| f.printed.value);
+                assert_eq!(said, lost as f64, "{stem}");
+            }
+            losses += u64::from(lost > 0);
             for (q, id) in [("p50", "median"), ("p99", "p99")] {
                 if lost == 0
                     && let Some(value) = of_metric(m, q)
@@ -132,5 +147,5 @@ fn hdrhistogram_gives_the_distributions_back_with_what_was_lost() {
             seen += 1;
         }
     }
-    assert!(seen >= 5, "{seen}");
+    assert!(seen >= 5 && losses > 0, "{seen} {losses}");
 }

@@ -119,11 +119,10 @@ fn figure<'r>(measure: Measure, result: &'r ToolResult<'_>) -> Option<&'r Stated
             };
             result.figures.iter().find(percent)
         }
+        // Of the whole run: neither a mean over the threads nor a counter of a user, whose name alone ends in `/s`.
         Measure::Throughput if result.quantity == Quantity::Rate => {
             let by_wall = result.method.time != Some(Clock::Cpu);
-            let rates = [Statistic::Rate, Statistic::Value, Statistic::Mean];
-            let mut found = rates.iter().filter_map(|s| result.figure(*s));
-            found.next().filter(|_| by_wall)
+            result.figure(Statistic::Rate).filter(|_| by_wall)
         }
         _ => None,
     }

@@ -52,6 +52,8 @@ pub fn compare_imported<'a>(base: &'a Statements, new: &'a Statements) -> Import
         let all = labels(only).into_iter();
         all.map(move |label| format!("only in {title}: {label}"))
     };
+    // What is of the whole run, by its raw values, before what the tool states of its parts.
+    results.sort_by_key(|(r, _)| r.figures.iter().any(|f| f.id.is_some()));
     let left_out = of(base, &only_old).chain(of(new, &only_new)).collect();
     ImportComparison {
         base,
@@ -106,6 +108,16 @@ fn alike(base: &ToolResult<'_>, new: &ToolResult<'_>) -> Result<(), String> {
     Ok(())
 }
 
+/// `p99 latency`, or by its own name where it has one: `received count`.
+fn figure(result: &ToolResult<'_>, figure: &Stated) -> String {
+    let quantity = result.quantity.as_str();
+    let part = figure.part(result.name);
+    let own = part
+        .strip_prefix(quantity)
+        .and_then(|p| p.strip_prefix('-'));
+    format!("{} {quantity}", own.unwrap_or(&part))
+}
+
 fn by(new: &Stated, base: &Stated) -> Result<[f64; 3], String> {
     let ((lo, hi), (low, high)) = (new.digits, base.digits);
     let positive = [new.value, base.value]
@@ -137,6 +149,8 @@ struct Row<'a> {
     #[serde(flatten)]
     result: Named<'a>,
     statistic: String,
+    /// `null`: Dyno made it of the raw values.
+    id: Option<&'a str>,
     base: Option<f64>,
     new: Option<f64>,
     ratio: Option<f64>,
@@ -167,7 +181,7 @@ impl<'a> ImportComparison<'a> {
             };
             let cells = vec![
                 result.label(),
-                format!("{} {}", p.new.statistic, result.quantity.as_str()),
+                figure(result, &p.new),
                 p.base.marked(),
                 p.new.marked(),
                 ratio,
@@ -203,6 +217,7 @@ impl<'a> ImportComparison<'a> {
             Row {
                 result: Named::of(result),
                 statistic: p.new.statistic.to_string(),
+                id: p.new.id.as_deref(),
                 base: exported(p.base.value),
                 new: exported(p.new.value),
                 ratio: at(0),
@@ -236,7 +251,8 @@ impl<'a> ImportComparison<'a> {
                 csv_number(p.new.value),
             ];
             let reason = p.ratio.as_ref().err().cloned().unwrap_or_default();
-            [lead, ratio, vec![reason]].concat()
+            let id = p.new.id.clone().unwrap_or_default();
+            [lead, ratio, vec![reason, id]].concat()
         });
         let heads = [
             "result",
@@ -248,6 +264,7 @@ impl<'a> ImportComparison<'a> {
             "digits_lo",
             "digits_hi",
             "reason",
+            "id",
         ];
         csv_table(&[&heads], rows)
     }

@@ -33,8 +33,7 @@ fn labels(results: &[ToolResult<'_>]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut seen: BTreeSet<String> = BTreeSet::new();
     for result in results {
-        let said = result.factors().into_iter().filter_map(|(_, said)| said);
-        let said: Vec<String> = said.collect();
+        let said = result.said();
         let label = match said.is_empty() {
             true => format!("{} ({})", result.label(), result.quantity.as_str()),
             false => format!(

@@ -119,6 +119,7 @@ impl<'a> ImportSheet<'a> {
                     f.text.clone(),
                     csv_number(f.value),
                     f.id.is_none().to_string(),
+                    f.id.clone().unwrap_or_default(),
                 ]
             })
         });
@@ -131,6 +132,7 @@ impl<'a> ImportSheet<'a> {
             "text",
             "value",
             "of_raw_values",
+            "id",
         ];
         csv_table(&[&heads], rows)
     }

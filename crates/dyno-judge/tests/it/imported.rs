@@ -162,6 +162,135 @@ fn what_differs_as_printed_is_not_judged_and_what_is_alike_in_name_alone_has_no_
     assert_eq!(reason, "one is of means, the other of samples");
 }
 
+/// Two outputs that differ in one text of a real one.
+#[track_caller]
+fn but(name: &str, changes: &[(&str, &str)]) -> [Statements; 2] {
+    let base = std::fs::read_to_string(outputs().join(name)).unwrap();
+    let change = |text: String, (from, to): &(&str, &str)| {
+        assert!(text.contains(from), "{from}");
+        text.replace(from, to)
+    };
+    let new = changes.iter().fold(base.clone(), change);
+    [read("base", &base), read("new", &new)]
+}
+
+#[test]
+fn what_outputs_say_of_senders_rate_and_clock_must_not_differ() {
+    for (name, change, quantity, reason) in [
+        (
+            "iperf3/tcp.json",
+            ("\"num_streams\":\t1", "\"num_streams\":\t8"),
+            "bandwidth",
+            "senders: 1 → 8",
+        ),
+        (
+            "performance_test/documented.csv",
+            ("Publishing rate: 1000", "Publishing rate: 10"),
+            "latency",
+            "offered: 1000 per s → 10 per s",
+        ),
+    ] {
+        let [base, new] = but(name, &[change]);
+        let comparison = compare_imported(&base, &new);
+        let of = |(r, _): &(&dyno_audit::ToolResult<'_>, _)| r.quantity.as_str() == quantity;
+        let pairs: Vec<_> = comparison.pairs().filter(of).collect();
+        assert!(!pairs.is_empty(), "{name}");
+        for (_, pair) in pairs {
+            assert_eq!(pair.ratio.as_ref().unwrap_err(), reason, "{name}");
+        }
+    }
+    let sheet = ImportSheet::new(&output("performance_test/documented.csv"))
+        .render(Format::Table, &RenderOptions::default());
+    assert!(sheet.contains("offered 1000 per s"), "{sheet}");
+}
+
+#[test]
+fn two_runs_of_a_tool_have_figures_of_one_name_whatever_their_processes_and_instants() {
+    for (name, changes) in [
+        (
+            "ddsperf/ping.txt",
+            &[("6851", "7102"), ("6838", "7101"), (" 3.003", " 3.004")][..],
+        ),
+        (
+            "ddsperf/sub.txt",
+            &[("6932", "7202"), (" 2.003", " 2.001")][..],
+        ),
+        (
+            "performance_test/documented.csv",
+            &[("3.000512", "3.000377")][..],
+        ),
+    ] {
+        let [base, new] = but(name, changes);
+        let comparison = compare_imported(&base, &new);
+        assert!(comparison.left_out.is_empty(), "{:?}", comparison.left_out);
+        let figures: usize = base.results().iter().map(|r| r.figures.len()).sum();
+        assert_eq!(comparison.pairs().count(), figures, "{name}");
+        // The means of the whole run come first, where there are any.
+        if !base.samples.is_empty() {
+            assert!(comparison.pairs().next().unwrap().1.new.id.is_none());
+        }
+    }
+}
+
+#[test]
+fn rows_of_different_figures_can_be_told_apart() {
+    for name in ["performance_test/documented.csv", "iperf3/tcp.json"] {
+        let statements = output(name);
+        let options = RenderOptions::default();
+        let comparison = compare_imported(&statements, &statements);
+        let sheet = ImportSheet::new(&statements).render(Format::Csv, &options);
+        for csv in [comparison.render(Format::Csv, &options), sheet] {
+            for figure in &statements.figures {
+                let id = &figure.id;
+                let ends = |line: &&str| {
+                    line.ends_with(&format!(",{id}")) || line.ends_with(&format!(",\"{id}\""))
+                };
+                assert_eq!(csv.lines().filter(ends).count(), 1, "{id}: {csv}");
+            }
+        }
+        let json = comparison.render(Format::Json, &options);
+        let document: Value = serde_json::from_str(&json).unwrap();
+        let pairs = document["pairs"].as_array().unwrap().iter();
+        let mut ids: Vec<&str> = pairs.filter_map(|p| p["id"].as_str()).collect();
+        let all = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!((ids.len(), all), (statements.figures.len(), all));
+        let table = comparison.render(Format::Table, &options);
+        let figure = if name.starts_with("iperf3") {
+            "remote_total cpu-share"
+        } else {
+            "received count"
+        };
+        assert!(table.contains(figure), "{table}");
+    }
+}
+
+#[test]
+fn an_ipc_is_half_of_a_call_in_cycles_too() {
+    let document = shown(&output("l4re-ipcbench/documented.txt"));
+    let results = document["results"].as_array().unwrap();
+    let ipc = results.iter().find(|r| r["quantity"] == "cycles").unwrap();
+    assert_eq!(ipc["factors"]["trip"], "half", "{ipc:#}");
+    let not_said = document["not_said"].as_array().unwrap();
+    assert!(!not_said.contains(&"trip".into()), "{not_said:?}");
+}
+
+#[test]
+fn only_a_rate_of_the_whole_run_answers_to_a_throughput() {
+    let throughput = limits("metric = \"throughput\"\nat_least = \"1 k/s\"");
+    let wrk = output("wrk/wrk.txt");
+    let report = check_imported(&wrk, &throughput).unwrap();
+    let names: Vec<&str> = report.results.iter().map(|r| r.result.name).collect();
+    assert_eq!(names, ["http://127.0.0.1:8765/ (2 threads)"]);
+    let counter = read(
+        "x",
+        "Benchmark      Time     CPU   Iterations UserCounters...\n\
+         copy/real_time    4.00 ns    3.00 ns    100 errors=5k/s\n",
+    );
+    check_imported(&counter, &throughput).unwrap_err();
+}
+
 fn limits(more: &str) -> Limits {
     let text = format!("[[limit]]\nname = \"in time\"\n{more}\n");
     Limits::parse("limits.toml", &text).unwrap()
