@@ -3,6 +3,7 @@
 
 import { announce, button, el, foreign, name, pairs, refill } from './dom.js';
 import { cellTitle, floorOf, lostOf, quantileOf, spread, stackMarks, trialsOf, unresolvable } from './cells.js';
+import { chainParts } from './chain.js';
 import { Figure } from './figure.js';
 import {
   FACTORS,
@@ -66,6 +67,7 @@ export function drill(dialog, plots, store, context) {
             ),
           )
         : null,
+      way(cell),
       section('Trials', trialsTable(cell, view)),
       processes(cell),
       section('Environment', environment(run)),
@@ -115,6 +117,12 @@ function shows(plot, view) {
 
 function section(title, ...content) {
   return el('section', {}, el('h3', {}, title), ...content);
+}
+
+/** The way of a message, where the stack is a chain. */
+function way({ e }) {
+  const parts = chainParts(e.chain);
+  return parts.length ? section('The way of a message', ...parts) : null;
 }
 
 function about(cell, run, doc) {
