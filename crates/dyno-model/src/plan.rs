@@ -5,6 +5,7 @@ use crate::chain::Chain;
 use crate::daemon::Daemon;
 use crate::factor::{Access, Placement, Topology, Wait};
 use crate::metric::Metric;
+use crate::search::Search;
 use crate::unit::{Nanos, PayloadSize};
 use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
@@ -386,6 +387,9 @@ pub struct Plan {
     /// Trials beyond [`Experiment::trials`] follow until this is reached.
     #[serde(default)]
     pub precision: Option<Precision>,
+    /// What is searched: the experiments are the rungs of ladders, and only some of them get trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<Search>,
     /// A trial that the host disturbed is repeated, at most so many of each experiment.
     #[serde(default)]
     pub repeats: u32,
@@ -436,9 +440,10 @@ impl Plan {
         self.experiments.iter().filter(|e| self.is_here(e.id))
     }
     /// Number of trials of the experiments that are run here, without those that precision or repeats
-    /// may add.
+    /// may add. Of a search none is known before.
     pub fn trial_count(&self) -> usize {
-        self.here().map(|e| e.trials as usize).sum()
+        let sure = self.here().filter(|_| self.search.is_none());
+        sure.map(|e| e.trials as usize).sum()
     }
 }
 

@@ -23,13 +23,13 @@ pub(crate) const MOST_CELLS: usize = 100_000;
 pub(crate) struct Matrix<'a> {
     pub(crate) name: &'a str,
     kind: WorkloadKind,
-    workloads: Vec<Workload>,
+    pub(crate) workloads: Vec<Workload>,
     waits: Vec<WaitChoice>,
-    topologies: Vec<Topology>,
+    pub(crate) topologies: Vec<Topology>,
     placements: Vec<Placement>,
     accesses: Vec<Access>,
     schedulings: Vec<Scheduling>,
-    payloads: Vec<PayloadSize>,
+    pub(crate) payloads: Vec<PayloadSize>,
     pub(crate) conditions: Conditions<'a>,
 }
 

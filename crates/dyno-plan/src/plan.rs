@@ -20,6 +20,7 @@ use crate::probe;
 use crate::problem::{Place, PlanError, Problem, Problems};
 use crate::quantity::At;
 use crate::remote;
+use crate::search;
 use crate::select;
 use crate::settings::{Form, Settings};
 use crate::suite::{self, StackChoice, Suite};
@@ -122,7 +123,11 @@ pub fn plan(
     let mut matrices = Vec::new();
     // What a suite with mistakes would multiply out to only repeats them.
     for spec in suite.experiments.iter().filter(|_| readable) {
-        if let Some(matrix) = Matrix::new(&suite, spec, &built_in, hosts, facts, &mut problems) {
+        if let Some(mut matrix) = Matrix::new(&suite, spec, &built_in, hosts, facts, &mut problems)
+        {
+            if let Some(search) = &request.search {
+                search::climb(&mut matrix, search.raise, spec, &mut problems);
+            }
             cpus::check(&matrix, facts, &mut problems);
             let on = match (&named, &spec.stacks) {
                 (Some(names), _) | (None, StackChoice::Listed(names)) => names
@@ -208,7 +213,10 @@ pub fn plan(
             &mut direct,
         )?);
     }
-    warnings.extend(floor::link(&mut experiments, &mut used, &floors, hosts));
+    // Of a search most experiments get no trial: they have no floors.
+    if request.search.is_none() {
+        warnings.extend(floor::link(&mut experiments, &mut used, &floors, hosts));
+    }
     // Of a chain one that needs shared memory, if there is one.
     let adapter_of = |stack: &str| {
         let names = used.get(stack)?.adapters();
@@ -219,7 +227,10 @@ pub fn plan(
     let graph_of = |e: &Experiment| e.graph(used.get(&e.stack), &testbed);
     warnings.extend(host::warnings(&experiments, facts, adapter_of, graph_of));
     warnings.extend(remote::warnings(&testbed));
-    warnings.extend(load::warnings(&experiments, &testbed, &used, facts));
+    // A search looks for the overload.
+    if request.search.is_none() {
+        warnings.extend(load::warnings(&experiments, &testbed, &used, facts));
+    }
     if let Some(against) = &request.against {
         warnings.extend(against::link(&mut experiments, against));
         refuse_no_base(&experiments, against)?;
@@ -237,6 +248,7 @@ pub fn plan(
         against: request.against.clone(),
         precision: request.precision,
         repeats: request.repeats,
+        search: request.search.clone(),
         shard: None,
     };
     if request.ground {

@@ -125,6 +125,7 @@ impl Builder {
             against: None,
             precision: None,
             repeats: 0,
+            search: None,
             shard: None,
         };
         let environment = Environment {

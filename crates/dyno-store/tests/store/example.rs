@@ -134,6 +134,7 @@ pub(crate) fn manifest() -> RunManifest {
                 max_time: Some(Nanos::from_secs(600)),
             }),
             repeats: 3,
+            search: None,
             shard: None,
         },
         environment: Environment {
