@@ -56,6 +56,9 @@ pub struct Stack {
     /// A send only puts the message into a queue of the library's: how long senders were blocked is not known.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sends_later: bool,
+    /// The most channels that it has, where its files say so many; `None`: as many as are asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channels: Option<u16>,
     /// Where it is meant to run; empty: wherever its adapter can.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub placements: Vec<Placement>,
@@ -197,6 +200,9 @@ pub struct Experiment {
     /// How long an echo sleeps after each answer; `None`: not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub echo_poll: Option<Nanos>,
+    /// How long a sink sleeps after each message; `None`: not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sink_pause: Option<Nanos>,
     /// How long sinks wait for what is still under way after the last send.
     pub drain: Nanos,
     /// The longest that any step of the trial (open, match, the window itself beyond its nominal

@@ -20,7 +20,7 @@ pub(crate) fn key(e: &Experiment) -> String {
         Extent::Messages(n) => format!("{n}"),
     };
     format!(
-        "{:?} {:?} {} {:?} {:?} {} {} {} {:?} {:?} {} {:?}",
+        "{:?} {:?} {} {:?} {:?} {} {} {} {:?} {:?} {} {:?} {:?}",
         e.workload,
         e.wait,
         e.payload.bytes(),
@@ -33,6 +33,7 @@ pub(crate) fn key(e: &Experiment) -> String {
         e.scheduling,
         e.mlock,
         e.echo_poll,
+        e.sink_pause,
     )
 }
 

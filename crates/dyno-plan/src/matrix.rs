@@ -39,6 +39,7 @@ pub(crate) struct Conditions<'a> {
     pub(crate) settle: Option<Nanos>,
     pub(crate) window: Extent,
     pub(crate) echo_poll: Option<Nanos>,
+    pub(crate) sink_pause: Option<Nanos>,
     pub(crate) drain: Nanos,
     pub(crate) deadline: Nanos,
     pub(crate) cpus: &'a At<Cpus>,
@@ -160,6 +161,10 @@ impl<'a> Matrix<'a> {
                 echo_poll: match kind.is_closed_loop() {
                     true => levels.pick(|s| &s.echo_poll).map(|poll| poll.value),
                     false => None,
+                },
+                sink_pause: match kind.key("sink_pause") {
+                    Some(_) => levels.pick(|s| &s.sink_pause).map(|pause| pause.value),
+                    None => None,
                 },
                 drain: levels.pick(|s| &s.drain)?.value,
                 deadline: levels.pick(|s| &s.deadline)?.value,

@@ -49,6 +49,21 @@ impl Configured<'_> {
         }
     }
 
+    /// Why its sink cannot sleep after each message, where it is to.
+    fn cannot_pause(&self, cell: &Cell, sink_pause: Option<Nanos>) -> Option<String> {
+        sink_pause?;
+        if self.stack.loopback {
+            return Some(format!(
+                "{} has no second participant that could be slow, as `sink_pause` wants",
+                self.stack.name
+            ));
+        }
+        let chain = self.stack.chain.as_ref();
+        let last = chain.and_then(|chain| chain.legs.last()?.wait);
+        let spins = last.unwrap_or(cell.wait) == Wait::Spin;
+        spins.then(|| "`sink_pause` is for a sink that sleeps, and this one spins".to_owned())
+    }
+
     /// Why its echo cannot sleep between its looks, where it is to.
     fn cannot_poll(&self, cell: &Cell, echo_poll: Option<Nanos>) -> Option<String> {
         let chain = self.stack.chain.as_ref();
@@ -58,6 +73,18 @@ impl Configured<'_> {
             "`echo_poll` is for an echo that looks for messages, and this one is called".to_owned()
         })
     }
+}
+
+/// Why the stack's files leave the experiment without a channel, or `None` where there are enough.
+fn too_few_channels(e: &Experiment, stack: &Stack, testbed: &Testbed) -> Option<String> {
+    let most = usize::from(stack.channels?);
+    let wanted = e.graph(Some(stack), testbed).channels.len();
+    (wanted > most).then(|| {
+        format!(
+            "{} has {most} channels, and {wanted} are wanted; let fewer senders send, or write a stack file with more",
+            stack.name
+        )
+    })
 }
 
 /// A stack that somebody asked for by name, and where.
@@ -407,6 +434,7 @@ fn expand(
             .or_else(|| on.refusal(&cell, testbed.hosts.len()))
             .or_else(|| parallel::refusal(&cell, &on.stack, given, facts))
             .or_else(|| on.cannot_poll(&cell, conditions.echo_poll))
+            .or_else(|| on.cannot_pause(&cell, conditions.sink_pause))
             .or_else(|| remote::refusal(&on.stack, testbed))
             .or_else(|| missing_daemon(&on.stack, facts));
         if let Some(reason) = reason {
@@ -426,7 +454,7 @@ fn expand(
             },
             false => cpus::places(matrix, &cell, &on.stack, testbed, facts, problems),
         };
-        experiments.push(Experiment {
+        let experiment = Experiment {
             // The number of cells is bounded by MOST_CELLS.
             id: ExperimentId(experiments.len() as u32),
             name: matrix.name.to_owned(),
@@ -440,6 +468,7 @@ fn expand(
             warmup: conditions.warmup,
             window: conditions.window,
             echo_poll: conditions.echo_poll,
+            sink_pause: conditions.sink_pause,
             drain: conditions.drain,
             deadline: conditions.deadline,
             cpus: places.cpus,
@@ -457,7 +486,16 @@ fn expand(
             paired: capability::is_paired(&cell, &on.adapters),
             counted: false,
             machine: None,
-        });
+        };
+        match too_few_channels(&experiment, &on.stack, testbed) {
+            Some(reason) => refused.push(Refusal {
+                experiment: experiment.name,
+                stack: experiment.stack,
+                factors: cell.factors(),
+                reason,
+            }),
+            None => experiments.push(experiment),
+        }
     }
 }
 

@@ -299,6 +299,7 @@ mod tests {
             settle: None,
             window: Extent::Duration(Nanos(1)),
             echo_poll: None,
+            sink_pause: None,
             drain: Nanos(1),
             deadline: Nanos(1),
             cpus: Vec::new(),

@@ -40,6 +40,7 @@ fn experiment(number: u32, workload: Workload, stack: &str) -> Experiment {
         warmup: Extent::Duration(Nanos::from_millis(50)),
         window: Extent::Duration(Nanos::from_millis(300)),
         echo_poll: None,
+        sink_pause: None,
         drain: Nanos::from_millis(200),
         deadline: Nanos::from_secs(5),
         cpus: vec![0, 1],
@@ -80,6 +81,7 @@ pub(crate) fn manifest() -> RunManifest {
         loopback: false,
         placements: Vec::new(),
         daemons: Vec::new(),
+        channels: None,
         install: None,
         chain: None,
     };
