@@ -328,6 +328,8 @@ pub enum TableKind {
     /// The tables of S-CORE's study of its gateway: round trips, throughput and the parts of the way, beside its figures.
     #[serde(rename = "s-core")]
     SCore,
+    /// The table of AGL SoDeV's section on its signal broker, and closed and open loop side by side.
+    Signals,
 }
 
 /// What the runs of `dyno run --against` compare with.
