@@ -3,6 +3,7 @@
 
 mod again;
 mod agree;
+mod capacity;
 mod carry_over;
 mod clocks;
 mod first;
@@ -32,6 +33,10 @@ usage: cargo xtask study WHICH
                       times (20), and stacks in random order RUNS times (20); needs root
   again OLD NEW       two run directories of one suite: share of new p50 within the old intervals
   agree [TURNS]       the libraries' own tools and Dyno in turns (5), pinned alike: do they say the same?
+  capacity [TURNS] [STACK...]  search each stack's capacity TURNS times (2) and sweep over fixed rates around it;
+                      udp, zenoh-tcp and kuksa where none is named
+  million [STACK...]  a million values through each stack at half its capacity; kuksa, mqtt-qos1, nats and dbus
+                      where none is named
   ground [TURNS]      cyclictest, `perf bench` and Dyno's probes in turns (6), pinned alike: the same?
                       About 30 s a turn; needs perf and cyclictest (Debian: linux-perf, rt-tests)
   made-of             pipe, tcp and floor-futex: counted system calls, wake-ups and copies times what each costs
@@ -53,6 +58,14 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
         Some("nightly") => nightly::study(number(1, 300)?, number(2, 20)?),
         Some("noise") => noise::study(number(1, 40)?),
         Some("carry-over") => carry_over::study(number(1, 20)?, number(2, 20)?),
+        Some("capacity") => {
+            let stacks = named(arguments, 2, &["udp", "zenoh-tcp", "kuksa"]);
+            capacity::study(number(1, 2)?, &stacks, false)
+        }
+        Some("million") => {
+            let stacks = named(arguments, 1, &["kuksa", "mqtt-qos1", "nats", "dbus"]);
+            capacity::study(1, &stacks, true)
+        }
         Some("ground") => ground::study(number(1, 6)?),
         Some("made-of") => made_of::study(),
         Some("agree") => agree::study(number(1, 5)?),
@@ -61,6 +74,14 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
             _ => Err(USAGE.to_owned()),
         },
         _ => Err(USAGE.to_owned()),
+    }
+}
+
+/// The arguments from the `at`-th on, or `default`.
+fn named(arguments: &[String], at: usize, default: &[&str]) -> Vec<String> {
+    match arguments.get(at..) {
+        Some(some) if !some.is_empty() => some.to_vec(),
+        _ => default.iter().map(|name| (*name).to_owned()).collect(),
     }
 }
 
@@ -95,8 +116,22 @@ impl Place {
         self.dyno_with(arguments, &[])
     }
 
+    /// The same where failed trials and limits that are broken or undecided are what is looked for.
+    fn judged(&self, arguments: &[&str]) -> Result<String, String> {
+        self.started(arguments, &[], &[0, 4, 6, 7])
+    }
+
     /// The same with more in its environment.
     fn dyno_with(&self, arguments: &[&str], more: &[(&str, &str)]) -> Result<String, String> {
+        self.started(arguments, more, &[0])
+    }
+
+    fn started(
+        &self,
+        arguments: &[&str],
+        more: &[(&str, &str)],
+        codes: &[i32],
+    ) -> Result<String, String> {
         let program = crate::metadata::load()?
             .target_directory
             .join("release/dyno");
@@ -112,7 +147,7 @@ impl Place {
                     program.display()
                 )
             })?;
-        if !output.status.success() {
+        if !output.status.code().is_some_and(|code| codes.contains(&code)) {
             return Err(format!(
                 "dyno {} ended with {}: {}",
                 arguments.join(" "),

@@ -16,6 +16,8 @@ pub(crate) struct Factors {
     pub(crate) scheduling: Scheduling,
     /// How long an echo sleeps after each answer.
     pub(crate) echo_poll: Option<Nanos>,
+    /// How long a sink sleeps after each message.
+    pub(crate) sink_pause: Option<Nanos>,
     /// Of a run of several machines.
     pub(crate) machine: Option<String>,
     /// The workload as tables print it: a call over a pair of channels is marked.
@@ -34,6 +36,7 @@ impl Factors {
             topology: e.topology,
             scheduling: e.scheduling,
             echo_poll: e.echo_poll,
+            sink_pause: e.sink_pause,
             machine: e.machine.clone(),
             exchange: e.exchange(),
         }
@@ -81,6 +84,9 @@ impl Factors {
         }
         if let Some(poll) = self.echo_poll {
             parts.push(format!("echo sleeps {poll} after each answer"));
+        }
+        if let Some(pause) = self.sink_pause {
+            parts.push(format!("sink sleeps {pause} after each message"));
         }
         if let Some(machine) = &self.machine {
             parts.push(format!("on {machine}"));

@@ -6,6 +6,7 @@
 //!
 //! - [`compare`], [`compare_within`]: ratios with simultaneous intervals, and verdicts in words.
 //! - [`check`]: requirements from a file ([`Limits`]) against the bad end of each interval.
+//! - [`CapacitySearch`]: the highest value of a factor that surely keeps such limits, over fresh trials.
 //! - [`Nights`]: the newest run against what the runs before it have shown of its machine.
 //! - [`trend`], [`History`]: changes of level over many runs, and what changed with them.
 //! - [`ImportSheet`], [`compare_imported`], [`check_imported`]: the output of other tools, of which nothing is judged.
@@ -28,6 +29,7 @@ mod number;
 mod origin;
 mod page;
 mod reading;
+mod search;
 mod standing;
 mod trend;
 mod when;
@@ -49,5 +51,6 @@ pub use imported::{
     compare_imported,
 };
 pub use nightly::{Night, Nightly, NightlyOptions, Nights, OtherRuns};
+pub use search::{Capacities, Capacity, CapacitySearch, End, Rung, Tested, capacities};
 pub use standing::{Found, Standing};
 pub use trend::{Change, History, Series, Trend, TrendOptions, trend};

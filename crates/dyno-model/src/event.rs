@@ -8,6 +8,8 @@ use crate::record::TrialRecord;
 pub enum RunEvent {
     /// A remark that the user should read.
     Warning(String),
+    /// What a search has found out, for people.
+    Found(String),
     /// Trials are about to start.
     Started {
         /// Number of trials in this run, including those already stored.

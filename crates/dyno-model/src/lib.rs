@@ -26,6 +26,7 @@ pub mod probe;
 pub mod protocol;
 pub mod record;
 pub mod role;
+pub mod search;
 pub mod tables;
 pub mod unit;
 pub mod workload;
@@ -45,5 +46,6 @@ pub use plan::{
 };
 pub use record::{Counts, Distribution, Outcome, RunManifest, TrialRecord};
 pub use role::Role;
+pub use search::{Ladder, Raised, Search};
 pub use unit::{Nanos, PayloadSize, RateHz, UnitError};
 pub use workload::{Loop, Workload, WorkloadInfo, WorkloadKind};

@@ -2,6 +2,7 @@
 //! were executed. With both, somebody else can repeat the run and see what differs.
 
 use crate::plan::{Against, Precision};
+use crate::search::Search;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -40,6 +41,9 @@ pub struct Request {
     /// `--precision SHARE`: when there are enough trials.
     #[serde(default)]
     pub precision: Option<Precision>,
+    /// `--search FACTOR --until LIMITS.toml`: a factor is raised until a limit breaks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<Search>,
     /// Repeats of disturbed trials, at most so many of each experiment.
     #[serde(default)]
     pub repeats: u32,

@@ -5,6 +5,7 @@ use crate::chain::Chain;
 use crate::daemon::Daemon;
 use crate::factor::{Access, Placement, Topology, Wait};
 use crate::metric::Metric;
+use crate::search::Search;
 use crate::unit::{Nanos, PayloadSize};
 use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
@@ -55,6 +56,9 @@ pub struct Stack {
     /// A send only puts the message into a queue of the library's: how long senders were blocked is not known.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sends_later: bool,
+    /// The most channels that it has, where its files say so many; `None`: as many as are asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channels: Option<u16>,
     /// Where it is meant to run; empty: wherever its adapter can.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub placements: Vec<Placement>,
@@ -196,6 +200,9 @@ pub struct Experiment {
     /// How long an echo sleeps after each answer; `None`: not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub echo_poll: Option<Nanos>,
+    /// How long a sink sleeps after each message; `None`: not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sink_pause: Option<Nanos>,
     /// How long sinks wait for what is still under way after the last send.
     pub drain: Nanos,
     /// The longest that any step of the trial (open, match, the window itself beyond its nominal
@@ -321,6 +328,8 @@ pub enum TableKind {
     /// The tables of S-CORE's study of its gateway: round trips, throughput and the parts of the way, beside its figures.
     #[serde(rename = "s-core")]
     SCore,
+    /// The table of AGL SoDeV's section on its signal broker, and closed and open loop side by side.
+    Signals,
 }
 
 /// What the runs of `dyno run --against` compare with.
@@ -386,6 +395,9 @@ pub struct Plan {
     /// Trials beyond [`Experiment::trials`] follow until this is reached.
     #[serde(default)]
     pub precision: Option<Precision>,
+    /// What is searched: the experiments are the rungs of ladders, and only some of them get trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<Search>,
     /// A trial that the host disturbed is repeated, at most so many of each experiment.
     #[serde(default)]
     pub repeats: u32,
@@ -441,9 +453,10 @@ impl Plan {
         self.experiments.iter().filter(|e| self.is_here(e.id))
     }
     /// Number of trials of the experiments that are run here, without those that precision or repeats
-    /// may add.
+    /// may add. Of a search none is known before.
     pub fn trial_count(&self) -> usize {
-        self.here().map(|e| e.trials as usize).sum()
+        let sure = self.here().filter(|_| self.search.is_none());
+        sure.map(|e| e.trials as usize).sum()
     }
 }
 

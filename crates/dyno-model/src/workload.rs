@@ -135,6 +135,12 @@ const ECHO_POLL: Key = key(
     "time",
     "\"\"",
 );
+const SINK_PAUSE: Key = key(
+    "sink_pause",
+    "how long the sink sleeps after each message, as slow consumers do; left out: not at all",
+    "time",
+    "\"\"",
+);
 const ROUND_TRIPS: Key = in_place_of("window", "round_trips", "of each initiator or caller");
 const MESSAGES: Key = in_place_of("window", "messages", "of each source");
 const RATE: Key = required("rate", "messages per second of each sender", "rate");
@@ -276,14 +282,14 @@ workloads! {
         loop_kind: Loop::Open,
         has_due_times: true,
         metrics: &[Metric::Response, Metric::Service, Metric::Lateness, Metric::Gap],
-        keys: &[RATE, ARRIVALS, MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
+        keys: &[RATE, ARRIVALS, SINK_PAUSE, MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
     }
     Flood = "flood", "Open loop: as fast as the stack accepts." {
         title: "flood",
         loop_kind: Loop::Open,
         is_of_rates: true,
         metrics: &[Metric::Service, Metric::Gap],
-        keys: &[MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
+        keys: &[SINK_PAUSE, MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
     }
     Burst = "burst", "Open loop: groups of messages back to back, the groups on a schedule." {
         title: "burst",
@@ -291,7 +297,7 @@ workloads! {
         has_due_times: true,
         is_of_rates: true,
         metrics: &[Metric::Response, Metric::Service, Metric::Lateness, Metric::Gap],
-        keys: &[GROUP, PERIOD, MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
+        keys: &[GROUP, PERIOD, SINK_PAUSE, MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
         instead: &[
             ("round_trips", "write `messages` for one-way workloads"),
             ("rate", "`group` and `period` set the load of a burst"),

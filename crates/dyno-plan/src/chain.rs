@@ -134,6 +134,7 @@ pub(crate) fn read(
             _ => Placement::Host,
         }],
         daemons,
+        channels: None,
         install: only(parts.iter().filter_map(|part| part.install.clone())),
         chain: Some(chain),
     })
@@ -437,6 +438,7 @@ fn alone(leg: &ChainLeg) -> Stack {
         sends_later: false,
         placements: Vec::new(),
         daemons: leg.daemons.clone(),
+        channels: None,
         install: None,
         chain: None,
     }

@@ -26,7 +26,7 @@ pub(crate) fn key(e: &Experiment) -> String {
         Extent::Messages(n) => format!("{n}"),
     };
     format!(
-        "{:?} {:?} {} {:?} {:?} {} {} {} {:?} {:?} {} {:?}",
+        "{:?} {:?} {} {:?} {:?} {} {} {} {:?} {:?} {} {:?} {:?}",
         e.workload,
         e.wait,
         e.payload.bytes(),
@@ -39,6 +39,7 @@ pub(crate) fn key(e: &Experiment) -> String {
         e.scheduling,
         e.mlock,
         e.echo_poll,
+        e.sink_pause,
     )
 }
 

@@ -126,6 +126,7 @@ fn alone(e: &Experiment, legs: &[ChainLeg]) -> Result<Vec<Experiment>, String> {
             .collect(),
         // The echo is on the last leg alone.
         echo_poll: e.echo_poll.filter(|_| ends[1] == 1),
+        sink_pause: e.sink_pause.filter(|_| ends[1] == 1),
         added: true,
         ..e.clone()
     };

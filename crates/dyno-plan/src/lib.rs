@@ -46,6 +46,7 @@ mod probe;
 mod problem;
 mod quantity;
 mod remote;
+mod search;
 mod select;
 mod settings;
 mod shard;

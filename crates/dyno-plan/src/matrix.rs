@@ -23,13 +23,13 @@ pub(crate) const MOST_CELLS: usize = 100_000;
 pub(crate) struct Matrix<'a> {
     pub(crate) name: &'a str,
     kind: WorkloadKind,
-    workloads: Vec<Workload>,
+    pub(crate) workloads: Vec<Workload>,
     waits: Vec<WaitChoice>,
-    topologies: Vec<Topology>,
+    pub(crate) topologies: Vec<Topology>,
     placements: Vec<Placement>,
     accesses: Vec<Access>,
     schedulings: Vec<Scheduling>,
-    payloads: Vec<PayloadSize>,
+    pub(crate) payloads: Vec<PayloadSize>,
     pub(crate) conditions: Conditions<'a>,
 }
 
@@ -39,6 +39,7 @@ pub(crate) struct Conditions<'a> {
     pub(crate) settle: Option<Nanos>,
     pub(crate) window: Extent,
     pub(crate) echo_poll: Option<Nanos>,
+    pub(crate) sink_pause: Option<Nanos>,
     pub(crate) drain: Nanos,
     pub(crate) deadline: Nanos,
     pub(crate) cpus: &'a At<Cpus>,
@@ -160,6 +161,10 @@ impl<'a> Matrix<'a> {
                 echo_poll: match kind.is_closed_loop() {
                     true => levels.pick(|s| &s.echo_poll).map(|poll| poll.value),
                     false => None,
+                },
+                sink_pause: match kind.key("sink_pause") {
+                    Some(_) => levels.pick(|s| &s.sink_pause).map(|pause| pause.value),
+                    None => None,
                 },
                 drain: levels.pick(|s| &s.drain)?.value,
                 deadline: levels.pick(|s| &s.deadline)?.value,

@@ -20,6 +20,7 @@ use crate::probe;
 use crate::problem::{Place, PlanError, Problem, Problems};
 use crate::quantity::At;
 use crate::remote;
+use crate::search;
 use crate::select;
 use crate::settings::{Form, Settings};
 use crate::suite::{self, StackChoice, Suite};
@@ -48,6 +49,21 @@ impl Configured<'_> {
         }
     }
 
+    /// Why its sink cannot sleep after each message, where it is to.
+    fn cannot_pause(&self, cell: &Cell, sink_pause: Option<Nanos>) -> Option<String> {
+        sink_pause?;
+        if self.stack.loopback {
+            return Some(format!(
+                "{} has no second participant that could be slow, as `sink_pause` wants",
+                self.stack.name
+            ));
+        }
+        let chain = self.stack.chain.as_ref();
+        let last = chain.and_then(|chain| chain.legs.last()?.wait);
+        let spins = last.unwrap_or(cell.wait) == Wait::Spin;
+        spins.then(|| "`sink_pause` is for a sink that sleeps, and this one spins".to_owned())
+    }
+
     /// Why its echo cannot sleep between its looks, where it is to.
     fn cannot_poll(&self, cell: &Cell, echo_poll: Option<Nanos>) -> Option<String> {
         let chain = self.stack.chain.as_ref();
@@ -57,6 +73,18 @@ impl Configured<'_> {
             "`echo_poll` is for an echo that looks for messages, and this one is called".to_owned()
         })
     }
+}
+
+/// Why the stack's files leave the experiment without a channel, or `None` where there are enough.
+fn too_few_channels(e: &Experiment, stack: &Stack, testbed: &Testbed) -> Option<String> {
+    let most = usize::from(stack.channels?);
+    let wanted = e.graph(Some(stack), testbed).channels.len();
+    (wanted > most).then(|| {
+        format!(
+            "{} has {most} channels, and {wanted} are wanted; let fewer senders send, or write a stack file with more",
+            stack.name
+        )
+    })
 }
 
 /// A stack that somebody asked for by name, and where.
@@ -122,7 +150,11 @@ pub fn plan(
     let mut matrices = Vec::new();
     // What a suite with mistakes would multiply out to only repeats them.
     for spec in suite.experiments.iter().filter(|_| readable) {
-        if let Some(matrix) = Matrix::new(&suite, spec, &built_in, hosts, facts, &mut problems) {
+        if let Some(mut matrix) = Matrix::new(&suite, spec, &built_in, hosts, facts, &mut problems)
+        {
+            if let Some(search) = &request.search {
+                search::climb(&mut matrix, search.raise, spec, &mut problems);
+            }
             cpus::check(&matrix, facts, &mut problems);
             let on = match (&named, &spec.stacks) {
                 (Some(names), _) | (None, StackChoice::Listed(names)) => names
@@ -208,7 +240,10 @@ pub fn plan(
             &mut direct,
         )?);
     }
-    warnings.extend(floor::link(&mut experiments, &mut used, &floors, hosts));
+    // Of a search most experiments get no trial: they have no floors.
+    if request.search.is_none() {
+        warnings.extend(floor::link(&mut experiments, &mut used, &floors, hosts));
+    }
     // Of a chain one that needs shared memory, if there is one.
     let adapter_of = |stack: &str| {
         let names = used.get(stack)?.adapters();
@@ -219,7 +254,10 @@ pub fn plan(
     let graph_of = |e: &Experiment| e.graph(used.get(&e.stack), &testbed);
     warnings.extend(host::warnings(&experiments, facts, adapter_of, graph_of));
     warnings.extend(remote::warnings(&testbed));
-    warnings.extend(load::warnings(&experiments, &testbed, &used, facts));
+    // A search looks for the overload.
+    if request.search.is_none() {
+        warnings.extend(load::warnings(&experiments, &testbed, &used, facts));
+    }
     if let Some(against) = &request.against {
         warnings.extend(against::link(&mut experiments, against));
         refuse_no_base(&experiments, against)?;
@@ -237,6 +275,7 @@ pub fn plan(
         against: request.against.clone(),
         precision: request.precision,
         repeats: request.repeats,
+        search: request.search.clone(),
         shard: None,
     };
     if request.ground {
@@ -395,6 +434,7 @@ fn expand(
             .or_else(|| on.refusal(&cell, testbed.hosts.len()))
             .or_else(|| parallel::refusal(&cell, &on.stack, given, facts))
             .or_else(|| on.cannot_poll(&cell, conditions.echo_poll))
+            .or_else(|| on.cannot_pause(&cell, conditions.sink_pause))
             .or_else(|| remote::refusal(&on.stack, testbed))
             .or_else(|| missing_daemon(&on.stack, facts));
         if let Some(reason) = reason {
@@ -414,7 +454,7 @@ fn expand(
             },
             false => cpus::places(matrix, &cell, &on.stack, testbed, facts, problems),
         };
-        experiments.push(Experiment {
+        let experiment = Experiment {
             // The number of cells is bounded by MOST_CELLS.
             id: ExperimentId(experiments.len() as u32),
             name: matrix.name.to_owned(),
@@ -428,6 +468,7 @@ fn expand(
             warmup: conditions.warmup,
             window: conditions.window,
             echo_poll: conditions.echo_poll,
+            sink_pause: conditions.sink_pause,
             drain: conditions.drain,
             deadline: conditions.deadline,
             cpus: places.cpus,
@@ -445,7 +486,16 @@ fn expand(
             paired: capability::is_paired(&cell, &on.adapters),
             counted: false,
             machine: None,
-        });
+        };
+        match too_few_channels(&experiment, &on.stack, testbed) {
+            Some(reason) => refused.push(Refusal {
+                experiment: experiment.name,
+                stack: experiment.stack,
+                factors: cell.factors(),
+                reason,
+            }),
+            None => experiments.push(experiment),
+        }
     }
 }
 

@@ -39,6 +39,7 @@ pub(crate) const FACTORS: &[&str] = &[
 pub(crate) const CONDITIONS: &[&str] = &[
     "timeout",
     "echo_poll",
+    "sink_pause",
     "slack",
     "trials",
     "warmup",
@@ -84,6 +85,7 @@ pub(crate) struct Settings {
     pub(crate) slack: Option<At<Nanos>>,
     pub(crate) timeout: Option<At<Nanos>>,
     pub(crate) echo_poll: Option<At<Nanos>>,
+    pub(crate) sink_pause: Option<At<Nanos>>,
     pub(crate) trials: Option<At<u32>>,
     pub(crate) warmup: Option<At<Nanos>>,
     pub(crate) warmup_messages: Option<At<u64>>,
@@ -137,6 +139,7 @@ impl Settings {
             "slack" => self.slack = time(key, node, Nanos(1), p),
             "timeout" => self.timeout = time(key, node, Nanos(1), p),
             "echo_poll" => self.echo_poll = time(key, node, Nanos(1), p),
+            "sink_pause" => self.sink_pause = time(key, node, Nanos(1), p),
             "trials" => self.trials = count(key, node, 1, 100_000, p),
             "warmup" => self.warmup = time(key, node, Nanos::ZERO, p),
             "settle" => self.settle = time(key, node, Nanos::ZERO, p),

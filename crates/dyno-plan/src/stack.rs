@@ -19,6 +19,7 @@ const KEYS: &[&str] = &[
     "floor",
     "sends_later",
     "placements",
+    "channels",
     "options",
     "install",
     "daemon",
@@ -146,6 +147,10 @@ pub(crate) fn read_within(
         .and_then(|n| crate::quantity::several::<Placement>("placements", n, problems))
         .map(|list| list.into_iter().map(|p| p.value).collect())
         .unwrap_or_default();
+    let channels = table
+        .get("channels")
+        .and_then(|n| n.whole("`channels`", 1, u64::from(u16::MAX), problems))
+        .and_then(|n| u16::try_from(n).ok());
     let mut options = Options::new();
     let own = table
         .get("options")
@@ -172,6 +177,7 @@ pub(crate) fn read_within(
         sends_later: sends_later || adapter.capabilities.sends_later,
         loopback: adapter.capabilities.loopback && name != GROUND,
         placements,
+        channels,
         daemons,
         install: install.map(str::to_owned),
         chain: None,

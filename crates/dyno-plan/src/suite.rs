@@ -117,6 +117,7 @@ fn table_kind(table: &Table, problems: &mut Problems) -> TableKind {
         Some("rwth") => TableKind::Rwth,
         Some("l4re") => TableKind::L4re,
         Some("s-core") => TableKind::SCore,
+        Some("signals") => TableKind::Signals,
         Some(other) => {
             problems.push(
                 Problem::at(&node.at, format!("there is no table {other:?}"))
@@ -124,7 +125,7 @@ fn table_kind(table: &Table, problems: &mut Problems) -> TableKind {
                     .help(crate::suggest::instead(
                         other,
                         "tables",
-                        ["stacks", "iceperf", "rwth", "l4re", "s-core"],
+                        ["stacks", "iceperf", "rwth", "l4re", "s-core", "signals"],
                     )),
             );
             TableKind::Stacks

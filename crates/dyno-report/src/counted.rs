@@ -80,7 +80,11 @@ pub(crate) fn trial_counts(
     } as u64;
     let left_out = if all_count { 0 } else { disturbed };
     TrialCounts {
-        planned: u64::from(experiment.trials),
+        planned: match run.manifest.plan.search {
+            // A search asks for no trial before it needs it.
+            Some(_) => run.trials_of(experiment.id).count() as u64,
+            None => u64::from(experiment.trials),
+        },
         completed: counted.len() as u64 + left_out,
         failed: failures.0.iter().map(|f| f.count).sum(),
         disturbed,

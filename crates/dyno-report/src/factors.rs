@@ -32,7 +32,7 @@ const fn factor(
 }
 
 /// Every factor, in the order of columns and headings.
-pub(crate) static FACTORS: [Factor; 12] = [
+pub(crate) static FACTORS: [Factor; 13] = [
     factor("machine", "machine ", |e| {
         e.machine.as_deref().map(clean).unwrap_or_default()
     }),
@@ -53,6 +53,10 @@ pub(crate) static FACTORS: [Factor; 12] = [
             .echo_poll
             .map(|poll| format!("sleeps {poll} after each answer"));
         poll.unwrap_or_default()
+    }),
+    factor("sink", "sink ", |e| {
+        let pause = e.sink_pause;
+        pause.map_or(String::new(), |pause| format!("sleeps {pause} after each message"))
     }),
     Factor {
         rank: 8,

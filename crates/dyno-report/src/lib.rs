@@ -42,6 +42,7 @@ mod rwth;
 mod s_core;
 mod scaling;
 mod settings;
+mod signals;
 mod spark;
 mod study;
 mod summarise;
@@ -169,6 +170,7 @@ pub fn render(summary: &Summary, format: Format, options: &RenderOptions) -> Str
         TableKind::Rwth => rwth::shows,
         TableKind::L4re => l4re::shows,
         TableKind::SCore => s_core::shows,
+        TableKind::Signals => signals::shows,
     };
     let one = |keep: &dyn Fn(&ExperimentSummary) -> bool| match format {
         Format::Markdown => markdown::render(summary, keep, &options.columns),
@@ -191,6 +193,7 @@ pub fn render(summary: &Summary, format: Format, options: &RenderOptions) -> Str
         (_, TableKind::Rwth) => rwth::render(summary, options.width, markdown),
         (_, TableKind::L4re) => l4re::render(summary, options.width, markdown),
         (_, TableKind::SCore) => s_core::render(summary, options.width, markdown),
+        (_, TableKind::Signals) => signals::render(summary, options.width, markdown),
         (_, TableKind::Iceperf | TableKind::Stacks) => iceperf::render(summary, options, markdown),
     };
     if !summary.experiments.iter().all(shows) {

@@ -8,13 +8,13 @@
 mod beside;
 mod iceperf;
 mod l4re;
-mod s_core;
+mod printed;
 
 pub(crate) use beside::in_iceperf;
 pub use beside::{About, PublishedFigure, Statistic, beside, studies};
 pub use iceperf::{Iceperf, MechanismRow, Printed, RoundTrips};
 pub use l4re::{Cycles, L4re, Operation, Processor};
-pub use s_core::SCore;
+pub use printed::PrintedTables;
 
 use dyno_model::{Placement, Topology};
 use serde::de::IgnoredAny;

@@ -10,7 +10,7 @@ use crate::columns::Columns;
 use crate::grid::{Grid, Text};
 use crate::notes;
 use crate::number::{duration, latency_ns, share, sig3, with_prefix};
-use crate::published::SCore;
+use crate::published::PrintedTables;
 use crate::settings;
 use crate::study::Page;
 use crate::summary::{ExperimentSummary, MetricSummary, Spread, Summary};
@@ -63,7 +63,7 @@ impl Test {
 
 /// All tables, legend and remarks. With `markdown` the width is ignored.
 pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) -> String {
-    let study = SCore::published();
+    let study = PrintedTables::s_core();
     let mut out = Page::new(limit, markdown);
     out.head(&notes::title(&summary.run), &notes::origin(&summary.run));
     let all = |test: Test| -> Vec<&ExperimentSummary> {
@@ -163,7 +163,7 @@ fn is_apart(e: &ExperimentSummary) -> bool {
 
 /// What the study printed beside: for local paths a row of a table by size, else the `someip` column of rows by metric,
 /// which it has of 8 B only.
-fn printed(study: &SCore, e: &ExperimentSummary, table: &str, apart: &[(&str, &str)]) -> String {
+fn printed(study: &PrintedTables, e: &ExperimentSummary, table: &str, apart: &[(&str, &str)]) -> String {
     let Some(size) = size(e) else {
         return NONE.into();
     };
@@ -242,7 +242,7 @@ fn sd(e: &ExperimentSummary, of: Spread) -> Option<f64> {
     (e.trials.counted > 1).then_some(of.sd)
 }
 
-fn latency(study: &SCore, rows: &[&ExperimentSummary]) -> Grid {
+fn latency(study: &PrintedTables, rows: &[&ExperimentSummary]) -> Grid {
     const APART: &[(&str, &str)] = &[
         ("someip-quantiles", "Median (p50)"),
         ("someip-latency", "Mean Latency"),
@@ -266,7 +266,7 @@ fn latency(study: &SCore, rows: &[&ExperimentSummary]) -> Grid {
     })
 }
 
-fn tails(study: &SCore, rows: &[&ExperimentSummary]) -> Grid {
+fn tails(study: &PrintedTables, rows: &[&ExperimentSummary]) -> Grid {
     const APART: &[(&str, &str)] = &[
         ("someip-quantiles", "Median (p50)"),
         ("someip-quantiles", "p90"),
@@ -293,7 +293,7 @@ fn cpu_of(e: &ExperimentSummary) -> Option<Spread> {
     e.figure(TrialFigure::CpuPerMessage)
 }
 
-fn cpu(study: &SCore, rows: &[&ExperimentSummary]) -> Grid {
+fn cpu(study: &PrintedTables, rows: &[&ExperimentSummary]) -> Grid {
     const APART: &[(&str, &str)] = &[("gw-activity", "CPU Processing")];
     table(&["CPU", "CPU/wall", "σ", "study"], rows, |e| {
         let cpu = cpu_of(e);
@@ -308,7 +308,7 @@ fn cpu(study: &SCore, rows: &[&ExperimentSummary]) -> Grid {
 }
 
 /// What a further kilobyte costs from one size to the next.
-fn growth(study: &SCore, rows: &[&ExperimentSummary]) -> Grid {
+fn growth(study: &PrintedTables, rows: &[&ExperimentSummary]) -> Grid {
     let pairs: Vec<[&ExperimentSummary; 2]> = steps(rows);
     let row = |[a, b]: &[&ExperimentSummary; 2]| {
         let (from, to) = (&a.experiment, &b.experiment);
@@ -365,7 +365,7 @@ fn rate(e: &ExperimentSummary) -> Option<f64> {
     e.median(TrialFigure::DeliveredHz).filter(|hz| *hz > 0.0)
 }
 
-fn throughput(study: &SCore, rows: &[&ExperimentSummary]) -> Grid {
+fn throughput(study: &PrintedTables, rows: &[&ExperimentSummary]) -> Grid {
     const APART: &[(&str, &str)] = &[
         ("someip-throughput", "Messages/sec"),
         ("someip-throughput", "Bytes/sec"),
@@ -387,7 +387,7 @@ fn throughput(study: &SCore, rows: &[&ExperimentSummary]) -> Grid {
     })
 }
 
-fn batches(study: &SCore, rows: &[&ExperimentSummary], single: &[&ExperimentSummary]) -> Grid {
+fn batches(study: &PrintedTables, rows: &[&ExperimentSummary], single: &[&ExperimentSummary]) -> Grid {
     const APART: &[(&str, &str)] = &[
         ("someip-stress", "Messages/sec"),
         ("someip-stress-time", "Time per 100 msgs"),
@@ -451,7 +451,7 @@ fn sizes(rows: &[&ExperimentSummary]) -> Grid {
     }
 }
 
-fn variation(study: &SCore, rows: &[&ExperimentSummary]) -> Grid {
+fn variation(study: &PrintedTables, rows: &[&ExperimentSummary]) -> Grid {
     table(
         &[
             "round trip σ/median",

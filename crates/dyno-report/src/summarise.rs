@@ -40,7 +40,10 @@ pub fn summarise(run: &Run, options: &SummaryOptions) -> Summary {
         floors: Mutex::default(),
         machine: host::Machine::new(run),
     };
-    let here: Vec<&Experiment> = plan.here().collect();
+    // Of a search only some rungs get trials.
+    let has_trials =
+        |e: &&Experiment| plan.search.is_none() || run.trials_of(e.id).next().is_some();
+    let here: Vec<&Experiment> = plan.here().filter(has_trials).collect();
     let found = parallel::map(&here, |e| summarise_experiment(run, e, &shared, options));
     let (experiments, medians): (Vec<ExperimentSummary>, Vec<_>) = found.into_iter().unzip();
     let medians: BTreeMap<TrialId, f64> = medians.into_iter().flatten().collect();

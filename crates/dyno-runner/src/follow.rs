@@ -1,6 +1,7 @@
 //! Which trial a runner in another process is at: the order of a run's trials is known, so what is
 //! stored says what comes next.
 
+use crate::guide::Guide;
 use crate::schedule::Schedule;
 use dyno_model::{Plan, TrialId, TrialRecord};
 use std::collections::BTreeMap;
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 /// Follows the trials of a run.
 pub struct Follow<'p> {
-    schedule: Schedule<'p>,
+    schedule: Box<dyn Guide + 'p>,
     /// The trial that is due and not stored yet.
     due: Option<TrialId>,
     /// Stored before they were due: a resumed run.
@@ -18,8 +19,13 @@ pub struct Follow<'p> {
 impl<'p> Follow<'p> {
     /// A run of which nothing is stored.
     pub fn new(plan: &'p Plan) -> Self {
+        Follow::guided(Box::new(Schedule::new(plan)))
+    }
+
+    /// A run of which nothing is stored and whose trials `schedule` says.
+    pub fn guided(schedule: Box<dyn Guide + 'p>) -> Self {
         Follow {
-            schedule: Schedule::new(plan),
+            schedule,
             due: None,
             early: BTreeMap::new(),
         }

@@ -12,6 +12,7 @@ mod clocks;
 mod conformance;
 mod daemon;
 mod follow;
+mod guide;
 mod hosts;
 mod keeper;
 mod leavings;
@@ -29,6 +30,7 @@ pub use binaries::binaries;
 pub use conformance::{CaseError, Conformance};
 pub use daemon::is_installed;
 pub use follow::Follow;
+pub use guide::Guide;
 pub use hosts::{HostsError, SshError, check_hosts};
 pub use keeper::keep;
 pub use order::order;
@@ -100,6 +102,21 @@ pub fn run<E>(
     on_event: &mut dyn FnMut(&RunEvent),
 ) -> Result<Ending, RunError<E>> {
     let mut schedule = schedule::Schedule::new(plan);
+    run_guided(plan, &mut schedule, options, store, on_event)
+}
+
+/// As [`run`], but `schedule` says which trials the run needs, one after the other.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_guided<E>(
+    plan: &Plan,
+    schedule: &mut dyn Guide,
+    options: &RunOptions,
+    store: &mut dyn FnMut(&TrialRecord) -> Result<(), E>,
+    on_event: &mut dyn FnMut(&RunEvent),
+) -> Result<Ending, RunError<E>> {
     let stored: HashSet<TrialId> = options.stored.iter().map(|t| t.id).collect();
     for record in &options.stored {
         schedule.note(record);
@@ -187,9 +204,7 @@ pub fn run<E>(
         }
         store(&record).map_err(RunError::Store)?;
         schedule.note(&record);
-        if let Some(remark) = schedule.remark() {
-            on_event(&RunEvent::Warning(remark));
-        }
+        schedule.news().iter().for_each(&mut *on_event);
         position += 1;
         on_event(&RunEvent::TrialFinished(Box::new(record)));
     }

@@ -1,7 +1,9 @@
 //! Which trials a run still needs: those of the plan, one more for each that the host disturbed, and
 //! as many as the precision asked for takes.
 
+use crate::guide::Guide;
 use crate::order::{self, Group};
+use dyno_model::event::RunEvent;
 use dyno_model::record::Outcome;
 use dyno_model::{Experiment, ExperimentId, Metric, Plan, Precision, TrialId, TrialRecord};
 use dyno_stats::{Bootstrap, Pairing, TrialSamples};
@@ -71,27 +73,6 @@ impl<'p> Schedule<'p> {
         }
     }
 
-    /// The next trial; nothing when no experiment needs one. `elapsed` is how long the run has taken.
-    pub(crate) fn next(&mut self, elapsed: Duration) -> Option<TrialId> {
-        loop {
-            if self.round.is_empty() {
-                self.look_at_precision();
-                let open: Vec<Group> = self
-                    .groups
-                    .iter()
-                    .filter(|g| self.is_open(g, elapsed))
-                    .cloned()
-                    .collect();
-                self.round = order::round(self.plan, self.next_round, open).into();
-                self.next_round += 1;
-            }
-            let id = self.round.pop_front()?;
-            if self.is_wanted(id, elapsed) {
-                return Some(id);
-            }
-        }
-    }
-
     /// Whether a trial of the current round is still needed: repeats may have ended within it.
     fn is_wanted(&self, id: TrialId, elapsed: Duration) -> bool {
         if self.in_vain < IN_VAIN {
@@ -104,61 +85,6 @@ impl<'p> Schedule<'p> {
         let done = |id: &ExperimentId| self.state[id].done;
         let begun = group.iter().any(|other| done(other) > done(&id.experiment));
         begun || self.is_open(group, elapsed)
-    }
-
-    /// That repeats do not help on this host, once that is so.
-    pub(crate) fn remark(&mut self) -> Option<String> {
-        let says = self.in_vain >= IN_VAIN && !self.told;
-        self.told |= says;
-        says.then(|| {
-            format!(
-                "disturbed trials are repeated no more: the host disturbed the last {IN_VAIN} repeats as \
-                 well; `dyno doctor` says what keeps it busy"
-            )
-        })
-    }
-
-    /// Takes note of a trial that is done.
-    pub(crate) fn note(&mut self, record: &TrialRecord) {
-        let Some(experiment) = self.plan.experiment(record.id.experiment) else {
-            return;
-        };
-        let state = self.state.entry(experiment.id).or_default();
-        state.done += 1;
-        state.completed += u32::from(matches!(record.outcome, Outcome::Completed));
-        let beyond = record.id.number >= experiment.trials;
-        if !record.disturbed.is_empty() {
-            state.disturbed.insert(record.id.number);
-            self.in_vain += u32::from(beyond);
-            return;
-        }
-        if beyond {
-            self.in_vain = 0;
-        }
-        if let Some(precision) = &self.plan.precision
-            && matches!(record.outcome, Outcome::Completed)
-            && let Some(d) = record.distributions.get(&metric(experiment, precision))
-            // Written by this very run, or checked when it was read for a resume; a damaged one
-            // only makes the run look for more.
-            && let Ok(samples) = TrialSamples::from_distribution(d)
-        {
-            state.samples.insert(record.id.number, samples);
-        }
-    }
-
-    /// Trials of the run as far as it is known: those done and those that follow for certain.
-    pub(crate) fn known(&self) -> usize {
-        let of_groups = self.groups.iter().map(|group| {
-            let least = group.iter().filter_map(|id| self.plan.experiment(*id));
-            least
-                .map(|e| {
-                    let state = &self.state[&e.id];
-                    state.done.max(e.trials + self.repeats(group)) as usize
-                })
-                .sum::<usize>()
-        });
-        let done: usize = self.state.values().map(|s| s.done as usize).sum();
-        of_groups.sum::<usize>().max(done + self.round.len())
     }
 
     /// How many rounds of a group are repeated: those in which the host disturbed any of it, since
@@ -235,6 +161,85 @@ impl<'p> Schedule<'p> {
     }
 }
 
+impl Guide for Schedule<'_> {
+    /// The next trial; nothing when no experiment needs one. `elapsed` is how long the run has taken.
+    fn next(&mut self, elapsed: Duration) -> Option<TrialId> {
+        loop {
+            if self.round.is_empty() {
+                self.look_at_precision();
+                let open: Vec<Group> = self
+                    .groups
+                    .iter()
+                    .filter(|g| self.is_open(g, elapsed))
+                    .cloned()
+                    .collect();
+                self.round = order::round(self.plan, self.next_round, open).into();
+                self.next_round += 1;
+            }
+            let id = self.round.pop_front()?;
+            if self.is_wanted(id, elapsed) {
+                return Some(id);
+            }
+        }
+    }
+
+    /// Takes note of a trial that is done.
+    fn note(&mut self, record: &TrialRecord) {
+        let Some(experiment) = self.plan.experiment(record.id.experiment) else {
+            return;
+        };
+        let state = self.state.entry(experiment.id).or_default();
+        state.done += 1;
+        state.completed += u32::from(matches!(record.outcome, Outcome::Completed));
+        let beyond = record.id.number >= experiment.trials;
+        if !record.disturbed.is_empty() {
+            state.disturbed.insert(record.id.number);
+            self.in_vain += u32::from(beyond);
+            return;
+        }
+        if beyond {
+            self.in_vain = 0;
+        }
+        if let Some(precision) = &self.plan.precision
+            && matches!(record.outcome, Outcome::Completed)
+            && let Some(d) = record.distributions.get(&metric(experiment, precision))
+            // Written by this very run, or checked when it was read for a resume; a damaged one
+            // only makes the run look for more.
+            && let Ok(samples) = TrialSamples::from_distribution(d)
+        {
+            state.samples.insert(record.id.number, samples);
+        }
+    }
+
+    /// Trials of the run as far as it is known: those done and those that follow for certain.
+    fn known(&self) -> usize {
+        let of_groups = self.groups.iter().map(|group| {
+            let least = group.iter().filter_map(|id| self.plan.experiment(*id));
+            least
+                .map(|e| {
+                    let state = &self.state[&e.id];
+                    state.done.max(e.trials + self.repeats(group)) as usize
+                })
+                .sum::<usize>()
+        });
+        let done: usize = self.state.values().map(|s| s.done as usize).sum();
+        of_groups.sum::<usize>().max(done + self.round.len())
+    }
+
+    /// That repeats do not help on this host, once that is so.
+    fn news(&mut self) -> Vec<RunEvent> {
+        let says = self.in_vain >= IN_VAIN && !self.told;
+        self.told |= says;
+        let remark = says.then(|| {
+            format!(
+                "disturbed trials are repeated no more: the host disturbed the last {IN_VAIN} repeats as \
+                 well; `dyno doctor` says what keeps it busy"
+            )
+        });
+        remark.map(RunEvent::Warning).into_iter().collect()
+    }
+}
+
 /// The metric that the precision is about.
 pub(crate) fn metric(experiment: &Experiment, precision: &Precision) -> Metric {
     let headline = experiment.workload.kind().info().headline;
@@ -294,6 +299,7 @@ mod tests {
             settle: None,
             window: Extent::Duration(Nanos(1)),
             echo_poll: None,
+            sink_pause: None,
             drain: Nanos(1),
             deadline: Nanos(1),
             cpus: Vec::new(),
@@ -338,6 +344,7 @@ mod tests {
             against: None,
             precision: None,
             repeats: 2,
+            search: None,
             shard: None,
         }
     }
@@ -424,13 +431,16 @@ mod tests {
         let (mut n, mut said) = (0, Vec::new());
         while let Some(id) = schedule.next(Duration::ZERO) {
             schedule.note(&trial(id, 0));
-            said.extend(schedule.remark());
+            said.extend(schedule.news());
             n += 1;
         }
         assert_eq!(n, 30 + IN_VAIN);
         assert_eq!(schedule.known(), n as usize);
         assert_eq!(said.len(), 1, "{said:?}");
-        assert!(said[0].contains("repeated no more"), "{said:?}");
+        assert!(
+            matches!(&said[0], RunEvent::Warning(text) if text.contains("repeated no more")),
+            "{said:?}"
+        );
         // Where every other repeat is calm, they go on.
         let ids = walk(&plan, |id| {
             let calm = id.number >= 3 && (id.number + id.experiment.0) % 2 == 0;

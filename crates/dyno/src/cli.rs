@@ -20,7 +20,7 @@ pub(crate) use show::{NotesArg, ShowArgs, ShowFormat};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use dyno_measure::ClockChoice;
-use dyno_model::{Metric, Nanos};
+use dyno_model::{Metric, Nanos, Raised};
 use std::path::PathBuf;
 
 /// Measure how pieces of vehicle software talk.
@@ -175,6 +175,12 @@ asked, or --max-trials or --max-time ends it; the table says what was not reache
 A trial that the host disturbed beyond what the bare machine does is stored, counted, left out of \
 all figures, and repeated.
 
+--search raises one factor, from the value that the suite has, until a limit breaks: it doubles, then halves the gap, with \
+fresh trials of each value until its limits are decided, and confirms the highest value that seemed kept. Stacks take turns.
+  dyno run stream --stack udp,tcp --set rate='1 kHz' --set arrivals=fixed --set payload='64 B' \\
+           --search rate --until limits.toml
+  dyno check RUN             what was found, again; also with --format json
+
 --against measures each experiment side by side with its base, in turns, and prints which is faster:
   --against tcp              the same with another stack
   --against ./old/dyno       the same with the agents of another build
@@ -217,6 +223,14 @@ pub(crate) struct RunArgs {
     /// With --precision: no trial beyond the suite's own begins later than this, such as '10 min'.
     #[arg(long, value_name = "TIME", requires = "precision")]
     pub(crate) max_time: Option<Nanos>,
+    /// Find the highest value of this factor that surely keeps the limits of --until: rate, payload or clients.
+    #[arg(long, value_name = "FACTOR", value_parser = raised, requires = "until", conflicts_with_all = [
+        "precision", "against", "ground", "legs", "shard",
+    ])]
+    pub(crate) search: Option<Raised>,
+    /// With --search: the limits that a value must keep, as `dyno check` reads them.
+    #[arg(long, value_name = "LIMITS.TOML", requires = "search")]
+    pub(crate) until: Option<PathBuf>,
     /// Probe the ground as well: what a system call, a wake-up and a copy cost here, and count in a trial of its own how many a
     /// round trip takes, so that reports say what it is made of. Half a minute more for each scheduling class and pair of CPUs
     /// of the suite, and a trial for each round trip.
@@ -253,7 +267,7 @@ pub(crate) struct RunArgs {
     /// Finish the interrupted run in this directory (or `latest`).
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "stack", "experiment", "testbed", "trials", "settings", "seed", "shard", "precision", "precision_of",
-        "max_trials", "max_time", "against", "ground", "legs", "repeats", "folders", "dry_run",
+        "max_trials", "max_time", "search", "until", "against", "ground", "legs", "repeats", "folders", "dry_run",
     ], add = complete::runs())]
     pub(crate) resume: Option<PathBuf>,
     /// With --resume: measure failed trials again too, not only interrupted and missing ones.
@@ -381,6 +395,12 @@ pub(crate) struct DoctorArgs {
     /// No progress on standard error.
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+/// What `--search` raises.
+fn raised(text: &str) -> Result<Raised, String> {
+    text.parse()
+        .map_err(|e: dyno_model::UnitError| e.to_string())
 }
 
 /// What `--precision` is about.

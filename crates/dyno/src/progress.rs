@@ -75,7 +75,8 @@ impl Progress {
     pub(crate) fn on_event(&mut self, event: &RunEvent) {
         match event {
             RunEvent::Warning(text) if !self.quiet => self.say(format!("warning: {text}")),
-            RunEvent::Warning(_) => {}
+            RunEvent::Found(text) if !self.quiet => self.say(text),
+            RunEvent::Warning(_) | RunEvent::Found(_) => {}
             RunEvent::Started { trials, stored } => {
                 self.began = Instant::now();
                 self.left = trials.saturating_sub(*stored) as u64;

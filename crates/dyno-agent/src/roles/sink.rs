@@ -130,6 +130,8 @@ pub(crate) struct Inbox {
     log: Option<Log>,
     /// Messages that the stack may hold.
     most_held: u64,
+    /// How long it sleeps after each message.
+    pause: Option<Nanos>,
     /// The sender has gone after offering everything.
     ended: bool,
     arrived: Arc<Arrivals>,
@@ -147,17 +149,38 @@ impl Inbox {
             places: Places::new(job),
             log: Log::new(job, channel),
             most_held: job.most_held(),
+            pause: job.experiment().sink_pause,
             ended: false,
             arrived: job.shared.add_end(channel),
         }
     }
 
-    /// Stamps, checks and records one message.
+    /// Stamps, checks and records one message; then a slow consumer sleeps, which is no time of this message's.
     #[inline]
     fn on_message(&mut self, bytes: &[u8]) {
+        let is_of_stream = self.take_note(bytes);
+        if let (true, Some(pause)) = (is_of_stream, self.pause) {
+            self.sleep(pause);
+        }
+    }
+
+    /// Until a trial stops: what a stack still holds then is not waited for.
+    #[cold]
+    fn sleep(&self, pause: Nanos) {
+        if self.intake.shared.phase() < Phase::Stop {
+            std::thread::sleep(pause.into());
+        }
+    }
+
+    /// Whether it was a message of the workload, be it one of the warm-up.
+    #[inline]
+    fn take_note(&mut self, bytes: &[u8]) -> bool {
         let (header, arrival) = match self.intake.receive(bytes) {
             Ok(read) => read,
-            Err(damage) => return self.damaged(damage),
+            Err(damage) => {
+                self.damaged(damage);
+                return true;
+            }
         };
         let measured = match header.tag.kind {
             Kind::Measured => true,
@@ -169,7 +192,10 @@ impl Inbox {
                 self.window.flow.lead_in += u64::from(shared.is_metering());
                 false
             }
-            Kind::Probe => return self.on_probe(bytes.len(), arrival),
+            Kind::Probe => {
+                self.on_probe(bytes.len(), arrival);
+                return false;
+            }
         };
         let tally = match measured {
             true => &mut self.window,
@@ -184,6 +210,7 @@ impl Inbox {
                 log.note(header.tag.sequence, header.sent, arrival);
             }
         }
+        true
     }
 
     #[cold]

@@ -36,7 +36,7 @@ impl Finding {
 }
 
 /// Holds a limit against an experiment.
-pub(super) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions) -> Checked {
+pub(crate) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions) -> Checked {
     let metrics: &[Metric] = match limit.measure {
         Measure::Latency(metric, _) => &[metric],
         _ => e.workload.kind().info().headline,

@@ -2,6 +2,7 @@
 //! keeps it, and broken only where even the good end does not; everything between is undecided, which
 //! is not a pass. Where trials failed nothing is passed.
 
+pub(crate) mod covers;
 mod export;
 mod judge;
 mod junit;
@@ -14,7 +15,7 @@ mod render;
 mod scorecard;
 mod source;
 
-pub(crate) use judge::start;
+pub(crate) use judge::{judge as judge_one, start};
 pub(crate) use junit::{JunitCase, JunitSuite};
 pub use limits::{Bound, Limit, Limits};
 pub use measure::Measure;

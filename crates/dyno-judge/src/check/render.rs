@@ -85,6 +85,15 @@ impl Checked {
         cell::label(&self.experiment)
     }
 
+    /// `in time, p99 response ≤ 5.00 ms: 1.20 ms`; a dash where nothing is known.
+    pub fn brief(&self) -> String {
+        let unit = self.limit.measure.unit();
+        let found = self
+            .found
+            .map_or("–".into(), |found| unit.text(found.value));
+        format!("{}, {}: {found}", self.limit.name, self.limit.required())
+    }
+
     /// `1.20 ms [1.15 ms, 1.27 ms]`; a dash where nothing is known.
     pub fn found_text(&self) -> String {
         match self.found {

@@ -94,6 +94,7 @@ impl Builder {
             against: None,
             precision: None,
             repeats: 0,
+            search: None,
             shard: None,
         };
         let environment = Environment {
@@ -166,6 +167,7 @@ impl Builder {
             loopback: false,
             placements: Vec::new(),
             daemons: Vec::new(),
+            channels: None,
             install: None,
             chain: None,
         };
@@ -197,6 +199,7 @@ impl Builder {
             settle: None,
             window: Extent::Duration(Nanos::from_millis(300)),
             echo_poll: None,
+            sink_pause: None,
             drain: Nanos::from_millis(100),
             deadline: Nanos::from_secs(5),
             cpus: vec![0, 1],

@@ -7,5 +7,6 @@ mod gaps;
 mod imported;
 mod nightly;
 mod scorecard;
+mod search;
 mod starts;
 mod trend;

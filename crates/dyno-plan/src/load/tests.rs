@@ -44,6 +44,7 @@ fn camera(stack: &str, topology: &str) -> Experiment {
         settle: None,
         window: Extent::Duration(Nanos::from_secs(10)),
         echo_poll: None,
+        sink_pause: None,
         drain: Nanos::ZERO,
         deadline: Nanos::from_secs(1),
         cpus: Vec::new(),
@@ -220,6 +221,7 @@ fn a_history_must_fit_into_memory() {
             loopback: false,
             placements: Vec::new(),
             daemons: Vec::new(),
+            channels: None,
             install: None,
             chain: None,
         };

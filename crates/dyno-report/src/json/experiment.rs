@@ -48,6 +48,8 @@ pub(super) struct Experiment<'a> {
     mlock: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     echo_poll_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sink_pause_ns: Option<u64>,
     window: Window,
     is_floor: bool,
     is_loopback: bool,
@@ -507,6 +509,7 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
         fifo_priority,
         mlock: x.mlock,
         echo_poll_ns: x.echo_poll.map(|poll| poll.0),
+        sink_pause_ns: x.sink_pause.map(|pause| pause.0),
         window: Window {
             duration_ns: window.0,
             messages: window.1,

@@ -125,6 +125,7 @@ impl Builder {
             against: None,
             precision: None,
             repeats: 0,
+            search: None,
             shard: None,
         };
         let environment = Environment {
@@ -180,6 +181,7 @@ impl Builder {
             loopback: false,
             placements: Vec::new(),
             daemons: Vec::new(),
+            channels: None,
             install: None,
             chain: None,
         };
@@ -210,6 +212,7 @@ impl Builder {
             warmup: Extent::Duration(Nanos::from_millis(50)),
             window: Extent::Duration(Nanos::from_millis(300)),
             echo_poll: None,
+            sink_pause: None,
             drain: Nanos::from_millis(100),
             deadline: Nanos::from_secs(5),
             cpus: vec![0, 1],

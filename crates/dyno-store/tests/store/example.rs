@@ -40,6 +40,7 @@ fn experiment(number: u32, workload: Workload, stack: &str) -> Experiment {
         warmup: Extent::Duration(Nanos::from_millis(50)),
         window: Extent::Duration(Nanos::from_millis(300)),
         echo_poll: None,
+        sink_pause: None,
         drain: Nanos::from_millis(200),
         deadline: Nanos::from_secs(5),
         cpus: vec![0, 1],
@@ -80,6 +81,7 @@ pub(crate) fn manifest() -> RunManifest {
         loopback: false,
         placements: Vec::new(),
         daemons: Vec::new(),
+        channels: None,
         install: None,
         chain: None,
     };
@@ -134,6 +136,7 @@ pub(crate) fn manifest() -> RunManifest {
                 max_time: Some(Nanos::from_secs(600)),
             }),
             repeats: 3,
+            search: None,
             shard: None,
         },
         environment: Environment {

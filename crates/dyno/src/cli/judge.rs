@@ -98,18 +98,17 @@ compares the newest run in `runs/` with the others: p50 and p99, losses, through
 memory of every experiment. Runs of other suites, machines, testbeds and formats are left out by name. Too \
 few runs are undecided.
 
+A run with --search keeps its limits; without others its capacity is shown, and the code is 6 where not even the first value \
+surely keeps them, 7 where the search is not finished.
+
 Exit codes: 0 all passed, 6 at least one failed, 7 none failed but at least one is undecided, 3 the \
 limits file is wrong or a selector matches nothing.")]
 pub(crate) struct CheckArgs {
     /// The run: a directory, or `latest`; or the output of another tool, of which every limit is undecided. With --history it may be left out: the newest run of the history.
     #[arg(add = complete::runs(), required_unless_present = "history")]
     pub(crate) run: Option<PathBuf>,
-    /// The limits file.
-    #[arg(
-        value_name = "LIMITS.TOML",
-        required_unless_present = "history",
-        conflicts_with = "history"
-    )]
+    /// The limits file; of a run with --search it may be left out.
+    #[arg(value_name = "LIMITS.TOML", conflicts_with = "history")]
     pub(crate) limits: Option<PathBuf>,
     /// Compare the run with earlier ones: run directories, or directories that hold run directories.
     #[arg(add = complete::runs(), long, value_name = "DIR")]

@@ -3,6 +3,7 @@
 use crate::cli::CheckArgs;
 use crate::commands::imported;
 use crate::commands::judged::{conclude, directories, read, read_directory};
+use crate::commands::search;
 use crate::commands::show::render_options;
 use crate::exit::{Code, Failure, Result};
 use dyno_judge::{CheckOptions, Limits, LimitsError, NightlyOptions, Nights, Status};
@@ -13,6 +14,7 @@ use std::path::Path;
 pub(crate) fn check(args: &CheckArgs) -> Result {
     match (&args.run, &args.limits) {
         (Some(run), Some(limits)) => against_limits(args, run, limits),
+        (Some(run), None) if args.history.is_empty() => of_search(args, run),
         (run, _) => against_history(args, run.as_deref()),
     }
 }
@@ -38,6 +40,28 @@ fn against_limits(args: &CheckArgs, run: &Path, limits: &Path) -> Result {
     );
     let text = report.render(args.format.into(), &render_options());
     conclude(&text, judgement, whole)
+}
+
+/// What a search has found, by the limits that it was given.
+fn of_search(args: &CheckArgs, which: &Path) -> Result {
+    let (run, whole) = read(which)?;
+    let Some(found) = search::of(&run)? else {
+        return Err(Failure::message(
+            Code::Usage,
+            format!(
+                "{} was no search, which would have limits of its own: name a limits file, or --history",
+                which.display()
+            ),
+        ));
+    };
+    if args.junit.is_some() {
+        return Err(Failure::message(
+            Code::Usage,
+            "a capacity is no test that passes or fails; leave --junit out, or name a limits file",
+        ));
+    }
+    let text = found.render(args.format.into(), &render_options());
+    conclude(&text, search::code(&found), whole)
 }
 
 /// The limits of a file.

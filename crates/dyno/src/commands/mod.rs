@@ -16,6 +16,7 @@ pub(crate) mod new_adapter;
 pub(crate) mod report;
 mod request;
 pub(crate) mod run;
+mod search;
 #[cfg(feature = "serve")]
 pub(crate) mod serve;
 pub(crate) mod show;

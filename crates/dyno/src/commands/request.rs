@@ -3,7 +3,8 @@
 use crate::cli::{ClockArg, RunArgs};
 use crate::exit::{Code, Failure, Result};
 use crate::files;
-use dyno_model::{Against, Precision, Request};
+use dyno_model::origin::Text;
+use dyno_model::{Against, Precision, Request, Search};
 use dyno_plan::Catalog;
 use dyno_store::DEFAULT_RUNS_DIR;
 use std::path::Path;
@@ -36,6 +37,16 @@ pub(super) fn request(args: &RunArgs, seed: u64) -> Result<(Catalog, Request)> {
             max_trials: args.max_trials,
             max_time: args.max_time,
         });
+    }
+    if let (Some(raise), Some(limits)) = (args.search, &args.until) {
+        let path = limits.display().to_string();
+        let text = std::fs::read_to_string(limits).map_err(|e| {
+            Failure::message(Code::Error, format!("cannot read the limits {path}: {e}"))
+        })?;
+        let until = Text { path, text };
+        request.search = Some(Search { raise, until });
+        // Of a run that is repeated: a search adds trials by its own rule.
+        request.precision = None;
     }
     request.repeats = args.repeats.unwrap_or(request.repeats);
     request.clock = args.clock.map(ClockArg::choice).or(request.clock);

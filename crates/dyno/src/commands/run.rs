@@ -4,6 +4,7 @@
 use crate::absent::view::{self, Live};
 use crate::cli::{ClockArg, FormatArg, Part, RunArgs};
 use crate::commands::request::request;
+use crate::commands::search::{self, Climb};
 use crate::commands::show::{print, render_options};
 use crate::exit::{self, Code, Failure, Result};
 use crate::progress::{Progress, minutes};
@@ -69,12 +70,13 @@ pub(crate) fn run(args: RunArgs) -> Result {
         Some(live) => live.on_event(event),
         None => progress.on_event(event),
     };
-    let ending = measured(dyno_runner::run(
-        &run.manifest.plan,
-        &options,
-        &mut store,
-        &mut on_event,
-    ));
+    let plan = &run.manifest.plan;
+    let ending = measured(match Climb::new(&run.manifest)? {
+        Some(mut climb) => {
+            dyno_runner::run_guided(plan, &mut climb, &options, &mut store, &mut on_event)
+        }
+        None => dyno_runner::run(plan, &options, &mut store, &mut on_event),
+    });
     drop(live);
     let ending = ending?;
     drop(writer);
@@ -98,6 +100,10 @@ fn finish(args: &RunArgs, directory: &Path, ending: Ending, progress: &Progress)
     }
     print(&read.run, args.format)?;
     compare(&read.run, args.format)?;
+    let found = search::of(&read.run)?;
+    if let Some(found) = &found {
+        search::print(found, args.format)?;
+    }
     let shown = directory.display();
     if ending == Ending::Interrupted {
         progress.say(format!(
@@ -113,6 +119,10 @@ fn finish(args: &RunArgs, directory: &Path, ending: Ending, progress: &Progress)
         .count();
     if !args.quiet {
         progress.say(format!("stored in {shown}"));
+    }
+    if let Some(found) = &found {
+        // Above its capacity a stack may fail; what counts is whether there is one.
+        return Ok(search::code(found).unwrap_or(Code::Success).into());
     }
     if failed > 0 {
         let all = read.run.trials.len();
@@ -393,6 +403,8 @@ pub(super) fn create(
         bare: Some(bare),
         origin: Some(origin),
     };
+    // Limits that hold nothing of the plan are refused before anything is stored.
+    Climb::new(&manifest)?;
     let writer = RunWriter::create(&directory, &manifest).map_err(Failure::with(Code::Store))?;
     Ok((
         writer,
@@ -493,6 +505,26 @@ fn describe(plan: &Plan) -> String {
             (p.quantile * 1e6).round() / 1e4,
             (p.within * 1e6).round() / 1e4
         ));
+    }
+    if let Some(search) = &plan.search {
+        lines[0] = format!("search of {} until {}", search.raise, search.until.path);
+        lines.extend(plan.ladders().iter().filter_map(|ladder| {
+            let first = plan.experiment(*ladder.experiments.first()?)?;
+            let text = |value: Option<&f64>| search.raise.text(*value.unwrap_or(&0.0));
+            Some(format!(
+                "  {:<12} {:<14} from {} to at most {}",
+                first.name,
+                first.stack,
+                text(ladder.values.first()),
+                text(ladder.values.last())
+            ))
+        }));
+        lines.extend(
+            Refusal::lines(&plan.refused)
+                .iter()
+                .map(|line| format!("  refused: {line}")),
+        );
+        return lines.join("\n") + "\n";
     }
     let bases = plan.bases();
     for e in plan.here() {

@@ -2,7 +2,7 @@
 
 use crate::cli::{FormatArg, NotesArg, ShowArgs, ShowFormat};
 use crate::commands::export::FolderFormat;
-use crate::commands::imported;
+use crate::commands::{imported, search};
 use crate::exit::{self, Code, Failure, Result};
 use crate::output;
 use dyno_judge::ImportSheet;
@@ -49,7 +49,16 @@ pub(crate) fn show(args: &ShowArgs) -> Result {
                 None => render_options(),
             };
             asked(args, &mut options);
-            let text = text(run, &summary, args.format, &options)?;
+            let mut text = text(run, &summary, args.format, &options)?;
+            let page = match args.format {
+                ShowFormat::Table => Some(Format::Table),
+                ShowFormat::Markdown => Some(Format::Markdown),
+                _ => None,
+            };
+            if let (Some(format), Some(found)) = (page, search::of(run)?) {
+                text.push('\n');
+                text.push_str(&found.render(format, &options));
+            }
             match out {
                 Some(path) => output::write_file(path, text.as_bytes())?,
                 None => exit::print(&text)?,

@@ -1,6 +1,7 @@
 //! `dyno watch`
 
 use crate::cli::WatchArgs;
+use crate::commands::search::Climb;
 use crate::exit::{self, Code, Failure, Result};
 use crate::view::{Key, Phase, Screen, Seen, View, check_terminal, end_on_signals};
 use dyno_model::RunManifest;
@@ -41,7 +42,13 @@ pub(crate) fn watch(args: &WatchArgs) -> Result {
 /// Keeps the screen up to date; returns what was shown last.
 fn follow(follower: &mut RunFollower, manifest: &RunManifest) -> Result<View> {
     let mut view = View::new(manifest, "stop watching");
-    let mut trials = Follow::new(&manifest.plan);
+    let begin = || -> Result<Follow<'_>> {
+        Ok(match Climb::new(manifest)? {
+            Some(climb) => Follow::guided(Box::new(climb)),
+            None => Follow::new(&manifest.plan),
+        })
+    };
+    let mut trials = begin()?;
     end_on_signals()?;
     let mut screen = Screen::enter()?;
     let mut changed = true;
@@ -50,7 +57,7 @@ fn follow(follower: &mut RunFollower, manifest: &RunManifest) -> Result<View> {
         let news = follower.news().map_err(Failure::with(Code::Store))?;
         if news.anew {
             view = View::new(manifest, "stop watching");
-            trials = Follow::new(&manifest.plan);
+            trials = begin()?;
         }
         changed |= view.tick(elapsed) | news.anew | !news.trials.is_empty();
         for record in &news.trials {

@@ -169,6 +169,7 @@ impl View {
     pub(crate) fn on_event(&mut self, event: &RunEvent) {
         match event {
             RunEvent::Warning(text) => self.say(Tone::Warning, format!("warning: {text}")),
+            RunEvent::Found(text) => self.say(Tone::Plain, text.clone()),
             RunEvent::Started { trials, .. } | RunEvent::More { trials } => self.known = *trials,
             RunEvent::TrialStarted { id, .. } => self.start(*id),
             RunEvent::TrialFinished(record) => self.finish(record),

@@ -140,3 +140,24 @@ brokers! {
     dbus: "dbus", "dbus-daemon", "dbus-daemon";
     kuksa: "kuksa", "${DYNO_KUKSA_DATABROKER:-databroker}", "databroker";
 }
+
+/// A subscriber that sleeps 10 ms after each of 1,000 messages per second: whoever drops what it has no room for, each is counted.
+#[test]
+fn what_a_slow_consumer_loses_is_counted_whoever_hides_it() {
+    let place = Place::new();
+    place.suite(
+        "slow",
+        "title = \"slow\"\n[defaults]\ntrials = 1\nwarmup = \"20 ms\"\nsettle = \"0 s\"\nwindow = \"500 ms\"\n\
+         drain = \"300 ms\"\ncpus = \"none\"\n[[experiment]]\nname = \"one-way\"\nworkload = \"stream\"\n\
+         rate = \"1 kHz\"\nsink_pause = \"10 ms\"\nstacks = [\"mqtt-qos0\", \"udp\"]\n",
+    );
+    let shown = place.measure("slow", &["--repeats", "0"]);
+    for stack in ["mqtt-qos0", "udp"] {
+        let e = on_stack(&shown, stack);
+        let [offered, received, lost] = ["offered", "received", "lost"].map(|n| count(e, n));
+        assert_eq!(offered, 500, "{stack}");
+        assert_eq!(received + lost, offered, "{stack}: {e:#}");
+        // Of ten only one finds it awake.
+        assert!(lost > offered / 2, "{stack}: {received} received, {e:#}");
+    }
+}

@@ -36,6 +36,7 @@ mod publish;
 #[path = "../../../dyno-export/tests/it/python.rs"]
 mod python;
 mod report;
+mod search;
 #[cfg(feature = "serve")]
 mod serve;
 mod ssh;

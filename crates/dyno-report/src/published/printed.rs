@@ -1,4 +1,5 @@
-//! The figures that S-CORE's study of its gateway printed. Rows are those that `dyno audit` reads as well.
+//! Figures that stand in plain tables: of S-CORE's study of its gateway, and of AGL SoDeV's document. Rows are those that
+//! `dyno audit` reads as well.
 
 use super::{Flaw, PublishedError};
 use serde::Deserialize;
@@ -8,7 +9,7 @@ use std::sync::LazyLock;
 
 /// The study's tables, and what is known to be wrong with them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SCore {
+pub struct PrintedTables {
     /// Its title.
     pub title: String,
     /// Which version of it.
@@ -54,17 +55,26 @@ struct TableFile {
     rows: String,
 }
 
-impl SCore {
-    /// The study, which is built in.
-    pub fn published() -> &'static SCore {
-        static STUDY: LazyLock<SCore> = LazyLock::new(|| {
-            SCore::read(include_str!("../../../../published/s-core-2025.toml"))
+impl PrintedTables {
+    /// S-CORE's study, which is built in.
+    pub fn s_core() -> &'static PrintedTables {
+        static STUDY: LazyLock<PrintedTables> = LazyLock::new(|| {
+            PrintedTables::read(include_str!("../../../../published/s-core-2025.toml"))
                 .expect("the file is built in, and a test reads it")
         });
         &STUDY
     }
 
-    fn read(text: &str) -> Result<SCore, PublishedError> {
+    /// AGL SoDeV's document, which is built in.
+    pub fn sodev() -> &'static PrintedTables {
+        static STUDY: LazyLock<PrintedTables> = LazyLock::new(|| {
+            PrintedTables::read(include_str!("../../../../published/sodev-2025.toml"))
+                .expect("the file is built in, and a test reads it")
+        });
+        &STUDY
+    }
+
+    fn read(text: &str) -> Result<PrintedTables, PublishedError> {
         let file: File = toml::from_str(text).map_err(|e| PublishedError::Syntax(e.to_string()))?;
         let cells = |line: &str| -> Vec<String> {
             let line = line.trim().trim_matches('|');
@@ -79,7 +89,7 @@ impl SCore {
                 .map(cells)
                 .collect()
         };
-        Ok(SCore {
+        Ok(PrintedTables {
             title: file.source.title,
             place: file.source.place,
             flaws: file.flaws,
@@ -112,12 +122,16 @@ mod tests {
 
     #[test]
     fn cells_are_as_printed() {
-        let study = SCore::published();
+        let study = PrintedTables::s_core();
         let row = study.row("latency", "Tiny (8B)").unwrap();
         assert_eq!(row[..3], ["50.29 ms", "50.29 ms", "21.1 µs"]);
         let row = study.row("someip-quantiles", "p99").unwrap();
         assert_eq!(row[0], "100.249 ms");
         assert_eq!(study.rows("gw-stage").len(), 5);
+        assert!(!study.flaws.is_empty());
+        let study = PrintedTables::sodev();
+        let row = study.row("vss-rate", "Messages/second (write)").unwrap();
+        assert_eq!(row[0], "12,000");
         assert!(!study.flaws.is_empty());
     }
 }

@@ -1,0 +1,59 @@
+//! Which limits hold a ladder of a search, and which no search can hold.
+
+use super::limits::Limits;
+use super::measure::Measure;
+use super::{LimitsError, selects};
+use dyno_model::{Ladder, Plan, Raised};
+
+/// The limits that are put on a ladder, by their place in the file.
+pub(crate) fn on(limits: &Limits, plan: &Plan, ladder: &Ladder) -> Vec<usize> {
+    let first = ladder.experiments.first();
+    let first = first.and_then(|id| plan.experiment(*id));
+    let all = limits.limits.iter().enumerate();
+    all.filter(|(_, limit)| first.is_some_and(|e| selects(limit, plan, e)))
+        .map(|(n, _)| n)
+        .collect()
+}
+
+/// Refuses limits that hold some rungs of a ladder and not others, and those that need what no search measures.
+pub(crate) fn refuse(
+    limits: &Limits,
+    plan: &Plan,
+    raise: Raised,
+    ladders: &[Ladder],
+) -> Result<(), LimitsError> {
+    let mut problems = Vec::new();
+    for limit in &limits.limits {
+        let mut refuse = |message: String, help: &str| {
+            let problem = limits.source.problem(&limit.span, message);
+            problems.push(problem.label("this one").help(help));
+        };
+        if let Measure::XFloor(_) = limit.measure {
+            refuse(
+                format!(
+                    "a search measures no floor, which the limit `{}` needs",
+                    limit.name
+                ),
+                "put the limit on `response`, `service` or `rtt` instead",
+            );
+        }
+        let some = |ladder: &Ladder| {
+            let rungs = ladder.experiments.iter();
+            let rungs = rungs.filter_map(|id| plan.experiment(*id));
+            let held = rungs.filter(|e| selects(limit, plan, e)).count();
+            held > 0 && held < ladder.experiments.len()
+        };
+        if ladders.iter().any(some) {
+            refuse(
+                format!(
+                    "the limit `{}` selects some values of {raise}, which is what is searched",
+                    limit.name
+                ),
+                &format!(
+                    "leave the selector `{raise}` out: a search holds every value against the limit"
+                ),
+            );
+        }
+    }
+    LimitsError::unless_empty(problems)
+}

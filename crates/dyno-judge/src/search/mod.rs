@@ -1,0 +1,344 @@
+//! The highest value of a factor that surely keeps all limits: a search over fresh trials.
+//!
+//! Each rung of a plan's ladder is held against the limits by the comparison of `dyno check`, after each of its trials
+//! from the second on, until it is decided or has had [`MOST`] trials; [`climb`] says which rung comes next. What a
+//! search has found is a function of the stored trials alone: whoever shows a run, or resumes it, replays it.
+
+mod climb;
+mod export;
+mod render;
+mod tested;
+
+pub use climb::Rung;
+pub use tested::Tested;
+
+use crate::check::{CheckOptions, Limits, LimitsError, check, covers};
+use climb::{Climb, Next};
+use dyno_model::record::{Outcome, Run};
+use dyno_model::{Experiment, Ladder, Raised, RunManifest, TrialId, TrialRecord};
+use std::collections::BTreeMap;
+
+/// Trials of a rung before it is first held against the limits: one alone says nothing of how trials differ.
+const LEAST: usize = 2;
+
+/// Trials after which a rung that is still between is left undecided.
+const MOST: usize = 6;
+
+/// The least number of trials of a confirmation; the suite's `trials` may ask for more.
+const LEAST_CONFIRMING: usize = 3;
+
+/// Failed trials that end a rung without a figure.
+const FAILED: usize = 2;
+
+/// A search in progress, or one that is replayed from its trials.
+#[derive(Debug, Clone)]
+pub struct CapacitySearch {
+    /// The run's head, with the trials of the rung that is judged.
+    scratch: Run,
+    raise: Raised,
+    limits: Limits,
+    how: CheckOptions,
+    cells: Vec<Cell>,
+    /// Trials that were noted before they were due: those of a stored run.
+    early: BTreeMap<TrialId, TrialRecord>,
+    news: Vec<String>,
+}
+
+/// One ladder on its way.
+#[derive(Debug, Clone)]
+struct Cell {
+    ladder: Ladder,
+    climb: Climb,
+    /// The limits that are put on it, by their place among [`CapacitySearch::limits`].
+    limits: Vec<usize>,
+    /// Of each rung.
+    trials: BTreeMap<usize, Vec<TrialRecord>>,
+    /// In the order in which it was found out.
+    tested: Vec<Tested>,
+}
+
+/// How a search over one ladder ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The highest rung that surely keeps the limits is known and confirmed.
+    Found,
+    /// So it is, and it is the highest that can be tried.
+    Top,
+    /// Not even the first rung surely keeps them.
+    NotEvenFirst,
+    /// Trials are missing: it was interrupted.
+    Unfinished,
+}
+
+impl End {
+    /// `found`, `top`, `first` or `unfinished`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            End::Found => "found",
+            End::Top => "top",
+            End::NotEvenFirst => "first",
+            End::Unfinished => "unfinished",
+        }
+    }
+}
+
+/// What a search has found out about one stack and its other factors.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Capacity {
+    /// The experiment of the first rung: all but the raised factor holds for the others too.
+    pub experiment: Experiment,
+    /// How the search ended.
+    pub end: End,
+    /// The highest rung that surely keeps all limits, as confirmed; while the search is unfinished, as tried.
+    pub kept: Option<Tested>,
+    /// The lowest rung that surely breaks one.
+    pub broken: Option<Tested>,
+    /// What was tried between these two, in ascending order: the trials do not tell.
+    pub between: Vec<Tested>,
+    /// All that was tried on the way, in ascending order; confirmations after what they confirm.
+    pub curve: Vec<Tested>,
+    /// Why the stack refuses values above the highest rung, where it does.
+    pub refused_above: Option<String>,
+}
+
+/// The capacities of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Capacities {
+    /// The run.
+    pub run: String,
+    /// Its suite.
+    pub suite: String,
+    /// When it started, in milliseconds since the Unix epoch.
+    pub started_unix_ms: u64,
+    /// The raised factor.
+    pub raise: Raised,
+    /// The limits file.
+    pub limits: String,
+    /// What each limit requires.
+    pub required: Vec<String>,
+    /// Confidence of each interval.
+    pub confidence: f64,
+    /// One for each ladder that a limit is put on, in the plan's order.
+    pub all: Vec<Capacity>,
+}
+
+impl CapacitySearch {
+    /// The search of a run, or `None` where the run is none. Takes no notice of trials.
+    ///
+    /// # Errors
+    /// Limits that are wrong, that select nothing of the plan, or that a search cannot hold.
+    pub fn new(manifest: &RunManifest) -> Result<Option<CapacitySearch>, LimitsError> {
+        let plan = &manifest.plan;
+        let Some(search) = &plan.search else {
+            return Ok(None);
+        };
+        let how = CheckOptions::default();
+        let limits = Limits::parse(&search.until.path, &search.until.text)?;
+        let scratch = Run {
+            manifest: manifest.clone(),
+            trials: Vec::new(),
+            machines: BTreeMap::new(),
+        };
+        // Every mistake in selectors and metrics is found as if the run were checked.
+        check(&scratch, &limits, &how)?;
+        let ladders = plan.ladders();
+        covers::refuse(&limits, plan, search.raise, &ladders)?;
+        let cell = |ladder: Ladder| {
+            let limits = covers::on(&limits, plan, &ladder);
+            (!limits.is_empty()).then(|| Cell {
+                climb: Climb::new(ladder.values.clone()),
+                ladder,
+                limits,
+                trials: BTreeMap::new(),
+                tested: Vec::new(),
+            })
+        };
+        let cells = ladders.into_iter().filter_map(cell).collect();
+        Ok(Some(CapacitySearch {
+            scratch,
+            raise: search.raise,
+            limits,
+            how,
+            cells,
+            early: BTreeMap::new(),
+            news: Vec::new(),
+        }))
+    }
+
+    /// The trial that is due, or `None` where the search has ended. Ladders take turns.
+    pub fn due(&self) -> Option<TrialId> {
+        let open = self.cells.iter().filter_map(|c| Some((c.done(), c.due()?)));
+        // Of several with equally many the first.
+        open.min_by_key(|(done, _)| *done).map(|(_, id)| id)
+    }
+
+    /// Takes note of a trial, also before it is due.
+    pub fn note(&mut self, record: &TrialRecord) {
+        self.early.insert(record.id, record.clone());
+        while let Some(record) = self.due().and_then(|id| self.early.remove(&id)) {
+            self.take(record);
+        }
+    }
+
+    /// Trials that were taken so far, and the one that is due.
+    pub fn known(&self) -> usize {
+        let done: usize = self.cells.iter().map(Cell::done).sum();
+        done + usize::from(self.due().is_some())
+    }
+
+    /// What was found out since the last call, for people.
+    pub fn news(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.news)
+    }
+
+    /// The trial that is due has ended.
+    fn take(&mut self, record: TrialRecord) {
+        let Some(at) = self.cells.iter().position(|c| c.due() == Some(record.id)) else {
+            return;
+        };
+        let asked = self.cells[at].climb.next();
+        if let Next::Try(i) | Next::Confirm(i) = asked {
+            self.cells[at].trials.entry(i).or_default().push(record);
+            if let Some(tested) = self.tested(&self.cells[at], asked, i) {
+                let cell = &mut self.cells[at];
+                cell.climb.note(asked, tested.rung);
+                let news = format!("{}: {}", tested.label(), tested.sentence(self.raise));
+                self.news.push(news);
+                cell.tested.push(tested);
+            }
+        }
+    }
+
+    /// What the rung comes to, as soon as its trials decide.
+    fn tested(&self, cell: &Cell, asked: Next, i: usize) -> Option<Tested> {
+        let plan = &self.scratch.manifest.plan;
+        let e = plan.experiment(cell.ladder.experiments[i])?;
+        let confirms = matches!(asked, Next::Confirm(_));
+        let own = &cell.trials.get(&i)?[cell.before(i, confirms)..];
+        let failed = own.iter().filter(|t| is_failed(t)).count();
+        let calm = own
+            .iter()
+            .filter(|t| !is_failed(t) && t.disturbed.is_empty());
+        let calm = calm.count();
+        let disturbed = own.len() - failed - calm;
+        let wanted = match confirms {
+            true => LEAST_CONFIRMING.max(e.trials as usize),
+            false => LEAST,
+        };
+        // A disturbed trial is repeated, so often; then those that there are must do.
+        let repeats = plan.repeats as usize;
+        let given_up = disturbed > repeats && calm + disturbed >= wanted;
+        if failed < FAILED && calm < wanted && !given_up {
+            return None;
+        }
+        // Where enough are undisturbed, the others count for nothing, losses included.
+        let counts = |t: &&TrialRecord| given_up || is_failed(t) || t.disturbed.is_empty();
+        let counted = Run {
+            trials: own.iter().filter(counts).cloned().collect(),
+            ..self.scratch.clone()
+        };
+        let limits = cell.limits.iter().map(|n| &self.limits.limits[*n]);
+        let checks = limits.map(|limit| crate::check::judge_one(&counted, limit, e, &self.how));
+        let tested = Tested::new(e, self.raise, confirms, checks.collect(), &counted.trials);
+        let decided = matches!(tested.rung, Rung::Kept | Rung::Broken);
+        let enough = confirms || failed >= FAILED || given_up || calm >= MOST;
+        (decided || enough).then_some(Tested {
+            taken: own.len(),
+            ..tested
+        })
+    }
+
+    /// What the trials noted so far have come to.
+    pub fn capacities(&self) -> Capacities {
+        let manifest = &self.scratch.manifest;
+        Capacities {
+            run: manifest.id.clone(),
+            suite: manifest.plan.suite.clone(),
+            started_unix_ms: manifest.started_unix_ms,
+            raise: self.raise,
+            limits: self.limits.name().to_owned(),
+            required: self.limits.limits.iter().map(|l| l.required()).collect(),
+            confidence: self.how.confidence,
+            all: self.cells.iter().filter_map(|c| self.capacity(c)).collect(),
+        }
+    }
+
+    fn capacity(&self, cell: &Cell) -> Option<Capacity> {
+        let plan = &self.scratch.manifest.plan;
+        let first = plan.experiment(*cell.ladder.experiments.first()?)?;
+        let (kept, broken) = (cell.climb.kept(), cell.climb.broken());
+        let top = cell.ladder.values.len() - 1;
+        // The last word on a rung is its confirmation.
+        let of = |i: usize| {
+            let value = cell.ladder.values[i];
+            cell.tested.iter().rev().find(|t| t.value == value).cloned()
+        };
+        let mut curve = cell.tested.clone();
+        curve.sort_by(|a, b| {
+            let order = a.value.total_cmp(&b.value);
+            order.then(a.confirms.cmp(&b.confirms))
+        });
+        let refused =
+            |r: &&dyno_model::plan::Refusal| r.experiment == first.name && r.stack == first.stack;
+        Some(Capacity {
+            experiment: first.clone(),
+            end: match (cell.climb.next(), kept) {
+                (Next::Try(_) | Next::Confirm(_), _) => End::Unfinished,
+                (Next::Done, None) => End::NotEvenFirst,
+                (Next::Done, Some(kept)) if kept == top => End::Top,
+                (Next::Done, Some(_)) => End::Found,
+            },
+            kept: kept.and_then(of),
+            broken: broken.and_then(of),
+            between: cell.climb.between().filter_map(of).collect(),
+            curve,
+            refused_above: plan.refused.iter().find(refused).map(|r| r.reason.clone()),
+        })
+    }
+}
+
+/// The capacities that a stored run has found, or `None` where it was no search.
+///
+/// # Errors
+/// As [`CapacitySearch::new`]: the limits that the run keeps cannot be read by this build.
+pub fn capacities(run: &Run) -> Result<Option<Capacities>, LimitsError> {
+    let Some(mut search) = CapacitySearch::new(&run.manifest)? else {
+        return Ok(None);
+    };
+    for trial in &run.trials {
+        search.note(trial);
+    }
+    Ok(Some(search.capacities()))
+}
+
+fn is_failed(trial: &TrialRecord) -> bool {
+    matches!(trial.outcome, Outcome::Failed { .. })
+}
+
+impl Cell {
+    /// The trial that is due.
+    fn due(&self) -> Option<TrialId> {
+        let (Next::Try(i) | Next::Confirm(i)) = self.climb.next() else {
+            return None;
+        };
+        let done = self.trials.get(&i).map_or(0, Vec::len);
+        Some(TrialId {
+            experiment: self.ladder.experiments[i],
+            // The sum of MOST, repeats and confirmations is small.
+            number: done as u32,
+        })
+    }
+
+    fn done(&self) -> usize {
+        self.trials.values().map(Vec::len).sum()
+    }
+
+    /// Trials of a rung that do not belong to what is asked: a confirmation has those after the first decision.
+    fn before(&self, i: usize, confirms: bool) -> usize {
+        let tried = self
+            .tested
+            .iter()
+            .find(|t| confirms && !t.confirms && t.value == self.ladder.values[i]);
+        tried.map_or(0, |t| t.taken)
+    }
+}

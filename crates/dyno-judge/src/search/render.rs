@@ -1,0 +1,184 @@
+//! Capacities for people: what was found, and the curve seen on the way.
+
+use super::{Capacities, Capacity, End, Rung, Tested};
+use crate::cell;
+use crate::number::{Unit, counted, percent};
+use crate::page::{Page, Tone};
+use crate::when::utc;
+use dyno_report::{Format, RenderOptions};
+
+impl Capacities {
+    /// As text, ended by a newline (CSV: by CR LF). JSON and CSV take no notice of `options`.
+    pub fn render(&self, format: Format, options: &RenderOptions) -> String {
+        let pages = || std::iter::once(self.page()).chain(self.all.iter().map(|c| self.curve(c)));
+        let all: Vec<String> = match format {
+            Format::Table => pages().map(|page| page.text(options)).collect(),
+            Format::Markdown => pages().map(|page| page.markdown()).collect(),
+            Format::Json => return self.json(),
+            Format::Csv => return self.csv(),
+        };
+        all.join("\n")
+    }
+
+    fn page(&self) -> Page {
+        let mut page = Page {
+            title: format!(
+                "capacity: the highest {} that surely keeps {}",
+                self.raise, self.limits
+            ),
+            lead: vec![
+                format!("required: {}", self.required.join(" · ")),
+                format!(
+                    "run {} (suite {}), started {}. Kept: the bad end of each interval at {} keeps the limit, \
+                     confirmed by fresh trials. Broken: even the good end of one breaks it. What lies between \
+                     the trials cannot tell.",
+                    self.run,
+                    self.suite,
+                    utc(self.started_unix_ms),
+                    percent(self.confidence)
+                ),
+            ],
+            heads: vec![
+                ("experiment", false),
+                ("kept up to", true),
+                ("broken from", true),
+                ("undecided", true),
+                ("broke first", false),
+                ("confirmed by", false),
+            ],
+            rows: self.all.iter().map(|c| self.row(c)).collect(),
+            ..Page::default()
+        };
+        let notes = self.all.iter().filter_map(|c| self.note(c)).collect();
+        page.section("Notes", notes);
+        page
+    }
+
+    fn row(&self, c: &Capacity) -> (Tone, Vec<String>) {
+        let dash = || "–".to_owned();
+        let value = |t: &Option<Tested>| t.as_ref().map_or_else(dash, |t| self.raise.text(t.value));
+        let between: Vec<String> = c.between.iter().map(|t| self.raise.text(t.value)).collect();
+        let confirmed = c.kept.as_ref().filter(|t| t.confirms);
+        let tone = match c.end {
+            End::Found | End::Top => Tone::Good,
+            End::NotEvenFirst => Tone::Bad,
+            End::Unfinished => Tone::Unsure,
+        };
+        let cells = vec![
+            self.label(c),
+            value(&c.kept),
+            value(&c.broken),
+            match between.as_slice() {
+                [] => dash(),
+                [one] => one.clone(),
+                [first, .., last] => format!("{first} to {last}"),
+            },
+            c.broken
+                .as_ref()
+                .map_or_else(dash, |t| t.broken().join("; ")),
+            confirmed.map_or_else(dash, |t| {
+                let trials = counted(t.judged as u64, "trial");
+                format!("{trials}: {}", t.found())
+            }),
+        ];
+        (tone, cells)
+    }
+
+    /// Stack and factors, without the one that is raised.
+    fn label(&self, c: &Capacity) -> String {
+        cell::label(&c.experiment)
+    }
+
+    /// What a reader must know of one result beyond its row.
+    fn note(&self, c: &Capacity) -> Option<String> {
+        let label = format!("{} on {}", c.experiment.name, c.experiment.stack);
+        let first = c.curve.first();
+        match c.end {
+            End::Found => None,
+            End::Unfinished => Some(format!(
+                "{label}: not finished; go on with `dyno run --resume`"
+            )),
+            End::NotEvenFirst => Some(first.map_or(label.clone(), |t| {
+                let value = self.raise.text(t.value);
+                let said = match t.rung {
+                    Rung::Broken => "already breaks a limit",
+                    _ => "does not surely keep all limits",
+                };
+                format!(
+                    "{label}: the first value, {value}, {said} ({}); begin lower, such as --set {}",
+                    t.why(),
+                    self.lower(t.value)
+                )
+            })),
+            End::Top => {
+                let value = c.kept.as_ref().map(|t| self.raise.text(t.value));
+                let value = value.unwrap_or_default();
+                Some(match &c.refused_above {
+                    Some(reason) => {
+                        format!("{label}: {value} is kept, and more is refused: {reason}")
+                    }
+                    None => {
+                        format!("{label}: {value} is kept, and it is the highest that is tried")
+                    }
+                })
+            }
+        }
+    }
+
+    /// A tenth of a value as a setting.
+    fn lower(&self, value: f64) -> String {
+        match self.raise {
+            dyno_model::Raised::Rate => format!("rate='{} Hz'", value / 10.0),
+            dyno_model::Raised::Payload => {
+                format!("payload='{} B'", (value / 10.0).ceil().max(32.0))
+            }
+            dyno_model::Raised::Clients => "topology=1-1".into(),
+        }
+    }
+
+    fn curve(&self, c: &Capacity) -> Page {
+        let rows = c.curve.iter().map(|t| {
+            let tone = match t.rung {
+                Rung::Kept => Tone::Good,
+                Rung::Broken => Tone::Bad,
+                Rung::Undecided | Rung::NoFigure => Tone::Unsure,
+            };
+            let come_to = match t.confirms {
+                true => format!("{}, confirming", t.rung.as_str()),
+                false => t.rung.as_str().to_owned(),
+            };
+            let delivered = t.delivered_hz.map_or("–".into(), |hz| Unit::Rate.text(hz));
+            let cells = vec![
+                self.raise.text(t.value),
+                come_to,
+                t.judged.to_string(),
+                delivered,
+                t.found(),
+            ];
+            (tone, cells)
+        });
+        Page {
+            title: format!("the way there: {}", self.label(c)),
+            heads: vec![
+                (self.raise.as_str(), true),
+                ("", false),
+                ("trials", true),
+                ("delivered", true),
+                ("found", false),
+            ],
+            rows: rows.collect(),
+            nothing: "Nothing was tried yet.".into(),
+            ..Page::default()
+        }
+    }
+
+    /// Whether every ladder has a capacity, and if not, whether that is because one begins too high.
+    pub fn worst(&self) -> End {
+        let has = |end| self.all.iter().any(|c| c.end == end);
+        match (has(End::NotEvenFirst), has(End::Unfinished)) {
+            (true, _) => End::NotEvenFirst,
+            (false, true) => End::Unfinished,
+            (false, false) => End::Found,
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! What one rung came to, and in which words.
+
+use super::climb::Rung;
+use crate::check::{Checked, Status};
+use crate::number::{Unit, counted};
+use crate::standing::Standing;
+use dyno_model::record::Outcome;
+use dyno_model::{Experiment, Raised, TrialRecord};
+
+/// A source that sends less than this share of what is due did not put the load on.
+const PUT_ON: f64 = 0.95;
+
+/// A rung that was held against the limits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tested {
+    /// Its experiment.
+    pub experiment: Experiment,
+    /// Its value of the raised factor.
+    pub value: f64,
+    /// By fresh trials that confirm what others had shown.
+    pub confirms: bool,
+    /// What it came to.
+    pub rung: Rung,
+    /// Trials that it was judged by.
+    pub judged: usize,
+    /// Trials that it took: these, and those that the host disturbed.
+    pub taken: usize,
+    /// Trials among these that failed.
+    pub failed: usize,
+    /// Each limit with what was found.
+    pub checks: Vec<Checked>,
+    /// Messages per second that arrived, all receivers together: the median of its trials.
+    pub delivered_hz: Option<f64>,
+    /// The median share of the due rate that the sources sent, where that was too little.
+    pub sent_share: Option<f64>,
+    /// Why the first failed trial failed.
+    pub failure: Option<String>,
+}
+
+impl Tested {
+    pub(super) fn new(
+        e: &Experiment,
+        raise: Raised,
+        confirms: bool,
+        checks: Vec<Checked>,
+        trials: &[TrialRecord],
+    ) -> Tested {
+        let completed = || {
+            let all = trials.iter();
+            all.filter(|t| matches!(t.outcome, Outcome::Completed))
+        };
+        let failure = trials.iter().find_map(|t| match &t.outcome {
+            Outcome::Failed { step, message, .. } => Some(format!("{step}: {message}")),
+            Outcome::Completed => None,
+        });
+        let share = |t: &TrialRecord| t.throughput.sent_hz / t.throughput.offered_hz;
+        let sent = median(completed().map(share).filter(|share| share.is_finite()));
+        let sent_share = match e.workload.kind().info().has_due_times {
+            true => sent.filter(|share| *share < PUT_ON),
+            false => None,
+        };
+        let has = |status| checks.iter().any(|c| c.status == status);
+        let rung = if has(Status::Fail) || sent_share.is_some() {
+            Rung::Broken
+        } else if !has(Status::Undecided) {
+            Rung::Kept
+        } else if checks.iter().any(|c| c.standing == Standing::Refused) {
+            Rung::NoFigure
+        } else {
+            Rung::Undecided
+        };
+        Tested {
+            experiment: e.clone(),
+            value: raise.of(e),
+            confirms,
+            rung,
+            judged: trials.len(),
+            failed: trials.len() - completed().count(),
+            taken: trials.len(),
+            checks,
+            delivered_hz: median(completed().map(|t| t.throughput.delivered_hz)),
+            sent_share,
+            failure,
+        }
+    }
+
+    /// The limits that it breaks, each with what was found; the load itself first, where it could not be put on.
+    pub fn broken(&self) -> Vec<String> {
+        let load = self.sent_share.map(|share| {
+            let share = Unit::Share.text(share);
+            format!("the sources sent only {share} of what was due")
+        });
+        let failed = self.checks.iter().filter(|c| c.status == Status::Fail);
+        load.into_iter().chain(failed.map(Checked::brief)).collect()
+    }
+
+    /// What was found for each limit.
+    pub fn found(&self) -> String {
+        let all: Vec<String> = self.checks.iter().map(Checked::brief).collect();
+        all.join("; ")
+    }
+
+    /// Why it came to that.
+    pub fn why(&self) -> String {
+        let undecided = self.checks.iter().filter(|c| c.status == Status::Undecided);
+        let open = || {
+            undecided
+                .clone()
+                .map(|c| format!("{}: {}", c.limit.name(), c.reason))
+        };
+        match (self.rung, &self.failure) {
+            (Rung::Kept, _) => self.found(),
+            (Rung::Broken, _) => self.broken().join("; "),
+            (_, Some(failure)) => {
+                format!("{} failed, {failure}", counted(self.failed as u64, "trial"))
+            }
+            (Rung::Undecided | Rung::NoFigure, None) => open().collect::<Vec<_>>().join("; "),
+        }
+    }
+
+    pub(super) fn label(&self) -> String {
+        format!("{} on {}", self.experiment.name, self.experiment.stack)
+    }
+
+    /// `16 kHz is kept by 2 trials: …`.
+    pub(super) fn sentence(&self, raise: Raised) -> String {
+        let value = raise.text(self.value);
+        let trials = counted(self.judged as u64, "trial");
+        let said = match (self.rung, self.confirms) {
+            (Rung::Kept, true) => format!("{value} is confirmed by {trials} of its own"),
+            (Rung::Kept, false) => format!("{value} is kept by {trials}"),
+            (Rung::Broken, _) => format!("{value} is broken by {trials}"),
+            (Rung::Undecided, _) => format!("{value} is undecided after {trials}"),
+            (Rung::NoFigure, _) => format!("{value} has no figure after {trials}"),
+        };
+        format!("{said}: {}", self.why())
+    }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut all: Vec<f64> = values.collect();
+    all.sort_by(f64::total_cmp);
+    let (low, high) = (all.len().checked_sub(1)? / 2, all.len() / 2);
+    Some(f64::midpoint(all[low], all[high]))
+}

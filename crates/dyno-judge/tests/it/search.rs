@@ -1,0 +1,223 @@
+//! Searches over simulated trials: a stack whose latency grows towards a wall, with trials that scatter.
+
+use crate::common::{Builder, stream};
+use dyno_judge::{Capacities, CapacitySearch, End, Rung, capacities};
+use dyno_model::origin::Text;
+use dyno_model::record::Run;
+use dyno_model::*;
+
+/// Nothing gets through above it, in messages per second.
+const WALL: f64 = 100_000.0;
+
+const LIMITS: &str = r#"
+[[limit]]
+name = "nothing lost"
+metric = "loss"
+at_most = 0
+[[limit]]
+name = "in time"
+metric = "response"
+quantile = "p99"
+at_most = "1 ms"
+"#;
+
+fn ladder(limits: &str) -> (Builder, Vec<ExperimentId>) {
+    let mut builder = Builder::new(0);
+    let rungs = (0..160).map(|n| {
+        let hz = (1_000.0 * 2f64.powf(f64::from(n) / 16.0)).round();
+        builder.experiment("udp", |e| {
+            stream(e);
+            e.trials = 3;
+            e.workload = Workload::Stream {
+                rate: RateHz::new(hz).unwrap(),
+                arrivals: Arrivals::Fixed,
+            };
+        })
+    });
+    let ids = rungs.collect();
+    builder.plan().repeats = 2;
+    builder.plan().search = Some(Search {
+        raise: Raised::Rate,
+        until: Text {
+            path: "limits.toml".into(),
+            text: limits.into(),
+        },
+    });
+    (builder, ids)
+}
+
+/// Repeatable noise, 0 to 1.
+fn draw(seed: u64, id: TrialId) -> f64 {
+    let mut z = seed ^ (u64::from(id.experiment.0) << 32 | u64::from(id.number));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// Measures what the search asks for; `change` may change a trial.
+fn searched(
+    mut builder: Builder,
+    seed: u64,
+    mut change: impl FnMut(&mut TrialRecord, f64),
+) -> (Run, Capacities) {
+    let manifest = builder.manifest().clone();
+    let mut search = CapacitySearch::new(&manifest).unwrap().unwrap();
+    while let Some(id) = search.due() {
+        let experiment = manifest.plan.experiment(id.experiment).unwrap();
+        let hz = Raised::Rate.of(experiment);
+        // A queue: p99 is 3.7 times the p50 in these samples, so it is 1 ms at 81 % of the wall.
+        let load = hz / WALL;
+        let p50 = if load < 1.0 {
+            50e3 / (1.0 - load)
+        } else {
+            50e6
+        };
+        let scatter = 1.0 + 0.1 * (draw(seed, id) - 0.5);
+        let lost = if load > 1.0 { 40 } else { 0 };
+        let record = builder.trial(id.experiment, p50 * scatter, 2_000, lost);
+        assert_eq!(record.id, id);
+        record.throughput.offered_hz = hz;
+        record.throughput.sent_hz = hz;
+        change(record, hz);
+        search.note(record);
+    }
+    (builder.build(), search.capacities())
+}
+
+#[test]
+fn the_knee_of_a_queue_is_found_and_nothing_above_the_wall_is_kept() {
+    for seed in 0..12 {
+        let (run, found) = searched(ladder(LIMITS).0, seed, |_, _| {});
+        let [one] = found.all.as_slice() else {
+            panic!("{found:#?}")
+        };
+        assert_eq!(one.end, End::Found);
+        let kept = one.kept.as_ref().unwrap();
+        let broken = one.broken.as_ref().unwrap();
+        assert!(kept.confirms && kept.rung == Rung::Kept);
+        assert!((65e3..82e3).contains(&kept.value), "{seed}: {}", kept.value);
+        assert!(
+            (80e3..95e3).contains(&broken.value),
+            "{seed}: {}",
+            broken.value
+        );
+        assert!(
+            broken.broken()[0].contains("p99 response"),
+            "{:?}",
+            broken.broken()
+        );
+        let above = one.curve.iter().filter(|t| t.value > WALL);
+        assert!(above.clone().count() > 0 && above.clone().all(|t| t.rung == Rung::Broken));
+        assert!(run.trials.len() < 70, "{} trials", run.trials.len());
+        // What was found can be told again from what is stored.
+        assert_eq!(capacities(&run).unwrap().unwrap(), found);
+    }
+}
+
+#[test]
+fn the_highest_that_seemed_kept_is_judged_by_fresh_trials_alone() {
+    let (run, found) = searched(ladder(LIMITS).0, 3, |_, _| {});
+    let kept = found.all[0].kept.as_ref().unwrap();
+    let of = |t: &&TrialRecord| t.id.experiment == kept.experiment.id;
+    assert_eq!(kept.judged, 3);
+    assert!(run.trials.iter().filter(of).count() >= 3 + 2);
+}
+
+#[test]
+fn a_source_that_cannot_send_so_fast_ends_the_search_without_a_broken_limit() {
+    let limits = LIMITS.replace("1 ms", "1 min");
+    let (_, found) = searched(ladder(&limits).0, 1, |trial, hz| {
+        trial.counts.lost = 0;
+        trial.throughput.sent_hz = hz.min(40_000.0);
+    });
+    let one = &found.all[0];
+    // 95 % of what is due must be sent.
+    assert!(one.kept.as_ref().unwrap().value <= 40_000.0 / 0.95);
+    let why = one.broken.as_ref().unwrap().broken();
+    assert!(why[0].contains("the sources sent only"), "{why:?}");
+}
+
+#[test]
+fn a_first_value_that_breaks_a_limit_is_said_with_the_limit() {
+    let limits = LIMITS.replace("1 ms", "10 us");
+    let (run, found) = searched(ladder(&limits).0, 1, |_, _| {});
+    assert_eq!(found.all[0].end, End::NotEvenFirst);
+    assert_eq!(run.trials.len(), 2);
+    let text = found.render(Default::default(), &Default::default());
+    assert!(
+        text.contains("the first value, 1 kHz, already breaks a limit (in time, p99"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_stack_that_fails_has_no_figure_there_and_keeps_what_is_below() {
+    let (_, found) = searched(ladder(LIMITS).0, 1, |trial, hz| {
+        if hz > 30e3 {
+            trial.outcome = Outcome::Failed {
+                kind: dyno_model::record::FailureKind::Crash,
+                step: "window".into(),
+                message: "it always does".into(),
+                stderr: Vec::new(),
+            };
+        }
+    });
+    let one = &found.all[0];
+    assert!((28e3..=30e3).contains(&one.kept.as_ref().unwrap().value));
+    assert_eq!(one.broken, None);
+    let text = found.render(Default::default(), &Default::default());
+    assert!(text.contains("no figure"), "{text}");
+}
+
+#[test]
+fn disturbed_trials_are_repeated_and_do_not_count() {
+    let (run, found) = searched(ladder(LIMITS).0, 1, |trial, _| {
+        if trial.id.number == 0 {
+            trial.disturbed.push("the host did something".into());
+            trial.counts.lost = 500;
+        }
+    });
+    let one = &found.all[0];
+    assert_eq!(one.end, End::Found);
+    assert!((65e3..82e3).contains(&one.kept.as_ref().unwrap().value));
+    assert_eq!(capacities(&run).unwrap().unwrap(), found);
+}
+
+#[test]
+fn an_interrupted_search_goes_on_where_it_was() {
+    let (run, found) = searched(ladder(LIMITS).0, 5, |_, _| {});
+    let mut search = CapacitySearch::new(&run.manifest).unwrap().unwrap();
+    // Stored trials come in order of experiments, not in that of the search.
+    let (early, late) = run.trials.split_at(run.trials.len() / 2);
+    late.iter().for_each(|t| search.note(t));
+    let state = search.capacities().all[0].end;
+    assert_eq!(state, End::Unfinished);
+    early.iter().for_each(|t| search.note(t));
+    assert_eq!(search.due(), None);
+    assert_eq!(search.capacities(), found);
+}
+
+#[test]
+fn limits_that_no_search_can_hold_are_refused() {
+    let refused = |limits: &str| {
+        let manifest = ladder(limits).0.manifest().clone();
+        let error = CapacitySearch::new(&manifest).unwrap_err();
+        let problem = &error.problems()[0];
+        format!("{problem}; {}", problem.advice().unwrap_or_default())
+    };
+    let floor = "[[limit]]\nname = \"near\"\nmetric = \"x_floor\"\nat_most = 3\n";
+    assert!(
+        refused(floor).contains("a search measures no floor"),
+        "{}",
+        refused(floor)
+    );
+    let trip =
+        "[[limit]]\nname = \"trip\"\nmetric = \"rtt\"\nquantile = \"p50\"\nat_most = \"1 s\"\n";
+    assert!(refused(trip).contains("ping-pong"), "{}", refused(trip));
+    let other = format!("{LIMITS}stack = \"tcp\"\n");
+    assert!(
+        refused(&other).contains("has the stack `tcp`"),
+        "{}",
+        refused(&other)
+    );
+}

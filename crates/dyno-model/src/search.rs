@@ -1,0 +1,121 @@
+//! The search for a capacity: which factor is raised, and until which limits.
+//!
+//! A plan of a search holds a *ladder* for each cell of the suite: the same experiment once for every value that the
+//! search may try. Nothing about an experiment is decided after planning; the search only decides which of them get
+//! trials. See `docs/adr/0027-a-search-climbs-a-planned-ladder.md`.
+
+use crate::factor::kebab_text;
+use crate::origin::Text;
+use crate::plan::{Experiment, ExperimentId, Plan};
+use crate::unit::{PayloadSize, RateHz, UnitError};
+use crate::workload::Workload;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// The factor that a search raises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Raised {
+    /// Messages per second of each sender of a stream.
+    Rate,
+    /// The size of each message.
+    Payload,
+    /// Receivers of what is sent one way; callers of a call, initiators of a ping-pong.
+    Clients,
+}
+kebab_text!(Raised, "factor of a search", { Rate => "rate", Payload => "payload", Clients => "clients" });
+
+/// What `--search FACTOR --until LIMITS.toml` asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Search {
+    /// What is raised.
+    pub raise: Raised,
+    /// The limits that a value must keep, as their author wrote them.
+    pub until: Text,
+}
+
+impl Raised {
+    /// Its value in an experiment: messages per second, bytes, or participants.
+    pub fn of(self, e: &Experiment) -> f64 {
+        match self {
+            Raised::Rate => e.workload.numbers().rate.map_or(0.0, RateHz::hz),
+            Raised::Payload => e.payload.bytes() as f64,
+            Raised::Clients => f64::from(match e.workload.kind().is_closed_loop() {
+                true => e.topology.senders,
+                false => e.topology.receivers,
+            }),
+        }
+    }
+
+    /// A value as people read it: `16 kHz`, `4 KiB`, `12 clients`.
+    pub fn text(self, value: f64) -> String {
+        let plain = || value.to_string();
+        match self {
+            Raised::Rate => RateHz::new(value).map_or_else(|_| plain(), |rate| rate.to_string()),
+            Raised::Payload => {
+                // Payloads are whole and fit.
+                PayloadSize::new(value as u64).map_or_else(|_| plain(), |size| size.to_string())
+            }
+            Raised::Clients if value == 1.0 => "1 client".into(),
+            Raised::Clients => format!("{value} clients"),
+        }
+    }
+
+    /// Whether two experiments differ in this factor alone, and in where their participants run.
+    fn is_all_between(self, a: &Experiment, b: &Experiment) -> bool {
+        let mut b = Experiment {
+            id: a.id,
+            cpus: a.cpus.clone(),
+            library_cpus: a.library_cpus.clone(),
+            daemon_cpus: a.daemon_cpus.clone(),
+            ..b.clone()
+        };
+        match self {
+            Raised::Rate => match (&mut b.workload, &a.workload) {
+                (Workload::Stream { rate, .. }, Workload::Stream { rate: own, .. }) => *rate = *own,
+                _ => return false,
+            },
+            Raised::Payload => b.payload = a.payload,
+            Raised::Clients if a.workload.kind().is_closed_loop() => {
+                b.topology.senders = a.topology.senders;
+            }
+            Raised::Clients => b.topology.receivers = a.topology.receivers,
+        }
+        *a == b
+    }
+}
+
+/// The experiments of one cell, from the lowest value to the highest.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ladder {
+    /// At least one.
+    pub experiments: Vec<ExperimentId>,
+    /// The value of each, in ascending order.
+    pub values: Vec<f64>,
+}
+
+impl Plan {
+    /// The ladders of a search, in the plan's order; none where nothing is searched.
+    pub fn ladders(&self) -> Vec<Ladder> {
+        let Some(search) = &self.search else {
+            return Vec::new();
+        };
+        let mut all: Vec<Vec<&Experiment>> = Vec::new();
+        for e in self.here() {
+            let same = |of: &&mut Vec<&Experiment>| search.raise.is_all_between(of[0], e);
+            match all.iter_mut().find(same) {
+                Some(of) => of.push(e),
+                None => all.push(vec![e]),
+            }
+        }
+        let ladder = |mut of: Vec<&Experiment>| {
+            of.sort_by(|a, b| search.raise.of(a).total_cmp(&search.raise.of(b)));
+            Ladder {
+                experiments: of.iter().map(|e| e.id).collect(),
+                values: of.iter().map(|e| search.raise.of(e)).collect(),
+            }
+        };
+        all.into_iter().map(ladder).collect()
+    }
+}

@@ -1,0 +1,224 @@
+//! The rows of AGL SoDeV's section on its signal broker from a run, its figures beside ours, and what a loop that waits
+//! for each answer says beside one that keeps to a schedule.
+
+use crate::columns::Columns;
+use crate::grid::{Grid, Text};
+use crate::notes;
+use crate::number::{duration, latency_ns, share, sig3, with_prefix};
+use crate::published::PrintedTables;
+use crate::settings;
+use crate::study::Page;
+use crate::summary::{ExperimentSummary, Summary};
+use crate::text::clean;
+use crate::view::View;
+use dyno_model::{Metric, Topology, TrialFigure, Wait, WorkloadKind};
+use dyno_stats::Quantile;
+
+/// Where nothing can be said.
+const NONE: &str = "–";
+
+/// Whether an experiment has a row here.
+pub(crate) fn shows(e: &ExperimentSummary) -> bool {
+    let kind = e.experiment.workload.kind();
+    let has_row = matches!(
+        kind,
+        WorkloadKind::PingPong | WorkloadKind::Flood | WorkloadKind::Stream
+    );
+    has_row
+        && !e.is_base
+        && !e.is_leg
+        && !e.experiment.added
+        && e.experiment.topology == Topology::ONE_TO_ONE
+}
+
+/// All tables, legend and remarks. With `markdown` the width is ignored.
+pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) -> String {
+    let study = PrintedTables::sodev();
+    let mut out = Page::new(limit, markdown);
+    out.head(&notes::title(&summary.run), &notes::origin(&summary.run));
+    let all: Vec<&ExperimentSummary> = summary.experiments.iter().filter(|e| shows(e)).collect();
+    out.part("The study's table (its section 4)", &table(study, &all));
+    out.part(
+        "A loop that waits, and a schedule that does not",
+        &loops(&all),
+    );
+    out.list("How to read this", &legend(summary));
+    let flaws = study.flaws.iter();
+    let flaws: Vec<String> = flaws.map(|f| format!("{}: {}", f.about, f.says)).collect();
+    out.list(
+        &format!("Before comparing with the study ({})", study.title),
+        &flaws,
+    );
+    let remarks = notes::sections(&View::new(summary, shows, &Columns::All));
+    match markdown {
+        true => crate::markdown::sections(&mut out.lines.text, &remarks),
+        false => out.lines.sections(&remarks),
+    }
+    out.lines.text
+}
+
+fn legend(summary: &Summary) -> Vec<String> {
+    let mut lines = vec![
+        "writes, one client that waits: round trips per second of a provider that waits until the subscriber's answer is \
+         back through the broker; the study's script waits for the broker's alone."
+            .to_owned(),
+        "writes, as fast as accepted: values per second that the subscriber got, of a provider that never waits.".into(),
+        "reads and WebSocket: Dyno does not read a broker's cache and does not speak its WebSocket; the round trip stands in its place.".into(),
+        "clients: dyno run signals --experiment clients --search clients --until limits/signals.toml".into(),
+        "p99 of a schedule counts from when a value was due, that of a loop from when it was sent; hidden: by how much the first \
+         exceeds half the second. While a loop waits nothing is due, so that a stall of 10 ms is one late value there, and at \
+         2,000 values per second twenty."
+            .into(),
+        format!("{NONE}: not measured, or too few samples or trials for this figure; lost values are infinitely late (∞)."),
+    ];
+    lines.extend(settings::lines(&summary.run, &summary.experiments));
+    lines
+}
+
+/// The stacks in the order of the run, each with its wait where it has several.
+fn stacks<'a>(all: &[&'a ExperimentSummary]) -> Vec<(&'a str, Wait)> {
+    let mut stacks = Vec::new();
+    for e in all {
+        let key = (e.experiment.stack.as_str(), e.experiment.wait);
+        if !stacks.contains(&key) {
+            stacks.push(key);
+        }
+    }
+    stacks
+}
+
+fn of<'a>(
+    all: &'a [&'a ExperimentSummary],
+    (stack, wait): (&'a str, Wait),
+    kind: WorkloadKind,
+) -> impl Iterator<Item = &'a ExperimentSummary> {
+    all.iter().copied().filter(move |e| {
+        let x = &e.experiment;
+        (x.stack.as_str(), x.wait, x.workload.kind()) == (stack, wait, kind)
+    })
+}
+
+/// A row for each of the study's, a column for each stack.
+fn table(study: &PrintedTables, all: &[&ExperimentSummary]) -> Grid {
+    let stacks = stacks(all);
+    let several = |stack: &str| stacks.iter().filter(|(s, _)| *s == stack).count() > 1;
+    let title = |(stack, wait): &(&str, Wait)| match several(stack) {
+        true => format!("{} ({wait})", clean(stack)),
+        false => clean(stack),
+    };
+    let head = ["", "study"].map(str::to_owned).into_iter();
+    let printed = |table: &str, label: &str| {
+        let cell = study.row(table, label).and_then(<[String]>::first);
+        cell.cloned().unwrap_or_else(|| NONE.into())
+    };
+    let row = |label: &str, printed: String, cell: &dyn Fn(usize) -> String| -> Vec<Text> {
+        let own = (0..stacks.len()).map(cell);
+        [label.to_owned(), printed]
+            .into_iter()
+            .chain(own)
+            .map(Text::from)
+            .collect()
+    };
+    let writes = printed("vss-rate", "Messages/second (write)");
+    let rate = |stack: usize, kind| {
+        let found = of(all, stacks[stack], kind).find_map(|e| e.median(TrialFigure::DeliveredHz));
+        found
+            .filter(|hz| *hz > 0.0)
+            .map_or(NONE.into(), |hz| with_prefix(hz, "/s"))
+    };
+    let trip = |stack: usize, rank| {
+        let found = of(all, stacks[stack], WorkloadKind::PingPong).next();
+        found.map_or(NONE.into(), |e| quantile(e, Metric::Rtt, rank))
+    };
+    let none = |_: usize| NONE.to_owned();
+    Grid {
+        head: head.chain(stacks.iter().map(title)).collect(),
+        labels: 1,
+        rows: vec![
+            row("writes/s, one client that waits", writes.clone(), &|s| {
+                rate(s, WorkloadKind::PingPong)
+            }),
+            row("writes/s, as fast as accepted", writes, &|s| {
+                rate(s, WorkloadKind::Flood)
+            }),
+            row(
+                "reads/s",
+                printed("vss-rate", "Messages/second (read)"),
+                &none,
+            ),
+            row(
+                "round trip, p50",
+                printed("vss-latency", "WebSocket latency (avg)"),
+                &|s| trip(s, 0),
+            ),
+            row("round trip, p99", NONE.into(), &|s| trip(s, 2)),
+            row(
+                "clients before degradation",
+                printed("vss-clients", "Concurrent clients (max)"),
+                &none,
+            ),
+        ],
+    }
+}
+
+/// A row for each stream: the loop's figures and the schedule's.
+fn loops(all: &[&ExperimentSummary]) -> Grid {
+    let head = [
+        "stack",
+        "rate",
+        "loop: /s",
+        "loop: p99",
+        "schedule: delivered",
+        "schedule: p50",
+        "schedule: p99",
+        "hidden",
+    ];
+    let mut rows = Vec::new();
+    for stack in stacks(all) {
+        let closed = of(all, stack, WorkloadKind::PingPong).next();
+        for open in of(all, stack, WorkloadKind::Stream) {
+            let rate = open.experiment.workload.numbers().rate;
+            let hz = closed.and_then(|e| e.median(TrialFigure::DeliveredHz));
+            let trip = closed.and_then(|e| value(e, Metric::Rtt, 2));
+            let hidden = match (value(open, Metric::Response, 2), trip) {
+                (Some(p99), Some(trip)) => format!("×{}", sig3(p99 / (trip / 2.0))),
+                _ => NONE.into(),
+            };
+            let cells = [
+                clean(stack.0),
+                rate.map_or(NONE.into(), |rate| rate.to_string()),
+                hz.map_or(NONE.into(), |hz| with_prefix(hz, "")),
+                closed.map_or(NONE.into(), |e| quantile(e, Metric::Rtt, 2)),
+                open.delivered_ratio().map_or(NONE.into(), share),
+                quantile(open, Metric::Response, 0),
+                quantile(open, Metric::Response, 2),
+                hidden,
+            ];
+            rows.push(cells.map(Text::from).into());
+        }
+    }
+    Grid {
+        head: head.map(str::to_owned).into(),
+        labels: 2,
+        rows,
+    }
+}
+
+/// By its place among [`crate::QUANTILES`]: 0 is p50, 2 is p99.
+fn quantile(e: &ExperimentSummary, metric: Metric, rank: usize) -> String {
+    match e.metrics.get(&metric).map(|m| &m.quantiles[rank]) {
+        Some(Quantile::Estimated(q)) => {
+            let [value, lo, hi] = [q.value, q.lo, q.hi].map(|l| match latency_ns(&l) {
+                ns if ns.is_finite() => duration(ns),
+                _ => "∞".into(),
+            });
+            format!("{value} [{lo}, {hi}]")
+        }
+        Some(Quantile::Refused { .. } | Quantile::Wide { .. }) | None => NONE.into(),
+    }
+}
+
+fn value(e: &ExperimentSummary, metric: Metric, rank: usize) -> Option<f64> {
+    let ns = latency_ns(&e.metrics.get(&metric)?.quantiles[rank].estimate()?.value);
+    ns.is_finite().then_some(ns)
+}

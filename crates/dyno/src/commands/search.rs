@@ -1,0 +1,67 @@
+//! `dyno run --search`: what guides the runner, and what is printed of it.
+
+use crate::cli::FormatArg;
+use crate::commands::check::refused;
+use crate::commands::show::render_options;
+use crate::exit::{self, Code, Result};
+use dyno_judge::{Capacities, CapacitySearch, End};
+use dyno_model::event::RunEvent;
+use dyno_model::record::Run;
+use dyno_model::{RunManifest, TrialId, TrialRecord};
+use dyno_report::Format;
+use dyno_runner::Guide;
+use std::time::Duration;
+
+/// Says the runner which trials the search of a run needs.
+pub(crate) struct Climb(CapacitySearch);
+
+impl Climb {
+    /// `None` where the run is no search.
+    pub(crate) fn new(manifest: &RunManifest) -> Result<Option<Climb>> {
+        let search = CapacitySearch::new(manifest).map_err(refused)?;
+        Ok(search.map(Climb))
+    }
+}
+
+impl Guide for Climb {
+    fn next(&mut self, _: Duration) -> Option<TrialId> {
+        self.0.due()
+    }
+
+    fn note(&mut self, record: &TrialRecord) {
+        self.0.note(record);
+    }
+
+    fn known(&self) -> usize {
+        self.0.known()
+    }
+
+    fn news(&mut self) -> Vec<RunEvent> {
+        self.0.news().into_iter().map(RunEvent::Found).collect()
+    }
+}
+
+/// The capacities of a run, where it was a search.
+pub(crate) fn of(run: &Run) -> Result<Option<Capacities>> {
+    dyno_judge::capacities(run).map_err(refused)
+}
+
+/// Prints the capacities below a table; for people only, since programs ask `dyno check RUN`.
+pub(crate) fn print(capacities: &Capacities, format: FormatArg) -> Result<()> {
+    let format = match format {
+        FormatArg::Table => Format::Table,
+        FormatArg::Markdown => Format::Markdown,
+        FormatArg::Json | FormatArg::Csv => return Ok(()),
+    };
+    exit::print("\n")?;
+    exit::print(&capacities.render(format, &render_options()))
+}
+
+/// What a command ends with that shows them; `None` where every stack has its capacity.
+pub(crate) fn code(capacities: &Capacities) -> Option<Code> {
+    match capacities.worst() {
+        End::Found | End::Top => None,
+        End::NotEvenFirst => Some(Code::LimitBroken),
+        End::Unfinished => Some(Code::Undecided),
+    }
+}
