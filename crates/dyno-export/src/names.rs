@@ -16,8 +16,12 @@ pub(crate) fn paths(summary: &Summary) -> Vec<String> {
             Some(machine) => format!("/machine:{}", machine.replace(' ', "_")),
             None => String::new(),
         };
+        let flow = match &x.flow {
+            Some(_) => format!("/flow:{}", x.flow_text().replace(' ', "-")),
+            None => String::new(),
+        };
         format!(
-            "{}/{}/{}/payload:{}/load:{}/wait:{}/access:{}/placement:{}/topology:{}{machine}{base}",
+            "{}/{}/{}{flow}/payload:{}/load:{}/wait:{}/access:{}/placement:{}/topology:{}{machine}{base}",
             summary.run.suite,
             x.name,
             x.stack,
@@ -104,9 +108,12 @@ pub(crate) fn file_stem(e: &Experiment, metric: Metric) -> String {
         safe.collect()
     };
     format!(
-        "e{:04}_{}_{}_{}B_{metric}",
+        "e{:04}_{}{}_{}_{}B_{metric}",
         e.id.0,
         safe(&e.name),
+        e.flow_name()
+            .map(|flow| format!("-{}", safe(flow)))
+            .unwrap_or_default(),
         safe(&e.stack),
         e.payload.bytes()
     )

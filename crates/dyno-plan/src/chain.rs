@@ -129,6 +129,7 @@ pub(crate) fn read(
         floor: false,
         loopback: false,
         sends_later: parts.first().is_some_and(|part| part.sends_later),
+        channels: None,
         placements: vec![match chain.hosts() {
             1 => Placement::Process,
             _ => Placement::Host,
@@ -435,6 +436,7 @@ fn alone(leg: &ChainLeg) -> Stack {
         floor: false,
         loopback: false,
         sends_later: false,
+        channels: None,
         placements: Vec::new(),
         daemons: leg.daemons.clone(),
         install: None,

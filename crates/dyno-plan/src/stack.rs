@@ -18,6 +18,7 @@ const KEYS: &[&str] = &[
     "waits",
     "floor",
     "sends_later",
+    "channels",
     "placements",
     "options",
     "install",
@@ -98,6 +99,10 @@ pub(crate) fn read_within(
         .get("sends_later")
         .and_then(|n| n.bool("`sends_later`", problems))
         .unwrap_or(false);
+    let channels = table
+        .get("channels")
+        .and_then(|n| n.whole("`channels`", 1, u64::from(u16::MAX), problems))
+        .and_then(|most| u16::try_from(most).ok());
     let adapter = table.get("adapter").and_then(|n| {
         let text = n.text("`adapter`", problems)?;
         let found = adapters.iter().find(|a| a.name == text);
@@ -171,6 +176,7 @@ pub(crate) fn read_within(
         floor,
         sends_later: sends_later || adapter.capabilities.sends_later,
         loopback: adapter.capabilities.loopback && name != GROUND,
+        channels,
         placements,
         daemons,
         install: install.map(str::to_owned),

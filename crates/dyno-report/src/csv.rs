@@ -122,7 +122,7 @@ fn columns() -> Vec<Column> {
 type RowText = fn(&Row<'_>) -> String;
 type Of<T, R> = fn(&T) -> R;
 
-const RUN_AND_FACTORS: [(&str, RowText); 33] = [
+const RUN_AND_FACTORS: [(&str, RowText); 34] = [
     ("run", |r| r.summary.run.id.clone()),
     ("suite", |r| r.summary.run.suite.clone()),
     ("testbed", |r| r.summary.run.testbed.clone()),
@@ -174,6 +174,7 @@ const RUN_AND_FACTORS: [(&str, RowText); 33] = [
     ("unstable", |r| r.e.is_unstable().to_string()),
     ("is_headline", |r| (r.metric == r.e.headline()).to_string()),
     ("metric", |r| r.metric.to_string()),
+    ("flow", |r| r.e.experiment.flow_text()),
 ];
 
 const METRIC: [(&str, Of<MetricSummary, String>); 6] = [

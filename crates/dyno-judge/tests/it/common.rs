@@ -164,6 +164,7 @@ impl Builder {
             floor: name.starts_with("floor"),
             sends_later: false,
             loopback: false,
+            channels: None,
             placements: Vec::new(),
             daemons: Vec::new(),
             install: None,
@@ -212,6 +213,7 @@ impl Builder {
             library_cpus: Vec::new(),
             daemon_cpus: Vec::new(),
             counted: false,
+            flow: None,
             machine: None,
         };
         change(&mut experiment);

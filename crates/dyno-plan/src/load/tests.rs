@@ -59,6 +59,7 @@ fn camera(stack: &str, topology: &str) -> Experiment {
         library_cpus: Vec::new(),
         daemon_cpus: Vec::new(),
         counted: false,
+        flow: None,
         machine: None,
     }
 }
@@ -218,6 +219,7 @@ fn a_history_must_fit_into_memory() {
             floor: false,
             sends_later: false,
             loopback: false,
+            channels: None,
             placements: Vec::new(),
             daemons: Vec::new(),
             install: None,

@@ -178,6 +178,7 @@ impl Builder {
             floor,
             sends_later: false,
             loopback: false,
+            channels: None,
             placements: Vec::new(),
             daemons: Vec::new(),
             install: None,
@@ -226,6 +227,7 @@ impl Builder {
             library_cpus: Vec::new(),
             daemon_cpus: Vec::new(),
             counted: false,
+            flow: None,
             machine: None,
         };
         change(&mut experiment);
