@@ -14,7 +14,8 @@ use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::protocol::{
     AgentResult, Applied, Assignment, Command, Report, Role, Sent, Startup,
 };
-use dyno_model::{Nanos, Participant, Wait, Workload};
+use dyno_model::{Experiment, Nanos, Participant, Wait};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -54,12 +55,15 @@ struct Trial {
     warnings: Vec<String>,
     prepared: usize,
     matched: usize,
-    startup: Startup,
-    /// From endpoints existing until matched, the slowest participant's.
-    matching: Nanos,
+    /// By exchange.
+    startups: BTreeMap<u16, Startup>,
+    /// From endpoints existing until matched, the slowest participant's; by exchange.
+    matching: BTreeMap<u16, Nanos>,
+    go_at: Nanos,
     settled: usize,
     sent: Vec<Sent>,
-    played: Vec<Played>,
+    /// With the exchange that each has a part in.
+    played: Vec<(u16, Played)>,
     /// What to look for at each tick.
     watch: Watch,
     /// Where the threads were when stalled ones were last looked for, and when that was.
@@ -72,18 +76,18 @@ struct Trial {
 impl Trial {
     /// What to look for from the end of the warm-up on.
     fn watch_in_window(&self) -> Watch {
-        let experiment = &self.assignment.experiment;
-        let mut participants = self.assignment.participants();
-        match experiment.workload {
-            // Only a take that sleeps may sleep for ever; one look in each timeout is all that this takes.
-            Workload::PingPong { timeout, .. } | Workload::Call { timeout, .. }
-                if participants.any(|p| {
-                    p.role == Role::Initiator && self.assignment.wait_of(p.index) == Wait::Block
-                }) =>
-            {
-                Watch::Overdue(OVERDUE.max(timeout.into()))
-            }
-            _ => Watch::Nothing,
+        // Only a take that sleeps may sleep for ever; one look in each timeout is all that this takes.
+        let sleeps = |p: &&Participant| {
+            p.role == Role::Initiator && self.assignment.wait_of(p.index) == Wait::Block
+        };
+        let initiators = self.assignment.participants().filter(sleeps);
+        let timeout = |p: &Participant| {
+            let workload = self.assignment.experiment_of(p).workload;
+            workload.numbers().timeout.map(Duration::from)
+        };
+        match initiators.filter_map(timeout).min() {
+            Some(timeout) => Watch::Overdue(OVERDUE.max(timeout)),
+            None => Watch::Nothing,
         }
     }
 
@@ -200,7 +204,7 @@ impl Control {
                 return Ok(true);
             }
             (Command::Go { at }, Some(trial)) => {
-                trial.startup.go = at;
+                trial.go_at = at;
                 for go in &trial.go {
                     // A participant that failed meanwhile has reported so itself.
                     let _ = go.send(at);
@@ -309,12 +313,21 @@ impl Control {
                 warnings.push(format!("control thread: {e}"));
             }
         }
+        let flows: Vec<Arc<Experiment>> = std::iter::once(&assignment.experiment)
+            .chain(&assignment.beside)
+            .map(|experiment| Arc::new(experiment.clone()))
+            .collect();
+        let experiment_of = |flow: u16| {
+            let own = flows.get(usize::from(flow)).unwrap_or(&flows[0]);
+            own.clone()
+        };
         let mut go = Vec::new();
         for participant in assignment.participants() {
             let (sender, receiver) = mpsc::channel();
             go.push(sender);
             let job = Job {
                 assignment: assignment.clone(),
+                experiment: experiment_of(participant.flow),
                 participant: participant.clone(),
                 wait: assignment.wait_of(participant.index),
                 shared: shared.clone(),
@@ -336,8 +349,9 @@ impl Control {
             warnings,
             prepared: 0,
             matched: 0,
-            startup: Startup::default(),
-            matching: Nanos::ZERO,
+            startups: BTreeMap::new(),
+            matching: BTreeMap::new(),
+            go_at: Nanos::ZERO,
             settled: 0,
             sent: Vec::new(),
             played: Vec::new(),
@@ -368,12 +382,17 @@ impl Control {
                     self.out.send(&Report::Ready(Applied { warnings, ptp }));
                 }
             }
-            Event::Matched { opened, matched } => {
+            Event::Matched {
+                exchange,
+                opened,
+                matched,
+            } => {
                 trial.matched += 1;
-                let startup = &mut trial.startup;
+                let startup = trial.startups.entry(exchange).or_default();
                 startup.opened = startup.opened.max(opened);
                 startup.matched = startup.matched.max(matched);
-                trial.matching = trial.matching.max(matched.saturating_sub(opened));
+                let matching = trial.matching.entry(exchange).or_default();
+                *matching = (*matching).max(matched.saturating_sub(opened));
                 if trial.matched == participants {
                     self.out.send(&Report::Matched);
                 }
@@ -391,13 +410,15 @@ impl Control {
                     });
                 }
             }
-            Event::Played(played) => {
-                trial.played.push(*played);
+            Event::Played(exchange, played) => {
+                trial.played.push((exchange, *played));
                 if trial.played.len() == participants {
                     return match collect(trial) {
-                        Ok(mut result) => {
-                            result.warnings.extend(self.counter.remark());
-                            self.out.send(&Report::Result(Box::new(result)));
+                        Ok(mut exchanges) => {
+                            if let Some(first) = exchanges.first_mut() {
+                                first.warnings.extend(self.counter.remark());
+                            }
+                            self.out.send(&Report::Result { exchanges });
                             Ok(true)
                         }
                         Err(e) => self.fail("record", e.to_string()),
@@ -510,14 +531,24 @@ fn stuck(before: &[Position], after: &[Position]) -> Vec<String> {
         .collect()
 }
 
-fn collect(trial: &mut Trial) -> Result<AgentResult, dyno_measure::RecordError> {
-    let mut startup = std::mem::take(&mut trial.startup);
-    let mut result = AgentResult {
-        open: startup.opened.saturating_sub(startup.go),
-        matching: trial.matching,
-        ..AgentResult::default()
-    };
-    for played in trial.played.drain(..) {
+/// What each exchange of this agent measured.
+fn collect(trial: &mut Trial) -> Result<Vec<AgentResult>, dyno_measure::RecordError> {
+    let mut results: BTreeMap<u16, AgentResult> = BTreeMap::new();
+    for (exchange, played) in trial.played.drain(..) {
+        let (startups, matching) = (&mut trial.startups, &trial.matching);
+        let result = results.entry(exchange).or_insert_with(|| {
+            let startup = Startup {
+                go: trial.go_at,
+                ..startups.remove(&exchange).unwrap_or_default()
+            };
+            AgentResult {
+                exchange,
+                open: startup.opened.saturating_sub(startup.go),
+                matching: matching.get(&exchange).copied().unwrap_or_default(),
+                startup: Some(startup),
+                ..AgentResult::default()
+            }
+        });
         for (metric, distribution) in played.distributions {
             let merged = match result.distributions.remove(&metric) {
                 None => distribution,
@@ -525,7 +556,8 @@ fn collect(trial: &mut Trial) -> Result<AgentResult, dyno_measure::RecordError> 
             };
             result.distributions.insert(metric, merged);
         }
-        startup.first.extend(played.first);
+        let first = result.startup.iter_mut();
+        first.for_each(|s| s.first.extend(&played.first));
         result.flows.extend(played.flows);
         result.sources.extend(played.source);
         result.raw.extend(played.raw);
@@ -535,18 +567,21 @@ fn collect(trial: &mut Trial) -> Result<AgentResult, dyno_measure::RecordError> 
         result.forwarded.extend(played.forwarded);
         result.passages.extend(played.passages);
     }
-    result.startup = Some(startup);
-    result
-        .raw
-        .truncate(trial.assignment.experiment.raw_samples as usize);
-    let pacing = Nanos(result.sources.iter().map(|s| s.pacing.0).sum());
+    let mut results: Vec<AgentResult> = results.into_values().collect();
+    let most = trial.assignment.experiment.raw_samples as usize;
+    results.iter_mut().for_each(|r| r.raw.truncate(most));
+    let sources = results.iter().flat_map(|r| &r.sources);
+    let pacing = Nanos(sources.map(|s| s.pacing.0).sum());
     let (last, memory) = trial.end;
     let label = label(&trial.assignment);
-    result.cost = trial.shared.cost_until(last, label, pacing, memory);
-    Ok(result)
+    if let Some(first) = results.first_mut() {
+        first.cost = trial.shared.cost_until(last, label, pacing, memory);
+    }
+    Ok(results)
 }
 
-/// The roles of this process, such as `source` or `initiator+echo`; a gateway with its number on the way.
+/// The roles of this process, such as `source` or `initiator+echo`, with the flow that they are part of or their number
+/// where they are many; a gateway with its number on the way.
 fn label(assignment: &Assignment) -> String {
     let label = |p: &Participant| {
         let before = assignment.graph.incoming(p.index).map(|c| c.leg).min();
@@ -555,8 +590,23 @@ fn label(assignment: &Assignment) -> String {
             _ => p.role.as_str().to_owned(),
         }
     };
-    let roles: Vec<_> = assignment.participants().map(label).collect();
-    roles.join("+")
+    let mut roles: Vec<String> = assignment.participants().map(label).collect();
+    if assignment.experiment.flow.is_none() {
+        return roles.join("+");
+    }
+    let times = |alike: &[String]| match alike {
+        [one] => one.clone(),
+        several => format!("{} x {}", several.len(), several[0]),
+    };
+    roles.sort_unstable();
+    let roles: Vec<String> = roles.chunk_by(|a, b| a == b).map(times).collect();
+    let flows: BTreeSet<u16> = assignment.participants().map(|p| p.flow).collect();
+    let mut participants = assignment.participants();
+    let name = participants.next().filter(|_| flows.len() == 1);
+    match name.and_then(|p| assignment.experiment_of(p).flow_name()) {
+        Some(name) => format!("{} of {name}", roles.join("+")),
+        None => roles.join("+"),
+    }
 }
 
 #[cfg(test)]

@@ -17,13 +17,17 @@ pub(crate) enum Event {
     /// A participant is pinned, scheduled and locked, with what was not granted.
     Prepared(Vec<String>),
     /// A participant sees all its peers.
-    Matched { opened: Nanos, matched: Nanos },
+    Matched {
+        exchange: u16,
+        opened: Nanos,
+        matched: Nanos,
+    },
     /// What one recording end sees of the warm-up is steady.
     Settled,
     /// An active participant has offered everything.
     Done(Sent),
-    /// A participant has ended well.
-    Played(Box<Played>),
+    /// A participant of that exchange has ended well.
+    Played(u16, Box<Played>),
     /// A participant cannot go on.
     Failed(Failure),
 }

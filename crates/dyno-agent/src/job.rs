@@ -8,6 +8,7 @@ use dyno_adapter::{
 use dyno_measure::host;
 use dyno_model::adapter::QUEUE_DEPTH;
 use dyno_model::chain::Gateway;
+use dyno_model::plan::Extent;
 use dyno_model::protocol::{self, Assignment, Leg, SourceCounts};
 use dyno_model::{Experiment, Nanos, OptionValue, Participant, Wait};
 use std::collections::BTreeMap;
@@ -18,6 +19,8 @@ use std::time::Duration;
 /// Everything that a participant's thread needs.
 pub(crate) struct Job {
     pub(crate) assignment: Arc<Assignment>,
+    /// The cell that the participant is part of.
+    pub(crate) experiment: Arc<Experiment>,
     pub(crate) participant: Participant,
     /// How it waits for messages, unless it is a gateway.
     pub(crate) wait: Wait,
@@ -34,7 +37,18 @@ impl Job {
     /// The cell that the trial replicates.
     #[inline]
     pub(crate) fn experiment(&self) -> &Experiment {
-        &self.assignment.experiment
+        &self.experiment
+    }
+
+    /// When the window begins and ends that several flows have in common; `None`: it begins with the first message.
+    #[inline]
+    pub(crate) fn common_window(&self) -> Option<(Nanos, Nanos)> {
+        self.experiment.flow.as_ref()?;
+        let begun = self.shared.window_at();
+        match self.experiment.window {
+            Extent::Duration(time) => Some((begun, begun.saturating_add(time))),
+            Extent::Messages(_) => None,
+        }
     }
 
     /// Opens the library of each leg that the participant has a channel on.
@@ -317,7 +331,11 @@ impl Job {
         }
         self.move_to_own_cpu()?;
         let matched = self.shared.clock.now();
-        self.tell(Event::Matched { opened, matched });
+        self.tell(Event::Matched {
+            exchange: self.participant.exchange,
+            opened,
+            matched,
+        });
         Ok(self.shared.phase() != Phase::Stop)
     }
 }

@@ -17,7 +17,7 @@ pub(crate) fn play(job: &Job, go: &mpsc::Receiver<Nanos>) {
         .shared
         .register(participant.index, participant.role.as_str());
     let event = match steps(job, &thread, go) {
-        Ok(played) => Event::Played(Box::new(played)),
+        Ok(played) => Event::Played(participant.exchange, Box::new(played)),
         Err(failure) => Event::Failed(failure),
     };
     thread.ended();

@@ -9,6 +9,9 @@ pub(crate) fn all(e: &Experiment) -> Vec<(&'static str, String)> {
     if let Some(machine) = &e.machine {
         all.push(("machine", machine.clone()));
     }
+    if e.flow.is_some() {
+        all.push(("flow", e.flow_text()));
+    }
     all.extend([
         ("workload", e.workload.kind().to_string()),
         ("paired", e.paired.to_string()),

@@ -18,8 +18,12 @@ pub(crate) fn paths(summary: &Summary) -> Vec<String> {
         };
         let poll = x.echo_poll.map(|t| format!("/echo_poll_ns:{}", t.0));
         let poll = poll.unwrap_or_default();
+        let flow = match &x.flow {
+            Some(_) => format!("/flow:{}", x.flow_text().replace(' ', "-")),
+            None => String::new(),
+        };
         format!(
-            "{}/{}/{}/payload:{}/load:{}/wait:{}/access:{}/placement:{}/topology:{}{poll}{machine}{base}",
+            "{}/{}/{}{flow}/payload:{}/load:{}/wait:{}/access:{}/placement:{}/topology:{}{poll}{machine}{base}",
             summary.run.suite,
             x.name,
             x.stack,
@@ -106,9 +110,12 @@ pub(crate) fn file_stem(e: &Experiment, metric: Metric) -> String {
         safe.collect()
     };
     format!(
-        "e{:04}_{}_{}_{}B_{metric}",
+        "e{:04}_{}{}_{}_{}B_{metric}",
         e.id.0,
         safe(&e.name),
+        e.flow_name()
+            .map(|flow| format!("-{}", safe(flow)))
+            .unwrap_or_default(),
         safe(&e.stack),
         e.payload.bytes()
     )

@@ -185,7 +185,8 @@ fn labels(summary: &Summary, x: &Experiment) -> Labels {
         ("payload_bytes", x.payload.bytes().to_string()),
         ("wait", x.wait.to_string()),
     ];
-    labels.into_iter().chain(machine).collect()
+    let flow = x.flow.iter().map(|_| ("flow", x.flow_text()));
+    labels.into_iter().chain(flow).chain(machine).collect()
 }
 
 fn with(labels: &Labels, more: &[(&'static str, &str)]) -> Labels {

@@ -1,12 +1,16 @@
 //! Cells by their factors: which experiment of one run is the same question as that of another.
 
 use dyno_model::plan::{Against, Plan, Scheduling};
-use dyno_model::{Access, Experiment, Nanos, PayloadSize, Placement, Topology, Wait, Workload};
+use dyno_model::{
+    Access, Experiment, ExperimentId, Flow, Nanos, PayloadSize, Placement, Topology, Wait, Workload,
+};
 
 /// What makes two experiments of different runs the same question, but for the stack.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Factors {
     pub(crate) name: String,
+    /// Of a flow that runs with others.
+    pub(crate) flow: Option<Flow>,
     pub(crate) workload: Workload,
     pub(crate) payload: PayloadSize,
     pub(crate) wait: Wait,
@@ -28,6 +32,12 @@ impl Factors {
     pub(crate) fn of(e: &Experiment) -> Factors {
         Factors {
             name: e.name.clone(),
+            flow: e.flow.clone().map(|flow| Flow {
+                // Its place in the plan is no factor.
+                group: ExperimentId(0),
+                alone: None,
+                ..flow
+            }),
             workload: e.workload,
             payload: e.payload,
             wait: e.wait,
@@ -65,7 +75,11 @@ impl Factors {
     /// Name and every factor that is not the usual one: `one-way, stream 1 kHz, 64 B, block`.
     pub(crate) fn text(&self) -> String {
         let mut parts = vec![
-            self.name.clone(),
+            match &self.flow {
+                Some(flow) if flow.by_itself => format!("{}, flow {} alone", self.name, flow.name),
+                Some(flow) => format!("{}, flow {}", self.name, flow.name),
+                None => self.name.clone(),
+            },
             self.exchange.clone(),
             self.payload.to_string(),
             self.wait.to_string(),

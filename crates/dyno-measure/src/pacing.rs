@@ -16,6 +16,8 @@ use rand_chacha::rand_core::{RngCore, SeedableRng};
 pub struct Schedule {
     start: Nanos,
     kind: Gaps,
+    /// What each message is late by on purpose: up to so many nanoseconds, and what draws them.
+    jitter: Option<(u64, Box<ChaCha8Rng>)>,
 }
 
 #[derive(Debug, Clone)]
@@ -50,7 +52,22 @@ impl Schedule {
                 random: Box::new(ChaCha8Rng::seed_from_u64(seed)),
             },
         };
-        Schedule { start, kind }
+        Schedule {
+            start,
+            kind,
+            jitter: None,
+        }
+    }
+
+    /// The same with every message due later by a random time of 0 to `jitter`, evenly distributed and the same for equal
+    /// seeds. The caller keeps `jitter` below the
+    /// shortest gap, so that due times never decrease.
+    pub fn with_jitter(self, jitter: Nanos, seed: u64) -> Self {
+        let random = || Box::new(ChaCha8Rng::seed_from_u64(seed));
+        Schedule {
+            jitter: (jitter != Nanos::ZERO).then(|| (jitter.0, random())),
+            ..self
+        }
     }
 
     /// Groups of `messages` (zero counts as one), all of a group due at once, the first group at
@@ -63,6 +80,7 @@ impl Schedule {
                 period: period.0,
                 next: 0,
             },
+            jitter: None,
         }
     }
 
@@ -93,7 +111,16 @@ impl Schedule {
                 group.saturating_mul(*period)
             }
         };
-        self.start.saturating_add(Nanos(offset))
+        let late = match &mut self.jitter {
+            // The upper half of the product is evenly distributed over 0 to `jitter` (Lemire 2019, section 3, without
+            // the rejection: its bias is below 2^-30 for less than 17 s).
+            Some((jitter, random)) => {
+                ((u128::from(random.next_u64()) * u128::from(*jitter + 1)) >> 64) as u64
+            }
+            None => 0,
+        };
+        self.start
+            .saturating_add(Nanos(offset.saturating_add(late)))
     }
 }
 
@@ -124,6 +151,33 @@ mod tests {
                 assert_eq!(due, 7 + i / 3 * 1_000_000);
             }
         }
+    }
+
+    #[test]
+    fn jitter_moves_due_times_within_its_bound_and_by_its_seed_alone() {
+        let rate = RateHz::new(1_000.0).unwrap();
+        let with = |seed| {
+            let plain = Schedule::stream(rate, Arrivals::Fixed, Nanos::ZERO, 0);
+            dues(plain.with_jitter(Nanos(1_000), seed), 10_000)
+        };
+        let late: Vec<u64> = with(3)
+            .iter()
+            .zip(0u64..)
+            .map(|(due, i)| due - i * 1_000_000)
+            .collect();
+        assert!(late.iter().all(|late| *late <= 1_000));
+        assert_eq!(
+            (late.iter().min(), late.iter().max()),
+            (Some(&0), Some(&1_000))
+        );
+        let mean = late.iter().sum::<u64>() as f64 / late.len() as f64;
+        // Six standard errors of the mean of a uniform distribution over 1,000 ns.
+        assert!(
+            (mean - 500.0).abs() < 6.0 * 1_000.0 / 12f64.sqrt() / 100.0,
+            "{mean}"
+        );
+        assert_eq!(with(3), with(3));
+        assert_ne!(with(3), with(4));
     }
 
     #[test]

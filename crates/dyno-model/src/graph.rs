@@ -5,6 +5,7 @@
 
 use crate::chain::{Chain, crossings};
 use crate::factor::{Placement, Topology};
+use crate::flow::Processes;
 use crate::plan::{Experiment, Plan, Stack, Testbed};
 use crate::role::Role;
 use crate::workload::WorkloadKind;
@@ -45,6 +46,9 @@ pub struct Participant {
     /// Which of the exchanges that stand side by side it is part of, from 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub exchange: u16,
+    /// Which of the flows that run at the same time it is part of, from 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub flow: u16,
 }
 
 fn is_zero(n: &u16) -> bool {
@@ -89,6 +93,39 @@ impl Graph {
         graph
     }
 
+    /// Several exchanges that run at the same time, in the order of their flows.
+    pub fn of_flows(flows: &[Shape<'_>], processes: Processes, testbed: &Testbed) -> Self {
+        let mut graph = Graph::default();
+        // Who of the flow each participant is, and where it lives.
+        let mut parts: Vec<(usize, Placement)> = Vec::new();
+        for (flow, shape) in flows.iter().enumerate() {
+            for _ in 0..shape.topology.copies {
+                let first = graph.participants.len();
+                graph.add(*shape, testbed.hosts.len());
+                for (number, added) in graph.participants[first..].iter_mut().enumerate() {
+                    // A trial has fewer flows than channels, whose number fits.
+                    added.flow = flow as u16;
+                    parts.push((number, shape.placement));
+                }
+            }
+        }
+        let mut homes: BTreeMap<(u16, usize, usize), u16> = BTreeMap::new();
+        for (participant, (number, placement)) in graph.participants.iter_mut().zip(parts) {
+            let home = match (processes, placement) {
+                (Processes::PerFlow, Placement::Thread) => (participant.flow, 0, 0),
+                (Processes::PerFlow, _) => (participant.flow, 0, number),
+                (Processes::PerSide, Placement::Thread) => (0, participant.host, 0),
+                (Processes::PerSide, _) => (
+                    0,
+                    participant.host,
+                    usize::from(!participant.role.is_active()),
+                ),
+            };
+            participant.process = *homes.entry(home).or_insert(participant.index);
+        }
+        graph
+    }
+
     /// Adds one exchange beside what there is already. Each sender has a way to all receivers; each echo has one
     /// back to each sender. A way is a channel, or through gateways one on each leg.
     fn add(&mut self, shape: Shape<'_>, hosts: usize) {
@@ -123,6 +160,7 @@ impl Graph {
                 cpu: None,
                 library_cpus: Vec::new(),
                 exchange,
+                flow: 0,
             });
         }
         if shape.workload.is_probe() {
@@ -184,6 +222,16 @@ impl Graph {
             made.reverse();
         }
         made
+    }
+
+    /// Puts the participants of one flow on the CPUs that its experiment has for them.
+    fn pin(&mut self, flow: usize, experiment: &Experiment) {
+        let own = self.participants.iter_mut();
+        for (number, participant) in own.filter(|p| usize::from(p.flow) == flow).enumerate() {
+            participant.cpu = experiment.cpus.get(number).copied();
+            let libraries = experiment.library_cpus.get(number).cloned();
+            participant.library_cpus = libraries.unwrap_or_default();
+        }
     }
 
     /// The participant of that number.
@@ -258,11 +306,11 @@ impl Graph {
         all
     }
 
-    /// Which exchange each process plays in, in the order of processes. All participants of a process are of one.
-    pub fn exchanges(&self) -> Vec<u16> {
-        let all = self.processes();
-        let of = |played: &Vec<&Participant>| played.first().map_or(0, |p| p.exchange);
-        all.values().map(of).collect()
+    /// The flow that each exchange is of, in the order of exchanges.
+    pub fn flows(&self) -> Vec<u16> {
+        let one = |of_one: &[Participant]| of_one.first().map_or(0, |p| p.flow);
+        let exchanges = self.participants.chunk_by(|a, b| a.exchange == b.exchange);
+        exchanges.map(one).collect()
     }
 
     /// How often a message is to be delivered that is sent once over the channel: to each of its readers, but a round
@@ -317,28 +365,46 @@ impl Experiment {
     pub fn graph(&self, stack: Option<&Stack>, testbed: &Testbed) -> Graph {
         let chain = stack.and_then(|s| s.chain.as_ref());
         let legs = chain.map(Chain::placements).unwrap_or_default();
-        let shape = Shape {
+        let mut graph = Graph::of(self.shape(stack, &legs), testbed);
+        graph.pin(0, self);
+        graph
+    }
+
+    fn shape<'a>(&self, stack: Option<&Stack>, legs: &'a [Placement]) -> Shape<'a> {
+        Shape {
             workload: self.workload.kind(),
             topology: self.topology,
             placement: self.placement,
             loopback: stack.is_some_and(|s| s.loopback),
-            legs: &legs,
-        };
-        let mut graph = Graph::of(shape, testbed);
-        for participant in &mut graph.participants {
-            let index = usize::from(participant.index);
-            participant.cpu = self.cpus.get(index).copied();
-            let libraries = self.library_cpus.get(index).cloned();
-            participant.library_cpus = libraries.unwrap_or_default();
+            legs,
         }
-        graph
     }
 }
 
 impl Plan {
-    /// The participants and channels of each trial of this experiment.
+    /// The participants and channels of each trial of this experiment, those of the flows that run at the same time
+    /// among them.
     pub fn graph(&self, experiment: &Experiment) -> Graph {
-        experiment.graph(self.stacks.get(&experiment.stack), &self.testbed)
+        let stack = self.stacks.get(&experiment.stack);
+        of_all(&self.together(experiment), stack, &self.testbed)
+    }
+}
+
+/// The participants on their CPUs, and the channels, of experiments that run at the same time.
+pub fn of_all(flows: &[&Experiment], stack: Option<&Stack>, testbed: &Testbed) -> Graph {
+    match flows {
+        [] => Graph::default(),
+        [first, ..] => {
+            let Some(flow) = &first.flow else {
+                return first.graph(stack, testbed);
+            };
+            let shapes: Vec<Shape<'_>> = flows.iter().map(|e| e.shape(stack, &[])).collect();
+            let mut graph = Graph::of_flows(&shapes, flow.processes, testbed);
+            for (number, own) in flows.iter().enumerate() {
+                graph.pin(number, own);
+            }
+            graph
+        }
     }
 }
 
@@ -353,6 +419,15 @@ mod tests {
             placement,
             loopback: false,
             legs: &[],
+        }
+    }
+
+    fn here() -> Testbed {
+        Testbed {
+            name: "local".into(),
+            description: String::new(),
+            hosts: Vec::new(),
+            keeps_state: false,
         }
     }
 
@@ -444,7 +519,24 @@ mod tests {
         );
         let numbers: Vec<u16> = graph.processes().into_keys().collect();
         assert_eq!(numbers, [0, 1, 2]);
-        assert_eq!(graph.exchanges(), [0, 0, 1]);
+        assert_eq!(graph.flows(), [0, 0]);
+    }
+
+    #[test]
+    fn flows_share_processes_as_they_are_asked_to() {
+        let testbed = here();
+        let stream = shape(WorkloadKind::Stream, "1-1x2", Placement::Process);
+        let loops = shape(WorkloadKind::PingPong, "1-1", Placement::Process);
+        let processes = |processes| {
+            let graph = Graph::of_flows(&[stream, loops], processes, &testbed);
+            assert_eq!(graph.flows(), [0, 0, 1]);
+            let flows: Vec<u16> = graph.participants.iter().map(|p| p.flow).collect();
+            assert_eq!(flows, [0, 0, 0, 0, 1, 1]);
+            let all = graph.participants.iter().map(|p| p.process);
+            all.collect::<Vec<u16>>()
+        };
+        assert_eq!(processes(Processes::PerFlow), [0, 1, 0, 1, 4, 5]);
+        assert_eq!(processes(Processes::PerSide), [0, 1, 0, 1, 0, 1]);
     }
 
     #[test]

@@ -66,14 +66,20 @@ struct Direction {
     copies: f64,
 }
 
-/// The link that an experiment overloads most: where multicast does not help, if there is one.
-/// `graph` is the experiment's: what goes through gateways loads the links of their hosts.
-pub fn overload<'a>(e: &Experiment, graph: &Graph, testbed: &'a Testbed) -> Option<Overload<'a>> {
-    if e.placement != Placement::Host {
-        return None;
-    }
-    let bits = e.bits_per_sender()?;
-    let loads = loads(graph, testbed, bits).into_iter().zip(&testbed.hosts);
+/// The link that experiments which run at the same time overload most: where multicast does not help, if there is one.
+/// `graph` is theirs: what goes through gateways loads the links of their hosts.
+pub fn overload<'a>(
+    flows: &[&Experiment],
+    graph: &Graph,
+    testbed: &'a Testbed,
+) -> Option<Overload<'a>> {
+    let over_links = |e: &&&Experiment| e.placement == Placement::Host;
+    let bits = |e: &&Experiment| e.bits_per_sender();
+    flows.iter().filter(over_links).find_map(|e| bits(e))?;
+    // Where the stack sets the pace, nothing is known to be offered.
+    let bits: Vec<f64> = flows.iter().map(|e| bits(e).unwrap_or(0.0)).collect();
+    let loads = loads(graph, testbed, &bits);
+    let loads = loads.into_iter().zip(&testbed.hosts);
     let mut over: Vec<Overload<'a>> = loads
         .flat_map(|(directions, host)| directions.map(|offered| (offered, host)))
         .filter_map(|(Direction { least, copies }, host)| {
@@ -96,14 +102,16 @@ pub fn overload<'a>(e: &Experiment, graph: &Graph, testbed: &'a Testbed) -> Opti
     over.into_iter().next()
 }
 
-/// What every host sends and receives over its link.
-fn loads(graph: &Graph, testbed: &Testbed, bits: f64) -> Vec<[Direction; 2]> {
+/// What every host sends and receives over its link, where each sender of a flow sends so many `bits`.
+fn loads(graph: &Graph, testbed: &Testbed, bits: &[f64]) -> Vec<[Direction; 2]> {
     let mut loads = vec![[Direction::default(); 2]; testbed.hosts.len()];
     for channel in &graph.channels {
         let host_of = |index: &u16| graph.participant(*index).map(|p| p.host);
         let Some(from) = host_of(&channel.writer) else {
             continue;
         };
+        let flow = graph.participant(channel.writer).map_or(0, |p| p.flow);
+        let bits = bits.get(usize::from(flow)).copied().unwrap_or(0.0);
         let mut reached = BTreeSet::new();
         for to in channel.readers.iter().filter_map(host_of) {
             if to == from {

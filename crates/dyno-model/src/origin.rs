@@ -38,6 +38,9 @@ pub struct Request {
     /// `--legs`: the legs of each chain are measured alone as well.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub legs: bool,
+    /// `--alone`: each flow is measured by itself as well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub alone: bool,
     /// `--precision SHARE`: when there are enough trials.
     #[serde(default)]
     pub precision: Option<Precision>,

@@ -4,6 +4,7 @@ use crate::adapter::Options;
 use crate::chain::Chain;
 use crate::daemon::Daemon;
 use crate::factor::{Access, Placement, Topology, Wait};
+use crate::flow::Flow;
 use crate::metric::Metric;
 use crate::search::Search;
 use crate::unit::{Nanos, PayloadSize};
@@ -56,7 +57,7 @@ pub struct Stack {
     /// A send only puts the message into a queue of the library's: how long senders were blocked is not known.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sends_later: bool,
-    /// The most channels that it has, where its files say so many; `None`: as many as are asked for.
+    /// The most channels that one trial can have on it; `None`: as many as there are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channels: Option<u16>,
     /// Where it is meant to run; empty: wherever its adapter can.
@@ -248,6 +249,9 @@ pub struct Experiment {
     /// on a pair of channels.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub paired: bool,
+    /// What it is as one of several flows that run at the same time; `None`: it runs alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<Flow>,
     /// The machine that measured it, where the trials of a run are of several: a factor like the others.
     /// Never part of a plan; whoever reads a run that was merged sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

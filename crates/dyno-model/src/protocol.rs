@@ -32,7 +32,7 @@ use std::path::PathBuf;
 pub use crate::role::Role;
 
 /// The version of this protocol. Runner and agent must agree exactly.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// How raw clock readings become nanoseconds on the run's clock. Calibrated once by the runner
 /// and handed to all participants, so that they convert alike.
@@ -155,8 +155,11 @@ pub struct Assignment {
     /// The gateways between them, by the number of the leg before each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gateways: Vec<Gateway>,
-    /// The cell that the trial replicates.
+    /// The cell that the trial replicates; of several flows the first, with what holds for all of them.
     pub experiment: Experiment,
+    /// The flows that run at the same time as that one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Experiment>,
     /// The seed of this trial's random choices.
     pub seed: u64,
     /// Everybody who takes part, and all channels.
@@ -168,6 +171,13 @@ pub struct Assignment {
 }
 
 impl Assignment {
+    /// The cell that a participant is part of.
+    pub fn experiment_of(&self, participant: &Participant) -> &Experiment {
+        let beside = usize::from(participant.flow).checked_sub(1);
+        let beside = beside.and_then(|number| self.beside.get(number));
+        beside.unwrap_or(&self.experiment)
+    }
+
     /// The participants that this agent plays.
     pub fn participants(&self) -> impl Iterator<Item = &Participant> {
         let all = self.graph.participants.iter();
@@ -258,16 +268,19 @@ pub struct Applied {
     pub ptp: Option<String>,
 }
 
-/// What an agent measured in one trial.
+/// What an agent measured of one exchange in one trial.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct AgentResult {
+    /// Which of the exchanges that stand side by side.
+    pub exchange: u16,
     /// Latency distributions of the window, merged over this agent's participants.
     pub distributions: BTreeMap<Metric, Distribution>,
     /// Counts by channel and receiver.
     pub flows: Vec<FlowCounts>,
     /// What this agent's senders offered.
     pub sources: Vec<SourceCounts>,
-    /// The cost of this agent's process from the first due time to the trial's last arrival.
+    /// The cost of this agent's process from the first due time to the trial's last arrival; with the first of its
+    /// exchanges.
     pub cost: Option<ProcessCost>,
     /// Raw samples, at most as many as the experiment asks for.
     pub raw: Vec<RawSample>,
@@ -398,7 +411,10 @@ pub enum Report {
         last: Nanos,
     },
     /// The measurement.
-    Result(Box<AgentResult>),
+    Result {
+        /// One for each exchange that this agent has a part in, and at least one.
+        exchanges: Vec<AgentResult>,
+    },
     /// The answer to `tick`.
     Tock {
         /// The number of the question.

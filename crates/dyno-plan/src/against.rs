@@ -2,6 +2,7 @@
 
 use dyno_model::plan::ExperimentId;
 use dyno_model::{Against, Experiment};
+use std::collections::BTreeMap;
 
 /// Gives every experiment its base. For [`Against::Stack`] that is the experiment of the named stack
 /// with the same factors; otherwise a second experiment with the same everything. Floors that were
@@ -29,6 +30,18 @@ fn double(experiments: &mut Vec<Experiment>) {
         };
         experiments[i].base = Some(id);
         experiments.push(base);
+    }
+    // The flows of a base run with each other.
+    let bases: BTreeMap<ExperimentId, ExperimentId> = experiments
+        .iter()
+        .filter_map(|e| Some((e.id, e.base?)))
+        .collect();
+    let is_base = |id: &ExperimentId| bases.values().any(|base| base == id);
+    for e in experiments.iter_mut().filter(|e| is_base(&e.id)) {
+        if let Some(flow) = &mut e.flow {
+            flow.group = bases.get(&flow.group).copied().unwrap_or(flow.group);
+            flow.alone = None;
+        }
     }
 }
 
@@ -67,4 +80,5 @@ fn are_alike(a: &Experiment, b: &Experiment) -> bool {
         && a.placement == b.placement
         && a.topology == b.topology
         && a.scheduling == b.scheduling
+        && a.is_same_flow(b)
 }

@@ -52,7 +52,7 @@ pub(crate) fn refusal(
     if cell.placement == Placement::Host && hosts < 2 {
         return Some("the testbed has one host; choose for example --testbed netns-1gbe".into());
     }
-    if can.loopback && cell.topology != Topology::ONE_TO_ONE {
+    if can.loopback && cell.topology.alone() != Topology::ONE_TO_ONE {
         return Some(format!(
             "{name} plays both sides in one participant and knows topology 1-1 only"
         ));

@@ -55,7 +55,7 @@ macro_rules! built_in {
 
 const SUITES: &[BuiltIn] = built_in!("suites":
     "quick", "iceperf", "stream", "throughput", "calls", "first-message", "rwth", "ground", "l4re",
-    "s-core", "signals");
+    "s-core", "signals", "vehicle");
 const STACKS: &[BuiltIn] = built_in!("stacks":
     "null", "ground", "floor-spin", "floor-futex", "floor-callback", "pipe", "fifo", "uds-stream", "uds-dgram",
     "uds-seqpacket", "posix-mq", "tcp", "tcp-defaults", "udp", "iceoryx2", "zenoh-tcp", "zenoh-udp", "zenoh-shm",

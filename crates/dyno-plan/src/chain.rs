@@ -129,12 +129,12 @@ pub(crate) fn read(
         floor: false,
         loopback: false,
         sends_later: parts.first().is_some_and(|part| part.sends_later),
+        channels: None,
         placements: vec![match chain.hosts() {
             1 => Placement::Process,
             _ => Placement::Host,
         }],
         daemons,
-        channels: None,
         install: only(parts.iter().filter_map(|part| part.install.clone())),
         chain: Some(chain),
     })
@@ -436,9 +436,9 @@ fn alone(leg: &ChainLeg) -> Stack {
         floor: false,
         loopback: false,
         sends_later: false,
+        channels: None,
         placements: Vec::new(),
         daemons: leg.daemons.clone(),
-        channels: None,
         install: None,
         chain: None,
     }

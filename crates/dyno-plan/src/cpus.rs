@@ -13,7 +13,7 @@ use crate::quantity::At;
 use dyno_model::cpus::parse_set;
 use dyno_model::graph::Shape;
 use dyno_model::plan::Reach;
-use dyno_model::{Chain, Channel, Graph, Loop, Participant, Stack, Testbed, Wait};
+use dyno_model::{Chain, Channel, Graph, Loop, Participant, Processes, Stack, Testbed, Wait};
 use std::collections::BTreeSet;
 
 /// What `cpus` says.
@@ -172,6 +172,10 @@ fn set(node: &Node, problems: &mut Problems) -> Option<At<Vec<u32>>> {
 
 /// Refuses listed CPUs that do not exist or that do not match the number of participants.
 pub(crate) fn check(matrix: &Matrix<'_>, facts: &HostFacts, problems: &mut Problems) {
+    if matrix.flow.is_some() {
+        // A list is refused with the flow.
+        return;
+    }
     let at = &matrix.conditions.cpus.at;
     let Cpus::Listed(listed) = &matrix.conditions.cpus.value else {
         return;
@@ -262,6 +266,56 @@ pub(crate) fn places(
             as_listed(&sets, &machines, facts, &spinning)
         }
     }
+}
+
+/// Who of these cells, which are flows that run at the same time, runs where; one for each of them.
+pub(crate) fn places_of_flows(
+    cpus: &Cpus,
+    cells: &[Cell],
+    stack: &Stack,
+    processes: Processes,
+    testbed: &Testbed,
+    facts: &HostFacts,
+) -> Vec<Places> {
+    let shapes: Vec<Shape<'_>> = cells
+        .iter()
+        .map(|cell| Shape {
+            workload: cell.workload.kind(),
+            topology: cell.topology,
+            placement: cell.placement,
+            loopback: stack.loopback,
+            legs: &[],
+        })
+        .collect();
+    let Cpus::Auto = cpus else {
+        return cells.iter().map(|_| Places::default()).collect();
+    };
+    let graph = Graph::of_flows(&shapes, processes, testbed);
+    let spins = |p: &Participant| {
+        let cell = cells.get(usize::from(p.flow));
+        cell.is_some_and(|cell| spins(cell, p, cell.wait == Wait::Spin))
+    };
+    let spinning: Vec<bool> = graph.participants.iter().map(spins).collect();
+    let all = automatic(facts, &spinning);
+    let of = |flow: usize| {
+        let own = graph
+            .participants
+            .iter()
+            .filter(|p| usize::from(p.flow) == flow);
+        let own: Vec<usize> = own.map(|p| usize::from(p.index)).collect();
+        Places {
+            cpus: own
+                .iter()
+                .filter_map(|i| all.cpus.get(*i).copied())
+                .collect(),
+            library_cpus: own
+                .iter()
+                .filter_map(|i| all.library_cpus.get(*i).cloned())
+                .collect(),
+            daemon_cpus: all.daemon_cpus.clone(),
+        }
+    };
+    (0..cells.len()).map(of).collect()
 }
 
 /// Whether the participant's own thread leaves its CPU to nobody: it waits by spin (`polls`), spins until messages

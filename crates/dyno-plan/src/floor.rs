@@ -64,6 +64,11 @@ pub(crate) fn link(
         if stacks.get(&e.stack).is_none_or(has_none) {
             continue;
         }
+        if e.flow.is_some() {
+            let reason = "flows run beside each other, and a floor stands alone";
+            *without.entry(reason.to_owned()).or_default() += 1;
+            continue;
+        }
         let key = key(e);
         let floor = match by_key.get(&key) {
             Some(id) => *id,
@@ -129,6 +134,7 @@ fn added(
                     paired: capability::is_paired(&cell, &[floor.adapter]),
                     counted: false,
                     legs: Vec::new(),
+                    flow: None,
                     machine: None,
                     cpus: cpus(e).to_vec(),
                     library_cpus,

@@ -163,7 +163,7 @@ pub(crate) fn add(
 
 /// Round trips of one machine are taken apart.
 fn can_count(e: &Experiment) -> bool {
-    e.workload.kind().is_closed_loop() && e.placement != Placement::Host
+    e.workload.kind().is_closed_loop() && e.placement != Placement::Host && e.flow.is_none()
 }
 
 /// The same once more, for its counts alone.

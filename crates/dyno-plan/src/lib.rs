@@ -31,6 +31,7 @@ mod chain;
 mod cpus;
 mod daemon;
 mod floor;
+mod flow;
 mod ground;
 mod host;
 mod legs;

@@ -21,8 +21,13 @@ pub(crate) fn warnings(
     let mut remarks = Remarks::default();
     let graph_of = |e: &Experiment| e.graph(stacks.get(&e.stack), testbed);
     for e in experiments.iter().filter(|e| !e.added) {
-        let graph = graph_of(e);
-        let overload = overload(e, &graph, testbed);
+        if e.lead() != e.id {
+            // Its load is told with that of the first.
+            continue;
+        }
+        let flows = dyno_model::flow::together(experiments, e);
+        let graph = dyno_model::graph::of_all(&flows, stacks.get(&e.stack), testbed);
+        let overload = overload(&flows, &graph, testbed);
         if let Some(overload) = &overload {
             remarks.add(e, overload.to_string());
         }

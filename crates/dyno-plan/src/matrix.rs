@@ -5,6 +5,7 @@
 //! payload; the last varies fastest.
 
 use crate::cpus::Cpus;
+use crate::flow::{self, FlowSpec};
 use crate::host::HostFacts;
 use crate::parallel::{self, Parallel};
 use crate::probe;
@@ -22,6 +23,8 @@ pub(crate) const MOST_CELLS: usize = 100_000;
 /// One experiment with all of its factors, before stacks are chosen.
 pub(crate) struct Matrix<'a> {
     pub(crate) name: &'a str,
+    /// What it is as a flow.
+    pub(crate) flow: Option<&'a FlowSpec>,
     kind: WorkloadKind,
     pub(crate) workloads: Vec<Workload>,
     waits: Vec<WaitChoice>,
@@ -121,10 +124,21 @@ impl<'a> Matrix<'a> {
             values(levels.pick(|s| &s.topology)?),
             levels.pick(|s| &s.cpus)?,
         );
-        let topologies = match kind.is_probe() {
+        if let Some(flow) = &spec.flow {
+            let extents = [&levels.window(kind)?, &levels.warmup()?];
+            flow::check(flow, &workloads, extents, cpus, problems);
+        }
+        let topologies = match (kind.is_probe(), &spec.flow) {
             // Its copies are its own.
-            true => alone,
-            false => {
+            (true, _) => alone,
+            (false, Some(flow)) => {
+                let alike = |one| Topology {
+                    copies: flow.count,
+                    ..one
+                };
+                alone.into_iter().map(alike).collect()
+            }
+            (false, None) => {
                 let asked = levels.pick(|s| &s.parallel);
                 let asked = probe::choices(asked, Parallel::Copies(1));
                 parallel::topologies(alone, &asked, &cpus.value, facts)
@@ -132,6 +146,7 @@ impl<'a> Matrix<'a> {
         };
         Some(Matrix {
             name: &spec.name,
+            flow: spec.flow.as_ref(),
             kind,
             workloads,
             waits: match kind.is_probe() {

@@ -89,6 +89,13 @@ pub(crate) fn refusal(
     if copies == 1 {
         return None;
     }
+    if stack.loopback {
+        return Some(format!(
+            "{} plays both sides in one participant, which does not stand there several times; leave \
+             `parallel` out",
+            stack.name
+        ));
+    }
     if stack.chain.is_some() {
         return Some(
             "exchanges at once have no gateways between them; leave `parallel` out, or take a stack without \

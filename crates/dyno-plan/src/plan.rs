@@ -7,6 +7,7 @@ use crate::chain;
 use crate::cpus::{self, Places};
 use crate::daemon::missing_daemon;
 use crate::floor::{self, FloorStack};
+use crate::flow;
 use crate::ground;
 use crate::host::{self, HostFacts};
 use crate::legs;
@@ -147,7 +148,7 @@ pub fn plan(
     }
     let stacks = read_stacks(catalog, &suite, named.as_deref(), adapters, &mut problems);
 
-    let mut matrices = Vec::new();
+    let mut matrices: Vec<(Vec<Matrix<'_>>, Vec<&Configured<'_>>)> = Vec::new();
     // What a suite with mistakes would multiply out to only repeats them.
     for spec in suite.experiments.iter().filter(|_| readable) {
         if let Some(mut matrix) = Matrix::new(&suite, spec, &built_in, hosts, facts, &mut problems)
@@ -156,6 +157,13 @@ pub fn plan(
                 search::climb(&mut matrix, search.raise, spec, &mut problems);
             }
             cpus::check(&matrix, facts, &mut problems);
+            if let Some((flows, _)) = matrices.last_mut()
+                && matrix.flow.is_some()
+                && flows.first().is_some_and(|first| first.name == matrix.name)
+            {
+                flows.push(matrix);
+                continue;
+            }
             let on = match (&named, &spec.stacks) {
                 (Some(names), _) | (None, StackChoice::Listed(names)) => names
                     .iter()
@@ -168,7 +176,7 @@ pub fn plan(
                     .filter(|c| c.stack.chain.is_none())
                     .collect(),
             };
-            matrices.push((matrix, on));
+            matrices.push((vec![matrix], on));
         }
     }
     problems.check()?;
@@ -176,10 +184,10 @@ pub fn plan(
 
     let mut experiments: Vec<Experiment> = Vec::new();
     let mut refused: Vec<Refusal> = Vec::new();
-    for (matrix, on) in &matrices {
+    for (flows, on) in &matrices {
         for configured in on {
             expand(
-                matrix,
+                flows,
                 configured,
                 &testbed,
                 facts,
@@ -239,6 +247,15 @@ pub fn plan(
             facts,
             &mut direct,
         )?);
+    }
+    if request.alone && !flow::add_alone(&mut experiments) {
+        return Err(Problem::at(
+            &Place::flag("--alone", ""),
+            "no experiment of this run has flows",
+        )
+        .label("everything is alone")
+        .help("write [[experiment.flow]] in the suite, or leave --alone out")
+        .into());
     }
     // Of a search most experiments get no trial: they have no floors.
     if request.search.is_none() {
@@ -418,8 +435,9 @@ fn floor_stacks<'a>(catalog: &Catalog, adapters: &'a [AdapterDescription]) -> Ve
         .collect()
 }
 
+/// Adds the experiments of one of the suite, or of its flows, on one stack.
 fn expand(
-    matrix: &Matrix<'_>,
+    flows: &[Matrix<'_>],
     on: &Configured<'_>,
     testbed: &Testbed,
     facts: &HostFacts,
@@ -427,35 +445,90 @@ fn expand(
     refused: &mut Vec<Refusal>,
     problems: &mut Problems,
 ) {
-    for cell in matrix.cells(&on.stack.waits) {
-        let conditions = &matrix.conditions;
-        let given = &conditions.cpus.value;
-        let reason = probe::refusal(&cell, &on.stack, conditions.window, given, facts)
-            .or_else(|| on.refusal(&cell, testbed.hosts.len()))
-            .or_else(|| parallel::refusal(&cell, &on.stack, given, facts))
-            .or_else(|| on.cannot_poll(&cell, conditions.echo_poll))
-            .or_else(|| on.cannot_pause(&cell, conditions.sink_pause))
-            .or_else(|| remote::refusal(&on.stack, testbed))
-            .or_else(|| missing_daemon(&on.stack, facts));
-        if let Some(reason) = reason {
+    let cells: Vec<Vec<Cell>> = flows.iter().map(|m| m.cells(&on.stack.waits)).collect();
+    let most = cells.iter().map(Vec::len).max().unwrap_or(0);
+    for number in 0..most {
+        // Flows have their factors in common, and so cells of the same number; but for what a flag says.
+        let cell = |of: &Vec<Cell>| of.get(number).or(of.last()).copied();
+        let together: Vec<Cell> = cells.iter().filter_map(cell).collect();
+        let mut refusals = flows.iter().zip(&together);
+        let reason = refusals
+            .find_map(|(m, cell)| Some(flow::of_flow(m, refusal(m, cell, on, testbed, facts)?)));
+        let reason = reason.or_else(|| match flows {
+            [alone] if alone.flow.is_none() => None,
+            _ => flow::refusal(&together, &on.stack),
+        });
+        if let (Some(reason), [first, ..], [cell, ..]) = (reason, flows, together.as_slice()) {
             refused.push(Refusal {
-                experiment: matrix.name.to_owned(),
+                experiment: first.name.to_owned(),
                 stack: on.stack.name.clone(),
-                factors: cell.factors(),
+                factors: match first.flow {
+                    Some(_) => format!("{} flows, {}, {}", flows.len(), cell.wait, cell.access),
+                    None => cell.factors(),
+                },
                 reason,
             });
             continue;
         }
-        let (cell, probed) = probe::placed(cell, given, facts);
-        let places = match matrix.is_probe() {
-            true => Places {
+        place(flows, &together, on, testbed, facts, experiments, problems);
+    }
+}
+
+/// Why a cell cannot be measured on a stack, or `None` if it can.
+fn refusal(
+    matrix: &Matrix<'_>,
+    cell: &Cell,
+    on: &Configured<'_>,
+    testbed: &Testbed,
+    facts: &HostFacts,
+) -> Option<String> {
+    let conditions = &matrix.conditions;
+    let given = &conditions.cpus.value;
+    probe::refusal(cell, &on.stack, conditions.window, given, facts)
+        .or_else(|| on.refusal(cell, testbed.hosts.len()))
+        .or_else(|| match matrix.flow {
+            Some(_) => None,
+            None => parallel::refusal(cell, &on.stack, given, facts),
+        })
+        .or_else(|| on.cannot_poll(cell, conditions.echo_poll))
+        .or_else(|| on.cannot_pause(cell, conditions.sink_pause))
+        .or_else(|| remote::refusal(&on.stack, testbed))
+        .or_else(|| missing_daemon(&on.stack, facts))
+}
+
+/// Adds the experiments of cells that can be measured, on their CPUs: of one, or of flows that run at the same time.
+fn place(
+    flows: &[Matrix<'_>],
+    cells: &[Cell],
+    on: &Configured<'_>,
+    testbed: &Testbed,
+    facts: &HostFacts,
+    experiments: &mut Vec<Experiment>,
+    problems: &mut Problems,
+) {
+    // The number of cells is bounded by MOST_CELLS.
+    let group = ExperimentId(experiments.len() as u32);
+    let given = flows.first().map(|first| &first.conditions.cpus.value);
+    let processes = flows.iter().find_map(|m| Some(m.flow?.processes));
+    let mut of_flows = match (given, processes) {
+        (Some(given), Some(processes)) => {
+            cpus::places_of_flows(given, cells, &on.stack, processes, testbed, facts)
+        }
+        _ => Vec::new(),
+    }
+    .into_iter();
+    for (matrix, cell) in flows.iter().zip(cells) {
+        let conditions = &matrix.conditions;
+        let (cell, probed) = probe::placed(*cell, &conditions.cpus.value, facts);
+        let places = match (of_flows.next(), matrix.is_probe()) {
+            (Some(places), _) => places,
+            (None, true) => Places {
                 cpus: probed,
                 ..Places::default()
             },
-            false => cpus::places(matrix, &cell, &on.stack, testbed, facts, problems),
+            (None, false) => cpus::places(matrix, &cell, &on.stack, testbed, facts, problems),
         };
         let experiment = Experiment {
-            // The number of cells is bounded by MOST_CELLS.
             id: ExperimentId(experiments.len() as u32),
             name: matrix.name.to_owned(),
             stack: on.stack.name.clone(),
@@ -485,6 +558,7 @@ fn expand(
             legs: Vec::new(),
             paired: capability::is_paired(&cell, &on.adapters),
             counted: false,
+            flow: matrix.flow.map(|spec| flow::settled(spec, group)),
             machine: None,
         };
         match too_few_channels(&experiment, &on.stack, testbed) {
@@ -500,21 +574,23 @@ fn expand(
 }
 
 fn refuse_explosion(
-    matrices: &[(Matrix<'_>, Vec<&Configured<'_>>)],
+    matrices: &[(Vec<Matrix<'_>>, Vec<&Configured<'_>>)],
     catalog: &Catalog,
     request: &Request,
 ) -> Result<(), PlanError> {
-    let cells = |(matrix, on): &(Matrix<'_>, Vec<&Configured<'_>>)| {
-        on.iter()
-            .map(|c| matrix.size(&c.stack.waits))
-            .fold(0, usize::saturating_add)
+    let cells = |(flows, on): &(Vec<Matrix<'_>>, Vec<&Configured<'_>>)| {
+        let sizes = on
+            .iter()
+            .flat_map(|c| flows.iter().map(|m| m.size(&c.stack.waits)));
+        sizes.fold(0, usize::saturating_add)
     };
     let total = matrices.iter().map(cells).fold(0, usize::saturating_add);
     if total <= MOST_CELLS {
         return Ok(());
     }
     let largest = matrices.iter().max_by_key(|m| cells(m));
-    let name = largest.map_or("", |(matrix, _)| matrix.name);
+    let name = largest.and_then(|(flows, _)| flows.first());
+    let name = name.map_or("", |matrix| matrix.name);
     let place = Place::top(catalog.suite(&request.suite)?);
     Err(Problem::at(
         &place,

@@ -7,7 +7,7 @@ use dyno_model::chain::{Full, Threads};
 use dyno_model::plan::Scheduling;
 use dyno_model::probe::{ProbeKind, Rest, Sides};
 use dyno_model::unit::{Nanos, PayloadSize, RateHz, UnitError};
-use dyno_model::{Access, Arrivals, Placement, Topology, Wait, WorkloadKind};
+use dyno_model::{Access, Arrivals, Placement, Processes, Topology, Wait, WorkloadKind};
 
 /// A value and the place that it came from.
 #[derive(Debug, Clone)]
@@ -55,6 +55,7 @@ words!(
     Full,
     Placement,
     ProbeKind,
+    Processes,
     Rest,
     Sides,
     Threads,

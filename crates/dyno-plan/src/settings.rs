@@ -276,7 +276,12 @@ fn count<T: TryFrom<u64>>(
 /// The longest time that a suite may ask for: a day.
 const MOST_TIME: Nanos = Nanos::from_secs(24 * 60 * 60);
 
-fn time(key: &str, node: &Node, least: Nanos, problems: &mut Problems) -> Option<At<Nanos>> {
+pub(crate) fn time(
+    key: &str,
+    node: &Node,
+    least: Nanos,
+    problems: &mut Problems,
+) -> Option<At<Nanos>> {
     let value = one(key, node, problems)?;
     refuse_outside(key, &value, least, problems);
     Some(value)

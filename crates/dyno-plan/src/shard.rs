@@ -99,19 +99,26 @@ fn units(plan: &Plan) -> Vec<Unit> {
     let mut of_base: BTreeMap<ExperimentId, usize> = BTreeMap::new();
     let mut units: Vec<Unit> = Vec::new();
     for e in &plan.experiments {
-        let number = *of_base.entry(e.base.unwrap_or(e.id)).or_insert_with(|| {
-            units.push(Unit {
-                experiments: Vec::new(),
-                time: 0,
-                floor: units.len(),
+        // Flows run with each other, and beside themselves alone; what leads them comes before them.
+        let lead = plan.experiment(e.lead()).unwrap_or(e);
+        let number = *of_base
+            .entry(lead.base.unwrap_or(lead.id))
+            .or_insert_with(|| {
+                units.push(Unit {
+                    experiments: Vec::new(),
+                    time: 0,
+                    floor: units.len(),
+                });
+                units.len() - 1
             });
-            units.len() - 1
-        });
         let unit = &mut units[number];
         unit.experiments.push(e.id);
         unit.time = unit.time.saturating_add(plan.nominal_time(e).0);
     }
-    let home = |e: ExperimentId| of_base.get(&plan.experiment(e)?.base.unwrap_or(e)).copied();
+    let home = |e: ExperimentId| {
+        let lead = plan.experiment(plan.experiment(e)?.lead())?;
+        of_base.get(&lead.base.unwrap_or(lead.id)).copied()
+    };
     for e in &plan.experiments {
         if let (Some(a), Some(b)) = (home(e.id), e.floor.and_then(home)) {
             let (a, b) = (units[a].floor, units[b].floor);

@@ -18,8 +18,8 @@ const KEYS: &[&str] = &[
     "waits",
     "floor",
     "sends_later",
-    "placements",
     "channels",
+    "placements",
     "options",
     "install",
     "daemon",
@@ -99,6 +99,10 @@ pub(crate) fn read_within(
         .get("sends_later")
         .and_then(|n| n.bool("`sends_later`", problems))
         .unwrap_or(false);
+    let channels = table
+        .get("channels")
+        .and_then(|n| n.whole("`channels`", 1, u64::from(u16::MAX), problems))
+        .and_then(|most| u16::try_from(most).ok());
     let adapter = table.get("adapter").and_then(|n| {
         let text = n.text("`adapter`", problems)?;
         let found = adapters.iter().find(|a| a.name == text);
@@ -147,10 +151,6 @@ pub(crate) fn read_within(
         .and_then(|n| crate::quantity::several::<Placement>("placements", n, problems))
         .map(|list| list.into_iter().map(|p| p.value).collect())
         .unwrap_or_default();
-    let channels = table
-        .get("channels")
-        .and_then(|n| n.whole("`channels`", 1, u64::from(u16::MAX), problems))
-        .and_then(|n| u16::try_from(n).ok());
     let mut options = Options::new();
     let own = table
         .get("options")
@@ -176,8 +176,8 @@ pub(crate) fn read_within(
         floor,
         sends_later: sends_later || adapter.capabilities.sends_later,
         loopback: adapter.capabilities.loopback && name != GROUND,
-        placements,
         channels,
+        placements,
         daemons,
         install: install.map(str::to_owned),
         chain: None,

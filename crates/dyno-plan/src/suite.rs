@@ -1,6 +1,7 @@
 //! Suite files: from TOML to experiments whose settings are read and located, but not yet
 //! multiplied out.
 
+use crate::flow::{self, FlowSpec};
 use crate::node::{Entry, Node, Table, Value, parse, unknown_key};
 use crate::parameters::{Override, Parameters};
 use crate::presets;
@@ -22,9 +23,10 @@ pub(crate) struct Suite {
     pub(crate) experiments: Vec<ExperimentSpec>,
 }
 
-/// One `[[experiment]]`.
+/// One `[[experiment]]`, or one flow of it; those of one name follow each other.
 pub(crate) struct ExperimentSpec {
     pub(crate) name: String,
+    pub(crate) flow: Option<FlowSpec>,
     pub(crate) workload: At<WorkloadKind>,
     pub(crate) stacks: StackChoice,
     /// From the presets that were chosen, the one that wins first; they win over `own`.
@@ -34,6 +36,7 @@ pub(crate) struct ExperimentSpec {
 }
 
 /// The stacks that an experiment asks for.
+#[derive(Clone)]
 pub(crate) enum StackChoice {
     /// Every stack of the catalog.
     All,
@@ -162,7 +165,8 @@ fn experiments(
     }
     let mut found: Vec<ExperimentSpec> = Vec::new();
     for node in nodes {
-        let Some(spec) = experiment(node, problems) else {
+        let specs = experiment(node, problems);
+        let Some(spec) = specs.first() else {
             continue;
         };
         if found.iter().any(|e| e.name == spec.name) {
@@ -179,13 +183,17 @@ fn experiments(
                 .help("give each experiment a name of its own"),
             );
         }
-        found.push(spec);
+        found.extend(specs);
     }
     found
 }
 
-fn experiment(node: &Node, problems: &mut Problems) -> Option<ExperimentSpec> {
-    let table = node.table("`experiment`", problems)?;
+/// The experiment, or all of its flows.
+fn experiment(node: &Node, problems: &mut Problems) -> Vec<ExperimentSpec> {
+    let Some(table) = node.table("`experiment`", problems) else {
+        return Vec::new();
+    };
+    let has_flows = table.get("flow").is_some();
     let missing = |key: &str, advice: &str| {
         Problem::at(&node.at, format!("the experiment has no `{key}`"))
             .label(format!("`{key}` is missing"))
@@ -199,6 +207,7 @@ fn experiment(node: &Node, problems: &mut Problems) -> Option<ExperimentSpec> {
         }
     };
     let workload: Option<At<WorkloadKind>> = match table.get("workload") {
+        Some(_) | None if has_flows => None,
         Some(n) => one("workload", n, problems),
         None => {
             let words: Vec<&str> = WorkloadKind::ALL.iter().map(|w| w.as_str()).collect();
@@ -212,15 +221,17 @@ fn experiment(node: &Node, problems: &mut Problems) -> Option<ExperimentSpec> {
         .get("stacks")
         .map(|n| stack_choice("stacks", n, problems));
     for entry in &table.0 {
-        let handled = matches!(
-            entry.key.as_str(),
-            "name" | "workload" | "stacks" | "matrix"
-        );
+        let handled = match entry.key.as_str() {
+            "name" | "workload" | "stacks" | "matrix" => true,
+            "flow" | "processes" => has_flows,
+            _ => false,
+        };
         if handled || own.read(entry, Form::Single, problems) {
             check_workload(entry, workload.as_ref(), problems);
             continue;
         }
-        let mut keys = vec!["name", "workload", "stacks", "matrix"];
+        let mut keys = vec!["name", "workload", "stacks", "matrix", "flow"];
+        keys.extend(has_flows.then_some("processes"));
         keys.extend(setting_keys());
         problems.push(unknown_key(entry, "an experiment", &keys));
     }
@@ -266,16 +277,36 @@ fn experiment(node: &Node, problems: &mut Problems) -> Option<ExperimentSpec> {
             }
         }
     }
-    Some(ExperimentSpec {
-        name: name?,
-        workload: workload?,
-        stacks: stacks.unwrap_or(StackChoice::All),
+    let stacks = stacks.unwrap_or(StackChoice::All);
+    if has_flows {
+        let flows = flow::read(table, problems).into_iter();
+        let Some(name) = name else {
+            return Vec::new();
+        };
+        let spec = |flow: flow::ReadFlow| ExperimentSpec {
+            name: name.clone(),
+            flow: Some(flow.spec),
+            workload: flow.workload,
+            stacks: stacks.clone(),
+            presets: Vec::new(),
+            own: flow.own,
+        };
+        return flows.map(spec).collect();
+    }
+    let (Some(name), Some(workload)) = (name, workload) else {
+        return Vec::new();
+    };
+    vec![ExperimentSpec {
+        name,
+        flow: None,
+        workload,
+        stacks,
         presets: Vec::new(),
         own,
-    })
+    }]
 }
 
-fn name(node: &Node, problems: &mut Problems) -> Option<String> {
+pub(crate) fn name(node: &Node, problems: &mut Problems) -> Option<String> {
     let text = node.text("`name`", problems)?;
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if text.is_empty() || text.len() > 40 || !text.chars().all(plain) {

@@ -73,11 +73,14 @@ pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
         };
         let cpus: Vec<String> = e.copies.iter().map(|c| ranges(&c.cpus)).collect();
         Some(Item::from(format!(
-            "{}: p50 of each copy {} to {}{times}; on CPUs {}",
+            "{}: p50 of each copy {} to {}{times}; {}",
             view.label(e),
             duration(apart.min),
             duration(apart.max),
-            cpus.join(" and "),
+            match cpus.iter().all(String::is_empty) {
+                true => "not pinned".to_owned(),
+                false => format!("on CPUs {}", cpus.join(" and ")),
+            },
         )))
     };
     view.rows.iter().filter_map(one).collect()

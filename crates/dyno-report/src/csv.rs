@@ -177,6 +177,7 @@ const RUN_AND_FACTORS: [(&str, RowText); 34] = [
     ("unstable", |r| r.e.is_unstable().to_string()),
     ("is_headline", |r| (r.metric == r.e.headline()).to_string()),
     ("metric", |r| r.metric.to_string()),
+    ("flow", |r| r.e.experiment.flow_text()),
 ];
 
 const METRIC: [(&str, Of<MetricSummary, String>); 6] = [

@@ -36,6 +36,7 @@ pub(crate) static FACTORS: [Factor; 13] = [
     factor("machine", "machine ", |e| {
         e.machine.as_deref().map(clean).unwrap_or_default()
     }),
+    factor("flow", "flow ", |e| clean(&e.flow_text())),
     factor("workload", "", Experiment::exchange),
     factor("wait", "wait ", |e| e.wait.to_string()),
     factor("payload", "payload ", |e| e.payload.to_string()),

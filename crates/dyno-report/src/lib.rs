@@ -22,6 +22,7 @@ mod csv;
 mod evidence;
 mod factors;
 mod findings;
+mod flows;
 mod grid;
 mod host;
 mod iceperf;
@@ -64,6 +65,7 @@ pub use evidence::{
     PrecisionSummary, WarmupSummary,
 };
 pub use factors::{conditions, varying_conditions};
+pub use flows::{AGAINST_ALONE, AloneRatio};
 pub use json::JSON_FORMAT;
 pub use made_of::{Further, MadeOf};
 pub use number::{duration, exported, share, sig3, with_prefix};

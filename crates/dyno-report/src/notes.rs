@@ -153,6 +153,7 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
             "What a round trip is made of, at the probes' cost",
             crate::made_of::remarks(view),
         ),
+        ("Flows at the same time", crate::flows::remarks(view)),
         ("Copies at once", crate::copies::remarks(view)),
         ("Host noise", findings::host(view)),
         ("Precision", findings::precision(view)),

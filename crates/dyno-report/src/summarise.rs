@@ -4,13 +4,14 @@
 
 use crate::counted::{counted_trials, failures, is_completed, trial_counts};
 use crate::evidence::{PrecisionSummary, WarmupSummary};
+use crate::flows::AloneRatio;
 use crate::measured::{RANKS, metric_summary};
 use crate::summary::{
     ExperimentSummary, FailureCause, FloorRatio, LEAST_TRIALS, MetricSummary, NoRatio, QUANTILES,
     RunSummary, Spread, Summary, TrialCounts, WithDisturbed,
 };
 use crate::totals::{add_counts, figures, processes};
-use crate::{carry_over, causes, chains, clocks, host, in_copies, modes, precision, scaling};
+use crate::{carry_over, causes, chains, clocks, flows, host, in_copies, modes, precision, scaling};
 use dyno_model::record::{EMPTY_WINDOW_SINCE, FlowCounts, Run};
 use dyno_model::{
     AdapterDescription, Distribution, Experiment, ExperimentId, Metric, Options, TrialRecord,
@@ -387,6 +388,7 @@ fn summarise_experiment(
         failures: failures.0,
         disturbances: grouped(disturbed.iter().flat_map(|t| &t.disturbed)),
         with_disturbed,
+        alone: alone(experiment, headline, own, shared, how),
         floor,
         in_copies,
         undercut_by: Vec::new(),
@@ -408,8 +410,12 @@ fn summarise_experiment(
         },
         host,
         precision: precision(run, experiment, headline, &series, shared, how),
-        overload: dyno_model::load::overload(experiment, &plan.graph(experiment), &plan.testbed)
-            .map(|o| o.to_string()),
+        overload: dyno_model::load::overload(
+            &plan.together(experiment),
+            &plan.graph(experiment),
+            &plan.testbed,
+        )
+        .map(|o| o.to_string()),
         saturated: experiment.paced_window().and_then(|_| {
             let responses = series.get(&Metric::Response)?;
             backlog(&responses.trials, &responses.samples)
@@ -426,6 +432,21 @@ fn summarise_experiment(
         medians,
     };
     (summary, trial_medians)
+}
+
+/// What the other flows cost this one, where it was measured by itself as well.
+fn alone(
+    experiment: &Experiment,
+    headline: Option<&Metric>,
+    own: &Series<'_>,
+    shared: &Shared<'_>,
+    how: &Bootstrap,
+) -> Option<AloneRatio> {
+    let id = experiment.flow.as_ref()?.alone?;
+    let numbers = own.trials.iter().map(|t| t.id.number);
+    let beside: Vec<(u32, &TrialSamples)> = numbers.zip(&own.samples).collect();
+    let alone: Vec<(u32, TrialSamples)> = shared.of_metric(id, *headline?).collect();
+    Some(flows::against_alone(id, &beside, &alone, how))
 }
 
 /// The ratio of the p50 to that of the floor, or why there is none: both sides must be good.

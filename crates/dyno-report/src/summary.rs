@@ -7,6 +7,7 @@ use crate::chains::ChainSummary;
 use crate::clocks::HostClockSummary;
 use crate::copies::CopySummary;
 use crate::evidence::{BareSummary, HostSummary, ModesSummary, PrecisionSummary, WarmupSummary};
+use crate::flows::AloneRatio;
 use crate::made_of::MadeOf;
 use dyno_model::asked::AskedPerMessage;
 use dyno_model::plan::{Refusal, TableKind};
@@ -179,6 +180,8 @@ pub struct ExperimentSummary {
     pub medians: BTreeMap<Metric, Spread>,
     /// The headline metric with the disturbed trials, which do not count; `None` where none was left out.
     pub with_disturbed: Option<WithDisturbed>,
+    /// What the others cost it, of a flow that was measured by itself as well.
+    pub alone: Option<AloneRatio>,
     /// p50 of the headline metric against that of the floor's experiment.
     pub floor: Option<FloorRatio>,
     /// p50 of the headline metric over that of one copy of the payload by a CPU here; `None` where the run does not hold

@@ -72,6 +72,15 @@ impl<'a> View<'a> {
             true => places.get(e.name.as_str()).copied(),
             false => None,
         };
+        let mut flows: BTreeMap<&str, usize> = BTreeMap::new();
+        for name in rows.iter().filter_map(|e| e.experiment.flow_name()) {
+            let next = flows.len();
+            flows.entry(name).or_insert(next);
+        }
+        let flow = |e: &Experiment| {
+            let own = e.flow.as_ref()?;
+            Some((flows.get(own.name.as_str()).copied(), own.by_itself))
+        };
         rows.sort_by(|a, b| {
             let (x, y) = (&a.experiment, &b.experiment);
             let load = |e: &Experiment| (e.workload.kind(), by_size(e.workload));
@@ -84,6 +93,7 @@ impl<'a> View<'a> {
                 .cmp(&y.wait)
                 .then_with(|| x.machine.cmp(&y.machine))
                 .then_with(|| place(x).cmp(&place(y)))
+                .then_with(|| flow(x).cmp(&flow(y)))
                 .then_with(|| load(x).cmp(&load(y)))
                 .then_with(|| cell(x).cmp(&cell(y)))
                 .then(p50_ns(a).total_cmp(&p50_ns(b)))

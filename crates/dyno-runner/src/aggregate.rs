@@ -23,8 +23,50 @@ pub(crate) fn blank(id: TrialId, position: u32) -> TrialRecord {
     }
 }
 
-/// Fills the record of a trial of that graph. `sends_later`: of the stack. On contradiction: a sentence that says which.
+/// The records of a trial of that graph, one for each of its flows in their order; `trial` has what is of all of them.
+/// `sends_later`: of the stack. On contradiction: a sentence that says which.
 pub(crate) fn fill(
+    trial: &TrialRecord,
+    flows: &[&Experiment],
+    graph: &Graph,
+    sends_later: bool,
+    results: Vec<AgentResult>,
+) -> Result<Vec<TrialRecord>, String> {
+    let of_exchange = graph.flows();
+    let mut cost = trial.cost.clone();
+    let mut by_flow: Vec<Vec<AgentResult>> = flows.iter().map(|_| Vec::new()).collect();
+    for mut result in results {
+        cost.processes.extend(result.cost.take());
+        let flow = of_exchange.get(usize::from(result.exchange));
+        let flow = flow.and_then(|flow| by_flow.get_mut(usize::from(*flow)));
+        let flow = flow.ok_or_else(|| format!("there is no exchange {}", result.exchange))?;
+        flow.push(result);
+    }
+    cost.processes.sort_by_key(|p| p.daemon);
+    let mut records = Vec::new();
+    let (mut messages, mut lead_in) = (0, 0);
+    for (experiment, results) in flows.iter().zip(by_flow) {
+        let mut record = trial.clone();
+        record.id.experiment = experiment.id;
+        fill_one(&mut record, experiment, graph, sends_later, results)?;
+        // What a probe spends before its window is not told from what its pieces take.
+        if !experiment.workload.kind().is_probe() {
+            messages += record.counts.received;
+            lead_in += delivering(graph, &record.flows)
+                .map(|f| f.lead_in)
+                .sum::<u64>();
+        }
+        records.push(record);
+    }
+    // The processes work for all flows: what they use is shared among all messages.
+    finish_cost(&mut cost, messages, lead_in);
+    for record in &mut records {
+        record.cost = cost.clone();
+    }
+    Ok(records)
+}
+
+fn fill_one(
     record: &mut TrialRecord,
     experiment: &Experiment,
     graph: &Graph,
@@ -51,7 +93,6 @@ pub(crate) fn fill(
         record.copies.extend(result.copies);
         record.forwarded.extend(result.forwarded);
         passages.extend(result.passages);
-        record.cost.processes.extend(result.cost);
         record.open = record.open.max(result.open);
         record.matching = record.matching.max(result.matching);
         sources.extend(result.sources);
@@ -59,7 +100,6 @@ pub(crate) fn fill(
     }
     record.parts = parts::parts(graph, &passages);
     startup::add(&startups, &mut record.distributions).map_err(|e| e.to_string())?;
-    record.cost.processes.sort_by_key(|p| p.daemon);
     record.places.sort_by_key(|p| (p.since, p.participant));
     record.raw.sort_by_key(|s| s.arrival);
     record.raw.truncate(experiment.raw_samples as usize);
@@ -70,13 +110,6 @@ pub(crate) fn fill(
         record.throughput.blocked_share = 0.0;
         record.throughput.blocked_above = None;
     }
-    let lead_in: u64 = delivering(graph, &record.flows).map(|f| f.lead_in).sum();
-    // What a probe spends before its window is not told from what its pieces take.
-    let messages = match experiment.workload.kind().is_probe() {
-        true => 0,
-        false => record.counts.received,
-    };
-    finish_cost(&mut record.cost, messages, lead_in);
     Ok(())
 }
 
@@ -158,7 +191,12 @@ fn throughput(
     let (Some(first), Some(last)) = (first, sources.iter().map(|s| s.last).max()) else {
         return Throughput::default();
     };
-    let sending = last.saturating_sub(first).as_secs_f64();
+    // The window that flows have in common may be longer than from the first message of one to its last.
+    let common = match (experiment.window, &experiment.flow) {
+        (Extent::Duration(d), Some(_)) => d.as_secs_f64(),
+        _ => 0.0,
+    };
+    let sending = last.saturating_sub(first).as_secs_f64().max(common);
     // Due messages are due within the window, however late they were sent.
     let due = match (
         experiment.window,
@@ -172,6 +210,7 @@ fn throughput(
         .max()
         .unwrap_or(first);
     let receiving = arrived.max(last).saturating_sub(first).as_secs_f64();
+    let receiving = receiving.max(common);
     let per = |n: u64, seconds: f64| {
         if seconds > 0.0 {
             n as f64 / seconds

@@ -8,7 +8,7 @@ use crate::hosts::Host;
 use crate::session::{Place, Session, SessionError};
 use dyno_model::conformance::{CaseOrder, CaseVerdict, Examinee};
 use dyno_model::record::FailureKind;
-use dyno_model::{Nanos, Topology, daemon};
+use dyno_model::{Nanos, daemon};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ExitStatus, Stdio};
@@ -26,11 +26,8 @@ const READY: Duration = Duration::from_secs(30);
 /// The largest message that a case sends, in bytes.
 const LARGEST: usize = 4 << 20;
 /// The most participants of a case: daemons make room for them.
-const TOPOLOGY: Topology = Topology {
-    senders: 2,
-    receivers: 3,
-    copies: 1,
-};
+const SENDERS: usize = 2;
+const RECEIVERS: usize = 3;
 const ADDRESS: &str = "127.0.0.1";
 
 /// An adapter under examination.
@@ -105,7 +102,8 @@ impl Conformance {
         let values = Values {
             cpus: &[],
             payload: LARGEST,
-            topology: TOPOLOGY,
+            senders: SENDERS,
+            receivers: RECEIVERS,
             host: &Host::Local,
             host_name: None,
             address: ADDRESS,

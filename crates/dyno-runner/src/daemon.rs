@@ -8,9 +8,9 @@ use crate::child::{Tail, confine, describe_exit};
 use crate::hosts::Host;
 use crate::session::Session;
 use dyno_measure::{Clock, HostMeter, LEAD_IN, Meter};
+use dyno_model::Nanos;
 use dyno_model::daemon::{self, Ready, StopSignal};
 use dyno_model::record::{FailureKind, ProcessCost};
-use dyno_model::{Nanos, Topology};
 use rustix::process::{Pid, Signal};
 use std::fs::{File, TryLockError};
 use std::net::ToSocketAddrs;
@@ -75,7 +75,8 @@ pub(crate) struct Values<'a> {
     pub(crate) cpus: &'a [u32],
     /// The largest message, in bytes.
     pub(crate) payload: usize,
-    pub(crate) topology: Topology,
+    pub(crate) senders: usize,
+    pub(crate) receivers: usize,
     /// Where it runs.
     pub(crate) host: &'a Host,
     /// The host's name, where that must be said.
@@ -403,8 +404,8 @@ fn value(
         "address" => values.address.to_owned(),
         "group" => group_name(),
         "payload" => values.payload.to_string(),
-        "senders" => (values.topology.senders * values.topology.copies).to_string(),
-        "receivers" => (values.topology.receivers * values.topology.copies).to_string(),
+        "senders" => values.senders.to_string(),
+        "receivers" => values.receivers.to_string(),
         _ => spec.options.get(name.strip_prefix("option.")?)?.clone(),
     })
 }

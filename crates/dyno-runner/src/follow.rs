@@ -45,7 +45,15 @@ impl<'p> Follow<'p> {
                 None => self.schedule.next(elapsed)?,
             };
             match self.early.remove(&due) {
-                Some(record) => self.schedule.note(&record),
+                Some(record) => {
+                    // What ran together is stored before its first.
+                    for flow in self.schedule.flows(due) {
+                        if let Some(other) = self.early.remove(&flow) {
+                            self.schedule.note(&other);
+                        }
+                    }
+                    self.schedule.note(&record);
+                }
                 None => {
                     self.due = Some(due);
                     return Some(due);

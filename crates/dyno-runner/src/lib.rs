@@ -160,6 +160,7 @@ pub fn run_guided<E>(
             ending = Ending::Interrupted;
             break;
         }
+        let flows = plan.together(experiment);
         let label = format!("{} on {}", experiment.name, experiment.stack);
         on_event(&RunEvent::TrialStarted { id, label });
         let mut tell = |remark: String| on_event(&RunEvent::Warning(remark));
@@ -177,9 +178,10 @@ pub fn run_guided<E>(
             false => &options.agent,
         };
         let seed = order::trial_seed(plan.seed, id);
-        let mut record = trial::run(trial::Context {
+        let mut records = trial::run(trial::Context {
             plan,
             experiment,
+            flows: &flows,
             id,
             position,
             seed,
@@ -193,20 +195,30 @@ pub fn run_guided<E>(
         hosts.clear_session(&session.name);
         drop(session);
         hosts.release();
-        record.warnings.extend(left);
-        if let Outcome::Failed {
-            kind: FailureKind::Interrupted,
-            ..
-        } = record.outcome
-        {
+        let interrupted = |record: &TrialRecord| {
+            let kind = match &record.outcome {
+                Outcome::Failed { kind, .. } => Some(*kind),
+                Outcome::Completed => None,
+            };
+            kind == Some(FailureKind::Interrupted)
+        };
+        if records.iter().any(interrupted) {
             ending = Ending::Interrupted;
             break;
         }
-        store(&record).map_err(RunError::Store)?;
-        schedule.note(&record);
+        for record in &mut records {
+            record.warnings.extend(left.clone());
+        }
+        // The first flow's last: where it is stored, so is all of the trial.
+        for record in records.iter().rev() {
+            store(record).map_err(RunError::Store)?;
+            schedule.note(record);
+        }
         schedule.news().iter().for_each(&mut *on_event);
         position += 1;
-        on_event(&RunEvent::TrialFinished(Box::new(record)));
+        for record in records {
+            on_event(&RunEvent::TrialFinished(Box::new(record)));
+        }
     }
     on_event(&RunEvent::Finished {
         interrupted: ending == Ending::Interrupted,

@@ -11,7 +11,8 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-/// Experiments that are measured side by side: one alone, or a base with those compared with it.
+/// Experiments that are measured side by side: one alone, or a base with those compared with it; each with all of its
+/// flows.
 pub(crate) type Group = Vec<ExperimentId>;
 
 /// The groups of a plan that are run here, in the plan's order.
@@ -22,8 +23,12 @@ pub(crate) fn groups(plan: &Plan) -> Vec<Group> {
     };
     let alone = plan.experiments.iter().filter(|e| e.base.is_none());
     alone
-        .filter(|e| plan.is_here(e.id))
-        .map(|e| std::iter::once(e.id).chain(compared(e.id)).collect())
+        .filter(|e| plan.is_here(e.id) && e.lead() == e.id)
+        .map(|e| {
+            let own = plan.together(e).into_iter().map(|e| e.id);
+            own.flat_map(|id| std::iter::once(id).chain(compared(id)))
+                .collect()
+        })
         .collect()
 }
 
@@ -35,8 +40,11 @@ pub(crate) fn round(plan: &Plan, number: u32, mut open: Vec<Group>) -> Vec<Trial
     for group in &mut open {
         group.shuffle(&mut random);
     }
+    // Flows that run at the same time have one trial, which is their first's.
+    let leads = |id: &ExperimentId| plan.experiment(*id).is_some_and(|e| e.lead() == *id);
     open.into_iter()
         .flatten()
+        .filter(leads)
         .map(|experiment| TrialId { experiment, number })
         .collect()
 }

@@ -87,6 +87,24 @@ impl<'p> Schedule<'p> {
         begun || self.is_open(group, elapsed)
     }
 
+    /// The trials of the flows that run at the same time as that one, without itself.
+    pub(crate) fn flows(&self, trial: TrialId) -> Vec<TrialId> {
+        let lead = self.plan.experiment(trial.experiment);
+        let all = lead.map(|e| self.plan.together(e)).unwrap_or_default();
+        let beside = all.iter().filter(|e| e.id != trial.experiment);
+        let of = |e: &&Experiment| TrialId {
+            experiment: e.id,
+            ..trial
+        };
+        beside.map(of).collect()
+    }
+
+    /// What is left of the current round, with all flows of each.
+    fn due(&self) -> usize {
+        let flows = |id: &TrialId| 1 + self.flows(*id).len();
+        self.round.iter().map(flows).sum()
+    }
+
     /// How many rounds of a group are repeated: those in which the host disturbed any of it, since
     /// what is compared counts in pairs. None where repeats have proved to be in vain.
     fn repeats(&self, group: &Group) -> u32 {
@@ -191,7 +209,9 @@ impl Guide for Schedule<'_> {
         let state = self.state.entry(experiment.id).or_default();
         state.done += 1;
         state.completed += u32::from(matches!(record.outcome, Outcome::Completed));
-        let beyond = record.id.number >= experiment.trials;
+        // Flows that run at the same time are disturbed at the same time: their first counts.
+        let leads = experiment.lead() == experiment.id;
+        let beyond = leads && record.id.number >= experiment.trials;
         if !record.disturbed.is_empty() {
             state.disturbed.insert(record.id.number);
             self.in_vain += u32::from(beyond);
@@ -223,7 +243,7 @@ impl Guide for Schedule<'_> {
                 .sum::<usize>()
         });
         let done: usize = self.state.values().map(|s| s.done as usize).sum();
-        of_groups.sum::<usize>().max(done + self.round.len())
+        of_groups.sum::<usize>().max(done + self.due())
     }
 
     /// That repeats do not help on this host, once that is so.
@@ -315,6 +335,7 @@ mod tests {
             library_cpus: Vec::new(),
             daemon_cpus: Vec::new(),
             counted: false,
+            flow: None,
             machine: None,
         }
     }

@@ -25,7 +25,10 @@ use std::time::{Duration, Instant};
 /// What a trial needs.
 pub(crate) struct Context<'a, 'p> {
     pub(crate) plan: &'a Plan,
+    /// The first of the flows, with what holds for all of them.
     pub(crate) experiment: &'a Experiment,
+    /// What runs at the same time; one experiment alone is one flow.
+    pub(crate) flows: &'a [&'a Experiment],
     pub(crate) id: TrialId,
     pub(crate) position: u32,
     pub(crate) seed: u64,
@@ -51,18 +54,18 @@ const LOOK: Duration = Duration::from_millis(50);
 /// itself to its peers as a lost connection first.
 const BLAME: Duration = Duration::from_millis(300);
 
-/// Runs the trial to its end, whatever that is.
-pub(crate) fn run(context: Context<'_, '_>) -> TrialRecord {
+/// Runs the trial to its end, whatever that is. Returns the record of each flow, in their order.
+pub(crate) fn run(context: Context<'_, '_>) -> Vec<TrialRecord> {
     let began = Instant::now();
     let mut record = aggregate::blank(context.id, context.position);
     let graph = context.plan.graph(context.experiment);
     record.machines = ground::machines(&context.plan.testbed, &graph);
-    let experiment = context.experiment;
+    let (experiment, flows) = (context.experiment, context.flows);
     let bare = &context.options.bare;
     let stack = context.plan.stacks.get(&experiment.stack);
     let sends_later = stack.is_some_and(|s| s.sends_later);
     if context.hosts.is_local_machine() {
-        record.noise = noise::before(experiment, &graph, context.clock, &mut record.warnings);
+        record.noise = noise::before(flows, &graph, context.clock, &mut record.warnings);
     }
     let (sender, inbox) = mpsc::channel();
     let mut trial = Trial {
@@ -76,37 +79,40 @@ pub(crate) fn run(context: Context<'_, '_>) -> TrialRecord {
         inbox,
         step: "start",
     };
-    let outcome = trial.lead(sender, &mut record).and_then(|results| {
-        let graph = &trial.graph;
-        aggregate::fill(&mut record, experiment, graph, sends_later, results).map_err(|message| {
-            Failed {
-                kind: FailureKind::Inconsistent,
-                step: "collect",
-                message,
-                stderr: Vec::new(),
-            }
-        })
-    });
+    let results = trial.lead(sender, &mut record);
     // A trial that failed has not come to it.
     trial.close_networks(&mut record);
-    drop(trial);
-    if let Err(Failed {
-        kind,
-        step,
-        message,
-        stderr,
-    }) = outcome
-    {
-        record.outcome = Outcome::Failed {
-            kind,
-            step: step.to_owned(),
-            message,
-            stderr,
-        };
-    }
     record.disturbed = dyno_measure::disturbances(&record.noise, bare);
+    let inconsistent = |message| Failed {
+        kind: FailureKind::Inconsistent,
+        step: "collect",
+        message,
+        stderr: Vec::new(),
+    };
+    let outcome = results.and_then(|results| {
+        aggregate::fill(&record, flows, &trial.graph, sends_later, results).map_err(inconsistent)
+    });
+    drop(trial);
     record.wall = Nanos(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
-    record
+    match outcome {
+        Ok(mut records) => {
+            for of_flow in &mut records {
+                of_flow.wall = record.wall;
+            }
+            records
+        }
+        Err(failed) => {
+            record.outcome = failed.into();
+            let of_flow = |e: &&Experiment| TrialRecord {
+                id: TrialId {
+                    experiment: e.id,
+                    ..record.id
+                },
+                ..record.clone()
+            };
+            flows.iter().map(of_flow).collect()
+        }
+    }
 }
 
 struct Failed {
@@ -114,6 +120,17 @@ struct Failed {
     step: &'static str,
     message: String,
     stderr: Vec<String>,
+}
+
+impl From<Failed> for Outcome {
+    fn from(failed: Failed) -> Self {
+        Outcome::Failed {
+            kind: failed.kind,
+            step: failed.step.to_owned(),
+            message: failed.message,
+            stderr: failed.stderr,
+        }
+    }
 }
 
 struct Trial<'a, 'p> {
@@ -250,7 +267,7 @@ impl<'a> Trial<'a, '_> {
         record.one_way_bound = self.clocks.one_way_bound(&self.graph, &record.clocks);
         self.tell(&Command::Collect { last });
         let results = self.each("collect", deadline, |report| match report {
-            Report::Result(result) => Some(*result),
+            Report::Result { exchanges } => Some(exchanges),
             _ => None,
         })?;
         let end = Instant::now() + deadline;
@@ -281,7 +298,7 @@ impl<'a> Trial<'a, '_> {
             }
         }
         self.check_surroundings()?;
-        Ok(results)
+        Ok(results.into_iter().flatten().collect())
     }
 
     fn clock_trouble(&mut self, trouble: clocks::Trouble) -> Failed {
@@ -346,7 +363,7 @@ impl<'a> Trial<'a, '_> {
     fn read_load(&self) -> LoadReading {
         let mut own: Vec<u32> = self.agents.iter().map(Agent::pid).collect();
         own.extend(self.daemon_pids());
-        dyno_measure::read_load(&noise::used_cpus(self.context.experiment), &own)
+        dyno_measure::read_load(&noise::used_cpus(self.context.flows), &own)
     }
 
     fn active_agents(&self) -> Vec<bool> {

@@ -3,10 +3,10 @@
 use dyno_model::protocol::{Carries, ChannelSpec, Endpoint};
 use dyno_model::{Channel, Experiment, Graph, Testbed};
 
-/// Names the channels of `graph`. `free_port` gives each endpoint a port of the host with that index; `None` when
+/// Names the channels of `graph`, of the `flows` that run at the same time. `free_port` gives each endpoint a port of the host with that index; `None` when
 /// there is none left.
 pub(crate) fn channels(
-    experiment: &Experiment,
+    flows: &[&Experiment],
     graph: &Graph,
     session: &str,
     testbed: &Testbed,
@@ -18,9 +18,13 @@ pub(crate) fn channels(
         host.map_or_else(|| "127.0.0.1".to_owned(), |h| h.address.clone())
     };
     let name = |id| format!("{session}.c{id}");
-    let is_call = experiment.workload.kind().info().is_request_response && !experiment.paired;
+    let experiment = |channel: &Channel| {
+        let writer = graph.participant(channel.writer)?;
+        flows.get(usize::from(writer.flow)).copied()
+    };
+    let is_call = |e: &Experiment| e.workload.kind().info().is_request_response && !e.paired;
     let carries = |channel: &Channel| {
-        if !is_call {
+        if !experiment(channel).is_some_and(is_call) {
             return Carries::Messages;
         }
         if let Some(requests) = channel.answers {
@@ -48,7 +52,7 @@ pub(crate) fn channels(
         Some(ChannelSpec {
             id: channel.id,
             name: name(channel.id),
-            max_payload: experiment.payload.bytes(),
+            max_payload: experiment(channel)?.payload.bytes(),
             writer: channel.writer,
             writer_address: address(channel.writer),
             readers: readers.collect::<Option<_>>()?,

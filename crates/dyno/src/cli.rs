@@ -239,6 +239,9 @@ pub(crate) struct RunArgs {
     /// Measure each leg of a chain alone as well, in the same rounds, so that reports have what the chain adds to them.
     #[arg(long, conflicts_with = "shard")]
     pub(crate) legs: bool,
+    /// Measure each flow by itself as well, in the same rounds, so that reports have what the others cost it.
+    #[arg(long, conflicts_with = "shard")]
+    pub(crate) alone: bool,
     /// Measure each experiment in turns with its base: a stack, the program of another build, or
     /// `same`.
     #[arg(long, value_name = "BASE")]
@@ -267,7 +270,7 @@ pub(crate) struct RunArgs {
     /// Finish the interrupted run in this directory (or `latest`).
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "stack", "experiment", "testbed", "trials", "settings", "seed", "shard", "precision", "precision_of",
-        "max_trials", "max_time", "search", "until", "against", "ground", "legs", "repeats", "folders", "dry_run",
+        "max_trials", "max_time", "search", "until", "against", "ground", "legs", "alone", "repeats", "folders", "dry_run",
     ], add = complete::runs())]
     pub(crate) resume: Option<PathBuf>,
     /// With --resume: measure failed trials again too, not only interrupted and missing ones.

@@ -173,6 +173,7 @@ impl Initiator<'_> {
                 if window.begun.is_none() {
                     self.window.begin(now);
                     self.counts.first = now;
+                    window.begun = self.job.common_window().map(|(begun, _)| begun);
                 }
                 if !window.admits(now) {
                     break;

@@ -4,7 +4,7 @@ use super::link::probe_len;
 use crate::job::Job;
 use crate::shared::{Phase, Shared};
 use dyno_measure::stamp::{self, Damage, Header, Kind};
-use dyno_model::protocol::{Assignment, FirstArrival};
+use dyno_model::protocol::FirstArrival;
 use dyno_model::record::FlowCounts;
 use dyno_model::{Experiment, Nanos};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// One reading end.
 pub(super) struct Intake {
     pub(super) shared: Arc<Shared>,
-    assignment: Arc<Assignment>,
+    experiment: Arc<Experiment>,
     pub(super) channel: u16,
     receiver: u16,
     /// When the first probe arrived.
@@ -25,7 +25,7 @@ impl Intake {
     pub(super) fn new(job: &Job, channel: u16) -> Self {
         Intake {
             shared: job.shared.clone(),
-            assignment: job.assignment.clone(),
+            experiment: job.experiment.clone(),
             channel,
             receiver: job.participant.index,
             probed: None,
@@ -36,7 +36,7 @@ impl Intake {
 
     #[inline]
     pub(super) fn experiment(&self) -> &Experiment {
-        &self.assignment.experiment
+        &self.experiment
     }
 
     /// Reads, stamps and checks a message of whatever kind.

@@ -1,6 +1,7 @@
 //! Both sides of an exchange in one thread, over an adapter that gives its own messages back:
 //! what remains is the cost of Dyno itself.
 
+use super::due;
 use super::places::Places;
 use super::progress::Progress;
 use super::tally::Tally;
@@ -10,10 +11,10 @@ use crate::event::{Failure, Played};
 use crate::job::{Job, Nodes};
 use crate::shared::{Call, Phase, ThreadState};
 use dyno_adapter::Sent;
+use dyno_measure::Pacer;
 use dyno_measure::stamp::{self, Header, Kind, Tag};
-use dyno_measure::{Pacer, Schedule};
 use dyno_model::protocol::SourceCounts;
-use dyno_model::{Metric, Nanos, Workload};
+use dyno_model::{Metric, Nanos};
 
 pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result<Played, Failure> {
     let Some(channel) = job.outgoing().next() else {
@@ -43,17 +44,8 @@ pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result
     let clock = shared.clock;
     let len = experiment.payload.bytes();
     let start = shared.start();
-    let mut schedule = match experiment.workload {
-        Workload::Stream { rate, arrivals } => {
-            Some(Schedule::stream(rate, arrivals, start, job.assignment.seed))
-        }
-        Workload::Burst { messages, period } => Some(Schedule::burst(messages, period, start)),
-        Workload::PingPong { .. }
-        | Workload::Call { .. }
-        | Workload::Flood
-        | Workload::FirstMessage { .. }
-        | Workload::Probe { .. } => None,
-    };
+    let mut schedule = due::schedule(job, start);
+    let mut before = Nanos(u64::MAX);
     let mut pacer = Pacer::new(clock);
     let go_on = || shared.phase() < Phase::Drain;
     let mut warmup = Warmup::new(shared, experiment);
@@ -71,6 +63,9 @@ pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result
         let (mut due, mut now) = match &mut schedule {
             Some(schedule) => {
                 let due = schedule.next_due();
+                if due >= before {
+                    break;
+                }
                 match pacer.wait_until(due, &go_on) {
                     Some(now) => (due, now),
                     None => break,
@@ -88,6 +83,10 @@ pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result
             if schedule.is_none() {
                 now = clock.now();
                 due = now;
+            }
+            if let Some((begun, end)) = job.common_window() {
+                window.begun = Some(begun);
+                before = end;
             }
         }
         if !is_warm && !window.admits(due) {

@@ -1,5 +1,6 @@
 //! What the roles do between matched and the end of the trial: one file for each, over what they share.
 
+mod due;
 mod echo;
 mod ends;
 mod gateway;

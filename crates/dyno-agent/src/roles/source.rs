@@ -2,6 +2,7 @@
 //!
 //! A late message is sent late and carries its due time; none is skipped.
 
+use super::due;
 use super::link::probe_until_linked;
 use super::places::Places;
 use super::progress::Progress;
@@ -15,7 +16,7 @@ use dyno_measure::stamp::{self, Header, Kind, Tag};
 use dyno_measure::{Clock, Pacer, Recorder, Schedule, pacing};
 use dyno_model::plan::Extent;
 use dyno_model::protocol::SourceCounts;
-use dyno_model::{Metric, Nanos, Workload};
+use dyno_model::{Metric, Nanos};
 
 pub(super) fn play(
     job: &Job,
@@ -46,7 +47,8 @@ pub(super) fn play(
 
 /// When the next message is due.
 enum Due {
-    Scheduled(Schedule, Pacer),
+    /// And before which instant it must be.
+    Scheduled(Schedule, Pacer, Nanos),
     /// At once: a flood. With its last reading.
     Now(Clock, Nanos),
 }
@@ -54,31 +56,28 @@ enum Due {
 impl Due {
     fn new(job: &Job, start: Nanos) -> Self {
         let clock = job.shared.clock;
-        // Each source has gaps of its own, the same in every repetition of the trial.
-        let seed = job
-            .assignment
-            .seed
-            .wrapping_add(u64::from(job.participant.index));
-        let schedule = match job.experiment().workload {
-            Workload::Stream { rate, arrivals } => Schedule::stream(rate, arrivals, start, seed),
-            Workload::Burst { messages, period } => Schedule::burst(messages, period, start),
-            Workload::Flood
-            | Workload::PingPong { .. }
-            | Workload::Call { .. }
-            | Workload::FirstMessage { .. }
-            | Workload::Probe { .. } => {
-                return Due::Now(clock, Nanos::ZERO);
-            }
-        };
-        Due::Scheduled(schedule, Pacer::new(clock))
+        match due::schedule(job, start) {
+            Some(schedule) => Due::Scheduled(schedule, Pacer::new(clock), Nanos(u64::MAX)),
+            None => Due::Now(clock, Nanos::ZERO),
+        }
     }
 
-    /// Waits for the next due time; `(due, now)`, or nothing when told not to go on.
+    /// Nothing that is due at `end` or later is waited for.
+    fn end_at(&mut self, end: Nanos) {
+        if let Due::Scheduled(_, _, before) = self {
+            *before = end;
+        }
+    }
+
+    /// Waits for the next due time; `(due, now)`, or nothing when it is beyond the end or told not to go on.
     #[inline]
     fn next(&mut self, go_on: &dyn Fn() -> bool) -> Option<(Nanos, Nanos)> {
         match self {
-            Due::Scheduled(schedule, pacer) => {
+            Due::Scheduled(schedule, pacer, before) => {
                 let due = schedule.next_due();
+                if due >= *before {
+                    return None;
+                }
                 Some((due, pacer.wait_until(due, go_on)?))
             }
             Due::Now(clock, last) => {
@@ -93,14 +92,14 @@ impl Due {
     #[inline]
     fn entered(&self) -> Nanos {
         match self {
-            Due::Scheduled(_, pacer) => pacer.entered(),
+            Due::Scheduled(_, pacer, _) => pacer.entered(),
             Due::Now(_, last) => *last,
         }
     }
 
     fn burned(&self) -> Nanos {
         match self {
-            Due::Scheduled(_, pacer) => pacer.burned(),
+            Due::Scheduled(_, pacer, _) => pacer.burned(),
             Due::Now(..) => Nanos::ZERO,
         }
     }
@@ -191,6 +190,10 @@ impl<'a> Source<'a> {
             // The compiler must not make a loop of its own for each stage: that of the window would be new to the
             // caches.
             let stage = &mut stages[std::hint::black_box(usize::from(measured))];
+            if let Some((begun, end)) = self.job.common_window().filter(|_| begins) {
+                stage.progress.begun = Some(begun);
+                due_times.end_at(end);
+            }
             if !stage.progress.admits(due) {
                 break;
             }
@@ -262,14 +265,7 @@ impl<'a> Source<'a> {
             ..Played::default()
         };
         // A flood has no due times that it could be late for, nor has a first message.
-        if self
-            .job
-            .assignment
-            .experiment
-            .workload
-            .kind()
-            .has(Metric::Lateness)
-        {
+        if self.job.experiment().workload.kind().has(Metric::Lateness) {
             let lateness = self
                 .lateness
                 .finish(0)

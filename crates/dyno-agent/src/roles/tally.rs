@@ -5,11 +5,13 @@
 
 use crate::event::Played;
 use crate::job::Job;
+use crate::shared::Shared;
 use dyno_measure::stamp::Header;
 use dyno_measure::{RawLog, RecordError, Recorder, Seen, SequenceTracker};
 use dyno_model::plan::Extent;
 use dyno_model::record::{FlowCounts, RawSample};
 use dyno_model::{Experiment, Metric, Nanos, Workload};
+use std::sync::Arc;
 
 /// Blocks that a window is cut into.
 pub(super) const BLOCKS: usize = 10;
@@ -25,6 +27,8 @@ pub(super) struct Tally<const N: usize> {
     /// From one arrival to the next, where the workload has that.
     gaps: Option<Recorder>,
     raw: RawLog,
+    /// Knows when the window begins, where it is one for several flows: else with its first message.
+    common: Option<Arc<Shared>>,
     /// When the newest message arrived; `None` before the first.
     newest: Option<Nanos>,
     /// How long messages are sent, where that is known beforehand, and since when.
@@ -50,6 +54,7 @@ impl<const N: usize> Tally<N> {
             recorders: metrics.map(|metric| (metric, recorder(experiment))),
             gaps: has_gaps(job).then(|| recorder(experiment)),
             raw: raw_log(experiment),
+            common: experiment.flow.as_ref().map(|_| job.shared.clone()),
             lasts: match experiment.window {
                 Extent::Duration(time) => Some(time),
                 Extent::Messages(_) => experiment.paced_window(),
@@ -73,6 +78,7 @@ impl<const N: usize> Tally<N> {
             recorders: metrics.map(|metric| (metric, whole())),
             gaps: has_gaps(job).then(whole),
             raw: RawLog::new(raw.min(WARM_SAMPLES)),
+            common: None,
             lasts: None,
             newest: None,
             begun: Nanos::ZERO,
@@ -135,6 +141,10 @@ impl<const N: usize> Tally<N> {
 
     /// The first message is due at `due`.
     pub(super) fn begin(&mut self, due: Nanos) {
+        let due = self
+            .common
+            .as_ref()
+            .map_or(due, |shared| shared.window_at());
         let gaps = self.gaps.iter_mut();
         for recorder in self.recorders.iter_mut().map(|(_, r)| r).chain(gaps) {
             recorder.begin(due);

@@ -45,7 +45,11 @@ impl<'a> Warmup<'a> {
         Warmup {
             shared,
             counted,
-            more: if is_closed { MORE } else { 0 },
+            // Flows that run at the same time have one window, which waits for none of them.
+            more: match is_closed && experiment.flow.is_none() {
+                true => MORE,
+                false => 0,
+            },
             until: None,
         }
     }

@@ -110,6 +110,15 @@ fn of_factors<'a>() -> Columns<'a> {
     vec![
         column("id", Get::Count(|r| Some(u64::from(r.e.experiment.id.0)))),
         column("experiment", Get::Text(|r| text(&r.e.experiment.name))),
+        column(
+            "flow",
+            Get::Text(|r| {
+                r.e.experiment
+                    .flow
+                    .as_ref()
+                    .map(|_| r.e.experiment.flow_text().into())
+            }),
+        ),
         column("stack", Get::Text(|r| text(&r.e.experiment.stack))),
         column("adapter", Get::Text(|r| r.adapter.map(Cow::Borrowed))),
         column(

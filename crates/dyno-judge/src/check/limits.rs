@@ -41,6 +41,7 @@ pub(crate) struct Chosen<T> {
 pub(crate) struct Selector {
     pub(crate) suite: Vec<Chosen<String>>,
     pub(crate) experiment: Vec<Chosen<String>>,
+    pub(crate) flow: Vec<Chosen<String>>,
     pub(crate) stack: Vec<Chosen<String>>,
     pub(crate) workload: Vec<Chosen<WorkloadKind>>,
     pub(crate) payload: Vec<Chosen<PayloadSize>>,

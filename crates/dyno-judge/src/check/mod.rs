@@ -180,6 +180,14 @@ fn allows<T: PartialEq>(chosen: &[Chosen<T>], value: &T) -> bool {
     chosen.is_empty() || chosen.iter().any(|c| c.value == *value)
 }
 
+/// A flow by itself is there for the ratio to it beside the others, and under no limit.
+fn allows_flow(chosen: &[Chosen<String>], e: &Experiment) -> bool {
+    match &e.flow {
+        Some(flow) => !flow.by_itself && allows(chosen, &flow.name),
+        None => chosen.is_empty(),
+    }
+}
+
 /// Whether a limit is put on an experiment. Yardsticks and loopbacks are judged only where `stack`
 /// names them: nobody's requirement is meant for them.
 fn selects(limit: &Limit, plan: &Plan, e: &Experiment) -> bool {
@@ -189,6 +197,7 @@ fn selects(limit: &Limit, plan: &Plan, e: &Experiment) -> bool {
         && limit.measure.applies_to(e.workload.kind())
         && allows(&s.suite, &plan.suite)
         && allows(&s.experiment, &e.name)
+        && allows_flow(&s.flow, e)
         && allows(&s.stack, &e.stack)
         && allows(&s.workload, &e.workload.kind())
         && allows(&s.payload, &e.payload)
@@ -205,6 +214,7 @@ fn strangers(limits: &Limits, limit: &Limit, plan: &Plan, problems: &mut Vec<Pro
     let Selector {
         suite,
         experiment,
+        flow,
         stack,
         workload,
         payload,
@@ -255,6 +265,11 @@ fn strangers(limits: &Limits, limit: &Limit, plan: &Plan, problems: &mut Vec<Pro
             "name",
             all().map(|e| e.name.clone()).collect(),
         );
+    }
+    let is_flow = |e: &Experiment, name: &str| e.flow_name() == Some(name);
+    for c in flow.iter().filter(|c| !all().any(|e| is_flow(e, &c.value))) {
+        let known = all().filter_map(|e| e.flow_name().map(str::to_owned));
+        note(&c.text, &c.span, "flow", known.collect());
     }
     for c in stack.iter().filter(|c| !all().any(|e| e.stack == c.value)) {
         note(

@@ -8,10 +8,11 @@ use dyno_model::unit::UnitError;
 use std::ops::Range;
 use std::str::FromStr;
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "name",
     "suite",
     "experiment",
+    "flow",
     "stack",
     "workload",
     "payload",
@@ -100,6 +101,7 @@ impl Reader<'_> {
         let selector = Selector {
             suite: self.words(table, "suite"),
             experiment: self.words(table, "experiment"),
+            flow: self.words(table, "flow"),
             stack: self.words(table, "stack"),
             workload: self.quantities(table, "workload"),
             payload: self.quantities(table, "payload"),

@@ -165,9 +165,9 @@ impl Builder {
             floor: name.starts_with("floor"),
             sends_later: false,
             loopback: false,
+            channels: None,
             placements: Vec::new(),
             daemons: Vec::new(),
-            channels: None,
             install: None,
             chain: None,
         };
@@ -215,6 +215,7 @@ impl Builder {
             library_cpus: Vec::new(),
             daemon_cpus: Vec::new(),
             counted: false,
+            flow: None,
             machine: None,
         };
         change(&mut experiment);

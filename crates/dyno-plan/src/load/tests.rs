@@ -60,6 +60,7 @@ fn camera(stack: &str, topology: &str) -> Experiment {
         library_cpus: Vec::new(),
         daemon_cpus: Vec::new(),
         counted: false,
+        flow: None,
         machine: None,
     }
 }
@@ -219,9 +220,9 @@ fn a_history_must_fit_into_memory() {
             floor: false,
             sends_later: false,
             loopback: false,
+            channels: None,
             placements: Vec::new(),
             daemons: Vec::new(),
-            channels: None,
             install: None,
             chain: None,
         };

@@ -179,9 +179,9 @@ impl Builder {
             floor,
             sends_later: false,
             loopback: false,
+            channels: None,
             placements: Vec::new(),
             daemons: Vec::new(),
-            channels: None,
             install: None,
             chain: None,
         };
@@ -229,6 +229,7 @@ impl Builder {
             library_cpus: Vec::new(),
             daemon_cpus: Vec::new(),
             counted: false,
+            flow: None,
             machine: None,
         };
         change(&mut experiment);

@@ -1,4 +1,4 @@
-//! What each of several exchanges at once found: agents play in one of them each.
+//! What each of several exchanges at once found.
 
 use super::{delivering, throughput};
 use crate::startup;
@@ -18,8 +18,7 @@ struct Exchange {
     startups: Vec<Startup>,
 }
 
-/// A record for each exchange, in their order; none where there is one exchange alone. `results` are in the order of
-/// the graph's processes.
+/// A record for each exchange, in their order; none where there is one exchange alone.
 pub(super) fn each(
     experiment: &Experiment,
     graph: &Graph,
@@ -29,8 +28,8 @@ pub(super) fn each(
         return Ok(Vec::new());
     }
     let mut all: BTreeMap<u16, Exchange> = BTreeMap::new();
-    for (number, result) in graph.exchanges().into_iter().zip(results) {
-        let exchange = all.entry(number).or_default();
+    for result in results {
+        let exchange = all.entry(result.exchange).or_default();
         for (metric, distribution) in &result.distributions {
             let both = match exchange.distributions.remove(metric) {
                 None => distribution.clone(),

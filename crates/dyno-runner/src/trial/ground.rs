@@ -8,7 +8,7 @@ use dyno_model::daemon::Daemon as Spec;
 use dyno_model::plan::{Reach, Testbed};
 use dyno_model::protocol::{Assignment, Leg};
 use dyno_model::record::FailureKind;
-use dyno_model::{ChainLeg, Channel, Experiment, Gateway, Graph, Stack};
+use dyno_model::{ChainLeg, Channel, Experiment, Gateway, Graph, Participant, Stack};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -88,8 +88,9 @@ impl<'a> Trial<'a, '_> {
             }
             let values = Values {
                 cpus: &experiment.daemon_cpus,
-                payload: experiment.payload.bytes(),
-                topology: experiment.topology,
+                payload: self.largest_payload(),
+                senders: self.participants_of(true),
+                receivers: self.participants_of(false),
                 host: place.host,
                 host_name: place.named,
                 address: place.address,
@@ -108,6 +109,24 @@ impl<'a> Trial<'a, '_> {
         }
         self.step = "start";
         Ok(())
+    }
+
+    /// The largest message of any flow, in bytes.
+    fn largest_payload(&self) -> usize {
+        let flows = self.context.flows.iter();
+        flows.map(|e| e.payload.bytes()).max().unwrap_or(0)
+    }
+
+    /// How many participants of all flows begin an exchange, or do not.
+    fn participants_of(&self, active: bool) -> usize {
+        let side = |e: &&Experiment| {
+            let one = match active {
+                true => e.topology.senders,
+                false => e.topology.receivers,
+            };
+            usize::from(one) * usize::from(e.topology.copies)
+        };
+        self.context.flows.iter().map(side).sum()
     }
 
     /// Fails when a daemon has ended or a host was cut off, which explains whatever else went wrong.
@@ -145,7 +164,13 @@ impl<'a> Trial<'a, '_> {
         let is_here = |host| matches!(hosts.get(host), Some(Host::Local));
         let mut free_port = |host| session.free_port(is_here(host));
         let testbed = &plan.testbed;
-        let channels = wiring::channels(experiment, &self.graph, &name, testbed, &mut free_port);
+        let channels = wiring::channels(
+            self.context.flows,
+            &self.graph,
+            &name,
+            testbed,
+            &mut free_port,
+        );
         let Some(channels) = channels else {
             return Err(self.failed(
                 FailureKind::Error,
@@ -168,6 +193,10 @@ impl<'a> Trial<'a, '_> {
                 legs: legs.clone(),
                 gateways: gateways.clone(),
                 experiment: experiment.clone(),
+                beside: self.context.flows[1..]
+                    .iter()
+                    .map(|e| (*e).clone())
+                    .collect(),
                 seed: self.context.seed,
                 graph: self.graph.clone(),
                 process,
@@ -221,12 +250,22 @@ fn legs(stack: &Stack, experiment: &Experiment) -> (Vec<Leg>, Vec<Gateway>) {
     (legs, chain.gateways.clone())
 }
 
-/// `agent (source 0) with adapter uds`, or `agent (source 0) on h1 with adapter tcp`.
+/// The most participants that a label names.
+const MOST_NAMED: usize = 4;
+
+/// `agent (source 0) with adapter uds`, or `agent (source 0 of control) on h1 with adapter tcp`.
 pub(super) fn label(assignment: &Assignment, host: Option<&str>) -> String {
-    let roles = assignment.participants();
-    let roles: Vec<_> = roles
-        .map(|p| format!("{} {}", p.role.as_str(), p.index))
-        .collect();
+    let name = |p: &Participant| {
+        let flow = assignment.experiment_of(p).flow_name();
+        let flow = flow.map(|flow| format!(" of {flow}")).unwrap_or_default();
+        format!("{} {}{flow}", p.role.as_str(), p.index)
+    };
+    let mut roles: Vec<String> = assignment.participants().map(name).collect();
+    let more = roles.len().saturating_sub(MOST_NAMED);
+    if assignment.experiment.flow.is_some() && more > 0 {
+        roles.truncate(MOST_NAMED);
+        roles.push(format!("and {more} more"));
+    }
     let graph = &assignment.graph;
     let own = assignment.participants().flat_map(|p| {
         let channels = graph.incoming(p.index).chain(graph.outgoing(p.index));

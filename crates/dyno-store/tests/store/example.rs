@@ -57,6 +57,7 @@ fn experiment(number: u32, workload: Workload, stack: &str) -> Experiment {
         library_cpus: Vec::new(),
         daemon_cpus: Vec::new(),
         counted: false,
+        flow: None,
         machine: None,
     }
 }
@@ -79,9 +80,9 @@ pub(crate) fn manifest() -> RunManifest {
         floor,
         sends_later: false,
         loopback: false,
+        channels: None,
         placements: Vec::new(),
         daemons: Vec::new(),
-        channels: None,
         install: None,
         chain: None,
     };

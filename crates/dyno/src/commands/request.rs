@@ -28,6 +28,7 @@ pub(super) fn request(args: &RunArgs, seed: u64) -> Result<(Catalog, Request)> {
     request.trials = args.trials.or(request.trials);
     request.ground |= args.ground;
     request.legs |= args.legs;
+    request.alone |= args.alone;
     request.set.extend(args.settings.iter().cloned());
     if let Some(within) = args.precision {
         request.precision = Some(Precision {

@@ -17,6 +17,7 @@ mod doctor;
 mod exports;
 mod faults;
 mod first_message;
+mod flows;
 mod foreign;
 mod freeze;
 mod harness;

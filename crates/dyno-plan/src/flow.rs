@@ -1,0 +1,428 @@
+//! `[[experiment.flow]]`: several workloads of one experiment that run at the same time.
+
+use crate::cpus::Cpus;
+use crate::matrix::{Cell, Matrix};
+use crate::node::{Entry, Node, Table, Value, unknown_key};
+use crate::problem::{Problem, Problems};
+use crate::quantity::{At, Quantity, one};
+use crate::settings::{self, FACTORS, Form, Settings};
+use crate::suite::{self, setting_keys};
+use dyno_model::plan::Extent;
+use dyno_model::unit::{Nanos, RateHz, UnitError};
+use dyno_model::{
+    Arrivals, Experiment, ExperimentId, Flow, Phase, Processes, Stack, Topology, Workload,
+    WorkloadKind,
+};
+
+/// What a flow has that an experiment alone has not.
+pub(crate) struct FlowSpec {
+    pub(crate) name: At<String>,
+    pub(crate) processes: Processes,
+    /// So many alike.
+    pub(crate) count: u16,
+    pub(crate) jitter: Option<At<Nanos>>,
+    pub(crate) phase: Option<At<Phase>>,
+}
+
+/// One flow as it is read: what it is, and its workload and settings.
+pub(crate) struct ReadFlow {
+    pub(crate) spec: FlowSpec,
+    pub(crate) workload: At<WorkloadKind>,
+    /// With those of its experiment.
+    pub(crate) own: Settings,
+}
+
+/// Settings that a flow may have.
+const OWN: &[&str] = &[
+    "payload",
+    "placement",
+    "topology",
+    "rate",
+    "arrivals",
+    "gap",
+    "group",
+    "period",
+    "timeout",
+    "echo_poll",
+];
+
+/// Keys of a flow that are no settings.
+const KEYS: &[&str] = &["name", "workload", "count", "cycle", "jitter", "phase"];
+
+/// Settings that belong to one flow or to none, so that an experiment with flows does not have them.
+const NOT_FOR_ALL: &[&str] = &[
+    "workload",
+    "rate",
+    "gap",
+    "group",
+    "period",
+    "parallel",
+    "probe",
+    "by",
+    "sides",
+    "rest",
+    "on",
+    "threads",
+    "batch",
+    "slack",
+    "messages",
+    "round_trips",
+    "warmup_messages",
+];
+
+/// Factors that a matrix of an experiment with flows may have: they are those of all flows.
+const FACTORS_OF_ALL: &[&str] = &["wait", "access", "scheduling", "placement"];
+
+impl Quantity for Phase {
+    fn read(text: &str) -> Result<Self, UnitError> {
+        match text {
+            "spread" => Ok(Phase::Spread),
+            time => time.parse().map(Phase::After),
+        }
+    }
+}
+
+/// Reads the flows of an experiment; mistakes go to `problems`.
+pub(crate) fn read(experiment: &Table, problems: &mut Problems) -> Vec<ReadFlow> {
+    let items: &[Node] = match experiment.get("flow").map(|n| (n, &n.value)) {
+        Some((_, Value::List(items))) => items,
+        Some((node, _)) => {
+            problems.push(
+                node.wrong_kind("`flow`", "a list of tables")
+                    .help("write [[experiment.flow]] with two brackets, once for each flow"),
+            );
+            return Vec::new();
+        }
+        None => return Vec::new(),
+    };
+    let processes = experiment.get("processes");
+    let processes = processes.and_then(|n| one::<Processes>("processes", n, problems));
+    let processes = processes.map_or(Processes::PerFlow, |p| p.value);
+    let matrix = match experiment.get("matrix").map(|n| &n.value) {
+        Some(Value::Table(matrix)) => matrix.0.as_slice(),
+        _ => &[],
+    };
+    refuse_strangers(&experiment.0, matrix, problems);
+    let common: Vec<&Entry> = experiment.0.iter().chain(matrix).collect();
+    let mut flows: Vec<ReadFlow> = Vec::new();
+    for node in items {
+        let Some(flow) = flow(node, processes, &common, problems) else {
+            continue;
+        };
+        let name = &flow.spec.name;
+        if flows.iter().any(|f| f.spec.name.value == name.value) {
+            problems.push(
+                Problem::at(&name.at, format!("two flows are called {:?}", name.value))
+                    .label("the name is taken")
+                    .help("give each flow a name of its own; `count` makes several alike"),
+            );
+        }
+        flows.push(flow);
+    }
+    flows
+}
+
+/// What stands in the experiment, or in its matrix, and belongs to flows.
+fn refuse_strangers(own: &[Entry], matrix: &[Entry], problems: &mut Problems) {
+    let strange = |e: &&Entry| NOT_FOR_ALL.contains(&e.key.as_str());
+    for entry in own.iter().filter(strange) {
+        let help = match entry.key.as_str() {
+            "parallel" => "write `count` in a flow for so many alike",
+            "messages" | "round_trips" => "flows have one window in common: write `window`",
+            "warmup_messages" => "flows have one warm-up in common: write `warmup`",
+            _ => "write it in [[experiment.flow]], for each flow that has it",
+        };
+        problems.push(
+            Problem::at(
+                &entry.key_at,
+                format!("`{}` stands beside flows that have their own", entry.key),
+            )
+            .label("the experiment has flows")
+            .help(help),
+        );
+    }
+    let factor = |e: &&Entry| {
+        let key = e.key.as_str();
+        FACTORS.contains(&key) && !FACTORS_OF_ALL.contains(&key)
+    };
+    for entry in matrix.iter().filter(factor) {
+        problems.push(
+            Problem::at(
+                &entry.key_at,
+                format!("`{}` is no factor of all flows", entry.key),
+            )
+            .label("the experiment has flows")
+            .help(format!(
+                "a matrix over flows has stack, {}; write other factors in the flows, or make an \
+                 experiment of each value",
+                FACTORS_OF_ALL.join(", ")
+            )),
+        );
+    }
+}
+
+fn flow(
+    node: &Node,
+    processes: Processes,
+    common: &[&Entry],
+    problems: &mut Problems,
+) -> Option<ReadFlow> {
+    let table = node.table("`flow`", problems)?;
+    let mut missing = |key: &str, advice: &str| {
+        problems.push(
+            Problem::at(&node.at, format!("the flow has no `{key}`"))
+                .label(format!("`{key}` is missing"))
+                .help(advice),
+        );
+    };
+    if table.get("name").is_none() {
+        missing("name", "write for example `name = \"camera\"`");
+    }
+    if table.get("workload").is_none() {
+        missing("workload", "write for example `workload = \"stream\"`");
+    }
+    let name = table.get("name").and_then(|n| {
+        let value = suite::name(n, problems)?;
+        Some(At {
+            value,
+            at: n.at.clone(),
+        })
+    });
+    let workload = table.get("workload");
+    let workload = workload.and_then(|n| one::<WorkloadKind>("workload", n, problems));
+    if let Some(workload) = workload
+        .as_ref()
+        .filter(|w| w.value.is_start() || w.value.is_probe())
+    {
+        problems.push(
+            Problem::at(&workload.at, format!("a {} is no flow", workload.value))
+                .label("has no window that it could share")
+                .help("make it an experiment of its own"),
+        );
+    }
+    let mut own = Settings::default();
+    for entry in common.iter().filter(|e| !KEYS.contains(&e.key.as_str())) {
+        own.read(entry, Form::Several, &mut Problems::default());
+    }
+    let mut count = 1;
+    let (mut cycle, mut jitter, mut phase) = (None, None, None);
+    for entry in &table.0 {
+        let key = entry.key.as_str();
+        let paces = |k: &str| ["rate", "cycle"].contains(&k);
+        if let Some(before) = common.iter().find(|e| e.key == key && OWN.contains(&key)) {
+            problems.push(
+                Problem::at(
+                    &entry.key_at,
+                    format!("`{key}` stands in the flow and in its experiment"),
+                )
+                .label("given twice")
+                .help(format!(
+                    "keep it in the flows, or in the experiment for all of them{}",
+                    match FACTORS.contains(&before.key.as_str()) {
+                        true => " or in its matrix",
+                        false => "",
+                    }
+                )),
+            );
+            continue;
+        }
+        let node = &entry.node;
+        match key {
+            "name" | "workload" => {}
+            "count" => {
+                let most = u64::from(Topology::MAX_COPIES);
+                let n = node.whole("`count`", 1, most, problems);
+                count = n.and_then(|n| u16::try_from(n).ok()).unwrap_or(1);
+            }
+            "cycle" | "jitter" | "phase" => {
+                check_stream(entry, workload.as_ref(), problems);
+                match key {
+                    "cycle" => cycle = settings::time(key, node, Nanos(10), problems),
+                    "jitter" => jitter = settings::time(key, node, Nanos::ZERO, problems),
+                    _ => phase = one(key, node, problems),
+                }
+            }
+            key if OWN.contains(&key) => {
+                own.read(entry, Form::Single, problems);
+                suite::check_workload(entry, workload.as_ref(), problems);
+            }
+            _ if setting_keys().contains(&key) => problems.push(
+                Problem::at(&entry.key_at, format!("`{key}` is not of one flow alone"))
+                    .label("holds for all flows")
+                    .help("write it in [[experiment]]; flows share window, CPUs and waits"),
+            ),
+            _ => {
+                let keys: Vec<&str> = KEYS.iter().chain(OWN).copied().collect();
+                problems.push(unknown_key(entry, "a flow", &keys));
+            }
+        }
+        if paces(key) && table.entry("rate").is_some() && key == "cycle" {
+            problems.push(
+                Problem::at(&entry.key_at, "the pace is given as a rate and as a cycle")
+                    .label("and `rate` as well")
+                    .help("keep one of the two"),
+            );
+        }
+    }
+    if let Some(cycle) = cycle {
+        // At least 10 ns, which is the highest rate.
+        own.rate = RateHz::new(1e9 / cycle.value.0.max(10) as f64)
+            .ok()
+            .map(|value| {
+                vec![At {
+                    value,
+                    at: cycle.at,
+                }]
+            });
+    }
+    Some(ReadFlow {
+        spec: FlowSpec {
+            name: name?,
+            processes,
+            count,
+            jitter,
+            phase,
+        },
+        workload: workload?,
+        own,
+    })
+}
+
+/// Refuses what only a stream has.
+fn check_stream(entry: &Entry, workload: Option<&At<WorkloadKind>>, problems: &mut Problems) {
+    let Some(workload) = workload.filter(|w| w.value != WorkloadKind::Stream) else {
+        return;
+    };
+    problems.push(
+        Problem::at(
+            &entry.key_at,
+            format!("a {} has no `{}`", workload.value, entry.key),
+        )
+        .label("belongs to stream")
+        .help("remove it, or change the workload"),
+    );
+}
+
+/// Refuses what one flow of a resolved experiment cannot have. `workloads` are its loads.
+pub(crate) fn check(
+    spec: &FlowSpec,
+    workloads: &[Workload],
+    extents: [&At<Extent>; 2],
+    cpus: &At<Cpus>,
+    problems: &mut Problems,
+) {
+    for extent in extents {
+        if let Extent::Messages(_) = extent.value {
+            problems.push(
+                Problem::at(&extent.at, "flows have one window in common, in time")
+                    .label(format!("the flow `{}` has no such number", spec.name.value))
+                    .help("write `window` and `warmup` as times"),
+            );
+        }
+    }
+    if cpus.value.listed().is_some() {
+        problems.push(
+            Problem::at(&cpus.at, "flows have no list of CPUs")
+                .label("one exchange alone can have one")
+                .help("write \"auto\" or \"none\""),
+        );
+    }
+    let Some(jitter) = &spec.jitter else {
+        return;
+    };
+    for workload in workloads {
+        let Workload::Stream { rate, arrivals } = workload else {
+            continue;
+        };
+        let (what, help) = match arrivals {
+            Arrivals::Poisson => (
+                "its gaps are random already",
+                "remove it, or write arrivals = \"fixed\"",
+            ),
+            Arrivals::Fixed if jitter.value.0 as f64 >= rate.period_ns() => (
+                "messages would overtake each other",
+                "write less than the cycle",
+            ),
+            Arrivals::Fixed => continue,
+        };
+        problems.push(
+            Problem::at(
+                &jitter.at,
+                format!(
+                    "a jitter of {} does not fit a stream of {rate}, {arrivals}",
+                    jitter.value
+                ),
+            )
+            .label(what)
+            .help(help),
+        );
+    }
+}
+
+/// Why these flows cannot run at the same time on `stack`, or `None` if they can.
+pub(crate) fn refusal(cells: &[Cell], stack: &Stack) -> Option<String> {
+    if stack.chain.is_some() {
+        return Some("flows have no gateways between them; take a stack without legs".into());
+    }
+    let of = |cell: &Cell| {
+        let t = cell.topology;
+        let back = match cell.workload.kind().is_closed_loop() && !stack.loopback {
+            true => usize::from(t.receivers),
+            false => 0,
+        };
+        usize::from(t.copies) * usize::from(t.senders) * (1 + back)
+    };
+    let channels: usize = cells.iter().map(of).sum();
+    let (most, what) = match stack.channels {
+        Some(most) => (most, stack.name.as_str()),
+        None => (u16::MAX, "a trial"),
+    };
+    (channels > usize::from(most)).then(|| {
+        format!(
+            "the flows take {channels} channels, and {what} has at most {most}; lower `count`, or leave \
+             flows out"
+        )
+    })
+}
+
+/// The flow's name before what is said of it.
+pub(crate) fn of_flow(matrix: &Matrix<'_>, reason: String) -> String {
+    match matrix.flow {
+        Some(flow) => format!("flow {}: {reason}", flow.name.value),
+        None => reason,
+    }
+}
+
+/// What an experiment is as a flow, where the first of its group has that number.
+pub(crate) fn settled(spec: &FlowSpec, group: ExperimentId) -> Flow {
+    Flow {
+        name: spec.name.value.clone(),
+        group,
+        processes: spec.processes,
+        jitter: spec.jitter.as_ref().map_or(Nanos::ZERO, |j| j.value),
+        phase: spec.phase.as_ref().map_or_else(Phase::default, |p| p.value),
+        alone: None,
+        by_itself: false,
+    }
+}
+
+/// `--alone`: adds each flow by itself, to be measured in the same rounds. Returns whether there is any.
+pub(crate) fn add_alone(experiments: &mut Vec<Experiment>) -> bool {
+    for i in 0..experiments.len() {
+        // At most one more for each of MOST_CELLS experiments.
+        let id = ExperimentId(experiments.len() as u32);
+        let mut alone = experiments[i].clone();
+        let Some(flow) = alone.flow.as_mut().filter(|_| !experiments[i].added) else {
+            continue;
+        };
+        flow.group = id;
+        flow.by_itself = true;
+        alone.id = id;
+        alone.added = true;
+        experiments.push(alone);
+        if let Some(flow) = &mut experiments[i].flow {
+            flow.alone = Some(id);
+        }
+    }
+    experiments.iter().any(|e| e.flow.is_some())
+}

@@ -1,0 +1,127 @@
+//! Flows that run at the same time: what all of them moved together and at what cost, and what the others cost each.
+
+use crate::notes::Item;
+use crate::number::{Measured, duration, sig3};
+use crate::precision::{OwnQuantiles, own_quantiles};
+use crate::summary::ExperimentSummary;
+use crate::view::View;
+use dyno_model::{ExperimentId, TrialFigure};
+use dyno_stats::{Bootstrap, Estimate, Pairing, TrialSamples, ratio};
+
+/// The quantiles of a flow beside the others over those by itself, with their names.
+pub const AGAINST_ALONE: [(&str, f64); 2] = [("p50", 0.5), ("p99", 0.99)];
+
+/// What the others cost a flow: its headline metric beside them over that by itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AloneRatio {
+    /// The experiment that measured it by itself.
+    pub id: ExperimentId,
+    /// In the order of [`AGAINST_ALONE`]; paired by trial. `None` where trials have too few messages for the quantile, or
+    /// there are fewer than two pairs.
+    pub ratios: [Option<Estimate>; AGAINST_ALONE.len()],
+}
+
+/// Holds the trials of a flow beside the others against those of it by itself; trials of the same number are a pair.
+pub(crate) fn against_alone(
+    id: ExperimentId,
+    beside: &[(u32, &TrialSamples)],
+    alone: &[(u32, TrialSamples)],
+    how: &Bootstrap,
+) -> AloneRatio {
+    let of = |q: f64| {
+        // The quantile of a trial needs a message beyond it.
+        let least = (1.0 / (1.0 - q)).round() as u64;
+        let enough = |samples: &TrialSamples| samples.n() >= least;
+        let new = beside.iter().filter(|(_, s)| enough(s));
+        let base = alone.iter().filter(|(_, s)| enough(s));
+        let new = own_quantiles(new.map(|(n, s)| (*n, *s)), q);
+        let base = own_quantiles(base.map(|(n, s)| (*n, s)), q);
+        paired(&new, &base, how)
+    };
+    AloneRatio {
+        id,
+        ratios: AGAINST_ALONE.map(|(_, q)| of(q)),
+    }
+}
+
+fn paired(new: &OwnQuantiles, base: &OwnQuantiles, how: &Bootstrap) -> Option<Estimate> {
+    let partner = |number| base.iter().find(|(n, _)| *n == number);
+    let pairs = new
+        .iter()
+        .filter_map(|(number, value)| Some((*value, partner(*number)?.1)));
+    let (new, base): (Vec<f64>, Vec<f64>) = pairs.unzip();
+    Some(ratio(&new, &base, Pairing::Paired, how.confidence)?.estimate)
+}
+
+/// A sentence for all flows of each trial together, and one for each that was measured by itself.
+pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
+    let mut leads: Vec<ExperimentId> = Vec::new();
+    for e in &view.rows {
+        let together = e.experiment.flow.as_ref().filter(|f| !f.by_itself);
+        if let Some(flow) = together.filter(|f| !leads.contains(&f.group)) {
+            leads.push(flow.group);
+        }
+    }
+    leads
+        .into_iter()
+        .flat_map(|lead| of_group(view, lead))
+        .collect()
+}
+
+fn of_group(view: &View<'_>, lead: ExperimentId) -> Vec<Item> {
+    let all = view.summary.experiments.iter();
+    let flows: Vec<&ExperimentSummary> = all
+        .filter(|e| e.experiment.flow.is_some() && e.experiment.lead() == lead)
+        .collect();
+    let Some(first) = flows.first() else {
+        return Vec::new();
+    };
+    let x = &first.experiment;
+    let name = format!("{} on {}, {}", x.name, x.stack, x.wait);
+    let alike = |e: &&ExperimentSummary| usize::from(e.experiment.topology.copies);
+    let sum = |figure| {
+        let of = |e: &&ExperimentSummary| e.figure(figure).map(|s| s.median);
+        flows.iter().map(of).sum::<Option<f64>>()
+    };
+    let mut text = format!(
+        "{name}: {} flows at once",
+        flows.iter().map(alike).sum::<usize>()
+    );
+    let rates = sum(TrialFigure::DeliveredHz).zip(sum(TrialFigure::DeliveredBytesPerS));
+    if let Some((messages, bytes)) = rates {
+        text.push_str(&format!(
+            ", together {} messages/s and {} MB/s delivered",
+            sig3(messages),
+            sig3(bytes / 1e6)
+        ));
+    }
+    let (lost, offered) = flows.iter().fold((0u64, 0u64), |(lost, offered), e| {
+        (
+            lost.saturating_add(e.counts.lost),
+            offered.saturating_add(e.counts.offered),
+        )
+    });
+    text.push_str(&format!(", {lost} of {offered} lost"));
+    if let Some(cpu) = first.figure(TrialFigure::CpuPerMessage) {
+        let cpu = duration(cpu.median);
+        text.push_str(&format!(
+            "; CPU/msg, {cpu}, is of all processes and of the messages of all flows"
+        ));
+    }
+    let costs = flows.iter().filter_map(|e| {
+        let alone = e.alone.as_ref()?;
+        let ratios = AGAINST_ALONE.iter().zip(&alone.ratios);
+        let known: Vec<String> = ratios
+            .map(|((quantile, _), ratio)| match ratio {
+                Some(ratio) => format!("{quantile} × {}", Measured::ratio(ratio).line()),
+                None => format!("{quantile} not known, too few messages or trials"),
+            })
+            .collect();
+        Some(Item::from(format!(
+            "{name}: {} beside the others over itself alone: {}; paired by trial",
+            e.experiment.flow_text(),
+            known.join(", ")
+        )))
+    });
+    std::iter::once(Item::from(text)).chain(costs).collect()
+}

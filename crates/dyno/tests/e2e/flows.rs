@@ -1,0 +1,213 @@
+//! Flows that run at the same time, on real transports.
+
+use crate::harness::{Place, count, experiments, send};
+use serde_json::Value;
+
+/// Three kinds of flows, 300 ms of all at once.
+const SUITE: &str = r#"
+    title = "flows"
+    [defaults]
+    trials = 2
+    warmup = "20 ms"
+    settle = "0 s"
+    window = "300 ms"
+    drain = "500 ms"
+    cpus = "none"
+    wait = "block"
+    deadline = "20 s"
+    [[experiment]]
+    name = "drive"
+    stacks = ["tcp"]
+    [[experiment.flow]]
+    name = "control"
+    workload = "stream"
+    payload = "64 B"
+    cycle = "2 ms"
+    [[experiment.flow]]
+    name = "camera"
+    workload = "stream"
+    payload = "60 kB"
+    rate = "50 Hz"
+    [[experiment.flow]]
+    name = "body"
+    workload = "stream"
+    payload = "32 B"
+    cycle = "50 ms"
+    jitter = "5 ms"
+    phase = "spread"
+    count = 4
+    [[experiment.flow]]
+    name = "diag"
+    workload = "ping-pong"
+    payload = "64 B"
+    gap = "10 ms"
+"#;
+
+#[track_caller]
+fn flow<'a>(shown: &'a Value, stack: &str, name: &str) -> &'a Value {
+    let is_it = |e: &&Value| {
+        e["stack"] == stack && e["flow"]["name"] == name && e["flow"]["by_itself"] == false
+    };
+    let found = experiments(shown).iter().find(is_it);
+    found.unwrap_or_else(|| panic!("no flow {name} on {stack} in {shown:#}"))
+}
+
+#[test]
+fn every_flow_has_its_own_figures_and_the_cost_is_of_all() {
+    let place = Place::new();
+    let stacks = r#"["tcp", "udp", "iceoryx2", "pipe"]"#;
+    place.suite("flows", &SUITE.replace(r#"["tcp"]"#, stacks));
+    let shown = place.measure("flows", &[]);
+    assert_eq!(experiments(&shown).len(), 16);
+    for stack in ["tcp", "udp", "iceoryx2", "pipe"] {
+        let of = |name| flow(&shown, stack, name);
+        // Due in 300 ms of each of two trials; where one is due at the window's very end, the other's are one less.
+        for (name, due) in [("control", 150), ("camera", 15), ("body", 4 * 6)] {
+            let offered = count(of(name), "offered");
+            assert!(offered.abs_diff(2 * due) <= 8, "{stack} {name}: {offered}");
+            assert_eq!(count(of(name), "received"), offered, "{stack} {name}");
+        }
+        assert!(count(of("diag"), "received") >= 10, "{stack}");
+        assert_eq!(of("body")["topology"], "1-1x4");
+        assert_eq!(of("body")["copies"].as_array().unwrap().len(), 4, "{stack}");
+        let costs: Vec<&Value> = ["control", "camera", "body", "diag"]
+            .iter()
+            .map(|name| &of(name)["cost"]["cpu_ns_per_message"])
+            .collect();
+        assert!(
+            costs[0].is_object() && costs.iter().all(|c| *c == costs[0]),
+            "{costs:?}"
+        );
+    }
+    let said = place.run(&["show", "out"]).with_code(0);
+    let said = said.says("drive on iceoryx2, block: 7 flows at once, together");
+    assert!(said.stdout.contains("control"), "{}", said.stdout);
+    let csv = place.run(&["show", "out", "--format", "csv"]).stdout;
+    let header: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    assert!(header.contains(&"flow"), "{header:?}");
+}
+
+#[test]
+fn all_senders_can_be_one_process() {
+    let place = Place::new();
+    let one = SUITE.replace(
+        "name = \"drive\"",
+        "name = \"drive\"\n    processes = \"per-side\"",
+    );
+    place.suite("flows", &one);
+    let shown = place.measure("flows", &["--trials", "1"]);
+    for name in ["control", "camera", "body", "diag"] {
+        let e = flow(&shown, "tcp", name);
+        assert_eq!(count(e, "received"), count(e, "offered"), "{e:#}");
+        assert_eq!(e["flow"]["processes"], "per-side");
+    }
+    let trial = std::fs::read_to_string(place.path("out/trials/e0000-t000.json")).unwrap();
+    let trial: Value = serde_json::from_str(&trial).unwrap();
+    let processes = trial["cost"]["processes"].as_array().unwrap();
+    let labels: Vec<&str> = processes
+        .iter()
+        .map(|p| p["label"].as_str().unwrap())
+        .collect();
+    assert_eq!(labels, ["initiator+6 x source", "echo+6 x sink"]);
+}
+
+#[test]
+fn what_one_flow_loses_is_booked_on_it_alone() {
+    let place = Place::new();
+    // Participant 3 receives the camera.
+    let stack = "description = \"lies\"\nadapter = \"faulty\"\nwaits = [\"block\"]\n[options]\n\
+                 inner = \"uds\"\ndrop_every = 3\nside = \"receiver\"\nparticipant = 3\n";
+    place.stack("liar", stack);
+    place.suite("flows", &SUITE.replace(r#"["tcp"]"#, r#"["liar"]"#));
+    let shown = place.measure("flows", &[]);
+    let lost = |name| count(flow(&shown, "liar", name), "lost");
+    assert!(
+        (6..=14).contains(&lost("camera")),
+        "a third of 30: {}",
+        lost("camera")
+    );
+    assert_eq!([lost("control"), lost("body"), lost("diag")], [0, 0, 0]);
+    place.file(
+        "limits.toml",
+        "[[limit]]\nname = \"control in full\"\nflow = \"control\"\nmetric = \"loss\"\nat_most = 0\n\
+         [[limit]]\nname = \"camera in full\"\nflow = \"camera\"\nmetric = \"loss\"\nat_most = 0\n",
+    );
+    let checked = place.run(&["check", "out", "limits.toml"]);
+    assert!(!checked.status.success());
+    let checked = checked.says("camera in full");
+    let text = checked.stdout;
+    let verdict = |name: &str| {
+        let line = text.lines().find(|l| l.contains(name));
+        line.unwrap_or_else(|| panic!("no {name} in {text}"))
+            .to_lowercase()
+    };
+    assert_ne!(
+        verdict("control in full").contains("fail"),
+        verdict("camera in full").contains("fail"),
+        "{text}"
+    );
+    place.file(
+        "limits.toml",
+        "[[limit]]\nname = \"x\"\nflow = \"contol\"\nmetric = \"loss\"\nat_most = 0\n",
+    );
+    let refused = place.run(&["check", "out", "limits.toml"]);
+    assert!(!refused.status.success());
+    refused
+        .says("no experiment of this run has the flow `contol`")
+        .says("did you mean `control`?");
+}
+
+#[test]
+fn a_killed_process_fails_the_trial_of_all_flows_by_name() {
+    let place = Place::new();
+    let long = SUITE
+        .replace("300 ms", "20 s")
+        .replace("trials = 2", "trials = 1");
+    place.suite("flows", &long);
+    let run = place.start(&["run", "flows", "--out", "out", "--quiet"]);
+    // A process for each side of each flow: the third sends the camera.
+    let agents = run.agents(8);
+    let graph_is_up = place.path("out/run.json");
+    crate::harness::wait_for("the run's head", || graph_is_up.exists().then_some(()));
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    send(agents[2], libc::SIGKILL);
+    let ended = run.end();
+    assert!(!ended.status.success());
+    let shown = place.show("out");
+    for name in ["control", "camera", "body", "diag"] {
+        let e = flow(&shown, "tcp", name);
+        assert_eq!(e["failed_trials"], 1, "{e:#}");
+        let message = e["failures"][0]["message"].as_str().unwrap();
+        assert!(message.contains("source 2 of camera"), "{message}");
+    }
+}
+
+#[test]
+fn each_flow_is_held_against_itself_alone_and_a_run_goes_on_where_it_stopped() {
+    let place = Place::new();
+    place.suite("flows", SUITE);
+    let shown = place.measure("flows", &["--alone", "--trials", "3"]);
+    assert_eq!(experiments(&shown).len(), 8);
+    for name in ["control", "camera", "body", "diag"] {
+        let against = &flow(&shown, "tcp", name)["flow"]["against_alone"];
+        let ratio = against["p50_ratio"]["value"].as_f64();
+        assert!(ratio.is_some_and(|r| r > 0.0), "{name}: {against:#}");
+    }
+    place
+        .run(&["show", "out"])
+        .says("control beside the others over itself alone: p50 ×");
+    // A trial without one of its flows is measured again as a whole.
+    for file in ["e0000-t001.json", "e0002-t001.json"] {
+        std::fs::remove_file(place.path("out/trials").join(file)).unwrap();
+    }
+    place
+        .run(&["run", "--resume", "out", "--quiet"])
+        .with_code(0);
+    for e in experiments(&place.show("out")) {
+        assert_eq!(
+            (&e["trials"], &e["failed_trials"]),
+            (&3.into(), &0.into()),
+            "{e:#}"
+        );
+    }
+}
