@@ -16,6 +16,7 @@ pub mod factor;
 pub mod figure;
 pub mod graph;
 pub mod load;
+pub mod machine;
 pub mod metric;
 pub mod network;
 pub mod noise;

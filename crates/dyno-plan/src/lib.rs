@@ -36,6 +36,7 @@ mod host;
 mod legs;
 mod link;
 mod load;
+mod machine;
 mod matrix;
 mod node;
 mod parallel;

@@ -15,6 +15,7 @@ mod follow;
 mod hosts;
 mod keeper;
 mod leavings;
+mod machine;
 mod noise;
 mod order;
 mod parts;
@@ -29,8 +30,9 @@ pub use binaries::binaries;
 pub use conformance::{CaseError, Conformance};
 pub use daemon::is_installed;
 pub use follow::Follow;
-pub use hosts::{HostsError, SshError, check_hosts};
+pub use hosts::{HostsError, SshError, check_hosts, settle_hosts};
 pub use keeper::keep;
+pub use machine::{INIT, MachineError, init, relay};
 pub use order::order;
 pub use session::{SessionError, Swept, sweep};
 
@@ -119,7 +121,7 @@ pub fn run<E>(
     let mut supplies = hosts::Supplies::new(agents, adapters, &runner, &options.interrupt);
     let mut tell = |remark: String| on_event(&RunEvent::Warning(remark));
     let mut hosts = match hosts::Hosts::open(&plan.testbed, &mut supplies, &mut tell) {
-        Err(HostsError::Ssh(SshError::Interrupted)) => return Ok(Ending::Interrupted),
+        Err(e) if e.is_interrupt() => return Ok(Ending::Interrupted),
         opened => opened?,
     };
     let leavings = leavings::Leavings::new();
@@ -147,7 +149,7 @@ pub fn run<E>(
         on_event(&RunEvent::TrialStarted { id, label });
         let mut tell = |remark: String| on_event(&RunEvent::Warning(remark));
         match hosts.renew(&plan.testbed, &mut supplies, &mut tell) {
-            Err(HostsError::Ssh(SshError::Interrupted)) => {
+            Err(e) if e.is_interrupt() => {
                 ending = Ending::Interrupted;
                 break;
             }
