@@ -1,5 +1,5 @@
 //! Chores of the project: `cargo xtask test`, `adapters`, `dist`, `install`, `arm64`, `sanitize`, `lint`, `arrows`,
-//! `licences`, `study`, `readers`, `daemons`, `web`, `gallery`.
+//! `licences`, `study`, `readers`, `daemons`, `kernel`, `web`, `gallery`.
 //!
 //! Each chore prints what it does before it does it and ends with exit code 1 at the first failure.
 
@@ -8,6 +8,7 @@ mod arm64;
 mod arrows;
 mod dist;
 mod gallery;
+mod kernel;
 mod licences;
 mod metadata;
 mod packages;
@@ -37,6 +38,7 @@ usage: cargo xtask CHORE
             nightly, carry-over, again, agree, ground
   readers   install the programs that read exports back in tests, into target/python
   daemons   build the daemons that tests need and Debian does not have (zenohd), into target/daemons
+  kernel    take the kernel that virtual machines boot from Debian, without installing it, into the user's cache
   web       build the scripts of the report's page; --check compares what is checked in with a build
   gallery   run a few suites, make the report of them, and draw the pictures of docs/gallery.md; --help
             says more";
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
         "study" => study::run(&rest),
         "readers" => metadata::load().and_then(|m| packages::readers(&m)),
         "daemons" => metadata::load().and_then(|m| packages::daemons(&m)),
+        "kernel" => kernel::fetch(),
         "web" => metadata::load().and_then(|m| web::run(&m, &rest)),
         "gallery" => metadata::load().and_then(|m| gallery::run(&m, &rest)),
         "--help" | "-h" | "help" => {
@@ -86,6 +89,7 @@ fn test() -> Outcome {
     packages::of_web()?;
     packages::readers(&metadata)?;
     packages::daemons(&metadata)?;
+    kernel::fetch()?;
     adapters::run(&metadata.target_directory, &adapters::in_c())?;
     web::run(&metadata, &["--check".to_owned()])?;
     steps::run(&[steps::build()])?;

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What tests need: network namespaces, ssh in both directions, and a browser with letters to draw.
+/// What tests need: network namespaces, ssh in both directions, virtual machines, and a browser with letters to draw.
 const OF_TESTS: &[&str] = &[
     "iproute2",
     "openssh-client",
     "chromium",
     "fonts-dejavu-core",
     "libbenchmark-tools",
+    "qemu-system-x86",
 ];
 /// What installs and runs the page's scripts, where no newer one is found.
 const NODE: &[&str] = &["nodejs", "npm"];
@@ -190,41 +191,46 @@ pub(crate) fn install<'a>(wanted: impl Iterator<Item = &'a str>) -> Outcome {
         println!("── all {} packages are installed", wanted.len());
         return Ok(());
     }
-    let root = rustix::process::geteuid().is_root();
-    let update = vec!["apt-get", "update", "-q"];
+    update()?;
     let install = [
         vec!["apt-get", "install", "-y", "-q", "--no-install-recommends"],
         missing.clone(),
-    ]
-    .concat();
+    ];
+    administer(&install.concat()).map_err(|failed| {
+        let missing = missing.join(" ");
+        format!("{failed}; install {missing} by hand, then run this again")
+    })
+}
+
+/// Has the package manager read what there is, once.
+pub(crate) fn update() -> Outcome {
     static UPDATED: AtomicBool = AtomicBool::new(false);
-    let update = (!UPDATED.load(Ordering::Relaxed)).then_some(update);
-    for arguments in update.into_iter().chain([install]) {
-        let words = match root {
-            true => arguments,
-            false => [vec!["sudo"], arguments].concat(),
-        };
-        println!("── {}", words.join(" "));
-        let mut command = Command::new(words[0]);
-        command
-            .args(&words[1..])
-            .env("DEBIAN_FRONTEND", "noninteractive")
-            // No service is started (invoke-rc.d(8)).
-            .env("RUNLEVEL", "1")
-            .stdout(Stdio::null());
-        let status = command
-            .status()
-            .map_err(|e| format!("cannot start {}: {e}", words[0]))?;
-        if !status.success() {
-            return Err(format!(
-                "{} failed ({status}); install {} by hand, then run this again",
-                words.join(" "),
-                missing.join(" ")
-            ));
-        }
+    if !UPDATED.load(Ordering::Relaxed) {
+        administer(&["apt-get", "update", "-q"])?;
         UPDATED.store(true, Ordering::Relaxed);
     }
     Ok(())
+}
+
+/// Runs a command as root, quietly.
+fn administer(command: &[&str]) -> Outcome {
+    let words = match rustix::process::geteuid().is_root() {
+        true => command.to_vec(),
+        false => [&["sudo"], command].concat(),
+    };
+    println!("── {}", words.join(" "));
+    let status = Command::new(words[0])
+        .args(&words[1..])
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        // No service is started (invoke-rc.d(8)).
+        .env("RUNLEVEL", "1")
+        .stdout(Stdio::null())
+        .status()
+        .map_err(|e| format!("cannot start {}: {e}", words[0]))?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(format!("{} failed ({status})", words.join(" "))),
+    }
 }
 
 fn is_installed(package: &str) -> bool {

@@ -56,6 +56,8 @@ struct Context {
     dyno_run: String,
     dyno_suite: String,
     dyno_testbed: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dyno_emulated: Option<String>,
     dyno_seed: String,
     dyno_cpu_model: String,
     dyno_kernel: String,
@@ -133,6 +135,7 @@ fn context(summary: &Summary, without_figure: Vec<WithoutFigure>) -> Context {
         dyno_run: run.id.clone(),
         dyno_suite: run.suite.clone(),
         dyno_testbed: run.testbed.clone(),
+        dyno_emulated: run.environment.emulated.clone(),
         dyno_seed: run.seed.to_string(),
         dyno_cpu_model: each(|e| &e.cpu_model),
         dyno_kernel: each(|e| &e.kernel),

@@ -159,7 +159,9 @@ fn of_run(summary: &Summary) -> Vec<(String, String)> {
         ("cpu_model", e.cpu_model.clone()),
         ("kernel", e.kernel.clone()),
     ];
-    all.map(|(name, value)| (name.to_owned(), value)).to_vec()
+    let emulated = e.emulated.clone().map(|what| ("emulated", what));
+    let all = all.into_iter().chain(emulated);
+    all.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn cases(run: &Run, summary: &Summary) -> Vec<Case> {

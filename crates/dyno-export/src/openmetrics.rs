@@ -152,9 +152,11 @@ fn of_run(summary: &Summary) -> Vec<Family> {
             ("hypervisor", e.hypervisor.clone().unwrap_or_default()),
             ("clock", e.clock.source.clone()),
         ]
+        .into_iter()
+        .chain(e.emulated.clone().map(|what| ("emulated", what)))
     };
     for e in machines {
-        info.add("_info", labels(e).to_vec(), 1.0);
+        info.add("_info", labels(e).collect(), 1.0);
     }
     let mut start = Family::gauge(
         "dyno_run_start_time_seconds",

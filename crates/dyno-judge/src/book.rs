@@ -17,6 +17,8 @@ pub struct Machine {
     pub cpu_model: String,
     /// The hypervisor, where one shows itself.
     pub hypervisor: Option<String>,
+    /// What of its testbed is emulated, in words.
+    pub emulated: Option<String>,
 }
 
 impl Machine {
@@ -25,6 +27,7 @@ impl Machine {
             host: e.host.clone(),
             cpu_model: e.cpu_model.clone(),
             hypervisor: e.hypervisor.clone(),
+            emulated: e.emulated.clone(),
         }
     }
 }
@@ -34,6 +37,9 @@ impl fmt::Display for Machine {
         write!(f, "{} ({}", self.host, self.cpu_model)?;
         if let Some(hypervisor) = &self.hypervisor {
             write!(f, ", {hypervisor}")?;
+        }
+        if let Some(emulated) = &self.emulated {
+            write!(f, ", emulated: {emulated}")?;
         }
         f.write_str(")")
     }

@@ -41,7 +41,7 @@ pub use check::{
 };
 pub use compare::{
     CompareOptions, Compared, ComparedCell, Comparison, Finding, Headline, LeftOut, MovedFloor,
-    Row, Side, compare, compare_within,
+    Row, Side, apart, compare, compare_within,
 };
 pub use difference::{Aspect, Difference};
 pub use export::FORMAT;

@@ -40,6 +40,7 @@ pub fn environment(clock: &ClockFacts) -> Environment {
         clock_source: procfile::text(procfile::CLOCK_SOURCE),
         clock: clock.clone(),
         hypervisor: machine::hypervisor(),
+        emulated: None,
         limits: crate::probe::limits::limits().into_map(),
     }
 }

@@ -17,6 +17,7 @@ pub mod figure;
 pub mod flow;
 pub mod graph;
 pub mod load;
+pub mod machine;
 pub mod metric;
 pub mod network;
 pub mod noise;

@@ -5,6 +5,7 @@ use crate::chain::Chain;
 use crate::daemon::Daemon;
 use crate::factor::{Access, Placement, Topology, Wait};
 use crate::flow::Flow;
+use crate::machine::Machine;
 use crate::metric::Metric;
 use crate::search::Search;
 use crate::unit::{Nanos, PayloadSize};
@@ -88,12 +89,14 @@ pub enum Reach {
         /// What `ssh` is given: `host`, `user@host`, or a name of the user's `ssh_config`.
         destination: String,
     },
+    /// A virtual machine, which Dyno boots for the run and removes.
+    Vm(Machine),
 }
 
 impl Reach {
     /// Whether the host has the runner's clock, so that stamps need no translation.
     pub const fn shares_clock(&self) -> bool {
-        !matches!(self, Reach::Ssh { .. })
+        matches!(self, Reach::Local | Reach::Namespace)
     }
 }
 
@@ -144,6 +147,27 @@ pub struct Testbed {
     /// what ran before is seen in figures, never for measurements.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_state: bool,
+}
+
+impl Testbed {
+    /// The virtual machines, by the names of their hosts.
+    pub fn machines(&self) -> impl Iterator<Item = (&str, &Machine)> {
+        self.hosts.iter().filter_map(|host| match &host.reach {
+            Reach::Vm(machine) => Some((host.name.as_str(), machine)),
+            _ => None,
+        })
+    }
+
+    /// What of it is emulated in software, in words; nothing where all of it is real or virtualised by the processor.
+    /// Times of emulated machines are ratios at best: nothing holds them against real ones.
+    pub fn emulated(&self) -> Option<String> {
+        let of = |(name, machine): (&str, &Machine)| {
+            let by = machine.emulated_by()?;
+            Some(format!("{name} by {by}"))
+        };
+        let all: Vec<String> = self.machines().filter_map(of).collect();
+        (!all.is_empty()).then(|| all.join(", "))
+    }
 }
 
 /// How long the measured part of a trial is.

@@ -518,6 +518,10 @@ pub struct Environment {
     pub clock: ClockFacts,
     /// The hypervisor, where one shows itself.
     pub hypervisor: Option<String>,
+    /// What of the testbed is emulated in software, in words; `None`: nothing. Its figures are never held against those
+    /// of what is real.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emulated: Option<String>,
     /// Resource limits and kernel settings that bear on measurements, by name, as text.
     pub limits: BTreeMap<String, String>,
 }

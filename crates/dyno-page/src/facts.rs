@@ -136,6 +136,7 @@ fn environment(run: &Run, summary: &Summary) -> Vec<(&'static str, String)> {
         ("Trials", progress(&summary.run.trials)),
         ("Part", shard.map_or_else(String::new, ToString::to_string)),
         ("Testbed", summary.run.testbed.clone()),
+        ("Emulated", e.emulated.clone().unwrap_or_default()),
         ("Host", each(|e| &e.host)),
         ("CPU", each(|e| &e.cpu_model)),
         ("CPUs used", cpus.join(", ")),

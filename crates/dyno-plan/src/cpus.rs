@@ -332,7 +332,7 @@ fn spins(cell: &Cell, participant: &Participant, polls: bool) -> bool {
 /// Participants with the same number share CPUs: namespaces have those of this machine.
 fn machine(testbed: &Testbed, participant: &Participant) -> usize {
     match testbed.hosts.get(participant.host).map(|h| &h.reach) {
-        Some(Reach::Ssh { .. }) => 1 + participant.host,
+        Some(Reach::Ssh { .. } | Reach::Vm(_)) => 1 + participant.host,
         _ => 0,
     }
 }

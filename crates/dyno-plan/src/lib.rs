@@ -37,6 +37,7 @@ mod host;
 mod legs;
 mod link;
 mod load;
+mod machine;
 mod matrix;
 mod node;
 mod parallel;

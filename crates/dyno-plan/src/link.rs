@@ -118,18 +118,31 @@ pub(crate) fn read(
     })
 }
 
-/// Refuses a link where no host has one.
-pub(crate) fn refuse(testbed: &Table, overrides: &[Override], problems: &mut Problems) {
+/// Refuses a link where no host has one. With `machines` the hosts are joined, and what joins them is what is measured.
+pub(crate) fn refuse(
+    testbed: &Table,
+    overrides: &[Override],
+    machines: bool,
+    problems: &mut Problems,
+) {
+    let (what, label, help) = match machines {
+        true => (
+            "a testbed with virtual machines has no `[link]`",
+            "would hide what the machine's border costs",
+            "remove it: nothing but the devices stands between the hosts",
+        ),
+        false => (
+            "the one host of this testbed has no link",
+            "nothing to set",
+            "links join several hosts: choose for example --testbed netns-1gbe",
+        ),
+    };
     let in_file = testbed.entry("link").map(|e| &e.key_at);
     for at in in_file
         .into_iter()
         .chain(overrides.iter().map(|o| &o.entry.key_at))
     {
-        problems.push(
-            Problem::at(at, "the one host of this testbed has no link")
-                .label("nothing to set")
-                .help("links join several hosts: choose for example --testbed netns-1gbe"),
-        );
+        problems.push(Problem::at(at, what).label(label).help(help));
     }
 }
 

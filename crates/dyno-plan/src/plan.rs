@@ -13,6 +13,7 @@ use crate::host::{self, HostFacts};
 use crate::legs;
 use crate::link;
 use crate::load;
+use crate::machine;
 use crate::matrix::{Cell, MOST_CELLS, Matrix};
 use crate::node::parse;
 use crate::parallel;
@@ -125,10 +126,11 @@ pub fn plan(
             None
         }
     };
-    let built_in = built_in_settings(&mut problems);
+    let mut built_in = built_in_settings(&mut problems);
     let (Some(suite), Some(testbed)) = (suite, testbed) else {
         return Err(problems.into_error());
     };
+    machine::place(&testbed, &mut built_in);
     let hosts = testbed.hosts.len();
     let facts = &remote::facts(&testbed, machine);
     let readable = problems.is_empty();

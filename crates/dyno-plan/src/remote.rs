@@ -5,10 +5,10 @@ use crate::HostFacts;
 use dyno_model::plan::Reach;
 use dyno_model::{Stack, Testbed};
 
-/// Whether the hosts are other machines than the planner's. They all are, or none is.
+/// Whether any host is another machine than the planner's.
 fn is_remote(testbed: &Testbed) -> bool {
     let mut hosts = testbed.hosts.iter();
-    hosts.any(|h| matches!(h.reach, Reach::Ssh { .. }))
+    hosts.any(|h| matches!(h.reach, Reach::Ssh { .. } | Reach::Vm(_)))
 }
 
 /// What is known of the machine that participants run on: of another one, nothing.

@@ -1,6 +1,7 @@
 //! Testbed files: the hosts, how each is reached, and the link that joins them.
 
 use crate::link;
+use crate::machine;
 use crate::node::{Node, Table, Value, parse};
 use crate::parameters::Override;
 use crate::problem::{Place, Problem, Problems};
@@ -19,9 +20,14 @@ const HOST_KEYS: &[&str] = &[
     "address",
     "count",
     "own_clock",
+    "kernel",
+    "memory",
+    "cpus",
+    "pinned",
+    "accelerator",
 ];
-const REACHES: [&str; 3] = ["local", "namespace", "ssh"];
-/// Namespaces share the CPUs of one machine: with more of them nothing is measured but that.
+const REACHES: [&str; 4] = ["local", "namespace", "ssh", "vm"];
+/// Namespaces and virtual machines share the CPUs of one machine: with more of them nothing is measured but that.
 const MOST_NAMESPACES: usize = 8;
 /// The address of the first namespace, where the file has none.
 const FIRST_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
@@ -80,10 +86,11 @@ pub(crate) fn read(
     refuse_crowd(&placed, problems);
     if !placed.is_empty() {
         let joined = placed.iter().any(|p| p.host.reach != Reach::Local);
-        let link: Option<Link> = match joined {
+        let machines = placed.iter().any(|p| matches!(p.host.reach, Reach::Vm(_)));
+        let link: Option<Link> = match joined && !machines {
             true => link::read(&table, overrides, problems),
             false => {
-                link::refuse(&table, overrides, problems);
+                link::refuse(&table, overrides, machines, problems);
                 None
             }
         };
@@ -115,16 +122,20 @@ fn add<'a>(new: Placed<'a>, placed: &mut Vec<Placed<'a>>, problems: &mut Problem
         );
     }
     let kind = |p: &Placed<'_>| reach_name(&p.host.reach);
+    // Namespaces and virtual machines are at one switch.
+    let at_switch = |p: &Placed<'_>| matches!(p.host.reach, Reach::Namespace | Reach::Vm(_));
     match placed.first() {
-        Some(first) if kind(first) != kind(&new) => problems.push(
-            here(format!(
-                "a host reached by {:?} cannot stand beside one reached by {:?}",
-                kind(&new),
-                kind(first)
-            ))
-            .label("nothing joins the two")
-            .help("reach all hosts of a testbed alike"),
-        ),
+        Some(first) if kind(first) != kind(&new) && !(at_switch(first) && at_switch(&new)) => {
+            problems.push(
+                here(format!(
+                    "a host reached by {:?} cannot stand beside one reached by {:?}",
+                    kind(&new),
+                    kind(first)
+                ))
+                .label("nothing joins the two")
+                .help("reach all hosts of a testbed alike"),
+            )
+        }
         // With a clock of its own it stands for another machine: to try what clocks do to figures.
         Some(_) if new.host.reach == Reach::Local && !new.host.own_clock => problems.push(
             here("two hosts are local, and there is one local machine".into())
@@ -136,14 +147,14 @@ fn add<'a>(new: Placed<'a>, placed: &mut Vec<Placed<'a>>, problems: &mut Problem
                 .label("the address is taken")
                 .help("give each host an address of its own"),
         ),
-        Some(first) if first.host.reach == Reach::Namespace && !is_beside(first, &new) => {
+        Some(first) if at_switch(first) && !is_beside(first, &new) => {
             problems.push(
                 here(format!(
                     "{address} and {} are not of one subnet",
                     first.host.address
                 ))
                 .label("no route leads there")
-                .help("namespaces are joined by a switch: give all of them addresses of one /24"),
+                .help("the hosts are joined by a switch: give all of them addresses of one /24"),
             );
         }
         _ => {}
@@ -161,12 +172,14 @@ fn is_beside(a: &Placed<'_>, b: &Placed<'_>) -> bool {
 }
 
 fn refuse_crowd(placed: &[Placed<'_>], problems: &mut Problems) {
-    let mut namespaces = placed.iter().filter(|p| p.host.reach == Reach::Namespace);
-    if let Some(surplus) = namespaces.nth(MOST_NAMESPACES) {
+    let mut here = placed
+        .iter()
+        .filter(|p| matches!(p.host.reach, Reach::Namespace | Reach::Vm(_)));
+    if let Some(surplus) = here.nth(MOST_NAMESPACES) {
         problems.push(
             Problem::at(
                 surplus.at,
-                format!("a testbed has at most {MOST_NAMESPACES} namespaces"),
+                format!("a testbed has at most {MOST_NAMESPACES} namespaces and virtual machines"),
             )
             .label("one too many")
             .help("they share the CPUs of one machine: use fewer, or real hosts with `reach = \"ssh\"`"),
@@ -179,6 +192,7 @@ const fn reach_name(reach: &Reach) -> &'static str {
         Reach::Local => REACHES[0],
         Reach::Namespace => REACHES[1],
         Reach::Ssh { .. } => REACHES[2],
+        Reach::Vm(_) => REACHES[3],
     }
 }
 
@@ -197,8 +211,8 @@ fn hosts(node: &Node, before: usize, problems: &mut Problems) -> Option<Vec<Host
     let first = match (table.get("address"), &reach) {
         (Some(n), _) => address(n, &reach, problems)?,
         (None, Reach::Local) => Ipv4Addr::LOCALHOST.into(),
-        // Wraps nowhere: there are few namespaces.
-        (None, Reach::Namespace) => IpAddr::V4(nth(FIRST_ADDRESS, before)?),
+        // Wraps nowhere: there are few of them.
+        (None, Reach::Namespace | Reach::Vm(_)) => IpAddr::V4(nth(FIRST_ADDRESS, before)?),
         (None, Reach::Ssh { .. }) => {
             problems.push(
                 Problem::at(&node.at, "the host has no `address`")
@@ -285,6 +299,7 @@ fn reach(node: &Node, table: &Table, problems: &mut Problems) -> Option<Reach> {
     match at.text("`reach`", problems)? {
         "local" => Some(Reach::Local),
         "namespace" => Some(Reach::Namespace),
+        "vm" => machine::read(table, problems).map(Reach::Vm),
         "ssh" => {
             let to = required(node, table, "destination", "user@host", problems)?;
             let destination = to.text("`destination`", problems)?;
@@ -321,7 +336,11 @@ fn reach(node: &Node, table: &Table, problems: &mut Problems) -> Option<Reach> {
 /// Refuses keys that mean something for hosts of another reach only.
 fn refuse_of_others(table: &Table, reach: &Reach, problems: &mut Problems) {
     let kind = reach_name(reach);
-    for (key, of) in [("destination", "ssh"), ("count", "namespace")] {
+    let of_machines = machine::KEYS.map(|key| (key, REACHES[3]));
+    for (key, of) in [("destination", "ssh"), ("count", "namespace")]
+        .into_iter()
+        .chain(of_machines)
+    {
         if let Some(entry) = table.entry(key).filter(|_| kind != of) {
             problems.push(
                 Problem::at(
@@ -346,11 +365,13 @@ fn address(node: &Node, reach: &Reach, problems: &mut Problems) -> Option<IpAddr
         return None;
     };
     let usable = |a: Ipv4Addr| a.is_private() && !matches!(a.octets()[3], 0 | 255);
-    if *reach == Reach::Namespace && !matches!(address, IpAddr::V4(a) if usable(a)) {
+    if matches!(reach, Reach::Namespace | Reach::Vm(_))
+        && !matches!(address, IpAddr::V4(a) if usable(a))
+    {
         problems.push(
             Problem::at(
                 &node.at,
-                format!("{address} is not an address for a namespace"),
+                format!("{address} is not an address for a host at a switch of Dyno's"),
             )
             .label("not a private IPv4 address of a host")
             .help("write for example \"10.77.0.1\", or leave it out"),

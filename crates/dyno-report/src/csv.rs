@@ -126,6 +126,9 @@ const RUN_AND_FACTORS: [(&str, RowText); 34] = [
     ("run", |r| r.summary.run.id.clone()),
     ("suite", |r| r.summary.run.suite.clone()),
     ("testbed", |r| r.summary.run.testbed.clone()),
+    ("emulated", |r| {
+        shown(r.summary.run.environment.emulated.clone())
+    }),
     ("id", |r| r.e.experiment.id.0.to_string()),
     ("experiment", |r| r.e.experiment.name.clone()),
     ("stack", |r| r.e.experiment.stack.clone()),

@@ -143,6 +143,8 @@ struct Environment<'a> {
     memory_bytes: u64,
     kernel: &'a str,
     hypervisor: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    emulated: Option<&'a str>,
     clock: Clock<'a>,
 }
 
@@ -227,6 +229,7 @@ fn run(summary: &Summary) -> Run<'_> {
             memory_bytes: e.memory_bytes,
             kernel: &e.kernel,
             hypervisor: e.hypervisor.as_deref(),
+            emulated: e.emulated.as_deref(),
             clock: Clock {
                 source,
                 cost_ns: *cost_ns,

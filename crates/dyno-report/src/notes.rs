@@ -57,6 +57,8 @@ pub(crate) fn origin(run: &RunSummary) -> String {
         format!("run {}", clean(&run.id)),
         format!("testbed {}", clean(&run.testbed)),
     ];
+    let emulated = run.environment.emulated.as_deref();
+    parts.extend(emulated.map(|what| format!("EMULATED: {}", clean(what))));
     if run.machines.is_empty() {
         parts.extend(machine(environment));
     } else {
@@ -134,6 +136,10 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
     });
     let all = [
         (
+            "Emulated",
+            emulated(summary.run.environment.emulated.as_deref()),
+        ),
+        (
             "Machines: rows of different ones are not compared",
             machines.collect(),
         ),
@@ -180,6 +186,18 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
         .filter(|(_, items)| !items.is_empty())
         .map(|(title, items)| Section { title, items })
         .collect()
+}
+
+/// What figures of an emulator are good for.
+fn emulated(what: Option<&str>) -> Vec<Item> {
+    let said = |what: &str| {
+        Item::from(format!(
+            "{}: its processor is a program, so no time here is that of a machine; ratios between rows of this run \
+             that cross the same border mean something, and nothing holds them against real ones",
+            clean(what)
+        ))
+    };
+    what.map(said).into_iter().collect()
 }
 
 /// The remarks on each row, led by what tells the row from the others.

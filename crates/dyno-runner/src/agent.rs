@@ -134,7 +134,7 @@ pub(crate) struct Agent {
     pub(crate) tocks: mpsc::Receiver<Tock>,
     stderr: Tail,
     status: Option<ExitStatus>,
-    /// The process here is an ssh client: the agent's own end is what its host tells.
+    /// The process here stands for one on another host: the agent's own end is what its host tells.
     remote: bool,
     told: Arc<AtomicI32>,
 }
@@ -271,7 +271,7 @@ impl Agent {
     pub(crate) fn describe_end(&self, status: ExitStatus) -> String {
         let end = describe_exit(status);
         match self.remote && self.told().is_none() {
-            true => format!("lost its connection: ssh ended with {end}"),
+            true => format!("lost its connection: what carried it ended with {end}"),
             false => format!("ended with {end}"),
         }
     }

@@ -16,6 +16,7 @@ mod guide;
 mod hosts;
 mod keeper;
 mod leavings;
+mod machine;
 mod noise;
 mod order;
 mod parts;
@@ -31,8 +32,9 @@ pub use conformance::{CaseError, Conformance};
 pub use daemon::is_installed;
 pub use follow::Follow;
 pub use guide::Guide;
-pub use hosts::{HostsError, SshError, check_hosts};
+pub use hosts::{HostsError, SshError, check_hosts, settle_hosts};
 pub use keeper::keep;
+pub use machine::{INIT, MachineError, init, relay};
 pub use order::order;
 pub use session::{SessionError, Swept, sweep};
 
@@ -136,7 +138,7 @@ pub fn run_guided<E>(
     let mut supplies = hosts::Supplies::new(agents, adapters, &runner, &options.interrupt);
     let mut tell = |remark: String| on_event(&RunEvent::Warning(remark));
     let mut hosts = match hosts::Hosts::open(&plan.testbed, &mut supplies, &mut tell) {
-        Err(HostsError::Ssh(SshError::Interrupted)) => return Ok(Ending::Interrupted),
+        Err(e) if e.is_interrupt() => return Ok(Ending::Interrupted),
         opened => opened?,
     };
     let leavings = leavings::Leavings::new();
@@ -165,7 +167,7 @@ pub fn run_guided<E>(
         on_event(&RunEvent::TrialStarted { id, label });
         let mut tell = |remark: String| on_event(&RunEvent::Warning(remark));
         match hosts.renew(&plan.testbed, &mut supplies, &mut tell) {
-            Err(HostsError::Ssh(SshError::Interrupted)) => {
+            Err(e) if e.is_interrupt() => {
                 ending = Ending::Interrupted;
                 break;
             }

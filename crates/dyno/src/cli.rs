@@ -147,6 +147,9 @@ pub(crate) struct AgentArgs {
     /// Hold the scratch directories of a runner on another host, until standard input ends.
     #[arg(long)]
     pub(crate) keep: bool,
+    /// Stand for the process that this JSON orders in a virtual machine, over an inherited socket, until it ends.
+    #[arg(long, num_args = 2, value_names = ["SOCKET", "ORDER"])]
+    pub(crate) relay: Option<Vec<String>>,
 }
 
 /// Options of every command that reads suites, stacks and testbeds.

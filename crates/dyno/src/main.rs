@@ -13,10 +13,15 @@ mod view;
 
 use clap::{CommandFactory as _, Parser};
 use cli::{Cli, Command};
+use dyno_runner::INIT;
 use exit::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // The first process of a virtual machine that the runner has booted.
+    if rustix::process::getpid().is_init() && std::env::args().next().as_deref() == Some(INIT) {
+        return dyno_runner::init();
+    }
     // Answers a shell that asks for completions, and ends then; else it does nothing.
     clap_complete::CompleteEnv::with_factory(Cli::command).complete();
     let cli = Cli::parse();
@@ -44,9 +49,10 @@ fn main() -> ExitCode {
         Command::Man { of, out } => commands::man::man(of.as_deref(), out.as_deref()),
         Command::Completions { shell } => commands::man::completions(shell),
         Command::Agent(args) => {
-            return match args.keep {
-                true => dyno_runner::keep(),
-                false => commands::agent::agent(&args),
+            return match (args.keep, args.relay.as_deref()) {
+                (true, _) => dyno_runner::keep(),
+                (_, Some([socket, order])) => dyno_runner::relay(socket, order),
+                _ => commands::agent::agent(&args),
             };
         }
     };

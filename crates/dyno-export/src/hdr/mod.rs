@@ -102,7 +102,9 @@ impl Head<'_> {
             .into_iter()
             .map(|(name, value)| format!("{name}={}", value.replace(' ', ",")))
             .collect();
-        vec![
+        let emulated = run.environment.emulated.as_deref();
+        let emulated = emulated.map(|what| format!("emulated: {}", one_line(what)));
+        let all = vec![
             format!("written by dyno {}", run.environment.dyno_version),
             format!("run: {}", one_line(&run.id)),
             format!("suite: {}", one_line(&run.suite)),
@@ -111,7 +113,8 @@ impl Head<'_> {
             format!("stack: {}", one_line(&x.stack)),
             format!("factors: {}", factors.join(" ")),
             format!("metric: {}", self.metric),
-        ]
+        ];
+        all.into_iter().chain(emulated).collect()
     }
 }
 

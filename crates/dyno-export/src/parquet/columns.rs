@@ -102,6 +102,10 @@ fn of_run<'a>() -> Columns<'a> {
                 hypervisor.map(Cow::Borrowed)
             }),
         ),
+        column(
+            "emulated",
+            Get::Text(|r| r.environment().emulated.as_deref().map(Cow::Borrowed)),
+        ),
         column("clock", Get::Text(|r| text(&r.environment().clock.source))),
     ]
 }

@@ -4,6 +4,7 @@ use super::measure::Measure;
 use super::read::Reader;
 use super::source::{LimitsError, Source};
 use crate::standing::Line;
+use dyno_model::record::Run;
 use dyno_model::{PayloadSize, Wait, WorkloadKind};
 use std::ops::Range;
 
@@ -81,9 +82,28 @@ impl Limit {
 pub struct Limits {
     pub(crate) source: Source,
     pub(crate) limits: Vec<Limit>,
+    emulated: bool,
 }
 
 impl Limits {
+    /// Why these limits say nothing of `run`: they are meant for real machines and it is of an emulated one, or the other
+    /// way round.
+    pub fn unfit(&self, run: &Run) -> Option<String> {
+        let (id, what) = (&run.manifest.id, &run.manifest.environment.emulated);
+        match (what, self.emulated) {
+            (Some(what), false) => Some(format!(
+                "{id} was measured with emulation ({what}), and the limits of {} are for real machines; measure on a \
+                 real one, or keep limits for emulated ones in a file of their own with `emulated = true`",
+                self.name()
+            )),
+            (None, true) => Some(format!(
+                "the limits of {} are for emulated machines (`emulated = true`), and {id} was measured on real ones",
+                self.name()
+            )),
+            _ => None,
+        }
+    }
+
     /// Reads the text of a limits file; `name` stands in messages.
     ///
     /// # Errors
@@ -94,11 +114,16 @@ impl Limits {
         let table = source.parse()?;
         let mut reader = Reader {
             source: &source,
-            problems: table.unknown(&source, "a limits file", &["limit"]),
+            problems: table.unknown(&source, "a limits file", &["emulated", "limit"]),
         };
+        let emulated = reader.flag(&table, "emulated");
         let limits = reader.limits(&table);
         LimitsError::unless_empty(reader.problems)?;
-        Ok(Limits { source, limits })
+        Ok(Limits {
+            source,
+            limits,
+            emulated,
+        })
     }
 
     /// The file's name.

@@ -37,6 +37,19 @@ impl Reader<'_> {
         self.problems.push(problem);
     }
 
+    /// `true` or `false`; false where it is not said.
+    pub(super) fn flag(&mut self, table: &Table, key: &str) -> bool {
+        match table.get(key) {
+            Some(node) if !matches!(node.value, Value::Bool(_)) => {
+                let message = format!("`{key}` must be true or false, found {}", node.value.kind());
+                self.wrong(&node.span, message, "neither", "");
+                false
+            }
+            Some(node) => matches!(node.value, Value::Bool(true)),
+            None => false,
+        }
+    }
+
     pub(super) fn limits(&mut self, table: &Table) -> Vec<Limit> {
         const EXAMPLE: &str = "[[limit]]\nname = \"in time\"\nmetric = \"response\"\nquantile = \"p99\"\nat_most = \"2 ms\"";
         let Some(node) = table.get("limit") else {

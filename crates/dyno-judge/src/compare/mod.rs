@@ -192,6 +192,25 @@ impl Comparison {
     }
 }
 
+/// Why two runs are not held against each other: one is of emulated machines, and the other is not of the same.
+pub fn apart(base: &Run, new: &Run) -> Option<String> {
+    let of = |run: &Run| run.manifest.environment.emulated.clone();
+    let said = |run: &Run| {
+        let id = &run.manifest.id;
+        match of(run) {
+            Some(what) => format!("{id} was measured with emulation ({what})"),
+            None => format!("{id} on real machines"),
+        }
+    };
+    (of(base) != of(new)).then(|| {
+        format!(
+            "{} and {}: times of an emulator are none of a machine, and nothing compares the two; measure both alike",
+            said(base),
+            said(new)
+        )
+    })
+}
+
 /// Compares two stored runs; their trials are independent. Equal runs and options give equal results.
 pub fn compare(base: &Run, new: &Run, how: &CompareOptions) -> Comparison {
     let (a, b) = (&base.manifest, &new.manifest);

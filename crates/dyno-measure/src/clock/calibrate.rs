@@ -92,6 +92,12 @@ fn variant_counter() -> Option<String> {
     if !cfg!(target_arch = "x86_64") {
         return Some("Dyno knows no counter of this processor architecture".into());
     }
+    // Who started the machine vouches for it, as Dyno does for those that it boots with a counter that follows its own
+    // (Linux' Documentation/admin-guide/kernel-parameters.txt, `tsc=`).
+    let line = procfile::text("/proc/cmdline");
+    if line.split_whitespace().any(|word| word == "tsc=reliable") {
+        return None;
+    }
     let flags = procfile::cpu_flags();
     let missing: Vec<_> = ["constant_tsc", "nonstop_tsc"]
         .into_iter()

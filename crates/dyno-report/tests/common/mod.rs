@@ -143,6 +143,7 @@ impl Builder {
                 frequency_hz: Some(3e9),
             },
             hypervisor: Some("kvm".into()),
+            emulated: None,
             ..Environment::default()
         };
         let manifest = RunManifest {

@@ -5,6 +5,7 @@
 //! the trial's code is the same for every kind. Dropping [`Hosts`] removes what they are made of; a
 //! runner that is killed leaves nothing either, since the kernel removes it with the runner.
 
+mod guest;
 mod namespace;
 mod network;
 mod ssh;
@@ -12,15 +13,18 @@ mod watch;
 
 use crate::agent::AgentCommand;
 use crate::child::tie_to_runner;
+use crate::machine::{self, MachineError};
 use crate::session::Session;
 use dyno_measure::NetworkReading;
 use dyno_model::Testbed;
 use dyno_model::plan::Reach;
+use guest::{Booting, Guest};
 use namespace::Namespace;
+pub(crate) use namespace::NetworkNamespace;
 use network::Network;
 use ssh::Ssh;
 pub use ssh::SshError;
-pub(crate) use ssh::{AGENT_STATUS, Supplies};
+pub(crate) use ssh::{AGENT_STATUS, Payload, Piece, Supplies, end_group};
 use std::io;
 use std::path::PathBuf;
 use std::process::Command;
@@ -61,6 +65,9 @@ pub enum HostsError {
     /// A host cannot be used through ssh.
     #[error(transparent)]
     Ssh(#[from] SshError),
+    /// A host cannot be had as a virtual machine.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
     /// A host that was reached does not do its part.
     #[error("host {host}: {reason}")]
     Host {
@@ -72,6 +79,14 @@ pub enum HostsError {
 }
 
 impl HostsError {
+    /// Whether the user does not want to wait.
+    pub(crate) const fn is_interrupt(&self) -> bool {
+        matches!(
+            self,
+            HostsError::Ssh(SshError::Interrupted) | HostsError::Machine(MachineError::Interrupted)
+        )
+    }
+
     fn setup(step: impl Into<String>, reason: impl ToString) -> Self {
         HostsError::Setup {
             step: step.into(),
@@ -87,14 +102,25 @@ impl HostsError {
 ///
 /// What is missing, and what to do.
 pub fn check_hosts(testbed: &Testbed) -> Result<(), HostsError> {
-    match is_of_namespaces(testbed) {
-        true => network::check(testbed),
-        false => Ok(()),
+    if has_switch(testbed) {
+        network::check(testbed)?;
     }
+    Ok(machine::check(testbed)?)
 }
 
-fn is_of_namespaces(testbed: &Testbed) -> bool {
-    testbed.hosts.iter().any(|h| h.reach == Reach::Namespace)
+/// Decides in `testbed` what it leaves to this machine: what executes virtual machines. `tell` hears where that is
+/// emulation.
+///
+/// # Errors
+///
+/// Where it cannot be what the testbed asks for.
+pub fn settle_hosts(testbed: &mut Testbed, tell: &mut dyn FnMut(String)) -> Result<(), HostsError> {
+    Ok(machine::settle(testbed, tell)?)
+}
+
+fn has_switch(testbed: &Testbed) -> bool {
+    let mut hosts = testbed.hosts.iter();
+    hosts.any(|h| matches!(h.reach, Reach::Namespace | Reach::Vm(_)))
 }
 
 /// One host of the testbed.
@@ -105,6 +131,8 @@ pub(crate) enum Host {
     Namespace(Namespace),
     /// Another machine.
     Ssh(Box<Ssh>),
+    /// A virtual machine of the run's.
+    Guest(Box<Guest>),
 }
 
 impl Host {
@@ -118,6 +146,7 @@ impl Host {
                 Ok(command)
             }
             Host::Ssh(ssh) => Ok(ssh.command(agent)?),
+            Host::Guest(guest) => guest.command(agent),
         }
     }
 
@@ -129,7 +158,7 @@ impl Host {
         tie_to_runner(command);
         match self {
             Host::Namespace(namespace) => namespace.enter(command),
-            Host::Local | Host::Ssh(_) => {}
+            Host::Local | Host::Ssh(_) | Host::Guest(_) => {}
         }
     }
 
@@ -137,7 +166,7 @@ impl Host {
     pub(crate) fn within<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
         match self {
             Host::Namespace(namespace) => namespace.within(work),
-            Host::Local | Host::Ssh(_) => Ok(work()),
+            Host::Local | Host::Ssh(_) | Host::Guest(_) => Ok(work()),
         }
     }
 
@@ -159,6 +188,14 @@ impl Host {
                         reason,
                     })
             }
+            Host::Guest(guest) => {
+                guest
+                    .prepare_session(&session.name)
+                    .map_err(|reason| HostsError::Host {
+                        host: guest.name.clone(),
+                        reason,
+                    })
+            }
         }
     }
 
@@ -168,6 +205,7 @@ impl Host {
         match self {
             Host::Local | Host::Namespace(_) => {}
             Host::Ssh(ssh) => ssh.clear_session(name),
+            Host::Guest(guest) => guest.clear_session(name),
         }
     }
 
@@ -175,6 +213,7 @@ impl Host {
     pub(crate) fn read_network(&self) -> Result<NetworkReading, String> {
         match self {
             Host::Ssh(ssh) => ssh.read_network(),
+            Host::Guest(guest) => guest.read_network(),
             Host::Local | Host::Namespace(_) => self
                 .within(dyno_measure::read_network)
                 .map_err(|e| e.to_string()),
@@ -183,7 +222,7 @@ impl Host {
 
     /// Whether its processes, files and memory are those of the runner's machine.
     pub(crate) fn is_local_machine(&self) -> bool {
-        !matches!(self, Host::Ssh(_))
+        !matches!(self, Host::Ssh(_) | Host::Guest(_))
     }
 
     /// What has cut the host off since it was made ready.
@@ -192,8 +231,39 @@ impl Host {
             Host::Local => None,
             Host::Namespace(namespace) => namespace.trouble(),
             Host::Ssh(ssh) => ssh.trouble(),
+            Host::Guest(guest) => guest.trouble(),
         }
     }
+}
+
+/// Boots the virtual machines, all at once, between the namespaces of the other hosts.
+fn at_switch(
+    testbed: &Testbed,
+    namespaces: Vec<Option<Namespace>>,
+    network: &Network,
+    supplies: &mut Supplies<'_>,
+    tell: &mut dyn FnMut(String),
+) -> Result<Vec<Host>, HostsError> {
+    let mut booting = Vec::new();
+    for (number, host) in (1..).zip(&testbed.hosts) {
+        if let Reach::Vm(machine) = &host.reach {
+            let at = (&network.switch, network::port(number), number);
+            let at = (at.0, at.1.as_str(), at.2);
+            booting.push(Booting::start(host, machine, at, supplies)?);
+        }
+    }
+    let mut booting = booting.into_iter();
+    let mut hosts = Vec::new();
+    for namespace in namespaces {
+        hosts.push(match namespace {
+            Some(namespace) => Host::Namespace(namespace),
+            None => match booting.next() {
+                Some(machine) => Host::Guest(Box::new(machine.finish(supplies, tell)?)),
+                None => continue,
+            },
+        });
+    }
+    Ok(hosts)
 }
 
 /// All hosts of a testbed, in its order.
@@ -215,14 +285,15 @@ impl Hosts {
         supplies: &mut Supplies<'_>,
         tell: &mut dyn FnMut(String),
     ) -> Result<Self, HostsError> {
-        let of_namespaces = is_of_namespaces(testbed);
-        let (hosts, network) = if of_namespaces {
+        let has_machines = testbed.machines().next().is_some();
+        let has_switch = has_switch(testbed);
+        let (hosts, network) = if has_switch {
             let (namespaces, network) = network::make(testbed)?;
-            let hosts = namespaces.into_iter().map(Host::Namespace).collect();
+            let hosts = at_switch(testbed, namespaces, &network, supplies, tell)?;
             (hosts, Some(network))
         } else {
             let hosts = testbed.hosts.iter().map(|host| match &host.reach {
-                Reach::Local | Reach::Namespace => Ok::<_, HostsError>(Host::Local),
+                Reach::Local | Reach::Namespace | Reach::Vm(_) => Ok::<_, HostsError>(Host::Local),
                 Reach::Ssh { destination } => {
                     let ssh = Ssh::open(host, destination, supplies, tell)?;
                     Ok(Host::Ssh(Box::new(ssh)))
@@ -233,7 +304,8 @@ impl Hosts {
         Ok(Hosts {
             hosts,
             network,
-            of_one_trial: of_namespaces && !testbed.keeps_state,
+            // A machine is booted once, and what it is joined to lives as long.
+            of_one_trial: has_switch && !has_machines && !testbed.keeps_state,
             used: false,
         })
     }
@@ -243,7 +315,7 @@ impl Hosts {
         self.hosts.get(index)
     }
 
-    /// Whether trials run on the runner's machine. All hosts are reached alike.
+    /// Whether trials run on the runner's machine alone.
     pub(crate) fn is_local_machine(&self) -> bool {
         self.hosts.iter().all(Host::is_local_machine)
     }
@@ -273,7 +345,8 @@ impl Hosts {
         tell: &mut dyn FnMut(String),
     ) -> Result<(), HostsError> {
         if self.trouble().is_some() || self.of_one_trial && self.used {
-            self.release();
+            self.hosts.clear();
+            self.network = None;
             *self = Hosts::open(testbed, supplies, tell)?;
         }
         self.used = true;

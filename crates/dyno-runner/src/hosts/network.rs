@@ -14,7 +14,7 @@ use crate::daemon::find;
 use crate::hosts::HostsError;
 use crate::hosts::namespace::{Namespace, NetworkNamespace};
 use dyno_model::Testbed;
-use dyno_model::plan::Link;
+use dyno_model::plan::{Link, Reach};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -30,11 +30,13 @@ const BURST_SECONDS: f64 = 1e-3;
 /// Two frames.
 const LEAST_BURST: f64 = 4_000.0;
 /// Of all hosts: one subnet, without a gateway.
-const PREFIX: u8 = 24;
+pub(super) const PREFIX: u8 = 24;
+/// Discovery by multicast needs a route, and there is no default route.
+pub(super) const ROUTE: &str = "route add 224.0.0.0/4 dev eth0\n";
 
-/// The switch. The links end with the namespaces of their hosts.
+/// The switch. The links end with the namespaces of their hosts, those to virtual machines with the switch.
 pub(crate) struct Network {
-    switch: NetworkNamespace,
+    pub(super) switch: NetworkNamespace,
 }
 
 impl Network {
@@ -47,7 +49,7 @@ impl Network {
 }
 
 /// The switch's end of the link to a host, counted from 1.
-fn port(number: usize) -> String {
+pub(super) fn port(number: usize) -> String {
     format!("p{number}")
 }
 
@@ -59,20 +61,23 @@ struct Tools {
 
 impl Tools {
     fn find(testbed: &Testbed) -> Result<Self, HostsError> {
-        let tool = |program: &'static str| {
-            // The folders of administrators may not be in everybody's PATH.
-            let elsewhere = ["/usr/sbin", "/sbin"].map(|folder| format!("{folder}/{program}"));
-            let path = find(program).or_else(|| elsewhere.iter().find_map(|path| find(path)));
-            path.ok_or_else(|| HostsError::Tool {
+        let needed = |program: &'static str| {
+            tool(program).ok_or_else(|| HostsError::Tool {
                 testbed: testbed.name.clone(),
                 program,
             })
         };
         Ok(Tools {
-            ip: tool("ip")?,
-            tc: tool("tc")?,
+            ip: needed("ip")?,
+            tc: needed("tc")?,
         })
     }
+}
+
+/// A program of administrators, whose folders may not be in everybody's PATH.
+pub(super) fn tool(program: &str) -> Option<PathBuf> {
+    let elsewhere = ["/usr/sbin", "/sbin"].map(|folder| format!("{folder}/{program}"));
+    find(program).or_else(|| elsewhere.iter().find_map(|path| find(path)))
 }
 
 /// Whether a network of namespaces can be made here.
@@ -88,9 +93,9 @@ fn new_namespace(testbed: &Testbed) -> Result<NetworkNamespace, HostsError> {
     })
 }
 
-/// Makes the switch, the hosts and their links. What can be done at once is: it is done before every
-/// trial.
-pub(crate) fn make(testbed: &Testbed) -> Result<(Vec<Namespace>, Network), HostsError> {
+/// Makes the switch, the hosts and their links; a virtual machine has none there but the end of its link. What can be
+/// done at once is: it is done before every trial.
+pub(crate) fn make(testbed: &Testbed) -> Result<(Vec<Option<Namespace>>, Network), HostsError> {
     let tools = Tools::find(testbed)?;
     let switch = new_namespace(testbed)?;
     let mut networks = Vec::new();
@@ -100,26 +105,35 @@ pub(crate) fn make(testbed: &Testbed) -> Result<(Vec<Namespace>, Network), Hosts
          link add br0 type bridge stp_state 0 forward_delay 0 mcast_snooping 0\n\
          link set br0 up\n",
     );
-    for (number, _) in (1..).zip(&testbed.hosts) {
+    for (number, host) in (1..).zip(&testbed.hosts) {
+        if matches!(host.reach, Reach::Vm(_)) {
+            let port = port(number);
+            cables.push_str(&format!(
+                "tuntap add {port} mode tap\n\
+                 link set {port} master br0 up\n"
+            ));
+            networks.push(None);
+            continue;
+        }
         let network = new_namespace(testbed)?;
         let (port, there) = (port(number), network.path_for(&mut ip));
         cables.push_str(&format!(
             "link add {port} type veth peer name eth0 netns {there}\n\
              link set {port} master br0 up\n"
         ));
-        networks.push(network);
+        networks.push(Some(network));
     }
     Step::start(&switch, ip, &cables, "make the switch and its links")?.end()?;
     let mut steps = Vec::new();
     let mut downlinks = String::new();
     for (number, (host, network)) in (1..).zip(testbed.hosts.iter().zip(&networks)) {
         let (name, address) = (&host.name, &host.address);
-        // Discovery by multicast needs a route, and there is no default route.
+        let Some(network) = network else { continue };
         let configuration = format!(
             "link set lo up\n\
              address add {address}/{PREFIX} dev eth0\n\
              link set eth0 up\n\
-             route add 224.0.0.0/4 dev eth0\n"
+             {ROUTE}"
         );
         let step = format!("give {name} the address {address}");
         let ip = Command::new(&tools.ip);
@@ -139,7 +153,9 @@ pub(crate) fn make(testbed: &Testbed) -> Result<(Vec<Namespace>, Network), Hosts
         step.end()?;
     }
     let watched = testbed.hosts.iter().zip(networks).map(|(host, network)| {
-        Namespace::new(&host.name, network)
+        let watched = network.map(|network| Namespace::new(&host.name, network));
+        watched
+            .transpose()
             .map_err(|e| HostsError::setup(format!("watch the link of {}", host.name), e))
     });
     Ok((watched.collect::<Result<_, _>>()?, Network { switch }))

@@ -10,10 +10,14 @@ mod keeper;
 mod payload;
 
 use crate::agent::AgentCommand;
+use crate::hosts::{HostsError, network};
+use crate::machine::{Image, Kernel, MachineError};
+pub(crate) use connection::end_group;
 use connection::{Connection, Ran};
 use dyno_model::plan;
-use keeper::Keeper;
-use payload::{PROGRAM, Payload};
+pub(crate) use keeper::Keeper;
+use payload::PROGRAM;
+pub(crate) use payload::{Payload, Piece};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -145,6 +149,8 @@ pub(crate) struct Supplies<'a> {
     pub(crate) interrupt: &'a Arc<AtomicBool>,
     /// What hosts are given; read when the first one needs it.
     payloads: BTreeMap<PathBuf, Payload>,
+    /// What virtual machines boot with; made when the first one needs it.
+    image: Option<Image>,
 }
 
 impl<'a> Supplies<'a> {
@@ -160,6 +166,7 @@ impl<'a> Supplies<'a> {
             place,
             interrupt,
             payloads: BTreeMap::new(),
+            image: None,
         }
     }
 
@@ -171,6 +178,19 @@ impl<'a> Supplies<'a> {
             }
         }
         Ok(&self.payloads)
+    }
+
+    /// The image for virtual machines with the modules of `kernel`.
+    pub(crate) fn image(&mut self, kernel: &Kernel) -> Result<&Image, HostsError> {
+        if self.image.is_none() {
+            let ip = network::tool("ip").ok_or_else(|| {
+                MachineError::Image("`ip` is not installed; run `apt-get install iproute2`".into())
+            })?;
+            self.payloads()?;
+            self.image = Some(Image::make(&self.payloads, kernel, &ip)?);
+        }
+        let none = || MachineError::Image("there is none".into());
+        Ok(self.image.as_ref().ok_or_else(none)?)
     }
 }
 
@@ -236,7 +256,12 @@ impl Ssh {
         let own = supplies.agents.first();
         let own = own.and_then(|agent| programs.get(&agent.program));
         let program = own.map_or("", String::as_str);
-        let keeper = Keeper::start(&connection, &name, program, interrupt, tell)?;
+        let keeper = Keeper::start(
+            connection.command(&[program, "agent", "--keep"]),
+            &name,
+            interrupt,
+            tell,
+        )?;
         Ok(Ssh {
             name,
             destination: destination.to_owned(),

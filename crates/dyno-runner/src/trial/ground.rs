@@ -284,7 +284,7 @@ pub(super) fn label(assignment: &Assignment, host: Option<&str>) -> String {
     )
 }
 
-/// The machines that take part: this one, and those of other hosts that are reached over ssh.
+/// The machines that take part: this one, and those of other hosts that are none of its namespaces.
 pub(super) fn machines(testbed: &Testbed, graph: &Graph) -> Vec<String> {
     let own = rustix::system::uname();
     let mut machines = vec![own.nodename().to_string_lossy().into_owned()];
@@ -292,10 +292,14 @@ pub(super) fn machines(testbed: &Testbed, graph: &Graph) -> Vec<String> {
         let Some(host) = testbed.hosts.get(host) else {
             continue;
         };
-        let Reach::Ssh { destination } = &host.reach else {
-            continue;
+        let name = match &host.reach {
+            Reach::Ssh { destination } => format!("{} ({destination})", host.name),
+            Reach::Vm(machine) => {
+                let by = machine.accelerator.as_str();
+                format!("{} (virtual, {by})", host.name)
+            }
+            Reach::Local | Reach::Namespace => continue,
         };
-        let name = format!("{} ({destination})", host.name);
         if !machines.contains(&name) {
             machines.push(name);
         }

@@ -171,6 +171,7 @@ pub(crate) fn manifest() -> RunManifest {
                 frequency_hz: Some(2.1e9),
             },
             hypervisor: Some("KVM".into()),
+            emulated: None,
             limits: BTreeMap::from([("RLIMIT_MEMLOCK".into(), "8388608".into())]),
         },
         adapters: vec![AdapterDescription {

@@ -29,6 +29,9 @@ fn against_limits(args: &CheckArgs, run: &Path, limits: &Path) -> Result {
         return conclude(&text, judgement(0, true), true);
     }
     let (run, whole) = read(run)?;
+    if let Some(reason) = limits.unfit(&run) {
+        return Err(Failure::message(Code::Usage, reason));
+    }
     let how = CheckOptions {
         confidence: args.confidence,
     };

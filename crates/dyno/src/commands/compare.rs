@@ -23,6 +23,9 @@ pub(crate) fn compare(args: &CompareArgs) -> Result {
         Some(new) => {
             let (new, complete) = read(new)?;
             whole &= complete;
+            if let Some(reason) = dyno_judge::apart(&base, &new) {
+                return Err(Failure::message(Code::Usage, reason));
+            }
             dyno_judge::compare(&base, &new, &how)
         }
         None if base.manifest.plan.against.is_none() => {

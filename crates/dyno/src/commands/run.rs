@@ -353,10 +353,13 @@ pub(super) fn create(
     let Planned {
         catalog,
         request,
-        plan,
+        mut plan,
         adapters,
     } = planned;
-    dyno_runner::check_hosts(&plan.testbed).map_err(Failure::with(Code::Error))?;
+    let mut tell = |remark: String| progress.say(format!("warning: {remark}"));
+    dyno_runner::check_hosts(&plan.testbed)
+        .and_then(|()| dyno_runner::settle_hosts(&mut plan.testbed, &mut tell))
+        .map_err(Failure::with(Code::Error))?;
     for line in Refusal::lines(&plan.refused) {
         progress.say(format!("left out: {line}"));
     }
@@ -395,6 +398,7 @@ pub(super) fn create(
         environment: Environment {
             commit: commit(),
             modified: MODIFIED.parse().ok(),
+            emulated: plan.testbed.emulated(),
             binaries,
             ..dyno_measure::environment(&clock_facts)
         },

@@ -239,7 +239,7 @@ fn ssh(directory: &Path, control: &str) -> Command {
 }
 
 /// Kills a process with its group and waits for its end.
-pub(super) fn end_group(child: &mut Child) {
+pub(crate) fn end_group(child: &mut Child) {
     if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw)
         && child.try_wait().ok().flatten().is_none()
     {

@@ -1,17 +1,17 @@
 //! The runner's side of a keeper ([`crate::keeper`]).
 
-use super::connection::{Connection, end_group};
+use super::connection::end_group;
 use super::{ANSWER, LOOK, SshError};
 use crate::child::{Tail, describe_exit};
 use crate::keeper;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 /// The keeper of this runner's sessions on the host.
-pub(super) struct Keeper {
+pub(crate) struct Keeper {
     child: Child,
     stdin: Arc<Mutex<Option<ChildStdin>>>,
     answers: mpsc::Receiver<String>,
@@ -21,14 +21,13 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    pub(super) fn start(
-        connection: &Connection,
+    /// Starts it with a command that runs `dyno agent --keep` on the host.
+    pub(crate) fn start(
+        mut command: Command,
         host: &str,
-        program: &str,
         interrupt: &AtomicBool,
         tell: &mut dyn FnMut(String),
     ) -> Result<Self, SshError> {
-        let mut command = connection.command(&[program, "agent", "--keep"]);
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -92,7 +91,7 @@ impl Keeper {
     }
 
     /// Asks for something; the error says why there is no answer, or what the keeper could not do.
-    pub(super) fn ask(&mut self, question: &str, within: Duration) -> Result<String, String> {
+    pub(crate) fn ask(&mut self, question: &str, within: Duration) -> Result<String, String> {
         if !write(&self.stdin, question) {
             return Err(self.last_words());
         }
@@ -123,13 +122,13 @@ impl Keeper {
     }
 
     /// How it ended, if it has.
-    pub(super) fn lost(&mut self) -> Option<String> {
+    pub(crate) fn lost(&mut self) -> Option<String> {
         let status = self.child.try_wait().ok().flatten()?;
         Some(format!("dyno ended there with {}", describe_exit(status)))
     }
 
     /// Has it clear what is open, and end.
-    pub(super) fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         let mut stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner);
         *stdin = None;
         drop(stdin);

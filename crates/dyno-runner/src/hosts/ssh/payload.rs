@@ -14,6 +14,28 @@ use std::path::{Path, PathBuf};
 /// The program within a payload.
 pub(super) const PROGRAM: &str = "dyno";
 
+/// One file or link of a payload.
+pub(crate) enum Piece<'a> {
+    /// A file with its content.
+    File {
+        /// Relative to the payload's directory.
+        name: &'a Path,
+        /// Where it was found.
+        from: &'a Path,
+        /// All of it.
+        bytes: Vec<u8>,
+    },
+    /// A symbolic link.
+    Link {
+        /// Relative to the payload's directory.
+        name: &'a Path,
+        /// Where it was found.
+        from: &'a Path,
+        /// What it names.
+        target: &'a Path,
+    },
+}
+
 /// Files by their paths within the payload's directory.
 pub(crate) struct Payload {
     /// 32 hexadecimal digits that stand for the content.
@@ -26,6 +48,8 @@ pub(crate) struct Payload {
 struct Item {
     /// Relative to the payload's directory.
     name: PathBuf,
+    /// Where it was found.
+    from: PathBuf,
     content: Content,
 }
 
@@ -47,6 +71,7 @@ impl Payload {
         };
         let mut items = vec![Item {
             name: PROGRAM.into(),
+            from: program.clone(),
             content: Content::File(file.map_err(unreadable(program))?),
         }];
         let described = describe_adapters(agent).map_err(SshError::Describe)?;
@@ -72,6 +97,30 @@ impl Payload {
             hash: digest.iter().take(16).map(|b| format!("{b:02x}")).collect(),
             bytes,
             items,
+        })
+    }
+
+    /// The program within a payload.
+    pub(crate) const PROGRAM: &str = PROGRAM;
+
+    /// What stands for the content.
+    pub(crate) fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    /// The files with their contents.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = io::Result<Piece<'_>>> {
+        self.items.iter().map(|item| {
+            let (name, from) = (item.name.as_path(), item.from.as_path());
+            match &item.content {
+                Content::Link(target) => Ok(Piece::Link { name, from, target }),
+                Content::File(file) => {
+                    let (mut file, mut bytes) = (file, Vec::new());
+                    file.rewind()?;
+                    file.read_to_end(&mut bytes)?;
+                    Ok(Piece::File { name, from, bytes })
+                }
+            }
         })
     }
 
@@ -132,6 +181,7 @@ fn add_library(items: &mut Vec<Item>, adapter: &str, library: &Path) -> Result<(
     let file = library.file_name().unwrap_or_default();
     items.push(Item {
         name: folder.join(file),
+        from: library.to_owned(),
         content: Content::File(File::open(library).map_err(unreadable(library))?),
     });
     let beside = library.with_file_name(adapter).join("lib");
@@ -152,6 +202,7 @@ fn add_library(items: &mut Vec<Item>, adapter: &str, library: &Path) -> Result<(
                 .join(adapter)
                 .join("lib")
                 .join(path.file_name().unwrap_or_default()),
+            from: path,
             content,
         });
     }

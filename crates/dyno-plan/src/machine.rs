@@ -1,0 +1,142 @@
+//! The keys of a host with `reach = "vm"`: what its virtual machine is made of.
+
+use crate::node::{Node, Table, Value};
+use crate::problem::{Problem, Problems};
+use crate::quantity::{At, Quantity, one};
+use crate::settings::Settings;
+use crate::suggest;
+use dyno_model::machine::{Accelerator, Machine};
+use dyno_model::unit::UnitError;
+use dyno_model::{Placement, Testbed};
+use std::path::PathBuf;
+
+/// What only virtual machines have.
+pub(crate) const KEYS: [&str; 5] = ["kernel", "memory", "cpus", "pinned", "accelerator"];
+/// Where the file does not say: the image with its adapters is unpacked into it.
+const MEMORY: u64 = 512 << 20;
+/// A kernel, an image and an agent need that much to start at all.
+const LEAST: u64 = 128 << 20;
+/// More virtual CPUs than QEMU's machine takes without further devices.
+const MOST_CPUS: u64 = 64;
+
+/// Bytes of memory.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Memory(u64);
+
+impl Quantity for Memory {
+    fn read(text: &str) -> Result<Self, UnitError> {
+        let error = |reason: String| UnitError {
+            what: "size of memory",
+            found: text.to_owned(),
+            reason,
+            example: "\"512 MiB\"",
+        };
+        let text = text.trim();
+        let (number, scale) = [("GiB", 1 << 30), ("MiB", 1 << 20)]
+            .into_iter()
+            .find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale)))
+            .ok_or_else(|| error("it does not end in MiB or GiB".into()))?;
+        let bytes = number.trim().parse::<f64>().map(|n| n * f64::from(scale));
+        match bytes {
+            Ok(bytes) if (LEAST as f64..=(1u64 << 40) as f64).contains(&bytes) => {
+                Ok(Memory(bytes.round() as u64))
+            }
+            Ok(_) => Err(error("a guest needs 128 MiB at least to start".into())),
+            Err(_) => Err(error("it must start with a number".into())),
+        }
+    }
+}
+
+/// Reads the machine of a host; mistakes go to `problems`.
+pub(crate) fn read(table: &Table, problems: &mut Problems) -> Option<Machine> {
+    let memory_bytes = match table.get("memory") {
+        Some(node) => one::<Memory>("memory", node, problems)?.value.0,
+        None => MEMORY,
+    };
+    let cpus = match table.get("cpus") {
+        Some(node) => node.whole("`cpus`", 1, MOST_CPUS, problems)? as u32,
+        None => 1,
+    };
+    let accelerator = match table.get("accelerator") {
+        Some(node) => accelerator(node, problems)?,
+        None => Accelerator::Auto,
+    };
+    let kernel = match table.get("kernel") {
+        Some(node) => Some(PathBuf::from(node.text("`kernel`", problems)?)),
+        None => None,
+    };
+    let pinned = match table.get("pinned") {
+        Some(node) => pinned(node, problems)?,
+        None => Vec::new(),
+    };
+    Some(Machine {
+        kernel,
+        memory_bytes,
+        cpus,
+        pinned,
+        accelerator,
+    })
+}
+
+/// Where a testbed has machines, what a suite does not place is measured within a host and across their border.
+pub(crate) fn place(testbed: &Testbed, built_in: &mut Settings) {
+    if testbed.machines().next().is_none() {
+        return;
+    }
+    let within = built_in.placement.iter().flatten().next().cloned();
+    if let Some(within) = within {
+        let across = At {
+            value: Placement::Host,
+            at: within.at.clone(),
+        };
+        built_in.placement = Some(vec![within, across]);
+    }
+}
+
+fn accelerator(node: &Node, problems: &mut Problems) -> Option<Accelerator> {
+    let text = node.text("`accelerator`", problems)?;
+    let found = Accelerator::ALL.iter().find(|(name, _)| *name == text);
+    if found.is_none() {
+        let names = Accelerator::ALL.map(|(name, _)| name);
+        problems.push(
+            Problem::at(&node.at, format!("there is no accelerator {text:?}"))
+                .label("unknown")
+                .help(suggest::instead(text, "accelerators", names)),
+        );
+    }
+    found.map(|(_, accelerator)| *accelerator)
+}
+
+fn pinned(node: &Node, problems: &mut Problems) -> Option<Vec<u32>> {
+    let Value::List(items) = &node.value else {
+        problems.push(
+            node.wrong_kind("`pinned`", "a list of CPUs")
+                .help("write for example `pinned = [2, 3]`"),
+        );
+        return None;
+    };
+    let cpus = items.iter().map(|item| {
+        let cpu = item.whole("a CPU of `pinned`", 0, 1023, problems)?;
+        Some(cpu as u32)
+    });
+    cpus.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_reads_with_its_unit_and_within_its_bounds() {
+        for (text, bytes) in [
+            ("512 MiB", 512 << 20),
+            ("1GiB", 1 << 30),
+            ("0.5 GiB", 1 << 29),
+        ] {
+            assert_eq!(Memory::read(text), Ok(Memory(bytes)), "{text}");
+        }
+        for text in ["512", "64 MiB", "1 GB", "MiB", "-1 GiB", "2000000 GiB"] {
+            assert!(Memory::read(text).is_err(), "{text}");
+        }
+    }
+}

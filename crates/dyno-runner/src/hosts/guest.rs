@@ -1,0 +1,166 @@
+//! A host that is a virtual machine: booted for the run, and again where it was lost.
+
+use super::network::{PREFIX, ROUTE};
+use super::ssh::Keeper;
+use super::{HostsError, NetworkNamespace, Supplies};
+use crate::agent::AgentCommand;
+use crate::machine::{Console, Kernel, MachineError, Monitor};
+use dyno_measure::NetworkReading;
+use dyno_model::machine::Machine;
+use dyno_model::plan;
+use std::collections::BTreeMap;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a machine may take until it answers: emulated, on a machine that is busy.
+const BOOT: Duration = Duration::from_secs(120);
+/// How often a machine is looked at that is to answer.
+const LOOK: Duration = Duration::from_millis(2);
+/// How long the keeper may take for an answer.
+const ANSWER: Duration = Duration::from_secs(20);
+
+/// A machine that is up.
+pub(crate) struct Guest {
+    pub(crate) name: String,
+    /// The programs here, and what they are called there.
+    programs: BTreeMap<PathBuf, PathBuf>,
+    console: Console,
+    keeper: Mutex<Keeper>,
+    /// Last: the keeper is asked to end while the machine lives.
+    monitor: Mutex<Monitor>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A machine that was started and has not answered yet.
+pub(super) struct Booting {
+    name: String,
+    programs: BTreeMap<PathBuf, PathBuf>,
+    console: Console,
+    monitor: Monitor,
+    began: Instant,
+}
+
+impl Booting {
+    /// Starts the machine of `host`, whose device at the switch is `tap`, the `number`th one.
+    pub(super) fn start(
+        host: &plan::Host,
+        machine: &Machine,
+        (switch, tap, number): (&NetworkNamespace, &str, usize),
+        supplies: &mut Supplies<'_>,
+    ) -> Result<Self, HostsError> {
+        let kernel = Kernel::find(&host.name, machine)?;
+        let own = supplies.agents.first().map(|a| a.program.clone());
+        let image = supplies.image(&kernel)?;
+        let programs = image.programs.clone();
+        let failed = |e: std::io::Error| MachineError::Boot {
+            host: host.name.clone(),
+            reason: format!("its port cannot be made: {e}"),
+        };
+        let (port, theirs) = UnixStream::pair().map_err(failed)?;
+        let began = Instant::now();
+        let at = (switch, tap, number);
+        let monitor = Monitor::start(&host.name, machine, &kernel, image, at, theirs)?;
+        let console = Console::new(port, &own.unwrap_or_default()).map_err(failed)?;
+        let address = &host.address;
+        let network = format!(
+            "link set lo up\naddress add {address}/{PREFIX} dev eth0\nlink set eth0 up\n{ROUTE}"
+        );
+        console
+            .set_up(&host.name, address, network)
+            .map_err(failed)?;
+        Ok(Booting {
+            name: host.name.clone(),
+            programs,
+            console,
+            monitor,
+            began,
+        })
+    }
+
+    /// Waits until it answers.
+    pub(super) fn finish(
+        mut self,
+        supplies: &Supplies<'_>,
+        tell: &mut dyn FnMut(String),
+    ) -> Result<Guest, HostsError> {
+        let failed = |reason: String| MachineError::Boot {
+            host: self.name.clone(),
+            reason,
+        };
+        while self.console.hello().is_none() {
+            if supplies.interrupt.load(Ordering::Relaxed) {
+                return Err(MachineError::Interrupted.into());
+            }
+            if let Some(end) = self.monitor.ended() {
+                return Err(failed(end).into());
+            }
+            if self.began.elapsed() > BOOT {
+                let words = self.monitor.last_words();
+                let within = BOOT.as_secs();
+                return Err(failed(format!("no answer within {within} s{words}")).into());
+            }
+            std::thread::sleep(LOOK);
+        }
+        let own = supplies.agents.first();
+        let program = own.and_then(|agent| self.programs.get(&agent.program));
+        let program = program.cloned().unwrap_or_default();
+        let command = self.console.command(&program, &["agent", "--keep"]);
+        let command = command.map_err(|e| failed(format!("no way into it: {e}")))?;
+        let keeper = Keeper::start(command, &self.name, supplies.interrupt, tell)?;
+        Ok(Guest {
+            name: self.name,
+            programs: self.programs,
+            console: self.console,
+            keeper: Mutex::new(keeper),
+            monitor: Mutex::new(self.monitor),
+        })
+    }
+}
+
+impl Guest {
+    /// The command of a process here that stands for an agent there.
+    pub(crate) fn command(&self, agent: &AgentCommand) -> Result<Command, HostsError> {
+        let program = self.programs.get(&agent.program);
+        let program = program.map_or(Path::new(""), PathBuf::as_path);
+        let command = self.console.command(program, &["agent"]);
+        command.map_err(|e| HostsError::setup(format!("start an agent on {}", self.name), e))
+    }
+
+    /// Makes the session's directory there.
+    pub(crate) fn prepare_session(&self, session: &str) -> Result<PathBuf, String> {
+        let answer = locked(&self.keeper).ask(&format!("open {session}"), ANSWER);
+        answer.map(PathBuf::from)
+    }
+
+    /// Removes what the session left there. Its processes end with those that stand for them here.
+    pub(crate) fn clear_session(&self, session: &str) {
+        let mut keeper = locked(&self.keeper);
+        if keeper.ask(&format!("clear {session}"), ANSWER).is_err() {
+            // The next trial is to find a machine that works, or none.
+            keeper.stop();
+        }
+    }
+
+    /// What its network has counted and holds.
+    pub(crate) fn read_network(&self) -> Result<NetworkReading, String> {
+        let answer = locked(&self.keeper).ask("network", ANSWER)?;
+        serde_json::from_str(&answer).map_err(|e| format!("{answer:?}: {e}"))
+    }
+
+    /// Why it cannot be used any more.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        let name = &self.name;
+        if let Some(end) = locked(&self.monitor).ended() {
+            return Some(format!("virtual machine {name} is gone: {end}"));
+        }
+        let lost = locked(&self.keeper).lost()?;
+        Some(format!("virtual machine {name} does not answer: {lost}"))
+    }
+}
