@@ -5,7 +5,7 @@
 //! is one trial of each of its flows.
 
 use crate::factor::kebab_text;
-use crate::plan::{Experiment, ExperimentId, Plan};
+use crate::plan::{Experiment, ExperimentId, Plan, TrialId};
 use crate::unit::{Nanos, UnitError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -137,6 +137,17 @@ impl Plan {
     /// The experiments that are measured in one trial with this one, itself among them, in the plan's order.
     pub fn together<'a>(&'a self, experiment: &'a Experiment) -> Vec<&'a Experiment> {
         together(&self.experiments, experiment)
+    }
+    /// The trials of the flows that run at the same time as that one, without itself.
+    pub fn beside(&self, trial: TrialId) -> Vec<TrialId> {
+        let lead = self.experiment(trial.experiment);
+        let all = lead.map(|e| self.together(e)).unwrap_or_default();
+        let beside = all.iter().filter(|e| e.id != trial.experiment);
+        let of = |e: &&Experiment| TrialId {
+            experiment: e.id,
+            ..trial
+        };
+        beside.map(of).collect()
     }
 }
 

@@ -460,7 +460,16 @@ fn expand(
             [alone] if alone.flow.is_none() => None,
             _ => flow::refusal(&together, &on.stack),
         });
-        if let (Some(reason), [first, ..], [cell, ..]) = (reason, flows, together.as_slice()) {
+        let from = experiments.len();
+        if reason.is_none() {
+            place(flows, &together, on, testbed, facts, experiments, problems);
+        }
+        let mut placed = experiments[from..].iter();
+        let too_few = placed.find_map(|e| too_few_channels(e, &on.stack, testbed));
+        if let (Some(reason), [first, ..], [cell, ..]) =
+            (reason.or(too_few), flows, together.as_slice())
+        {
+            experiments.truncate(from);
             refused.push(Refusal {
                 experiment: first.name.to_owned(),
                 stack: on.stack.name.clone(),
@@ -470,9 +479,7 @@ fn expand(
                 },
                 reason,
             });
-            continue;
         }
-        place(flows, &together, on, testbed, facts, experiments, problems);
     }
 }
 
@@ -530,7 +537,7 @@ fn place(
             },
             (None, false) => cpus::places(matrix, &cell, &on.stack, testbed, facts, problems),
         };
-        let experiment = Experiment {
+        experiments.push(Experiment {
             id: ExperimentId(experiments.len() as u32),
             name: matrix.name.to_owned(),
             stack: on.stack.name.clone(),
@@ -562,16 +569,7 @@ fn place(
             counted: false,
             flow: matrix.flow.map(|spec| flow::settled(spec, group)),
             machine: None,
-        };
-        match too_few_channels(&experiment, &on.stack, testbed) {
-            Some(reason) => refused.push(Refusal {
-                experiment: experiment.name,
-                stack: experiment.stack,
-                factors: cell.factors(),
-                reason,
-            }),
-            None => experiments.push(experiment),
-        }
+        });
     }
 }
 

@@ -122,7 +122,7 @@ fn columns() -> Vec<Column> {
 type RowText = fn(&Row<'_>) -> String;
 type Of<T, R> = fn(&T) -> R;
 
-const RUN_AND_FACTORS: [(&str, RowText); 34] = [
+const RUN_AND_FACTORS: [(&str, RowText); 36] = [
     ("run", |r| r.summary.run.id.clone()),
     ("suite", |r| r.summary.run.suite.clone()),
     ("testbed", |r| r.summary.run.testbed.clone()),

@@ -32,7 +32,7 @@ const fn factor(
 }
 
 /// Every factor, in the order of columns and headings.
-pub(crate) static FACTORS: [Factor; 13] = [
+pub(crate) static FACTORS: [Factor; 14] = [
     factor("machine", "machine ", |e| {
         e.machine.as_deref().map(clean).unwrap_or_default()
     }),
@@ -57,7 +57,9 @@ pub(crate) static FACTORS: [Factor; 13] = [
     }),
     factor("sink", "sink ", |e| {
         let pause = e.sink_pause;
-        pause.map_or(String::new(), |pause| format!("sleeps {pause} after each message"))
+        pause.map_or(String::new(), |pause| {
+            format!("sleeps {pause} after each message")
+        })
     }),
     Factor {
         rank: 8,

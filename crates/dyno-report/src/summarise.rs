@@ -11,7 +11,9 @@ use crate::summary::{
     RunSummary, Spread, Summary, TrialCounts, WithDisturbed,
 };
 use crate::totals::{add_counts, figures, processes};
-use crate::{carry_over, causes, chains, clocks, flows, host, in_copies, modes, precision, scaling};
+use crate::{
+    carry_over, causes, chains, clocks, flows, host, in_copies, modes, precision, scaling,
+};
 use dyno_model::record::{EMPTY_WINDOW_SINCE, FlowCounts, Run};
 use dyno_model::{
     AdapterDescription, Distribution, Experiment, ExperimentId, Metric, Options, TrialRecord,

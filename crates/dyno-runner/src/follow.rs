@@ -9,6 +9,7 @@ use std::time::Duration;
 
 /// Follows the trials of a run.
 pub struct Follow<'p> {
+    plan: &'p Plan,
     schedule: Box<dyn Guide + 'p>,
     /// The trial that is due and not stored yet.
     due: Option<TrialId>,
@@ -19,12 +20,13 @@ pub struct Follow<'p> {
 impl<'p> Follow<'p> {
     /// A run of which nothing is stored.
     pub fn new(plan: &'p Plan) -> Self {
-        Follow::guided(Box::new(Schedule::new(plan)))
+        Follow::guided(plan, Box::new(Schedule::new(plan)))
     }
 
     /// A run of which nothing is stored and whose trials `schedule` says.
-    pub fn guided(schedule: Box<dyn Guide + 'p>) -> Self {
+    pub fn guided(plan: &'p Plan, schedule: Box<dyn Guide + 'p>) -> Self {
         Follow {
+            plan,
             schedule,
             due: None,
             early: BTreeMap::new(),
@@ -47,7 +49,7 @@ impl<'p> Follow<'p> {
             match self.early.remove(&due) {
                 Some(record) => {
                     // What ran together is stored before its first.
-                    for flow in self.schedule.flows(due) {
+                    for flow in self.plan.beside(due) {
                         if let Some(other) = self.early.remove(&flow) {
                             self.schedule.note(&other);
                         }

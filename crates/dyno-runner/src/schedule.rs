@@ -87,21 +87,9 @@ impl<'p> Schedule<'p> {
         begun || self.is_open(group, elapsed)
     }
 
-    /// The trials of the flows that run at the same time as that one, without itself.
-    pub(crate) fn flows(&self, trial: TrialId) -> Vec<TrialId> {
-        let lead = self.plan.experiment(trial.experiment);
-        let all = lead.map(|e| self.plan.together(e)).unwrap_or_default();
-        let beside = all.iter().filter(|e| e.id != trial.experiment);
-        let of = |e: &&Experiment| TrialId {
-            experiment: e.id,
-            ..trial
-        };
-        beside.map(of).collect()
-    }
-
     /// What is left of the current round, with all flows of each.
     fn due(&self) -> usize {
-        let flows = |id: &TrialId| 1 + self.flows(*id).len();
+        let flows = |id: &TrialId| 1 + self.plan.beside(*id).len();
         self.round.iter().map(flows).sum()
     }
 

@@ -44,7 +44,7 @@ fn follow(follower: &mut RunFollower, manifest: &RunManifest) -> Result<View> {
     let mut view = View::new(manifest, "stop watching");
     let begin = || -> Result<Follow<'_>> {
         Ok(match Climb::new(manifest)? {
-            Some(climb) => Follow::guided(Box::new(climb)),
+            Some(climb) => Follow::guided(&manifest.plan, Box::new(climb)),
             None => Follow::new(&manifest.plan),
         })
     };
