@@ -232,7 +232,7 @@ pub fn import(
 fn unknown() -> ImportError {
     let known: Vec<&str> = Tool::ALL.iter().map(|t| t.as_str()).collect();
     ImportError::file(format!(
-        "its beginning is that of no tool that can be imported; if it is from one of these, name it: {}",
+        "its beginning is that of no tool that can be imported; if it is from one of these, name it with --tool: {}",
         known.join(", ")
     ))
 }

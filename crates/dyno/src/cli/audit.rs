@@ -43,6 +43,14 @@ impl From<FailOnVerdict> for Verdict {
     }
 }
 
+/// How the output of another tool is read.
+#[derive(Debug, Args)]
+pub(crate) struct OutputArgs {
+    /// The tool that printed the outputs; recognised by their first lines when left out.
+    #[arg(long, value_name = "TOOL", value_parser = tool)]
+    pub(crate) tool: Option<Tool>,
+}
+
 /// `dyno audit`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
@@ -62,9 +70,8 @@ pub(crate) struct AuditArgs {
     /// Statement files, outputs of tools, run directories, or `latest`.
     #[arg(required = true, value_name = "SOURCE")]
     pub(crate) sources: Vec<PathBuf>,
-    /// The tool that printed the outputs; recognised by their first lines when left out.
-    #[arg(long, value_name = "TOOL", value_parser = tool)]
-    pub(crate) tool: Option<Tool>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     /// How to print it.
     #[arg(long, value_enum, default_value_t = AuditFormat::Table)]
     pub(crate) format: AuditFormat,

@@ -1,5 +1,6 @@
 //! The commands that judge stored runs: `compare`, `check`, `trend`.
 
+use super::audit::OutputArgs;
 use super::complete;
 use clap::{Args, ValueEnum};
 use dyno_judge::{Measure, parse_quantile, parse_share};
@@ -56,6 +57,8 @@ pub(crate) struct CompareArgs {
     /// The run to judge.
     #[arg(add = complete::runs(), value_name = "NEW")]
     pub(crate) new: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     /// Ratios that differ from 1 by no more than this are the same.
     #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse_share)]
     pub(crate) margin: f64,
@@ -110,8 +113,10 @@ pub(crate) struct CheckArgs {
     /// The limits file; of a run with --search it may be left out.
     #[arg(value_name = "LIMITS.TOML", conflicts_with = "history")]
     pub(crate) limits: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     /// Compare the run with earlier ones: run directories, or directories that hold run directories.
-    #[arg(add = complete::runs(), long, value_name = "DIR")]
+    #[arg(add = complete::runs(), long, value_name = "DIR", conflicts_with = "tool")]
     pub(crate) history: Vec<PathBuf>,
     /// The chance of a false alarm anywhere in the table of --history.
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = level, requires = "history")]

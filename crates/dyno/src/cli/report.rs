@@ -1,5 +1,6 @@
 //! `dyno report`
 
+use super::audit::OutputArgs;
 use super::complete;
 use clap::Args;
 use std::path::PathBuf;
@@ -23,6 +24,8 @@ pub(crate) struct ReportArgs {
     /// tools: the page then has their results, marked by what `dyno audit` says of them.
     #[arg(add = complete::runs(), value_name = "RUN", default_value = "latest")]
     pub(crate) runs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     /// Requirements to open the page with, as for `dyno check` (docs/reference/limits-files.md), with the
     /// verdict on each for every stack.
     #[arg(long, value_name = "LIMITS.TOML")]

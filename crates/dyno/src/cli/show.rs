@@ -1,5 +1,6 @@
 //! `dyno show`
 
+use super::audit::OutputArgs;
 use super::complete;
 use clap::{Args, ValueEnum};
 use dyno_report::Columns;
@@ -21,6 +22,8 @@ pub(crate) struct ShowArgs {
     /// far as it bears (docs/reference/importers.md).
     #[arg(add = complete::runs(), default_value = "latest")]
     pub(crate) run: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     /// How to print it.
     #[arg(long, value_enum, default_value_t = ShowFormat::Table)]
     pub(crate) format: ShowFormat,

@@ -17,7 +17,7 @@ use std::path::Path;
 pub(crate) fn audit(args: &AuditArgs) -> Result {
     let mut read: Vec<(Statements, Audit)> = Vec::new();
     for source in &args.sources {
-        let statements = statements(source, args.tool)?;
+        let statements = statements(source, args.output.tool)?;
         let audit = Audit::of(&statements);
         read.push((statements, audit));
     }

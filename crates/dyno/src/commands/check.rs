@@ -21,8 +21,8 @@ pub(crate) fn check(args: &CheckArgs) -> Result {
 
 fn against_limits(args: &CheckArgs, run: &Path, limits: &Path) -> Result {
     let limits = read_limits(limits)?;
-    if imported::is_output(run) {
-        let output = imported::read(run, None)?;
+    if imported::is_output(run, args.output.tool) {
+        let output = imported::read(run, args.output.tool)?;
         let report = dyno_judge::check_imported(&output, &limits).map_err(refused)?;
         junit(args, || report.junit())?;
         let text = report.render(args.format.into(), &render_options());

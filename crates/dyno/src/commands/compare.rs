@@ -1,7 +1,7 @@
 //! `dyno compare`
 
 use crate::cli::{CompareArgs, FailOn};
-use crate::commands::imported::{self, is_output};
+use crate::commands::imported;
 use crate::commands::judged::{conclude, read};
 use crate::commands::show::render_options;
 use crate::exit::{Code, Failure, Result};
@@ -50,6 +50,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result {
 
 /// Both sides, where they are outputs of other tools.
 fn outputs(args: &CompareArgs) -> Result<Option<[&Path; 2]>> {
+    let is_output = |source: &Path| imported::is_output(source, args.output.tool);
     let base = args.base.as_path();
     match (args.new.as_deref(), is_output(base)) {
         (None, false) => Ok(None),
@@ -71,7 +72,8 @@ fn outputs(args: &CompareArgs) -> Result<Option<[&Path; 2]>> {
 
 /// Prints two outputs beside each other; nothing is judged of them.
 fn outputs_beside(args: &CompareArgs, [base, new]: [&Path; 2]) -> Result {
-    let (base, new) = (imported::read(base, None)?, imported::read(new, None)?);
+    let tool = args.output.tool;
+    let (base, new) = (imported::read(base, tool)?, imported::read(new, tool)?);
     let comparison = dyno_judge::compare_imported(&base, &new);
     let text = comparison.render(args.format.into(), &render_options());
     let judgement = args.fail_on.map(|FailOn::Slower| Code::Undecided);

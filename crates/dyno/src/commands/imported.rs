@@ -1,4 +1,4 @@
-//! The output of another tool where `show`, `report`, `compare` and `check` take a run: a file in place of a directory.
+//! The output of another tool where `show`, `report`, `compare` and `check` take a run: a file or a pipe in place of a directory.
 
 use crate::exit::{Code, Failure, Result};
 use dyno_audit::import::{self, Tool};
@@ -7,9 +7,9 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-/// Whether this names the output of a tool: runs are directories.
-pub(super) fn is_output(source: &Path) -> bool {
-    source.is_file()
+/// Whether this names the output of a tool: runs are directories, and whoever names a tool means its output.
+pub(super) fn is_output(source: &Path, tool: Option<Tool>) -> bool {
+    tool.is_some() || (source.exists() && !source.is_dir())
 }
 
 /// Reads the output of a tool, which is recognised by its beginning where `tool` does not say it.
@@ -22,10 +22,10 @@ pub(super) fn read(source: &Path, tool: Option<Tool>) -> Result<Statements> {
 }
 
 /// One page of outputs: their results, each cell marked by what the audit says of it.
-pub(super) fn page(sources: &[impl AsRef<Path>]) -> Result<String> {
+pub(super) fn page(sources: &[impl AsRef<Path>], tool: Option<Tool>) -> Result<String> {
     let mut read_all: Vec<(Statements, Audit)> = Vec::new();
     for source in sources {
-        let statements = read(source.as_ref(), None)?;
+        let statements = read(source.as_ref(), tool)?;
         let audit = Audit::of(&statements);
         read_all.push((statements, audit));
     }

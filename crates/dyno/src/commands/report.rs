@@ -98,7 +98,7 @@ fn page_of_outputs(args: &ReportArgs) -> Result<Option<String>> {
     let (outputs, runs): (Vec<&PathBuf>, Vec<&PathBuf>) = args
         .runs
         .iter()
-        .partition(|source| imported::is_output(source));
+        .partition(|source| imported::is_output(source, args.output.tool));
     match (outputs.first(), runs.first()) {
         (None, _) => Ok(None),
         (Some(output), Some(run)) => Err(imported::mixed(run, output)),
@@ -109,7 +109,7 @@ fn page_of_outputs(args: &ReportArgs) -> Result<Option<String>> {
                 output.display()
             ),
         )),
-        (Some(_), None) => imported::page(&outputs).map(Some),
+        (Some(_), None) => imported::page(&outputs, args.output.tool).map(Some),
     }
 }
 

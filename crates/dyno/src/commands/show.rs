@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// Reads a run and prints or exports it.
 pub(crate) fn show(args: &ShowArgs) -> Result {
-    if imported::is_output(&args.run) {
+    if imported::is_output(&args.run, args.output.tool) {
         return show_output(args);
     }
     let folder = match args.format {
@@ -103,7 +103,7 @@ fn show_output(args: &ShowArgs) -> Result {
             ),
         ));
     }
-    let statements = imported::read(&args.run, None)?;
+    let statements = imported::read(&args.run, args.output.tool)?;
     let sheet = ImportSheet::new(&statements);
     match args.out.as_deref().filter(|path| *path != Path::new("-")) {
         Some(path) => {

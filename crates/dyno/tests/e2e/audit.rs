@@ -504,3 +504,48 @@ fn outputs_and_runs_are_not_mixed() {
     }
     assert!(!place.path("page.html").exists() && !place.path("x").exists());
 }
+
+/// Two intervals of ddsperf without the lines by which it is recognised.
+const PING: &str = "\
+[68] 2.003  vm:38 size 12 mean 30.774us min 9.028us 50% 12.704us 90% 14.876us 99% 847.896us max 3672.863us cnt 16242
+[68] 3.003  vm:38 size 12 mean 20.164us min 9.058us 50% 11.727us 90% 13.950us 99% 50.344us max 2766.896us cnt 24657
+";
+
+#[test]
+fn an_output_is_read_by_the_tool_that_is_named_and_from_a_pipe() {
+    let place = Place::new();
+    place.file("ping.txt", PING).file(
+        "limits.toml",
+        "[[limit]]\nname = \"in time\"\nmetric = \"rtt\"\nquantile = \"p99\"\nat_most = \"1 s\"\n",
+    );
+    let all: [(&[&str], i32); 4] = [
+        (&["show", "ping.txt"], 0),
+        (&["compare", "ping.txt", "ping.txt"], 0),
+        (&["check", "ping.txt", "limits.toml"], 7),
+        (&["report", "ping.txt", "-o", "-"], 0),
+    ];
+    for (arguments, code) in all {
+        place
+            .run(arguments)
+            .with_code(3)
+            .says("if it is from one of these, name it with --tool: google-benchmark,");
+        let named = [arguments, &["--tool", "ddsperf"]].concat();
+        place.run(&named).with_code(code).says("peer 1, interval 2");
+    }
+    place
+        .run(&["show", "ping.txt", "--tool", "ddspref"])
+        .with_code(2)
+        .says("known are google-benchmark");
+    place
+        .run(&["show", "none.txt", "--tool", "ddsperf"])
+        .with_code(1)
+        .says("cannot read none.txt");
+    place
+        .shell(
+            "cat ping.txt | dyno show /dev/stdin --tool ddsperf | grep 'interval 2'
+             { echo '[68] participant vm:38: new'; cat ping.txt; } > whole.txt
+             dyno show <(cat whole.txt) | grep 'interval 2'
+             dyno compare <(cat whole.txt) whole.txt | grep 'the same within its digits'",
+        )
+        .with_code(0);
+}
