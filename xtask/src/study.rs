@@ -147,7 +147,11 @@ impl Place {
                     program.display()
                 )
             })?;
-        if !output.status.code().is_some_and(|code| codes.contains(&code)) {
+        if !output
+            .status
+            .code()
+            .is_some_and(|code| codes.contains(&code))
+        {
             return Err(format!(
                 "dyno {} ended with {}: {}",
                 arguments.join(" "),

@@ -399,7 +399,11 @@ fn defaults_are_those_of_the_table_of_workloads() {
             (KeyDefault::Value(value), Some(line)) => assert_eq!(value, line, "{}", key.name),
             // Required of bursts, so that no default holds for all; and what is not there unless it is asked for.
             (KeyDefault::Value(value), None) => {
-                let known = [("period", "\"1 ms\""), ("echo_poll", "\"\""), ("sink_pause", "\"\"")];
+                let known = [
+                    ("period", "\"1 ms\""),
+                    ("echo_poll", "\"\""),
+                    ("sink_pause", "\"\""),
+                ];
                 assert!(known.contains(&(key.name, value)), "{} {value}", key.name);
             }
             (KeyDefault::Required | KeyDefault::InPlaceOf(_), line) => assert_eq!(line, None),

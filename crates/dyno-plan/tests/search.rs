@@ -32,7 +32,11 @@ fn a_search_has_a_ladder_for_each_combination_of_the_other_factors() {
         assert!(ladder.experiments.iter().all(|id| same(*id)));
     }
     // No floors, and no trial before the search asks for it.
-    assert!(plan.experiments.iter().all(|e| e.floor.is_none() && e.stack == "pipe"));
+    assert!(
+        plan.experiments
+            .iter()
+            .all(|e| e.floor.is_none() && e.stack == "pipe")
+    );
     assert_eq!(plan.trial_count(), 0);
 }
 
@@ -54,7 +58,10 @@ fn a_factor_that_is_not_there_or_has_several_values_is_refused() {
     assert!(trip.contains("a ping-pong has no rate to raise"), "{trip}");
     let lines = "workload = \"stream\"\n[experiment.matrix]\nrate = [\"1 kHz\", \"2 kHz\"]";
     let several = refusal_of(searched(lines, Raised::Rate));
-    assert!(several.contains("2 values of what is searched: 1 kHz, 2 kHz"), "{several}");
+    assert!(
+        several.contains("2 values of what is searched: 1 kHz, 2 kHz"),
+        "{several}"
+    );
 }
 
 #[test]
@@ -67,9 +74,15 @@ fn a_sink_pauses_where_it_can_sleep() {
     let pause = Some(Nanos::from_millis(100));
     assert!(plan.experiments.iter().all(|e| e.sink_pause == pause));
     let spins = refusal_of(stream("stacks = [\"pipe\"]\nwait = \"spin\""));
-    assert!(spins.contains("`sink_pause` is for a sink that sleeps"), "{spins}");
+    assert!(
+        spins.contains("`sink_pause` is for a sink that sleeps"),
+        "{spins}"
+    );
     let alone = refusal_of(stream("stacks = [\"null\"]\nwait = \"spin\""));
-    assert!(alone.contains("no second participant that could be slow"), "{alone}");
+    assert!(
+        alone.contains("no second participant that could be slow"),
+        "{alone}"
+    );
     let trip = suite("stacks = [\"pipe\"]\nworkload = \"ping-pong\"\nsink_pause = \"100 ms\"");
     let trip = refusal_of(plan_text(&trip));
     assert!(trip.contains("sink_pause"), "{trip}");
@@ -81,12 +94,19 @@ fn a_stack_with_fewer_channels_than_the_topology_wants_is_refused() {
     let stack = "description = \"few\"\nadapter = \"tcp\"\nwaits = [\"block\"]\nchannels = 3\n";
     catalog.add_stack("few", "few.toml", stack);
     let lines = "stacks = [\"few\"]\nworkload = \"stream\"\nrate = \"1 kHz\"\ncpus = \"none\"\n";
-    let text = suite(&format!("{lines}[experiment.matrix]\ntopology = [\"3-1\", \"4-1\"]"));
+    let text = suite(&format!(
+        "{lines}[experiment.matrix]\ntopology = [\"3-1\", \"4-1\"]"
+    ));
     catalog.add_suite("mine", "mine.toml", &text);
     let plan = plan(&catalog, &request("mine"), &adapters(), &facts()).unwrap();
     let [refused] = plan.refused.as_slice() else {
         panic!("{:#?}", plan.refused)
     };
     assert!(refused.factors.contains("4-1"), "{refused:?}");
-    assert!(refused.reason.contains("few has 3 channels, and 4 are wanted"), "{refused:?}");
+    assert!(
+        refused
+            .reason
+            .contains("few has 3 channels, and 4 are wanted"),
+        "{refused:?}"
+    );
 }

@@ -56,7 +56,9 @@ pub(crate) static FACTORS: [Factor; 13] = [
     }),
     factor("sink", "sink ", |e| {
         let pause = e.sink_pause;
-        pause.map_or(String::new(), |pause| format!("sleeps {pause} after each message"))
+        pause.map_or(String::new(), |pause| {
+            format!("sleeps {pause} after each message")
+        })
     }),
     Factor {
         rank: 8,

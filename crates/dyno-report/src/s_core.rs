@@ -163,7 +163,12 @@ fn is_apart(e: &ExperimentSummary) -> bool {
 
 /// What the study printed beside: for local paths a row of a table by size, else the `someip` column of rows by metric,
 /// which it has of 8 B only.
-fn printed(study: &PrintedTables, e: &ExperimentSummary, table: &str, apart: &[(&str, &str)]) -> String {
+fn printed(
+    study: &PrintedTables,
+    e: &ExperimentSummary,
+    table: &str,
+    apart: &[(&str, &str)],
+) -> String {
     let Some(size) = size(e) else {
         return NONE.into();
     };
@@ -387,7 +392,11 @@ fn throughput(study: &PrintedTables, rows: &[&ExperimentSummary]) -> Grid {
     })
 }
 
-fn batches(study: &PrintedTables, rows: &[&ExperimentSummary], single: &[&ExperimentSummary]) -> Grid {
+fn batches(
+    study: &PrintedTables,
+    rows: &[&ExperimentSummary],
+    single: &[&ExperimentSummary],
+) -> Grid {
     const APART: &[(&str, &str)] = &[
         ("someip-stress", "Messages/sec"),
         ("someip-stress-time", "Time per 100 msgs"),

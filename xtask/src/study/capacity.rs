@@ -63,13 +63,19 @@ pub(super) fn study(turns: u32, stacks: &[String], many: bool) -> Outcome {
             }
             place.forget(&run)?;
         }
-        let (low, high) = found.iter().fold((f64::INFINITY, 0.0f64), |(low, high), v| {
-            (low.min(*v), high.max(*v))
-        });
+        let (low, high) = found
+            .iter()
+            .fold((f64::INFINITY, 0.0f64), |(low, high), v| {
+                (low.min(*v), high.max(*v))
+            });
         let Some(first) = found.first().copied() else {
             continue;
         };
-        println!("{stack}: {} searches lie within {:.1} %", found.len(), 100.0 * (high / low - 1.0));
+        println!(
+            "{stack}: {} searches lie within {:.1} %",
+            found.len(),
+            100.0 * (high / low - 1.0)
+        );
         sweep(&place, stack, first)?;
         if many {
             send_many(&place, stack, first / 2.0)?;
@@ -81,7 +87,17 @@ pub(super) fn study(turns: u32, stacks: &[String], many: bool) -> Outcome {
 /// The highest kept rate, the lowest broken one, and the limit that broke there.
 fn search(place: &Place, stack: &str, run: &str) -> Result<Option<(f64, String, String)>, String> {
     let start = [
-        "run", "capacity", "--stack", stack, "--search", "rate", "--until", "limits.toml", "--out", run, "--quiet",
+        "run",
+        "capacity",
+        "--stack",
+        stack,
+        "--search",
+        "rate",
+        "--until",
+        "limits.toml",
+        "--out",
+        run,
+        "--quiet",
     ];
     place.judged(&start)?;
     let text = place.judged(&["check", run, "--format", "json"])?;
@@ -92,7 +108,9 @@ fn search(place: &Place, stack: &str, run: &str) -> Result<Option<(f64, String, 
     let Some(kept) = one["kept"].as_f64() else {
         return Ok(None);
     };
-    let broken = one["broken"].as_f64().map_or("–".into(), |hz| format!("{hz:.0}"));
+    let broken = one["broken"]
+        .as_f64()
+        .map_or("–".into(), |hz| format!("{hz:.0}"));
     let first = one["broke_first"][0].as_str().unwrap_or("–").to_owned();
     Ok(Some((kept, broken, first)))
 }
@@ -103,7 +121,9 @@ fn sweep(place: &Place, stack: &str, capacity: f64) -> Outcome {
         .map(|share| format!("\"{:.0} Hz\"", share * capacity))
         .collect();
     let set = format!("rates=[{}]", rates.join(", "));
-    place.judged(&["run", "capacity", "--stack", stack, "--set", &set, "--out", "sweep", "--quiet"])?;
+    place.judged(&[
+        "run", "capacity", "--stack", stack, "--set", &set, "--out", "sweep", "--quiet",
+    ])?;
     let text = place.judged(&["check", "sweep", "limits.toml", "--format", "json"])?;
     let report: Value = serde_json::from_str(&text).map_err(|e| format!("dyno check: {e}"))?;
     for row in list(&report, "results") {
@@ -124,8 +144,23 @@ fn send_many(place: &Place, stack: &str, rate: f64) -> Outcome {
     let time = 20.0 + 1.5 * MANY as f64 / rate;
     let deadline = format!("deadline={time:.0} s");
     let run = [
-        "run", "capacity", "--stack", stack, "--set", &rates, "--set", &messages, "--set", &deadline, "--trials", "1",
-        "--repeats", "0", "--out", "many", "--quiet",
+        "run",
+        "capacity",
+        "--stack",
+        stack,
+        "--set",
+        &rates,
+        "--set",
+        &messages,
+        "--set",
+        &deadline,
+        "--trials",
+        "1",
+        "--repeats",
+        "0",
+        "--out",
+        "many",
+        "--quiet",
     ];
     place.judged(&run)?;
     let shown = place.json(&["show", "many", "--format", "json"])?;
