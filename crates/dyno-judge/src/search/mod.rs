@@ -22,10 +22,14 @@ use std::collections::BTreeMap;
 const LEAST: usize = 2;
 
 /// Trials after which a rung that is still between is left undecided.
-const MOST: usize = 6;
+const MOST: usize = 8;
 
 /// The least number of trials of a confirmation; the suite's `trials` may ask for more.
 const LEAST_CONFIRMING: usize = 3;
+
+/// A confirmation is looked at after so many times the least number of its trials, as long as it is undecided. Each
+/// look has a third of the error that all together may have (Bonferroni).
+const LOOKS: [usize; 3] = [1, 2, 4];
 
 /// Failed trials that end a rung without a figure.
 const FAILED: usize = 2;
@@ -221,14 +225,18 @@ impl CapacitySearch {
             .filter(|t| !is_failed(t) && t.disturbed.is_empty());
         let calm = calm.count();
         let disturbed = own.len() - failed - calm;
-        let wanted = match confirms {
+        let least = match confirms {
             true => LEAST_CONFIRMING.max(e.trials as usize),
             false => LEAST,
         };
+        let is_look = match confirms {
+            true => LOOKS.iter().any(|times| calm == times * least),
+            false => calm >= LEAST,
+        };
         // A disturbed trial is repeated, so often; then those that there are must do.
         let repeats = plan.repeats as usize;
-        let given_up = disturbed > repeats && calm + disturbed >= wanted;
-        if failed < FAILED && calm < wanted && !given_up {
+        let given_up = disturbed > repeats && calm + disturbed >= least;
+        if failed < FAILED && !is_look && !given_up {
             return None;
         }
         // Where enough are undisturbed, the others count for nothing, losses included.
@@ -238,10 +246,18 @@ impl CapacitySearch {
             ..self.scratch.clone()
         };
         let limits = cell.limits.iter().map(|n| &self.limits.limits[*n]);
-        let checks = limits.map(|limit| crate::check::judge_one(&counted, limit, e, &self.how));
+        let looks = if confirms { LOOKS.len() } else { 1 };
+        let how = CheckOptions {
+            confidence: 1.0 - (1.0 - self.how.confidence) / looks as f64,
+        };
+        let checks = limits.map(|limit| crate::check::judge_one(&counted, limit, e, &how));
         let tested = Tested::new(e, self.raise, confirms, checks.collect(), &counted.trials);
         let decided = matches!(tested.rung, Rung::Kept | Rung::Broken);
-        let enough = confirms || failed >= FAILED || given_up || calm >= MOST;
+        let most = match confirms {
+            true => LOOKS[LOOKS.len() - 1] * least,
+            false => MOST,
+        };
+        let enough = failed >= FAILED || given_up || calm >= most;
         (decided || enough).then_some(Tested {
             taken: own.len(),
             ..tested

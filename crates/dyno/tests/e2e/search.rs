@@ -83,7 +83,7 @@ fn a_sender_that_takes_five_milliseconds_is_never_said_to_send_faster() {
     place.stack(
         "slow",
         "description = \"slow\"\nadapter = \"faulty\"\nwaits = [\"block\"]\n[options]\ninner = \"uds\"\n\
-         delay_every = 1\ndelay_by = \"5 ms\"\n",
+         delay_every = 1\ndelay_us = 5000\n",
     );
     let experiment =
         "name = \"flow\"\nworkload = \"stream\"\nrate = \"20 Hz\"\nstacks = [\"slow\"]\n";
