@@ -216,14 +216,8 @@ pub fn plan(
             &mut direct,
         )?);
     }
-    if request.alone && !flow::add_alone(&mut experiments) {
-        return Err(Problem::at(
-            &Place::flag("--alone", ""),
-            "no experiment of this run has flows",
-        )
-        .label("everything is alone")
-        .help("write [[experiment.flow]] in the suite, or leave --alone out")
-        .into());
+    if request.alone {
+        flow::add_alone(&mut experiments)?;
     }
     warnings.extend(floor::link(&mut experiments, &mut used, &floors, hosts));
     // Of a chain one that needs shared memory, if there is one.
@@ -472,7 +466,7 @@ fn place(
     let processes = flows.iter().find_map(|m| Some(m.flow?.processes));
     let mut of_flows = match (given, processes) {
         (Some(given), Some(processes)) => {
-            cpus::places_of_flows(given, cells, &on.stack, processes, testbed, facts)
+            flow::places(given, cells, &on.stack, processes, testbed, facts)
         }
         _ => Vec::new(),
     }
