@@ -7,15 +7,13 @@ use crate::participant;
 use crate::ptp;
 use crate::registry;
 use crate::reporter::Reporter;
+use crate::results::{self, Starts};
 use crate::shared::{Call, Phase, Position, Shared};
-use dyno_measure::{Clock, LEAD_IN, Memory, Tracepoints, merge};
+use dyno_measure::{Clock, LEAD_IN, Memory, RecordError, Tracepoints};
 use dyno_model::asked::NOT_COUNTED;
 use dyno_model::plan::{Extent, Scheduling};
-use dyno_model::protocol::{
-    AgentResult, Applied, Assignment, Command, Report, Role, Sent, Startup,
-};
+use dyno_model::protocol::{AgentResult, Applied, Assignment, Command, Report, Role, Sent};
 use dyno_model::{Experiment, Nanos, Participant, Wait};
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -55,11 +53,7 @@ struct Trial {
     warnings: Vec<String>,
     prepared: usize,
     matched: usize,
-    /// By exchange.
-    startups: BTreeMap<u16, Startup>,
-    /// From endpoints existing until matched, the slowest participant's; by exchange.
-    matching: BTreeMap<u16, Nanos>,
-    go_at: Nanos,
+    starts: Starts,
     settled: usize,
     sent: Vec<Sent>,
     /// With the exchange that each has a part in.
@@ -95,6 +89,21 @@ impl Trial {
     fn is_receiving(&self) -> bool {
         let mut participants = self.assignment.participants();
         participants.any(|p| p.role == Role::Sink) && !self.shared.has_everything()
+    }
+
+    /// What each exchange of this agent measured; the cost is with the first.
+    fn collect(&mut self) -> Result<Vec<AgentResult>, RecordError> {
+        let mut results = results::by_exchange(std::mem::take(&mut self.played), &self.starts)?;
+        let most = self.assignment.experiment.raw_samples as usize;
+        results.iter_mut().for_each(|r| r.raw.truncate(most));
+        let sources = results.iter().flat_map(|r| &r.sources);
+        let pacing = Nanos(sources.map(|s| s.pacing.0).sum());
+        let (last, memory) = self.end;
+        let label = results::label(&self.assignment);
+        if let Some(first) = results.first_mut() {
+            first.cost = self.shared.cost_until(last, label, pacing, memory);
+        }
+        Ok(results)
     }
 
     /// Interrupts threads that are in the same call as at the last look.
@@ -204,7 +213,7 @@ impl Control {
                 return Ok(true);
             }
             (Command::Go { at }, Some(trial)) => {
-                trial.go_at = at;
+                trial.starts.go = at;
                 for go in &trial.go {
                     // A participant that failed meanwhile has reported so itself.
                     let _ = go.send(at);
@@ -349,9 +358,7 @@ impl Control {
             warnings,
             prepared: 0,
             matched: 0,
-            startups: BTreeMap::new(),
-            matching: BTreeMap::new(),
-            go_at: Nanos::ZERO,
+            starts: Starts::default(),
             settled: 0,
             sent: Vec::new(),
             played: Vec::new(),
@@ -388,11 +395,7 @@ impl Control {
                 matched,
             } => {
                 trial.matched += 1;
-                let startup = trial.startups.entry(exchange).or_default();
-                startup.opened = startup.opened.max(opened);
-                startup.matched = startup.matched.max(matched);
-                let matching = trial.matching.entry(exchange).or_default();
-                *matching = (*matching).max(matched.saturating_sub(opened));
+                trial.starts.note(exchange, opened, matched);
                 if trial.matched == participants {
                     self.out.send(&Report::Matched);
                 }
@@ -413,7 +416,7 @@ impl Control {
             Event::Played(exchange, played) => {
                 trial.played.push((exchange, *played));
                 if trial.played.len() == participants {
-                    return match collect(trial) {
+                    return match trial.collect() {
                         Ok(mut exchanges) => {
                             if let Some(first) = exchanges.first_mut() {
                                 first.warnings.extend(self.counter.remark());
@@ -529,84 +532,6 @@ fn stuck(before: &[Position], after: &[Position]) -> Vec<String> {
             )
         })
         .collect()
-}
-
-/// What each exchange of this agent measured.
-fn collect(trial: &mut Trial) -> Result<Vec<AgentResult>, dyno_measure::RecordError> {
-    let mut results: BTreeMap<u16, AgentResult> = BTreeMap::new();
-    for (exchange, played) in trial.played.drain(..) {
-        let (startups, matching) = (&mut trial.startups, &trial.matching);
-        let result = results.entry(exchange).or_insert_with(|| {
-            let startup = Startup {
-                go: trial.go_at,
-                ..startups.remove(&exchange).unwrap_or_default()
-            };
-            AgentResult {
-                exchange,
-                open: startup.opened.saturating_sub(startup.go),
-                matching: matching.get(&exchange).copied().unwrap_or_default(),
-                startup: Some(startup),
-                ..AgentResult::default()
-            }
-        });
-        for (metric, distribution) in played.distributions {
-            let merged = match result.distributions.remove(&metric) {
-                None => distribution,
-                Some(other) => merge(other, distribution)?,
-            };
-            result.distributions.insert(metric, merged);
-        }
-        let first = result.startup.iter_mut();
-        first.for_each(|s| s.first.extend(&played.first));
-        result.flows.extend(played.flows);
-        result.sources.extend(played.source);
-        result.raw.extend(played.raw);
-        result.warnings.extend(played.warnings);
-        result.places.extend(played.places);
-        result.copies.extend(played.copies);
-        result.forwarded.extend(played.forwarded);
-        result.passages.extend(played.passages);
-    }
-    let mut results: Vec<AgentResult> = results.into_values().collect();
-    let most = trial.assignment.experiment.raw_samples as usize;
-    results.iter_mut().for_each(|r| r.raw.truncate(most));
-    let sources = results.iter().flat_map(|r| &r.sources);
-    let pacing = Nanos(sources.map(|s| s.pacing.0).sum());
-    let (last, memory) = trial.end;
-    let label = label(&trial.assignment);
-    if let Some(first) = results.first_mut() {
-        first.cost = trial.shared.cost_until(last, label, pacing, memory);
-    }
-    Ok(results)
-}
-
-/// The roles of this process, such as `source` or `initiator+echo`, with the flow that they are part of or their number
-/// where they are many; a gateway with its number on the way.
-fn label(assignment: &Assignment) -> String {
-    let label = |p: &Participant| {
-        let before = assignment.graph.incoming(p.index).map(|c| c.leg).min();
-        match (p.role, before) {
-            (Role::Gateway, Some(leg)) => format!("{} {}", p.role.as_str(), leg + 1),
-            _ => p.role.as_str().to_owned(),
-        }
-    };
-    let mut roles: Vec<String> = assignment.participants().map(label).collect();
-    if assignment.experiment.flow.is_none() {
-        return roles.join("+");
-    }
-    let times = |alike: &[String]| match alike {
-        [one] => one.clone(),
-        several => format!("{} x {}", several.len(), several[0]),
-    };
-    roles.sort_unstable();
-    let roles: Vec<String> = roles.chunk_by(|a, b| a == b).map(times).collect();
-    let flows: BTreeSet<u16> = assignment.participants().map(|p| p.flow).collect();
-    let mut participants = assignment.participants();
-    let name = participants.next().filter(|_| flows.len() == 1);
-    match name.and_then(|p| assignment.experiment_of(p).flow_name()) {
-        Some(name) => format!("{} of {name}", roles.join("+")),
-        None => roles.join("+"),
-    }
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ mod participant;
 mod ptp;
 mod registry;
 mod reporter;
+mod results;
 mod roles;
 mod shared;
 

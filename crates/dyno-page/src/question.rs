@@ -146,6 +146,7 @@ fn asks_the_same(a: &Experiment, b: &Experiment) -> bool {
     };
     a.machine == b.machine
         && a.name == b.name
+        && a.is_same_flow(b)
         && a.workload == b.workload
         && factors(a) == factors(b)
         && a.cpus == b.cpus
@@ -177,6 +178,7 @@ fn words(questions: &[Question<'_>]) -> Vec<String> {
 /// Name, load and every factor; those that are hardly ever changed only where they are.
 fn usual(e: &Experiment, mixes_waits: bool) -> String {
     let (name, workload) = (clean(&e.name), e.workload.to_string());
+    let flow = e.flow.as_ref().map(|_| format!("flow {}", clean(&e.flow_text())));
     let mut parts = vec![
         match workload.starts_with(&name) {
             true => workload,
@@ -190,6 +192,9 @@ fn usual(e: &Experiment, mixes_waits: bool) -> String {
         e.placement.to_string(),
         e.topology.to_string(),
     ];
+    if let Some(flow) = flow {
+        parts.insert(0, flow);
+    }
     if e.access != Access::Stamp {
         parts.push(format!("access {}", e.access));
     }

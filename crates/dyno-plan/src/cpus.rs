@@ -13,7 +13,7 @@ use crate::quantity::At;
 use dyno_model::cpus::parse_set;
 use dyno_model::graph::Shape;
 use dyno_model::plan::Reach;
-use dyno_model::{Chain, Channel, Graph, Loop, Participant, Processes, Stack, Testbed, Wait};
+use dyno_model::{Chain, Channel, Graph, Loop, Participant, Stack, Testbed, Wait};
 use std::collections::BTreeSet;
 
 /// What `cpus` says.
@@ -268,59 +268,9 @@ pub(crate) fn places(
     }
 }
 
-/// Who of these cells, which are flows that run at the same time, runs where; one for each of them.
-pub(crate) fn places_of_flows(
-    cpus: &Cpus,
-    cells: &[Cell],
-    stack: &Stack,
-    processes: Processes,
-    testbed: &Testbed,
-    facts: &HostFacts,
-) -> Vec<Places> {
-    let shapes: Vec<Shape<'_>> = cells
-        .iter()
-        .map(|cell| Shape {
-            workload: cell.workload.kind(),
-            topology: cell.topology,
-            placement: cell.placement,
-            loopback: stack.loopback,
-            legs: &[],
-        })
-        .collect();
-    let Cpus::Auto = cpus else {
-        return cells.iter().map(|_| Places::default()).collect();
-    };
-    let graph = Graph::of_flows(&shapes, processes, testbed);
-    let spins = |p: &Participant| {
-        let cell = cells.get(usize::from(p.flow));
-        cell.is_some_and(|cell| spins(cell, p, cell.wait == Wait::Spin))
-    };
-    let spinning: Vec<bool> = graph.participants.iter().map(spins).collect();
-    let all = automatic(facts, &spinning);
-    let of = |flow: usize| {
-        let own = graph
-            .participants
-            .iter()
-            .filter(|p| usize::from(p.flow) == flow);
-        let own: Vec<usize> = own.map(|p| usize::from(p.index)).collect();
-        Places {
-            cpus: own
-                .iter()
-                .filter_map(|i| all.cpus.get(*i).copied())
-                .collect(),
-            library_cpus: own
-                .iter()
-                .filter_map(|i| all.library_cpus.get(*i).cloned())
-                .collect(),
-            daemon_cpus: all.daemon_cpus.clone(),
-        }
-    };
-    (0..cells.len()).map(of).collect()
-}
-
 /// Whether the participant's own thread leaves its CPU to nobody: it waits by spin (`polls`), spins until messages
 /// are due, or sends as fast as it can.
-fn spins(cell: &Cell, participant: &Participant, polls: bool) -> bool {
+pub(crate) fn spins(cell: &Cell, participant: &Participant, polls: bool) -> bool {
     match cell.workload.kind().info().loop_kind {
         // Everybody sleeps until it is there, and the start has no time for moving threads.
         Loop::Start | Loop::Nothing => false,
@@ -418,7 +368,7 @@ fn as_listed(
 /// core, which has most of the kernel's own work, only where no other is left. Libraries' threads that
 /// cannot run under the participant's own have the rest of its core and one that is left, or else all CPUs
 /// on which nobody spins.
-fn automatic(facts: &HostFacts, spinning: &[bool]) -> Places {
+pub(crate) fn automatic(facts: &HostFacts, spinning: &[bool]) -> Places {
     let participants = spinning.len();
     let singles = || facts.cpus.iter().map(|cpu| vec![*cpu]).collect();
     let cores: Vec<Vec<u32>> = match facts.cores.is_empty() {

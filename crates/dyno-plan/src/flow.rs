@@ -1,17 +1,19 @@
 //! `[[experiment.flow]]`: several workloads of one experiment that run at the same time.
 
-use crate::cpus::Cpus;
+use crate::cpus::{Cpus, Places, automatic, spins};
+use crate::host::HostFacts;
 use crate::matrix::{Cell, Matrix};
 use crate::node::{Entry, Node, Table, Value, unknown_key};
-use crate::problem::{Problem, Problems};
+use crate::problem::{Place, Problem, Problems};
 use crate::quantity::{At, Quantity, one};
 use crate::settings::{self, FACTORS, Form, Settings};
 use crate::suite::{self, setting_keys};
+use dyno_model::graph::Shape;
 use dyno_model::plan::Extent;
 use dyno_model::unit::{Nanos, RateHz, UnitError};
 use dyno_model::{
-    Arrivals, Experiment, ExperimentId, Flow, Phase, Processes, Stack, Topology, Workload,
-    WorkloadKind,
+    Arrivals, Experiment, ExperimentId, Flow, Graph, Participant, Phase, Processes, Stack, Testbed,
+    Topology, Wait, Workload, WorkloadKind,
 };
 
 /// What a flow has that an experiment alone has not.
@@ -385,6 +387,56 @@ pub(crate) fn refusal(cells: &[Cell], stack: &Stack) -> Option<String> {
     })
 }
 
+/// Who of these cells, which are flows that run at the same time, runs where; one for each of them.
+pub(crate) fn places(
+    cpus: &Cpus,
+    cells: &[Cell],
+    stack: &Stack,
+    processes: Processes,
+    testbed: &Testbed,
+    facts: &HostFacts,
+) -> Vec<Places> {
+    let shapes: Vec<Shape<'_>> = cells
+        .iter()
+        .map(|cell| Shape {
+            workload: cell.workload.kind(),
+            topology: cell.topology,
+            placement: cell.placement,
+            loopback: stack.loopback,
+            legs: &[],
+        })
+        .collect();
+    let Cpus::Auto = cpus else {
+        return cells.iter().map(|_| Places::default()).collect();
+    };
+    let graph = Graph::of_flows(&shapes, processes, testbed);
+    let is_busy = |p: &Participant| {
+        let cell = cells.get(usize::from(p.flow));
+        cell.is_some_and(|cell| spins(cell, p, cell.wait == Wait::Spin))
+    };
+    let spinning: Vec<bool> = graph.participants.iter().map(is_busy).collect();
+    let all = automatic(facts, &spinning);
+    let of = |flow: usize| {
+        let own = graph
+            .participants
+            .iter()
+            .filter(|p| usize::from(p.flow) == flow);
+        let own: Vec<usize> = own.map(|p| usize::from(p.index)).collect();
+        Places {
+            cpus: own
+                .iter()
+                .filter_map(|i| all.cpus.get(*i).copied())
+                .collect(),
+            library_cpus: own
+                .iter()
+                .filter_map(|i| all.library_cpus.get(*i).cloned())
+                .collect(),
+            daemon_cpus: all.daemon_cpus.clone(),
+        }
+    };
+    (0..cells.len()).map(of).collect()
+}
+
 /// The flow's name before what is said of it.
 pub(crate) fn of_flow(matrix: &Matrix<'_>, reason: String) -> String {
     match matrix.flow {
@@ -406,8 +458,12 @@ pub(crate) fn settled(spec: &FlowSpec, group: ExperimentId) -> Flow {
     }
 }
 
-/// `--alone`: adds each flow by itself, to be measured in the same rounds. Returns whether there is any.
-pub(crate) fn add_alone(experiments: &mut Vec<Experiment>) -> bool {
+/// `--alone`: adds each flow by itself, to be measured in the same rounds.
+///
+/// # Errors
+///
+/// Where no experiment has flows.
+pub(crate) fn add_alone(experiments: &mut Vec<Experiment>) -> Result<(), Problem> {
     for i in 0..experiments.len() {
         // At most one more for each of MOST_CELLS experiments.
         let id = ExperimentId(experiments.len() as u32);
@@ -424,5 +480,11 @@ pub(crate) fn add_alone(experiments: &mut Vec<Experiment>) -> bool {
             flow.alone = Some(id);
         }
     }
-    experiments.iter().any(|e| e.flow.is_some())
+    if experiments.iter().any(|e| e.flow.is_some()) {
+        return Ok(());
+    }
+    let place = Place::flag("--alone", "");
+    Err(Problem::at(&place, "no experiment of this run has flows")
+        .label("everything is alone")
+        .help("write [[experiment.flow]] in the suite, or leave --alone out"))
 }

@@ -250,14 +250,8 @@ pub fn plan(
             &mut direct,
         )?);
     }
-    if request.alone && !flow::add_alone(&mut experiments) {
-        return Err(Problem::at(
-            &Place::flag("--alone", ""),
-            "no experiment of this run has flows",
-        )
-        .label("everything is alone")
-        .help("write [[experiment.flow]] in the suite, or leave --alone out")
-        .into());
+    if request.alone {
+        flow::add_alone(&mut experiments)?;
     }
     // Of a search most experiments get no trial: they have no floors.
     if request.search.is_none() {
@@ -521,7 +515,7 @@ fn place(
     let processes = flows.iter().find_map(|m| Some(m.flow?.processes));
     let mut of_flows = match (given, processes) {
         (Some(given), Some(processes)) => {
-            cpus::places_of_flows(given, cells, &on.stack, processes, testbed, facts)
+            flow::places(given, cells, &on.stack, processes, testbed, facts)
         }
         _ => Vec::new(),
     }

@@ -5,6 +5,7 @@
 mod chain;
 mod evidence;
 mod experiment;
+mod flow;
 mod scaling;
 
 use crate::carry_over::CarryOverSummary;

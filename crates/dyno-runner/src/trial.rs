@@ -2,6 +2,7 @@
 
 mod ground;
 mod networks;
+mod nominal;
 
 use crate::RunOptions;
 use crate::agent::{Agent, AgentCommand, Heard};
@@ -13,11 +14,11 @@ use crate::noise;
 use crate::session::Session;
 use dyno_measure::{Clock, LoadReading};
 use dyno_model::plan::Extent;
-use dyno_model::probe::Probe;
 use dyno_model::protocol::{self, AgentResult, Command, Report};
 use dyno_model::record::{FailureKind, Outcome};
-use dyno_model::{Experiment, Graph, Nanos, Participant, Plan, TrialId, TrialRecord, Workload};
+use dyno_model::{Experiment, Graph, Nanos, Participant, Plan, TrialId, TrialRecord};
 use networks::Networks;
+use nominal::nominal;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -580,35 +581,4 @@ impl<'a> Trial<'a, '_> {
             s.signal().is_some() || (unexplained || s.code() != Some(1)) && !s.success()
         })
     }
-}
-
-/// How long the step from start to done takes if all goes well; a flood of so many messages has no
-/// such time and must fit into the deadline.
-fn nominal(experiment: &Experiment) -> Duration {
-    let of = |extent| match (extent, experiment.workload) {
-        (Extent::Duration(d), _) => Duration::from(d),
-        (Extent::Messages(n), Workload::Stream { rate, .. }) => {
-            Duration::from_secs_f64(n as f64 * rate.period_ns() / 1e9)
-        }
-        (Extent::Messages(n), Workload::Burst { messages, period }) => {
-            Duration::from(period).mul_f64(n as f64 / f64::from(messages.max(1)))
-        }
-        // The initiator itself stops at the deadline.
-        (Extent::Messages(_), Workload::PingPong { .. } | Workload::Call { .. }) => {
-            Duration::from(experiment.deadline)
-        }
-        (
-            Extent::Messages(n),
-            Workload::Probe {
-                probe: Probe::Timer { period, .. },
-                ..
-            },
-        ) => Duration::from(period).mul_f64(n as f64),
-        (
-            Extent::Messages(_),
-            Workload::Flood | Workload::FirstMessage { .. } | Workload::Probe { .. },
-        ) => Duration::ZERO,
-    };
-    let longest = experiment.settle.map_or(Duration::ZERO, Duration::from);
-    of(experiment.warmup).max(longest) + of(experiment.window)
 }

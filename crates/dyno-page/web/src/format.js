@@ -203,8 +203,15 @@ export function windowOf(e) {
   return Number.isFinite(w.messages) ? `${count(w.messages)} messages` : '';
 }
 
+/** What it is called as one of several flows that run at the same time; empty of an experiment that is none. */
+export function flowOf(e) {
+  if (!e.flow) return '';
+  return e.flow.by_itself ? `${e.flow.name} alone` : e.flow.name;
+}
+
 /** The factors of an experiment, in the order of Dyno's tables: how each is called and shown. */
 export const FACTORS = [
+  { key: 'flow', title: 'flow', lead: 'flow ', of: flowOf },
   { key: 'workload', title: 'workload', lead: '', of: exchange },
   { key: 'wait', title: 'wait', lead: 'wait ', of: (e) => e.wait },
   { key: 'payload', title: 'payload', lead: 'payload ', of: (e) => payload(e.payload_bytes) },

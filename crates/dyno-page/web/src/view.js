@@ -7,7 +7,7 @@
 //     doc,             the page's document
 //     runs,            [{index, name, show, details, answers, published, problems, running}], selected ones
 //     studies,         doc.studies
-//     selected,        {runs, stacks, experiments, workloads, sizes, waits, topologies, placements}: Sets
+//     selected,        {runs, stacks, experiments, flows, workloads, sizes, waits, topologies, placements}: Sets
 //     metric,          'auto' (each experiment's headline) | a metric's name
 //     quantile,        'p50' | 'p90' | 'p99' | 'p999': for plots that show one
 //     ratio,           'best' | 'floor': what the matrix divides by
@@ -20,7 +20,7 @@
 //     one              true in the dialog of one experiment: a single cell, whose trials may stand apart
 //   }
 
-import { payload } from './format.js';
+import { flowOf, payload } from './format.js';
 import { isClosedLoop, learn, metricChoices as allChoices, metricName } from './tables.js';
 
 /** What cells can be selected by: key in `selected`, name in the URL, heading, value, text of it. */
@@ -28,6 +28,7 @@ export const FACETS = [
   { key: 'runs', param: 'run', title: 'Runs', of: (c, doc) => doc.runs[c.run].name },
   { key: 'stacks', param: 'stack', title: 'Stacks', of: (c) => c.e.stack },
   { key: 'experiments', param: 'experiment', title: 'Experiments', of: (c) => c.e.experiment },
+  { key: 'flows', param: 'flow', title: 'Flows', of: (c) => flowOf(c.e), show: (name) => name || 'none' },
   { key: 'workloads', param: 'workload', title: 'Workloads', of: (c) => c.e.workload },
   {
     key: 'sizes',

@@ -2,6 +2,7 @@
 
 use super::chain::ChainJson;
 use super::evidence::{HostJson, ModesJson, PrecisionJson};
+use super::flow::FlowJson;
 use crate::causes::{NetworkSummary, causes};
 use crate::clocks::HostClockSummary;
 use crate::copies::CopySummary;
@@ -14,7 +15,7 @@ use crate::summary::{
 use dyno_model::figure::Group;
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::probe::Probe;
-use dyno_model::{Arrivals, Counts, Metric, Phase, TrialFigure, Workload};
+use dyno_model::{Arrivals, Counts, Metric, TrialFigure, Workload};
 use dyno_stats::{Bootstrap, Estimate, Latency, Quantile, needed};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -104,56 +105,6 @@ pub(super) struct Experiment<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     causes_of_loss: Vec<String>,
     warnings: Vec<Remark<'a>>,
-}
-
-/// What the experiment is as one of several flows that run at the same time.
-#[derive(Serialize)]
-struct FlowJson<'a> {
-    name: &'a str,
-    group: u32,
-    processes: &'static str,
-    jitter_ns: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    phase_ns: Option<u64>,
-    spread: bool,
-    by_itself: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    against_alone: Option<AloneJson>,
-}
-
-/// A flow beside the others over itself alone.
-#[derive(Serialize)]
-struct AloneJson {
-    id: u32,
-    p50_ratio: Option<EstimateJson>,
-    p99_ratio: Option<EstimateJson>,
-}
-
-impl<'a> FlowJson<'a> {
-    fn of(e: &'a ExperimentSummary) -> Option<Self> {
-        let flow = e.experiment.flow.as_ref()?;
-        let phase_ns = match flow.phase {
-            Phase::After(time) => Some(time.0),
-            Phase::Spread => None,
-        };
-        Some(FlowJson {
-            name: &flow.name,
-            group: flow.group.0,
-            processes: flow.processes.as_str(),
-            jitter_ns: flow.jitter.0,
-            phase_ns,
-            spread: phase_ns.is_none(),
-            by_itself: flow.by_itself,
-            against_alone: e.alone.as_ref().map(|alone| {
-                let [p50, p99] = &alone.ratios;
-                AloneJson {
-                    id: alone.id.0,
-                    p50_ratio: p50.as_ref().map(Into::into),
-                    p99_ratio: p99.as_ref().map(Into::into),
-                }
-            }),
-        })
-    }
 }
 
 /// What a round trip is made of, at the probes' cost.
@@ -337,7 +288,7 @@ impl From<&MetricSummary> for MetricJson {
 
 /// `null` stands for infinity; `infinite` says so of the value itself.
 #[derive(Serialize)]
-struct EstimateJson {
+pub(super) struct EstimateJson {
     value: Option<f64>,
     lo: Option<f64>,
     hi: Option<f64>,

@@ -114,9 +114,9 @@ fn all_senders_can_be_one_process() {
 #[test]
 fn what_one_flow_loses_is_booked_on_it_alone() {
     let place = Place::new();
-    // Participant 3 receives the camera.
+    // Participant 2 sends the camera.
     let stack = "description = \"lies\"\nadapter = \"faulty\"\nwaits = [\"block\"]\n[options]\n\
-                 inner = \"uds\"\ndrop_every = 3\nside = \"receiver\"\nparticipant = 3\n";
+                 inner = \"uds\"\ndrop_every = 3\nparticipant = 2\n";
     place.stack("liar", stack);
     place.suite("flows", &SUITE.replace(r#"["tcp"]"#, r#"["liar"]"#));
     let shown = place.measure("flows", &[]);

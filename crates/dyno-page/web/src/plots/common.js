@@ -118,7 +118,7 @@ export function withFloors(view, groups) {
 }
 
 /** The factors in the order in which they tell experiments apart best. */
-const TELLING = ['workload', 'payload', 'topology', 'placement', 'wait'];
+const TELLING = ['flow', 'workload', 'payload', 'topology', 'placement', 'wait'];
 const rank = (factor) => (TELLING.includes(factor.key) ? TELLING.indexOf(factor.key) : TELLING.length);
 
 /**

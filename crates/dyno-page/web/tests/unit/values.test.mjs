@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { splitFactors } from '../../src/format.js';
 import { pointsOf } from '../../src/plots/distribution.js';
 import { plots } from '../../src/plots/index.js';
 import { inkOn, luminance, rampAt } from '../../src/plots/matrix.js';
@@ -15,6 +16,12 @@ function rows(id, v) {
   return rows.map((row) => Object.fromEntries(row.map((value, i) => [columns[i].name, value])));
 }
 const series = (id, v, match, t = theme()) => plot(id).option(v, t).series.filter((s) => match.test(s.id));
+
+test('flows tell rows apart, and an experiment that is none says nothing of flows', () => {
+  const flow = (name, by_itself) => ({ flow: { name, by_itself } });
+  const factor = splitFactors([flow('control', false), flow('control', true)]).varying.find((f) => f.key === 'flow');
+  assert.deepEqual([flow('control', false), flow('control', true), {}].map(factor.of), ['control', 'control alone', '']);
+});
 
 test('percentiles: the largest of n samples stands at the rank 1 - 1/n, p50 with its interval', () => {
   const v = view(stacks(1));

@@ -1,0 +1,56 @@
+//! What an element of `experiments` is as one of several flows.
+
+use super::experiment::EstimateJson;
+use crate::summary::ExperimentSummary;
+use dyno_model::Phase;
+use serde::Serialize;
+
+/// What the experiment is as one of several flows that run at the same time.
+#[derive(Serialize)]
+pub(super) struct FlowJson<'a> {
+    name: &'a str,
+    group: u32,
+    processes: &'static str,
+    jitter_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phase_ns: Option<u64>,
+    spread: bool,
+    by_itself: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    against_alone: Option<AloneJson>,
+}
+
+/// A flow beside the others over itself alone.
+#[derive(Serialize)]
+struct AloneJson {
+    id: u32,
+    p50_ratio: Option<EstimateJson>,
+    p99_ratio: Option<EstimateJson>,
+}
+
+impl<'a> FlowJson<'a> {
+    pub(super) fn of(e: &'a ExperimentSummary) -> Option<Self> {
+        let flow = e.experiment.flow.as_ref()?;
+        let phase_ns = match flow.phase {
+            Phase::After(time) => Some(time.0),
+            Phase::Spread => None,
+        };
+        Some(FlowJson {
+            name: &flow.name,
+            group: flow.group.0,
+            processes: flow.processes.as_str(),
+            jitter_ns: flow.jitter.0,
+            phase_ns,
+            spread: phase_ns.is_none(),
+            by_itself: flow.by_itself,
+            against_alone: e.alone.as_ref().map(|alone| {
+                let [p50, p99] = &alone.ratios;
+                AloneJson {
+                    id: alone.id.0,
+                    p50_ratio: p50.as_ref().map(Into::into),
+                    p99_ratio: p99.as_ref().map(Into::into),
+                }
+            }),
+        })
+    }
+}
