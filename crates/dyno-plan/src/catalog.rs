@@ -68,7 +68,8 @@ const STACKS: &[BuiltIn] = built_in!("stacks":
     "chain-iceoryx2", "chain-iceoryx2-2", "chain-sockets", "s-core", "s-core-daemons",
     "grpc-stream", "grpc-unary", "kuksa", "kuksa-defaults", "dbus",
 );
-const TESTBEDS: &[BuiltIn] = built_in!("testbeds": "local", "netns-1gbe", "vm", "vm-pair");
+const TESTBEDS: &[BuiltIn] =
+    built_in!("testbeds": "local", "netns-1gbe", "vm", "vm-alone", "vm-pair");
 
 impl Catalog {
     /// Nothing at all.

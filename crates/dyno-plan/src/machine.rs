@@ -80,7 +80,7 @@ pub(crate) fn read(table: &Table, problems: &mut Problems) -> Option<Machine> {
 
 /// Where a testbed has machines, what a suite does not place is measured within a host and across their border.
 pub(crate) fn place(testbed: &Testbed, built_in: &mut Settings) {
-    if testbed.machines().next().is_none() {
+    if testbed.hosts.len() < 2 || testbed.machines().next().is_none() {
         return;
     }
     let within = built_in.placement.iter().flatten().next().cloned();

@@ -11,8 +11,17 @@ fn is_remote(testbed: &Testbed) -> bool {
     hosts.any(|h| matches!(h.reach, Reach::Ssh { .. } | Reach::Vm(_)))
 }
 
-/// What is known of the machine that participants run on: of another one, nothing.
+/// What is known of the machine that participants run on: of another one nothing, but that a virtual one has the CPUs
+/// that it is given.
 pub(crate) fn facts(testbed: &Testbed, own: &HostFacts) -> HostFacts {
+    if let [only] = testbed.hosts.as_slice()
+        && let Reach::Vm(machine) = &only.reach
+    {
+        return HostFacts {
+            cpus: (0..machine.cpus).collect(),
+            ..HostFacts::default()
+        };
+    }
     match is_remote(testbed) {
         true => HostFacts::default(),
         false => own.clone(),

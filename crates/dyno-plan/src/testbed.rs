@@ -133,7 +133,7 @@ fn add<'a>(new: Placed<'a>, placed: &mut Vec<Placed<'a>>, problems: &mut Problem
                     kind(first)
                 ))
                 .label("nothing joins the two")
-                .help("reach all hosts of a testbed alike"),
+                .help("reach all hosts alike; only namespaces and virtual machines mix"),
             )
         }
         // With a clock of its own it stands for another machine: to try what clocks do to figures.

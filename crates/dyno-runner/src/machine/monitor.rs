@@ -279,6 +279,10 @@ fn probe_kvm(program: &Path, machine: &Machine, kernel: &Kernel) -> Result<(), S
     let mut command = qemu(program, machine, Accelerator::Kvm, kernel);
     command.args(["-append", "console=ttyS0 panic=-1"]);
     let mut child = command.spawn().map_err(|e| e.to_string())?;
+    let mut said = Tail::default();
+    if let Some(stderr) = child.stderr.take() {
+        said.follow(stderr, |_| ());
+    }
     let (told, heard) = mpsc::channel();
     if let Some(stdout) = child.stdout.take() {
         std::thread::spawn(move || {
@@ -294,7 +298,8 @@ fn probe_kvm(program: &Path, machine: &Machine, kernel: &Kernel) -> Result<(), S
     match found {
         Ok(true) => Ok(()),
         Ok(false) => Err(format!(
-            "{PROGRAM} ended before the kernel had said anything"
+            "{PROGRAM} ended before the kernel had said anything{}",
+            last(&said.complete())
         )),
         Err(_) => Err(format!(
             "the kernel said nothing within {} s",
