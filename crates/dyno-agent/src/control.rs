@@ -14,7 +14,7 @@ use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::protocol::{
     AgentResult, Applied, Assignment, Command, Report, Role, Sent, Startup,
 };
-use dyno_model::{Nanos, Participant, Wait, Workload};
+use dyno_model::{Channel, Nanos, Participant, Wait, Workload};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -534,6 +534,7 @@ fn collect(trial: &mut Trial) -> Result<AgentResult, dyno_measure::RecordError> 
         result.copies.extend(played.copies);
         result.forwarded.extend(played.forwarded);
         result.passages.extend(played.passages);
+        result.stalls.extend(played.stalls);
     }
     result.startup = Some(startup);
     result
@@ -549,7 +550,8 @@ fn collect(trial: &mut Trial) -> Result<AgentResult, dyno_measure::RecordError> 
 /// The roles of this process, such as `source` or `initiator+echo`; a gateway with its number on the way.
 fn label(assignment: &Assignment) -> String {
     let label = |p: &Participant| {
-        let before = assignment.graph.incoming(p.index).map(|c| c.leg).min();
+        let before = assignment.graph.incoming(p.index);
+        let before = before.map(Channel::leg_of_readers).min();
         match (p.role, before) {
             (Role::Gateway, Some(leg)) => format!("{} {}", p.role.as_str(), leg + 1),
             _ => p.role.as_str().to_owned(),

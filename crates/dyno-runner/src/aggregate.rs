@@ -35,7 +35,7 @@ pub(crate) fn fill(
     let mut startups = Vec::new();
     let copies = copies::each(experiment, graph, &results)?;
     record.copies.extend(copies);
-    let mut passages = Vec::new();
+    let (mut passages, mut stalls) = (Vec::new(), Vec::new());
     for result in results {
         for (metric, distribution) in result.distributions {
             let merged = match record.distributions.remove(&metric) {
@@ -51,13 +51,14 @@ pub(crate) fn fill(
         record.copies.extend(result.copies);
         record.forwarded.extend(result.forwarded);
         passages.extend(result.passages);
+        stalls.extend(result.stalls);
         record.cost.processes.extend(result.cost);
         record.open = record.open.max(result.open);
         record.matching = record.matching.max(result.matching);
         sources.extend(result.sources);
         startups.extend(result.startup);
     }
-    record.parts = parts::parts(graph, &passages);
+    record.parts = parts::parts(graph, &passages, &stalls);
     startup::add(&startups, &mut record.distributions).map_err(|e| e.to_string())?;
     record.cost.processes.sort_by_key(|p| p.daemon);
     record.places.sort_by_key(|p| (p.since, p.participant));

@@ -14,7 +14,7 @@ mod render;
 mod scorecard;
 mod source;
 
-pub(crate) use judge::start;
+pub(crate) use judge::{cpu_share, start, tails};
 pub(crate) use junit::{JunitCase, JunitSuite};
 pub use limits::{Bound, Limit, Limits};
 pub use measure::Measure;
