@@ -1,7 +1,7 @@
 //! What the control thread hears, from the runner and from the participants.
 
 use dyno_model::chain::Forwarded;
-use dyno_model::protocol::{Command, FirstArrival, Passages, Sent, SourceCounts};
+use dyno_model::protocol::{Command, FirstArrival, Passages, Sent, SourceCounts, Stall};
 use dyno_model::record::{CopyRecord, FlowCounts, RawSample};
 use dyno_model::{Distribution, Metric, Nanos, Place};
 
@@ -62,6 +62,8 @@ pub(crate) struct Played {
     pub(crate) forwarded: Vec<Forwarded>,
     /// When messages passed it, on a chain.
     pub(crate) passages: Vec<Passages>,
+    /// When a gateway stood still.
+    pub(crate) stalls: Vec<Stall>,
 }
 
 impl Played {
@@ -77,5 +79,6 @@ impl Played {
         self.copies.extend(other.copies);
         self.forwarded.extend(other.forwarded);
         self.passages.extend(other.passages);
+        self.stalls.extend(other.stalls);
     }
 }

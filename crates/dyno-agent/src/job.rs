@@ -57,7 +57,7 @@ impl Job {
         let graph = &self.assignment.graph;
         let mut nodes = BTreeMap::new();
         for channel in graph.outgoing(index).chain(graph.incoming(index)) {
-            let library = self.library(channel.leg);
+            let library = self.library(channel.leg_of(index));
             let leg = usize::from(library);
             let (Some(Some(adapter)), Some(spec)) =
                 (self.adapters.get(leg), self.assignment.legs.get(leg))
@@ -201,15 +201,15 @@ impl Job {
     /// What this gateway does beyond carrying.
     pub(crate) fn gateway(&self) -> Gateway {
         let before = self.assignment.graph.incoming(self.participant.index);
-        let before = before.map(|c| usize::from(c.leg)).min();
+        let before = before.map(|c| usize::from(c.leg_of_readers())).min();
         let own = before.and_then(|leg| self.assignment.gateways.get(leg));
-        own.copied().unwrap_or_default()
+        own.cloned().unwrap_or_default()
     }
 
-    /// The leg of `channel`.
+    /// The leg of `channel` that this participant is on.
     pub(crate) fn leg(&self, channel: &ChannelSpec) -> u16 {
         let found = self.assignment.graph.channel(channel.id);
-        found.map_or(0, |c| c.leg)
+        found.map_or(0, |c| c.leg_of(self.participant.index))
     }
 
     /// How a receiver of `channel` waits.

@@ -80,7 +80,7 @@ pub(crate) fn of_legs(assignment: &Assignment) -> Result<Vec<Option<Arc<dyn Adap
     let own = |leg: usize| {
         assignment.participants().any(|p| {
             let mut channels = graph.incoming(p.index).chain(graph.outgoing(p.index));
-            channels.any(|c| usize::from(c.leg) == leg)
+            channels.any(|c| usize::from(c.leg_of(p.index)) == leg)
         })
     };
     let mut loaded: BTreeMap<&str, Arc<dyn Adapter>> = BTreeMap::new();

@@ -3,7 +3,7 @@
 use crate::event::Played;
 use dyno_measure::{RecordError, merge};
 use dyno_model::protocol::{AgentResult, Assignment, Role, Startup};
-use dyno_model::{Nanos, Participant};
+use dyno_model::{Channel, Nanos, Participant};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How the participants of this agent came to see their peers.
@@ -69,6 +69,7 @@ pub(crate) fn by_exchange(
         result.copies.extend(played.copies);
         result.forwarded.extend(played.forwarded);
         result.passages.extend(played.passages);
+        result.stalls.extend(played.stalls);
     }
     Ok(results.into_values().collect())
 }
@@ -77,7 +78,8 @@ pub(crate) fn by_exchange(
 /// where they are many; a gateway with its number on the way.
 pub(crate) fn label(assignment: &Assignment) -> String {
     let label = |p: &Participant| {
-        let before = assignment.graph.incoming(p.index).map(|c| c.leg).min();
+        let before = assignment.graph.incoming(p.index);
+        let before = before.map(Channel::leg_of_readers).min();
         match (p.role, before) {
             (Role::Gateway, Some(leg)) => format!("{} {}", p.role.as_str(), leg + 1),
             _ => p.role.as_str().to_owned(),

@@ -228,7 +228,11 @@ fn info(all: &All<'_>) -> Family {
         let rest = factors::all(&e.experiment).into_iter();
         own.extend(rest.filter(|(name, _)| !told.contains(name)));
         own.push(("headline", e.headline().to_string()));
-        for (key, is) in [("floor", e.is_floor), ("base", e.is_base)] {
+        for (key, is) in [
+            ("floor", e.is_floor),
+            ("leg", e.is_leg),
+            ("base", e.is_base),
+        ] {
             own.push((key, is.to_string()));
         }
         family.add("_info", own, 1.0);

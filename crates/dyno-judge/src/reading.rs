@@ -1,6 +1,6 @@
 //! What is read from a run for its history: one figure of each measure for each experiment.
 
-use crate::check::{Measure, start};
+use crate::check::{Measure, cpu_share, start, tails};
 use crate::figure::{Figure, Trials};
 use dyno_model::record::Run;
 use dyno_model::{Experiment, Loop, Metric, TrialFigure, TrialRecord};
@@ -76,6 +76,11 @@ pub(crate) fn read(run: &Run, e: &Experiment, measure: Measure) -> Result<Readin
         }
         Measure::Loss => return loss(&records),
         Measure::CpuPerMessage => each(&records, |t| TrialFigure::CpuPerMessage.of(t)),
+        Measure::CpuShare => each(&records, cpu_share),
+        Measure::Tail => {
+            let candidates = e.workload.kind().info().headline;
+            tails(&Trials::read(run, e.id, candidates))?
+        }
         Measure::Throughput => each(&records, |t| TrialFigure::DeliveredHz.of(t)),
         Measure::Memory => each(&records, |t| TrialFigure::PssBytes.of(t)),
         Measure::Start(metric, None) => each(&records, |t| start(t, metric)),

@@ -41,9 +41,13 @@ pub struct ChainLeg {
     pub daemons: Vec<Daemon>,
 }
 
-/// What a gateway of Dyno's does beyond taking from one leg and sending on the next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// What joins two legs: a gateway of Dyno's and what it does beyond taking from one leg and sending on the next, or a
+/// program of somebody else's.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Gateway {
+    /// What bridges the legs in the place of a gateway of Dyno's; empty: nothing does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<Daemon>,
     /// What stands between the two legs in each direction; `None`: nothing, so that a full leg holds up the one
     /// before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -93,7 +97,28 @@ kebab_text!(Full, "full queue", {
 });
 kebab_text!(Threads, "number of threads", { One => "one", Direction => "direction" });
 
+impl Gateway {
+    /// It is no participant of the trial: a program bridges the legs, and nobody sees what it does.
+    pub fn is_foreign(&self) -> bool {
+        !self.programs.is_empty()
+    }
+}
+
 impl Chain {
+    /// Which of its gateways are somebody else's.
+    pub fn foreign(&self) -> Vec<bool> {
+        self.gateways.iter().map(Gateway::is_foreign).collect()
+    }
+
+    /// The programs that bridge legs on a host, by its number on the way.
+    pub fn programs_on(&self, host: usize) -> impl Iterator<Item = &Daemon> {
+        let placements = self.placements();
+        let here = move |number: usize| crossings(&placements[..=number]) == host;
+        let all = self.gateways.iter().enumerate();
+        all.filter(move |(number, _)| here(*number))
+            .flat_map(|(_, gateway)| &gateway.programs)
+    }
+
     /// Where each leg leads.
     pub fn placements(&self) -> Vec<Placement> {
         self.legs.iter().map(|leg| leg.placement).collect()
@@ -166,6 +191,9 @@ pub struct Parts {
     /// The smallest part of any message, in ns. Parts add up by how they are made; a part below zero by more than the
     /// bounds of the clocks says that notes of different messages were put together.
     pub least: i64,
+    /// The most by which the parts of any message miss its whole time, in ns; runs of an older Dyno lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub residual: Option<u64>,
     /// In the order of the way, there and back.
     pub parts: Vec<Part>,
 }

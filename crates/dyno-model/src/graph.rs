@@ -25,6 +25,8 @@ pub struct Shape<'a> {
     pub loopback: bool,
     /// Where each leg of a chain leads, a gateway between each two of them; empty: the stack is no chain.
     pub legs: &'a [Placement],
+    /// Whether somebody else's program stands between two legs, and no participant; as many as gateways, or empty: none.
+    pub foreign: &'a [bool],
 }
 
 /// One participant of a trial.
@@ -60,8 +62,12 @@ fn is_zero(n: &u16) -> bool {
 pub struct Channel {
     /// Its number within the trial, also in each message's tag.
     pub id: u16,
-    /// The leg of the stack that carries it, from the first sender on; a stack without legs is one.
+    /// The leg of the stack that carries it, from the first sender on; a stack without legs is one. Where somebody else's
+    /// program bridges legs, the one that the writer is on.
     pub leg: u16,
+    /// Where somebody else's program bridges legs: the one that the readers are on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_leg: Option<u16>,
     /// The participant that sends.
     pub writer: u16,
     /// The participants that receive.
@@ -72,6 +78,21 @@ pub struct Channel {
     /// The channel whose messages a gateway sends on over this one, as they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carries_on: Option<u16>,
+}
+
+impl Channel {
+    /// The leg that its readers are on.
+    pub fn leg_of_readers(&self) -> u16 {
+        self.read_leg.unwrap_or(self.leg)
+    }
+
+    /// The leg that a participant is on which writes to it or reads from it.
+    pub fn leg_of(&self, participant: u16) -> u16 {
+        match self.writer == participant {
+            true => self.leg,
+            false => self.leg_of_readers(),
+        }
+    }
 }
 
 /// The participants and channels of one trial.
@@ -141,7 +162,12 @@ impl Graph {
                 vec![passive; usize::from(receivers)],
             ),
         };
-        let joins = vec![Role::Gateway; shape.legs.len().saturating_sub(1)];
+        // The legs before the gateways that are participants.
+        let joints = 0..shape.legs.len().saturating_sub(1);
+        let joints: Vec<usize> = joints
+            .filter(|number| !shape.foreign.get(*number).is_some_and(|is| *is))
+            .collect();
+        let joins = vec![Role::Gateway; joints.len()];
         let first = self.participants.len();
         let exchange = self.participants.last().map_or(0, |p| p.exchange + 1);
         let roles = sends.iter().chain(&receives).chain(&joins);
@@ -152,7 +178,7 @@ impl Graph {
             self.participants.push(Participant {
                 index,
                 role: *role,
-                host: host(shape, number, hosts),
+                host: host(shape, &joints, number, hosts),
                 process: match shape.placement {
                     Placement::Thread if *role != Role::Gateway => first as u16,
                     Placement::Thread | Placement::Process | Placement::Host => index,
@@ -174,24 +200,33 @@ impl Graph {
             false => number(first + sends.len()..ends),
         };
         let mut gateways = number(ends..self.participants.len());
+        let last = shape.legs.len().saturating_sub(1);
+        // The legs of each channel of a way: its first and its last.
+        let begins = std::iter::once(0).chain(joints.iter().map(|joint| joint + 1));
+        let ends = joints.iter().copied().chain([last]);
+        let spans: Vec<(u16, u16)> = begins
+            .zip(ends)
+            .map(|(a, b)| (a as u16, b as u16))
+            .collect();
         let there: Vec<Vec<u16>> = senders
             .iter()
-            .map(|sender| self.connect(*sender, &gateways, &receivers, &[]))
+            .map(|sender| self.connect(&spans, *sender, &gateways, &receivers, &[]))
             .collect();
         if receives.first() == Some(&Role::Echo) {
             gateways.reverse();
             for echo in receivers {
                 for (sender, pings) in senders.iter().zip(&there) {
-                    self.connect(echo, &gateways, &[*sender], pings);
+                    self.connect(&spans, echo, &gateways, &[*sender], pings);
                 }
             }
         }
     }
 
-    /// Makes the way from `writer` through the gateways to the readers, which on each leg answers the channel of
-    /// `pings` there; returns its channels by leg.
+    /// Makes the way from `writer` through the gateways to the readers, which on each span of legs answers the channel
+    /// of `pings` there; returns its channels by span.
     fn connect(
         &mut self,
+        spans: &[(u16, u16)],
         writer: u16,
         gateways: &[u16],
         readers: &[u16],
@@ -200,20 +235,25 @@ impl Graph {
         let mut made: Vec<u16> = Vec::new();
         let writers = std::iter::once(&writer).chain(gateways);
         for (passed, writer) in writers.enumerate() {
-            let leg = match pings {
+            let span = match pings {
                 [] => passed,
                 _ => gateways.len() - passed,
+            };
+            let (leg, read_leg) = match (spans[span], pings) {
+                (there, []) => there,
+                ((first, last), _) => (last, first),
             };
             let id = self.channels.len() as u16;
             self.channels.push(Channel {
                 id,
-                leg: leg as u16,
+                leg,
+                read_leg: (read_leg != leg).then_some(read_leg),
                 writer: *writer,
                 readers: match gateways.get(passed) {
                     Some(gateway) => vec![*gateway],
                     None => readers.to_vec(),
                 },
-                answers: pings.get(leg).copied(),
+                answers: pings.get(span).copied(),
                 carries_on: made.last().copied(),
             });
             made.push(id);
@@ -336,12 +376,17 @@ impl Graph {
 /// each participant on a host of its own if there are enough of them, else the senders on the first and the receivers
 /// spread over the others. Of a chain the senders on the first, and everybody else behind so many legs that lead to
 /// another host.
-fn host(shape: Shape<'_>, number: usize, hosts: usize) -> usize {
+fn host(shape: Shape<'_>, joints: &[usize], number: usize, hosts: usize) -> usize {
     let senders = usize::from(shape.topology.senders);
     let receivers = usize::from(shape.topology.receivers);
     if !shape.legs.is_empty() {
         let passed = match number.checked_sub(senders + receivers) {
-            Some(gateway) => shape.legs.get(..=gateway).unwrap_or(shape.legs),
+            Some(gateway) => {
+                let before = joints
+                    .get(gateway)
+                    .and_then(|joint| shape.legs.get(..=*joint));
+                before.unwrap_or(shape.legs)
+            }
             None if number < senders => &[],
             None => shape.legs,
         };
@@ -365,18 +410,25 @@ impl Experiment {
     pub fn graph(&self, stack: Option<&Stack>, testbed: &Testbed) -> Graph {
         let chain = stack.and_then(|s| s.chain.as_ref());
         let legs = chain.map(Chain::placements).unwrap_or_default();
-        let mut graph = Graph::of(self.shape(stack, &legs), testbed);
+        let foreign = chain.map(Chain::foreign).unwrap_or_default();
+        let mut graph = Graph::of(self.shape(stack, &legs, &foreign), testbed);
         graph.pin(0, self);
         graph
     }
 
-    fn shape<'a>(&self, stack: Option<&Stack>, legs: &'a [Placement]) -> Shape<'a> {
+    fn shape<'a>(
+        &self,
+        stack: Option<&Stack>,
+        legs: &'a [Placement],
+        foreign: &'a [bool],
+    ) -> Shape<'a> {
         Shape {
             workload: self.workload.kind(),
             topology: self.topology,
             placement: self.placement,
             loopback: stack.is_some_and(|s| s.loopback),
             legs,
+            foreign,
         }
     }
 }
@@ -398,7 +450,7 @@ pub fn of_all(flows: &[&Experiment], stack: Option<&Stack>, testbed: &Testbed) -
             let Some(flow) = &first.flow else {
                 return first.graph(stack, testbed);
             };
-            let shapes: Vec<Shape<'_>> = flows.iter().map(|e| e.shape(stack, &[])).collect();
+            let shapes: Vec<Shape<'_>> = flows.iter().map(|e| e.shape(stack, &[], &[])).collect();
             let mut graph = Graph::of_flows(&shapes, flow.processes, testbed);
             for (number, own) in flows.iter().enumerate() {
                 graph.pin(number, own);
@@ -419,6 +471,7 @@ mod tests {
             placement,
             loopback: false,
             legs: &[],
+            foreign: &[],
         }
     }
 
@@ -574,6 +627,25 @@ mod tests {
         assert_eq!(origins, [0, 0, 0, 3, 3, 3]);
         let ends: Vec<_> = graph.ends().map(|(a, b)| (a.index, b.index)).collect();
         assert_eq!(ends, [(0, 1), (1, 0)]);
+    }
+
+    #[test]
+    fn a_foreign_gateway_is_no_participant_and_its_channels_begin_and_end_on_other_legs() {
+        let legs = &[Placement::Process, Placement::Process, Placement::Host];
+        let shape = Shape {
+            legs,
+            foreign: &[true, false],
+            ..shape(WorkloadKind::PingPong, "1-1", Placement::Process)
+        };
+        let mut graph = Graph::default();
+        graph.add(shape, 2);
+        assert_eq!(
+            text(&graph),
+            "0 initiator h0 p0, 1 echo h1 p1, 2 gateway h0 p2; 0>2 2>1+0 1>2^1 2>0^0+2"
+        );
+        let legs = graph.channels.iter().map(|c| (c.leg, c.leg_of_readers()));
+        assert_eq!(legs.collect::<Vec<_>>(), [(0, 1), (2, 2), (2, 2), (1, 0)]);
+        assert_eq!([0, 2].map(|who| graph.channels[3].leg_of(who)), [0, 1]);
     }
 
     #[test]

@@ -186,7 +186,7 @@ impl Assignment {
 
     /// How receivers wait on the leg of `channel`.
     pub fn wait(&self, channel: &Channel) -> Wait {
-        let leg = self.legs.get(usize::from(channel.leg));
+        let leg = self.legs.get(usize::from(channel.leg_of_readers()));
         leg.map_or(self.experiment.wait, |leg| leg.wait)
     }
 
@@ -306,6 +306,21 @@ pub struct AgentResult {
     /// When messages passed the participants of a chain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passages: Vec<Passages>,
+    /// When gateways stood still.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stalls: Vec<Stall>,
+}
+
+/// A time for which a participant was not run at all, on the run's clock; it began up to some ms after `from` and ended
+/// up to as much before `to`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stall {
+    /// The participant.
+    pub participant: u16,
+    /// When it was last seen to run.
+    pub from: Nanos,
+    /// When it was seen to run again.
+    pub to: Nanos,
 }
 
 /// When messages of the window passed one participant, of those that were first sent over one channel. Of who began an

@@ -2,18 +2,27 @@
 
 use crate::capability;
 use crate::catalog::Catalog;
+use crate::daemon;
 use crate::matrix::Cell;
 use crate::node::{Node, Table, Value};
 use crate::problem::{Place, Problem, Problems};
 use crate::quantity::{PlainWait, Quantity, one, several};
 use crate::stack;
 use dyno_model::chain::{Chain, ChainLeg, Full, Gateway, LEGS, Queue, Threads};
+use dyno_model::daemon::Daemon;
 use dyno_model::{AdapterDescription, Nanos, Options, Placement, Stack, Topology, Wait};
 use miette::NamedSource;
 use std::sync::Arc;
 
-const KEYS: &[&str] = &["description", "waits", "leg", "gateway"];
-const LEG: &[&str] = &["stack", "wait", "placement"];
+const KEYS: &[&str] = &[
+    "description",
+    "waits",
+    "leg",
+    "gateway",
+    "daemon",
+    "install",
+];
+const LEG: &[&str] = &["stack", "options", "wait", "placement"];
 const GATEWAY: &[&str] = &["queue", "threads", "delay"];
 const QUEUE: &[&str] = &["depth", "full"];
 
@@ -75,17 +84,23 @@ pub(crate) fn read(
     // All mistakes are reported, not the first alone.
     let parts: Vec<Option<Part<'_>>> = items.iter().map(|n| part(reader, n, problems)).collect();
     let parts: Vec<Part<'_>> = parts.into_iter().collect::<Option<_>>()?;
-    let joint = joint?;
+    let mut joint = joint?;
+    if let Some(node) = table.get("daemon") {
+        joint.programs = programs(node, table, &parts, reader, problems);
+    }
     let mut chain = Chain {
         legs: Vec::new(),
         gateways: Vec::new(),
     };
     for part in &parts {
         if !chain.legs.is_empty() {
-            chain.gateways.push(joint);
+            chain.gateways.push(joint.clone());
         }
-        chain.gateways.extend(&part.gateways);
+        chain.gateways.extend(part.gateways.iter().cloned());
         chain.legs.extend(part.legs.iter().cloned());
+        if joint.is_foreign() {
+            continue;
+        }
         if let Some(text) = unjoinable(&chain.legs, part.legs.len(), reader.adapters) {
             problems.push(Problem::at(part.at, text).label("no gateway can join them").help(
                 "put a leg between them whose adapter is built in: a gateway to it and one from it are two \
@@ -114,7 +129,13 @@ pub(crate) fn read(
     }
     let waits = waits(table, &node.at, &parts, reader.adapters, problems)?;
     let mut daemons = Vec::new();
-    for daemon in chain.legs.iter().flat_map(|leg| &leg.daemons) {
+    let programs = chain.gateways.iter().flat_map(|gateway| &gateway.programs);
+    for daemon in chain
+        .legs
+        .iter()
+        .flat_map(|leg| &leg.daemons)
+        .chain(programs)
+    {
         if !daemons.contains(daemon) {
             daemons.push(daemon.clone());
         }
@@ -135,7 +156,10 @@ pub(crate) fn read(
             _ => Placement::Host,
         }],
         daemons,
-        install: only(parts.iter().filter_map(|part| part.install.clone())),
+        install: match table.get("install") {
+            Some(node) => node.text("`install`", problems).map(str::to_owned),
+            None => only(parts.iter().filter_map(|part| part.install.clone())),
+        },
         chain: Some(chain),
     })
 }
@@ -194,7 +218,12 @@ fn part<'n>(reader: &Reader<'_>, node: &'n Node, problems: &mut Problems) -> Opt
         within: &within,
         ..*reader
     };
-    let stack = stack::read_within(&inner, source, &[], problems)?;
+    // What differs of the leg's stack in this chain.
+    let options = table
+        .get("options")
+        .and_then(|n| n.table("`options`", problems));
+    let options = options.map_or(&[][..], |t| &t.0);
+    let stack = stack::read_within(&inner, source, options, problems)?;
     let (wait, placement) = (wait?.map(|wait| wait.0), placement?);
     let waits = match wait {
         Some(_) => Vec::new(),
@@ -273,10 +302,50 @@ fn gateway(node: &Node, problems: &mut Problems) -> Option<Gateway> {
     };
     let delay = given::<Nanos>(table, "delay", problems);
     Some(Gateway {
+        programs: Vec::new(),
         queue: queue?,
         threads: threads?,
         delay: delay?,
     })
+}
+
+/// The programs that bridge the two legs of the file, in the place of a gateway of Dyno's.
+fn programs(
+    node: &Node,
+    table: &Table,
+    parts: &[Part<'_>],
+    reader: &Reader<'_>,
+    problems: &mut Problems,
+) -> Vec<Daemon> {
+    let [a, b] = parts else {
+        problems.push(
+            Problem::at(
+                &node.at,
+                format!("a program bridges two legs, found {}", parts.len()),
+            )
+            .label("not two legs")
+            .help("write the two legs and their program to a stack file of their own, and name that as a leg"),
+        );
+        return Vec::new();
+    };
+    if let Some(at) = table.get("gateway").map(|n| &n.at) {
+        problems.push(
+            Problem::at(at, "a program bridges these legs, and no gateway of Dyno's")
+                .label("leave it out")
+                .help("what the program does is in its own configuration: `[daemon.files]`"),
+        );
+    }
+    // Its texts may name options of the legs that it joins.
+    let joined = [a.legs.last(), b.legs.first()];
+    let known: Vec<(&Options, &AdapterDescription)> = joined
+        .into_iter()
+        .flatten()
+        .filter_map(|leg| {
+            let adapter = reader.adapters.iter().find(|a| a.name == leg.adapter)?;
+            Some((&leg.options, adapter))
+        })
+        .collect();
+    daemon::read(node, &known, problems)
 }
 
 fn queue(node: &Node, problems: &mut Problems) -> Option<Queue> {
@@ -473,6 +542,12 @@ pub(crate) fn refusal(
             stack.waits.first().map_or("", |w| w.as_str())
         ));
     }
+    if chain.foreign().contains(&true) && cell.topology.receivers > 1 {
+        return Some(format!(
+            "{name} is bridged by a program, behind which a sender cannot see how many receivers there are, and {} has {}",
+            cell.topology, cell.topology.receivers
+        ));
+    }
     let last = chain.legs.len().saturating_sub(1);
     for (number, (leg, adapter)) in chain.legs.iter().zip(adapters).enumerate() {
         let own = Cell {
@@ -491,7 +566,8 @@ pub(crate) fn refusal(
             return Some(format!("leg {} ({}): {reason}", number + 1, leg.stack));
         }
     }
-    for (number, (gateway, legs)) in chain.gateways.iter().zip(chain.legs.windows(2)).enumerate() {
+    let own = chain.gateways.iter().zip(chain.legs.windows(2)).enumerate();
+    for (number, (gateway, legs)) in own.filter(|(_, (gateway, _))| !gateway.is_foreign()) {
         // It reads the leg before it, and where there are replies the one behind it.
         let reads = match cell.workload.is_one_way() {
             true => &legs[..1],

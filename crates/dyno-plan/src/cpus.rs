@@ -229,6 +229,7 @@ pub(crate) fn places(
 ) -> Places {
     let chain = stack.chain.as_ref();
     let legs = chain.map(Chain::placements).unwrap_or_default();
+    let foreign = chain.map(Chain::foreign).unwrap_or_default();
     // A list has a set for each participant of the topology, also where one plays both sides.
     let shape = Shape {
         workload: cell.workload.kind(),
@@ -236,11 +237,12 @@ pub(crate) fn places(
         placement: cell.placement,
         loopback: false,
         legs: &legs,
+        foreign: &foreign,
     };
     let graph = Graph::of(shape, testbed);
     let participants = &graph.participants;
     let wait = |channel: &Channel| {
-        let leg = chain.and_then(|chain| chain.legs.get(usize::from(channel.leg)));
+        let leg = chain.and_then(|chain| chain.legs.get(usize::from(channel.leg_of_readers())));
         leg.and_then(|leg| leg.wait).unwrap_or(cell.wait)
     };
     let polls = |p: &Participant| graph.incoming(p.index).any(|c| wait(c) == Wait::Spin);

@@ -5,7 +5,7 @@ use crate::node::{Node, Table, Value};
 use crate::problem::{Place, Problem, Problems};
 use crate::suggest;
 use dyno_model::Stack;
-use dyno_model::adapter::{AdapterDescription, Options};
+use dyno_model::adapter::{AdapterDescription, OptionSpec, Options};
 use dyno_model::daemon::{
     Daemon, NUMBERS, PlaceholderError, Ready, StopSignal, TEXTS, fill, program,
 };
@@ -31,15 +31,14 @@ const LIBRARY: &str = "{library}";
 
 /// What placeholders of the texts may stand for, beside the numbers and texts of a trial.
 struct Values<'a> {
-    options: &'a Options,
-    adapter: &'a AdapterDescription,
+    /// Of each adapter that it serves, with the options of its stack; of a name that several have the first counts.
+    of: &'a [(&'a Options, &'a AdapterDescription)],
 }
 
-/// The daemons of a stack with these `options`; mistakes go to `problems`.
+/// The daemons of a stack with these options of an adapter, or those that join two; mistakes go to `problems`.
 pub(crate) fn read(
     node: &Node,
-    options: &Options,
-    adapter: &AdapterDescription,
+    of: &[(&Options, &AdapterDescription)],
     problems: &mut Problems,
 ) -> Vec<Daemon> {
     let Value::List(items) = &node.value else {
@@ -49,7 +48,7 @@ pub(crate) fn read(
         );
         return Vec::new();
     };
-    let values = Values { options, adapter };
+    let values = Values { of };
     let daemons: Vec<(&Node, Daemon)> = items
         .iter()
         .filter_map(|item| Some((item, one(item, &values, problems)?)))
@@ -245,23 +244,31 @@ impl Texts<'_, '_> {
 impl Values<'_> {
     /// The folder of the adapter's library. One that is built in or missing has none.
     fn library(&self) -> String {
-        let library = self.adapter.library.as_deref().and_then(Path::parent);
+        let mut all = self
+            .of
+            .iter()
+            .filter_map(|(_, adapter)| adapter.library.as_deref());
+        let library = all.next().and_then(Path::parent);
         library.map_or_else(|| ".".to_owned(), |folder| folder.display().to_string())
+    }
+
+    fn specs(&self) -> impl Iterator<Item = &OptionSpec> {
+        self.of.iter().flat_map(|(_, adapter)| &adapter.options)
     }
 
     /// An option of the stack as text, or its default.
     fn option(&self, name: &str) -> Option<String> {
-        if !self.adapter.is_known() {
-            // Nobody knows its options, and nothing of it can be run.
-            return Some(
-                self.options
-                    .get(name)
-                    .map_or("1".into(), ToString::to_string),
-            );
+        let value = |(options, adapter): &(&Options, &AdapterDescription)| {
+            let spec = adapter.options.iter().find(|o| o.name == name)?;
+            let value = options.get(name).or(spec.default.as_ref())?;
+            Some(value.to_string())
+        };
+        if let Some(value) = self.of.iter().find_map(value) {
+            return Some(value);
         }
-        let spec = self.adapter.options.iter().find(|o| o.name == name)?;
-        let value = self.options.get(name).or(spec.default.as_ref())?;
-        Some(value.to_string())
+        let unknown = self.of.iter().find(|(_, adapter)| !adapter.is_known());
+        // Nobody knows its options, and nothing of it can be run.
+        unknown.map(|(options, _)| options.get(name).map_or("1".into(), ToString::to_string))
     }
 }
 
@@ -272,7 +279,7 @@ fn refused(error: &PlaceholderError, at: &Place, values: &Values<'_>) -> Problem
             .label("in this text")
             .help("calculate with whole numbers only, such as {payload:64}"),
         PlaceholderError::Unknown(name) => {
-            let options = values.adapter.options.iter().map(|o| o.name.as_str());
+            let options = values.specs().map(|o| o.name.as_str());
             let known: Vec<String> = TEXTS
                 .iter()
                 .chain(&["library"])
@@ -283,7 +290,7 @@ fn refused(error: &PlaceholderError, at: &Place, values: &Values<'_>) -> Problem
             let known = known.iter().map(String::as_str);
             // An option without a default is known and has no value.
             match name.strip_prefix("option.") {
-                Some(option) if values.adapter.options.iter().any(|o| o.name == option) => problem
+                Some(option) if values.specs().any(|o| o.name == option) => problem
                     .label(format!("`{option}` has no value"))
                     .help(format!("set `{option}` in [options]: it has no default")),
                 _ => problem.label("in this text").help(suggest::instead(

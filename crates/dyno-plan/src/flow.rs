@@ -404,6 +404,7 @@ pub(crate) fn places(
             placement: cell.placement,
             loopback: stack.loopback,
             legs: &[],
+            foreign: &[],
         })
         .collect();
     let Cpus::Auto = cpus else {

@@ -10,7 +10,7 @@ use crate::host::HostFacts;
 use crate::matrix::Cell;
 use crate::problem::{Place, PlanError, Problem};
 use crate::remote;
-use dyno_model::chain::ChainLeg;
+use dyno_model::chain::{Chain, ChainLeg};
 use dyno_model::{
     AdapterDescription, Experiment, ExperimentId, Placement, Stack, Testbed, Topology, Wait,
 };
@@ -38,7 +38,7 @@ pub(crate) fn add<'a>(
             continue;
         };
         chains += 1;
-        let found = alone(&e, &chain.legs).and_then(|all| {
+        let found = alone(&e, &chain).and_then(|all| {
             let checked = all.into_iter().map(|leg| {
                 let (stack, adapter) = direct(&leg.stack)
                     .ok_or_else(|| format!("the stack {} cannot be read", leg.stack))?;
@@ -71,7 +71,8 @@ pub(crate) fn add<'a>(
 }
 
 /// The experiments of the legs alone.
-fn alone(e: &Experiment, legs: &[ChainLeg]) -> Result<Vec<Experiment>, String> {
+fn alone(e: &Experiment, chain: &Chain) -> Result<Vec<Experiment>, String> {
+    let legs = &chain.legs;
     const ONE: Topology = Topology {
         senders: 1,
         receivers: 1,
@@ -89,20 +90,18 @@ fn alone(e: &Experiment, legs: &[ChainLeg]) -> Result<Vec<Experiment>, String> {
             n + 1
         ));
     }
-    if !e.cpus.is_empty() && e.cpus.len() != legs.len() + 1 {
+    // Participants are numbered sender, receiver, gateways; a program that bridges legs is none.
+    let own = chain.foreign().iter().filter(|foreign| !**foreign).count();
+    if !e.cpus.is_empty() && e.cpus.len() != own + 2 {
         return Err(format!(
             "{} CPUs are too few for {} participants of their own; list more in `cpus`, or write \"none\"",
             e.cpus.len(),
-            legs.len() + 1
+            own + 2
         ));
     }
-    // Participants are numbered sender, receiver, gateways.
-    let order: Vec<usize> = std::iter::once(0)
-        .chain(2..legs.len() + 1)
-        .chain([1])
-        .collect();
-    let pairs = || legs.iter().zip(order.windows(2));
-    let on_one = |(leg, ends): (&ChainLeg, &[usize])| {
+    let ends = ends(&chain.foreign());
+    let pairs = || legs.iter().zip(&ends);
+    let on_one = |(leg, ends): (&ChainLeg, &[usize; 2])| {
         let same = !e.cpus.is_empty() && e.cpus[ends[0]] == e.cpus[ends[1]];
         same && leg.wait.unwrap_or(e.wait) == Wait::Spin
     };
@@ -112,7 +111,8 @@ fn alone(e: &Experiment, legs: &[ChainLeg]) -> Result<Vec<Experiment>, String> {
             n + 1
         ));
     }
-    let leg = |(leg, ends): (&ChainLeg, &[usize])| Experiment {
+    let last = legs.len() - 1;
+    let leg = |(number, (leg, ends)): (usize, (&ChainLeg, &[usize; 2]))| Experiment {
         stack: leg.stack.clone(),
         wait: leg.wait.unwrap_or(e.wait),
         placement: leg.placement,
@@ -125,12 +125,30 @@ fn alone(e: &Experiment, legs: &[ChainLeg]) -> Result<Vec<Experiment>, String> {
             .filter_map(|p| e.library_cpus.get(*p).cloned())
             .collect(),
         // The echo is on the last leg alone.
-        echo_poll: e.echo_poll.filter(|_| ends[1] == 1),
-        sink_pause: e.sink_pause.filter(|_| ends[1] == 1),
+        echo_poll: e.echo_poll.filter(|_| number == last),
+        sink_pause: e.sink_pause.filter(|_| number == last),
         added: true,
         ..e.clone()
     };
-    Ok(pairs().map(leg).collect())
+    Ok(pairs().enumerate().map(leg).collect())
+}
+
+/// The participants at both ends of each leg: the ends of the way, and the gateways between that are participants.
+fn ends(foreign: &[bool]) -> Vec<[usize; 2]> {
+    let mut next = 2;
+    let mut here = |is_foreign: &bool| {
+        (!is_foreign).then(|| {
+            next += 1;
+            next - 1
+        })
+    };
+    let between: Vec<Option<usize>> = foreign.iter().map(&mut here).collect();
+    let leg = |number: usize| {
+        let before = between[..number].iter().flatten().next_back();
+        let behind = between[number..].iter().flatten().next();
+        [before.copied().unwrap_or(0), behind.copied().unwrap_or(1)]
+    };
+    (0..=foreign.len()).map(leg).collect()
 }
 
 /// A leg alone as it is measured, or why it cannot be.
@@ -173,4 +191,16 @@ fn place(experiments: &mut Vec<Experiment>, leg: Experiment) -> ExperimentId {
     let id = ExperimentId(experiments.len() as u32);
     experiments.push(Experiment { id, ..leg });
     id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_leg_ends_at_the_participants_on_its_way() {
+        assert_eq!(ends(&[false, false]), [[0, 2], [2, 3], [3, 1]]);
+        assert_eq!(ends(&[true]), [[0, 1], [0, 1]]);
+        assert_eq!(ends(&[false, true]), [[0, 2], [2, 1], [2, 1]]);
+    }
 }

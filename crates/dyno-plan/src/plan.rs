@@ -66,6 +66,14 @@ impl Configured<'_> {
         spins.then(|| "`sink_pause` is for a sink that sleeps, and this one spins".to_owned())
     }
 
+    /// Whether a call goes over a pair of channels: programs that bridge legs carry messages.
+    fn is_paired(&self, cell: &Cell) -> bool {
+        let chain = self.stack.chain.as_ref();
+        let bridged = chain.is_some_and(|chain| chain.foreign().contains(&true));
+        let is_call = cell.workload.kind().info().is_request_response;
+        capability::is_paired(cell, &self.adapters) || (is_call && bridged)
+    }
+
     /// Why its echo cannot sleep between its looks, where it is to.
     fn cannot_poll(&self, cell: &Cell, echo_poll: Option<Nanos>) -> Option<String> {
         let chain = self.stack.chain.as_ref();
@@ -559,7 +567,7 @@ fn place(
             settle: conditions.settle,
             base: None,
             legs: Vec::new(),
-            paired: capability::is_paired(&cell, &on.adapters),
+            paired: on.is_paired(&cell),
             counted: false,
             flow: matrix.flow.map(|spec| flow::settled(spec, group)),
             machine: None,

@@ -165,7 +165,7 @@ pub(crate) fn read_within(
         .and_then(|n| n.text("`install`", problems));
     let daemons = table
         .get("daemon")
-        .map(|n| crate::daemon::read(n, &options, adapter, problems))
+        .map(|n| crate::daemon::read(n, &[(&options, adapter)], problems))
         .unwrap_or_default();
     Some(Stack {
         name: name.to_owned(),

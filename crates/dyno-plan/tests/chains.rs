@@ -347,3 +347,89 @@ fn a_leg_alone_is_measured_as_it_is_in_the_chain_or_not_at_all() {
         }
     }
 }
+
+/// Two legs that a program bridges.
+fn bridged() -> String {
+    let udp = leg("udp") + "options = { rcvbuf = 4096 }\n";
+    leg("pipe")
+        + &udp
+        + r#"
+        [[daemon]]
+        name = "bridge"
+        command = ["bridged", "{scratch}/bridge.conf"]
+        ready = { output = "ready" }
+        [daemon.files]
+        "bridge.conf" = "buffer {option.rcvbuf}"
+        "#
+}
+
+#[test]
+fn a_program_bridges_two_legs_and_is_no_participant() {
+    let chain = read(&bridged()).chain.unwrap();
+    let [gateway] = chain.gateways.as_slice() else {
+        panic!("{chain:#?}");
+    };
+    assert!(gateway.is_foreign());
+    // What differs of the leg's stack, and what the program's texts say of it.
+    assert_eq!(chain.legs[1].options["rcvbuf"].to_string(), "4096");
+    assert_eq!(gateway.programs[0].options["rcvbuf"], "4096");
+    let plan = planned(&bridged(), "workload = \"call\"\nwait = \"block\"").unwrap();
+    let calls = plan.experiments.iter().filter(|e| e.stack == "mine");
+    for e in calls {
+        assert!(e.paired, "a program carries messages, no calls: {e:#?}");
+        let graph = plan.graph(e);
+        assert!(graph.participants.iter().all(|p| p.role != Role::Gateway));
+    }
+}
+
+#[test]
+fn each_leg_of_a_bridged_chain_alone_is_between_its_two_participants() {
+    let experiment = "workload = \"ping-pong\"\nwait = \"block\"\necho_poll = \"50 ms\"";
+    let plan = planned_with(&catalog(&bridged()), experiment, |request| {
+        request.legs = true
+    });
+    let plan = plan.unwrap();
+    let legs = alone(&plan);
+    let polls: Vec<bool> = legs.iter().map(|e| e.echo_poll.is_some()).collect();
+    assert_eq!(polls, [false, true]);
+    // The leg alone is the stack as its own file has it.
+    let alone = plan.stacks.get("udp").unwrap();
+    assert!(!alone.options.contains_key("rcvbuf"), "{alone:#?}");
+}
+
+#[test]
+fn what_a_program_cannot_bridge_is_refused() {
+    let three = leg("tcp") + &bridged();
+    let of = |chain: &str| {
+        let mut request = request("quick");
+        request.stacks = Some(vec!["mine".into()]);
+        refusal_of(plan(&catalog(chain), &request, &adapters(), &facts()))
+    };
+    let text = of(&three);
+    assert!(
+        text.contains("a program bridges two legs, found 3"),
+        "{text}"
+    );
+    let text = of(&(bridged() + "[gateway]\nthreads = \"one\"\n"));
+    assert!(text.contains("and no gateway of Dyno's"), "{text}");
+    let text = of(&bridged().replace("option.rcvbuf", "option.rcvbuff"));
+    assert!(text.contains("option.rcvbuf"), "{text}");
+    let plan = planned(
+        &bridged(),
+        "workload = \"flood\"\nwait = \"block\"\ntopology = \"1-2\"",
+    );
+    let text = match plan {
+        Ok(plan) => plan.refused.iter().map(|r| r.reason.clone()).collect(),
+        Err(e) => e.to_string(),
+    };
+    assert!(text.contains("behind which a sender cannot see"), "{text}");
+    // A program that is missing is said before anything runs.
+    let mut facts = facts();
+    facts.missing_programs.insert("bridged".into());
+    let stack = read(&bridged());
+    let text = dyno_plan::missing_daemon(&stack, &facts).unwrap();
+    assert!(
+        text.contains("the program bridged of its daemon bridge is not installed"),
+        "{text}"
+    );
+}

@@ -11,7 +11,7 @@ use dyno_model::chain::{Chain, Forwarded, Part, Stage};
 use dyno_model::record::FlowCounts;
 use dyno_model::{Channel, Experiment, Graph, Metric, Plan, Role, TrialRecord};
 use dyno_stats::{Bootstrap, Mean};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A chain's way over the counted trials. Times are in nanoseconds.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,8 +20,12 @@ pub struct ChainSummary {
     pub messages: u64,
     /// The smallest part of any of them; `None` where there is none.
     pub least_ns: Option<i64>,
-    /// In the order of the way, there and back.
+    /// The most by which the parts of any of them miss its whole time; `None` where that is not known.
+    pub residual_ns: Option<u64>,
+    /// In the order of the way, there and back; none where a program bridges legs.
     pub parts: Vec<PartSummary>,
+    /// The programs of others that bridge legs, in the order of the way.
+    pub programs: Vec<String>,
     /// In the same order.
     pub legs: Vec<LegSummary>,
     /// What gateways did, by their number; there, then back.
@@ -116,13 +120,33 @@ pub(crate) fn summarise(
     let with_parts = trials.iter().filter_map(|t| t.parts.as_ref());
     Some(ChainSummary {
         messages: with_parts.clone().map(|p| p.messages).sum(),
-        least_ns: with_parts.map(|p| p.least).min(),
+        least_ns: with_parts.clone().map(|p| p.least).min(),
+        residual_ns: with_parts.filter_map(|p| p.residual).max(),
         parts: parts(chain, trials),
+        programs: programs(chain),
         legs: legs(chain, &graph, trials),
         gateways: gateways(&graph, trials),
         processes: processes(trials, |p| !p.daemon),
         added: None,
     })
+}
+
+fn programs(chain: &Chain) -> Vec<String> {
+    let all = chain.gateways.iter().flat_map(|g| &g.programs);
+    all.map(|program| program.name.clone()).collect()
+}
+
+/// The stack of a leg; of one that a program bridges to others all of them, with the programs between.
+fn span_of(chain: &Chain, leg: u16) -> String {
+    let mut text = stack_of(chain, leg);
+    let behind = chain.gateways.iter().skip(usize::from(leg));
+    for (next, gateway) in (leg + 1..).zip(behind.take_while(|g| g.is_foreign())) {
+        for program in &gateway.programs {
+            text.push_str(&format!(", {}", program.name));
+        }
+        text.push_str(&format!(", {}", stack_of(chain, next)));
+    }
+    text
 }
 
 fn stack_of(chain: &Chain, leg: u16) -> String {
@@ -176,12 +200,13 @@ fn parts(chain: &Chain, trials: &[&TrialRecord]) -> Vec<PartSummary> {
 
 /// What went over each leg, there and back.
 fn legs(chain: &Chain, graph: &Graph, trials: &[&TrialRecord]) -> Vec<LegSummary> {
-    let last = chain.legs.len() as u16;
+    let begin = |c: &Channel| c.leg.min(c.leg_of_readers());
+    let own: BTreeSet<u16> = graph.channels.iter().map(begin).collect();
     let back = graph.channels.iter().any(|c| c.answers.is_some());
-    let there = (0..last).map(|leg| (leg, false));
-    let returns = (0..last).rev().filter(|_| back).map(|leg| (leg, true));
+    let there = own.iter().map(|leg| (*leg, false));
+    let returns = own.iter().rev().filter(|_| back).map(|leg| (*leg, true));
     let one = |(leg, back): (u16, bool)| {
-        let own = |c: &&Channel| c.leg == leg && c.answers.is_some() == back;
+        let own = |c: &&Channel| begin(c) == leg && c.answers.is_some() == back;
         let over = |count: fn(&Graph, &Channel, &TrialRecord) -> u64| {
             let each = |t: &&TrialRecord| -> u64 {
                 let all = graph.channels.iter().filter(own);
@@ -200,7 +225,7 @@ fn legs(chain: &Chain, graph: &Graph, trials: &[&TrialRecord]) -> Vec<LegSummary
         let echoes = graph.participants.iter().filter(|p| p.role == Role::Echo);
         LegSummary {
             number: leg + 1,
-            stack: stack_of(chain, leg),
+            stack: span_of(chain, leg),
             back,
             sent: match (leg, back) {
                 // Counted once for each receiver in the end, and one gateway takes it.
@@ -255,7 +280,10 @@ fn gateways(graph: &Graph, trials: &[&TrialRecord]) -> Vec<GatewaySummary> {
         let (Some(from), Some(onto)) = (graph.channel(f.from), graph.channel(f.onto)) else {
             continue;
         };
-        let key = (1 + from.leg.min(onto.leg), from.answers.is_some());
+        let key = (
+            1 + from.leg_of_readers().min(onto.leg),
+            from.answers.is_some(),
+        );
         let sum = all.entry(key).or_insert(Forwarded {
             gateway: f.gateway,
             from: f.from,
@@ -342,9 +370,13 @@ pub(crate) fn of_sleep(rows: &[&ExperimentSummary]) -> Option<String> {
 pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
     let one = |e: &&ExperimentSummary| {
         let chain = e.chain.as_ref()?;
-        let text = match chain.parts.is_empty() {
-            true => "no message's whole way is known".to_owned(),
-            false => format!("{} messages", chain.messages),
+        let text = match (chain.programs.as_slice(), chain.parts.is_empty()) {
+            ([], true) => "no message's whole way is known".to_owned(),
+            ([], false) => format!("{} messages", chain.messages),
+            (programs, _) => format!(
+                "bridged by {}, which nobody looks into: its stay is known from outside alone, as the chain less its legs",
+                clean(&programs.join(", "))
+            ),
         };
         Some(Item {
             text: format!("{}: {text}", view.label(e)),
@@ -386,9 +418,16 @@ fn lines(chain: &ChainSummary) -> Vec<String> {
     if !costs.is_empty() {
         lines.push(format!("CPU per message: {}", costs.join(", ")));
     }
+    if chain.added.is_none() && !chain.programs.is_empty() {
+        lines.push("its legs were not measured alone; `dyno run … --legs` does that".to_owned());
+    }
     if let Some(added) = &chain.added {
+        let what = match chain.programs.is_empty() {
+            true => "added to the sum of its legs alone",
+            false => "residence, from outside (the chain less the sum of its legs alone)",
+        };
         lines.push(format!(
-            "added to the sum of its legs alone, {}: p50 {}, mean {}; paired by trial, {} trials",
+            "{what}, {}: p50 {}, mean {}; paired by trial, {} trials",
             added.metric,
             time(&added.p50),
             time(&added.mean),

@@ -217,10 +217,11 @@ const FLOOR: [(&str, Of<Estimate, f64>); 3] = [
 ];
 
 /// The same in each row of an experiment, but for whether the clocks bear the row's metric.
-const TRIALS: [(&str, RowText); 19] = [
+const TRIALS: [(&str, RowText); 20] = [
     ("disturbed_trials", |r| r.e.trials.disturbed.to_string()),
     ("all_disturbed", |r| r.e.trials.all_disturbed().to_string()),
     ("is_base", |r| r.e.is_base.to_string()),
+    ("is_leg", |r| r.e.is_leg.to_string()),
     ("base", |r| match r.e.experiment.base {
         Some(id) => id.0.to_string(),
         None => String::new(),

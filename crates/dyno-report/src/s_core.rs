@@ -4,6 +4,8 @@
 //! The study's standard deviations and ranges are of the means of its repetitions. So are ours, of the trials' means;
 //! quantiles are of single messages, as they are everywhere in Dyno.
 
+mod rest;
+
 use crate::cells::kind;
 use crate::chains;
 use crate::columns::Columns;
@@ -85,11 +87,28 @@ pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) ->
         &batches(study, &stress, &flood),
     );
     out.part("p50 of the round trip over size (its 5.1)", &sizes(&echo));
+    out.part("Payload overhead (its 5.2)", &rest::overhead(study, &flood));
     out.part(
         "Variation of the trials (its 6.1)",
         &variation(study, &echo),
     );
-    for (title, grid) in parts(&echo) {
+    out.part(
+        "What a round trip is spent on (its 6.3)",
+        &rest::spent(study, &echo),
+    );
+    out.part(
+        "What the study calls typical requirements (its 7.1)",
+        &rest::requirements(study, &echo, &flood),
+    );
+    out.part(
+        "Trials whose mean is within one σ of all (its 8.1)",
+        &rest::within(study, &echo),
+    );
+    out.part(
+        "What a gateway changes, at 8 B (its 10.2, 10.3, 10.4)",
+        &rest::changes(summary, study, [&echo, &flood, &stress]),
+    );
+    for (title, grid) in rest::parts(&echo) {
         out.part(&title, &grid);
     }
     let printed = study.rows("gw-stage").iter().map(|row| row.join(": "));
@@ -133,13 +152,19 @@ fn legend(summary: &Summary) -> Vec<String> {
         "CPU: user and system time of all processes, gateways and daemons among them, for each round trip; the study counts \
          its client alone. CPU/wall: over the mean round trip, so 100 % is one CPU kept busy."
             .into(),
-        "Payload overhead (the study's 5.2) has no table: its formula subtracts kilobytes per second from bytes, and messages \
-         in shared memory have no bytes beside their payload."
+        "Payload overhead: the study's formula subtracts kilobytes per second from bytes. What a network carries beside the payload \
+         is not counted here, so those cells say where it would be."
+            .into(),
+        "What a round trip is spent on: CPU time is that of all processes, so that it may be more than the time that passes, and \
+         the rest is what no process of the stack was on a CPU for, at least."
+            .into(),
+        "Requirements: `dyno check RUN limits/s-core.toml` judges them by intervals, and says pass, fail or undecided."
             .into(),
         "One-way messages have 32 B at least, since they carry what their receipt is checked by; they stand beside the study's 8 B."
             .into(),
-        "Parts of the way add up to the whole of each message by how they are made: each ends with the stamp that the next one \
-         begins with. Were notes of different messages put together, the smallest part would be below zero."
+        "Parts of the way: means add up to the mean of the whole, quantiles need not. Each part ends with the stamp that the next \
+         one begins with, so that no message has a residual unless something is wrong; were notes of different messages put \
+         together, the smallest part would be below zero."
             .into(),
     ];
     let all: Vec<&ExperimentSummary> = summary.experiments.iter().collect();
@@ -491,51 +516,24 @@ fn variation(study: &PrintedTables, rows: &[&ExperimentSummary]) -> Grid {
     )
 }
 
-/// One table for each chain and size, with its title.
-fn parts(rows: &[&ExperimentSummary]) -> Vec<(String, Grid)> {
-    let one = |e: &&ExperimentSummary| {
-        let chain = e.chain.as_ref()?;
-        let row = |p: &chains::PartSummary| {
-            [
-                chains::name(p.stage, p.stack.as_deref(), p.back),
-                chains::time(&p.mean),
-                chains::time(&p.p50),
-                chains::time(&p.p99),
-                share(p.share),
-                duration(p.in_tail),
-            ]
-            .map(Text::from)
-            .to_vec()
-        };
-        let grid = Grid {
-            head: ["part", "mean", "p50", "p99", "share", "in the slowest 1 %"]
-                .map(str::to_owned)
-                .to_vec(),
-            labels: 1,
-            rows: chain.parts.iter().map(row).collect(),
-        };
-        let least = chain
-            .least_ns
-            .map(|ns| format!(", smallest part {} ns", sig3(ns as f64)));
-        let title = format!(
-            "Where the round trip of {} on {} goes (its 10.5); {} messages{}",
-            e.experiment.payload,
-            clean(&e.experiment.stack),
-            chain.messages,
-            least.unwrap_or_default()
-        );
-        Some((title, grid))
-    };
-    rows.iter().filter_map(one).collect()
+/// The first leg of a chain alone under the same conditions, where the run has that.
+fn alone<'a>(summary: &'a Summary, e: &ExperimentSummary) -> Option<&'a ExperimentSummary> {
+    let x = &e.experiment;
+    let chain = summary.run.stacks.get(&x.stack)?.chain.as_ref()?;
+    let leg = chain.legs.first()?;
+    let wait = leg.wait.unwrap_or(x.wait);
+    let wanted = (&leg.stack, x.payload, wait, leg.placement, x.echo_poll);
+    let mut others = summary.experiments.iter();
+    others.find(|l| {
+        let y = &l.experiment;
+        wanted == (&y.stack, y.payload, y.wait, y.placement, y.echo_poll)
+            && Test::of(l) == Test::of(e)
+            && !(l.is_base || l.is_floor || l.chain.is_some())
+    })
 }
 
-/// Each chain beside the first leg of it alone under the same conditions, where the run has that.
+/// Each chain beside that.
 fn compared(summary: &Summary, echo: &[&ExperimentSummary], flood: &[&ExperimentSummary]) -> Grid {
-    let all = summary.experiments.iter();
-    let local: Vec<&ExperimentSummary> = all
-        .filter(|e| !e.is_base && Test::of(e) == Some(Test::Echo))
-        .filter(|e| e.chain.is_none() && !e.is_floor && !is_apart(e))
-        .collect();
     let through: Vec<&ExperimentSummary> =
         echo.iter().copied().filter(|e| e.chain.is_some()).collect();
     let titles = [
@@ -549,16 +547,7 @@ fn compared(summary: &Summary, echo: &[&ExperimentSummary], flood: &[&Experiment
     ];
     table(&titles, &through, |e| {
         let x = &e.experiment;
-        let chain = summary.run.stacks.get(&x.stack);
-        let chain = chain.and_then(|s| s.chain.as_ref());
-        let alone = chain.and_then(|chain| chain.legs.first()).and_then(|leg| {
-            let wait = leg.wait.unwrap_or(x.wait);
-            let wanted = (&leg.stack, x.payload, wait, leg.placement, x.echo_poll);
-            local.iter().find(|l| {
-                let y = &l.experiment;
-                wanted == (&y.stack, y.payload, y.wait, y.placement, y.echo_poll)
-            })
-        });
+        let alone = alone(summary, e);
         let p50 = |e: &ExperimentSummary| value(rtt(e)?, 0);
         let (own, other) = (p50(e), alone.and_then(|l| p50(l)));
         let tail = rtt(e).and_then(|m| Some(value(m, 2)? - value(m, 0)?));

@@ -433,6 +433,10 @@ pub struct Spread {
     pub max: f64,
     /// Their standard deviation; 0 of a single one.
     pub sd: f64,
+    /// How many there are.
+    pub n: usize,
+    /// How many of them are within one standard deviation of their mean.
+    pub within_sd: usize,
 }
 
 impl Spread {
@@ -459,6 +463,8 @@ impl Spread {
             min,
             max,
             sd,
+            n: v.len(),
+            within_sd: v.iter().filter(|x| (**x - mean).abs() <= sd).count(),
         })
     }
 }

@@ -77,7 +77,7 @@ fn fill_one(
     let mut startups = Vec::new();
     let copies = copies::each(experiment, graph, &results)?;
     record.copies.extend(copies);
-    let mut passages = Vec::new();
+    let (mut passages, mut stalls) = (Vec::new(), Vec::new());
     for result in results {
         for (metric, distribution) in result.distributions {
             let merged = match record.distributions.remove(&metric) {
@@ -93,12 +93,13 @@ fn fill_one(
         record.copies.extend(result.copies);
         record.forwarded.extend(result.forwarded);
         passages.extend(result.passages);
+        stalls.extend(result.stalls);
         record.open = record.open.max(result.open);
         record.matching = record.matching.max(result.matching);
         sources.extend(result.sources);
         startups.extend(result.startup);
     }
-    record.parts = parts::parts(graph, &passages);
+    record.parts = parts::parts(graph, &passages, &stalls);
     startup::add(&startups, &mut record.distributions).map_err(|e| e.to_string())?;
     record.places.sort_by_key(|p| (p.since, p.participant));
     record.raw.sort_by_key(|s| s.arrival);

@@ -111,7 +111,7 @@ impl Conformance {
         };
         let mut daemons = Vec::new();
         for spec in &self.daemons {
-            match Daemon::start(spec, &values, &session, READY, &self.interrupt) {
+            match Daemon::start(&daemons, spec, &values, &session, READY, &self.interrupt) {
                 Ok(daemon) => daemons.push(daemon),
                 Err(trouble) if trouble.kind == FailureKind::Interrupted => {
                     return Err(CaseError::Interrupted);

@@ -98,12 +98,14 @@ pub(crate) struct Daemon {
     /// Notes of what it leaves, to be taken back when it ends by itself.
     claims: Vec<PathBuf>,
     /// Held while an exclusive daemon lives.
-    _turn: Option<File>,
+    turn: Option<Arc<Turn>>,
 }
 
 impl Daemon {
-    /// Starts the daemon and waits until it is ready, at most `within`.
+    /// Starts the daemon and waits until it is ready, at most `within`. `before`: those of the same trial that were
+    /// started before it, whose turn it shares where they are the same program.
     pub(crate) fn start(
+        before: &[Daemon],
         spec: &daemon::Daemon,
         values: &Values<'_>,
         session: &Session<'_>,
@@ -151,12 +153,13 @@ impl Daemon {
         values.host.admit(&mut command);
         confine(&mut command, values.cpus);
         let turn = match spec.exclusive {
-            true => Some(
-                take_turn(program, interrupt).map_err(|(kind, message)| Trouble {
+            true => {
+                let taken = take_turn(program, before, interrupt);
+                Some(taken.map_err(|(kind, message)| Trouble {
                     kind,
                     ..error(message)
-                })?,
-            ),
+                })?)
+            }
             false => None,
         };
         let mut claims = Vec::new();
@@ -185,7 +188,7 @@ impl Daemon {
             output: Tail::default(),
             status: None,
             claims,
-            _turn: turn,
+            turn,
         };
         if let Err(e) = session.note_process(daemon.pid()) {
             let message = format!("{}: cannot note its process: {e}", daemon.label);
@@ -366,16 +369,35 @@ impl Drop for Daemon {
     }
 }
 
+/// What a trial holds of an exclusive program.
+struct Turn {
+    program: PathBuf,
+    _lock: File,
+}
+
 /// Waits until no other run of Dyno on the machine uses the program. The lock is on the program's
 /// file: the one place that all of them know, whatever their temporary directories are.
-fn take_turn(program: &str, interrupt: &AtomicBool) -> Result<File, (FailureKind, String)> {
+fn take_turn(
+    program: &str,
+    before: &[Daemon],
+    interrupt: &AtomicBool,
+) -> Result<Arc<Turn>, (FailureKind, String)> {
     let error = |e: &dyn std::fmt::Display| (FailureKind::Error, format!("cannot lock it: {e}"));
     let path = find(program).ok_or_else(|| error(&format!("there is no program {program}")))?;
+    let mut turns = before.iter().filter_map(|d| d.turn.as_ref());
+    if let Some(own) = turns.find(|turn| turn.program == path) {
+        return Ok(own.clone());
+    }
     let file = File::open(&path).map_err(|e| error(&e))?;
     let deadline = Instant::now() + TURN;
     loop {
         match file.try_lock() {
-            Ok(()) => return Ok(file),
+            Ok(()) => {
+                return Ok(Arc::new(Turn {
+                    program: path,
+                    _lock: file,
+                }));
+            }
             Err(TryLockError::Error(e)) => return Err(error(&e)),
             Err(TryLockError::WouldBlock) => {}
         }

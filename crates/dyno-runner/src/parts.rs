@@ -4,9 +4,12 @@
 //! begins with, so parts add up to the whole for each message whatever the stamps are, and the sum proves nothing. What
 //! can be wrong is which notes are put together: then some message came before it went, and a part is below zero. Over
 //! hosts with clocks of their own each part is as exact as the bounds of these clocks, and may be below zero by as much.
+//!
+//! What comes to a gateway that stands still lies in the library of the leg before it until the gateway takes it. That
+//! wait is the gateway's: where one is known to have stood still, its stay begins then.
 
 use dyno_model::chain::{Part, Parts, Stage};
-use dyno_model::protocol::Passages;
+use dyno_model::protocol::{Passages, Stall};
 use dyno_model::{Graph, Role};
 use std::collections::HashMap;
 
@@ -16,8 +19,13 @@ struct Message {
     parts: Vec<i64>,
 }
 
-/// Works out the parts of all messages whose whole way is known. `None` where there is none.
-pub(crate) fn parts(graph: &Graph, passages: &[Passages]) -> Option<Parts> {
+/// Works out the parts of all messages whose whole way is known. `None` where there is none, as where somebody else's
+/// program bridges legs, which notes nothing.
+pub(crate) fn parts(graph: &Graph, passages: &[Passages], stalls: &[Stall]) -> Option<Parts> {
+    if graph.channels.iter().any(|c| c.read_leg.is_some()) {
+        return None;
+    }
+    let stalls: Vec<Stall> = stalls.iter().filter_map(|s| stood(s, passages)).collect();
     let mut stages: Option<Vec<(Stage, bool)>> = None;
     let mut messages = Vec::new();
     for whole in passages {
@@ -30,7 +38,7 @@ pub(crate) fn parts(graph: &Graph, passages: &[Passages]) -> Option<Parts> {
         let Some(way) = way.filter(|way| !way.is_empty()) else {
             continue;
         };
-        messages.extend(joined(whole, &way, passages));
+        messages.extend(joined(whole, &way, passages, &stalls));
         stages.get_or_insert_with(|| named(&way));
     }
     summary(&stages?, messages)
@@ -60,7 +68,7 @@ fn stays(graph: &Graph, origin: u16, receiver: u16, back: bool) -> Vec<Stay> {
             participant: next.writer,
             origin,
             // A gateway has the number of the leg before it on the way there.
-            stage: Stage::Gateway(1 + channel.leg.min(next.leg)),
+            stage: Stage::Gateway(1 + channel.leg_of_readers().min(next.leg)),
             back,
         }));
         at = next;
@@ -107,12 +115,41 @@ fn named(way: &[Stay]) -> Vec<(Stage, bool)> {
     all
 }
 
+/// No shorter stall is a gateway's own: whoever watches it may itself have waited for a CPU.
+const LEAST_STALL: u64 = 100_000_000;
+
+/// The longest time within a stall in which the participant noted no message: while it notes some, it does not stand still.
+fn stood(stall: &Stall, passages: &[Passages]) -> Option<Stall> {
+    let own = passages
+        .iter()
+        .filter(|p| p.participant == stall.participant);
+    let notes = own.flat_map(|p| &p.passages).flat_map(|p| [p.1, p.2]);
+    let within = notes.filter(|at| (stall.from..=stall.to).contains(at));
+    let mut times: Vec<_> = within.chain([stall.from, stall.to]).collect();
+    times.sort_unstable();
+    let longest = times.windows(2).max_by_key(|pair| pair[1].0 - pair[0].0)?;
+    (longest[1].0 - longest[0].0 >= LEAST_STALL).then_some(Stall {
+        from: longest[0],
+        to: longest[1],
+        ..*stall
+    })
+}
+
+/// When a message that was sent to a participant at `since` and taken at `came` found it standing still.
+fn found_still(stalls: &[Stall], participant: u16, since: u64, came: u64) -> Option<u64> {
+    let own = stalls.iter().filter(|s| s.participant == participant);
+    let waited = own.filter(|s| since < s.to.0 && s.to.0 <= came);
+    waited.map(|s| s.from.0.max(since)).min()
+}
+
 /// The messages of one end that everybody on the way has kept.
 fn joined<'a>(
     whole: &'a Passages,
     way: &[Stay],
     passages: &'a [Passages],
+    stalls: &'a [Stall],
 ) -> impl Iterator<Item = Message> + use<'a> {
+    let who: Vec<u16> = way.iter().map(|stay| stay.participant).collect();
     let of = |stay: &Stay| {
         let found = passages
             .iter()
@@ -127,10 +164,11 @@ fn joined<'a>(
         let (sent, arrived) = (message.1.0, message.2.0);
         let mut parts = Vec::with_capacity(2 * stays.len() + 1);
         let mut since = sent;
-        for stay in &stays {
+        for (stay, participant) in stays.iter().zip(&who) {
             let (came, went) = stay.get(&message.0)?;
+            let came = found_still(stalls, *participant, since, *came).unwrap_or(*came);
             parts.push(came.wrapping_sub(since) as i64);
-            parts.push(went.wrapping_sub(*came) as i64);
+            parts.push(went.wrapping_sub(came) as i64);
             since = *went;
         }
         parts.push(arrived.wrapping_sub(since) as i64);
@@ -149,6 +187,8 @@ fn summary(stages: &[(Stage, bool)], mut messages: Vec<Message>) -> Option<Parts
     }
     messages.sort_by_key(|message| message.whole);
     let least = messages.iter().flat_map(|m| &m.parts).min().copied()?;
+    let missed = |m: &Message| m.whole.abs_diff(m.parts.iter().sum());
+    let residual = messages.iter().map(missed).max();
     // The slowest hundredth, and the twentieth on either side of the median: at least one message each.
     let slowest = &messages[n - n.div_ceil(100)..];
     let middle = &messages[n * 45 / 100..(n * 55 / 100).max(n * 45 / 100 + 1)];
@@ -175,6 +215,7 @@ fn summary(stages: &[(Stage, bool)], mut messages: Vec<Message>) -> Option<Parts
     Some(Parts {
         messages: n as u64,
         least,
+        residual,
         parts: stages.iter().enumerate().map(part).collect(),
     })
 }
@@ -194,6 +235,7 @@ mod tests {
             placement: Placement::Process,
             loopback: false,
             legs,
+            foreign: &[],
         };
         let here = Host {
             name: "here".into(),
@@ -238,8 +280,11 @@ mod tests {
             seen(1, 0, &[(0, 100, 170), (1, 200, 280)]),
             seen(2, 0, &[(0, 120, 150)]),
         ];
-        let parts = parts(&graph, &all).unwrap();
-        assert_eq!((parts.messages, parts.least), (1, 20));
+        let parts = parts(&graph, &all, &[]).unwrap();
+        assert_eq!(
+            (parts.messages, parts.least, parts.residual),
+            (1, 20, Some(0))
+        );
         let expected = [("leg 1", 20), ("gateway 1", 30), ("leg 2", 20)];
         let expected = expected.map(|(name, ns)| (name.to_owned(), ns));
         assert_eq!(found(&parts), expected);
@@ -255,7 +300,7 @@ mod tests {
             seen(2, 0, &[(7, 1_010, 1_012)]),
             seen(2, pong, &[(7, 1_060, 1_090)]),
         ];
-        let parts = parts(&graph, &all).unwrap();
+        let parts = parts(&graph, &all, &[]).unwrap();
         let expected = [
             ("leg 1", 10),
             ("gateway 1", 2),
@@ -279,7 +324,7 @@ mod tests {
             .collect();
         let gateway = (0..200).map(|n| (n, n * 1_000 + 10, n * 1_000 + 10 + held(n)));
         let gateway: Vec<_> = gateway.collect();
-        let parts = parts(&graph, &[seen(1, 0, &sink), seen(2, 0, &gateway)]).unwrap();
+        let parts = parts(&graph, &[seen(1, 0, &sink), seen(2, 0, &gateway)], &[]).unwrap();
         let held: Vec<_> = parts
             .parts
             .iter()
@@ -289,11 +334,43 @@ mod tests {
     }
 
     #[test]
+    fn what_waits_for_a_gateway_that_stands_still_waits_in_its_stay() {
+        let graph = graph(WorkloadKind::Stream, "1-1", LEGS);
+        let ms = |n: u64| n * 1_000_000;
+        // It last runs at 1 ms, and again at 501 ms; the watch saw it at 0 and at 505 ms.
+        let gateway = [
+            (0, ms(1), ms(1)),
+            (1, ms(501), ms(502)),
+            (2, ms(502), ms(502)),
+        ];
+        let sink = [
+            (0, 0, ms(2)),
+            (1, ms(300), ms(503)),
+            (2, ms(502) - 5, ms(503)),
+        ];
+        let all = [seen(1, 0, &sink), seen(2, 0, &gateway)];
+        let stall = |from, to| Stall {
+            participant: 2,
+            from: Nanos(from),
+            to: Nanos(to),
+        };
+        let most = |stalls: &[Stall]| {
+            let parts = parts(&graph, &all, stalls).unwrap();
+            parts.parts.iter().map(|p| p.p99).collect::<Vec<_>>()
+        };
+        let (leg, stay) = (ms(201) as i64, ms(1) as i64);
+        assert_eq!(most(&[]), [leg, stay, stay]);
+        assert_eq!(most(&[stall(0, ms(505))])[..2], [stay, leg + stay]);
+        // One that notes messages all the while does not stand still.
+        assert_eq!(most(&[stall(ms(495), ms(505))])[..2], [leg, stay]);
+    }
+
+    #[test]
     fn a_message_that_is_put_together_with_another_one_shows_below_zero() {
         let graph = graph(WorkloadKind::Stream, "1-1", LEGS);
         let least = |gateway: &[(u64, u64, u64)]| {
             let all = [seen(1, 0, &[(0, 100, 170)]), seen(2, 0, gateway)];
-            parts(&graph, &all).unwrap().least
+            parts(&graph, &all, &[]).unwrap().least
         };
         // The gateway's note is of a message of the same number that was sent later.
         assert_eq!(least(&[(0, 220, 250)]), -80);
@@ -304,6 +381,6 @@ mod tests {
     #[test]
     fn with_several_echoes_no_way_is_the_one() {
         let graph = graph(WorkloadKind::PingPong, "1-2", LEGS);
-        assert_eq!(parts(&graph, &[seen(0, 0, &[(0, 1, 2)])]), None);
+        assert_eq!(parts(&graph, &[seen(0, 0, &[(0, 1, 2)])], &[]), None);
     }
 }

@@ -12,6 +12,7 @@ use super::ends::{Subscribed, all};
 use super::passages::Log;
 use super::places::Places;
 use super::queue::{Mark, Message, Queue, buffer};
+use super::stalls;
 use crate::event::{Event, Failure, Played};
 use crate::job::{Job, Nodes};
 use crate::shared::{Call, Phase, Shared, ThreadState};
@@ -152,6 +153,7 @@ fn carry(
     let own = groups.next();
     std::thread::scope(|scope| {
         let mut handles = Vec::new();
+        let watch = scope.spawn(|| stalls::watch(job));
         for group in groups {
             let spins = group.iter().any(|lane| lane.wait == Wait::Spin);
             let work = move |thread: &ThreadState| relay(job, thread, group);
@@ -171,6 +173,8 @@ fn carry(
                 .map_err(|_| job.failure("role", "a thread panicked"))?;
             all.add(one?);
         }
+        let stalls = watch.join();
+        all.stalls = stalls.map_err(|_| job.failure("role", "a thread panicked"))?;
         Ok(all)
     })
 }

@@ -17,6 +17,7 @@ mod queue;
 mod sends;
 mod sink;
 mod source;
+mod stalls;
 mod tally;
 mod warmup;
 

@@ -202,6 +202,7 @@ fn of_factors<'a>() -> Columns<'a> {
             }),
         ),
         column("is_floor", Get::Bool(|r| Some(r.e.is_floor))),
+        column("is_leg", Get::Bool(|r| Some(r.e.is_leg))),
         column("is_loopback", Get::Bool(|r| Some(r.e.is_loopback))),
         column("is_base", Get::Bool(|r| Some(r.e.is_base))),
         column(

@@ -3,7 +3,7 @@
 use super::limits::{Bound, Limit};
 use super::measure::Measure;
 use super::{CheckOptions, Checked, Status, loss};
-use crate::figure::{Trials, rank};
+use crate::figure::{Figure, Trials, rank};
 use crate::number::{Unit, counted, latency, same_number};
 use crate::standing::{Found, Line, Standing};
 use dyno_model::record::{Outcome, Run};
@@ -51,6 +51,8 @@ pub(crate) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions
             Measure::CpuPerMessage => each(records, limit, how, "no message arrived", |t| {
                 TrialFigure::CpuPerMessage.of(t)
             }),
+            Measure::CpuShare => each(records, limit, how, "no message arrived", cpu_share),
+            Measure::Tail => of_tail(&trials, limit, how),
             Measure::Throughput => {
                 each(records, limit, how, "", |t| TrialFigure::DeliveredHz.of(t))
             }
@@ -189,8 +191,32 @@ fn of_floor(
     }
 }
 
-/// The geometric mean over trials of one positive figure of each, with Student's interval on the
-/// logarithms.
+/// CPU time of a round trip over the mean one of the trial.
+pub(crate) fn cpu_share(t: &TrialRecord) -> Option<f64> {
+    let trips = t.distributions.get(&Metric::Rtt).filter(|d| d.n > 0)?;
+    let mean = trips.sum / trips.n as f64;
+    Some(TrialFigure::CpuPerMessage.of(t)? / mean)
+}
+
+/// p99 less p50 of each trial.
+fn of_tail(trials: &Trials<'_>, limit: &Limit, how: &CheckOptions) -> Finding {
+    match tails(trials) {
+        Ok(tails) => of_each(tails, limit, how, "the trials hold no latencies"),
+        Err(reason) => Finding::unknown(reason),
+    }
+}
+
+/// What the p99 is above the p50 in each trial, in nanoseconds.
+pub(crate) fn tails(trials: &Trials<'_>) -> Result<Vec<f64>, String> {
+    let metric = trials.metric().ok_or("the trials hold no latencies")?;
+    let of = |q| trials.values(Figure::Quantile { metric, q });
+    let (high, middle) = (of(0.99)?, of(0.5)?);
+    // One below a nanosecond is one of a nanosecond, which is as fine as samples are.
+    let tails = high.iter().zip(&middle).map(|(a, b)| (a.1 - b.1).max(1.0));
+    Ok(tails.collect())
+}
+
+/// One positive figure of each trial.
 fn each(
     records: &[&TrialRecord],
     limit: &Limit,
@@ -198,7 +224,12 @@ fn each(
     nothing: &str,
     of: impl Fn(&TrialRecord) -> Option<f64>,
 ) -> Finding {
-    let values: Vec<f64> = records.iter().filter_map(|t| of(t)).collect();
+    let values = records.iter().filter_map(|t| of(t)).collect();
+    of_each(values, limit, how, nothing)
+}
+
+/// Their geometric mean over trials, with Student's interval on the logarithms.
+fn of_each(values: Vec<f64>, limit: &Limit, how: &CheckOptions, nothing: &str) -> Finding {
     if values.is_empty() {
         return Finding::unknown(nothing);
     }

@@ -15,6 +15,10 @@ pub enum Measure {
     Loss,
     /// Processor time of all processes of the stack per message that arrived.
     CpuPerMessage,
+    /// That time of a round trip over the mean round trip of the same trial: 1 is one CPU kept busy.
+    CpuShare,
+    /// What the p99 of the headline metric is above its p50, of each trial by itself.
+    Tail,
     /// Messages per second that arrived, all receivers together.
     Throughput,
     /// The time to the first message, or a part of it: a quantile over all starts, or, without one,
@@ -27,9 +31,11 @@ pub enum Measure {
 impl Measure {
     pub(crate) fn unit(self) -> Unit {
         match self {
-            Measure::Latency(..) | Measure::CpuPerMessage | Measure::Start(..) => Unit::Time,
+            Measure::Latency(..) | Measure::CpuPerMessage | Measure::Tail | Measure::Start(..) => {
+                Unit::Time
+            }
             Measure::XFloor(_) => Unit::Times,
-            Measure::Loss => Unit::Share,
+            Measure::Loss | Measure::CpuShare => Unit::Share,
             Measure::Throughput => Unit::Rate,
             Measure::Memory => Unit::Bytes,
         }
@@ -45,6 +51,8 @@ impl Measure {
             Measure::XFloor(q) => format!("{} × floor", rank(q)),
             Measure::Loss => "loss".into(),
             Measure::CpuPerMessage => "CPU per message".into(),
+            Measure::CpuShare => "CPU over the round trip".into(),
+            Measure::Tail => "p99 less p50".into(),
             Measure::Throughput => "throughput".into(),
             Measure::Memory => "memory".into(),
         }
@@ -57,6 +65,8 @@ impl Measure {
             Measure::XFloor(_) => "x_floor",
             Measure::Loss => "loss",
             Measure::CpuPerMessage => "cpu_per_message",
+            Measure::CpuShare => "cpu_share",
+            Measure::Tail => "tail",
             Measure::Throughput => "throughput",
             Measure::Memory => "memory",
         }
@@ -90,6 +100,8 @@ impl Measure {
             "x_floor" => Measure::XFloor(at),
             "loss" => Measure::Loss,
             "cpu_per_message" => Measure::CpuPerMessage,
+            "cpu_share" => Measure::CpuShare,
+            "tail" => Measure::Tail,
             "throughput" => Measure::Throughput,
             "memory" => Measure::Memory,
             _ => return None,
@@ -103,7 +115,12 @@ impl Measure {
                 metric.info().better == Better::Higher
             }
             Measure::Throughput => true,
-            Measure::XFloor(_) | Measure::Loss | Measure::CpuPerMessage | Measure::Memory => false,
+            Measure::XFloor(_)
+            | Measure::Loss
+            | Measure::CpuPerMessage
+            | Measure::CpuShare
+            | Measure::Tail
+            | Measure::Memory => false,
         }
     }
 
@@ -113,6 +130,8 @@ impl Measure {
             Measure::Latency(metric, _) | Measure::Start(metric, _) => kind.has(metric),
             // A start has no rate, and a probe no messages.
             Measure::Throughput => !kind.is_start() && !kind.is_probe(),
+            Measure::CpuShare => kind.has(Metric::Rtt),
+            Measure::Tail => !kind.is_start() && !kind.is_probe(),
             Measure::XFloor(_) | Measure::Loss | Measure::CpuPerMessage => !kind.is_probe(),
             Measure::Memory => true,
         }
@@ -127,6 +146,7 @@ pub(super) enum Written {
     Loss,
     Bytes,
     Rate,
+    Share,
 }
 
 /// A word of `metric`: how the quantile and the bound are written.
@@ -146,10 +166,12 @@ const fn word(word: &'static str, quantile: Quantile, written: Written) -> Word 
 }
 
 /// What can be required beside the metrics.
-const OTHERS: [Word; 5] = [
+const OTHERS: [Word; 7] = [
     word("x_floor", Quantile::Median, Written::Number),
     word("loss", Quantile::None, Written::Loss),
     word("cpu_per_message", Quantile::None, Written::Time),
+    word("cpu_share", Quantile::None, Written::Share),
+    word("tail", Quantile::None, Written::Time),
     word("throughput", Quantile::None, Written::Rate),
     word("memory", Quantile::None, Written::Bytes),
 ];

@@ -15,7 +15,7 @@ mod render;
 mod scorecard;
 mod source;
 
-pub(crate) use judge::{judge as judge_one, start};
+pub(crate) use judge::{cpu_share, judge as judge_one, start, tails};
 pub(crate) use junit::{JunitCase, JunitSuite};
 pub use limits::{Bound, Limit, Limits};
 pub use measure::Measure;

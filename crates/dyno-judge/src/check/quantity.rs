@@ -69,6 +69,19 @@ pub(super) fn parse_loss(text: &str) -> Result<Bound, UnitError> {
     }
 }
 
+/// `10 %`, above zero.
+pub(super) fn parse_part(text: &str) -> Result<Bound, UnitError> {
+    match text.trim().ends_with('%').then(|| parse_share(text)) {
+        Some(Ok(share)) if share > 0.0 => Ok(Bound::AtMost(share)),
+        _ => Err(UnitError {
+            what: "share",
+            found: text.to_owned(),
+            reason: "it must be a number above zero in percent".into(),
+            example: "\"10 %\"",
+        }),
+    }
+}
+
 pub(super) fn parse_bytes(text: &str) -> Result<f64, UnitError> {
     const UNITS: [(&str, f64); 7] = [
         ("KiB", 1_024.0),

@@ -2,7 +2,9 @@
 
 use super::limits::{Bound, Chosen, Limit, Selector};
 use super::measure::{Measure, Quantile, Written, words};
-use super::quantity::{parse_bytes, parse_loss, parse_quantile, parse_rate, parse_time};
+use super::quantity::{
+    parse_bytes, parse_loss, parse_part, parse_quantile, parse_rate, parse_time,
+};
 use super::source::{Node, Problem, Source, Table, Value, nearest};
 use dyno_model::unit::UnitError;
 use std::ops::Range;
@@ -313,6 +315,7 @@ impl Reader<'_> {
             Written::Loss => "at_most = 0 (messages) or at_most = \"0.1 %\"",
             Written::Bytes => "at_most = \"64 MiB\"",
             Written::Rate => "at_least = \"10000 /s\"",
+            Written::Share => "at_most = \"10 %\"",
         };
         let Some(node) = table.get(key) else {
             let message = format!("a limit on `{word}` needs `{key}`");
@@ -332,6 +335,7 @@ impl Reader<'_> {
             (Value::Int(n), Written::Loss) if *n >= 0 => Ok(Bound::AtMostCount(n.unsigned_abs())),
             (Value::Text(t), Written::Loss) => parse_loss(t),
             (Value::Text(t), Written::Time) => parse_time(t),
+            (Value::Text(t), Written::Share) => parse_part(t),
             (Value::Text(t), Written::Bytes) => parse_bytes(t).map(Bound::AtMost),
             (Value::Text(t), Written::Rate) => parse_rate(t).map(Bound::AtLeast),
             (Value::Int(_) | Value::Float(_), Written::Number | Written::Loss) => {

@@ -29,7 +29,9 @@ impl From<&Mean> for MeanJson {
 pub(super) struct ChainJson<'a> {
     messages: u64,
     least_ns: Option<i64>,
+    residual_ns: Option<u64>,
     parts: Vec<PartJson<'a>>,
+    programs: &'a [String],
     legs: Vec<LegJson<'a>>,
     gateways: Vec<GatewayJson>,
     processes: Vec<DaemonJson<'a>>,
@@ -41,7 +43,9 @@ impl<'a> From<&'a ChainSummary> for ChainJson<'a> {
         ChainJson {
             messages: c.messages,
             least_ns: c.least_ns,
+            residual_ns: c.residual_ns,
             parts: c.parts.iter().map(Into::into).collect(),
+            programs: &c.programs,
             legs: c.legs.iter().map(Into::into).collect(),
             gateways: c.gateways.iter().map(Into::into).collect(),
             processes: c.processes.iter().map(Into::into).collect(),

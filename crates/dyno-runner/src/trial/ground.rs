@@ -98,6 +98,7 @@ impl<'a> Trial<'a, '_> {
             };
             for spec in specs {
                 let started = Daemon::start(
+                    &self.daemons,
                     spec,
                     &values,
                     self.context.session,
@@ -216,14 +217,19 @@ fn needed<'s>(stack: &'s Stack, graph: &Graph, host: usize) -> Vec<&'s Spec> {
             .is_some_and(|p| p.host == host)
     };
     let touches = |c: &&Channel| is_here(c.writer) || c.readers.iter().any(|r| is_here(*r));
-    let legs: BTreeSet<u16> = graph
-        .channels
-        .iter()
-        .filter(touches)
-        .map(|c| c.leg)
+    let channels = graph.channels.iter().filter(touches);
+    let legs: BTreeSet<u16> = channels
+        .flat_map(|c| {
+            let written = is_here(c.writer).then_some(c.leg);
+            let read = c.readers.iter().any(|r| is_here(*r));
+            written.into_iter().chain(read.then(|| c.leg_of_readers()))
+        })
         .collect();
     let mut all = Vec::new();
-    for daemon in legs.into_iter().flat_map(|leg| stack.daemons_of(leg)) {
+    let legs = legs.into_iter().flat_map(|leg| stack.daemons_of(leg));
+    // The hosts of a chain are those of the testbed, in their order.
+    let programs = stack.chain.iter().flat_map(|chain| chain.programs_on(host));
+    for daemon in legs.chain(programs) {
         if !all.contains(&daemon) {
             all.push(daemon);
         }
@@ -269,7 +275,7 @@ pub(super) fn label(assignment: &Assignment, host: Option<&str>) -> String {
     let graph = &assignment.graph;
     let own = assignment.participants().flat_map(|p| {
         let channels = graph.incoming(p.index).chain(graph.outgoing(p.index));
-        channels.map(|c| usize::from(c.leg))
+        channels.map(|c| usize::from(c.leg_of(p.index)))
     });
     let own: BTreeSet<usize> = own.collect();
     let legs = assignment.legs.iter().enumerate();
