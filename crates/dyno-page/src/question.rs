@@ -178,7 +178,10 @@ fn words(questions: &[Question<'_>]) -> Vec<String> {
 /// Name, load and every factor; those that are hardly ever changed only where they are.
 fn usual(e: &Experiment, mixes_waits: bool) -> String {
     let (name, workload) = (clean(&e.name), e.workload.to_string());
-    let flow = e.flow.as_ref().map(|_| format!("flow {}", clean(&e.flow_text())));
+    let flow = e
+        .flow
+        .as_ref()
+        .map(|_| format!("flow {}", clean(&e.flow_text())));
     let mut parts = vec![
         match workload.starts_with(&name) {
             true => workload,
