@@ -210,8 +210,10 @@ fn flow(
     let (mut cycle, mut jitter, mut phase) = (None, None, None);
     for entry in &table.0 {
         let key = entry.key.as_str();
+        // What stands beside flows and must not is one mistake.
+        let may_be_twice = OWN.contains(&key) && !NOT_FOR_ALL.contains(&key);
         let paces = |k: &str| ["rate", "cycle"].contains(&k);
-        if let Some(before) = common.iter().find(|e| e.key == key && OWN.contains(&key)) {
+        if let Some(before) = common.iter().find(|e| e.key == key && may_be_twice) {
             problems.push(
                 Problem::at(
                     &entry.key_at,
