@@ -58,3 +58,24 @@ fn nothing_of_this_machine_decides_about_another() {
     let flat = flat.join(" ").replace(" │ ", " ");
     assert!(flat.contains("brokered needs the daemon Broker"), "{flat}");
 }
+
+#[test]
+fn across_a_machines_border_is_measured_beside_within() {
+    let text = suite("workload = \"stream\"\nrate = \"1 kHz\"");
+    let mut catalog = Catalog::builtin();
+    catalog.add_suite("mine", "mine.toml", &text);
+    let mut request = request("mine");
+    request.stacks = Some(vec!["tcp".into()]);
+    let placements = |testbed: &str, request: &mut dyno_plan::Request| {
+        request.testbed = testbed.into();
+        let planned = plan(&catalog, request, &adapters(), &facts()).unwrap();
+        assert_eq!(planned.testbed.emulated(), None, "not settled yet");
+        let own = planned.experiments.iter().filter(|e| !e.added);
+        let all = own.map(|e| e.placement.as_str());
+        all.collect::<Vec<_>>()
+    };
+    assert_eq!(placements("vm", &mut request), ["process", "host"]);
+    assert_eq!(placements("vm-pair", &mut request), ["process", "host"]);
+    assert_eq!(placements("vm-alone", &mut request), ["process"]);
+    assert_eq!(placements("local", &mut request), ["process"]);
+}

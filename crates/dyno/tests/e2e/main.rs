@@ -43,5 +43,6 @@ mod serve;
 mod ssh;
 mod storage;
 mod tutorials;
+mod vm;
 mod window;
 mod workloads;
