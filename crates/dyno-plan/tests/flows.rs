@@ -174,7 +174,10 @@ fn mistakes_are_said_each_with_its_place() {
     refused(
         "",
         &[&wide],
-        &["a jitter of 1 ms does not fit", "write less than the cycle"],
+        &[
+            "a jitter of 1.00 ms does not fit",
+            "write less than the cycle",
+        ],
     );
     let many = format!("{CONTROL}\ncount = 10000");
     refused("", &[&many], &["`count`", "4096"]);

@@ -3,7 +3,7 @@
 
 use crate::notes::Item;
 use crate::number::{duration, share, sig3};
-use crate::summary::{DaemonCost, ExperimentSummary};
+use crate::summary::{DaemonCost, ExperimentSummary, LEAST_TRIALS};
 use crate::text::clean;
 use crate::totals::processes;
 use crate::view::View;
@@ -49,16 +49,16 @@ pub struct PartSummary {
     pub mean: Mean,
     /// Half of the messages take no longer.
     pub p50: Mean,
-    /// Nine of ten.
-    pub p90: Mean,
-    /// 99 of 100.
-    pub p99: Mean,
+    /// Nine of ten; `None` where a trial has too few messages for it.
+    pub p90: Option<Mean>,
+    /// 99 of 100; likewise.
+    pub p99: Option<Mean>,
     /// Its share in the mean of the whole, 0 to 1.
     pub share: f64,
     /// Of the tenth of the messages whose whole time is nearest to the median.
     pub at_median: f64,
-    /// Of the hundredth that took longest.
-    pub in_tail: f64,
+    /// Of the hundredth that took longest; `None` where a trial has fewer than a hundred messages.
+    pub in_tail: Option<f64>,
 }
 
 /// What went over one leg, all trials together.
@@ -105,6 +105,8 @@ pub struct AddedSummary {
     pub mean: Mean,
 }
 
+/// Messages of which one is the slowest hundredth.
+const HUNDRED: u64 = 100;
 /// Confidence of all intervals here.
 const CONFIDENCE: f64 = 0.95;
 
@@ -164,6 +166,10 @@ fn parts(chain: &Chain, trials: &[&TrialRecord]) -> Vec<PartSummary> {
     };
     let mut known = trials.iter().filter_map(|t| t.parts.as_ref());
     let never_negative = known.all(|p| p.least >= 0);
+    // Each figure is the mean of the trials' own, which each must bear.
+    let known = trials.iter().filter_map(|t| t.parts.as_ref());
+    let least = known.map(|p| p.messages).min().unwrap_or(0);
+    let bears = |q: f64| least >= dyno_stats::needed(q, &Bootstrap::default());
     let one = |(i, part): (usize, &Part)| {
         let own = || all.iter().filter_map(|parts| parts.get(i));
         let mean = |of: fn(&Part) -> f64| {
@@ -183,11 +189,13 @@ fn parts(chain: &Chain, trials: &[&TrialRecord]) -> Vec<PartSummary> {
             back: part.back,
             mean: mean(|p| p.mean)?,
             p50: mean(|p| p.p50 as f64)?,
-            p90: mean(|p| p.p90 as f64)?,
-            p99: mean(|p| p.p99 as f64)?,
+            p90: mean(|p| p.p90 as f64).filter(|_| bears(0.9)),
+            p99: mean(|p| p.p99 as f64).filter(|_| bears(0.99)),
             share: 0.0,
             at_median: mean(|p| p.at_median)?.value,
-            in_tail: mean(|p| p.in_tail)?.value,
+            in_tail: mean(|p| p.in_tail)
+                .filter(|_| least >= HUNDRED)
+                .map(|m| m.value),
         })
     };
     let mut found: Vec<PartSummary> = first.iter().enumerate().filter_map(one).collect();
@@ -325,6 +333,10 @@ pub(crate) fn added(
         Some(left)
     };
     let all: Vec<[f64; 2]> = whole.iter().filter_map(difference).collect();
+    // A single trial does not show how much trials differ.
+    if all.len() < LEAST_TRIALS {
+        return None;
+    }
     let mean = |i: usize| {
         let values: Vec<f64> = all.iter().map(|d| d[i]).collect();
         Mean::of(&values, how.confidence)
@@ -371,8 +383,17 @@ pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
     let one = |e: &&ExperimentSummary| {
         let chain = e.chain.as_ref()?;
         let text = match (chain.programs.as_slice(), chain.parts.is_empty()) {
+            ([], true) if e.experiment.topology.receivers > 1 => {
+                "of a round trip with several echoes the last reply counts, and no one way is the whole".to_owned()
+            }
             ([], true) => "no message's whole way is known".to_owned(),
-            ([], false) => format!("{} messages", chain.messages),
+            ([], false) => match e.missing_messages() {
+                None => format!("{} messages", chain.messages),
+                Some(missing) => format!(
+                    "{} messages, without those that did not arrive ({missing})",
+                    chain.messages
+                ),
+            },
             (programs, _) => format!(
                 "bridged by {}, which nobody looks into: its stay is known from outside alone, as the chain less its legs",
                 clean(&programs.join(", "))
@@ -380,13 +401,13 @@ pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
         };
         Some(Item {
             text: format!("{}: {text}", view.label(e)),
-            lines: lines(chain),
+            lines: lines(chain, !e.experiment.legs.is_empty()),
         })
     };
     view.rows.iter().filter_map(one).collect()
 }
 
-fn lines(chain: &ChainSummary) -> Vec<String> {
+fn lines(chain: &ChainSummary, with_legs: bool) -> Vec<String> {
     let mut lines: Vec<String> = chain.parts.iter().map(part).collect();
     if let Some(least) = chain.least_ns.filter(|least| *least < 0) {
         lines.push(format!(
@@ -418,7 +439,13 @@ fn lines(chain: &ChainSummary) -> Vec<String> {
     if !costs.is_empty() {
         lines.push(format!("CPU per message: {}", costs.join(", ")));
     }
-    if chain.added.is_none() && !chain.programs.is_empty() {
+    if chain.added.is_none() && with_legs {
+        lines.push(
+            "what it adds to its legs is not said: that takes two trials of each that the host left alone, each with a \
+             finite p50, and a load that makes no queue of its own"
+                .to_owned(),
+        );
+    } else if chain.added.is_none() && !chain.programs.is_empty() {
         lines.push("its legs were not measured alone; `dyno run … --legs` does that".to_owned());
     }
     if let Some(added) = &chain.added {
@@ -438,15 +465,17 @@ fn lines(chain: &ChainSummary) -> Vec<String> {
 }
 
 fn part(p: &PartSummary) -> String {
+    let quantile = |title, q: &Option<Mean>| q.as_ref().map(|q| format!(", {title} {}", time(q)));
+    let tail = |ns| format!(", {} in the slowest 1 %", duration(ns));
     format!(
-        "{}: p50 {}, p90 {}, p99 {}; {} of the mean; {} in messages around the median, {} in the slowest 1 %",
+        "{}: p50 {}{}{}; {} of the mean; {} in messages around the median{}",
         name(p.stage, p.stack.as_deref(), p.back),
         time(&p.p50),
-        time(&p.p90),
-        time(&p.p99),
+        quantile("p90", &p.p90).unwrap_or_default(),
+        quantile("p99", &p.p99).unwrap_or_default(),
         share(p.share),
         duration(p.at_median),
-        duration(p.in_tail),
+        p.in_tail.map(tail).unwrap_or_default(),
     )
 }
 

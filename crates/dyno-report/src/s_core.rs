@@ -417,6 +417,15 @@ fn throughput(study: &PrintedTables, rows: &[&ExperimentSummary]) -> Grid {
     })
 }
 
+/// How long a batch takes until all of it is there; never, where any of it was lost.
+fn all_in(e: &ExperimentSummary) -> Option<String> {
+    let ns = BATCH as f64 * 1e9 / rate(e)?;
+    Some(match e.delivered_ratio() {
+        Some(ratio) if ratio < 1.0 => "∞".to_owned(),
+        _ => duration(ns),
+    })
+}
+
 fn batches(
     study: &PrintedTables,
     rows: &[&ExperimentSummary],
@@ -442,7 +451,7 @@ fn batches(
         let ratio = rate(e).zip(flood.and_then(|f| rate(f))).map(|(a, b)| a / b);
         vec![
             or_none(rate(e).map(|hz| with_prefix(hz, ""))),
-            or_none(rate(e).map(|hz| duration(BATCH as f64 * 1e9 / hz))),
+            or_none(all_in(e)),
             or_none(ratio.map(|r| format!("{:+.1} %", 100.0 * (r - 1.0)))),
             or_none(e.delivered_ratio().map(share)),
             printed(study, e, "stress", APART),

@@ -17,6 +17,7 @@ use crate::{
 use dyno_model::record::{EMPTY_WINDOW_SINCE, FlowCounts, Run};
 use dyno_model::{
     AdapterDescription, Distribution, Experiment, ExperimentId, Metric, Options, TrialRecord,
+    Workload,
 };
 use dyno_model::{TrialId, parallel};
 use dyno_stats::{
@@ -367,7 +368,9 @@ fn summarise_experiment(
     if let (Some(chain), Some(metric)) = (&mut chain, headline) {
         let legs = experiment.legs.iter();
         let legs: Vec<_> = legs.map(|id| shared.of_trials(*id, *metric)).collect();
-        if !legs.is_empty() {
+        // A flood's response time is that of its own queue, and disturbed trials make no ratio either.
+        let calm = trials.iter().all(|t| t.disturbed.is_empty());
+        if !legs.is_empty() && calm && !matches!(experiment.workload, Workload::Flood) {
             let whole = shared.of_trials(experiment.id, *metric);
             chain.added = chains::added(*metric, &whole, &legs, how);
         }

@@ -237,9 +237,18 @@ fn csv_row(
 ) -> std::collections::BTreeMap<String, String> {
     let text = render(&summary(run), Format::Csv, &RenderOptions::default());
     let mut lines = text.lines();
-    let names = lines.next().unwrap().split(',').map(str::to_owned);
-    let row = lines.find(|l| l.split(',').nth(5) == Some(stack)).unwrap();
-    names.zip(row.split(',').map(str::to_owned)).collect()
+    let names: Vec<String> = lines
+        .next()
+        .unwrap()
+        .split(',')
+        .map(str::to_owned)
+        .collect();
+    let at = names.iter().position(|name| name == "stack").unwrap();
+    let row = lines.find(|l| l.split(',').nth(at) == Some(stack)).unwrap();
+    names
+        .into_iter()
+        .zip(row.split(',').map(str::to_owned))
+        .collect()
 }
 
 #[test]

@@ -17,6 +17,7 @@ export function partName(part) {
  * grew, and its share of what all parts grew. Null where nothing grew.
  */
 export function tailFrom(parts) {
+  if (parts.some((part) => part.in_tail_ns === null)) return null;
   const grew = parts.map((part) => part.in_tail_ns - part.at_median_ns);
   const all = grew.reduce((sum, ns) => sum + ns, 0);
   const most = Math.max(...grew);
@@ -71,9 +72,11 @@ export function chainParts(chain) {
 }
 
 function drawn({ parts, messages }) {
-  const sums = ROWS.map(([of]) => parts.reduce((sum, part) => sum + Math.max(0, part[of]), 0));
+  const few = parts.some((part) => part.in_tail_ns === null);
+  const known = few ? ROWS.slice(0, 1) : ROWS;
+  const sums = known.map(([of]) => parts.reduce((sum, part) => sum + Math.max(0, part[of]), 0));
   const whole = Math.max(...sums);
-  const rows = ROWS.map(([of, title], i) =>
+  const rows = known.map(([of, title], i) =>
     el(
       'div',
       { class: 'way' },
@@ -98,7 +101,9 @@ function drawn({ parts, messages }) {
         el('strong', {}, foreign(partName(tail.part))),
         `: ${duration(tail.ns)} more than around the median, ${share(tail.share)} of what the way grew.`,
       ]
-    : 'The slowest messages took no longer than those around the median.';
+    : few
+      ? 'Trials have too few messages to say where the slowest lost their time.'
+      : 'The slowest messages took no longer than those around the median.';
   return [el('p', {}, text), el('div', { class: 'ways' }, rows), el('p', { class: 'note' }, `Of ${count(messages)} messages whose whole way is known.`)];
 }
 
@@ -109,7 +114,7 @@ function rowText(parts, of) {
 function table(parts) {
   const all = new DataTable({ name: 'parts', caption: 'The parts of the way, there and back' });
   const time = (key, title) => ({ key, title, numeric: true, cell: ({ part }) => (part[key] ? timeEstimate(part[key]) : NONE) });
-  const mean = (key, title) => ({ key, title, numeric: true, cell: ({ part }) => duration(part[key]) });
+  const mean = (key, title) => ({ key, title, numeric: true, cell: ({ part }) => (part[key] === null ? NONE : duration(part[key])) });
   all.fill({
     rows: parts.map((part, n) => ({ part, n })),
     columns: [

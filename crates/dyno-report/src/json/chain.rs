@@ -62,11 +62,11 @@ struct PartJson<'a> {
     back: bool,
     mean_ns: MeanJson,
     p50_ns: MeanJson,
-    p90_ns: MeanJson,
-    p99_ns: MeanJson,
+    p90_ns: Option<MeanJson>,
+    p99_ns: Option<MeanJson>,
     share: f64,
     at_median_ns: f64,
-    in_tail_ns: f64,
+    in_tail_ns: Option<f64>,
 }
 
 impl<'a> From<&'a PartSummary> for PartJson<'a> {
@@ -77,11 +77,11 @@ impl<'a> From<&'a PartSummary> for PartJson<'a> {
             back: p.back,
             mean_ns: (&p.mean).into(),
             p50_ns: (&p.p50).into(),
-            p90_ns: (&p.p90).into(),
-            p99_ns: (&p.p99).into(),
+            p90_ns: p.p90.as_ref().map(Into::into),
+            p99_ns: p.p99.as_ref().map(Into::into),
             share: exported(p.share),
             at_median_ns: exported(p.at_median),
-            in_tail_ns: exported(p.in_tail),
+            in_tail_ns: p.in_tail.map(exported),
         }
     }
 }

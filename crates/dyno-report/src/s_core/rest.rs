@@ -353,9 +353,12 @@ pub(super) fn parts(rows: &[&ExperimentSummary]) -> Vec<(String, Grid)> {
                 chains::name(p.stage, p.stack.as_deref(), p.back),
                 chains::time(&p.mean),
                 chains::time(&p.p50),
-                chains::time(&p.p99),
+                p.p99
+                    .as_ref()
+                    .map_or_else(|| "too few messages".to_owned(), chains::time),
                 share(p.share),
-                duration(p.in_tail),
+                p.in_tail
+                    .map_or_else(|| "too few messages".to_owned(), duration),
             ]
             .map(Text::from)
             .to_vec()
