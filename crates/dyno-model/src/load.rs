@@ -75,7 +75,7 @@ pub fn overload<'a>(
 ) -> Option<Overload<'a>> {
     let over_links = |e: &&&Experiment| e.placement == Placement::Host;
     let bits = |e: &&Experiment| e.bits_per_sender();
-    flows.iter().filter(over_links).find_map(|e| bits(e))?;
+    flows.iter().filter(over_links).find_map(&bits)?;
     // Where the stack sets the pace, nothing is known to be offered.
     let bits: Vec<f64> = flows.iter().map(|e| bits(e).unwrap_or(0.0)).collect();
     let loads = loads(graph, testbed, &bits);

@@ -558,7 +558,7 @@ fn compared(summary: &Summary, echo: &[&ExperimentSummary], flood: &[&Experiment
         let x = &e.experiment;
         let alone = alone(summary, e);
         let p50 = |e: &ExperimentSummary| value(rtt(e)?, 0);
-        let (own, other) = (p50(e), alone.and_then(|l| p50(l)));
+        let (own, other) = (p50(e), alone.and_then(p50));
         let tail = rtt(e).and_then(|m| Some(value(m, 2)? - value(m, 0)?));
         // The study's 8 B are our 32 B where messages go one way.
         let sent = flood.iter().find(|f| {
