@@ -528,7 +528,7 @@ fn an_output_is_read_by_the_tool_that_is_named_and_from_a_pipe() {
         place
             .run(arguments)
             .with_code(3)
-            .says("if it is from one of these, name it with --tool: google-benchmark,");
+            .says("from one of these, name it with --tool: google-benchmark,");
         let named = [arguments, &["--tool", "ddsperf"]].concat();
         place.run(&named).with_code(code).says("peer 1, interval 2");
     }

@@ -307,15 +307,19 @@ fn legs_alone_run_in_the_same_rounds_and_tell_what_the_chain_adds() {
     }
     assert_eq!(e["is_leg"], false);
     let added = &e["chain"]["added"];
-    assert_eq!(added["metric"], "rtt_ns", "{added:#}");
-    assert!(added["trials"].as_u64() > Some(0), "{added:#}");
+    // Of trials that the host disturbed nothing is said.
+    let rows = ["chain", "uds-stream", "uds-seqpacket"].map(|s| on_stack(&shown, s));
+    let is_calm = rows
+        .iter()
+        .all(|e| e["trials"] == 3 && e["all_disturbed"] == false);
+    if is_calm {
+        assert_eq!(added["metric"], "rtt_ns", "{added:#}");
+        assert_eq!(added["trials"], 3, "{added:#}");
+    }
     // The mean of the trials' differences, whatever it is on this machine.
     let mean = |stack: &str| on_stack(&shown, stack)["metrics"]["rtt_ns"]["mean"].as_f64();
     let legs = mean("uds-stream").unwrap() + mean("uds-seqpacket").unwrap();
-    if ["chain", "uds-stream", "uds-seqpacket"]
-        .iter()
-        .all(|s| on_stack(&shown, s)["trials"] == 3)
-    {
+    if is_calm {
         let expected = mean("chain").unwrap() - legs;
         let found = added["mean_ns"]["value"].as_f64().unwrap();
         assert!((found - expected).abs() < 1.0, "{found} {expected}");
