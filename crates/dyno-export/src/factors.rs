@@ -25,6 +25,7 @@ pub(crate) fn all(e: &Experiment) -> Vec<(&'static str, String)> {
         ("gap_ns", n.gap.map(|t| t.0.to_string())),
         ("probe", e.workload.probe_text()),
         ("echo_poll_ns", e.echo_poll.map(|t| t.0.to_string())),
+        ("sink_pause_ns", e.sink_pause.map(|t| t.0.to_string())),
     ];
     let known = numbers.into_iter();
     all.extend(known.filter_map(|(name, value)| Some((name, value?))));

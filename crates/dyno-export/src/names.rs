@@ -18,12 +18,14 @@ pub(crate) fn paths(summary: &Summary) -> Vec<String> {
         };
         let poll = x.echo_poll.map(|t| format!("/echo_poll_ns:{}", t.0));
         let poll = poll.unwrap_or_default();
+        let pause = x.sink_pause.map(|t| format!("/sink_pause_ns:{}", t.0));
+        let pause = pause.unwrap_or_default();
         let flow = match &x.flow {
             Some(_) => format!("/flow:{}", x.flow_text().replace(' ', "-")),
             None => String::new(),
         };
         format!(
-            "{}/{}/{}{flow}/payload:{}/load:{}/wait:{}/access:{}/placement:{}/topology:{}{poll}{machine}{base}",
+            "{}/{}/{}{flow}/payload:{}/load:{}/wait:{}/access:{}/placement:{}/topology:{}{poll}{pause}{machine}{base}",
             summary.run.suite,
             x.name,
             x.stack,

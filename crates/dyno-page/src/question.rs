@@ -213,6 +213,12 @@ fn usual(e: &Experiment, mixes_waits: bool) -> String {
             pause.0 as f64 / 1e6
         ));
     }
+    if let Some(pause) = e.sink_pause {
+        parts.push(format!(
+            "the sink sleeps {} ms after each message",
+            pause.0 as f64 / 1e6
+        ));
+    }
     if let Some(machine) = &e.machine {
         parts.push(format!("on {}", clean(machine)));
     }

@@ -39,9 +39,16 @@ pub(crate) fn add<'a>(
         };
         chains += 1;
         let found = alone(&e, &chain).and_then(|all| {
-            let checked = all.into_iter().map(|leg| {
+            let checked = all.into_iter().zip(&chain.legs).map(|(leg, own)| {
                 let (stack, adapter) = direct(&leg.stack)
                     .ok_or_else(|| format!("the stack {} cannot be read", leg.stack))?;
+                // What a program bridges is set for that program; its legs alone are as their own files have them.
+                if stack.options != own.options && !chain.foreign().contains(&true) {
+                    return Err(format!(
+                        "{} has options here that it has not alone; write them into a stack file of its own",
+                        leg.stack
+                    ));
+                }
                 check(leg, stack, adapter, testbed, facts)
             });
             checked.collect::<Result<Vec<_>, String>>()

@@ -157,6 +157,9 @@ pub fn plan(
         );
     }
     let stacks = read_stacks(catalog, &suite, named.as_deref(), adapters, &mut problems);
+    if let Some(search) = &request.search {
+        search::refuse(search.raise, request, &suite, &mut problems);
+    }
 
     let mut matrices: Vec<(Vec<Matrix<'_>>, Vec<&Configured<'_>>)> = Vec::new();
     // What a suite with mistakes would multiply out to only repeats them.

@@ -4,9 +4,9 @@
 
 use crate::matrix::Matrix;
 use crate::problem::{Place, Problem, Problems};
-use crate::suite::ExperimentSpec;
+use crate::suite::{ExperimentSpec, Suite};
 use dyno_model::unit::{PayloadSize, RateHz};
-use dyno_model::{Raised, Topology, Workload};
+use dyno_model::{Raised, Request, Topology, Workload};
 
 /// Rungs from a value to its double.
 const RUNGS: i32 = 16;
@@ -16,6 +16,37 @@ const MOST_HZ: f64 = 1e7;
 
 /// The largest payload that is tried, in bytes.
 const MOST_BYTES: f64 = (64 << 20) as f64;
+
+/// Refuses what a ladder cannot be made of: flows, and runs that measure something beside each experiment.
+pub(crate) fn refuse(raise: Raised, request: &Request, suite: &Suite, problems: &mut Problems) {
+    let place = Place::flag("--search", raise.as_str());
+    if let Some(spec) = suite.experiments.iter().find(|e| e.flow.is_some()) {
+        problems.push(
+            Problem::at(&place, format!("`{}` has flows, and a search raises one workload", spec.name))
+                .label("a ladder is of one experiment")
+                .help("name experiments without flows with --experiment, or write the flow as an experiment of its own"),
+        );
+    }
+    let beside = [
+        ("--against", request.against.is_some()),
+        ("--legs", request.legs),
+        ("--ground", request.ground),
+        ("--alone", request.alone),
+        ("--precision", request.precision.is_some()),
+    ];
+    if let Some((flag, _)) = beside.iter().find(|(_, asked)| *asked) {
+        problems.push(
+            Problem::at(
+                &place,
+                format!("a search measures nothing beside its ladders, and the run has {flag}"),
+            )
+            .label("of the command line, or of the run that --like names")
+            .help(format!(
+                "leave {flag} out, or name the suite instead of --like"
+            )),
+        );
+    }
+}
 
 /// Replaces the one value of the raised factor by its ladder.
 pub(crate) fn climb(

@@ -122,7 +122,7 @@ fn columns() -> Vec<Column> {
 type RowText = fn(&Row<'_>) -> String;
 type Of<T, R> = fn(&T) -> R;
 
-const RUN_AND_FACTORS: [(&str, RowText); 36] = [
+const RUN_AND_FACTORS: [(&str, RowText); 37] = [
     ("run", |r| r.summary.run.id.clone()),
     ("suite", |r| r.summary.run.suite.clone()),
     ("testbed", |r| r.summary.run.testbed.clone()),
@@ -144,6 +144,9 @@ const RUN_AND_FACTORS: [(&str, RowText); 36] = [
     ("probe", |r| shown(r.e.experiment.workload.probe_text())),
     ("echo_poll_ns", |r| {
         shown(r.e.experiment.echo_poll.map(|t| t.0))
+    }),
+    ("sink_pause_ns", |r| {
+        shown(r.e.experiment.sink_pause.map(|t| t.0))
     }),
     ("payload_bytes", |r| {
         r.e.experiment.payload.bytes().to_string()

@@ -6,7 +6,7 @@ use crate::precision::{OwnQuantiles, own_quantiles};
 use crate::summary::ExperimentSummary;
 use crate::view::View;
 use dyno_model::{ExperimentId, TrialFigure};
-use dyno_stats::{Bootstrap, Estimate, Pairing, TrialSamples, ratio};
+use dyno_stats::{Bootstrap, Estimate, Latency, Pairing, TrialSamples, WIDEST, ratio};
 
 /// The quantiles of a flow beside the others over those by itself, with their names.
 pub const AGAINST_ALONE: [(&str, f64); 2] = [("p50", 0.5), ("p99", 0.99)];
@@ -50,7 +50,14 @@ fn paired(new: &OwnQuantiles, base: &OwnQuantiles, how: &Bootstrap) -> Option<Es
         .iter()
         .filter_map(|(number, value)| Some((*value, partner(*number)?.1)));
     let (new, base): (Vec<f64>, Vec<f64>) = pairs.unzip();
-    Some(ratio(&new, &base, Pairing::Paired, how.confidence)?.estimate)
+    let found = ratio(&new, &base, Pairing::Paired, how.confidence)?.estimate;
+    // As of every ratio: too wide is no figure, but a loss is never hidden.
+    let is_wide = match (found.value, found.lo, found.hi) {
+        (Latency::Infinite, _, _) => false,
+        (_, Latency::Finite(lo), Latency::Finite(hi)) => hi > WIDEST * lo,
+        _ => true,
+    };
+    (!is_wide).then_some(found)
 }
 
 /// A sentence for all flows of each trial together, and one for each that was measured by itself.

@@ -2,7 +2,8 @@
 //! ground: what of a large payload's latency could be memory alone.
 
 use crate::made_of::{is_beside, is_copy};
-use dyno_model::{Experiment, Metric, Plan};
+use dyno_model::plan::{Host, Reach};
+use dyno_model::{Experiment, Metric, Placement, Plan};
 
 /// A copy of fewer bytes takes less time than two readings of the clock, and no latency is made of it.
 pub(crate) const LEAST_BYTES: usize = 1 << 10;
@@ -15,7 +16,10 @@ pub(crate) fn probe<'a>(
     headline: Option<Metric>,
 ) -> Option<&'a Experiment> {
     let carries = matches!(headline, Some(Metric::Rtt | Metric::Response));
-    if !carries || x.payload.bytes() < LEAST_BYTES {
+    // Two hosts have two memories, but for namespaces of one.
+    let other_machine = |h: &Host| matches!(h.reach, Reach::Ssh { .. } | Reach::Vm(_));
+    let crosses = x.placement == Placement::Host && plan.testbed.hosts.iter().any(other_machine);
+    if !carries || crosses || x.payload.bytes() < LEAST_BYTES {
         return None;
     }
     plan.here().find(|p| is_beside(p, x) && is_copy(p, x))

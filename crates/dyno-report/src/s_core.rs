@@ -537,6 +537,7 @@ fn alone<'a>(summary: &'a Summary, e: &ExperimentSummary) -> Option<&'a Experime
         let y = &l.experiment;
         wanted == (&y.stack, y.payload, y.wait, y.placement, y.echo_poll)
             && Test::of(l) == Test::of(e)
+            && (y.workload, y.topology) == (x.workload, x.topology)
             && !(l.is_base || l.is_floor || l.chain.is_some())
     })
 }

@@ -71,10 +71,14 @@ pub(crate) fn lines<'a>(
                     along(legs.map(|leg| of(&leg.adapter, &leg.options)).collect())
                 }
             };
-            let queues_in_broker = |s: &Stack| {
-                let defaults = run.option_defaults.get(&s.adapter);
-                s.options.contains_key(BROKER_QUEUE)
+            let has = |adapter: &str, options: &Options| {
+                let defaults = run.option_defaults.get(adapter);
+                options.contains_key(BROKER_QUEUE)
                     || defaults.is_some_and(|d| d.contains_key(BROKER_QUEUE))
+            };
+            let queues_in_broker = |s: &Stack| match &s.chain {
+                Some(chain) => chain.legs.iter().any(|l| has(&l.adapter, &l.options)),
+                None => has(&s.adapter, &s.options),
             };
             let asked = stacks.iter().copied().filter(|s| match *key {
                 QUEUE_DEPTH => !queues_in_broker(s),

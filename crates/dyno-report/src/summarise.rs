@@ -448,6 +448,10 @@ fn alone(
     how: &Bootstrap,
 ) -> Option<AloneRatio> {
     let id = experiment.flow.as_ref()?.alone?;
+    let calm = |t: &&TrialRecord| t.disturbed.is_empty();
+    if !own.trials.iter().all(calm) || !counted_trials(shared.run, id).iter().all(calm) {
+        return None;
+    }
     let numbers = own.trials.iter().map(|t| t.id.number);
     let beside: Vec<(u32, &TrialSamples)> = numbers.zip(&own.samples).collect();
     let alone: Vec<(u32, TrialSamples)> = shared.of_metric(id, *headline?).collect();

@@ -6,9 +6,11 @@ use crate::layout::{self, DAMAGED, LOCK, RAW, TRIALS};
 use crate::raw;
 use crate::reader::{ReadRun, collect, newer, read_manifest, trial_files};
 use crate::trial::{StoredTrial, Unusable};
+use dyno_model::TrialId;
 use dyno_model::record::{FailureKind, Outcome, RunManifest, TrialRecord};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -130,6 +132,11 @@ impl RunWriter {
             );
         }
         read.run.trials.retain(|t| !redo.wants(&t.outcome));
+        // A trial of several flows is whole, or measured again.
+        let stored: HashSet<TrialId> = read.run.trials.iter().map(|t| t.id).collect();
+        let plan = read.run.manifest.plan.clone();
+        let is_whole = |id| plan.beside(id).iter().all(|other| stored.contains(other));
+        read.run.trials.retain(|t| is_whole(t.id));
         Ok((writer, read))
     }
 

@@ -151,6 +151,10 @@ fn of_factors<'a>() -> Columns<'a> {
             Get::Count(|r| Some(r.e.experiment.echo_poll?.0)),
         ),
         column(
+            "sink_pause_ns",
+            Get::Count(|r| Some(r.e.experiment.sink_pause?.0)),
+        ),
+        column(
             "payload_bytes",
             Get::Count(|r| Some(r.e.experiment.payload.bytes() as u64)),
         ),

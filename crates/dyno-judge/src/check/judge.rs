@@ -211,8 +211,13 @@ pub(crate) fn tails(trials: &Trials<'_>) -> Result<Vec<f64>, String> {
     let metric = trials.metric().ok_or("the trials hold no latencies")?;
     let of = |q| trials.values(Figure::Quantile { metric, q });
     let (high, middle) = (of(0.99)?, of(0.5)?);
-    // One below a nanosecond is one of a nanosecond, which is as fine as samples are.
-    let tails = high.iter().zip(&middle).map(|(a, b)| (a.1 - b.1).max(1.0));
+    // One below a nanosecond is one of a nanosecond, which is as fine as samples are. Where half of the messages were lost,
+    // both are infinite, and the tail is no less.
+    let tail = |p99: f64, p50: f64| match p50.is_finite() {
+        true => (p99 - p50).max(1.0),
+        false => f64::INFINITY,
+    };
+    let tails = high.iter().zip(&middle).map(|(a, b)| tail(a.1, b.1));
     Ok(tails.collect())
 }
 

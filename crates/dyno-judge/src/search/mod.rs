@@ -169,6 +169,11 @@ impl CapacitySearch {
         }))
     }
 
+    /// Why the limits say nothing of this run: they are for real machines and it is of an emulated one, or the other way round.
+    pub fn unfit(&self) -> Option<String> {
+        self.limits.unfit(&self.scratch)
+    }
+
     /// The trial that is due, or `None` where the search has ended. Ladders take turns.
     pub fn due(&self) -> Option<TrialId> {
         let open = self.cells.iter().filter_map(|c| Some((c.done(), c.due()?)));
@@ -240,9 +245,15 @@ impl CapacitySearch {
             return None;
         }
         // Where enough are undisturbed, the others count for nothing, losses included.
-        let counts = |t: &&TrialRecord| given_up || is_failed(t) || t.disturbed.is_empty();
+        // Where too few are, all that there are count, and not those few alone.
+        let all = given_up && calm < least;
+        let counts = |t: &&TrialRecord| all || is_failed(t) || t.disturbed.is_empty();
+        let plain = |t: &TrialRecord| TrialRecord {
+            disturbed: if all { Vec::new() } else { t.disturbed.clone() },
+            ..t.clone()
+        };
         let counted = Run {
-            trials: own.iter().filter(counts).cloned().collect(),
+            trials: own.iter().filter(counts).map(plain).collect(),
             ..self.scratch.clone()
         };
         let limits = cell.limits.iter().map(|n| &self.limits.limits[*n]);

@@ -104,10 +104,14 @@ impl Capacities {
                     Rung::Broken => "already breaks a limit",
                     _ => "does not surely keep all limits",
                 };
+                let advice = match t.rung {
+                    Rung::Broken => format!("begin lower, such as --set {}", self.lower(t.value)),
+                    Rung::NoFigure => "take more messages, such as --set window='10 s'".to_owned(),
+                    _ => "take more messages, or a quieter machine".to_owned(),
+                };
                 format!(
-                    "{label}: the first value, {value}, {said} ({}); begin lower, such as --set {}",
-                    t.why(),
-                    self.lower(t.value)
+                    "{label}: the first value, {value}, {said} ({}); {advice}",
+                    t.why()
                 )
             })),
             End::Top => {

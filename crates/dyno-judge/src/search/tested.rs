@@ -4,6 +4,7 @@ use super::climb::Rung;
 use crate::check::{Checked, Status};
 use crate::number::{Unit, counted};
 use crate::standing::Standing;
+use dyno_model::plan::Extent;
 use dyno_model::record::Outcome;
 use dyno_model::{Experiment, Raised, TrialRecord};
 
@@ -53,7 +54,13 @@ impl Tested {
             Outcome::Failed { step, message, .. } => Some(format!("{step}: {message}")),
             Outcome::Completed => None,
         });
-        let share = |t: &TrialRecord| t.throughput.sent_hz / t.throughput.offered_hz;
+        // Of a number of messages the offered rate is that of the sending itself.
+        let senders = f64::from(e.topology.senders) * f64::from(e.topology.copies);
+        let due = match e.window {
+            Extent::Messages(_) => e.workload.messages_per_second().map(|hz| hz * senders),
+            Extent::Duration(_) => None,
+        };
+        let share = |t: &TrialRecord| t.throughput.sent_hz / due.unwrap_or(t.throughput.offered_hz);
         let sent = median(completed().map(share).filter(|share| share.is_finite()));
         let sent_share = match e.workload.kind().info().has_due_times {
             true => sent.filter(|share| *share < PUT_ON),

@@ -50,7 +50,7 @@ export function chainParts(chain) {
   if (parts.length) found.push(...drawn(chain), table(parts));
   const programs = chain.programs ?? [];
   if (programs.length) {
-    const stay = chain.added ? '' : ' Its legs were not measured alone; dyno run --legs does that.';
+    const stay = chain.added ? '' : ' How long is not said: that takes its legs alone (dyno run --legs), and two trials of each that the host let be.';
     found.push(
       el('p', {}, 'Bridged by ', foreign(programs.join(', ')), `, which nobody looks into: its stay is known from outside alone.${stay}`),
     );
@@ -64,8 +64,9 @@ export function chainParts(chain) {
   }
   const lost = chain.legs.filter((leg) => leg.lost > 0);
   for (const leg of lost) {
+    const late = leg.back && leg.number === 1 ? ', or they came later than is waited for' : '';
     found.push(
-      el('p', { class: 'bad' }, `Leg ${leg.number} (`, foreign(leg.stack), `)${leg.back ? ' back' : ''} lost ${count(leg.lost)} of ${count(leg.sent)}.`),
+      el('p', { class: 'bad' }, `Leg ${leg.number} (`, foreign(leg.stack), `)${leg.back ? ' back' : ''} lost ${count(leg.lost)} of ${count(leg.sent)}${late}.`),
     );
   }
   return found;

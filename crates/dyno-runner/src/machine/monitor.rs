@@ -198,6 +198,18 @@ pub(crate) fn check(testbed: &Testbed) -> Result<(), MachineError> {
         };
         program(host)?;
         Kernel::find(host, machine)?;
+        // The machine's network ends in a tap device. Opening has no effect by itself.
+        let tun = std::path::Path::new("/dev/net/tun");
+        let opened = std::fs::OpenOptions::new().read(true).write(true).open(tun);
+        if let Err(e) = opened {
+            return Err(MachineError::Boot {
+                host: host.to_owned(),
+                reason: format!(
+                    "its network needs {}: {e}; run `modprobe tun`, or start the container with --device=/dev/net/tun",
+                    tun.display()
+                ),
+            });
+        }
         if machine.cpus as usize > cpus.len() {
             return Err(too_large(
                 format!("{} CPUs", machine.cpus),

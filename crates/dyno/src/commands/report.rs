@@ -146,12 +146,15 @@ fn find(which: &Path) -> std::result::Result<(ReadRun, bool), StoreError> {
 fn held_against(limits: Option<&Limits>, read: &[Read]) -> Result<Vec<Option<CheckReport>>> {
     let one = |read: &Read| match (limits, &read.found) {
         (Some(limits), Ok((found, _))) => {
-            dyno_judge::check(&found.run, limits, &CheckOptions::default()).map(Some)
+            if let Some(reason) = limits.unfit(&found.run) {
+                return Err(Failure::message(Code::Usage, reason));
+            }
+            let report = dyno_judge::check(&found.run, limits, &CheckOptions::default());
+            report.map(Some).map_err(refused)
         }
         _ => Ok(None),
     };
-    let all = read.iter().map(one).collect::<std::result::Result<_, _>>();
-    all.map_err(refused)
+    read.iter().map(one).collect()
 }
 
 fn source((read, check): (&Read, Option<CheckReport>)) -> Source<'_> {

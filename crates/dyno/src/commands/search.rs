@@ -3,7 +3,7 @@
 use crate::cli::FormatArg;
 use crate::commands::check::refused;
 use crate::commands::show::render_options;
-use crate::exit::{self, Code, Result};
+use crate::exit::{self, Code, Failure, Result};
 use dyno_judge::{Capacities, CapacitySearch, End};
 use dyno_model::event::RunEvent;
 use dyno_model::record::Run;
@@ -19,6 +19,9 @@ impl Climb {
     /// `None` where the run is no search.
     pub(crate) fn new(manifest: &RunManifest) -> Result<Option<Climb>> {
         let search = CapacitySearch::new(manifest).map_err(refused)?;
+        if let Some(reason) = search.as_ref().and_then(CapacitySearch::unfit) {
+            return Err(Failure::message(Code::Usage, reason));
+        }
         Ok(search.map(Climb))
     }
 }
@@ -61,7 +64,14 @@ pub(crate) fn print(capacities: &Capacities, format: FormatArg) -> Result<()> {
 pub(crate) fn code(capacities: &Capacities) -> Option<Code> {
     match capacities.worst() {
         End::Found | End::Top => None,
-        End::NotEvenFirst => Some(Code::LimitBroken),
+        End::NotEvenFirst => {
+            // What nobody can tell is not broken.
+            let mut firsts = capacities.all.iter().filter(|c| c.end == End::NotEvenFirst);
+            Some(match firsts.any(|c| c.broken.is_some()) {
+                true => Code::LimitBroken,
+                false => Code::Undecided,
+            })
+        }
         End::Unfinished => Some(Code::Undecided),
     }
 }
