@@ -124,6 +124,9 @@ impl Booting {
     }
 }
 
+/// A machine that answers no more is looked at so often, to see whether it has ended.
+const LOOKS: u32 = 250;
+
 impl Guest {
     /// The command of a process here that stands for an agent there.
     pub(crate) fn command(&self, agent: &AgentCommand) -> Result<Command, HostsError> {
@@ -157,10 +160,21 @@ impl Guest {
     /// Why it cannot be used any more.
     pub(crate) fn trouble(&self) -> Option<String> {
         let name = &self.name;
-        if let Some(end) = locked(&self.monitor).ended() {
-            return Some(format!("virtual machine {name} is gone: {end}"));
+        let gone = || {
+            let end = locked(&self.monitor).ended()?;
+            Some(format!("virtual machine {name} is gone: {end}"))
+        };
+        if let Some(gone) = gone() {
+            return Some(gone);
         }
         let lost = locked(&self.keeper).lost()?;
+        // What was killed closes its files some time before it can be waited for.
+        for _ in 0..LOOKS {
+            std::thread::sleep(LOOK);
+            if let Some(gone) = gone() {
+                return Some(gone);
+            }
+        }
         Some(format!("virtual machine {name} does not answer: {lost}"))
     }
 }

@@ -157,7 +157,10 @@ fn what_a_slow_consumer_loses_is_counted_whoever_hides_it() {
         let [offered, received, lost] = ["offered", "received", "lost"].map(|n| count(e, n));
         assert_eq!(offered, 500, "{stack}");
         assert_eq!(received + lost, offered, "{stack}: {e:#}");
-        // Of ten only one finds it awake.
-        assert!(lost > offered / 2, "{stack}: {received} received, {e:#}");
+        // Of ten only one finds it awake; the others wait in a queue, or find none.
+        let in_window = count(e, "in_window");
+        assert!((1..=offered / 5).contains(&in_window), "{stack}: {e:#}");
     }
+    // A socket's buffer holds no more than some hundred.
+    assert!(count(on_stack(&shown, "udp"), "lost") > 0);
 }

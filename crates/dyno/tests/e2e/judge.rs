@@ -342,7 +342,7 @@ fn the_first_bad_night_is_held_against_the_history_of_its_machine() {
         (&"fail".into(), &"breaks".into())
     );
     assert_eq!(worse["runs"], 8);
-    check(&["fast"]).with_code(2).says("LIMITS.TOML");
+    check(&["fast"]).with_code(2).says("was no search");
     place.file("limits.toml", &limit("p50", "1 s"));
     check(&["fast", "limits.toml", "--history", "runs"]).with_code(2);
     check(&["--history", "suites"]).with_code(5);
