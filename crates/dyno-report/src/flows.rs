@@ -16,9 +16,17 @@ pub const AGAINST_ALONE: [(&str, f64); 2] = [("p50", 0.5), ("p99", 0.99)];
 pub struct AloneRatio {
     /// The experiment that measured it by itself.
     pub id: ExperimentId,
-    /// In the order of [`AGAINST_ALONE`]; paired by trial. `None` where trials have too few messages for the quantile, or
-    /// there are fewer than two pairs.
+    /// In the order of [`AGAINST_ALONE`]; paired by trial. `None` where trials have too few messages for the quantile, there
+    /// are fewer than two pairs, the host disturbed all trials, or the interval is wider than a factor of ten.
     pub ratios: [Option<Estimate>; AGAINST_ALONE.len()],
+}
+
+impl AloneRatio {
+    /// Of trials that the host disturbed.
+    pub(crate) const fn unknown(id: ExperimentId) -> AloneRatio {
+        let ratios = [None; AGAINST_ALONE.len()];
+        AloneRatio { id, ratios }
+    }
 }
 
 /// Holds the trials of a flow beside the others against those of it by itself; trials of the same number are a pair.
@@ -121,7 +129,7 @@ fn of_group(view: &View<'_>, lead: ExperimentId) -> Vec<Item> {
         let known: Vec<String> = ratios
             .map(|((quantile, _), ratio)| match ratio {
                 Some(ratio) => format!("{quantile} × {}", Measured::ratio(ratio).line()),
-                None => format!("{quantile} not known, too few messages or trials"),
+                None => format!("{quantile} not known: too few messages or calm trials, or an interval wider than a factor of ten"),
             })
             .collect();
         Some(Item::from(format!(

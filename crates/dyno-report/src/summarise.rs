@@ -450,7 +450,7 @@ fn alone(
     let id = experiment.flow.as_ref()?.alone?;
     let calm = |t: &&TrialRecord| t.disturbed.is_empty();
     if !own.trials.iter().all(calm) || !counted_trials(shared.run, id).iter().all(calm) {
-        return None;
+        return Some(AloneRatio::unknown(id));
     }
     let numbers = own.trials.iter().map(|t| t.id.number);
     let beside: Vec<(u32, &TrialSamples)> = numbers.zip(&own.samples).collect();
