@@ -11,6 +11,7 @@
 #define DYNO_BROKER_PRESENCE_HPP
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -31,6 +32,17 @@ class Readers {
     void ask() { tell_("who"); }
     void leave() { tell_("gone"); }
     uint32_t count() const { return count_.load(std::memory_order_acquire); }
+
+    // The same, for a writer of `wanted` readers that may be behind another broker. What joins the brokers drops what comes
+    // before it has connected, so while some are missing this asks again, at most once in `AGAIN`.
+    uint32_t count_behind(uint32_t wanted) {
+        const auto now = std::chrono::steady_clock::now();
+        if (count() < wanted && now - asked_ >= AGAIN) {
+            asked_ = now;
+            ask();
+        }
+        return count();
+    }
 
     // `here N` or `gone N`.
     void heard(const std::string &said) {
@@ -55,7 +67,10 @@ class Readers {
     }
 
   private:
+    static constexpr std::chrono::milliseconds AGAIN{50};
+
     const Tell tell_;
+    std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
     std::mutex mutex_;
     std::set<std::string> there_;
     std::atomic<uint32_t> count_{0};

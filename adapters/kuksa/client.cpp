@@ -1,6 +1,7 @@
 #include "client.hpp"
 
 #include <chrono>
+#include <fstream>
 
 using std::chrono::milliseconds;
 using std::chrono::system_clock;
@@ -8,9 +9,6 @@ using std::chrono::system_clock;
 namespace dyno::kuksa {
 
 namespace {
-
-// How long the broker may take to answer what is asked while nothing is measured.
-constexpr milliseconds PATIENCE{10'000};
 
 // What makes a broker keep a value that is older than the newest.
 uint32_t queue_depth_of(const dyno_context &context) {
@@ -21,6 +19,33 @@ uint32_t queue_depth_of(const dyno_context &context) {
     return static_cast<uint32_t>(depth);
 }
 
+std::shared_ptr<::grpc::ChannelCredentials> credentials_of(const dyno_context &context) {
+    if (!Options(context).boolean("tls", false)) {
+        return ::grpc::InsecureChannelCredentials();
+    }
+    // It signs itself, and names the address that is connected to.
+    const std::string path = std::string(context.scratch) + "/server.crt";
+    std::ifstream file(path);
+    ::grpc::SslCredentialsOptions options;
+    options.pem_root_certs.assign(std::istreambuf_iterator<char>(file), {});
+    if (options.pem_root_certs.empty()) {
+        throw Error(DYNO_ERROR, "cannot read the databroker's certificate " + path + ": the stack's daemon makes it (`prepare`)");
+    }
+    return ::grpc::SslCredentials(options);
+}
+
+unsigned short viss_port_of(const dyno_context &context) {
+    const Options options(context);
+    if (options.text("receive", "grpc") != "viss") {
+        return 0;
+    }
+    const long long port = options.integer("viss_port", 15'556);
+    if (port < 1 || port > 65'535) {
+        throw Error(DYNO_BAD_OPTION, "viss_port: write 1 to 65535 instead of " + std::to_string(port));
+    }
+    return static_cast<unsigned short>(port);
+}
+
 std::string place_of(const dyno_context &context) {
     const std::string address = context.address;
     const std::string port = std::to_string(Options(context).integer("port", 15'555));
@@ -28,15 +53,15 @@ std::string place_of(const dyno_context &context) {
                                                   : "ipv6:[" + address + "]:" + port;
 }
 
-std::string said(const ::grpc::Status &status) {
-    return status.error_message() + " (code " + std::to_string(status.error_code()) + ")";
-}
-
 dyno_status kind(const ::grpc::Status &status) {
     return status.error_code() == ::grpc::StatusCode::UNAVAILABLE ? DYNO_PEER_GONE : DYNO_ERROR;
 }
 
 } // namespace
+
+std::string said(const ::grpc::Status &status) {
+    return status.error_message() + " (code " + std::to_string(status.error_code()) + ")";
+}
 
 // The broker's task for a subscription has died.
 struct BrokenOff : Error {
@@ -52,13 +77,14 @@ struct Client::Telling {
 
 Client::Client(const dyno_context &context)
     : queue_depth_(queue_depth_of(context)), streams_(Options(context).text("publish", "stream") == "stream"),
-      send_timeout_ms_(Options(context).integer("send_timeout_ms", 10'000)), place_(place_of(context)) {
+      send_timeout_ms_(Options(context).integer("send_timeout_ms", 10'000)), viss_port_(viss_port_of(context)),
+      address_(context.address), place_(place_of(context)) {
     ::grpc::ChannelArguments arguments;
     // A participant has a connection of its own, also where several live in one process.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
     arguments.SetMaxReceiveMessageSize(-1);
-    stub_ = v2::VAL::NewStub(::grpc::CreateCustomChannel(place_, ::grpc::InsecureChannelCredentials(), arguments));
+    stub_ = v2::VAL::NewStub(::grpc::CreateCustomChannel(place_, credentials_of(context), arguments));
     ::grpc::ClientContext call;
     call.set_deadline(system_clock::now() + PATIENCE);
     v2::GetServerInfoResponse info;

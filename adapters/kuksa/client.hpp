@@ -6,6 +6,7 @@
 #include "kuksa/val/v2/val.grpc.pb.h"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <grpcpp/grpcpp.h>
@@ -17,6 +18,22 @@
 namespace dyno::kuksa {
 
 namespace v2 = ::kuksa::val::v2;
+
+// How long the broker may take to answer what is asked while nothing is measured.
+constexpr std::chrono::milliseconds PATIENCE{10'000};
+
+// What a call came to, as text.
+std::string said(const ::grpc::Status &status);
+
+// Given the text of each value.
+using Handler = std::function<void(const std::string &)>;
+
+// Where values come from.
+struct Values {
+    virtual ~Values() = default;
+    // Throws where it has ended.
+    virtual void check() = 0;
+};
 
 class Client {
   public:
@@ -33,6 +50,9 @@ class Client {
     uint32_t queue_depth() const { return queue_depth_; }
     bool streams() const { return streams_; }
     long long send_timeout_ms() const { return send_timeout_ms_; }
+    // Where values are subscribed to over VISS; 0: they are not.
+    unsigned short viss_port() const { return viss_port_; }
+    const std::string &address() const { return address_; }
 
   private:
     struct Telling;
@@ -40,6 +60,8 @@ class Client {
     const uint32_t queue_depth_;
     const bool streams_;
     const long long send_timeout_ms_;
+    const unsigned short viss_port_;
+    const std::string address_;
     const std::string place_;
     std::unique_ptr<v2::VAL::Stub> stub_;
     // Texts that are not answered.
@@ -78,10 +100,8 @@ class Provider {
 
 // A subscription of one signal, whose values a thread of the library's gives to a handler. It is made when the broker
 // has said that it stands, with the value from before, which is not shown; when it is gone, the handler is not called any more.
-class Subscriber final : public ::grpc::ClientReadReactor<v2::SubscribeByIdResponse> {
+class Subscriber final : public Values, private ::grpc::ClientReadReactor<v2::SubscribeByIdResponse> {
   public:
-    using Handler = std::function<void(const std::string &)>;
-
     // Databroker 0.7.0 breaks off a subscription of a signal whose provider has just gone (its task fails to tell the provider),
     // until it has noticed that: it is asked again.
     static std::unique_ptr<Subscriber> of(Client &client, int32_t id, uint32_t buffer_size, const Handler &handler);
@@ -89,8 +109,7 @@ class Subscriber final : public ::grpc::ClientReadReactor<v2::SubscribeByIdRespo
     Subscriber(const Subscriber &) = delete;
     Subscriber &operator=(const Subscriber &) = delete;
 
-    // Throws where it has ended.
-    void check();
+    void check() override;
 
   private:
     Subscriber(Client &client, int32_t id, uint32_t buffer_size, Handler handler);

@@ -1,6 +1,7 @@
 #include "ends.hpp"
 
 #include "base64.hpp"
+#include "viss.hpp"
 
 using dyno::Error;
 using dyno::kuksa::Subscriber;
@@ -14,6 +15,16 @@ std::string path(const dyno_channel &channel, const char *leaf) {
 
 // Enough for what the ends of one channel say before anyone listens.
 constexpr uint32_t SAYINGS = 1000;
+
+std::unique_ptr<dyno::kuksa::Values> values_of(dyno_node &node, const dyno_channel &channel,
+                                               const dyno::kuksa::Handler &handler) {
+    auto &client = node.client;
+    if (client.viss_port() != 0) {
+        return std::make_unique<dyno::kuksa::VissSubscriber>(client.address(), client.viss_port(), path(channel, "Data"),
+                                                             handler);
+    }
+    return Subscriber::of(client, client.id_of(path(channel, "Data")), client.queue_depth(), handler);
+}
 
 dyno::broker::Tell teller(dyno_node &node, int32_t id) {
     return [&client = node.client, id](const std::string &said) { client.tell(id, said); };
@@ -46,8 +57,7 @@ dyno_subscription::dyno_subscription(dyno_node &node, const dyno_channel &channe
       writer_(node.participant, teller(node, node.client.id_of(path(channel, "Readers")))),
       hears_writer_(Subscriber::of(node.client, node.client.id_of(path(channel, "Writer")), SAYINGS,
                                    [this](const std::string &said) { writer_.heard(said); })),
-      values_(Subscriber::of(node.client, node.client.id_of(path(channel, "Data")), node.client.queue_depth(),
-                             [this](const std::string &text) { show(text); })) {
+      values_(values_of(node, channel, [this](const std::string &text) { show(text); })) {
     writer_.announce();
 }
 

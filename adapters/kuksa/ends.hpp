@@ -46,6 +46,7 @@ struct dyno_subscription {
     std::vector<unsigned char> room_;
     std::atomic<bool> is_damaged_{false};
     dyno::broker::Writer writer_;
-    std::unique_ptr<dyno::kuksa::Subscriber> hears_writer_, values_;
+    std::unique_ptr<dyno::kuksa::Subscriber> hears_writer_;
+    std::unique_ptr<dyno::kuksa::Values> values_;
 };
 #endif

@@ -13,6 +13,9 @@
 //
 // Receiving. SubscribeById with a buffer of `broker_queue` values. The broker first sends the value from before, which is not
 // shown. For a subscriber that is slower it drops the oldest, without a word: Dyno counts them.
+//
+// VISS. With receive = "viss" a value goes in over gRPC as always, since what VISS sets is no value but a target, and comes out over VISS: JSON
+// on a WebSocket (boost::beast). The broker keeps the latest value alone for such a subscriber.
 #include "ends.hpp"
 #include "operations.hpp"
 
@@ -22,14 +25,21 @@ namespace {
 
 constexpr const char *WAYS[] = {"stream", "unary", nullptr};
 
+constexpr const char *RECEIVING[] = {"grpc", "viss", nullptr};
+
 constexpr dyno_option_spec OPTIONS[] = {
     {"port", DYNO_OPTION_INT, 65'535, nullptr, "15555", "the port of the databroker on each participant's host"},
     {"publish", DYNO_OPTION_ONE_OF, 0, WAYS, "stream",
      "stream: OpenProviderStream, unanswered; unary: PublishValue, whose answer a send waits for"},
+    {"receive", DYNO_OPTION_ONE_OF, 0, RECEIVING, "grpc",
+     "grpc: SubscribeById; viss: a VISS subscription over a WebSocket, which has no buffer and no TLS here"},
+    {"viss_port", DYNO_OPTION_INT, 65'535, nullptr, "15556", "the port of the databroker's VISS"},
     {"broker_queue", DYNO_OPTION_INT, 1000, nullptr, "1000",
      "values that the databroker keeps for a subscriber that is slower (buffer_size); its own: 0, the latest alone"},
     {"send_timeout_ms", DYNO_OPTION_INT, 3'600'000, nullptr, "10000",
      "unary: how long a send waits for its answer before it is an error, in ms"},
+    {"tls", DYNO_OPTION_BOOL, 0, nullptr, "false",
+     "the connection is encrypted; the databroker's certificate is server.crt in the trial's scratch directory"},
 };
 
 const dyno_description *describe() {

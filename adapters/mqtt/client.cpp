@@ -76,6 +76,11 @@ void Client::connect(const dyno_context &context, int port, bool nodelay) {
     mosquitto_connect_callback_set(library_, on_connect);
     mosquitto_message_callback_set(library_, on_message);
     mosquitto_publish_callback_set(library_, on_publish);
+    if (options.boolean("tls", false)) {
+        // It signs itself, and names the address that is connected to.
+        const std::string certificate = std::string(context.scratch) + "/server.crt";
+        checked("mosquitto_tls_set", mosquitto_tls_set(library_, certificate.c_str(), nullptr, nullptr, nullptr, nullptr));
+    }
     const std::string place = std::string(context.address) + " port " + std::to_string(port);
     const int code = mosquitto_connect(library_, context.address, port, KEEPALIVE_S);
     if (code != MOSQ_ERR_SUCCESS) {

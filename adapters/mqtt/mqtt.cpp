@@ -11,6 +11,9 @@
 //
 // Calls. A request's topic and a response's topic: MQTT 3.1.1 knows no more of it, so Dyno makes calls of two channels.
 //
+// Bridges. A broker that joins two others, so that writer and readers have a broker each: as with one, but that the writer asks
+// who is there until all are.
+//
 // Losses. mosquitto keeps `broker_queue` messages for a subscriber that is slower, and drops the next ones without a
 // word to anyone: Dyno counts them.
 #include "client.hpp"
@@ -43,7 +46,7 @@ struct dyno_node {
 struct dyno_sender {
     dyno_sender(dyno_node &node, const dyno_channel &channel)
         : client_(node.client), topic_(topic_of(channel)), readers_topic_(topic_ + "/readers"),
-          room_(channel.max_payload),
+          room_(channel.max_payload), wanted_(channel.reader_count),
           readers_([&client = client_, topic = topic_ + "/writer"](const std::string &said) { client.tell(topic, said); }) {
         client_.subscribe(readers_topic_, 0, [this](const void *data, size_t length) {
             readers_.heard(text(data, length));
@@ -57,7 +60,7 @@ struct dyno_sender {
 
     uint32_t matched() {
         client_.check();
-        return readers_.count();
+        return readers_.count_behind(wanted_);
     }
     void *room() { return room_.data(); }
     dyno_status send(size_t length) { return client_.send(topic_, room_.data(), length); }
@@ -66,6 +69,7 @@ struct dyno_sender {
     Client &client_;
     const std::string topic_, readers_topic_;
     std::vector<unsigned char> room_;
+    const uint32_t wanted_;
     Readers readers_;
 };
 
@@ -115,6 +119,8 @@ constexpr dyno_option_spec OPTIONS[] = {
      "messages that the broker keeps for a subscriber that is slower (max_queued_messages); more are dropped; "
      "mosquitto's own: 1000"},
     {"send_timeout_ms", DYNO_OPTION_INT, 3'600'000, nullptr, "10000", "how long a send waits for room, in ms"},
+    {"tls", DYNO_OPTION_BOOL, 0, nullptr, "false",
+     "the connection is encrypted; the broker's certificate is server.crt in the trial's scratch directory"},
 };
 
 const dyno_description *describe() {

@@ -56,6 +56,13 @@ Connection::Connection(const dyno_context &context) : queue_depth_(queue_depth_o
     checked("natsOptions_SetWriteDeadline",
             natsOptions_SetWriteDeadline(o, options.integer("send_timeout_ms", 10'000)));
     checked("natsOptions_SetErrorHandler", natsOptions_SetErrorHandler(o, on_error, nullptr));
+    if (options.boolean("tls", false)) {
+        // It signs itself, and is called dyno.
+        const std::string certificate = std::string(context.scratch) + "/server.crt";
+        checked("natsOptions_SetSecure", natsOptions_SetSecure(o, true));
+        checked("natsOptions_LoadCATrustedCertificates", natsOptions_LoadCATrustedCertificates(o, certificate.c_str()));
+        checked("natsOptions_SetExpectedHostname", natsOptions_SetExpectedHostname(o, "dyno"));
+    }
     const natsStatus status = natsConnection_Connect(&library_, o);
     if (status != NATS_OK) {
         throw Error(DYNO_ERROR, "no NATS server accepts at " + url + ": " + natsStatus_GetText(status) +

@@ -27,6 +27,8 @@ constexpr dyno_option_spec OPTIONS[] = {
      "true: a send writes to the socket; false: a thread of the library's does, the library's own way"},
     {"send_timeout_ms", DYNO_OPTION_INT, 3'600'000, nullptr, "10000",
      "how long a send waits for room in the socket before it is an error, in ms; 0: without end, as the library"},
+    {"tls", DYNO_OPTION_BOOL, 0, nullptr, "false",
+     "the connection is encrypted; the server's certificate is server.crt in the trial's scratch directory"},
 };
 
 const dyno_description *describe() {

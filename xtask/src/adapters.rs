@@ -62,7 +62,7 @@ const RECIPES: &[Recipe] = &[
     },
     Recipe {
         name: "kuksa",
-        packages: GRPC,
+        packages: KUKSA,
         language: C,
     },
     Recipe {
@@ -99,6 +99,16 @@ const GRPC: &[&str] = &[
     "protobuf-compiler",
     "protobuf-compiler-grpc",
     "pkg-config",
+];
+
+/// The same, and the WebSockets of Boost.Beast, which has headers alone.
+const KUKSA: &[&str] = &[
+    "libgrpc++-dev",
+    "libprotobuf-dev",
+    "protobuf-compiler",
+    "protobuf-compiler-grpc",
+    "pkg-config",
+    "libboost-dev",
 ];
 
 /// What every adapter in C or C++ is built with.

@@ -7,16 +7,16 @@ use std::process::Command;
 /// Names the newest kernel without drivers of real machines: 27 MB to fetch.
 const NEWEST: &str = "linux-image-cloud-amd64";
 
-/// Where `dyno` looks for it.
-fn place() -> PathBuf {
+/// Where `dyno` looks for what virtual machines take.
+pub(crate) fn cache(what: &str) -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
-    cache.unwrap_or_else(home).join("dyno/kernel")
+    cache.unwrap_or_else(home).join("dyno").join(what)
 }
 
 /// Puts one into the user's cache, where there is none yet.
 pub(crate) fn fetch() -> Outcome {
-    let place = place();
+    let place = cache("kernel");
     if std::fs::read_dir(place.join("boot")).is_ok_and(|mut files| files.next().is_some()) {
         println!("── a kernel for virtual machines is in {}", place.display());
         return Ok(());

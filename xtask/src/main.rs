@@ -37,7 +37,9 @@ usage: cargo xtask CHORE
   study     how often Dyno's own statements are right on this machine: aa, power, clocks, first, noise,
             nightly, carry-over, again, agree, ground
   readers   install the programs that read exports back in tests, into target/python
-  daemons   build the daemons that tests need and Debian does not have (zenohd), into target/daemons
+  daemons   build the daemons that tests need and Debian does not have (zenohd), into target/daemons;
+            `daemons vsock`: vhost-device-vsock, the vsock device of virtual machines where the kernel has
+            none, into the user's cache
   kernel    take the kernel that virtual machines boot from Debian, without installing it, into the user's cache
   web       build the scripts of the report's page; --check compares what is checked in with a build
   gallery   run a few suites, make the report of them, and draw the pictures of docs/gallery.md; --help
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         "licences" => licences::check(),
         "study" => study::run(&rest),
         "readers" => metadata::load().and_then(|m| packages::readers(&m)),
+        "daemons" if rest == ["vsock"] => packages::vsock(),
         "daemons" => metadata::load().and_then(|m| packages::daemons(&m)),
         "kernel" => kernel::fetch(),
         "web" => metadata::load().and_then(|m| web::run(&m, &rest)),
@@ -90,6 +93,7 @@ fn test() -> Outcome {
     packages::readers(&metadata)?;
     packages::daemons(&metadata)?;
     kernel::fetch()?;
+    packages::vsock()?;
     adapters::run(&metadata.target_directory, &adapters::in_c())?;
     web::run(&metadata, &["--check".to_owned()])?;
     steps::run(&[steps::build()])?;

@@ -1,7 +1,7 @@
 //! What chores need from elsewhere: Debian packages, programs from PyPI and from crates.io.
 
 use crate::metadata::Metadata;
-use crate::{Outcome, steps};
+use crate::{Outcome, kernel, steps};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -150,6 +150,30 @@ pub(crate) fn daemons(metadata: &Metadata) -> Outcome {
         ],
         "crates.io",
     )
+}
+
+/// What is the vsock device of virtual machines where the kernel has none, by rust-vmm, and its version.
+const VSOCK: (&str, &str) = ("vhost-device-vsock", "0.3.0");
+
+/// Builds it into the user's cache, where `dyno` looks for it. Optimized: it is part of what is measured.
+pub(crate) fn vsock() -> Outcome {
+    let (name, version) = VSOCK;
+    let place = kernel::cache("vsock");
+    let known = std::fs::read_to_string(place.join(".crates.toml")).unwrap_or_default();
+    if place.join("bin").join(name).exists() && known.contains(&format!("{name} {version} ")) {
+        println!("── {name} {version} is in {}", place.display());
+        return Ok(());
+    }
+    // Built elsewhere and not left: its dependencies are nobody else's.
+    let build = place.join("build");
+    let (place, target) = (place.to_string_lossy(), build.to_string_lossy());
+    // With its default features: 0.3.0 does not build without them.
+    let install = ["cargo", "install", name, "--version", version, "--locked"];
+    fetch(
+        &[&install[..], &["--root", &place, "--target-dir", &target]].concat(),
+        "crates.io",
+    )?;
+    std::fs::remove_dir_all(&build).map_err(|e| format!("cannot remove {}: {e}", build.display()))
 }
 
 /// Where those daemons are.

@@ -158,6 +158,12 @@ fn databroker(metadata: &Metadata) -> String {
     found.map_or(String::new(), |file| file.display().to_string())
 }
 
+/// One more than there are CPUs: a test of the whole program waits for its windows most of the time.
+fn test_threads() -> String {
+    let cpus = std::thread::available_parallelism().map_or(2, usize::from);
+    (cpus + 1).to_string()
+}
+
 /// Tests what was built, the page's scripts too. The loom models have a target directory of their own, because
 /// their flags would make cargo build everything twice in turns.
 pub(crate) fn test(metadata: &Metadata) -> Vec<Step> {
@@ -183,6 +189,7 @@ pub(crate) fn test(metadata: &Metadata) -> Vec<Step> {
             ],
         )
         .with("PROPTEST_RNG_SEED", SEED)
+        .with("RUST_TEST_THREADS", test_threads())
         // What exports are for reads them: it was installed before, so that missing it is a failure.
         .with("DYNO_REQUIRE_READERS", "1")
         .with("DYNO_KUKSA_DATABROKER", databroker)

@@ -12,6 +12,7 @@ mod judgement;
 mod made_of;
 mod nightly;
 mod noise;
+mod turns;
 
 use crate::Outcome;
 use serde_json::Value;

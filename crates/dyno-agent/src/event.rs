@@ -50,7 +50,7 @@ pub(crate) struct Played {
     pub(crate) flows: Vec<FlowCounts>,
     /// The first probe at each end that receives.
     pub(crate) first: Vec<FirstArrival>,
-    pub(crate) source: Option<SourceCounts>,
+    pub(crate) sources: Vec<SourceCounts>,
     pub(crate) raw: Vec<RawSample>,
     /// What the reader of the result should know.
     pub(crate) warnings: Vec<String>,
@@ -67,12 +67,12 @@ pub(crate) struct Played {
 }
 
 impl Played {
-    /// Adds what another thread of the participant measured.
+    /// Adds what another thread, or another participant, measured.
     pub(crate) fn add(&mut self, other: Played) {
         self.distributions.extend(other.distributions);
         self.flows.extend(other.flows);
         self.first.extend(other.first);
-        self.source = self.source.take().or(other.source);
+        self.sources.extend(other.sources);
         self.raw.extend(other.raw);
         self.warnings.extend(other.warnings);
         self.places.extend(other.places);

@@ -6,10 +6,12 @@ use dyno_adapter::{
     Adapter, ChannelSpec, Error, Node, NodeContext, OnMessage, Receiver, Sender, Subscription,
 };
 use dyno_measure::host;
+use dyno_measure::stamp::{self, Tag};
 use dyno_model::adapter::QUEUE_DEPTH;
 use dyno_model::chain::Gateway;
 use dyno_model::plan::Extent;
 use dyno_model::protocol::{self, Assignment, Leg, SourceCounts};
+use dyno_model::sizes::Sizes;
 use dyno_model::{Experiment, Nanos, OptionValue, Participant, Wait};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -30,6 +32,33 @@ pub(crate) struct Job {
     pub(crate) events: mpsc::Sender<Event>,
 }
 
+/// How many bytes messages have, on both sides: one size, or by channel and number.
+pub(crate) struct Lengths {
+    most: usize,
+    sizes: Option<Sizes>,
+    seed: u64,
+}
+
+impl Lengths {
+    /// Of the message with that tag.
+    #[inline]
+    pub(crate) fn of(&self, tag: Tag) -> usize {
+        match &self.sizes {
+            None => self.most,
+            Some(sizes) => sizes.of(self.seed, tag.channel, tag.sequence),
+        }
+    }
+
+    /// Of a message that was received, whose tag may be damaged.
+    #[inline]
+    pub(crate) fn of_bytes(&self, bytes: &[u8]) -> usize {
+        match &self.sizes {
+            None => self.most,
+            Some(_) => stamp::tag(bytes).map_or(self.most, |tag| self.of(tag)),
+        }
+    }
+}
+
 /// What a participant has opened of the libraries, by leg.
 pub(crate) struct Nodes(BTreeMap<u16, Box<dyn Node>>);
 
@@ -38,6 +67,15 @@ impl Job {
     #[inline]
     pub(crate) fn experiment(&self) -> &Experiment {
         &self.experiment
+    }
+
+    /// How many bytes messages have.
+    pub(crate) fn lengths(&self) -> Lengths {
+        Lengths {
+            most: self.experiment.payload.bytes(),
+            sizes: self.experiment.sizes().cloned(),
+            seed: self.assignment.seed,
+        }
     }
 
     /// When the window begins and ends that several flows have in common; `None`: it begins with the first message.

@@ -115,6 +115,7 @@ fn real() -> Vec<Box<dyn Adapter>> {
         dyno_adapter_posix_mq::adapter(),
         dyno_adapter_tcp::adapter(),
         dyno_adapter_udp::adapter(),
+        dyno_adapter_vsock::adapter(),
         dyno_adapter_iceoryx2::adapter(),
     ]
 }

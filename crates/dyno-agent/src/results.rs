@@ -1,7 +1,7 @@
 //! What an agent reports in the end: what its participants measured, put together for each exchange.
 
 use crate::event::Played;
-use dyno_measure::{RecordError, merge};
+use dyno_measure::{RecordError, merge_all};
 use dyno_model::protocol::{AgentResult, Assignment, Role, Startup};
 use dyno_model::{Channel, Nanos, Participant};
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,32 +46,30 @@ pub(crate) fn by_exchange(
     played: Vec<(u16, Played)>,
     starts: &Starts,
 ) -> Result<Vec<AgentResult>, RecordError> {
-    let mut results: BTreeMap<u16, AgentResult> = BTreeMap::new();
+    let mut all: BTreeMap<u16, Played> = BTreeMap::new();
     for (exchange, played) in played {
-        let result = results
-            .entry(exchange)
-            .or_insert_with(|| starts.of(exchange));
-        for (metric, distribution) in played.distributions {
-            let merged = match result.distributions.remove(&metric) {
-                None => distribution,
-                Some(other) => merge(other, distribution)?,
-            };
-            result.distributions.insert(metric, merged);
-        }
-        if let Some(startup) = &mut result.startup {
-            startup.first.extend(played.first);
-        }
-        result.flows.extend(played.flows);
-        result.sources.extend(played.source);
-        result.raw.extend(played.raw);
-        result.warnings.extend(played.warnings);
-        result.places.extend(played.places);
-        result.copies.extend(played.copies);
-        result.forwarded.extend(played.forwarded);
-        result.passages.extend(played.passages);
-        result.stalls.extend(played.stalls);
+        all.entry(exchange).or_default().add(played);
     }
-    Ok(results.into_values().collect())
+    let of_one = |(exchange, played): (u16, Played)| {
+        let mut result = AgentResult {
+            flows: played.flows,
+            sources: played.sources,
+            raw: played.raw,
+            warnings: played.warnings,
+            places: played.places,
+            copies: played.copies,
+            forwarded: played.forwarded,
+            passages: played.passages,
+            stalls: played.stalls,
+            ..starts.of(exchange)
+        };
+        if let Some(startup) = &mut result.startup {
+            startup.first = played.first;
+        }
+        merge_all(&mut result.distributions, played.distributions)?;
+        Ok(result)
+    };
+    all.into_iter().map(of_one).collect()
 }
 
 /// The roles of this process, such as `source` or `initiator+echo`, with the flow that they are part of or their number

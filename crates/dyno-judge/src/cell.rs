@@ -2,7 +2,8 @@
 
 use dyno_model::plan::{Against, Plan, Scheduling};
 use dyno_model::{
-    Access, Experiment, ExperimentId, Flow, Nanos, PayloadSize, Placement, Topology, Wait, Workload,
+    Access, Experiment, ExperimentId, Flow, Nanos, PayloadSize, Placement, Raised, Topology, Wait,
+    Workload,
 };
 
 /// What makes two experiments of different runs the same question, but for the stack.
@@ -24,6 +25,8 @@ pub(crate) struct Factors {
     pub(crate) sink_pause: Option<Nanos>,
     /// Of a run of several machines.
     pub(crate) machine: Option<String>,
+    /// The first host of its placement, by its place in the testbed.
+    on_host: usize,
     /// The workload as tables print it: a call over a pair of channels is marked.
     exchange: String,
 }
@@ -48,8 +51,14 @@ impl Factors {
             echo_poll: e.echo_poll,
             sink_pause: e.sink_pause,
             machine: e.machine.clone(),
+            on_host: e.on_host,
             exchange: e.exchange(),
         }
+    }
+
+    fn sizes(&self) -> Option<String> {
+        let sizes = self.flow.as_ref()?.sizes.as_ref()?;
+        Some(sizes.to_string())
     }
 
     /// Of two experiments that are compared; where only one of them is a call over a pair of
@@ -74,6 +83,10 @@ impl Factors {
 
     /// Name and every factor that is not the usual one: `one-way, stream 1 kHz, 64 B, block`.
     pub(crate) fn text(&self) -> String {
+        self.parts().join(", ")
+    }
+
+    fn parts(&self) -> Vec<String> {
         let mut parts = vec![
             match &self.flow {
                 Some(flow) if flow.by_itself => format!("{}, flow {} alone", self.name, flow.name),
@@ -81,7 +94,7 @@ impl Factors {
                 None => self.name.clone(),
             },
             self.exchange.clone(),
-            self.payload.to_string(),
+            self.sizes().unwrap_or_else(|| self.payload.to_string()),
             self.wait.to_string(),
         ];
         if self.access != Access::Stamp {
@@ -102,16 +115,37 @@ impl Factors {
         if let Some(pause) = self.sink_pause {
             parts.push(format!("sink sleeps {pause} after each message"));
         }
+        if self.on_host != 0 {
+            parts.push(format!("on host {} of the testbed", self.on_host + 1));
+        }
         if let Some(machine) = &self.machine {
             parts.push(format!("on {machine}"));
         }
-        parts.join(", ")
+        parts
     }
 }
 
 /// Stack and factors of one experiment.
 pub(crate) fn label(e: &Experiment) -> String {
     format!("{}: {}", e.stack, Factors::of(e).text())
+}
+
+/// Stack and factors of one experiment, without the one that a search raises.
+pub(crate) fn label_without(e: &Experiment, raised: Raised) -> String {
+    let mut factors = Factors::of(e);
+    let value = match raised {
+        Raised::Rate => {
+            let rate = e.workload.numbers().rate;
+            let rate = rate.map_or(String::new(), |rate| format!(" {rate}"));
+            factors.exchange = factors.exchange.replacen(&rate, "", 1);
+            None
+        }
+        Raised::Payload => Some(e.payload.to_string()),
+        Raised::Clients => Some(e.topology.to_string()),
+    };
+    let mut parts = factors.parts();
+    parts.retain(|part| Some(part) != value.as_ref());
+    format!("{}: {}", e.stack, parts.join(", "))
 }
 
 /// Whether an experiment says something of this build and its stacks when it stands alone: the other

@@ -8,6 +8,33 @@ use serde::Serialize;
 /// The version of the JSON of `dyno compare`, `dyno check` and `dyno trend`: its field `format`.
 pub const FORMAT: u32 = 1;
 
+/// What stands first in a document about one run.
+#[derive(Serialize)]
+pub(crate) struct Head<'a> {
+    format: u32,
+    kind: &'static str,
+    run: &'a str,
+    suite: &'a str,
+    started_unix_ms: u64,
+}
+
+impl<'a> Head<'a> {
+    pub(crate) const fn new(
+        kind: &'static str,
+        run: &'a str,
+        suite: &'a str,
+        started_unix_ms: u64,
+    ) -> Head<'a> {
+        Head {
+            format: FORMAT,
+            kind,
+            run,
+            suite,
+            started_unix_ms,
+        }
+    }
+}
+
 /// Indented, ended by a newline.
 pub(crate) fn json_text(document: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(document)

@@ -173,6 +173,20 @@ pub(crate) fn untold(
             !has_it || hashed(m, adapter)
         });
     }
+    let daemons = |m: &RunManifest| -> BTreeSet<String> {
+        let stacks = m
+            .plan
+            .stacks
+            .iter()
+            .filter(|(_, s)| s.adapters().iter().any(|a| used(a)));
+        let all = stacks.flat_map(|(_, stack)| &stack.daemons);
+        all.map(|d| d.name.clone()).collect()
+    };
+    for daemon in daemons(base).union(&daemons(new)) {
+        ask(&format!("the hash of the daemon {daemon}"), &|m| {
+            !daemons(m).contains(daemon) || hashed(m, &format!("{DAEMON}{daemon}"))
+        });
+    }
     ask("the distribution", &|m| {
         m.environment.distribution.is_some()
     });

@@ -41,7 +41,7 @@ pub use noise::{
 pub use pacing::{Pacer, Schedule, TOLERANCE};
 pub use perf::PerfEvent;
 pub use rawlog::RawLog;
-pub use record::{RecordError, Recorder, merge};
+pub use record::{RecordError, Recorder, merge, merge_all};
 pub use sequence::{Seen, SequenceTracker};
 pub use stamp::{Damage, HEADER_BYTES, Header, Kind, TAG_BYTES, Tag, read, receive, write};
 pub use tracepoints::{TracepointError, Tracepoints};

@@ -11,10 +11,12 @@ mod bins;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bins::Bins;
+use dyno_model::Metric;
 use dyno_model::record::{Distribution, HdrText};
 use dyno_model::unit::Nanos;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use hdrhistogram::{Counter, Histogram};
+use std::collections::BTreeMap;
 
 /// The smallest latency told apart from zero.
 pub const LOWEST: Nanos = Nanos(1);
@@ -237,6 +239,25 @@ pub fn merge(a: Distribution, b: Distribution) -> Result<Distribution, RecordErr
         },
         max: a.max.max(b.max),
     })
+}
+
+/// Adds distributions to those of the same metric.
+///
+/// # Errors
+///
+/// As [`merge`]; what was added until then stays.
+pub fn merge_all(
+    all: &mut BTreeMap<Metric, Distribution>,
+    more: impl IntoIterator<Item = (Metric, Distribution)>,
+) -> Result<(), RecordError> {
+    for (metric, one) in more {
+        let merged = match all.remove(&metric) {
+            None => one,
+            Some(other) => merge(other, one)?,
+        };
+        all.insert(metric, merged);
+    }
+    Ok(())
 }
 
 fn merge_text(a: &HdrText, b: &HdrText) -> Result<HdrText, RecordError> {

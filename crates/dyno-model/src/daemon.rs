@@ -14,6 +14,10 @@ pub struct Daemon {
     pub name: String,
     /// The program, looked up in PATH (see [`program`]), and its arguments. At least one.
     pub command: Vec<String>,
+    /// A program and its arguments that run to their end in the scratch directory before the daemon starts, after its files are
+    /// written; empty: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prepare: Vec<String>,
     /// How the runner knows that participants can use it.
     pub ready: Ready,
     /// The signal that asks it to end.
@@ -53,8 +57,8 @@ impl Daemon {
             Ready::Output(text) | Ready::File(text) | Ready::Connect(text) => text,
         };
         let files = self.files.iter().flat_map(|(path, text)| [path, text]);
-        self.command
-            .iter()
+        let commands = self.command.iter().chain(&self.prepare);
+        commands
             .chain(self.environment.values())
             .chain(files)
             .chain(&self.leaves)

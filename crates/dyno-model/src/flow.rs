@@ -6,6 +6,7 @@
 
 use crate::factor::kebab_text;
 use crate::plan::{Experiment, ExperimentId, Plan, TrialId};
+use crate::sizes::Sizes;
 use crate::unit::{Nanos, UnitError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -26,6 +27,9 @@ pub struct Flow {
     /// When the first message is due, counted from the common start.
     #[serde(default, skip_serializing_if = "Phase::is_zero")]
     pub phase: Phase,
+    /// The sizes of its messages, where they differ; the largest is the experiment's payload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<Sizes>,
     /// The experiment that measures it by itself, in the same rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alone: Option<ExperimentId>,
@@ -108,6 +112,23 @@ impl Experiment {
         }
     }
 
+    /// The sizes of its messages, where they differ.
+    pub fn sizes(&self) -> Option<&Sizes> {
+        self.flow.as_ref()?.sizes.as_ref()
+    }
+
+    /// The payload as tables print it: `64 B`, or `32 B to 4 kB` where messages differ.
+    pub fn payload_text(&self) -> String {
+        let several = self.sizes().map(Sizes::to_string);
+        several.unwrap_or_else(|| self.payload.to_string())
+    }
+
+    /// The mean size of its messages, in bytes.
+    pub fn mean_bytes(&self) -> f64 {
+        let several = self.sizes().map(Sizes::mean);
+        several.unwrap_or(self.payload.bytes() as f64)
+    }
+
     /// The experiment whose trials are also its own: itself, unless it runs together with others and is not their first.
     pub fn lead(&self) -> ExperimentId {
         self.flow.as_ref().map_or(self.id, |flow| flow.group)
@@ -171,6 +192,7 @@ mod tests {
             processes: Processes::PerFlow,
             jitter: Nanos::ZERO,
             phase: Phase::default(),
+            sizes: None,
             alone: None,
             by_itself: false,
         };

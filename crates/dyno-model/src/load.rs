@@ -42,7 +42,7 @@ impl Experiment {
 
     /// Payload bits per second that one sender has to send, whatever the stack does.
     fn bits_per_sender(&self) -> Option<f64> {
-        Some(self.workload.messages_per_second()? * self.payload.bytes() as f64 * 8.0)
+        Some(self.workload.messages_per_second()? * self.mean_bytes() * 8.0)
     }
 }
 

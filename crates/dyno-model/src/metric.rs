@@ -189,6 +189,11 @@ metrics! {
         compares_its_tail: false,
         part_of: None,
     }
+    Served = "served_ns", "Of a timer, from when it was due until its handler was done: the sum for each, whose quantiles are not those of its parts added up." {
+        short: "served",
+        title: "lateness and own time",
+        gist: "from when a timer was due until its handler was done",
+    }
     FirstMessage = "first_message_ns", "From go until a message of every sender is at every receiver." {
         short: "first message",
         title: "first message",
@@ -218,6 +223,40 @@ metrics! {
         between_hosts: true,
         one_per_trial: true,
         part_of: Some(Metric::FirstMessage),
+    }
+    Boot = "boot_ns", "Of a virtual machine that is booted for the trial: from the start of its monitor until an agent answers in it." {
+        short: "boot",
+        title: "agent of a booted machine",
+        gist: "from the start of the monitor",
+        one_per_trial: true,
+    }
+    BootMonitor = "boot_monitor_ns", "The part of the boot until the clock of the machine's kernel begins: monitor, firmware, unpacking of the kernel." {
+        short: "monitor",
+        title: "machine's kernel",
+        gist: "the part until the kernel's clock begins",
+        one_per_trial: true,
+        part_of: Some(Metric::Boot),
+    }
+    BootKernel = "boot_kernel_ns", "The part from then until the machine's first process." {
+        short: "kernel",
+        title: "machine's first process",
+        gist: "the part from then until the first process",
+        one_per_trial: true,
+        part_of: Some(Metric::Boot),
+    }
+    BootInit = "boot_init_ns", "The part from then until the machine has its drivers and its address, and says so." {
+        short: "init",
+        title: "machine's address",
+        gist: "the part from then until drivers and address are there",
+        one_per_trial: true,
+        part_of: Some(Metric::Boot),
+    }
+    BootAgent = "boot_agent_ns", "The part from then until an agent answers in the machine." {
+        short: "agent",
+        title: "answer of an agent",
+        gist: "the part from then until an agent answers",
+        one_per_trial: true,
+        part_of: Some(Metric::Boot),
     }
 }
 

@@ -273,6 +273,12 @@ pub struct Experiment {
     /// on a pair of channels.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub paired: bool,
+    /// The host of the testbed, by its index, on which all participants are that share one.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub on_host: usize,
+    /// The testbed's virtual machines are booted anew before each of its trials.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reboot: bool,
     /// What it is as one of several flows that run at the same time; `None`: it runs alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<Flow>,
@@ -280,6 +286,10 @@ pub struct Experiment {
     /// Never part of a plan; whoever reads a run that was merged sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
+}
+
+const fn is_first(host: &usize) -> bool {
+    *host == 0
 }
 
 impl Experiment {
@@ -315,9 +325,37 @@ pub struct Refusal {
     pub reason: String,
 }
 
+/// Of how many adapters the reason why they cannot be used is told one by one.
+const TOLD_APART: usize = 2;
+
 impl Refusal {
-    /// One line for each reason, in the order of its first cell: the cell, or how many of which stacks.
+    /// What stands between an adapter's name and the reason why nothing can be measured with it.
+    pub const UNUSABLE: &str = " cannot be used here: ";
+
+    /// One line for each reason, in the order of its first cell: the cell, or how many of which stacks. Where several
+    /// adapters cannot be used, as after a first build, they share the first line.
     pub fn lines(refused: &[Refusal]) -> Vec<String> {
+        let adapter = |r: &Refusal| Some(r.reason.split_once(Refusal::UNUSABLE)?.0.to_owned());
+        let without: BTreeSet<String> = refused.iter().filter_map(adapter).collect();
+        if without.len() > TOLD_APART {
+            let (unusable, others): (Vec<Refusal>, Vec<Refusal>) =
+                refused.iter().cloned().partition(|r| adapter(r).is_some());
+            let stacks: BTreeSet<&str> = unusable.iter().map(|r| r.stack.as_str()).collect();
+            let mut lines = vec![format!(
+                "{} cells of {} stacks, whose adapters cannot be used here: {}; install their packages (dyno-{}) or run \
+                 `cargo xtask adapters` in Dyno's source; `dyno list adapters` says what each of them lacks",
+                unusable.len(),
+                stacks.len(),
+                without
+                    .iter()
+                    .map(String::as_str)
+                    .collect::<Vec<_>>()
+                    .join(", "),
+                without.first().map_or("", String::as_str),
+            )];
+            lines.extend(Refusal::lines(&others));
+            return lines;
+        }
         let mut reasons: Vec<(&str, Vec<&Refusal>)> = Vec::new();
         for r in refused {
             match reasons.iter_mut().find(|(reason, _)| *reason == r.reason) {
@@ -358,6 +396,8 @@ pub enum TableKind {
     SCore,
     /// The table of AGL SoDeV's section on its signal broker, and closed and open loop side by side.
     Signals,
+    /// All tables of AGL SoDeV's document, across the border of a virtual machine.
+    Sodev,
 }
 
 /// What the runs of `dyno run --against` compare with.
@@ -510,5 +550,33 @@ mod tests {
             Refusal::lines(&all),
             ["3 cells on a, b: not built", "rtt on c (64 B): too large"]
         );
+    }
+
+    #[test]
+    fn adapters_that_are_not_there_share_a_line_where_they_are_many() {
+        let refusal = |adapter: &str| Refusal {
+            experiment: "rtt".into(),
+            stack: format!("{adapter}-udp"),
+            factors: "64 B".into(),
+            reason: format!("{adapter} cannot be used here: there is no lib{adapter}.so"),
+        };
+        let two = [refusal("nats"), refusal("mqtt")];
+        assert_eq!(Refusal::lines(&two).len(), 2);
+        let other = Refusal {
+            reason: "too large".into(),
+            ..refusal("tcp")
+        };
+        let all = [
+            refusal("nats"),
+            other,
+            refusal("mqtt"),
+            refusal("nats"),
+            refusal("dbus"),
+        ];
+        let lines = Refusal::lines(&all);
+        let first =
+            "4 cells of 3 stacks, whose adapters cannot be used here: dbus, mqtt, nats; install";
+        assert!(lines[0].starts_with(first), "{lines:#?}");
+        assert_eq!(lines[1..], ["rtt on tcp-udp (64 B): too large"]);
     }
 }

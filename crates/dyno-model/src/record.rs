@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
+pub use crate::host_clock::HostClock;
 pub use crate::unit::HdrText;
 
 /// The version of the run directory's files.
@@ -44,6 +45,18 @@ pub struct Distribution {
     pub min: u64,
     /// The largest finite sample; 0 where there is none.
     pub max: u64,
+}
+
+impl Distribution {
+    /// What is known of it beside its histograms, which are most of its size.
+    pub fn without_histograms(&self) -> Self {
+        let (total, blocks) = Default::default();
+        Distribution {
+            total,
+            blocks,
+            ..*self
+        }
+    }
 }
 
 /// What arrived at one receiver over one channel in the window.
@@ -194,6 +207,10 @@ pub struct ProcessCost {
 pub struct Cost {
     /// Process by process.
     pub processes: Vec<ProcessCost>,
+    /// Of virtual machines: the monitor, and the process that is a device. What runs in a machine runs within its
+    /// monitor, so these are part of no sum.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machines: Vec<ProcessCost>,
     /// User and system time of all of them without Dyno's own pacing.
     pub cpu: Nanos,
     /// `cpu` per message that arrived, in nanoseconds; `None` where none arrived.
@@ -331,30 +348,6 @@ pub struct CopyRecord {
     /// The same of the other side.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer_core: Option<[f64; 2]>,
-}
-
-/// How well the clock of a host is known in one trial.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct HostClock {
-    /// The host's name in the testbed.
-    pub host: String,
-    /// How much faster its counter runs than its nominal rate says, against the run's clock, in parts
-    /// per million.
-    pub drift_ppm: f64,
-    /// Its offset as it was estimated anew after the window, on the run's clock as it was given
-    /// before it, in nanoseconds: what the translation was wrong by, within `bound`.
-    pub residual_ns: i64,
-    /// A stamp of this host, on the run's clock, is wrong by at most this, however the delay is split
-    /// between the two directions.
-    pub bound: Nanos,
-    /// Timestamped exchanges that this rests on.
-    pub exchanges: u32,
-    /// The shortest round trip among them.
-    pub shortest: Nanos,
-    /// What linuxptp says of the host's clock, where it runs there: port state, offset from the
-    /// master, path delay.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ptp: Option<String>,
 }
 
 /// One trial as stored.

@@ -326,7 +326,7 @@ workloads! {
         is_request_response: false,
         roles: [Role::Probe, Role::Probe],
         headline: &[Metric::Probe],
-        metrics: &[Metric::Probe, Metric::Within],
+        metrics: &[Metric::Probe, Metric::Within, Metric::Served],
         keys: &[PROBE, BY, ON, THREADS, BATCH, SLACK, TIMER_PERIOD, SAMPLES, PROBE_WARMUP, WINDOW],
         instead: &[
             ("rate", "`period` sets the time between two due times of a timer"),

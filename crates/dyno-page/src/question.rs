@@ -150,6 +150,7 @@ fn asks_the_same(a: &Experiment, b: &Experiment) -> bool {
         && a.workload == b.workload
         && factors(a) == factors(b)
         && a.cpus == b.cpus
+        && a.on_host == b.on_host
 }
 
 /// The conditions of each, with as many of the rarer ones as it takes to tell them apart.
@@ -187,7 +188,7 @@ fn usual(e: &Experiment, mixes_waits: bool) -> String {
             true => workload,
             false => format!("{name}, {workload}"),
         },
-        e.payload.to_string(),
+        e.payload_text(),
         match mixes_waits {
             true => "each with its own wait".into(),
             false => e.wait.to_string(),

@@ -80,5 +80,6 @@ fn are_alike(a: &Experiment, b: &Experiment) -> bool {
         && a.placement == b.placement
         && a.topology == b.topology
         && a.scheduling == b.scheduling
+        && a.on_host == b.on_host
         && a.is_same_flow(b)
 }

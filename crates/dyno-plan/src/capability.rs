@@ -1,6 +1,7 @@
 //! What a stack cannot do: the reason why a cell is left out.
 
 use crate::matrix::Cell;
+use dyno_model::plan::Refusal;
 use dyno_model::{AdapterDescription, Placement, Stack, Topology};
 
 /// Why `cell` cannot be measured on `stack`, or `None` if it can.
@@ -13,7 +14,7 @@ pub(crate) fn refusal(
     let can = &adapter.capabilities;
     let name = &adapter.name;
     if let Some(reason) = &adapter.unavailable {
-        return Some(format!("{name} cannot be used here: {reason}"));
+        return Some(format!("{name}{}{reason}", Refusal::UNUSABLE));
     }
     if cell.workload.kind().is_probe() {
         // Nothing of the adapter takes part.

@@ -55,7 +55,7 @@ macro_rules! built_in {
 
 const SUITES: &[BuiltIn] = built_in!("suites":
     "quick", "iceperf", "stream", "throughput", "calls", "first-message", "rwth", "ground", "l4re",
-    "s-core", "signals", "vehicle");
+    "s-core", "signals", "sodev", "vehicle");
 const STACKS: &[BuiltIn] = built_in!("stacks":
     "null", "ground", "floor-spin", "floor-futex", "floor-callback", "pipe", "fifo", "uds-stream", "uds-dgram",
     "uds-seqpacket", "posix-mq", "tcp", "tcp-defaults", "udp", "iceoryx2", "zenoh-tcp", "zenoh-udp", "zenoh-shm",
@@ -64,9 +64,9 @@ const STACKS: &[BuiltIn] = built_in!("stacks":
     "iceoryx2-defaults", "iceoryx-defaults", "cyclonedds-defaults", "fastdds-defaults", "zenoh-defaults", "zenoh-router",
     "vsomeip", "vsomeip-defaults", "vsomeip-daemon", "vsomeip-udp", "vsomeip-tcp",
     "vsomeip-udp-defaults", "vsomeip-tcp-defaults",
-    "mqtt-qos0", "mqtt-qos1", "mqtt-qos2", "mqtt-defaults", "nats", "nats-defaults",
-    "chain-iceoryx2", "chain-iceoryx2-2", "chain-sockets", "s-core", "s-core-daemons",
-    "grpc-stream", "grpc-unary", "kuksa", "kuksa-defaults", "dbus",
+    "mqtt-qos0", "mqtt-qos1", "mqtt-qos2", "mqtt-defaults", "mqtt-qos0-tls", "nats", "nats-defaults", "nats-tls",
+    "vsock", "chain-iceoryx2", "chain-iceoryx2-2", "chain-sockets", "s-core", "s-core-daemons", "mqtt-bridge",
+    "grpc-stream", "grpc-unary", "kuksa", "kuksa-defaults", "kuksa-tls", "kuksa-viss", "dbus",
 );
 const TESTBEDS: &[BuiltIn] =
     built_in!("testbeds": "local", "netns-1gbe", "vm", "vm-alone", "vm-pair");

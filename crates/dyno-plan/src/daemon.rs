@@ -15,6 +15,7 @@ use std::path::Path;
 const KEYS: &[&str] = &[
     "name",
     "command",
+    "prepare",
     "ready",
     "stop",
     "exclusive",
@@ -98,6 +99,7 @@ fn one(item: &Node, values: &Values<'_>, problems: &mut Problems) -> Option<Daem
             Problem::at(&n.at, "`command` names no program").label("write at least the program"),
         );
     }
+    let prepare = table.get("prepare").map(|n| texts.list("prepare", n));
     let ready = table.get("ready").and_then(|n| texts.ready(n));
     let stop = table
         .get("stop")
@@ -114,6 +116,7 @@ fn one(item: &Node, values: &Values<'_>, problems: &mut Problems) -> Option<Daem
     Some(Daemon {
         name: name?,
         command: command?,
+        prepare: prepare.unwrap_or_default(),
         ready: ready?,
         stop: stop?,
         exclusive: exclusive?,
@@ -308,11 +311,11 @@ pub(crate) fn programs(table: &Table) -> Vec<String> {
     let Some(Value::List(items)) = table.get("daemon").map(|n| &n.value) else {
         return Vec::new();
     };
-    let first = |item: &Node| {
+    let first = |(item, key): (&Node, &str)| {
         let Value::Table(daemon) = &item.value else {
             return None;
         };
-        let Value::List(command) = &daemon.get("command")?.value else {
+        let Value::List(command) = &daemon.get(key)?.value else {
             return None;
         };
         match &command.first()?.value {
@@ -322,18 +325,22 @@ pub(crate) fn programs(table: &Table) -> Vec<String> {
             _ => None,
         }
     };
-    items.iter().filter_map(first).collect()
+    let both = items
+        .iter()
+        .flat_map(|item| [(item, "command"), (item, "prepare")]);
+    both.filter_map(first).collect()
 }
 
 /// Why the stack cannot be used on this machine: the first program of its daemons that is missing,
 /// and what installs it.
 pub fn missing_daemon(stack: &Stack, facts: &HostFacts) -> Option<String> {
-    let missing = |d: &&Daemon| {
-        let program = d.command.first();
-        program.is_some_and(|p| facts.missing_programs.contains(p))
+    let programs = |d: &'_ Daemon| [d.command.first().cloned(), d.prepare.first().cloned()];
+    let missing = |d| {
+        let mut all = programs(d).into_iter().flatten();
+        Some((d, all.find(|p| facts.missing_programs.contains(p))?))
     };
-    let daemon = stack.daemons.iter().find(missing)?;
-    let (variable, program) = program(daemon.command.first().map_or("", String::as_str));
+    let (daemon, first) = stack.daemons.iter().find_map(missing)?;
+    let (variable, program) = program(&first);
     let what = match program == daemon.name {
         true => format!("its daemon {program}"),
         false => format!("the program {program} of its daemon {}", daemon.name),

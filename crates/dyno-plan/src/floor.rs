@@ -26,7 +26,7 @@ pub(crate) fn key(e: &Experiment) -> String {
         Extent::Messages(n) => format!("{n}"),
     };
     format!(
-        "{:?} {:?} {} {:?} {:?} {} {} {} {:?} {:?} {} {:?} {:?}",
+        "{:?} {:?} {} {:?} {:?} {} {} {} {:?} {:?} {:?} {:?} {:?}",
         e.workload,
         e.wait,
         e.payload.bytes(),
@@ -37,7 +37,7 @@ pub(crate) fn key(e: &Experiment) -> String {
         extent(e.window),
         cpus(e),
         e.scheduling,
-        e.mlock,
+        (e.mlock, e.on_host, e.reboot),
         e.echo_poll,
         e.sink_pause,
     )

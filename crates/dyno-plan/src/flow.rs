@@ -7,10 +7,12 @@ use crate::node::{Entry, Node, Table, Value, unknown_key};
 use crate::problem::{Place, Problem, Problems};
 use crate::quantity::{At, Quantity, one};
 use crate::settings::{self, FACTORS, Form, Settings};
-use crate::suite::{self, setting_keys};
+use crate::sizes;
+use crate::suite::{self, ExperimentSpec, setting_keys};
 use dyno_model::graph::Shape;
 use dyno_model::plan::Extent;
-use dyno_model::unit::{Nanos, RateHz, UnitError};
+use dyno_model::sizes::Sizes;
+use dyno_model::unit::{Nanos, PayloadSize, RateHz, UnitError};
 use dyno_model::{
     Arrivals, Experiment, ExperimentId, Flow, Graph, Participant, Phase, Processes, Stack, Testbed,
     Topology, Wait, Workload, WorkloadKind,
@@ -24,6 +26,8 @@ pub(crate) struct FlowSpec {
     pub(crate) count: u16,
     pub(crate) jitter: Option<At<Nanos>>,
     pub(crate) phase: Option<At<Phase>>,
+    /// Of its messages, where they differ.
+    pub(crate) sizes: Option<Sizes>,
 }
 
 /// One flow as it is read: what it is, and its workload and settings.
@@ -163,6 +167,44 @@ fn refuse_strangers(own: &[Entry], matrix: &[Entry], problems: &mut Problems) {
     }
 }
 
+/// Refuses what `--set` would give to every flow alike, or to none.
+pub(crate) fn refuse_set(set: &[Entry], experiments: &[ExperimentSpec], problems: &mut Problems) {
+    let flows = || experiments.iter().filter(|e| e.flow.is_some());
+    let payload = |e: &ExperimentSpec| -> Option<Vec<PayloadSize>> {
+        let all = e.own.payload.as_ref()?;
+        Some(all.iter().map(|p| p.value).collect())
+    };
+    // Of counts the window says it.
+    let is_count = |key: &str| ["messages", "round_trips", "warmup_messages"].contains(&key);
+    for entry in set {
+        let key = entry.key.as_str();
+        let found = flows().find(|e| match key {
+            "payload" => flows().any(|f| {
+                let is_mixed = f.flow.as_ref().is_some_and(|f| f.sizes.is_some());
+                f.name == e.name && (is_mixed || payload(f) != payload(e))
+            }),
+            _ => NOT_FOR_ALL.contains(&key) && !is_count(key),
+        });
+        let Some(spec) = found else {
+            continue;
+        };
+        let help = match key {
+            "parallel" => "write `count` in a flow for so many alike",
+            _ => {
+                "declare a parameter in the suite for the flow that is meant, and set that, as `camera` of the suite `vehicle`"
+            }
+        };
+        problems.push(
+            Problem::at(
+                &entry.key_at,
+                format!("`{key}` is of one flow, and `{}` has several", spec.name),
+            )
+            .label("would hold for all of them alike")
+            .help(help),
+        );
+    }
+}
+
 fn flow(
     node: &Node,
     processes: Processes,
@@ -207,7 +249,7 @@ fn flow(
         own.read(entry, Form::Several, &mut Problems::default());
     }
     let mut count = 1;
-    let (mut cycle, mut jitter, mut phase) = (None, None, None);
+    let (mut cycle, mut jitter, mut phase, mut several) = (None, None, None, None);
     for entry in &table.0 {
         let key = entry.key.as_str();
         // What stands beside flows and must not is one mistake.
@@ -245,6 +287,17 @@ fn flow(
                     "jitter" => jitter = settings::time(key, node, Nanos::ZERO, problems),
                     _ => phase = one(key, node, problems),
                 }
+            }
+            "payload" if sizes::is_several(node) => {
+                several = sizes::read(node, workload.as_ref(), problems);
+                // Of one that is wrong the mistake is told.
+                let most = several.as_ref().and_then(Sizes::most);
+                own.payload = most.map(|value| {
+                    vec![At {
+                        value,
+                        at: node.at.clone(),
+                    }]
+                });
             }
             key if OWN.contains(&key) => {
                 own.read(entry, Form::Single, problems);
@@ -286,6 +339,7 @@ fn flow(
             count,
             jitter,
             phase,
+            sizes: several,
         },
         workload: workload?,
         own,
@@ -329,6 +383,23 @@ pub(crate) fn check(
             Problem::at(&cpus.at, "flows have no list of CPUs")
                 .label("one exchange alone can have one")
                 .help("write \"auto\" or \"none\""),
+        );
+    }
+    if let (Some(phase), [Extent::Duration(window), Extent::Duration(warmup)]) =
+        (&spec.phase, extents.map(|e| e.value))
+        && let Phase::After(after) = phase.value
+        && after >= warmup.saturating_add(window)
+    {
+        problems.push(
+            Problem::at(
+                &phase.at,
+                format!("no message is due before the window ends: a phase of {after}"),
+            )
+            .label(format!(
+                "the window may be over {} after the start",
+                warmup.saturating_add(window)
+            ))
+            .help("write less than warm-up and window together"),
         );
     }
     let Some(jitter) = &spec.jitter else {
@@ -448,14 +519,16 @@ pub(crate) fn of_flow(matrix: &Matrix<'_>, reason: String) -> String {
     }
 }
 
-/// What an experiment is as a flow, where the first of its group has that number.
-pub(crate) fn settled(spec: &FlowSpec, group: ExperimentId) -> Flow {
+/// What an experiment with that payload is as a flow, where the first of its group has that number.
+pub(crate) fn settled(spec: &FlowSpec, payload: PayloadSize, group: ExperimentId) -> Flow {
     Flow {
         name: spec.name.value.clone(),
         group,
         processes: spec.processes,
         jitter: spec.jitter.as_ref().map_or(Nanos::ZERO, |j| j.value),
         phase: spec.phase.as_ref().map_or_else(Phase::default, |p| p.value),
+        // A preset's size stands in the place of all.
+        sizes: spec.sizes.clone().filter(|s| s.most() == Some(payload)),
         alone: None,
         by_itself: false,
     }

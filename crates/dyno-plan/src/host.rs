@@ -1,5 +1,7 @@
 //! The machine that a plan is for, and what it has too little of.
 
+use dyno_model::flow::together;
+use dyno_model::machine::VsockBackEnd;
 use dyno_model::plan::Experiment;
 use dyno_model::{AdapterDescription, Graph, Placement, Wait};
 use std::collections::BTreeSet;
@@ -20,9 +22,12 @@ pub struct HostFacts {
     pub memory_bytes: Option<u64>,
     /// Those of [`Catalog::programs`](crate::Catalog::programs) that are not installed.
     pub missing_programs: BTreeSet<String>,
+    /// What vsock devices of virtual machines can be here.
+    pub vsock: Option<VsockBackEnd>,
 }
 
-/// Remarks on what the machine has too little of, one sentence for each kind.
+/// Remarks on what the machine has too little of, one sentence for each kind. `graph` is that of one experiment; flows
+/// that run at the same time count together.
 pub(crate) fn warnings<'a>(
     experiments: &'a [Experiment],
     facts: &HostFacts,
@@ -30,11 +35,15 @@ pub(crate) fn warnings<'a>(
     graph: impl Fn(&Experiment) -> Graph,
 ) -> Vec<String> {
     let mut warnings = Vec::new();
+    let leads = || experiments.iter().filter(|e| e.lead() == e.id);
+    let participants = |e: &Experiment| {
+        let all = together(experiments, e).into_iter();
+        all.map(|e| graph(e).participants.len()).sum::<usize>()
+    };
     let uses_two = |e: &Experiment| adapter(&e.stack).is_some_and(|a| !a.capabilities.loopback);
-    let crowded: Vec<usize> = experiments
-        .iter()
+    let crowded: Vec<usize> = leads()
         .filter(|e| e.wait == Wait::Spin && uses_two(e))
-        .map(|e| graph(e).participants.len())
+        .map(participants)
         .filter(|n| !facts.cpus.is_empty() && *n > facts.cpus.len())
         .collect();
     if let Some(most) = crowded.iter().max() {
@@ -43,19 +52,19 @@ pub(crate) fn warnings<'a>(
              they measure how the kernel shares a CPU, not the stack; wait by block, or use a \
              machine with more CPUs",
             crowded.len(),
-            experiments.len(),
+            leads().count(),
             facts.cpus.len(),
         ));
     }
-    let in_shm = experiments.iter().filter(|e| {
+    let in_shm = leads().filter(|e| {
         e.placement != Placement::Host
             && adapter(&e.stack).is_some_and(|a| a.capabilities.loan && !a.capabilities.loopback)
     });
     // Per channel one message under way and one in the hands of each receiver.
-    let need = |e: &Experiment| graph(e).least_messages() * e.payload.bytes() as u64;
+    let own = |e: &Experiment| graph(e).least_messages() * e.payload.bytes() as u64;
+    let need = |e: &Experiment| together(experiments, e).into_iter().map(own).sum();
     let in_shm = too_large("/dev/shm", facts.shm_free_bytes, in_shm, need);
-    let everywhere = experiments.iter();
-    let in_memory = too_large("main memory", facts.memory_bytes, everywhere, need);
+    let in_memory = too_large("main memory", facts.memory_bytes, leads(), need);
     warnings.extend(in_shm.into_iter().chain(in_memory));
     warnings
 }
@@ -70,11 +79,15 @@ fn too_large<'a>(
     // Of equals the first.
     let all = experiments.map(|e| (need(e), e));
     let (need, largest) = all.reduce(|a, b| if b.0 > a.0 { b } else { a })?;
+    let payload = match largest.flow {
+        Some(_) => "all of its flows".to_owned(),
+        None => largest.payload.to_string(),
+    };
     (need > free).then(|| {
         format!(
-            "experiment `{}` with {} on {} holds at least {need} bytes of messages, and {what} has \
+            "experiment `{}` with {payload} on {} holds at least {need} bytes of messages, and {what} has \
              {free} free: its trials will fail; use smaller payloads or fewer participants",
-            largest.name, largest.payload, largest.stack
+            largest.name, largest.stack
         )
     })
 }

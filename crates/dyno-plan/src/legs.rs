@@ -12,12 +12,13 @@ use crate::problem::{Place, PlanError, Problem};
 use crate::remote;
 use dyno_model::chain::{Chain, ChainLeg};
 use dyno_model::{
-    AdapterDescription, Experiment, ExperimentId, Placement, Stack, Testbed, Topology, Wait,
+    AdapterDescription, Experiment, ExperimentId, Options, Placement, Stack, Testbed, Topology,
+    Wait,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Adds what is missing of the legs alone, and links each chain's experiments to them. `direct` has a stack by name with
-/// its adapter. Returns a remark for each reason that leaves chains without.
+/// its adapter. Returns a remark for each reason that leaves chains without, and for each leg that is set otherwise in its chain.
 ///
 /// # Errors
 ///
@@ -30,6 +31,7 @@ pub(crate) fn add<'a>(
     direct: &mut dyn FnMut(&str) -> Option<(Stack, &'a AdapterDescription)>,
 ) -> Result<Vec<String>, PlanError> {
     let mut without: BTreeMap<String, usize> = BTreeMap::new();
+    let mut otherwise: BTreeSet<String> = BTreeSet::new();
     let mut chains = 0;
     for i in 0..experiments.len() {
         let e = experiments[i].clone();
@@ -39,14 +41,23 @@ pub(crate) fn add<'a>(
         };
         chains += 1;
         let found = alone(&e, &chain).and_then(|all| {
-            let checked = all.into_iter().zip(&chain.legs).map(|(leg, own)| {
+            let numbered = (1..).zip(all.into_iter().zip(&chain.legs));
+            let checked = numbered.map(|(number, (leg, own))| {
                 let (stack, adapter) = direct(&leg.stack)
                     .ok_or_else(|| format!("the stack {} cannot be read", leg.stack))?;
-                // What a program bridges is set for that program; its legs alone are as their own files have them.
-                if stack.options != own.options && !chain.foreign().contains(&true) {
-                    return Err(format!(
-                        "{} has options here that it has not alone; write them into a stack file of its own",
-                        leg.stack
+                if stack.options != own.options {
+                    // What a program bridges is set for that program.
+                    if !chain.foreign().contains(&true) {
+                        return Err(format!(
+                            "{} has options here that it has not alone; write them into a stack file of its own",
+                            leg.stack
+                        ));
+                    }
+                    otherwise.insert(format!(
+                        "leg {number} of {} is measured alone as {} has it in its own file, without {}",
+                        e.stack,
+                        leg.stack,
+                        differing(&own.options, &stack.options)
                     ));
                 }
                 check(leg, stack, adapter, testbed, facts)
@@ -74,7 +85,18 @@ pub(crate) fn add<'a>(
         1 => format!("the legs of 1 experiment are not measured alone: {reason}"),
         n => format!("the legs of {n} experiments are not measured alone: {reason}"),
     };
-    Ok(without.into_iter().map(line).collect())
+    Ok(without.into_iter().map(line).chain(otherwise).collect())
+}
+
+/// The options of `own` that are not among `others`, as a stack file has them.
+fn differing(own: &Options, others: &Options) -> String {
+    let all = own
+        .iter()
+        .filter(|(name, value)| others.get(*name) != Some(value));
+    let texts: Vec<String> = all
+        .map(|(name, value)| format!("{name} = {value}"))
+        .collect();
+    texts.join(", ")
 }
 
 /// The experiments of the legs alone.
@@ -176,7 +198,7 @@ fn check(
         payload: leg.payload,
     };
     let reason = capability::refusal(&cell, &stack, adapter, testbed.hosts.len())
-        .or_else(|| remote::refusal(&stack, testbed))
+        .or_else(|| remote::refusal(&stack, testbed, facts))
         .or_else(|| missing_daemon(&stack, facts));
     if let Some(reason) = reason {
         return Err(reason);

@@ -52,6 +52,7 @@ mod search;
 mod select;
 mod settings;
 mod shard;
+mod sizes;
 mod stack;
 mod suggest;
 mod suite;

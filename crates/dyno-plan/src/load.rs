@@ -148,16 +148,23 @@ fn is_here(graph: &Graph, testbed: &Testbed) -> bool {
     hosts.all(|host| matches!(host.reach, Reach::Local | Reach::Namespace))
 }
 
-/// The most participants that any of these experiments has, and how many have more than there are CPUs.
-fn crowded<'a>(
-    experiments: impl Iterator<Item = &'a Experiment>,
+/// The most participants of those that are `asked` for that any experiment has, flows that run at the same time together;
+/// how many have more than there are CPUs; and how many experiments there are.
+fn crowded(
+    experiments: &[Experiment],
     facts: &HostFacts,
     graph_of: impl Fn(&Experiment) -> Graph,
-) -> Option<(usize, usize)> {
-    let all = experiments.map(|e| graph_of(e).participants.len());
+    asked: impl Fn(&Experiment) -> bool,
+) -> Option<(usize, usize, usize)> {
+    let leads = || experiments.iter().filter(|e| e.lead() == e.id);
+    let all = leads().map(|lead| {
+        let own = dyno_model::flow::together(experiments, lead).into_iter();
+        let own = own.filter(|e| asked(e));
+        own.map(|e| graph_of(e).participants.len()).sum::<usize>()
+    });
     let crowded: Vec<usize> = all.filter(|n| *n > facts.cpus.len()).collect();
     let most = crowded.iter().max().filter(|_| !facts.cpus.is_empty())?;
-    Some((*most, crowded.len()))
+    Some((*most, crowded.len(), leads().count()))
 }
 
 /// Floods of more participants than CPUs. Those that spin have a remark of their own.
@@ -166,12 +173,11 @@ fn busy(
     facts: &HostFacts,
     graph_of: impl Fn(&Experiment) -> Graph,
 ) -> Option<String> {
-    let floods = |e: &&Experiment| e.workload.kind() == WorkloadKind::Flood && e.wait != Wait::Spin;
-    let (most, n) = crowded(experiments.iter().filter(floods), facts, graph_of)?;
+    let floods = |e: &Experiment| e.workload.kind() == WorkloadKind::Flood && e.wait != Wait::Spin;
+    let (most, n, all) = crowded(experiments, facts, graph_of, floods)?;
     Some(format!(
-        "{n} of {} experiments flood with more participants than CPUs (up to {most} on {}): all of them are \
+        "{n} of {all} experiments flood with more participants than CPUs (up to {most} on {}): all of them are \
          busy at once, and the rates are those of shared CPUs",
-        experiments.len(),
         facts.cpus.len()
     ))
 }
@@ -183,12 +189,11 @@ fn shared_cpus(
     facts: &HostFacts,
     graph_of: impl Fn(&Experiment) -> Graph,
 ) -> Option<String> {
-    let shares = |e: &&Experiment| e.placement == Placement::Host && is_here(&graph_of(e), testbed);
-    let (most, n) = crowded(experiments.iter().filter(shares), facts, &graph_of)?;
+    let shares = |e: &Experiment| e.placement == Placement::Host && is_here(&graph_of(e), testbed);
+    let (most, n, all) = crowded(experiments, facts, &graph_of, shares)?;
     Some(format!(
-        "{n} of {} experiments have up to {most} participants on hosts that share {} CPUs: latencies hold \
+        "{n} of {all} experiments have up to {most} participants on hosts that share {} CPUs: latencies hold \
          waits for a CPU that hosts of their own would not have",
-        experiments.len(),
         facts.cpus.len()
     ))
 }

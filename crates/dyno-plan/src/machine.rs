@@ -75,6 +75,7 @@ pub(crate) fn read(table: &Table, problems: &mut Problems) -> Option<Machine> {
         cpus,
         pinned,
         accelerator,
+        vsock: None,
     })
 }
 

@@ -47,6 +47,8 @@ pub(crate) struct Conditions<'a> {
     pub(crate) deadline: Nanos,
     pub(crate) cpus: &'a At<Cpus>,
     pub(crate) mlock: bool,
+    pub(crate) host: Option<&'a str>,
+    pub(crate) reboot: bool,
     pub(crate) trials: u32,
     pub(crate) raw_samples: u32,
 }
@@ -185,6 +187,8 @@ impl<'a> Matrix<'a> {
                 deadline: levels.pick(|s| &s.deadline)?.value,
                 cpus,
                 mlock: levels.pick(|s| &s.mlock)?.value,
+                host: levels.pick(|s| &s.host).map(|host| host.value.as_str()),
+                reboot: levels.pick(|s| &s.reboot).is_some_and(|r| r.value),
                 trials: levels.pick(|s| &s.trials)?.value,
                 raw_samples: levels.pick(|s| &s.raw_samples)?.value,
             },

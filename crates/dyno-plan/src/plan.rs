@@ -135,12 +135,12 @@ pub fn plan(
         }
     };
     let mut built_in = built_in_settings(&mut problems);
-    let (Some(suite), Some(testbed)) = (suite, testbed) else {
+    let (Some(suite), Some(mut testbed)) = (suite, testbed) else {
         return Err(problems.into_error());
     };
     machine::place(&testbed, &mut built_in);
     let hosts = testbed.hosts.len();
-    let facts = &remote::facts(&testbed, machine);
+    let facts = &remote::facts(&testbed, None, machine);
     let readable = problems.is_empty();
 
     let named: Option<Vec<Named>> = request.stacks.as_ref().map(|names| {
@@ -164,6 +164,9 @@ pub fn plan(
     let mut matrices: Vec<(Vec<Matrix<'_>>, Vec<&Configured<'_>>)> = Vec::new();
     // What a suite with mistakes would multiply out to only repeats them.
     for spec in suite.experiments.iter().filter(|_| readable) {
+        let at = [&suite.overrides, &spec.own, &suite.defaults];
+        let at = at.iter().find_map(|level| level.host.as_ref());
+        let facts = &remote::facts(&testbed, at.map(|host| host.value.as_str()), machine);
         if let Some(mut matrix) = Matrix::new(&suite, spec, &built_in, hosts, facts, &mut problems)
         {
             if let Some(search) = &request.search {
@@ -187,6 +190,7 @@ pub fn plan(
                     .filter(|c| probe::fits(&c.stack.name, matrix.is_probe()))
                     // A chain is made of the others and is asked for by name.
                     .filter(|c| c.stack.chain.is_none())
+                    .filter(|c| !remote::is_out_of_place(&c.stack, &testbed))
                     .collect(),
             };
             matrices.push((vec![matrix], on));
@@ -198,6 +202,8 @@ pub fn plan(
     let mut experiments: Vec<Experiment> = Vec::new();
     let mut refused: Vec<Refusal> = Vec::new();
     for (flows, on) in &matrices {
+        let host = flows.first().and_then(|m| m.conditions.host);
+        let facts = &remote::facts(&testbed, host, machine);
         for configured in on {
             expand(
                 flows,
@@ -215,6 +221,7 @@ pub fn plan(
         stacks.get(stack).is_some_and(|c| {
             c.adapters.iter().any(|a| a.unavailable.is_some())
                 || missing_daemon(&c.stack, facts).is_some()
+                || remote::refusal(&c.stack, &testbed, facts).is_some()
                 || hosts < 2 && c.stack.placements == [Placement::Host]
                 || c.stack
                     .chain
@@ -243,6 +250,7 @@ pub fn plan(
             used.insert(e.stack.clone(), c.stack.clone());
         }
     }
+    remote::equip(&mut testbed, &used, facts);
     let floors = floor_stacks(catalog, adapters);
     let mut warnings = Vec::new();
     if request.legs {
@@ -498,7 +506,8 @@ fn refusal(
 ) -> Option<String> {
     let conditions = &matrix.conditions;
     let given = &conditions.cpus.value;
-    probe::refusal(cell, &on.stack, conditions.window, given, facts)
+    remote::no_host(matrix, testbed)
+        .or_else(|| probe::refusal(cell, &on.stack, conditions.window, given, facts))
         .or_else(|| on.refusal(cell, testbed.hosts.len()))
         .or_else(|| match matrix.flow {
             Some(_) => None,
@@ -506,7 +515,7 @@ fn refusal(
         })
         .or_else(|| on.cannot_poll(cell, conditions.echo_poll))
         .or_else(|| on.cannot_pause(cell, conditions.sink_pause))
-        .or_else(|| remote::refusal(&on.stack, testbed))
+        .or_else(|| remote::refusal(&on.stack, testbed, facts))
         .or_else(|| missing_daemon(&on.stack, facts))
 }
 
@@ -563,6 +572,8 @@ fn place(
             daemon_cpus: places.daemon_cpus,
             scheduling: cell.scheduling,
             mlock: conditions.mlock,
+            on_host: remote::index(conditions.host, testbed).unwrap_or_default(),
+            reboot: conditions.reboot,
             trials: conditions.trials,
             raw_samples: conditions.raw_samples,
             floor: None,
@@ -572,7 +583,9 @@ fn place(
             legs: Vec::new(),
             paired: on.is_paired(&cell),
             counted: false,
-            flow: matrix.flow.map(|spec| flow::settled(spec, group)),
+            flow: matrix
+                .flow
+                .map(|spec| flow::settled(spec, cell.payload, group)),
             machine: None,
         });
     }

@@ -2,8 +2,14 @@
 //! there.
 
 use crate::HostFacts;
+use crate::matrix::Matrix;
+use dyno_model::machine::VsockBackEnd;
 use dyno_model::plan::Reach;
 use dyno_model::{Stack, Testbed};
+use std::collections::BTreeMap;
+
+/// The adapter of what only virtual machines have.
+const VSOCK: &str = "vsock";
 
 /// Whether any host is another machine than the planner's.
 fn is_remote(testbed: &Testbed) -> bool {
@@ -13,23 +19,113 @@ fn is_remote(testbed: &Testbed) -> bool {
 
 /// What is known of the machine that participants run on: of another one nothing, but that a virtual one has the CPUs
 /// that it is given.
-pub(crate) fn facts(testbed: &Testbed, own: &HostFacts) -> HostFacts {
-    if let [only] = testbed.hosts.as_slice()
-        && let Reach::Vm(machine) = &only.reach
+/// Of one that is named, what is known of it.
+pub(crate) fn facts(testbed: &Testbed, host: Option<&str>, own: &HostFacts) -> HostFacts {
+    let named = host.and_then(|_| testbed.hosts.get(index(host, testbed)?));
+    let only = match testbed.hosts.as_slice() {
+        [only] => Some(only),
+        _ => named,
+    };
+    if only.is_some_and(|host| matches!(host.reach, Reach::Local | Reach::Namespace)) {
+        return own.clone();
+    }
+    if let Some(host) = only
+        && let Reach::Vm(machine) = &host.reach
     {
         return HostFacts {
             cpus: (0..machine.cpus).collect(),
+            vsock: own.vsock,
             ..HostFacts::default()
         };
     }
     match is_remote(testbed) {
-        true => HostFacts::default(),
+        true => HostFacts {
+            vsock: own.vsock,
+            ..HostFacts::default()
+        },
         false => own.clone(),
     }
 }
 
+/// The number of a host by its name; the first one where none is named.
+pub(crate) fn index(host: Option<&str>, testbed: &Testbed) -> Option<usize> {
+    let Some(name) = host else { return Some(0) };
+    testbed.hosts.iter().position(|h| h.name == name)
+}
+
+/// Why an experiment that names a host, or boots machines anew, cannot run on the testbed.
+pub(crate) fn no_host(matrix: &Matrix<'_>, testbed: &Testbed) -> Option<String> {
+    let c = &matrix.conditions;
+    if c.reboot && testbed.machines().next().is_none() {
+        return Some(
+            "the testbed has no virtual machine to boot anew; choose for example --testbed vm"
+                .into(),
+        );
+    }
+    if index(c.host, testbed).is_none() {
+        let names: Vec<&str> = testbed.hosts.iter().map(|h| h.name.as_str()).collect();
+        let host = c.host.unwrap_or_default();
+        return Some(format!(
+            "the testbed has no host {host}; its hosts: {}",
+            names.join(", ")
+        ));
+    }
+    (c.host.is_some() && matrix.flow.is_some()).then(|| "a flow has no `host` of its own".into())
+}
+
+/// Whether the stack is of testbeds with virtual machines, and this is none.
+pub(crate) fn is_out_of_place(stack: &Stack, testbed: &Testbed) -> bool {
+    stack.adapters().contains(&VSOCK) && testbed.machines().next().is_none()
+}
+
+/// Gives the machines of a testbed the devices that stacks need of them.
+pub(crate) fn equip(testbed: &mut Testbed, stacks: &BTreeMap<String, Stack>, facts: &HostFacts) {
+    if !stacks.values().any(|s| s.adapters().contains(&VSOCK)) {
+        return;
+    }
+    for host in &mut testbed.hosts {
+        if let Reach::Vm(machine) = &mut host.reach {
+            machine.vsock = facts.vsock;
+        }
+    }
+}
+
+/// Why a stack of vsock cannot run here.
+fn lacks_vsock(stack: &Stack, testbed: &Testbed, facts: &HostFacts) -> Option<String> {
+    if !stack.adapters().contains(&VSOCK) {
+        return None;
+    }
+    if is_out_of_place(stack, testbed) {
+        return Some(format!(
+            "{} crosses the border of a virtual machine, and the testbed has none; choose for example --testbed vm",
+            stack.name
+        ));
+    }
+    let guests = testbed.hosts.iter();
+    let guests = guests.filter(|h| matches!(h.reach, Reach::Vm(_))).count();
+    match facts.vsock {
+        Some(VsockBackEnd::Kernel) if guests == testbed.hosts.len() => Some(format!(
+            "{} joins a guest with its host here, and two guests only where its back end is a process",
+            stack.name
+        )),
+        Some(_) if testbed.hosts.len() - guests > 1 => Some(format!(
+            "{} joins each guest with one host, and the testbed has several beside its guests",
+            stack.name
+        )),
+        Some(_) => None,
+        None => Some(format!(
+            "{} has no back end here: /dev/vhost-vsock is missing, and vhost-device-vsock is not installed; run \
+             `cargo xtask daemons vsock`",
+            stack.name
+        )),
+    }
+}
+
 /// Why the stack cannot run on the testbed's hosts.
-pub(crate) fn refusal(stack: &Stack, testbed: &Testbed) -> Option<String> {
+pub(crate) fn refusal(stack: &Stack, testbed: &Testbed, facts: &HostFacts) -> Option<String> {
+    if let Some(reason) = lacks_vsock(stack, testbed, facts) {
+        return Some(reason);
+    }
     let daemon = stack.daemons.first().filter(|_| is_remote(testbed))?;
     Some(format!(
         "{} needs the daemon {}, and dyno starts daemons on its own machine only; use a testbed of \

@@ -52,6 +52,8 @@ pub(crate) const CONDITIONS: &[&str] = &[
     "deadline",
     "cpus",
     "mlock",
+    "host",
+    "reboot",
     "raw_samples",
 ];
 
@@ -97,6 +99,8 @@ pub(crate) struct Settings {
     pub(crate) deadline: Option<At<Nanos>>,
     pub(crate) cpus: Option<At<Cpus>>,
     pub(crate) mlock: Option<At<bool>>,
+    pub(crate) host: Option<At<String>>,
+    pub(crate) reboot: Option<At<bool>>,
     pub(crate) raw_samples: Option<At<u32>>,
 }
 
@@ -152,6 +156,18 @@ impl Settings {
             "cpus" => self.cpus = cpus::read(node, p),
             "mlock" => {
                 self.mlock = node.bool("`mlock`", p).map(|value| At {
+                    value,
+                    at: node.at.clone(),
+                });
+            }
+            "host" => {
+                self.host = node.text("`host`", p).map(|value| At {
+                    value: value.to_owned(),
+                    at: node.at.clone(),
+                });
+            }
+            "reboot" => {
+                self.reboot = node.bool("`reboot`", p).map(|value| At {
                     value,
                     at: node.at.clone(),
                 });

@@ -94,6 +94,7 @@ pub(crate) fn read(
     }
     let mut experiments = experiments(source, &table, problems);
     refuse_idle(&set, &experiments, problems);
+    flow::refuse_set(&set, &experiments, problems);
     let chosen = presets::read(&table, &choices, &experiments, problems);
     for spec in &mut experiments {
         spec.presets = chosen
@@ -121,6 +122,7 @@ fn table_kind(table: &Table, problems: &mut Problems) -> TableKind {
         Some("l4re") => TableKind::L4re,
         Some("s-core") => TableKind::SCore,
         Some("signals") => TableKind::Signals,
+        Some("sodev") => TableKind::Sodev,
         Some(other) => {
             problems.push(
                 Problem::at(&node.at, format!("there is no table {other:?}"))
@@ -128,7 +130,9 @@ fn table_kind(table: &Table, problems: &mut Problems) -> TableKind {
                     .help(crate::suggest::instead(
                         other,
                         "tables",
-                        ["stacks", "iceperf", "rwth", "l4re", "s-core", "signals"],
+                        [
+                            "stacks", "iceperf", "rwth", "l4re", "s-core", "signals", "sodev",
+                        ],
                     )),
             );
             TableKind::Stacks

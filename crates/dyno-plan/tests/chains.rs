@@ -395,6 +395,13 @@ fn each_leg_of_a_bridged_chain_alone_is_between_its_two_participants() {
     // The leg alone is the stack as its own file has it.
     let alone = plan.stacks.get("udp").unwrap();
     assert!(!alone.options.contains_key("rcvbuf"), "{alone:#?}");
+    let said =
+        "leg 2 of mine is measured alone as udp has it in its own file, without rcvbuf = 4096";
+    assert!(
+        plan.warnings.iter().any(|w| w == said),
+        "{:?}",
+        plan.warnings
+    );
 }
 
 #[test]

@@ -191,6 +191,105 @@ fn mistakes_are_said_each_with_its_place() {
 }
 
 #[test]
+fn payloads_of_several_sizes_are_read_and_loads_count_their_mean() {
+    let mixed = CAMERA.replace(
+        "\"1 MB\"",
+        "[{ size = \"1 MB\", weight = 1 }, { size = \"100 kB\", weight = 2 }, \"64 B\"]",
+    );
+    let range = CONTROL.replace("\"64 B\"", "{ from = \"32 B\", to = \"4 kB\" }");
+    let plan = plan_text(&text("", &[&range, &mixed])).unwrap();
+    let all = flows(&plan);
+    assert_eq!(all[0].payload_text(), "32 B to 4 kB");
+    assert_eq!(
+        (all[0].payload.bytes(), all[0].mean_bytes()),
+        (4_000, 2_016.0)
+    );
+    assert_eq!(all[1].payload.bytes(), 1_000_000);
+    assert_eq!(all[1].mean_bytes(), (1e6 + 2.0 * 1e5 + 64.0) / 4.0);
+    let with = |payload: &str| CONTROL.replace("\"64 B\"", payload);
+    refused(
+        "",
+        &[&with("[]")],
+        &["a list of payloads has 1 to 64 sizes, not 0"],
+    );
+    refused(
+        "",
+        &[&with("[\"16 B\", \"1 kB\"]")],
+        &["no room for the stamps"],
+    );
+    refused(
+        "",
+        &[&with("{ from = \"1 kB\", to = \"64 B\" }")],
+        &["1 kB is above 64 B"],
+    );
+    refused(
+        "",
+        &[&with("{ from = \"1 kB\" }")],
+        &["the payload has no `to`"],
+    );
+    refused(
+        "",
+        &[&with("[{ size = \"1 kB\", weight = 0 }]")],
+        &["`weight` must be from 1"],
+    );
+    let closed = format!("{DIAG}\npayload = [\"64 B\", \"1 kB\"]");
+    refused("", &[&closed], &["a ping-pong has messages of one size"]);
+}
+
+#[test]
+fn what_the_command_line_would_give_to_all_flows_alike_is_refused() {
+    for (set, says) in [
+        (
+            ("rate", "1 kHz"),
+            "`rate` is of one flow, and `drive` has several",
+        ),
+        (("payload", "1 kB"), "`payload` is of one flow"),
+        (("parallel", "4"), "write `count` in a flow"),
+    ] {
+        let said = refusal_of(plan_with(&text("", &[CONTROL, CAMERA]), &[set], |_| {}));
+        let flat: Vec<&str> = said.split_whitespace().collect();
+        assert!(flat.join(" ").contains(says), "{said}");
+    }
+    // Of flows that are alike in it, it is one.
+    let alike = CAMERA.replace("1 MB", "64 B");
+    let set = plan_with(
+        &text("", &[CONTROL, &alike]),
+        &[("payload", "1 kB")],
+        |_| {},
+    )
+    .unwrap();
+    assert!(flows(&set).iter().all(|e| e.payload.bytes() == 1_000));
+}
+
+#[test]
+fn a_phase_beyond_the_window_is_refused() {
+    let late = format!("{CONTROL}\nphase = \"3 s\"");
+    let conditions = "window = \"1 s\"\nwarmup = \"1 s\"";
+    refused(
+        conditions,
+        &[&late],
+        &["no message is due before the window ends"],
+    );
+}
+
+#[test]
+fn warnings_count_the_participants_of_all_flows() {
+    let body =
+        "name = \"body\"\nworkload = \"stream\"\npayload = \"32 B\"\ncycle = \"20 ms\"\ncount = 40";
+    let apart = text("placement = \"host\"", &[CONTROL, body]);
+    let plan = plan_with(&apart, &[], |r| r.testbed = "netns-1gbe".into()).unwrap();
+    let said = plan
+        .warnings
+        .iter()
+        .find(|w| w.contains("participants on hosts that share"));
+    assert!(
+        said.is_some_and(|w| w.starts_with("1 of 1 experiments have up to 82 participants")),
+        "{:#?}",
+        plan.warnings
+    );
+}
+
+#[test]
 fn more_flows_than_a_stack_has_channels_are_refused_with_both_numbers() {
     let mut catalog = dyno_plan::Catalog::builtin();
     let stack = "description = \"few\"\nadapter = \"tcp\"\nwaits = [\"block\"]\nchannels = 64\n";

@@ -54,6 +54,8 @@ pub struct Reading {
     /// `timer`: from the first instruction until the handler has recorded it. `ipi`: the waking call itself, on the
     /// CPU that makes it.
     pub within: Option<Distribution>,
+    /// `timer`: from the due time until the handler has recorded it.
+    pub served: Option<Distribution>,
     /// What was taken out of each sample of `time` (of each batch, where there are batches), in nanoseconds.
     pub own_ns: f64,
     /// What was done: calls, round trips, due times, rings, copies, turns of a spinning thread, touched pages.

@@ -234,6 +234,7 @@ fn run(ground: &Ground, alarm: Source, period: Nanos, place: Place) -> Result<Re
     let own_ns = own_cost(clock, || ()) / 2.0;
     let mut lateness = ground.recorder();
     let mut handler = ground.recorder();
+    let mut served = ground.recorder();
     let ahead = Nanos(2 * period.0);
     let first = clock.now().saturating_add(ahead);
     let warm = ground.warmup.0.div_ceil(period.0);
@@ -244,6 +245,7 @@ fn run(ground: &Ground, alarm: Source, period: Nanos, place: Place) -> Result<Re
     let began = Nanos(first.0 + warm * period.0);
     lateness.begin(began);
     handler.begin(began);
+    served.begin(began);
     alarm.begin(first, period)?;
     let due_of = |i: u64| Nanos(first.0 + i * period.0);
     let (mut i, mut missed) = (0, 0);
@@ -252,12 +254,15 @@ fn run(ground: &Ground, alarm: Source, period: Nanos, place: Place) -> Result<Re
         let woke = clock.now();
         let came = came.min(last - i);
         record(&mut lateness, i..i + came, warm, woke, due_of, own_ns);
+        let done = clock.now();
         if i >= warm {
             missed += came - 1;
             // A sleep until what has passed does not sleep.
             missed += u64::from(matches!(alarm, Source::Nanosleep) && woke >= due_of(i + 1));
-            handler.record(woke, clock.now().saturating_sub(woke));
+            handler.record(woke, done.saturating_sub(woke));
         }
+        // The handler was that of all of them.
+        record(&mut served, i..i + came, warm, done, due_of, own_ns);
         i += came;
     }
     let wall = clock.now().saturating_sub(began);
@@ -266,6 +271,7 @@ fn run(ground: &Ground, alarm: Source, period: Nanos, place: Place) -> Result<Re
         done: lateness.len(),
         time: lateness.finish(0)?,
         within: Some(handler.finish(0)?),
+        served: Some(served.finish(0)?),
         own_ns,
         missed,
         wall,
@@ -273,20 +279,20 @@ fn run(ground: &Ground, alarm: Source, period: Nanos, place: Place) -> Result<Re
     })
 }
 
-/// Records every due time that `woke` is the answer to.
+/// Records how long ago every due time was at `instant`, which is the answer to all of them.
 #[inline(always)]
 fn record(
-    lateness: &mut Recorder,
+    recorder: &mut Recorder,
     due: std::ops::Range<u64>,
     warm: u64,
-    woke: Nanos,
+    instant: Nanos,
     due_of: impl Fn(u64) -> Nanos,
     own_ns: f64,
 ) {
     for i in due {
         if i >= warm {
-            let late = woke.saturating_sub(due_of(i));
-            lateness.record(due_of(i), crate::ground::per_piece(late, own_ns, 1));
+            let late = instant.saturating_sub(due_of(i));
+            recorder.record(due_of(i), crate::ground::per_piece(late, own_ns, 1));
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Whether what ran before a trial changed what it shows: asked of every run, over its random order.
 
 use crate::counted::counted_trials;
+use crate::decoded::Samples;
 use crate::notes::Item;
 use crate::number::exported;
 use crate::text::clean;
-use dyno_model::record::{Outcome, Run};
+use dyno_model::record::Outcome;
 use dyno_model::{Plan, TrialId, TrialRecord};
-use dyno_stats::{Memory, OrderedTrial, TrialSamples};
+use dyno_stats::{Memory, OrderedTrial};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,10 +51,11 @@ pub struct CarryOverFinding {
 /// Tests the order of a run; `None` where it had none to choose from, or where trials of several runs were
 /// merged. `medians`: those of the headline metric, as far as they are computed already.
 pub(crate) fn summarise(
-    run: &Run,
+    from: Samples<'_>,
     medians: &BTreeMap<TrialId, f64>,
     seed: u64,
 ) -> Option<CarryOverSummary> {
+    let run = from.run;
     let plan = &run.manifest.plan;
     let mut ran: Vec<&TrialRecord> = run
         .trials
@@ -83,7 +85,7 @@ pub(crate) fn summarise(
                 group: group.0 as usize,
                 seconds: seconds(trial, ran.get(i + 1).copied()),
                 values: match counted.contains(&trial.id) {
-                    true => values(plan, trial, medians.get(&trial.id).copied()),
+                    true => values(from, trial, medians.get(&trial.id).copied()),
                     false => vec![f64::NAN; MEASURES.len()],
                 },
                 suspects: suspects.numbers(plan, trial),
@@ -131,8 +133,8 @@ fn seconds(trial: &TrialRecord, next: Option<&TrialRecord>) -> f64 {
 }
 
 /// What a trial showed, in the order of [`MEASURES`].
-fn values(plan: &Plan, trial: &TrialRecord, median: Option<f64>) -> Vec<f64> {
-    let p50 = median.or_else(|| own_median(plan, trial));
+fn values(from: Samples<'_>, trial: &TrialRecord, median: Option<f64>) -> Vec<f64> {
+    let p50 = median.or_else(|| own_median(from, trial));
     let counts = &trial.counts;
     let loss = match counts.offered {
         0 => f64::NAN,
@@ -142,12 +144,11 @@ fn values(plan: &Plan, trial: &TrialRecord, median: Option<f64>) -> Vec<f64> {
 }
 
 /// The median of the trial's headline metric; infinite where that is a lost message.
-fn own_median(plan: &Plan, trial: &TrialRecord) -> Option<f64> {
-    let experiment = plan.experiment(trial.id.experiment);
-    let candidates = experiment.map(|e| e.workload.kind().info().headline);
-    let headline = candidates.into_iter().flatten();
-    let headline = headline.filter_map(|m| trial.distributions.get(m)).next();
-    let samples = TrialSamples::from_distribution(headline?).ok()?;
+fn own_median(from: Samples<'_>, trial: &TrialRecord) -> Option<f64> {
+    let experiment = from.run.manifest.plan.experiment(trial.id.experiment)?;
+    let mut candidates = experiment.workload.kind().info().headline.iter();
+    let headline = candidates.find(|m| trial.distributions.contains_key(m))?;
+    let samples = from.of_one(trial, *headline)?;
     let own = dyno_stats::trial_quantiles(std::slice::from_ref(&samples), 0.5);
     Some(own.into_iter().next()?.finite().unwrap_or(f64::INFINITY))
 }

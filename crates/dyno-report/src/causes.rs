@@ -115,7 +115,7 @@ fn cause(
     let mut text = format!("on {host}, {n} {} {}", counter.unit(), counter.fate());
     match counter {
         NetworkCounter::ReceiveBufferErrors => {
-            let message = e.experiment.payload;
+            let message = e.experiment.payload_text();
             match network.receive_buffer_bytes {
                 Some(bytes) => text.push_str(&format!(
                     ": receive buffer {} KiB, message {message}; {}",

@@ -26,10 +26,17 @@ pub struct CopySummary {
     pub bytes_per_s: Option<Spread>,
     /// The share of a CPU that a spinning thread had, 0 to 1.
     pub share: Option<Spread>,
+    /// The thread's part of what all spinning threads of its trial did, 0 to 1: fairness, by no clock.
+    pub work: Option<Spread>,
     /// Core cycles and instructions of one piece on all sides together: medians over the trials, where every trial
     /// could read them.
     pub core: Option<[f64; 2]>,
 }
+
+/// CPUs, and which exchange on them.
+type Place<'a> = (&'a [u32], usize);
+/// A copy of a trial, and what all of that trial did.
+type Found<'a> = (&'a CopyRecord, u64);
 
 /// Copies in the order of their CPUs; threads of a probe that share the same CPUs are one copy here.
 pub(crate) fn copies(experiment: &Experiment, trials: &[&TrialRecord]) -> Vec<CopySummary> {
@@ -41,12 +48,21 @@ pub(crate) fn copies(experiment: &Experiment, trials: &[&TrialRecord]) -> Vec<Co
         }
     );
     let is_probe = experiment.workload.kind().is_probe();
-    let mut by_cpus: BTreeMap<(&[u32], usize), Vec<&CopyRecord>> = BTreeMap::new();
-    for (number, copy) in trials.iter().flat_map(|t| t.copies.iter().enumerate()) {
-        let number = if is_probe { 0 } else { number };
-        by_cpus.entry((&copy.cpus, number)).or_default().push(copy);
+    let mut by_cpus: BTreeMap<Place<'_>, Vec<Found<'_>>> = BTreeMap::new();
+    for t in trials {
+        let whole: u64 = t.copies.iter().map(|c| c.done).sum();
+        for (number, copy) in t.copies.iter().enumerate() {
+            let number = if is_probe { 0 } else { number };
+            let of_cpus = by_cpus.entry((&copy.cpus, number)).or_default();
+            of_cpus.push((copy, whole));
+        }
     }
-    let summary = |((cpus, _), all): ((&[u32], usize), Vec<&CopyRecord>)| {
+    let summary = |((cpus, _), found): (Place<'_>, Vec<Found<'_>>)| {
+        let part = |(c, whole): &Found<'_>| {
+            (c.share.is_some() && *whole > 0).then(|| c.done as f64 / *whole as f64)
+        };
+        let work = Spread::of(found.iter().filter_map(part));
+        let all: Vec<&CopyRecord> = found.into_iter().map(|(c, _)| c).collect();
         let sampled = || all.iter().filter(|c| c.n + c.missed > 0);
         Some(CopySummary {
             cpus: cpus.to_vec(),
@@ -55,6 +71,7 @@ pub(crate) fn copies(experiment: &Experiment, trials: &[&TrialRecord]) -> Vec<Co
             own_ns: Spread::of(all.iter().map(|c| c.own_ns))?,
             bytes_per_s: Spread::of(all.iter().filter_map(|c| c.bytes_per_s)),
             share: Spread::of(all.iter().filter_map(|c| c.share)),
+            work,
             core: core(&all, has_peer),
         })
     };

@@ -39,7 +39,7 @@ pub(crate) static FACTORS: [Factor; 14] = [
     factor("flow", "flow ", |e| clean(&e.flow_text())),
     factor("workload", "", Experiment::exchange),
     factor("wait", "wait ", |e| e.wait.to_string()),
-    factor("payload", "payload ", |e| e.payload.to_string()),
+    factor("payload", "payload ", Experiment::payload_text),
     factor("access", "access ", |e| e.access.to_string()),
     factor("topology", "topology ", |e| e.topology.to_string()),
     factor("placement", "placement ", |e| e.placement.to_string()),

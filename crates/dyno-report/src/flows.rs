@@ -5,7 +5,8 @@ use crate::number::{Measured, duration, sig3};
 use crate::precision::{OwnQuantiles, own_quantiles};
 use crate::summary::ExperimentSummary;
 use crate::view::View;
-use dyno_model::{ExperimentId, TrialFigure};
+use dyno_model::plan::Scheduling;
+use dyno_model::{Experiment, ExperimentId, TrialFigure};
 use dyno_stats::{Bootstrap, Estimate, Latency, Pairing, TrialSamples, WIDEST, ratio};
 
 /// The quantiles of a flow beside the others over those by itself, with their names.
@@ -92,7 +93,20 @@ fn of_group(view: &View<'_>, lead: ExperimentId) -> Vec<Item> {
         return Vec::new();
     };
     let x = &first.experiment;
-    let name = format!("{} on {}, {}", x.name, x.stack, x.wait);
+    let mut name = format!("{} on {}, {}", x.name, x.stack, x.wait);
+    let is_twin = |y: &Experiment| {
+        let beside = y.flow.as_ref().is_some_and(|f| !f.by_itself) && y.lead() != lead;
+        beside && (&y.name, &y.stack, y.wait) == (&x.name, &x.stack, x.wait)
+    };
+    let mut others = view.summary.experiments.iter();
+    if others.any(|e| is_twin(&e.experiment)) {
+        name.push_str(&format!(", {}, access {}", x.placement, x.access));
+        match x.scheduling {
+            Scheduling::Other => {}
+            Scheduling::Fifo(priority) => name.push_str(&format!(", fifo {priority}")),
+            Scheduling::Deadline => name.push_str(", deadline"),
+        }
+    }
     let alike = |e: &&ExperimentSummary| usize::from(e.experiment.topology.copies);
     let sum = |figure| {
         let of = |e: &&ExperimentSummary| e.figure(figure).map(|s| s.median);

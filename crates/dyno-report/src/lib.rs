@@ -19,9 +19,11 @@ mod columns;
 mod copies;
 mod counted;
 mod csv;
+mod decoded;
 mod evidence;
 mod factors;
 mod findings;
+mod floor;
 mod flows;
 mod grid;
 mod host;
@@ -44,6 +46,7 @@ mod s_core;
 mod scaling;
 mod settings;
 mod signals;
+mod sodev;
 mod spark;
 mod study;
 mod summarise;
@@ -60,6 +63,7 @@ pub use clocks::{HostClockSummary, clock_bound, is_too_wide};
 pub use columns::{Columns, UnknownColumn};
 pub use copies::CopySummary;
 pub use counted::counted_trials;
+pub use decoded::Histograms;
 pub use evidence::{
     BareSummary, Covariate, CovariateSummary, HostSummary, HostTail, ModeGroup, ModesSummary,
     PrecisionSummary, WarmupSummary,
@@ -69,7 +73,7 @@ pub use flows::{AGAINST_ALONE, AloneRatio};
 pub use json::JSON_FORMAT;
 pub use made_of::{Further, MadeOf};
 pub use number::{duration, exported, share, sig3, with_prefix};
-pub use summarise::{SummaryOptions, summarise};
+pub use summarise::{SummaryOptions, summarise, summarise_light};
 pub use summary::{
     ExperimentSummary, FailureCause, FailureGroup, FloorRatio, LEAST_TRIALS, LoadOutcome,
     MetricSummary, NoRatio, QUANTILES, RunSummary, ScalingSummary, Spread, Summary, TrialCounts,
@@ -173,6 +177,7 @@ pub fn render(summary: &Summary, format: Format, options: &RenderOptions) -> Str
         TableKind::L4re => l4re::shows,
         TableKind::SCore => s_core::shows,
         TableKind::Signals => signals::shows,
+        TableKind::Sodev => sodev::shows,
     };
     let one = |keep: &dyn Fn(&ExperimentSummary) -> bool| match format {
         Format::Markdown => markdown::render(summary, keep, &options.columns),
@@ -196,6 +201,7 @@ pub fn render(summary: &Summary, format: Format, options: &RenderOptions) -> Str
         (_, TableKind::L4re) => l4re::render(summary, options.width, markdown),
         (_, TableKind::SCore) => s_core::render(summary, options.width, markdown),
         (_, TableKind::Signals) => signals::render(summary, options.width, markdown),
+        (_, TableKind::Sodev) => sodev::render(summary, options.width, markdown),
         (_, TableKind::Iceperf | TableKind::Stacks) => iceperf::render(summary, options, markdown),
     };
     if !summary.experiments.iter().all(shows) {

@@ -200,7 +200,11 @@ pub(crate) fn is_beside(p: &Experiment, x: &Experiment) -> bool {
     // What is not pinned may be anywhere.
     let cpus = x.cpus_of_one();
     let within = cpus.is_empty() || p.cpus.iter().all(|c| cpus.contains(c));
-    p.machine == x.machine && p.scheduling == x.scheduling && p.mlock == x.mlock && within
+    p.machine == x.machine
+        && p.on_host == x.on_host
+        && p.scheduling == x.scheduling
+        && p.mlock == x.mlock
+        && within
 }
 
 /// Whether the probe measures a wake-up as `x` has them, and how many are in one sample of it.

@@ -140,6 +140,15 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
             emulated(summary.run.environment.emulated.as_deref()),
         ),
         (
+            "Virtual machines",
+            summary
+                .run
+                .guests
+                .iter()
+                .map(|g| Item::from(clean(g)))
+                .collect(),
+        ),
+        (
             "Machines: rows of different ones are not compared",
             machines.collect(),
         ),
@@ -175,6 +184,10 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
             causes::remarks(view),
         ),
         ("Daemons: their part of the cost", rows(view, daemons)),
+        (
+            "Monitors of virtual machines and their devices: part of no cost above",
+            rows(view, monitors),
+        ),
         (
             "Order of trials",
             carry_over::remarks(summary.carry_over.as_ref()),
@@ -287,6 +300,19 @@ fn time(ns: f64) -> String {
         true => duration(ns),
         false => "∞ (lost)".into(),
     }
+}
+
+/// What virtual machines take of this one.
+fn monitors(e: &ExperimentSummary) -> Vec<Item> {
+    let line = |d: &DaemonCost| {
+        Item::from(format!(
+            "{}: {} of CPU in the window, {} MiB of memory",
+            clean(&d.label),
+            duration(d.cpu_ns.median),
+            sig3(d.pss_bytes.median / f64::from(1 << 20)),
+        ))
+    };
+    e.machines.iter().map(line).collect()
 }
 
 /// What of the cost is the daemons'.

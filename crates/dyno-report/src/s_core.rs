@@ -565,7 +565,7 @@ fn compared(summary: &Summary, echo: &[&ExperimentSummary], flood: &[&Experiment
         let sent = flood.iter().find(|f| {
             let y = &f.experiment;
             let same = (&x.stack, x.wait, x.placement) == (&y.stack, y.wait, y.placement);
-            same && size(e).is_some() && size(f) == size(e)
+            same && x.topology == y.topology && size(e).is_some() && size(f) == size(e)
         });
         vec![
             or_none(alone.map(|l| clean(&l.experiment.stack))),

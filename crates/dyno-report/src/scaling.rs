@@ -5,19 +5,19 @@
 //! scatters the points and does not tilt the line.
 
 use crate::counted::counted_trials;
+use crate::decoded::Samples;
 use crate::summary::ScalingSummary;
-use dyno_model::record::Run;
 use dyno_model::{Experiment, Metric, WorkloadKind};
-use dyno_stats::{Bootstrap, Fit, Latency, TrialSamples, fit_line, trial_quantiles};
+use dyno_stats::{Bootstrap, Fit, Latency, fit_line, trial_quantiles};
 use std::collections::BTreeSet;
 
 /// Fewer sizes say nothing of a line.
 const LEAST_SIZES: usize = 3;
 
 /// One summary for each group of streams of the plan that differ in their payload only.
-pub(crate) fn summarise(run: &Run, how: &Bootstrap) -> Vec<ScalingSummary> {
+pub(crate) fn summarise(from: Samples<'_>, how: &Bootstrap) -> Vec<ScalingSummary> {
     let mut groups: Vec<Vec<&Experiment>> = Vec::new();
-    let streams = run.manifest.plan.here();
+    let streams = from.run.manifest.plan.here();
     for e in streams.filter(|e| e.workload.kind() == WorkloadKind::Stream && e.base.is_none()) {
         match groups.iter_mut().find(|g| is_alike(g[0], e)) {
             Some(group) => group.push(e),
@@ -27,7 +27,7 @@ pub(crate) fn summarise(run: &Run, how: &Bootstrap) -> Vec<ScalingSummary> {
     groups
         .into_iter()
         .filter(|group| sizes(group) >= LEAST_SIZES)
-        .map(|group| of_group(run, &group, how))
+        .map(|group| of_group(from, &group, how))
         .collect()
 }
 
@@ -40,21 +40,21 @@ fn sizes(group: &[&Experiment]) -> usize {
 fn is_alike(a: &Experiment, b: &Experiment) -> bool {
     let key = |e: &Experiment| {
         let conditions = (e.access, e.placement, e.topology, e.wait, e.mlock);
-        let place = (e.machine.clone(), e.cpus_text());
+        let place = (e.machine.clone(), e.on_host, e.cpus_text());
         (e.name.clone(), e.stack.clone(), conditions, place)
     };
     key(a) == key(b) && a.workload == b.workload && a.scheduling == b.scheduling
 }
 
-fn of_group(run: &Run, group: &[&Experiment], how: &Bootstrap) -> ScalingSummary {
+fn of_group(from: Samples<'_>, group: &[&Experiment], how: &Bootstrap) -> ScalingSummary {
     let (mut offered, mut received) = (0, 0);
     for e in group {
-        for trial in counted_trials(run, e.id) {
+        for trial in counted_trials(from.run, e.id) {
             offered += trial.counts.offered;
             received += trial.counts.received;
         }
     }
-    let (fit, reason) = match fit(run, group, how) {
+    let (fit, reason) = match fit(from, group, how) {
         Ok(fit) => (Some(fit), None),
         Err(reason) => (None, Some(reason)),
     };
@@ -71,16 +71,15 @@ fn of_group(run: &Run, group: &[&Experiment], how: &Bootstrap) -> ScalingSummary
 
 /// The line through the medians of all trials, or why there is none. No size is left out: a line
 /// through those that did well would be another stack's.
-fn fit(run: &Run, group: &[&Experiment], how: &Bootstrap) -> Result<Fit, String> {
+fn fit(from: Samples<'_>, group: &[&Experiment], how: &Bootstrap) -> Result<Fit, String> {
     let mut points: Vec<(f64, f64)> = Vec::new();
     for e in group {
-        let trials = counted_trials(run, e.id);
+        let trials = counted_trials(from.run, e.id);
         if trials.is_empty() {
             return Err(format!("no trial with {} was completed", e.payload));
         }
         for trial in trials {
-            let stored = trial.distributions.get(&Metric::Service);
-            let samples = stored.and_then(|d| TrialSamples::from_distribution(d).ok());
+            let samples = from.of_one(trial, Metric::Service);
             let median = samples.and_then(|s| trial_quantiles(&[s], 0.5).first().copied());
             match median {
                 Some(Latency::Finite(ns)) => points.push((e.payload.bytes() as f64, ns)),

@@ -63,10 +63,12 @@ fn legend(summary: &Summary) -> Vec<String> {
          back through the broker; the study's script waits for the broker's alone."
             .to_owned(),
         "writes, as fast as accepted: values per second that the subscriber got, of a provider that never waits.".into(),
-        "reads and WebSocket: Dyno does not read a broker's cache and does not speak its WebSocket; the round trip stands in its place.".into(),
+        "reads: Dyno does not read a broker's cache. WebSocket: the round trip of kuksa-viss, whose values go in over gRPC and come out over VISS on a WebSocket; \
+         of other stacks the round trip stands in its place."
+            .into(),
         "clients: dyno run signals --experiment clients --search clients --until limits/signals.toml".into(),
-        "p99 of a schedule counts from when a value was due, that of a loop from when it was sent; hidden: by how much the first \
-         exceeds half the second. While a loop waits nothing is due, so that a stall of 10 ms is one late value there, and at \
+        "p99 of a schedule counts from when a value was due, that of a loop from when it was sent; ratio: the first over half the second, \
+         which is not all of what a loop hides: values that come seldom find CPUs asleep. While a loop waits nothing is due, so that a stall of 10 ms is one late value there, and at \
          2,000 values per second twenty."
             .into(),
         format!("{NONE}: not measured, or too few samples or trials for this figure; lost values are infinitely late (∞)."),
@@ -171,7 +173,7 @@ fn loops(all: &[&ExperimentSummary]) -> Grid {
         "schedule: delivered",
         "schedule: p50",
         "schedule: p99",
-        "hidden",
+        "ratio",
     ];
     let mut rows = Vec::new();
     for stack in stacks(all) {
@@ -180,7 +182,7 @@ fn loops(all: &[&ExperimentSummary]) -> Grid {
             let rate = open.experiment.workload.numbers().rate;
             let hz = closed.and_then(|e| e.median(TrialFigure::DeliveredHz));
             let trip = closed.and_then(|e| value(e, Metric::Rtt, 2));
-            let hidden = match (value(open, Metric::Response, 2), trip) {
+            let ratio = match (value(open, Metric::Response, 2), trip) {
                 (Some(p99), Some(trip)) => format!("×{}", sig3(p99 / (trip / 2.0))),
                 _ => NONE.into(),
             };
@@ -192,7 +194,7 @@ fn loops(all: &[&ExperimentSummary]) -> Grid {
                 open.delivered_ratio().map_or(NONE.into(), share),
                 quantile(open, Metric::Response, 0),
                 quantile(open, Metric::Response, 2),
-                hidden,
+                ratio,
             ];
             rows.push(cells.map(Text::from).into());
         }
@@ -205,7 +207,7 @@ fn loops(all: &[&ExperimentSummary]) -> Grid {
 }
 
 /// By its place among [`crate::QUANTILES`]: 0 is p50, 2 is p99.
-fn quantile(e: &ExperimentSummary, metric: Metric, rank: usize) -> String {
+pub(crate) fn quantile(e: &ExperimentSummary, metric: Metric, rank: usize) -> String {
     match e.metrics.get(&metric).map(|m| &m.quantiles[rank]) {
         Some(Quantile::Estimated(q)) => {
             let [value, lo, hi] = [q.value, q.lo, q.hi].map(|l| match latency_ns(&l) {

@@ -3,12 +3,14 @@
 //! that the host disturbed: [`counted_trials`] says which count.
 
 use crate::counted::{counted_trials, failures, is_completed, trial_counts};
+use crate::decoded::{Histograms, Samples};
 use crate::evidence::{PrecisionSummary, WarmupSummary};
+use crate::floor::{Floors, mark_undercut};
 use crate::flows::AloneRatio;
 use crate::measured::{RANKS, metric_summary};
 use crate::summary::{
-    ExperimentSummary, FailureCause, FloorRatio, LEAST_TRIALS, MetricSummary, NoRatio, QUANTILES,
-    RunSummary, Spread, Summary, TrialCounts, WithDisturbed,
+    ExperimentSummary, FailureCause, FloorRatio, MetricSummary, NoRatio, QUANTILES, RunSummary,
+    Spread, Summary, TrialCounts, WithDisturbed,
 };
 use crate::totals::{add_counts, figures, processes};
 use crate::{
@@ -21,11 +23,9 @@ use dyno_model::{
 };
 use dyno_model::{TrialId, parallel};
 use dyno_stats::{
-    Bootstrap, Estimate, Latency, RatioSide, SecondHalf, Stability, TrialSamples, WIDEST,
-    quantiles, quantiles_and_numerator,
+    Bootstrap, SecondHalf, Stability, TrialSamples, quantiles, quantiles_and_numerator,
 };
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// How a run is summarised.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -38,17 +38,34 @@ pub struct SummaryOptions {
 ///
 /// A trial whose histograms do not decode counts as failed, with [`FailureCause::Unreadable`].
 pub fn summarise(run: &Run, options: &SummaryOptions) -> Summary {
+    let elsewhere = None;
+    of_samples(Samples { run, elsewhere }, options)
+}
+
+/// [`summarise`] of a run whose trials were read without their histograms, which `histograms` reads: the same, in less
+/// memory.
+pub fn summarise_light(
+    run: &Run,
+    histograms: &Histograms<'_>,
+    options: &SummaryOptions,
+) -> Summary {
+    let elsewhere = Some(histograms);
+    of_samples(Samples { run, elsewhere }, options)
+}
+
+fn of_samples(samples: Samples<'_>, options: &SummaryOptions) -> Summary {
+    let run = samples.run;
     let plan = &run.manifest.plan;
     let shared = Shared {
-        run,
-        floors: Mutex::default(),
+        samples,
+        floors: Floors::new(samples, &options.bootstrap),
         machine: host::Machine::new(run),
     };
     // Of a search only some rungs get trials.
     let has_trials =
         |e: &&Experiment| plan.search.is_none() || run.trials_of(e.id).next().is_some();
     let here: Vec<&Experiment> = plan.here().filter(has_trials).collect();
-    let found = parallel::map(&here, |e| summarise_experiment(run, e, &shared, options));
+    let found = parallel::map(&here, |e| summarise_experiment(e, &shared, options));
     let (experiments, medians): (Vec<ExperimentSummary>, Vec<_>) = found.into_iter().unzip();
     let medians: BTreeMap<TrialId, f64> = medians.into_iter().flatten().collect();
     // They stand last in a plan.
@@ -69,7 +86,7 @@ pub fn summarise(run: &Run, options: &SummaryOptions) -> Summary {
             .into_iter()
             .chain(crate::made_of::not_counted(&counted))
             .collect(),
-        carry_over: carry_over::summarise(run, &medians, options.bootstrap.seed),
+        carry_over: carry_over::summarise(samples, &medians, options.bootstrap.seed),
         run: RunSummary {
             id: run.manifest.id.clone(),
             started_unix_ms: run.manifest.started_unix_ms,
@@ -79,6 +96,12 @@ pub fn summarise(run: &Run, options: &SummaryOptions) -> Summary {
             testbed: plan.testbed.name.clone(),
             has_rated_links: plan.testbed.hosts.iter().any(|h| h.link.is_some()),
             table: plan.table,
+            hosts: plan.testbed.hosts.iter().map(|h| h.name.clone()).collect(),
+            guests: plan
+                .testbed
+                .machines()
+                .map(|(n, m)| format!("{n}: {m}"))
+                .collect(),
             seed: plan.seed,
             shard: plan.shard.clone(),
             environment: run.manifest.environment.clone(),
@@ -103,7 +126,7 @@ pub fn summarise(run: &Run, options: &SummaryOptions) -> Summary {
         },
         experiments,
         refused: plan.refused.clone(),
-        scaling: scaling::summarise(run, &options.bootstrap),
+        scaling: scaling::summarise(samples, &options.bootstrap),
     }
 }
 
@@ -170,90 +193,12 @@ fn may_have_full_window(trial: &TrialRecord) -> bool {
 /// is claimed that was not looked for when they were measured.
 const LOOKED_FOR_SINCE: u32 = 2;
 
-/// The samples of each counted trial by metric, or why a trial has none.
-type Decoded<'a> = Vec<(
-    &'a TrialRecord,
-    Result<BTreeMap<Metric, TrialSamples>, String>,
-)>;
-
-/// Each floor that ratios are to, drawn by whoever needs it first.
-type Floors = BTreeMap<(ExperimentId, Metric), Arc<OnceLock<Floor>>>;
-
-/// What several experiments of a run refer to. Samples are decoded once for each experiment and dropped,
-/// because a run's histograms may be larger than memory likes.
+/// What several experiments of a run refer to.
 struct Shared<'a> {
-    run: &'a Run,
-    floors: Mutex<Floors>,
+    samples: Samples<'a>,
+    floors: Floors<'a>,
     /// What the run's CPUs did by themselves.
     machine: host::Machine<'a>,
-}
-
-/// What others are held against.
-struct Floor {
-    /// Trials that have the metric.
-    trials: usize,
-    /// `None` where its p50 is refused.
-    p50: Option<RatioSide>,
-}
-
-impl<'a> Shared<'a> {
-    fn decode(&self, id: ExperimentId) -> Decoded<'a> {
-        Self::decoded(counted_trials(self.run, id))
-    }
-
-    fn decoded(trials: Vec<&'a TrialRecord>) -> Decoded<'a> {
-        trials
-            .into_iter()
-            .map(|t| {
-                let all: Result<_, _> = t
-                    .distributions
-                    .iter()
-                    .map(|(metric, d)| match TrialSamples::from_distribution(d) {
-                        Ok(samples) => Ok((*metric, samples)),
-                        Err(e) => Err(format!("{metric}: {e}")),
-                    })
-                    .collect();
-                (t, all)
-            })
-            .collect()
-    }
-
-    fn floor(&self, id: ExperimentId, metric: Metric, how: &Bootstrap) -> Arc<OnceLock<Floor>> {
-        let mut floors = self.floors.lock().unwrap_or_else(PoisonError::into_inner);
-        let floor = Arc::clone(floors.entry((id, metric)).or_default());
-        // Others go on while this one is computed.
-        drop(floors);
-        floor.get_or_init(|| {
-            let samples: Vec<TrialSamples> = self.of_metric(id, metric).map(|(_, s)| s).collect();
-            Floor {
-                trials: samples.len(),
-                p50: RatioSide::denominator(&samples, RANKS[0], how),
-            }
-        });
-        floor
-    }
-
-    /// Mean and median of the metric in each counted trial that has it.
-    fn of_trials(&self, id: ExperimentId, metric: Metric) -> chains::OfTrials {
-        let one = |(trial, all): (&TrialRecord, Result<BTreeMap<Metric, TrialSamples>, String>)| {
-            let stored = trial.distributions.get(&metric).filter(|d| d.n > 0)?;
-            let samples = all.ok()?.remove(&metric)?;
-            let own = precision::own_quantiles([(trial.id.number, &samples)], RANKS[0]);
-            let (number, p50) = own.first()?;
-            Some((*number, [stored.sum / stored.n as f64, *p50]))
-        };
-        self.decode(id).into_iter().filter_map(one).collect()
-    }
-
-    /// Number and samples of each counted trial that has the metric.
-    fn of_metric(
-        &self,
-        id: ExperimentId,
-        metric: Metric,
-    ) -> impl Iterator<Item = (u32, TrialSamples)> {
-        let decoded = self.decode(id).into_iter();
-        decoded.filter_map(move |(t, all)| Some((t.id.number, all.ok()?.remove(&metric)?)))
-    }
 }
 
 /// The samples of one metric, trial by trial.
@@ -266,18 +211,17 @@ struct Series<'a> {
 
 /// The summary of an experiment, and the median of the headline metric in each trial that has it.
 fn summarise_experiment(
-    run: &Run,
     experiment: &Experiment,
     shared: &Shared<'_>,
     options: &SummaryOptions,
 ) -> (ExperimentSummary, Vec<(TrialId, f64)>) {
-    let how = &options.bootstrap;
+    let (run, how) = (shared.samples.run, &options.bootstrap);
     let plan = &run.manifest.plan;
     let mut failures = failures(run, experiment.id);
     let mut trials: Vec<&TrialRecord> = Vec::new();
     let mut series: BTreeMap<Metric, Series<'_>> = BTreeMap::new();
-    for (trial, decoded) in shared.decode(experiment.id) {
-        match decoded {
+    for trial in counted_trials(run, experiment.id) {
+        match shared.samples.of_trial(trial) {
             Ok(metrics) => {
                 trials.push(trial);
                 for (metric, samples) in metrics {
@@ -330,7 +274,9 @@ fn summarise_experiment(
         let ratio = match headline {
             _ if floor.wait != experiment.wait => Err(NoRatio::OtherWait),
             None => Err(NoRatio::Unknown),
-            Some(metric) => ratio_to_floor(own, numerator.as_ref(), floor, *metric, shared, how),
+            Some(metric) => shared
+                .floors
+                .ratio(&own.trials, numerator.as_ref(), id, *metric),
         };
         Some(FloorRatio {
             id,
@@ -341,9 +287,14 @@ fn summarise_experiment(
         })
     });
     let copy = in_copies::probe(plan, experiment, headline.copied());
-    let p50 = numerator.as_ref();
-    let in_copies = copy.and_then(|c| ratio_to_floor(own, p50, c, Metric::Probe, shared, how).ok());
-    let with_disturbed = headline.and_then(|m| with_disturbed(run, experiment.id, *m, how));
+    let in_copies = copy.and_then(|c| {
+        let ratio = shared
+            .floors
+            .ratio(&own.trials, numerator.as_ref(), c.id, Metric::Probe);
+        ratio.ok()
+    });
+    let with_disturbed =
+        headline.and_then(|m| with_disturbed(shared.samples, experiment.id, *m, how));
     let stack = plan.stacks.get(&experiment.stack);
     let disturbed: Vec<&TrialRecord> = run
         .trials_of(experiment.id)
@@ -367,11 +318,13 @@ fn summarise_experiment(
     let mut chain = chains::summarise(plan, experiment, &trials);
     if let (Some(chain), Some(metric)) = (&mut chain, headline) {
         let legs = experiment.legs.iter();
-        let legs: Vec<_> = legs.map(|id| shared.of_trials(*id, *metric)).collect();
+        let legs: Vec<_> = legs
+            .map(|id| shared.samples.medians(*id, *metric))
+            .collect();
         // A flood's response time is that of its own queue, and disturbed trials make no ratio either.
         let calm = trials.iter().all(|t| t.disturbed.is_empty());
         if !legs.is_empty() && calm && !matches!(experiment.workload, Workload::Flood) {
-            let whole = shared.of_trials(experiment.id, *metric);
+            let whole = shared.samples.medians(experiment.id, *metric);
             chain.added = chains::added(*metric, &whole, &legs, how);
         }
     }
@@ -393,13 +346,15 @@ fn summarise_experiment(
         failures: failures.0,
         disturbances: grouped(disturbed.iter().flat_map(|t| &t.disturbed)),
         with_disturbed,
-        alone: alone(experiment, headline, own, shared, how),
+        alone: alone(shared.samples, experiment, headline, own, how),
         floor,
         in_copies,
         undercut_by: Vec::new(),
         counts: add_counts(trials.iter().map(|t| &t.counts)),
         figures: figures(&trials),
         daemons: processes(&trials, |p| p.daemon),
+        agents: processes(&trials, |p| !p.daemon),
+        machines: crate::totals::machines(&trials),
         open_ns: Spread::of(trials.iter().map(|t| t.open.0 as f64)),
         matching_ns: Spread::of(trials.iter().map(|t| t.matching.0 as f64)),
         warnings,
@@ -414,7 +369,7 @@ fn summarise_experiment(
             false => None,
         },
         host,
-        precision: precision(run, experiment, headline, &series, shared, how),
+        precision: precision(shared.samples, experiment, headline, &series, how),
         overload: dyno_model::load::overload(
             &plan.together(experiment),
             &plan.graph(experiment),
@@ -441,108 +396,41 @@ fn summarise_experiment(
 
 /// What the other flows cost this one, where it was measured by itself as well.
 fn alone(
+    samples: Samples<'_>,
     experiment: &Experiment,
     headline: Option<&Metric>,
     own: &Series<'_>,
-    shared: &Shared<'_>,
     how: &Bootstrap,
 ) -> Option<AloneRatio> {
     let id = experiment.flow.as_ref()?.alone?;
     let calm = |t: &&TrialRecord| t.disturbed.is_empty();
-    if !own.trials.iter().all(calm) || !counted_trials(shared.run, id).iter().all(calm) {
+    if !own.trials.iter().all(calm) || !counted_trials(samples.run, id).iter().all(calm) {
         return Some(AloneRatio::unknown(id));
     }
     let numbers = own.trials.iter().map(|t| t.id.number);
     let beside: Vec<(u32, &TrialSamples)> = numbers.zip(&own.samples).collect();
-    let alone: Vec<(u32, TrialSamples)> = shared.of_metric(id, *headline?).collect();
+    let alone: Vec<(u32, TrialSamples)> = samples.of_metric(id, *headline?).collect();
     Some(flows::against_alone(id, &beside, &alone, how))
 }
 
-/// The ratio of the p50 to that of the floor, or why there is none: both sides must be good.
-fn ratio_to_floor(
-    own: &Series<'_>,
-    p50: Option<&RatioSide>,
-    floor: &Experiment,
-    of: Metric,
-    shared: &Shared<'_>,
-    how: &Bootstrap,
-) -> Result<Estimate, NoRatio> {
-    let undisturbed = |t: &&TrialRecord| t.disturbed.is_empty();
-    if !own.trials.iter().all(undisturbed) {
-        return Err(NoRatio::Disturbed);
-    }
-    if !counted_trials(shared.run, floor.id).iter().all(undisturbed) {
-        return Err(NoRatio::FloorDisturbed);
-    }
-    let shared = shared.floor(floor.id, of, how);
-    // What has no figure at all has that reason, before the number of its trials.
-    let (Some(p50), Some(floor)) = (p50, shared.get().filter(|f| f.trials > 0)) else {
-        return Err(NoRatio::Unknown);
-    };
-    if own.samples.len() < LEAST_TRIALS {
-        return Err(NoRatio::Few);
-    }
-    if floor.trials < LEAST_TRIALS {
-        return Err(NoRatio::FloorFew);
-    }
-    let ratio = floor.p50.as_ref().and_then(|floor| p50.over(floor, how));
-    let ratio = ratio.ok_or(NoRatio::Unknown)?;
-    let is_wide = match (ratio.value, ratio.lo, ratio.hi) {
-        // So many messages were lost, which is known.
-        (Latency::Infinite, _, _) => false,
-        (_, Latency::Finite(lo), Latency::Finite(hi)) => hi > WIDEST * lo,
-        _ => true,
-    };
-    match is_wide {
-        true => Err(NoRatio::Wide),
-        false => Ok(ratio),
-    }
-}
-
-/// A floor is what nothing real is below. Where the whole interval of a ratio is below 1, the floor's own row and
-/// all that stand beside it are told.
-fn mark_undercut(experiments: &mut [ExperimentSummary]) {
-    let mut undercut: BTreeMap<ExperimentId, Vec<(String, Estimate)>> = BTreeMap::new();
-    for e in experiments.iter() {
-        if let Some(FloorRatio {
-            id,
-            p50_ratio: Some(ratio),
-            ..
-        }) = &e.floor
-            && ratio.hi < Latency::Finite(1.0)
-        {
-            let stack = e.experiment.stack.clone();
-            undercut.entry(*id).or_default().push((stack, *ratio));
-        }
-    }
-    for e in experiments {
-        if let Some(by) = undercut.get(&e.experiment.id) {
-            e.undercut_by = by.iter().map(|(stack, _)| stack.clone()).collect();
-        }
-        if let Some(floor) = &mut e.floor
-            && let Some(by) = undercut.get(&floor.id)
-        {
-            floor.undercut_by.clone_from(by);
-        }
-    }
-}
-
 /// The headline of all completed trials that can be read, where some of them do not count.
-fn with_disturbed(
-    run: &Run,
+fn with_disturbed<'a>(
+    samples: Samples<'a>,
     id: ExperimentId,
     metric: Metric,
     how: &Bootstrap,
 ) -> Option<WithDisturbed> {
-    let completed: Vec<&TrialRecord> = run.trials_of(id).filter(|t| is_completed(t)).collect();
-    if completed.len() == counted_trials(run, id).len() {
+    let trials = samples.run.trials_of(id);
+    let completed: Vec<&TrialRecord> = trials.filter(|t| is_completed(t)).collect();
+    if completed.len() == counted_trials(samples.run, id).len() {
         return None;
     }
-    let decoded = Shared::decoded(completed);
-    let (stored, samples): (Vec<&Distribution>, Vec<TrialSamples>) = decoded
-        .into_iter()
-        .filter_map(|(t, all)| Some((t.distributions.get(&metric)?, all.ok()?.remove(&metric)?)))
-        .unzip();
+    let one = |&t: &&'a TrialRecord| {
+        let own = samples.of_trial(t).ok()?.remove(&metric)?;
+        Some((t.distributions.get(&metric)?, own))
+    };
+    let (stored, samples): (Vec<&Distribution>, Vec<TrialSamples>) =
+        completed.iter().filter_map(one).unzip();
     Some(WithDisturbed {
         trials: samples.len() as u64,
         metric: metric_summary(
@@ -582,14 +470,13 @@ fn backlog(trials: &[&TrialRecord], samples: &[TrialSamples]) -> Option<f64> {
 
 /// What came of the plan's precision. A base has none of its own, as in the runner's schedule.
 fn precision(
-    run: &Run,
+    samples: Samples<'_>,
     experiment: &Experiment,
     headline: Option<&Metric>,
     series: &BTreeMap<Metric, Series<'_>>,
-    shared: &Shared<'_>,
     how: &Bootstrap,
 ) -> Option<PrecisionSummary> {
-    let plan = &run.manifest.plan;
+    let plan = &samples.run.manifest.plan;
     let asked = plan.precision.as_ref()?;
     if plan.is_base(experiment.id) {
         return None;
@@ -605,7 +492,7 @@ fn precision(
     let numbers = own.trials.iter().map(|t| t.id.number);
     let q = asked.quantile;
     let new = precision::own_quantiles(numbers.zip(&own.samples), q);
-    let others: Vec<(u32, TrialSamples)> = shared.of_metric(base, metric).collect();
+    let others: Vec<(u32, TrialSamples)> = samples.of_metric(base, metric).collect();
     let base = precision::own_quantiles(others.iter().map(|(n, s)| (*n, s)), q);
     Some(precision::of_ratio(asked, metric, &new, &base, how))
 }

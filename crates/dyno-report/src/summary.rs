@@ -82,6 +82,10 @@ pub struct RunSummary {
     pub has_rated_links: bool,
     /// The table that shows the suite best.
     pub table: TableKind,
+    /// The hosts of the testbed by their names.
+    pub hosts: Vec<String>,
+    /// The virtual machines of the testbed: what each booted, and what joins it to the others.
+    pub guests: Vec<String>,
     /// The seed of the run's random choices.
     pub seed: u64,
     /// Which part of the plan was run, where it was not all of it.
@@ -206,6 +210,10 @@ pub struct ExperimentSummary {
     pub asked: Option<AskedPerMessage>,
     /// The part of the cost that the stack's daemons have, each by itself.
     pub daemons: Vec<DaemonCost>,
+    /// The part that agents have, by what they do.
+    pub agents: Vec<DaemonCost>,
+    /// What virtual machines are made of on the runner's machine, which is part of no cost.
+    pub machines: Vec<DaemonCost>,
     /// From go until endpoints existed, in nanoseconds.
     pub open_ns: Option<Spread>,
     /// From endpoints existing until matched, in nanoseconds.

@@ -43,7 +43,21 @@ pub(crate) fn processes(
     trials: &[&TrialRecord],
     keep: fn(&ProcessCost) -> bool,
 ) -> Vec<DaemonCost> {
-    let of = |t: &TrialRecord| t.cost.processes.clone().into_iter().filter(keep);
+    shares(trials, |t| {
+        let all = t.cost.processes.iter();
+        all.filter(|p| keep(p)).cloned().collect()
+    })
+}
+
+/// The same of what virtual machines are made of, which is part of no sum.
+pub(crate) fn machines(trials: &[&TrialRecord]) -> Vec<DaemonCost> {
+    shares(trials, |t| t.cost.machines.clone())
+}
+
+fn shares(
+    trials: &[&TrialRecord],
+    of: impl Fn(&TrialRecord) -> Vec<ProcessCost>,
+) -> Vec<DaemonCost> {
     let mut labels: Vec<String> = Vec::new();
     for p in trials.iter().flat_map(|t| of(t)) {
         if !labels.contains(&p.label) {
@@ -55,7 +69,15 @@ pub(crate) fn processes(
     let one = |label: String| {
         let found: Vec<(&TrialRecord, Vec<ProcessCost>)> = trials
             .iter()
-            .map(|t| (*t, of(t).filter(|p| p.label == label).collect::<Vec<_>>()))
+            .map(|t| {
+                (
+                    *t,
+                    of(t)
+                        .into_iter()
+                        .filter(|p| p.label == label)
+                        .collect::<Vec<_>>(),
+                )
+            })
             .filter(|(_, all)| !all.is_empty())
             .collect();
         let sum = |all: &[ProcessCost], f: fn(&ProcessCost) -> u64| {

@@ -4,7 +4,7 @@ mod copies;
 
 use crate::parts;
 use crate::startup;
-use dyno_measure::merge;
+use dyno_measure::merge_all;
 use dyno_model::asked::AskedPerMessage;
 use dyno_model::plan::Extent;
 use dyno_model::protocol::{AgentResult, SourceCounts};
@@ -79,13 +79,8 @@ fn fill_one(
     record.copies.extend(copies);
     let (mut passages, mut stalls) = (Vec::new(), Vec::new());
     for result in results {
-        for (metric, distribution) in result.distributions {
-            let merged = match record.distributions.remove(&metric) {
-                None => distribution,
-                Some(other) => merge(other, distribution).map_err(|e| e.to_string())?,
-            };
-            record.distributions.insert(metric, merged);
-        }
+        let merged = merge_all(&mut record.distributions, result.distributions);
+        merged.map_err(|e| e.to_string())?;
         record.flows.extend(result.flows);
         record.raw.extend(result.raw);
         record.warnings.extend(result.warnings);

@@ -6,6 +6,7 @@
 
 use crate::child::{Tail, confine, describe_exit};
 use crate::hosts::Host;
+use crate::prepare::prepare;
 use crate::session::Session;
 use dyno_measure::{Clock, HostMeter, LEAD_IN, Meter};
 use dyno_model::Nanos;
@@ -133,10 +134,23 @@ impl Daemon {
                 .and_then(|()| std::fs::write(&path, text))
                 .map_err(|e| error(format!("cannot write {}: {e}", path.display())))?;
         }
-        let mut arguments = Vec::new();
-        for argument in &spec.command {
-            arguments.push(fill(argument)?);
+        let filled = |texts: &[String]| {
+            texts
+                .iter()
+                .map(|text| fill(text))
+                .collect::<Result<Vec<_>, _>>()
+        };
+        if let [program, arguments @ ..] = filled(&spec.prepare)?.as_slice() {
+            let mut command = Command::new(find(program).as_deref().unwrap_or(Path::new(program)));
+            command.args(arguments).current_dir(scratch);
+            values.host.admit(&mut command);
+            confine(&mut command, values.cpus);
+            prepare(program, command, within, interrupt).map_err(|(kind, message)| Trouble {
+                kind,
+                ..error(message)
+            })?;
         }
+        let arguments = filled(&spec.command)?;
         let (program, arguments) = arguments
             .split_first()
             .ok_or_else(|| error("its command is empty".to_owned()))?;
@@ -481,15 +495,26 @@ impl Metering {
 pub(crate) struct Meters {
     clock: Clock,
     daemons: Vec<(u32, Meter)>,
+    /// Processes that virtual machines are made of, by what they are called.
+    machines: Vec<(String, (u32, Meter))>,
     /// Not where the trial runs on other machines.
     host: Option<HostMeter>,
 }
 
 impl Meters {
-    pub(crate) fn new(clock: Clock, pids: &[u32], host: bool) -> Meters {
+    pub(crate) fn new(
+        clock: Clock,
+        pids: &[u32],
+        machines: Vec<(String, u32)>,
+        host: bool,
+    ) -> Meters {
+        let machines = machines.into_iter();
         Meters {
             clock,
             daemons: pids.iter().map(|pid| (*pid, Meter::default())).collect(),
+            machines: machines
+                .map(|(label, pid)| (label, (pid, Meter::default())))
+                .collect(),
             host: host.then(HostMeter::default),
         }
     }
@@ -514,7 +539,8 @@ impl Meters {
 
     /// Takes a reading.
     pub(crate) fn note(&mut self) {
-        for (pid, meter) in &mut self.daemons {
+        let machines = self.machines.iter_mut().map(|(_, metered)| metered);
+        for (pid, meter) in self.daemons.iter_mut().chain(machines) {
             // One that has ended fails the trial elsewhere.
             if let Ok(usage) = dyno_measure::usage_of(self.clock, *pid) {
                 meter.note(usage);
@@ -536,6 +562,15 @@ impl Meters {
             })
         };
         daemons.iter().zip(&self.daemons).filter_map(cost).collect()
+    }
+
+    /// What virtual machines used, as [`costs`](Meters::costs).
+    pub(crate) fn of_machines(&self, last: Nanos) -> Vec<ProcessCost> {
+        let cost = |(label, (pid, meter)): &(String, (u32, Meter))| {
+            let memory = dyno_measure::memory_of(pid);
+            meter.cost_until(last, label.clone(), Nanos::ZERO, memory)
+        };
+        self.machines.iter().filter_map(cost).collect()
     }
 
     /// The time in which the CPUs of this machine worked, for whomever, from the first reading until `last`.

@@ -20,6 +20,7 @@ mod machine;
 mod noise;
 mod order;
 mod parts;
+mod prepare;
 mod schedule;
 mod session;
 mod startup;
@@ -34,7 +35,7 @@ pub use follow::Follow;
 pub use guide::Guide;
 pub use hosts::{HostsError, SshError, check_hosts, settle_hosts};
 pub use keeper::keep;
-pub use machine::{INIT, MachineError, init, relay};
+pub use machine::{INIT, MachineError, init, relay, vsock_back_end};
 pub use order::order;
 pub use session::{SessionError, Swept, sweep};
 
@@ -166,7 +167,7 @@ pub fn run_guided<E>(
         let label = format!("{} on {}", experiment.name, experiment.stack);
         on_event(&RunEvent::TrialStarted { id, label });
         let mut tell = |remark: String| on_event(&RunEvent::Warning(remark));
-        match hosts.renew(&plan.testbed, &mut supplies, &mut tell) {
+        match hosts.renew(&plan.testbed, experiment.reboot, &mut supplies, &mut tell) {
             Err(e) if e.is_interrupt() => {
                 ending = Ending::Interrupted;
                 break;
@@ -194,6 +195,18 @@ pub fn run_guided<E>(
             session: &mut session,
             clocks: &mut clocks,
         });
+        if let (true, Some(stages)) = (experiment.reboot, hosts.boot()) {
+            let completed = records
+                .iter_mut()
+                .filter(|r| r.outcome == Outcome::Completed);
+            for record in completed {
+                if let Err(e) = startup::add_boot(stages, &mut record.distributions) {
+                    record
+                        .warnings
+                        .push(format!("the boot of its machine is not recorded: {e}"));
+                }
+            }
+        }
         hosts.clear_session(&session.name);
         drop(session);
         hosts.release();

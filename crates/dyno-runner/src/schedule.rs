@@ -313,6 +313,8 @@ mod tests {
             cpus: Vec::new(),
             scheduling: Scheduling::Other,
             mlock: false,
+            on_host: 0,
+            reboot: false,
             trials: 3,
             raw_samples: 0,
             floor: None,

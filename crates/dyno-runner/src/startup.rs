@@ -35,11 +35,43 @@ pub(crate) fn add(
     agents: &[Startup],
     distributions: &mut BTreeMap<Metric, Distribution>,
 ) -> Result<(), RecordError> {
-    for (metric, time) in parts(agents).into_iter().flatten() {
-        let mut recorder = Recorder::by_count(1, 1);
-        recorder.record(Nanos::ZERO, time);
-        distributions.insert(metric, recorder.finish(0)?);
-    }
+    parts(agents)
+        .into_iter()
+        .flatten()
+        .try_for_each(|(metric, time)| one(metric, time, distributions))
+}
+
+/// Adds the start of a virtual machine and its `stages`, each as its one sample.
+///
+/// # Errors
+/// The histogram library fails.
+pub(crate) fn add_boot(
+    stages: [Nanos; 4],
+    distributions: &mut BTreeMap<Metric, Distribution>,
+) -> Result<(), RecordError> {
+    let whole = stages
+        .iter()
+        .copied()
+        .fold(Nanos::ZERO, Nanos::saturating_add);
+    one(Metric::Boot, whole, distributions)?;
+    let metrics = [
+        Metric::BootMonitor,
+        Metric::BootKernel,
+        Metric::BootInit,
+        Metric::BootAgent,
+    ];
+    let mut stages = metrics.into_iter().zip(stages);
+    stages.try_for_each(|(metric, time)| one(metric, time, distributions))
+}
+
+fn one(
+    metric: Metric,
+    time: Nanos,
+    distributions: &mut BTreeMap<Metric, Distribution>,
+) -> Result<(), RecordError> {
+    let mut recorder = Recorder::by_count(1, 1);
+    recorder.record(Nanos::ZERO, time);
+    distributions.insert(metric, recorder.finish(0)?);
     Ok(())
 }
 

@@ -257,6 +257,7 @@ impl<'a> Trial<'a, '_> {
         if let Some(mut meters) = self.meters.take() {
             meters.note();
             record.cost.processes = meters.costs(&self.daemons, last);
+            record.cost.machines = meters.of_machines(last);
             record.cost.host_cpu = meters.host_cpu(last);
         }
         self.close_networks(record);
@@ -315,7 +316,8 @@ impl<'a> Trial<'a, '_> {
 
     fn meters(&self) -> Meters {
         let host = self.context.hosts.is_local_machine();
-        Meters::new(self.context.clock, &self.daemon_pids(), host)
+        let machines = self.context.hosts.processes();
+        Meters::new(self.context.clock, &self.daemon_pids(), machines, host)
     }
 
     /// Where the start itself is measured: what the machine and the daemons did before it.
@@ -501,6 +503,9 @@ impl<'a> Trial<'a, '_> {
             message.push_str("; ");
             message.push_str(&stuck.join("; "));
         }
+        if self.step == "match" {
+            message.extend(self.bridges());
+        }
         let mut stderr = Vec::new();
         for agent in &mut self.agents {
             agent.end();
@@ -512,6 +517,21 @@ impl<'a> Trial<'a, '_> {
             message,
             stderr,
         }
+    }
+
+    /// The daemons that join legs, for a trial whose ends do not see each other.
+    fn bridges(&self) -> Option<String> {
+        let context = &self.context;
+        let stack = context.plan.stacks.get(&context.experiment.stack)?;
+        let gateways = stack.chain.iter().flat_map(|chain| &chain.gateways);
+        let programs = gateways.flat_map(|gateway| &gateway.programs);
+        let names: Vec<String> = programs.map(|p| format!("daemon {}", p.name)).collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "; messages go through {}: does it reach both legs?",
+                names.join(", ")
+            )
+        })
     }
 
     /// Agent `first` ended or reported a failure. Another one's crash may be the cause.

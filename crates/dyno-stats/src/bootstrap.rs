@@ -7,7 +7,12 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use std::cell::RefCell;
 use std::ops::Range;
+use std::rc::Rc;
+
+/// So many numbers drawn are kept at most, of four bytes each; of more, each resample is drawn when it is needed.
+const KEPT: usize = 1 << 22;
 
 /// How intervals are made.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,24 +49,58 @@ impl Bootstrap {
         generator
     }
 
-    /// Calls `each` once per resample with the trials drawn, each as the blocks drawn from it. `trials` are
-    /// the blocks of each trial.
+    /// Calls `each` once per resample with the trials drawn: the number of each, and the blocks drawn from it, which
+    /// are as many as it has. `trials` are the blocks of each trial.
     pub(crate) fn resample(
         &self,
         stream: u64,
         trials: &[Range<usize>],
-        mut each: impl FnMut(&[Vec<usize>]),
+        mut each: impl FnMut(&[u32]),
     ) {
-        let mut generator = self.generator(stream);
-        let mut draws = vec![Vec::new(); trials.len()];
-        for _ in 0..self.resamples.max(1) {
-            for drawn in &mut draws {
-                let trial = &trials[generator.random_range(0..trials.len())];
-                drawn.clear();
-                drawn.extend(trial.clone().map(|_| generator.random_range(trial.clone())));
-            }
-            each(&draws);
+        let most = trials.iter().map(|t| t.len() + 1).max().unwrap_or(0) * trials.len();
+        if most.saturating_mul(self.resamples as usize) > KEPT {
+            return self.draw(stream, trials, each);
         }
+        for drawn in &*self.kept(stream, trials) {
+            each(drawn);
+        }
+    }
+
+    fn draw(&self, stream: u64, trials: &[Range<usize>], mut each: impl FnMut(&[u32])) {
+        let mut generator = self.generator(stream);
+        let mut drawn = Vec::new();
+        for _ in 0..self.resamples.max(1) {
+            drawn.clear();
+            for _ in trials {
+                let number = generator.random_range(0..trials.len());
+                let trial = &trials[number];
+                drawn.push(number as u32);
+                let block = |_| generator.random_range(trial.clone()) as u32;
+                drawn.extend(trial.clone().map(block));
+            }
+            each(&drawn);
+        }
+    }
+
+    /// All resamples. What is drawn depends on nothing that was measured, so metrics and experiments of as many trials
+    /// and blocks share it: the last ones of each thread are kept.
+    fn kept(&self, stream: u64, trials: &[Range<usize>]) -> Rc<Vec<Box<[u32]>>> {
+        type Key = (u32, u64, u64, Vec<Range<usize>>);
+        type Drawn = (Key, Rc<Vec<Box<[u32]>>>);
+        thread_local! {
+            static LAST: RefCell<Option<Drawn>> = const { RefCell::new(None) };
+        }
+        let key = (self.resamples, self.seed, stream, trials.to_vec());
+        LAST.with_borrow_mut(|last| match last {
+            Some((known, drawn)) if *known == key => Rc::clone(drawn),
+            _ => {
+                let mut drawn = Vec::new();
+                self.draw(stream, trials, |one| drawn.push(one.into()));
+                let drawn = Rc::new(drawn);
+                *last = Some((key, Rc::clone(&drawn)));
+                drawn
+            }
+        })
     }
 
     /// The percentile interval of resampled values, its ends rounded outwards; `None` without any.
@@ -90,14 +129,31 @@ mod tests {
         };
         let mut drawn = 0;
         how.resample(0, &[0..4, 4..8, 8..12], |draws| {
-            assert_eq!(draws.len(), 3);
-            for blocks in draws {
+            assert_eq!(draws.len(), 3 * 5);
+            for one in draws.chunks(5) {
                 // All of one trial.
-                assert!(blocks.len() == 4 && blocks.iter().all(|b| b / 4 == blocks[0] / 4));
+                assert!(one[1..].iter().all(|b| b / 4 == one[0]));
             }
             drawn += 1;
         });
         assert_eq!(drawn, 50);
+    }
+
+    #[test]
+    fn what_is_kept_is_what_would_be_drawn() {
+        let how = Bootstrap {
+            resamples: 20,
+            ..Bootstrap::default()
+        };
+        // Others in between, and trials of different length.
+        for trials in [vec![0..4, 4..6], vec![0..4, 4..7], vec![0..4, 4..6]] {
+            for stream in [0, 1, 1] {
+                let (mut kept, mut drawn) = (Vec::new(), Vec::new());
+                how.resample(stream, &trials, |one| kept.push(one.to_vec()));
+                how.draw(stream, &trials, |one| drawn.push(one.to_vec()));
+                assert_eq!(kept, drawn);
+            }
+        }
     }
 
     #[test]

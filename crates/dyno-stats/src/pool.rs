@@ -19,8 +19,9 @@ const COUNTS: usize = 1 << 19;
 
 struct Entry {
     value: f64,
+    /// Whole.
+    count: f64,
     block: u32,
-    count: u64,
 }
 
 /// All blocks of several trials, ready for resampling.
@@ -35,6 +36,8 @@ pub(crate) struct Pool {
     finite: Vec<f64>,
     /// Lost messages by block.
     infinite: Vec<f64>,
+    /// Both.
+    n: Vec<f64>,
     /// Finite samples and lost messages of the average trial.
     average: f64,
     /// The blocks of each trial.
@@ -49,6 +52,7 @@ impl Pool {
             below: Vec::new(),
             finite: Vec::new(),
             infinite: Vec::new(),
+            n: Vec::new(),
             average: 0.0,
             trials: Vec::new(),
         };
@@ -58,17 +62,19 @@ impl Pool {
                 let number = pool.finite.len() as u32;
                 pool.entries.extend(block.cells.iter().map(|c| Entry {
                     value: c.value,
+                    count: c.count as f64,
                     block: number,
-                    count: c.count,
                 }));
-                pool.finite.push(block.n as f64);
-                pool.infinite.push(block.infinite as f64);
+                let (finite, infinite) = (block.n as f64, block.infinite as f64);
+                pool.finite.push(finite);
+                pool.infinite.push(infinite);
+                pool.n.push(finite + infinite);
             }
             pool.trials.push(first..pool.finite.len());
         }
         pool.entries
             .sort_unstable_by(|a, b| a.value.total_cmp(&b.value));
-        let samples: f64 = (0..pool.blocks()).map(|b| pool.n_of(b)).sum();
+        let samples: f64 = pool.n.iter().sum();
         pool.average = samples / pool.trials.len().max(1) as f64;
         let checkpoints = (COUNTS / pool.blocks().max(1)).clamp(1, CHECKPOINTS);
         pool.stride = pool.entries.len().div_ceil(checkpoints).max(1);
@@ -76,33 +82,39 @@ impl Pool {
         for chunk in pool.entries.chunks(pool.stride) {
             pool.below.extend_from_slice(&row);
             for entry in chunk {
-                row[entry.block as usize] += entry.count as f64;
+                row[entry.block as usize] += entry.count;
             }
         }
         pool
     }
 
     /// A weight for the samples of each block, at which every trial weighs as much as the average one has
-    /// samples: 1 where all have equally many. `draws` are trials, each as the blocks that it is made of;
-    /// a trial or block drawn twice counts twice, one without a sample not at all.
-    pub(crate) fn weigh(&self, draws: &[Vec<usize>], weights: &mut Vec<f64>) {
+    /// samples: 1 where all have equally many. `drawn` are trials, each with the blocks that it is made of, as
+    /// [`crate::Bootstrap::resample`] draws them; a trial or block drawn twice counts twice, one without a sample not
+    /// at all.
+    pub(crate) fn weigh(&self, mut drawn: &[u32], weights: &mut Vec<f64>) {
         weights.clear();
         weights.resize(self.blocks(), 0.0);
-        for blocks in draws {
-            let own: f64 = blocks.iter().map(|b| self.n_of(*b)).sum();
+        while let Some((trial, rest)) = drawn.split_first() {
+            let (blocks, rest) = rest.split_at(self.trials[*trial as usize].len());
+            drawn = rest;
+            let own: f64 = blocks.iter().map(|b| self.n[*b as usize]).sum();
             if own > 0.0 {
-                blocks
-                    .iter()
-                    .for_each(|b| weights[*b] += self.average / own);
+                let weight = self.average / own;
+                blocks.iter().for_each(|b| weights[*b as usize] += weight);
             }
         }
     }
 
     /// Quantile `q` of all trials as they are.
     pub(crate) fn own_quantile(&self, q: f64) -> Option<f64> {
-        let draws: Vec<Vec<usize>> = self.trials.iter().map(|t| t.clone().collect()).collect();
+        let mut each = Vec::new();
+        for (number, blocks) in self.trials.iter().enumerate() {
+            each.push(number as u32);
+            each.extend(blocks.clone().map(|b| b as u32));
+        }
         let mut weights = Vec::new();
-        self.weigh(&draws, &mut weights);
+        self.weigh(&each, &mut weights);
         self.quantile(&weights, q)
     }
 
@@ -113,11 +125,6 @@ impl Pool {
 
     pub(crate) fn blocks(&self) -> usize {
         self.finite.len()
-    }
-
-    /// Finite samples and lost messages of a block.
-    fn n_of(&self, block: usize) -> f64 {
-        self.finite[block] + self.infinite[block]
     }
 
     /// Quantile `q` where each sample of block `b` has the weight `weights[b]`: the smallest value with at
@@ -171,18 +178,15 @@ impl Pool {
             step *= 2;
         }
         *near = lo;
-        let mut value = None;
-        for entry in &self.entries[lo * self.stride..] {
-            let weight = weights[entry.block as usize];
-            if weight > 0.0 {
-                seen += weight * entry.count as f64;
-                value = Some(entry.value);
-                if seen >= target {
-                    break;
-                }
-            }
-        }
-        value
+        let rest = &self.entries[lo * self.stride..];
+        let weight = |entry: &Entry| weights[entry.block as usize];
+        // What weighs nothing takes part: it reaches nothing either, and to pass it over would take longer.
+        let reached = rest.iter().find(|entry| {
+            seen += weight(entry) * entry.count;
+            seen >= target
+        });
+        let last = || rest.iter().rev().find(|entry| weight(entry) > 0.0);
+        reached.or_else(last).map(|entry| entry.value)
     }
 
     /// The share of each block's samples that lies above `value`, and the block's samples; blocks
@@ -190,12 +194,12 @@ impl Pool {
     pub(crate) fn shares_above(&self, value: f64) -> (Vec<f64>, Vec<f64>) {
         let mut at_or_below = vec![0.0; self.blocks()];
         for entry in self.entries.iter().take_while(|e| e.value <= value) {
-            at_or_below[entry.block as usize] += entry.count as f64;
+            at_or_below[entry.block as usize] += entry.count;
         }
         at_or_below
             .iter()
             .enumerate()
-            .map(|(b, below)| (*below, self.n_of(b)))
+            .map(|(b, below)| (*below, self.n[b]))
             .filter(|(_, n)| *n > 0.0)
             .map(|(below, n)| ((n - below) / n, n))
             .unzip()
@@ -207,7 +211,7 @@ impl Pool {
         self.entries
             .iter()
             .find(|e| {
-                seen += e.count;
+                seen += e.count as u64;
                 seen >= rank
             })
             .map_or(f64::INFINITY, |e| e.value)
@@ -268,7 +272,7 @@ mod tests {
         assert_eq!(pool.own_quantile(0.5), Some(1.0));
         assert_eq!(pool.own_quantile(0.51), Some(5.0));
         let mut weights = Vec::new();
-        pool.weigh(&[vec![0], vec![1, 1]], &mut weights);
+        pool.weigh(&[0, 0, 1, 1, 1], &mut weights);
         // Five hundred samples' worth each.
         assert_eq!(weights, [500.0 / 900.0, 10.0, 0.0]);
     }
@@ -278,7 +282,7 @@ mod tests {
         let trial = TrialSamples::from_values(&[vec![3.0; 7], vec![4.0; 7]], 1);
         let pool = Pool::new([&trial, &trial, &trial]);
         let mut weights = Vec::new();
-        pool.weigh(&[vec![0, 1], vec![2, 3], vec![4, 5]], &mut weights);
+        pool.weigh(&[0, 0, 1, 1, 2, 3, 2, 4, 5], &mut weights);
         assert_eq!(weights, [1.0; 6]);
     }
 

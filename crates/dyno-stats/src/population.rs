@@ -24,10 +24,19 @@ const TABLE: usize = 24;
 /// The scatter is at most this many times the observed one; beyond that draws are cut off.
 const SCATTER_RANGE: (f64, f64) = (0.25, 32.0);
 
-/// Draws of quantile `q` of the population, in the samples' unit. `own` are the trials' own
-/// quantiles, two or more. `None` where one of them is zero or infinite: then it has no logarithm.
+/// The logarithm of each cell of each block of each trial, which the draws of every quantile begin with.
+pub(crate) fn logs(trials: &[&TrialSamples]) -> Vec<f64> {
+    let blocks = trials.iter().flat_map(|t| &t.blocks);
+    blocks
+        .flat_map(|b| b.cells.iter().map(|c| c.value.ln()))
+        .collect()
+}
+
+/// Draws of quantile `q` of the population, in the samples' unit. `cells` are the [`logs`] of these trials, `own` the
+/// trials' own quantiles, two or more. `None` where one of them is zero or infinite: then it has no logarithm.
 pub(crate) fn draws(
     trials: &[&TrialSamples],
+    cells: &[f64],
     own: &[f64],
     q: f64,
     how: &Bootstrap,
@@ -40,7 +49,7 @@ pub(crate) fn draws(
         // As many as the other side of a ratio has.
         return Some(vec![spread.mean.exp(); how.resamples.max(1) as usize]);
     }
-    let shape = Shape::new(trials, &logs, spread.mean);
+    let shape = Shape::new(trials, cells, &logs, spread.mean);
     let table: Vec<f64> = (0..TABLE)
         .map(|i| shape.quantile(q, scatter * factor(i as f64)))
         .collect();
@@ -115,20 +124,19 @@ struct Shape {
 }
 
 impl Shape {
-    fn new(trials: &[&TrialSamples], logs: &[f64], mean: f64) -> Self {
-        let cells = trials
-            .iter()
-            .flat_map(|t| t.blocks.iter().flat_map(|b| &b.cells));
-        let mut placed = Vec::with_capacity(cells.count());
+    fn new(trials: &[&TrialSamples], cells: &[f64], logs: &[f64], mean: f64) -> Self {
+        let mut placed = Vec::with_capacity(cells.len());
+        let mut cells = cells.iter();
         // Each trial weighs the same.
         let n = trials.len() as f64;
         let mut zeros = 0.0;
         for (trial, log) in trials.iter().zip(logs) {
             let own = trial.n() as f64;
-            for cell in trial.blocks.iter().flat_map(|b| &b.cells) {
+            let own_cells = trial.blocks.iter().flat_map(|b| &b.cells);
+            for (cell, of_cell) in own_cells.zip(&mut cells) {
                 let weight = cell.count as f64 / own;
                 if cell.value > 0.0 {
-                    placed.push((cell.value.ln() - log + mean, weight));
+                    placed.push((of_cell - log + mean, weight));
                 } else {
                     zeros += weight;
                 }
@@ -221,7 +229,7 @@ mod tests {
         let trials: Vec<_> = levels.iter().map(|l| trial(*l)).collect();
         let own: Vec<f64> = levels.iter().map(|l| l * (1.0 + q / 100.0)).collect();
         let trials: Vec<_> = trials.iter().collect();
-        draws(&trials, &own, q, &Bootstrap::default(), 0).unwrap()
+        draws(&trials, &logs(&trials), &own, q, &Bootstrap::default(), 0).unwrap()
     }
 
     #[test]
@@ -256,7 +264,8 @@ mod tests {
         let trials = [trial(1.0), trial(2.0)];
         let both: Vec<_> = trials.iter().collect();
         let how = Bootstrap::default();
-        assert!(draws(&both, &[0.0, 1.0], 0.5, &how, 0).is_none());
-        assert!(draws(&both, &[f64::INFINITY, 1.0], 0.5, &how, 0).is_none());
+        let cells = logs(&both);
+        assert!(draws(&both, &cells, &[0.0, 1.0], 0.5, &how, 0).is_none());
+        assert!(draws(&both, &cells, &[f64::INFINITY, 1.0], 0.5, &how, 0).is_none());
     }
 }

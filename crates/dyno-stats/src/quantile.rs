@@ -220,6 +220,8 @@ struct Side<'a> {
     n: u64,
     /// By quantile, then by resample; drawn when first asked for.
     drawn: OnceCell<Vec<Vec<f64>>>,
+    /// The logarithm of each cell of each block of each trial.
+    logs: OnceCell<Vec<f64>>,
     /// By quantile: draws of that of the population, as [`population::draws`] gives them.
     populations: Vec<OnceCell<Option<Vec<f64>>>>,
 }
@@ -245,6 +247,7 @@ impl<'a> Side<'a> {
             how,
             n,
             drawn: OnceCell::new(),
+            logs: OnceCell::new(),
             populations: vec![OnceCell::new(); qs.len()],
         }
     }
@@ -422,7 +425,11 @@ impl<'a> Side<'a> {
 
     fn population(&self, i: usize) -> Option<&[f64]> {
         let stream = self.stream + 2;
-        let draws = || population::draws(&self.trials, &self.own[i], self.qs[i], self.how, stream);
+        let draws = || {
+            let logs = self.logs.get_or_init(|| population::logs(&self.trials));
+            let (own, q) = (&self.own[i], self.qs[i]);
+            population::draws(&self.trials, logs, own, q, self.how, stream)
+        };
         self.populations[i].get_or_init(draws).as_deref()
     }
 

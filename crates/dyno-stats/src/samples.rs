@@ -275,9 +275,9 @@ impl Sorted {
             .iter()
             .flat_map(|b| b.cells.iter().copied())
             .collect();
-        // A block's cells ascend already.
+        // A block's cells ascend already, which a stable sort makes use of.
         if blocks.len() > 1 {
-            cells.sort_unstable_by(|a, b| a.value.total_cmp(&b.value));
+            cells.sort_by(|a, b| a.value.total_cmp(&b.value));
         }
         Sorted {
             cells,

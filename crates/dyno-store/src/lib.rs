@@ -32,7 +32,9 @@ pub use follow::{News, RunFollower, has_runner};
 pub use layout::{MANIFEST, PARTS, RAW, TRIALS};
 pub use locate::{DEFAULT_RUNS_DIR, LATEST, locate, new_run_dir};
 pub use merge::{MergeError, MergeOptions, Merged, merge, read_parts};
-pub use reader::{Problem, ReadRun, read_manifest, read_raw, read_run, told};
+pub use reader::{
+    Problem, ReadRun, read_distributions, read_manifest, read_raw, read_run, read_run_light, told,
+};
 pub use shown::{KEPT_FROM, Shown};
 pub use tally::{Count, Tally};
 pub use writer::{Redo, RunWriter};

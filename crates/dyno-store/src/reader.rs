@@ -5,9 +5,11 @@ use crate::layout::{self, TRIALS};
 use crate::machines;
 use crate::raw;
 use crate::trial::{Head, StoredTrial, Unusable, parse};
-use dyno_model::parallel;
 use dyno_model::plan::{Plan, TrialId};
-use dyno_model::record::{FORMAT, RawSample, Run, RunManifest};
+use dyno_model::record::{Distribution, FORMAT, RawSample, Run, RunManifest};
+use dyno_model::{Metric, parallel};
+use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -61,8 +63,47 @@ pub struct ReadRun {
 /// Damaged trials become [`Problem`]s; only a directory without a readable manifest is an error.
 /// A run that is being written can be read; it then has the trials finished so far.
 pub fn read_run(dir: &Path) -> Result<ReadRun, StoreError> {
+    read_with(dir, |stored| stored)
+}
+
+/// [`read_run`] without the histograms of latencies, which are most of a run: [`read_distributions`] reads those of
+/// one trial.
+pub fn read_run_light(dir: &Path) -> Result<ReadRun, StoreError> {
+    read_with(dir, |mut stored| {
+        for d in stored.record.distributions.values_mut() {
+            *d = d.without_histograms();
+        }
+        stored
+    })
+}
+
+/// Reads the distributions of one trial, whatever else has become of it.
+///
+/// # Errors
+///
+/// When the trial's file cannot be read, or holds none.
+pub fn read_distributions(
+    dir: &Path,
+    id: TrialId,
+) -> Result<BTreeMap<Metric, Distribution>, StoreError> {
+    #[derive(Deserialize)]
+    struct Part {
+        #[serde(default)]
+        distributions: BTreeMap<Metric, Distribution>,
+    }
+    let path = layout::trial(dir, id);
+    let bytes = fs::read(&path).map_err(StoreError::io("read", &path))?;
+    let part: Part = serde_json::from_slice(&bytes)
+        .map_err(|e| StoreError::io("read", &path)(io::Error::from(e)))?;
+    Ok(part.distributions)
+}
+
+fn read_with(
+    dir: &Path,
+    of: impl Fn(StoredTrial) -> StoredTrial + Sync,
+) -> Result<ReadRun, StoreError> {
     let manifest = read_manifest(dir)?;
-    let files = trial_files(dir, &manifest.plan)?;
+    let files = trial_files_with(dir, &manifest.plan, of)?;
     let mut read = collect(dir, manifest, files);
     let apart = machines::tell_apart(&mut read.run, &crate::merge::read_parts(dir)?);
     read.problems.extend(apart.into_iter().map(|stray| Problem {
@@ -177,11 +218,19 @@ pub(crate) type TrialFile = (PathBuf, Result<StoredTrial, Unusable>);
 
 /// Every trial file, by name.
 pub(crate) fn trial_files(dir: &Path, plan: &Plan) -> Result<Vec<TrialFile>, StoreError> {
+    trial_files_with(dir, plan, |stored| stored)
+}
+
+fn trial_files_with(
+    dir: &Path,
+    plan: &Plan,
+    of: impl Fn(StoredTrial) -> StoredTrial + Sync,
+) -> Result<Vec<TrialFile>, StoreError> {
     let files = layout::json_files(&dir.join(TRIALS))?;
     let parsed = parallel::map(&files, |path| {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         match fs::read(path) {
-            Ok(bytes) => parse(&bytes, &stem, plan),
+            Ok(bytes) => parse(&bytes, &stem, plan).map(&of),
             Err(e) => Err(Unusable::Damaged(e.to_string())),
         }
     });

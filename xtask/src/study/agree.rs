@@ -1,5 +1,6 @@
 //! Whether Dyno says the same as the libraries' own tools, pinned alike and in turns.
 
+use super::turns::turns;
 use super::{Place, list};
 use crate::Outcome;
 use std::path::PathBuf;
@@ -8,9 +9,9 @@ use std::process::{Child, Command, Stdio};
 const SUITE: &str = r#"
 title = "the exchange of another tool"
 [defaults]
-trials = 1
+trials = 5
 warmup = "500 ms"
-window = "2 s"
+window = "600 ms"
 wait = "natural"
 cpus = [0, 1]
 [[experiment]]
@@ -111,35 +112,14 @@ pub(super) fn study(times: u32) -> Outcome {
     place.file("stacks/as-ddsperf.toml", DDSPERF_STACK)?;
     for pair in PAIRS {
         println!("{}", pair.name);
-        let mut ratios = Vec::new();
-        for turn in 0..times {
-            // Which goes first changes from turn to turn.
-            let (tool, dyno) = match turn % 2 {
-                0 => {
-                    let tool = (pair.tool)()?;
-                    (tool, measure(&place, pair)?)
-                }
-                _ => {
-                    let dyno = measure(&place, pair)?;
-                    ((pair.tool)()?, dyno)
-                }
-            };
-            ratios.push(dyno / tool);
-            println!(
-                "  tool {tool:>9.0} ns   Dyno {dyno:>9.0} ns   ratio {:.3}",
-                dyno / tool
-            );
-        }
-        ratios.sort_unstable_by(f64::total_cmp);
-        if let (Some(least), Some(most)) = (ratios.first(), ratios.last()) {
-            let median = ratios[ratios.len() / 2];
-            println!("  Dyno / tool: median {median:.3}, {least:.3} to {most:.3}");
-        }
+        let tool = || Ok(vec![(pair.tool)()?]);
+        turns(times, &[pair.figure], &tool, &|| measure(&place, pair))?;
     }
     Ok(())
 }
 
-fn measure(place: &Place, pair: &Pair) -> Result<f64, String> {
+/// Dyno's figure; `None` where it refuses one.
+fn measure(place: &Place, pair: &Pair) -> Result<Vec<Option<f64>>, String> {
     let settings = [
         format!("wait={}", pair.wait),
         format!("payload={}", pair.payload),
@@ -168,12 +148,13 @@ fn measure(place: &Place, pair: &Pair) -> Result<f64, String> {
     let rtt = experiments
         .iter()
         .find(|e| e["experiment"] == pair.experiment && e["stack"] == pair.stack)
-        .map(|e| &e["metrics"]["rtt_ns"]);
-    let value = rtt.and_then(|m| match pair.figure {
-        "mean" => m["mean"].as_f64(),
-        quantile => m[quantile]["value"].as_f64(),
-    });
-    value.ok_or_else(|| format!("{}: Dyno's run has no {}", pair.name, pair.figure))
+        .map(|e| &e["metrics"]["rtt_ns"])
+        .filter(|m| m["n"].as_u64() > Some(0))
+        .ok_or_else(|| format!("{}: Dyno's trials failed", pair.name))?;
+    Ok(vec![match pair.figure {
+        "mean" => rtt["mean"].as_f64(),
+        quantile => rtt[quantile]["value"].as_f64(),
+    }])
 }
 
 /// The number that an example of an adapter's crate prints.

@@ -17,8 +17,9 @@ impl Trial {
     pub(crate) fn new() -> Trial {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        // Of one width: no session is how another begins, whose files would be taken for its own.
         Trial {
-            session: format!("floor-test-{}-{number}", std::process::id()),
+            session: format!("floor-test-{}-{number:03}", std::process::id()),
             options: Options::new(),
             scratch: tempfile::tempdir().unwrap(),
         }

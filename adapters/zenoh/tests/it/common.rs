@@ -22,8 +22,9 @@ impl Trial {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let home = tempfile::tempdir().unwrap();
+        // Of one width: no session is how another begins, whose files would be taken for its own.
         Trial {
-            session: format!("dynotest-{}-{count}", std::process::id()),
+            session: format!("dynotest-{}-{count:03}", std::process::id()),
             scratch: home.path().to_owned(),
             options: Options::new(),
             ports: (0..4).map(|_| free_port()).collect(),

@@ -3,6 +3,7 @@
 use crate::common::{Trial, pattern, take, write};
 use dyno_adapter::{Error, OptionValue, Sent, Wait};
 use dyno_adapter_zenoh::adapter;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const SIZE: usize = 1000;
 
@@ -47,10 +48,19 @@ fn a_stopped_reader_makes_the_sender_wait_and_loses_nothing() {
     let reader = trial.process("role_reader");
     let (mut sender, _node) = matched_sender(&trial);
     reader.signal(libc::SIGSTOP);
+    let accepted = AtomicU64::new(0);
     let mut waits = 0;
     std::thread::scope(|scope| {
+        // Goes on once the sender waits, or has found no reason to.
         scope.spawn(|| {
-            std::thread::sleep(std::time::Duration::from_millis(500));
+            let mut before = None;
+            loop {
+                std::thread::sleep(std::time::Duration::from_millis(300));
+                let now = Some(accepted.load(Ordering::Relaxed));
+                if std::mem::replace(&mut before, now) == now {
+                    break;
+                }
+            }
             reader.signal(libc::SIGCONT);
         });
         // More than the buffers of both sides hold.
@@ -60,6 +70,7 @@ fn a_stopped_reader_makes_the_sender_wait_and_loses_nothing() {
                 .send(SIZE, &mut |bytes| write(number, bytes))
                 .unwrap();
             assert_eq!(sent, Sent::Accepted);
+            accepted.fetch_add(1, Ordering::Relaxed);
             waits += u32::from(start.elapsed() > std::time::Duration::from_millis(100));
         }
     });

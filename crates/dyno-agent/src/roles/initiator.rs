@@ -290,7 +290,7 @@ impl Initiator<'_> {
     fn finish(self) -> Result<Played, Failure> {
         let played = self.window.finish(self.counts.offered);
         Ok(Played {
-            source: Some(self.counts),
+            sources: vec![self.counts],
             warnings: self.warnings,
             places: self.places.finish(),
             passages: self.log.map(Log::finish).into_iter().collect(),

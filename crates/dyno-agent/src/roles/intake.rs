@@ -1,7 +1,7 @@
 //! What comes in at one reading end, whatever the role: the check of each message, damage, and the first arrival.
 
 use super::link::probe_len;
-use crate::job::Job;
+use crate::job::{Job, Lengths};
 use crate::shared::{Phase, Shared};
 use dyno_measure::stamp::{self, Damage, Header, Kind};
 use dyno_model::protocol::FirstArrival;
@@ -13,6 +13,7 @@ use std::sync::Arc;
 pub(super) struct Intake {
     pub(super) shared: Arc<Shared>,
     experiment: Arc<Experiment>,
+    lengths: Lengths,
     pub(super) channel: u16,
     receiver: u16,
     /// When the first probe arrived.
@@ -26,6 +27,7 @@ impl Intake {
         Intake {
             shared: job.shared.clone(),
             experiment: job.experiment.clone(),
+            lengths: job.lengths(),
             channel,
             receiver: job.participant.index,
             probed: None,
@@ -63,13 +65,13 @@ impl Intake {
         let probe = probe_len(self.experiment());
         match bytes.len() == probe {
             true => probe,
-            false => self.experiment().payload.bytes(),
+            false => self.lengths.of_bytes(bytes),
         }
     }
 
     #[inline]
     fn full_unless_probe(&self, header: &Header, len: usize) -> Result<(), Damage> {
-        match len < self.experiment().payload.bytes() && header.tag.kind != Kind::Probe {
+        match len < self.lengths.of(header.tag) && header.tag.kind != Kind::Probe {
             true => Err(Damage::Truncated),
             false => Ok(()),
         }

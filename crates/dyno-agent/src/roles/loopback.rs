@@ -42,7 +42,7 @@ pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result
     }
 
     let clock = shared.clock;
-    let len = experiment.payload.bytes();
+    let lengths = job.lengths();
     let start = shared.start();
     let mut schedule = due::schedule(job, start);
     let mut before = Nanos(u64::MAX);
@@ -60,6 +60,9 @@ pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result
     let mut burned = Nanos::ZERO;
 
     while go_on() {
+        if let (None, Some((_, end))) = (window.begun, job.common_window()) {
+            before = end;
+        }
         let (mut due, mut now) = match &mut schedule {
             Some(schedule) => {
                 let due = schedule.next_due();
@@ -112,6 +115,7 @@ pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result
             intended: due,
             sent: now,
         };
+        let len = lengths.of(tag);
         let sent = thread
             .inside(Call::Send, || {
                 sender.send(len, &mut |buffer| {
@@ -164,7 +168,7 @@ pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result
     shared.wait_for(Phase::Stop);
     thread.inside(Call::Drop, || drop((sender, receiver)));
     Ok(Played {
-        source: Some(counts),
+        sources: vec![counts],
         places: places.finish(),
         ..played
     })

@@ -95,21 +95,28 @@ fn played(
         ..FlowCounts::default()
     };
     let copies = found.readings.iter().map(copy).collect::<Result<_, _>>()?;
-    let (mut all, mut within) = (None, None);
+    let (mut all, mut within, mut served) = (None, None, None);
     for reading in found.readings {
         all = Some(together(all, reading.time)?);
         if let Some(own) = reading.within {
             within = Some(together(within, own)?);
         }
+        if let Some(whole) = reading.served {
+            served = Some(together(served, whole)?);
+        }
     }
-    let named = [(Metric::Probe, all), (Metric::Within, within)];
+    let named = [
+        (Metric::Probe, all),
+        (Metric::Within, within),
+        (Metric::Served, served),
+    ];
     Ok(Played {
         distributions: named
             .into_iter()
             .filter_map(|(m, d)| Some((m, d?)))
             .collect(),
         flows: vec![flow],
-        source: Some(counts.clone()),
+        sources: vec![counts.clone()],
         warnings,
         copies,
         ..Played::default()

@@ -9,7 +9,7 @@ use super::progress::Progress;
 use super::sends::Sends;
 use super::warmup::Warmup;
 use crate::event::{Failure, Played};
-use crate::job::{Job, Nodes};
+use crate::job::{Job, Lengths, Nodes};
 use crate::shared::{Call, Phase, ThreadState};
 use dyno_adapter::{Sender, Sent};
 use dyno_measure::stamp::{self, Header, Kind, Tag};
@@ -130,6 +130,7 @@ struct Source<'a> {
     counts: SourceCounts,
     lateness: Recorder,
     places: Places,
+    lengths: Lengths,
 }
 
 impl<'a> Source<'a> {
@@ -151,6 +152,7 @@ impl<'a> Source<'a> {
             counts,
             lateness,
             places: Places::new(job),
+            lengths: job.lengths(),
         }
     }
 
@@ -180,6 +182,10 @@ impl<'a> Source<'a> {
         // Until a message has been sent, those of the warm-up and of the window take the same way: the first
         // measured one finds nothing that its predecessors have not just used.
         loop {
+            // Of a flow that sends seldom the window may be over before its first message in it is due.
+            if let (false, Some((_, end))) = (measured, self.job.common_window()) {
+                due_times.end_at(end);
+            }
             let next = due_times.next(&go_on);
             sends.returned(due_times.entered());
             let Some((due, now)) = next else {
@@ -249,9 +255,10 @@ impl<'a> Source<'a> {
             sent,
         };
         let sender = &mut *self.sender;
+        let length = self.lengths.of(header.tag);
         self.thread
             .inside(Call::Send, || {
-                sender.send(experiment.payload.bytes(), &mut |buffer| {
+                sender.send(length, &mut |buffer| {
                     stamp::write(buffer, experiment.access, &header)
                 })
             })
@@ -260,7 +267,7 @@ impl<'a> Source<'a> {
 
     fn finish(self) -> Result<Played, Failure> {
         let mut played = Played {
-            source: Some(self.counts),
+            sources: vec![self.counts],
             places: self.places.finish(),
             ..Played::default()
         };

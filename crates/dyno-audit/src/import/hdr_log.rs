@@ -57,9 +57,10 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
             match comment.split_once(": ") {
                 Some(("lost", value)) => lost = messages(value).map_err(fail)?,
                 Some(("metric", value)) => metric = Some(value.trim().to_owned()),
-                Some((key @ ("experiment" | "stack" | "suite" | "testbed" | "factors"), value))
-                    if conditions.len() < 16 =>
-                {
+                Some((
+                    key @ ("experiment" | "stack" | "suite" | "testbed" | "factors" | "emulated"),
+                    value,
+                )) if conditions.len() < 16 => {
                     conditions.push((key.to_owned(), value.trim().to_owned()));
                 }
                 _ => {}

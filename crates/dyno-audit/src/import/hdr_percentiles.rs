@@ -116,7 +116,7 @@ impl File {
         } else if let Some((key, value)) = comment.split_once(": ") {
             match key {
                 "metric" => self.metric = Some(value.trim().to_owned()),
-                "experiment" | "stack" | "suite" | "testbed" | "factors"
+                "experiment" | "stack" | "suite" | "testbed" | "factors" | "emulated"
                     if self.conditions.len() < 16 =>
                 {
                     self.conditions

@@ -2,18 +2,15 @@
 
 use super::limits::Bound;
 use super::{CheckReport, Checked, Status};
-use crate::export::{self, CELL, Cell, csv_cell, csv_table, json_text};
+use crate::export::{CELL, Cell, Head, csv_cell, csv_table, json_text};
 use crate::figure::rank;
 use crate::number::{csv_number, exported};
 use serde::Serialize;
 
 #[derive(Serialize)]
 struct Document<'a> {
-    format: u32,
-    kind: &'static str,
-    run: &'a str,
-    suite: &'a str,
-    started_unix_ms: u64,
+    #[serde(flatten)]
+    head: Head<'a>,
     limits: &'a str,
     confidence: f64,
     passed: usize,
@@ -53,11 +50,7 @@ struct Interval {
 impl CheckReport {
     pub(crate) fn json(&self) -> String {
         json_text(&Document {
-            format: export::FORMAT,
-            kind: "check",
-            run: &self.run,
-            suite: &self.suite,
-            started_unix_ms: self.started_unix_ms,
+            head: Head::new("check", &self.run, &self.suite, self.started_unix_ms),
             limits: &self.limits,
             confidence: self.confidence,
             passed: self.count(Status::Pass),

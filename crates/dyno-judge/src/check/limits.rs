@@ -4,6 +4,7 @@ use super::measure::Measure;
 use super::read::Reader;
 use super::source::{LimitsError, Source};
 use crate::standing::Line;
+use dyno_audit::Statements;
 use dyno_model::record::Run;
 use dyno_model::{PayloadSize, Wait, WorkloadKind};
 use std::ops::Range;
@@ -89,15 +90,30 @@ impl Limits {
     /// Why these limits say nothing of `run`: they are meant for real machines and it is of an emulated one, or the other
     /// way round.
     pub fn unfit(&self, run: &Run) -> Option<String> {
-        let (id, what) = (&run.manifest.id, &run.manifest.environment.emulated);
-        match (what, self.emulated) {
+        self.unfit_of(&run.manifest.id, run.manifest.environment.emulated.as_deref())
+            .or_else(|| {
+                let (id, is_real) = (&run.manifest.id, run.manifest.environment.emulated.is_none());
+                (self.emulated && is_real).then(|| {
+                    format!(
+                        "the limits of {} are for emulated machines (`emulated = true`), and {id} was measured on real ones",
+                        self.name()
+                    )
+                })
+            })
+    }
+
+    /// The same of the output of a tool, which is silent about it where Dyno did not write it.
+    pub fn unfit_output(&self, output: &Statements) -> Option<String> {
+        let mut figures = output.figures.iter();
+        let what = figures.find_map(|f| f.conditions.get("emulated"));
+        self.unfit_of(&output.source.title, what.map(String::as_str))
+    }
+
+    fn unfit_of(&self, id: &str, emulated: Option<&str>) -> Option<String> {
+        match (emulated, self.emulated) {
             (Some(what), false) => Some(format!(
                 "{id} was measured with emulation ({what}), and the limits of {} are for real machines; measure on a \
                  real one, or keep limits for emulated ones in a file of their own with `emulated = true`",
-                self.name()
-            )),
-            (None, true) => Some(format!(
-                "the limits of {} are for emulated machines (`emulated = true`), and {id} was measured on real ones",
                 self.name()
             )),
             _ => None,

@@ -21,7 +21,7 @@ use crate::figure::Figure;
 use crate::origin::untold;
 use control::control;
 use dyno_model::Experiment;
-use dyno_model::plan::Plan;
+use dyno_model::plan::{Host, Plan, Reach};
 use dyno_model::record::{Run, RunManifest};
 use dyno_stats::{Pairing, Ratio};
 use matching::{Matched, match_cells, one_stack_each};
@@ -300,6 +300,10 @@ fn describe(manifest: &RunManifest, name: &str) -> String {
 }
 
 fn testbed(plan: &Plan) -> String {
-    let hosts: Vec<&str> = plan.testbed.hosts.iter().map(|h| h.name.as_str()).collect();
+    let host = |host: &Host| match &host.reach {
+        Reach::Vm(machine) => format!("{}: {machine}", host.name),
+        _ => host.name.clone(),
+    };
+    let hosts: Vec<String> = plan.testbed.hosts.iter().map(host).collect();
     format!("{} ({})", plan.testbed.name, hosts.join(", "))
 }

@@ -3,7 +3,7 @@
 use super::{Night, Nightly};
 use crate::cell;
 use crate::check::{JunitCase, JunitSuite, Status};
-use crate::export::{self, CELL, Cell, csv_cell, csv_table, json_text};
+use crate::export::{CELL, Cell, Head, csv_cell, csv_table, json_text};
 use crate::figure::rank;
 use crate::number::{csv_number, exported};
 use serde::Serialize;
@@ -11,11 +11,8 @@ use std::io;
 
 #[derive(Serialize)]
 struct Document<'a> {
-    format: u32,
-    kind: &'static str,
-    run: &'a str,
-    suite: &'a str,
-    started_unix_ms: u64,
+    #[serde(flatten)]
+    head: Head<'a>,
     host: &'a str,
     cpu_model: &'a str,
     level: f64,
@@ -68,11 +65,12 @@ impl Nightly {
     pub(crate) fn json(&self) -> String {
         let others = self.left_out.iter();
         json_text(&Document {
-            format: export::FORMAT,
-            kind: "nightly",
-            run: &self.run.id,
-            suite: &self.suite,
-            started_unix_ms: self.run.started_unix_ms,
+            head: Head::new(
+                "nightly",
+                &self.run.id,
+                &self.suite,
+                self.run.started_unix_ms,
+            ),
             host: &self.machine.host,
             cpu_model: &self.machine.cpu_model,
             level: self.options.level,

@@ -2,17 +2,14 @@
 
 use super::{Capacities, Capacity, Tested};
 use crate::check::Checked;
-use crate::export::{self, CELL, Cell, csv_cell, csv_table, json_text};
+use crate::export::{CELL, Cell, Head, csv_cell, csv_table, json_text};
 use crate::number::{csv_number, exported};
 use serde::Serialize;
 
 #[derive(Serialize)]
 struct Document<'a> {
-    format: u32,
-    kind: &'static str,
-    run: &'a str,
-    suite: &'a str,
-    started_unix_ms: u64,
+    #[serde(flatten)]
+    head: Head<'a>,
     limits: &'a str,
     required: &'a [String],
     confidence: f64,
@@ -41,6 +38,7 @@ struct Point<'a> {
     confirms: bool,
     trials: usize,
     failed: usize,
+    confidence: f64,
     delivered_hz: Option<f64>,
     sent_share: Option<f64>,
     limits: Vec<Held<'a>>,
@@ -60,11 +58,7 @@ struct Held<'a> {
 impl Capacities {
     pub(super) fn json(&self) -> String {
         json_text(&Document {
-            format: export::FORMAT,
-            kind: "capacity",
-            run: &self.run,
-            suite: &self.suite,
-            started_unix_ms: self.started_unix_ms,
+            head: Head::new("capacity", &self.run, &self.suite, self.started_unix_ms),
             limits: &self.limits,
             required: &self.required,
             confidence: self.confidence,
@@ -116,6 +110,7 @@ fn point(t: &Tested) -> Point<'_> {
         confirms: t.confirms,
         trials: t.judged,
         failed: t.failed,
+        confidence: t.confidence,
         delivered_hz: t.delivered_hz.and_then(exported),
         sent_share: t.sent_share.and_then(exported),
         limits: t.checks.iter().map(held).collect(),

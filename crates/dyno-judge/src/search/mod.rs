@@ -262,7 +262,14 @@ impl CapacitySearch {
             confidence: 1.0 - (1.0 - self.how.confidence) / looks as f64,
         };
         let checks = limits.map(|limit| crate::check::judge_one(&counted, limit, e, &how));
-        let tested = Tested::new(e, self.raise, confirms, checks.collect(), &counted.trials);
+        let tested = Tested::new(
+            e,
+            self.raise,
+            confirms,
+            how.confidence,
+            checks.collect(),
+            &counted.trials,
+        );
         let decided = matches!(tested.rung, Rung::Kept | Rung::Broken);
         let most = match confirms {
             true => LOOKS[LOOKS.len() - 1] * least,
@@ -305,8 +312,10 @@ impl CapacitySearch {
             let order = a.value.total_cmp(&b.value);
             order.then(a.confirms.cmp(&b.confirms))
         });
-        let refused =
-            |r: &&dyno_model::plan::Refusal| r.experiment == first.name && r.stack == first.stack;
+        let refused = |r: &&dyno_model::plan::Refusal| {
+            (&r.experiment, &r.stack) == (&first.name, &first.stack)
+                && self.raise.is_all_between_texts(first, &r.factors)
+        };
         Some(Capacity {
             experiment: first.clone(),
             end: match (cell.climb.next(), kept) {

@@ -29,9 +29,10 @@ impl Capacities {
             lead: vec![
                 format!("required: {}", self.required.join(" · ")),
                 format!(
-                    "run {} (suite {}), started {}. Kept: the bad end of each interval at {} keeps the limit, \
+                    "run {} (suite {}), started {}. Kept: the bad end of each interval keeps the limit, \
                      confirmed by fresh trials. Broken: even the good end of one breaks it. What lies between \
-                     the trials cannot tell.",
+                     the trials cannot tell. Intervals are at {}, those of confirmations higher, since they are looked at up \
+                     to three times.",
                     self.run,
                     self.suite,
                     utc(self.started_unix_ms),
@@ -86,7 +87,7 @@ impl Capacities {
 
     /// Stack and factors, without the one that is raised.
     fn label(&self, c: &Capacity) -> String {
-        cell::label(&c.experiment)
+        cell::label_without(&c.experiment, self.raise)
     }
 
     /// What a reader must know of one result beyond its row.

@@ -28,6 +28,8 @@ pub struct Tested {
     pub taken: usize,
     /// Trials among these that failed.
     pub failed: usize,
+    /// Confidence of each interval that a limit is held against: higher where it is looked at more than once.
+    pub confidence: f64,
     /// Each limit with what was found.
     pub checks: Vec<Checked>,
     /// Messages per second that arrived, all receivers together: the median of its trials.
@@ -43,6 +45,7 @@ impl Tested {
         e: &Experiment,
         raise: Raised,
         confirms: bool,
+        confidence: f64,
         checks: Vec<Checked>,
         trials: &[TrialRecord],
     ) -> Tested {
@@ -84,6 +87,7 @@ impl Tested {
             judged: trials.len(),
             failed: trials.len() - completed().count(),
             taken: trials.len(),
+            confidence,
             checks,
             delivered_hz: median(completed().map(|t| t.throughput.delivered_hz)),
             sent_share,

@@ -1,10 +1,10 @@
 //! Limits against runs.
 
 use crate::common::{Builder, stream};
-use dyno_judge::{CheckOptions, CheckReport, Limits, LimitsError, Standing, Status, check};
+use dyno_judge::{CheckOptions, CheckReport, Limits, Standing, Status, check};
+use dyno_model::Nanos;
 use dyno_model::plan::Refusal;
 use dyno_model::record::Run;
-use dyno_model::{Distribution, Metric, Nanos};
 use dyno_report::{Format, RenderOptions};
 use quick_xml::Reader;
 use quick_xml::events::Event;
@@ -52,17 +52,10 @@ pub(crate) fn held(run: &Run, text: &str) -> CheckReport {
 
 /// The status and the reason of a limit with one result.
 #[track_caller]
-fn one(run: &Run, keys: &str) -> (Status, String) {
+pub(crate) fn one(run: &Run, keys: &str) -> (Status, String) {
     let report = held(run, &format!("[[limit]]\nname = \"x\"\n{keys}"));
     assert_eq!(report.results.len(), 1, "{report:?}");
     (report.results[0].status, report.results[0].reason.clone())
-}
-
-fn refused(run: &Run, text: &str) -> LimitsError {
-    match Limits::parse("limits.toml", text) {
-        Err(e) => e,
-        Ok(limits) => check(run, &limits, &CheckOptions::default()).unwrap_err(),
-    }
 }
 
 pub(crate) const ALL: &str = r#"
@@ -363,96 +356,6 @@ fn a_quantile_without_samples_for_it_is_undecided() {
 }
 
 #[test]
-fn one_slow_start_is_no_pass_whatever_the_mean() {
-    let mut b = Builder::new(0);
-    let e = b.experiment("tcp", stream);
-    for i in 0..40 {
-        let t = b.trial(e, 10_000.0, 400, 0);
-        t.open = Nanos::from_millis(10);
-        if i == 7 {
-            t.matching = Nanos::from_millis(150);
-        }
-    }
-    let keys = "metric = \"first_message\"\nat_most = \"100 ms\"";
-    let (status, reason) = one(&b.build(), keys);
-    assert_eq!(status, Status::Undecided);
-    assert_eq!(
-        reason,
-        "the mean keeps it, but the slowest start took 160 ms"
-    );
-}
-
-/// Forty starts of 10 to 14 ms, half of it open; `slow` of them take 90 ms more to match.
-fn starts(slow: u64) -> Run {
-    let mut b = Builder::new(0);
-    let e = b.experiment("tcp", stream);
-    for i in 0..40 {
-        let t = b.trial(e, 10_000.0, 400, 0);
-        let (open, delivery) = (5_000_000 + 50_000 * i, 1_000_000);
-        let matching = 4_000_000 + 50_000 * i + if i < slow { 90_000_000 } else { 0 };
-        for (metric, time) in [
-            (Metric::FirstMessage, open + matching + delivery),
-            (Metric::Open, open),
-            (Metric::Match, matching),
-            (Metric::FirstDelivery, delivery),
-        ] {
-            let one = Distribution {
-                n: 1,
-                sum: time as f64,
-                ..Distribution::default()
-            };
-            t.distributions.insert(metric, one);
-        }
-    }
-    b.build()
-}
-
-#[test]
-fn a_limit_on_the_first_message_may_be_on_a_quantile_of_all_starts() {
-    let held = |slow, keys: &str| one(&starts(slow), &format!("metric = {keys}")).0;
-    let p90 = "\"first_message\"\nquantile = \"p90\"\nat_most = \"20 ms\"";
-    assert_eq!(held(0, p90), Status::Pass);
-    assert_eq!(held(3, p90), Status::Undecided);
-    assert_eq!(held(12, p90), Status::Fail);
-    let p50 = "\"first_message\"\nquantile = \"p50\"\nat_most = \"20 ms\"";
-    assert_eq!(held(3, p50), Status::Pass);
-    let p99 = "\"first_message\"\nquantile = \"p99\"\nat_most = \"20 ms\"";
-    let (status, reason) = one(&starts(0), &format!("metric = {p99}"));
-    assert_eq!(status, Status::Undecided);
-    let expected = "p99 takes 368 samples, there are 40: measure more trials";
-    assert_eq!(reason, expected);
-}
-
-#[test]
-fn the_parts_of_the_first_message_have_limits_of_their_own() {
-    let held = |part: &str, most: &str| {
-        let keys = format!("metric = \"{part}\"\nat_most = \"{most}\"");
-        one(&starts(1), &keys).0
-    };
-    assert_eq!(held("open", "10 ms"), Status::Pass);
-    assert_eq!(held("open", "1 ms"), Status::Fail);
-    // The mean keeps it, one start does not.
-    assert_eq!(held("match", "50 ms"), Status::Undecided);
-    assert_eq!(held("first_delivery", "2 ms"), Status::Pass);
-}
-
-#[test]
-fn runs_from_before_the_first_message_are_judged_by_when_they_were_matched() {
-    let mut b = Builder::new(0);
-    let e = b.experiment("tcp", stream);
-    for _ in 0..40 {
-        b.trial(e, 10_000.0, 400, 0);
-    }
-    let run = b.build();
-    let held = |keys: &str| one(&run, &format!("stack = \"tcp\"\nmetric = {keys}")).0;
-    let p90 = "\"first_message\"\nquantile = \"p90\"\nat_most = \"60 ms\"";
-    assert_eq!(held(p90), Status::Pass);
-    assert_eq!(held("\"match\"\nat_most = \"2 ms\""), Status::Fail);
-    let delivery = "\"first_delivery\"\nat_most = \"1 s\"";
-    assert_eq!(held(delivery), Status::Undecided);
-}
-
-#[test]
 fn floors_are_judged_only_where_they_are_named() {
     let run = run();
     let keys = "metric = \"response\"\nquantile = \"p50\"\nat_most = \"1 s\"";
@@ -467,110 +370,6 @@ fn floors_are_judged_only_where_they_are_named() {
         one(&run, &format!("stack = \"floor-futex\"\n{keys}")).0,
         Status::Pass
     );
-}
-
-#[test]
-fn mistakes_are_refused_with_their_place() {
-    let run = run();
-    let cases = [
-        ("[[limit]\n", "this is not TOML"),
-        ("", "there is no limit in this file"),
-        ("limits = 1\n", "a limits file has no key `limits`"),
-        (
-            "[limit]\nname = \"x\"\n",
-            "`limit` must be a list of tables, found a table",
-        ),
-        (
-            "[[limit]]\nmetric = \"loss\"\nat_most = 0\n",
-            "a limit needs a `name`",
-        ),
-        ("[[limit]]\nname = \"x\"\n", "a limit needs a `metric`"),
-        (
-            "[[limit]]\nname = \"x\"\nmetric = \"responze\"\n",
-            "there is no metric `responze`",
-        ),
-        (
-            "[[limit]]\nname = \"x\"\nmetric = \"response\"\nat_most = \"1 ms\"\n",
-            "a limit on `response` needs a `quantile`",
-        ),
-        (
-            "[[limit]]\nname = \"x\"\nmetric = \"loss\"\nquantile = \"p99\"\nat_most = 0\n",
-            "`loss` has no quantile",
-        ),
-        (
-            "[[limit]]\nname = \"x\"\nmetric = \"rtt\"\nquantile = \"99\"\nat_most = \"1 ms\"\n",
-            "`quantile`: \"99\" is not a quantile",
-        ),
-        (
-            "[[limit]]\nname = \"x\"\nmetric = \"memory\"\nat_most = \"5 ms\"\n",
-            "`at_most`: \"5 ms\" is not a size",
-        ),
-        (
-            "[[limit]]\nname = \"x\"\nmetric = \"memory\"\nat_most = 5\n",
-            "`at_most` of `memory` cannot be a whole number",
-        ),
-        (
-            "[[limit]]\nname = \"x\"\nmetric = \"throughput\"\nat_most = \"5 /s\"\n",
-            "a limit on `throughput` says `at_least`, not `at_most`",
-        ),
-        (
-            "[[limit]]\nname = \"x\"\nmetric = \"x_floor\"\nat_most = -1\n",
-            "`at_most` of `x_floor` is out of range",
-        ),
-        (
-            "[[limit]]\nname = \"x\"\nmetric = \"loss\"\n",
-            "a limit on `loss` needs `at_most`",
-        ),
-        (
-            "[[limit]]\nname = \"x\"\nstakc = \"tcp\"\nmetric = \"loss\"\nat_most = 0\n",
-            "a limit has no key `stakc`",
-        ),
-        (
-            "[[limit]]\nname = \"x\"\nstack = \"tpc\"\nmetric = \"loss\"\nat_most = 0\n",
-            "no experiment of this run has the stack `tpc`",
-        ),
-        (
-            "[[limit]]\nname = \"x\"\nstack = []\nmetric = \"loss\"\nat_most = 0\n",
-            "`stack` selects nothing",
-        ),
-        (
-            "[[limit]]\nname = \"x\"\npayload = \"64 b\"\nmetric = \"loss\"\nat_most = 0\n",
-            "`payload`: \"64 b\" is not a payload size",
-        ),
-        (
-            "[[limit]]\nname = \"x\"\nsuite = \"night\"\nmetric = \"loss\"\nat_most = 0\n",
-            "no experiment of this run has the suite `night`",
-        ),
-        (
-            "[[limit]]\nname = \"x\"\nstack = \"pipe\"\nworkload = \"stream\"\nmetric = \"loss\"\nat_most = 0\n",
-            "the limit `x` selects no experiment of this run",
-        ),
-        (
-            "[[limit]]\nname = \"x\"\nmetric = \"loss\"\nat_most = 0\n[[limit]]\nname = \"x\"\nmetric = \"loss\"\nat_most = 0\n",
-            "there are two limits called `x`",
-        ),
-    ];
-    for (text, message) in cases {
-        let e = refused(&run, text);
-        assert_eq!(e.problems().len(), 1, "{text}\n{e:?}");
-        assert!(e.to_string().starts_with(message), "{text}\n{e}");
-        assert!(e.problems()[0].span().end <= text.len());
-    }
-}
-
-#[test]
-fn the_place_is_shown_and_a_refused_stack_says_why() {
-    let text = "[[limit]]\nname = \"x\"\nstack = \"zenoh-shm\"\nmetric = \"loss\"\nat_most = 0\n";
-    let e = refused(&run(), text);
-    let problem = &e.problems()[0];
-    assert_eq!(&text[problem.span()], "\"zenoh-shm\"");
-    assert!(
-        problem.advice().unwrap().contains("no shared memory here"),
-        "{e:?}"
-    );
-    let two = "[[limit]]\nname = 1\n[[limit]]\nmetric = 2\n";
-    let e = refused(&run(), two);
-    assert!(e.to_string().contains("mistakes in the limits"), "{e}");
 }
 
 #[test]

@@ -205,6 +205,8 @@ impl Builder {
             cpus: vec![0, 1],
             scheduling: Scheduling::Other,
             mlock: false,
+            on_host: 0,
+            reboot: false,
             trials: 5,
             raw_samples: 0,
             floor: None,

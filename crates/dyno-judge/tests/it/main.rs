@@ -3,8 +3,10 @@
 mod check;
 mod common;
 mod compare;
+mod first_message;
 mod gaps;
 mod imported;
+mod mistakes;
 mod nightly;
 mod scorecard;
 mod search;

@@ -221,3 +221,42 @@ fn limits_that_no_search_can_hold_are_refused() {
         refused(&other)
     );
 }
+
+#[test]
+fn a_capacity_is_told_without_the_first_value_and_with_a_refusal_of_its_own() {
+    // Loss alone is limited, and none is lost.
+    let loss = LIMITS.rfind("[[limit]]").map(|at| &LIMITS[..at]);
+    let (mut builder, _) = ladder(loss.unwrap());
+    let first = builder.plan().experiments[0].clone();
+    let refusal = |workload: &str, payload: &str, reason: &str| dyno_model::plan::Refusal {
+        experiment: first.name.clone(),
+        stack: first.stack.clone(),
+        factors: format!(
+            "{workload}, {payload}, {}, {}, {}, {}",
+            first.wait, first.access, first.placement, first.topology
+        ),
+        reason: reason.into(),
+    };
+    let own = first.payload.to_string();
+    builder.plan().refused = vec![
+        refusal("stream 1 kHz", "4 MiB", "of another ladder"),
+        refusal("stream 2 MHz", &own, "too fast for its queue"),
+    ];
+    let (_, found) = searched(builder, 1, |trial, _| trial.counts.lost = 0);
+    let one = &found.all[0];
+    assert_eq!(one.end, End::Top);
+    assert_eq!(one.refused_above.as_deref(), Some("too fast for its queue"));
+    let text = found.render(Default::default(), &Default::default());
+    assert!(text.contains("more is refused: too fast"), "{text}");
+    assert!(!text.contains("stream 1 kHz"), "{text}");
+    // Three looks that together err once in twenty.
+    let confidence = |confirms| {
+        one.curve
+            .iter()
+            .find(|t| t.confirms == confirms)
+            .unwrap()
+            .confidence
+    };
+    assert!((confidence(false) - 0.95).abs() < 1e-9);
+    assert!((confidence(true) - (1.0 - 0.05 / 3.0)).abs() < 1e-9);
+}

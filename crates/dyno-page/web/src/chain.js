@@ -62,6 +62,10 @@ export function chainParts(chain) {
       el('p', {}, `${what}: p50 ${timeEstimate(added.p50_ns)}, mean ${timeEstimate(added.mean_ns)}; ${count(added.trials)} trials.`),
     );
   }
+  if (chain.least_ns < 0) {
+    const text = `The smallest part is -${duration(-chain.least_ns)}: no more than the clocks of the hosts may be wrong by, or notes of different messages were put together.`;
+    found.push(el('p', { class: 'bad' }, text));
+  }
   const lost = chain.legs.filter((leg) => leg.lost > 0);
   for (const leg of lost) {
     const late = leg.back && leg.number === 1 ? ', or they came later than is waited for' : '';

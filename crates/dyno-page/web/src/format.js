@@ -214,7 +214,7 @@ export const FACTORS = [
   { key: 'flow', title: 'flow', lead: 'flow ', of: flowOf },
   { key: 'workload', title: 'workload', lead: '', of: exchange },
   { key: 'wait', title: 'wait', lead: 'wait ', of: (e) => e.wait },
-  { key: 'payload', title: 'payload', lead: 'payload ', of: (e) => payload(e.payload_bytes) },
+  { key: 'payload', title: 'payload', lead: 'payload ', of: (e) => e.flow?.payload ?? payload(e.payload_bytes) },
   { key: 'access', title: 'access', lead: 'access ', of: (e) => e.access },
   { key: 'topology', title: 'topology', lead: 'topology ', of: (e) => e.topology },
   { key: 'placement', title: 'placement', lead: 'placement ', of: (e) => e.placement },

@@ -50,6 +50,8 @@ fn camera(stack: &str, topology: &str) -> Experiment {
         cpus: Vec::new(),
         scheduling: Scheduling::Other,
         mlock: false,
+        on_host: 0,
+        reboot: false,
         trials: 1,
         raw_samples: 0,
         floor: None,

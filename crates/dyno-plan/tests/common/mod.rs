@@ -80,6 +80,8 @@ pub(crate) fn adapters() -> Vec<AdapterDescription> {
     )];
     let mut udp = adapter("udp", &both);
     udp.options = vec![option("rcvbuf", OptionKind::Int, "receive buffer in bytes")];
+    let mut vsock = adapter("vsock", &both);
+    vsock.capabilities.placements = vec![Placement::Host];
     let mut iceoryx2 = adapter("iceoryx2", &both);
     iceoryx2.capabilities.loan = true;
     iceoryx2.options = vec![
@@ -110,7 +112,9 @@ pub(crate) fn adapters() -> Vec<AdapterDescription> {
         option("send_timeout_ms", OptionKind::Int, "a wait"),
     ];
     zenoh.capabilities.sends_later = true;
-    let mut all = vec![null, floor, pipe, uds, posix_mq, tcp, udp, iceoryx2, zenoh];
+    let mut all = vec![
+        null, floor, pipe, uds, posix_mq, tcp, udp, vsock, iceoryx2, zenoh,
+    ];
     all.extend(
         [
             "cyclonedds",

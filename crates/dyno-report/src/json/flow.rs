@@ -15,6 +15,9 @@ pub(super) struct FlowJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     phase_ns: Option<u64>,
     spread: bool,
+    /// As the suite says, where messages differ in size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload: Option<String>,
     by_itself: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     against_alone: Option<AloneJson>,
@@ -42,6 +45,7 @@ impl<'a> FlowJson<'a> {
             jitter_ns: flow.jitter.0,
             phase_ns,
             spread: phase_ns.is_none(),
+            payload: flow.sizes.as_ref().map(ToString::to_string),
             by_itself: flow.by_itself,
             against_alone: e.alone.as_ref().map(|alone| {
                 let [p50, p99] = &alone.ratios;

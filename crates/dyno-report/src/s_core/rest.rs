@@ -295,37 +295,15 @@ pub(super) fn changes(
     }
     for way in &ways {
         for c in &CHANGES {
-            let own = all[c.test as usize].iter().find(|e| {
+            let own = all[c.test as usize].iter().filter(|e| {
                 let x = &e.experiment;
                 (&x.stack, x.wait, x.placement) == (&way.0, way.1, way.2)
                     && size(e) == Some(super::SIZES[0].1)
             });
-            let Some(own) = own else {
-                continue;
-            };
-            let local = alone(summary, own);
-            let (a, b) = ((c.of)(own), local.and_then(|l| (c.of)(l)));
-            let sign = |d: f64| match d < 0.0 {
-                true => format!("-{}", (c.text)(-d)),
-                false => format!("+{}", (c.text)(d)),
-            };
-            let cells = [
-                clean(&way.0),
-                c.title.to_owned(),
-                or_none(a.map(c.text)),
-                match local {
-                    Some(l) => or_none(
-                        b.map(|b| format!("{} ({})", (c.text)(b), clean(&l.experiment.stack))),
-                    ),
-                    None => "its first leg was not measured alone".to_owned(),
-                },
-                or_none(
-                    a.zip(b)
-                        .map(|(a, b)| format!("{} (× {})", sign(a - b), sig3(a / b))),
-                ),
-                or_none(cells(study, c.printed.0, c.printed.1)),
-            ];
-            rows.push(cells.map(Text::from).to_vec());
+            let own: Vec<&&ExperimentSummary> = own.collect();
+            for e in &own {
+                rows.push(change(summary, study, c, e, own.len() > 1));
+            }
         }
     }
     Grid {
@@ -342,6 +320,44 @@ pub(super) fn changes(
         labels: 2,
         rows,
     }
+}
+
+/// One row of that; `named`: other experiments have the same figure on the same stack.
+fn change(
+    summary: &Summary,
+    study: &PrintedTables,
+    c: &Changed,
+    own: &ExperimentSummary,
+    named: bool,
+) -> Vec<Text> {
+    let x = &own.experiment;
+    let title = match named {
+        true => format!("{} of {}, {}", c.title, clean(&x.name), x.topology),
+        false => c.title.to_owned(),
+    };
+    let local = alone(summary, own);
+    let (a, b) = ((c.of)(own), local.and_then(|l| (c.of)(l)));
+    let sign = |d: f64| match d < 0.0 {
+        true => format!("-{}", (c.text)(-d)),
+        false => format!("+{}", (c.text)(d)),
+    };
+    let cells = [
+        clean(&x.stack),
+        title,
+        or_none(a.map(c.text)),
+        match local {
+            Some(l) => {
+                or_none(b.map(|b| format!("{} ({})", (c.text)(b), clean(&l.experiment.stack))))
+            }
+            None => "its first leg was not measured alone".to_owned(),
+        },
+        or_none(
+            a.zip(b)
+                .map(|(a, b)| format!("{} (× {})", sign(a - b), sig3(a / b))),
+        ),
+        or_none(cells(study, c.printed.0, c.printed.1)),
+    ];
+    cells.map(Text::from).to_vec()
 }
 
 /// One table for each chain and size, with its title.

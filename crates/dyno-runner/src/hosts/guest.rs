@@ -4,10 +4,10 @@ use super::network::{PREFIX, ROUTE};
 use super::ssh::Keeper;
 use super::{HostsError, NetworkNamespace, Supplies};
 use crate::agent::AgentCommand;
-use crate::machine::{Console, Kernel, MachineError, Monitor};
+use crate::machine::{Console, Kernel, MachineError, Monitor, Vsock};
 use dyno_measure::NetworkReading;
 use dyno_model::machine::Machine;
-use dyno_model::plan;
+use dyno_model::{Nanos, plan};
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -26,6 +26,9 @@ const ANSWER: Duration = Duration::from_secs(20);
 /// A machine that is up.
 pub(crate) struct Guest {
     pub(crate) name: String,
+    /// How long its start took: until its kernel's clock began, until its first process, until that was set up, until
+    /// an agent answered. They follow each other without a gap.
+    pub(crate) boot: [Nanos; 4],
     /// The programs here, and what they are called there.
     programs: BTreeMap<PathBuf, PathBuf>,
     console: Console,
@@ -54,7 +57,12 @@ impl Booting {
         machine: &Machine,
         (switch, tap, number): (&NetworkNamespace, &str, usize),
         supplies: &mut Supplies<'_>,
+        vsock: Option<&mut Vsock>,
     ) -> Result<Self, HostsError> {
+        let (device, peers) = match vsock {
+            Some(vsock) => (vsock.device(&host.address)?, vsock.peers_of(&host.address)),
+            None => (None, String::new()),
+        };
         let kernel = Kernel::find(&host.name, machine)?;
         let own = supplies.agents.first().map(|a| a.program.clone());
         let image = supplies.image(&kernel)?;
@@ -66,14 +74,14 @@ impl Booting {
         let (port, theirs) = UnixStream::pair().map_err(failed)?;
         let began = Instant::now();
         let at = (switch, tap, number);
-        let monitor = Monitor::start(&host.name, machine, &kernel, image, at, theirs)?;
+        let monitor = Monitor::start(&host.name, machine, &kernel, image, at, theirs, device)?;
         let console = Console::new(port, &own.unwrap_or_default()).map_err(failed)?;
         let address = &host.address;
         let network = format!(
             "link set lo up\naddress add {address}/{PREFIX} dev eth0\nlink set eth0 up\n{ROUTE}"
         );
         console
-            .set_up(&host.name, address, network)
+            .set_up(&host.name, address, network, peers)
             .map_err(failed)?;
         Ok(Booting {
             name: host.name.clone(),
@@ -94,7 +102,10 @@ impl Booting {
             host: self.name.clone(),
             reason,
         };
-        while self.console.hello().is_none() {
+        let hello = loop {
+            if let Some(hello) = self.console.hello() {
+                break hello;
+            }
             if supplies.interrupt.load(Ordering::Relaxed) {
                 return Err(MachineError::Interrupted.into());
             }
@@ -107,15 +118,25 @@ impl Booting {
                 return Err(failed(format!("no answer within {within} s{words}")).into());
             }
             std::thread::sleep(LOOK);
-        }
+        };
+        let heard = Nanos::from(self.began.elapsed());
         let own = supplies.agents.first();
         let program = own.and_then(|agent| self.programs.get(&agent.program));
         let program = program.cloned().unwrap_or_default();
         let command = self.console.command(&program, &["agent", "--keep"]);
         let command = command.map_err(|e| failed(format!("no way into it: {e}")))?;
         let keeper = Keeper::start(command, &self.name, supplies.interrupt, tell)?;
+        let answered = Nanos::from(self.began.elapsed());
+        let [init, ready] = [hello.init_ns, hello.ready_ns].map(Nanos);
+        let boot = [
+            heard.saturating_sub(ready),
+            init,
+            ready.saturating_sub(init),
+            answered.saturating_sub(heard),
+        ];
         Ok(Guest {
             name: self.name,
+            boot,
             programs: self.programs,
             console: self.console,
             keeper: Mutex::new(keeper),
@@ -124,8 +145,9 @@ impl Booting {
     }
 }
 
-/// A machine that answers no more is looked at so often, to see whether it has ended.
-const LOOKS: u32 = 250;
+/// A machine that answers no more is looked at so often, to see whether it has ended: what was killed frees its memory
+/// first, for seconds where others keep the CPUs busy.
+const LOOKS: u32 = 5_000;
 
 impl Guest {
     /// The command of a process here that stands for an agent there.
@@ -157,6 +179,11 @@ impl Guest {
         serde_json::from_str(&answer).map_err(|e| format!("{answer:?}: {e}"))
     }
 
+    /// The number of its monitor's process.
+    pub(crate) fn pid(&self) -> u32 {
+        locked(&self.monitor).pid()
+    }
+
     /// Why it cannot be used any more.
     pub(crate) fn trouble(&self) -> Option<String> {
         let name = &self.name;
@@ -167,7 +194,13 @@ impl Guest {
         if let Some(gone) = gone() {
             return Some(gone);
         }
-        let lost = locked(&self.keeper).lost()?;
+        let mut keeper = locked(&self.keeper);
+        // An agent may have lost its connection before the keeper has, so that it is asked.
+        let lost = match keeper.lost() {
+            Some(lost) => lost,
+            None => keeper.ask("network", ANSWER).err()?,
+        };
+        drop(keeper);
         // What was killed closes its files some time before it can be waited for.
         for _ in 0..LOOKS {
             std::thread::sleep(LOOK);

@@ -13,11 +13,12 @@ mod watch;
 
 use crate::agent::AgentCommand;
 use crate::child::tie_to_runner;
-use crate::machine::{self, MachineError};
+use crate::machine::{self, MachineError, Vsock};
 use crate::session::Session;
 use dyno_measure::NetworkReading;
-use dyno_model::Testbed;
+use dyno_model::machine::VSOCK;
 use dyno_model::plan::Reach;
+use dyno_model::{Nanos, Testbed};
 use guest::{Booting, Guest};
 use namespace::Namespace;
 pub(crate) use namespace::NetworkNamespace;
@@ -28,6 +29,7 @@ pub(crate) use ssh::{AGENT_STATUS, Payload, Piece, Supplies, end_group};
 use std::io;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Why the hosts of a testbed cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -242,6 +244,7 @@ fn at_switch(
     namespaces: Vec<Option<Namespace>>,
     network: &Network,
     supplies: &mut Supplies<'_>,
+    mut vsock: Option<&mut Vsock>,
     tell: &mut dyn FnMut(String),
 ) -> Result<Vec<Host>, HostsError> {
     let mut booting = Vec::new();
@@ -249,14 +252,19 @@ fn at_switch(
         if let Reach::Vm(machine) = &host.reach {
             let at = (&network.switch, network::port(number), number);
             let at = (at.0, at.1.as_str(), at.2);
-            booting.push(Booting::start(host, machine, at, supplies)?);
+            let vsock = vsock.as_deref_mut();
+            booting.push(Booting::start(host, machine, at, supplies, vsock)?);
         }
     }
     let mut booting = booting.into_iter();
     let mut hosts = Vec::new();
-    for namespace in namespaces {
+    for (namespace, host) in namespaces.into_iter().zip(&testbed.hosts) {
         hosts.push(match namespace {
-            Some(namespace) => Host::Namespace(namespace),
+            Some(mut namespace) => {
+                let peers = vsock.as_ref().map(|vsock| vsock.peers_of(&host.address));
+                namespace.environment = peers.map(|peers| (VSOCK, peers));
+                Host::Namespace(namespace)
+            }
             None => match booting.next() {
                 Some(machine) => Host::Guest(Box::new(machine.finish(supplies, tell)?)),
                 None => continue,
@@ -266,11 +274,17 @@ fn at_switch(
     Ok(hosts)
 }
 
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// All hosts of a testbed, in its order.
 pub(crate) struct Hosts {
     hosts: Vec<Host>,
     /// What joins the namespaces.
     network: Option<Network>,
+    /// What joins virtual machines beside it.
+    vsock: Option<Mutex<Vsock>>,
     /// They are made for each trial.
     of_one_trial: bool,
     /// A trial has been on them.
@@ -287,9 +301,11 @@ impl Hosts {
     ) -> Result<Self, HostsError> {
         let has_machines = testbed.machines().next().is_some();
         let has_switch = has_switch(testbed);
+        let mut vsock = Vsock::start(testbed, supplies.place)?;
         let (hosts, network) = if has_switch {
             let (namespaces, network) = network::make(testbed)?;
-            let hosts = at_switch(testbed, namespaces, &network, supplies, tell)?;
+            let devices = vsock.as_mut();
+            let hosts = at_switch(testbed, namespaces, &network, supplies, devices, tell)?;
             (hosts, Some(network))
         } else {
             let hosts = testbed.hosts.iter().map(|host| match &host.reach {
@@ -304,6 +320,7 @@ impl Hosts {
         Ok(Hosts {
             hosts,
             network,
+            vsock: vsock.map(Mutex::new),
             // A machine is booted once, and what it is joined to lives as long.
             of_one_trial: has_switch && !has_machines && !testbed.keeps_state,
             used: false,
@@ -322,7 +339,34 @@ impl Hosts {
 
     /// What has cut one of them off since they were made ready, if anything has.
     pub(crate) fn trouble(&self) -> Option<String> {
-        self.hosts.iter().find_map(Host::trouble)
+        let of_vsock = || {
+            let mut vsock = locked(self.vsock.as_ref()?);
+            vsock.trouble()
+        };
+        self.hosts.iter().find_map(Host::trouble).or_else(of_vsock)
+    }
+
+    /// What the virtual machines among them are made of on this machine: what each process is, and its number.
+    pub(crate) fn processes(&self) -> Vec<(String, u32)> {
+        let monitors = self.hosts.iter().filter_map(|host| match host {
+            Host::Guest(guest) => Some((format!("monitor of {}", guest.name), guest.pid())),
+            _ => None,
+        });
+        let of_vsock = self
+            .vsock
+            .as_ref()
+            .and_then(|vsock| locked(vsock).process());
+        monitors.chain(of_vsock).collect()
+    }
+
+    /// From the start of the monitor until an agent of Dyno's answered in the machine, by stages; of the machine that
+    /// took longest, where they were booted for the trial that is on them.
+    pub(crate) fn boot(&self) -> Option<[Nanos; 4]> {
+        let guests = self.hosts.iter().filter_map(|host| match host {
+            Host::Guest(guest) => Some(guest.boot),
+            _ => None,
+        });
+        guests.max_by_key(|stages| stages.iter().map(|s| s.0).sum::<u64>())
     }
 
     /// Whether they were made for the trial that is on them.
@@ -337,16 +381,18 @@ impl Hosts {
     }
 
     /// Before a trial: makes hosts anew where that can be done, so that nothing of an earlier trial is in
-    /// them, and all of them where one was cut off.
+    /// them, and all of them where one was cut off, or where the trial asks for a `reboot`.
     pub(crate) fn renew(
         &mut self,
         testbed: &Testbed,
+        reboot: bool,
         supplies: &mut Supplies<'_>,
         tell: &mut dyn FnMut(String),
     ) -> Result<(), HostsError> {
-        if self.trouble().is_some() || self.of_one_trial && self.used {
+        if self.trouble().is_some() || (reboot || self.of_one_trial) && self.used {
             self.hosts.clear();
             self.network = None;
+            self.vsock = None;
             *self = Hosts::open(testbed, supplies, tell)?;
         }
         self.used = true;

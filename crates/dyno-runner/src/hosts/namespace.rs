@@ -87,6 +87,8 @@ fn on_a_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Resu
 pub(crate) struct Namespace {
     /// In the testbed.
     pub(crate) name: String,
+    /// What its processes find in their environment.
+    pub(super) environment: Option<(&'static str, String)>,
     network: NetworkNamespace,
     link: Watch,
 }
@@ -96,6 +98,7 @@ impl Namespace {
     pub(crate) fn new(name: &str, network: NetworkNamespace) -> io::Result<Self> {
         Ok(Namespace {
             name: name.to_owned(),
+            environment: None,
             link: network.within(Watch::new)?,
             network,
         })
@@ -103,6 +106,7 @@ impl Namespace {
 
     /// Has the process of `command` run on this host.
     pub(crate) fn enter(&self, command: &mut Command) {
+        command.envs(self.environment.iter().map(|(key, value)| (key, value)));
         self.network.enter(command);
     }
 

@@ -149,8 +149,8 @@ pub(crate) struct Supplies<'a> {
     pub(crate) interrupt: &'a Arc<AtomicBool>,
     /// What hosts are given; read when the first one needs it.
     payloads: BTreeMap<PathBuf, Payload>,
-    /// What virtual machines boot with; made when the first one needs it.
-    image: Option<Image>,
+    /// What virtual machines boot with, by their kernels; made when the first one needs it.
+    images: BTreeMap<PathBuf, Image>,
 }
 
 impl<'a> Supplies<'a> {
@@ -166,7 +166,7 @@ impl<'a> Supplies<'a> {
             place,
             interrupt,
             payloads: BTreeMap::new(),
-            image: None,
+            images: BTreeMap::new(),
         }
     }
 
@@ -182,15 +182,16 @@ impl<'a> Supplies<'a> {
 
     /// The image for virtual machines with the modules of `kernel`.
     pub(crate) fn image(&mut self, kernel: &Kernel) -> Result<&Image, HostsError> {
-        if self.image.is_none() {
+        if !self.images.contains_key(&kernel.path) {
             let ip = network::tool("ip").ok_or_else(|| {
                 MachineError::Image("`ip` is not installed; run `apt-get install iproute2`".into())
             })?;
             self.payloads()?;
-            self.image = Some(Image::make(&self.payloads, kernel, &ip)?);
+            let image = Image::make(&self.payloads, kernel, &ip)?;
+            self.images.insert(kernel.path.clone(), image);
         }
         let none = || MachineError::Image("there is none".into());
-        Ok(self.image.as_ref().ok_or_else(none)?)
+        Ok(self.images.get(&kernel.path).ok_or_else(none)?)
     }
 }
 

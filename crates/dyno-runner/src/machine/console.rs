@@ -49,11 +49,18 @@ impl Console {
     }
 
     /// Tells the guest who it is. It reads that when it is up.
-    pub(crate) fn set_up(&self, name: &str, address: &str, network: String) -> io::Result<()> {
+    pub(crate) fn set_up(
+        &self,
+        name: &str,
+        address: &str,
+        network: String,
+        vsock: String,
+    ) -> io::Result<()> {
         let setup = Setup {
             name: name.to_owned(),
             address: address.to_owned(),
             network,
+            vsock,
         };
         let port = locked(&self.port);
         frame::write(&*port, 0, Kind::Setup, &serde_json::to_vec(&setup)?)

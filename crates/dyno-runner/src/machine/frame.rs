@@ -49,6 +49,8 @@ pub(super) struct Setup {
     pub(super) address: String,
     /// What `ip -batch` is to do.
     pub(super) network: String,
+    /// Whom its agents reach by vsock, as their environment has it.
+    pub(super) vsock: String,
 }
 
 /// What a guest says when it is ready. Times are its own, in nanoseconds since its kernel began.

@@ -4,6 +4,7 @@
 //! and ends processes as it is told. It never ends by itself: the machine is ended from outside.
 
 use super::frame::{self, Hello, Kind, Setup, Start, pump};
+use dyno_model::machine::VSOCK;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::fs::{self, File, OpenOptions};
@@ -50,6 +51,7 @@ fn serve(began: u64) -> Fails<()> {
             port.try_clone().map_err(failed("copy the port"))?,
         )),
         processes: Arc::default(),
+        vsock: Mutex::default(),
         libraries: fs::read_to_string(LIBRARIES).unwrap_or_default(),
     };
     guest.reap();
@@ -154,6 +156,8 @@ impl io::Read for Patient {
 struct Guest {
     port: Arc<Mutex<File>>,
     processes: Arc<Mutex<HashMap<u32, Process>>>,
+    /// Whom agents reach by vsock.
+    vsock: Mutex<String>,
     libraries: String,
 }
 
@@ -180,7 +184,9 @@ impl Guest {
             match frame.kind {
                 Kind::Setup => {
                     let setup = serde_json::from_slice(&frame.bytes);
-                    set_up(&setup.map_err(failed("read the set-up"))?)?;
+                    let setup: Setup = setup.map_err(failed("read the set-up"))?;
+                    set_up(&setup)?;
+                    *locked(&self.vsock) = setup.vsock;
                     let hello = Hello {
                         init_ns: began,
                         ready_ns: uptime(),
@@ -238,6 +244,7 @@ impl Guest {
             .env("HOME", "/tmp")
             .env("TMPDIR", "/tmp")
             .env("LD_LIBRARY_PATH", self.libraries.trim())
+            .env(VSOCK, locked(&self.vsock).as_str())
             .current_dir("/tmp")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -26,11 +26,11 @@ pub(crate) struct Kernel {
     pub(crate) modules: Vec<PathBuf>,
 }
 
-/// Where `cargo xtask kernel` puts one.
-fn cache() -> PathBuf {
+/// Where chores of the project put what virtual machines take: `kernel`, `vsock`.
+pub(super) fn cache(what: &str) -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
-    cache.unwrap_or_else(home).join("dyno/kernel")
+    cache.unwrap_or_else(home).join("dyno").join(what)
 }
 
 impl Kernel {
@@ -39,12 +39,13 @@ impl Kernel {
         let path = match &machine.kernel {
             Some(path) => path.clone(),
             None => {
-                let boot = cache().join("boot");
+                let boot = cache("kernel").join("boot");
                 let entries = fs::read_dir(&boot).into_iter().flatten().flatten();
                 let images = entries
                     .map(|e| e.path())
                     .filter(|p| version(p).is_some_and(|v| !v.is_empty()));
-                images.max().ok_or_else(|| MachineError::Kernel {
+                let newest = images.max_by_key(|p| numbers(version(p).unwrap_or_default()));
+                newest.ok_or_else(|| MachineError::Kernel {
                     host: host.to_owned(),
                     looked: boot,
                 })?
@@ -71,6 +72,12 @@ impl Kernel {
 /// The version in `vmlinuz-VERSION`.
 fn version(kernel: &Path) -> Option<&str> {
     kernel.file_name()?.to_str()?.strip_prefix("vmlinuz-")
+}
+
+/// What versions are ordered by: 6.1.0-40 is newer than 6.1.0-9.
+fn numbers(version: &str) -> Vec<u64> {
+    let parts = version.split(|c: char| !c.is_ascii_digit());
+    parts.filter_map(|part| part.parse().ok()).collect()
 }
 
 /// Modules lie where packages have them: beside the directory of the kernel, in lib/modules/VERSION.
@@ -174,7 +181,19 @@ mod tests {
             cpus: 1,
             pinned: Vec::new(),
             accelerator: dyno_model::machine::Accelerator::Tcg,
+            vsock: None,
         }
+    }
+
+    #[test]
+    fn the_newest_kernel_is_not_the_largest_text() {
+        let order = [
+            "5.10.0-44-amd64",
+            "6.1.0-9-cloud-amd64",
+            "6.1.0-40-cloud-amd64",
+            "6.12.1",
+        ];
+        assert!(order.is_sorted_by(|a, b| numbers(a) < numbers(b)));
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod init;
 mod kernel;
 mod monitor;
 mod relay;
+mod vsock;
 
 pub(crate) use console::Console;
 pub(crate) use image::Image;
@@ -20,6 +21,8 @@ pub use init::{INIT, init};
 pub(crate) use kernel::Kernel;
 pub(crate) use monitor::{Monitor, check, settle};
 pub use relay::relay;
+pub use vsock::vsock_back_end;
+pub(crate) use vsock::{Device, Vsock};
 
 use std::path::PathBuf;
 
@@ -71,6 +74,9 @@ pub enum MachineError {
         /// What to write instead.
         advice: String,
     },
+    /// There is no vsock device.
+    #[error("cannot make the vsock devices of virtual machines: {0}")]
+    Vsock(String),
     /// The image cannot be made.
     #[error("cannot make the image of virtual machines: {0}")]
     Image(String),

@@ -1,7 +1,7 @@
 //! The monitor of a virtual machine: QEMU, as a child of the runner's that dies with it.
 
 use super::console::keep_open;
-use super::{Image, Kernel, MachineError};
+use super::{Device, Image, Kernel, MachineError};
 use crate::child::{Tail, confine, describe_exit, tie_to_runner};
 use crate::daemon::find;
 use crate::hosts::NetworkNamespace;
@@ -62,6 +62,7 @@ impl Monitor {
         image: &Image,
         (switch, tap, number): (&NetworkNamespace, &str, usize),
         port: UnixStream,
+        vsock: Option<Device>,
     ) -> Result<Self, MachineError> {
         let program = program(host)?;
         let failed = |reason: String| MachineError::Boot {
@@ -113,6 +114,28 @@ impl Monitor {
                 "-device",
                 &format!("virtio-net-pci,netdev=net,romfile=,mac=52:54:00:64:79:{number:02x}"),
             ]);
+        match vsock {
+            None => {}
+            Some(Device::Kernel(cid)) => {
+                command.args(["-device", &format!("vhost-vsock-pci,guest-cid={cid}")]);
+            }
+            Some(Device::Process(connection)) => {
+                let connection = OwnedFd::from(connection);
+                let memory = machine.memory_bytes >> 20;
+                command
+                    .args([
+                        "-object",
+                        &format!("memory-backend-memfd,id=ram,size={memory}M,share=on"),
+                    ])
+                    .args(["-machine", "memory-backend=ram"])
+                    .args([
+                        "-chardev",
+                        &format!("socket,id=vsock,fd={}", connection.as_raw_fd()),
+                    ])
+                    .args(["-device", "vhost-user-vsock-pci,chardev=vsock"]);
+                keep_open(&mut command, connection);
+            }
+        }
         switch.enter(&mut command);
         keep_open(&mut command, image.into());
         keep_open(&mut command, port);
@@ -127,6 +150,11 @@ impl Monitor {
             said.follow(stderr, |_| ());
         }
         Ok(Monitor { child, said })
+    }
+
+    /// The number of the process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// How the machine ended, if it has, with what it said last.
@@ -152,7 +180,7 @@ impl Monitor {
     }
 }
 
-fn last(lines: &[String]) -> String {
+pub(super) fn last(lines: &[String]) -> String {
     let line = lines.iter().rev().find(|l| !l.trim().is_empty());
     line.map_or(String::new(), |line| {
         format!("; it said last: {}", line.trim())
@@ -239,7 +267,8 @@ pub(crate) fn check(testbed: &Testbed) -> Result<(), MachineError> {
     Ok(())
 }
 
-/// Puts what executes the machines of `testbed` in the place of `auto`. `tell` hears where that is emulation.
+/// Puts what executes the machines of `testbed` in the place of `auto`, and the kernel that is found where none is named.
+/// `tell` hears where they are emulated.
 ///
 /// # Errors
 ///
@@ -253,10 +282,13 @@ pub(crate) fn settle(
         let Reach::Vm(machine) = &mut host.reach else {
             continue;
         };
+        let kernel = Kernel::find(&host.name, machine)?;
+        // What is booted is a part of the run, also when it is resumed.
+        machine.kernel = Some(kernel.path.clone());
         if machine.accelerator == Accelerator::Tcg {
             continue;
         }
-        let (program, kernel) = (program(&host.name)?, Kernel::find(&host.name, machine)?);
+        let program = program(&host.name)?;
         let works = kvm.get_or_insert_with(|| probe_kvm(&program, machine, &kernel));
         machine.accelerator = match (works, machine.accelerator) {
             (Ok(()), _) => Accelerator::Kvm,

@@ -1,10 +1,12 @@
 //! Whether manifests are of one plan, what their parts leave open, and the plan of all together.
 
 use super::part_of;
+use dyno_model::plan::Reach;
 use dyno_model::plan::{Experiment, ExperimentId, Plan};
 use dyno_model::record::RunManifest;
 use dyno_model::{AdapterDescription, Origin};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 /// What is the same in every part of a run. The CPUs that participants are pinned to are the machine's
 /// matter, and remarks too.
@@ -17,6 +19,13 @@ fn essence(plan: &Plan) -> Plan {
         e.cpus.clear();
         e.library_cpus.clear();
         e.daemon_cpus.clear();
+    }
+    // Where a machine's kernel lies is the host's matter; which one it is, is the run's.
+    for host in &mut plan.testbed.hosts {
+        if let Reach::Vm(machine) = &mut host.reach {
+            let kernel = machine.kernel.as_deref().and_then(Path::file_name);
+            machine.kernel = kernel.map(PathBuf::from);
+        }
     }
     plan
 }

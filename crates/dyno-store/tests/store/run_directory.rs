@@ -3,8 +3,8 @@
 use crate::example::{completed, failed, frequencies, id, manifest};
 use dyno_model::record::{FORMAT, FailureKind, RunManifest};
 use dyno_store::{
-    DEFAULT_RUNS_DIR, LATEST, MANIFEST, Redo, RunWriter, StoreError, locate, new_run_dir, read_raw,
-    read_run,
+    DEFAULT_RUNS_DIR, LATEST, MANIFEST, Redo, RunWriter, StoreError, locate, new_run_dir,
+    read_distributions, read_raw, read_run, read_run_light,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,28 @@ fn names(dir: &Path) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(dir).unwrap().map(entry).collect();
     names.sort();
     names
+}
+
+#[test]
+fn a_run_can_be_read_without_its_histograms_and_they_by_themselves() {
+    let (_parent, dir) = a_run();
+    let (mut whole, light) = (read_run(&dir).unwrap(), read_run_light(&dir).unwrap());
+    assert_ne!(whole, light);
+    for trial in &mut whole.run.trials {
+        let own = read_distributions(&dir, trial.id).unwrap();
+        assert_eq!(own, trial.distributions);
+        assert!(own.values().any(|d| !d.total.0.is_empty()));
+        for d in trial.distributions.values_mut() {
+            *d = d.without_histograms();
+        }
+    }
+    assert_eq!(whole, light);
+    let file = trial_file(&dir, "e0001-t000.json");
+    for damaged in ["{", "{\"distributions\":{\"rtt_ns\":7}}"] {
+        fs::write(&file, damaged).unwrap();
+        let e = read_distributions(&dir, id(1, 0)).unwrap_err().to_string();
+        assert!(e.contains("e0001-t000.json"), "{e}");
+    }
 }
 
 #[test]

@@ -23,6 +23,9 @@ fn against_limits(args: &CheckArgs, run: &Path, limits: &Path) -> Result {
     let limits = read_limits(limits)?;
     if imported::is_output(run, args.output.tool) {
         let output = imported::read(run, args.output.tool)?;
+        if let Some(reason) = limits.unfit_output(&output) {
+            return Err(Failure::message(Code::Usage, reason));
+        }
         let report = dyno_judge::check_imported(&output, &limits).map_err(refused)?;
         junit(args, || report.junit())?;
         let text = report.render(args.format.into(), &render_options());

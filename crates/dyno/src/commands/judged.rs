@@ -3,7 +3,7 @@
 
 use crate::exit::{self, Code, Failure, Result};
 use dyno_model::record::Run;
-use dyno_store::StoreError;
+use dyno_store::{ReadRun, StoreError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -18,10 +18,16 @@ pub(super) fn read(which: &Path) -> Result<(Run, bool)> {
 /// Reads a run directory; damaged trials are named on standard error.
 pub(super) fn read_directory(directory: &Path) -> std::result::Result<(Run, bool), StoreError> {
     let read = dyno_store::read_run(directory)?;
+    let whole = told(&read);
+    Ok((read.run, whole))
+}
+
+/// Whether all of a run could be read; what could not is named on standard error.
+pub(super) fn told(read: &ReadRun) -> bool {
     for problem in dyno_store::told(&read.problems) {
         eprintln!("warning: {problem}");
     }
-    Ok((read.run, read.problems.is_empty()))
+    read.problems.is_empty()
 }
 
 /// Every run directory that is named or lies right inside one that is named, each once.

@@ -438,7 +438,7 @@ pub(super) fn refused(e: PlanError) -> Failure {
 }
 
 /// The commit that this program was built from; empty where that is not known.
-const COMMIT: &str = env!("DYNO_COMMIT");
+pub(super) const COMMIT: &str = env!("DYNO_COMMIT");
 
 /// Whether its source differed from that commit: `true`, `false`, or empty where that is not known.
 const MODIFIED: &str = env!("DYNO_MODIFIED");
@@ -461,6 +461,7 @@ pub(crate) fn host_facts(catalog: &Catalog) -> HostFacts {
             .into_iter()
             .filter(|p| !dyno_runner::is_installed(p))
             .collect(),
+        vsock: dyno_runner::vsock_back_end(),
     }
 }
 
@@ -536,16 +537,20 @@ fn describe(plan: &Plan) -> String {
             true if e.counted => "  (counted with tracepoints)",
             true if e.workload.kind().is_probe() => "  (added for the ground)",
             true if plan.experiments.iter().any(|x| x.legs.contains(&e.id)) => "  (a leg alone)",
+            true if e.flow.as_ref().is_some_and(|f| f.by_itself) => "  (a flow alone)",
             true => "  (added for the floor)",
             false if bases.contains(&e.id) => "  (base)",
             false => "",
         };
+        let name = match e.flow_name() {
+            Some(flow) => format!("{} {flow}", e.name),
+            None => e.name.clone(),
+        };
         lines.push(format!(
-            "  {:<12} {:<14} {}  {}  {}  {}  {}  {}{added}",
-            e.name,
+            "  {name:<12} {:<14} {}  {}  {}  {}  {}  {}{added}",
             e.stack,
             e.exchange(),
-            e.payload,
+            e.payload_text(),
             e.wait,
             e.access,
             e.placement,

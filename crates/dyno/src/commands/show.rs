@@ -2,14 +2,17 @@
 
 use crate::cli::{FormatArg, NotesArg, ShowArgs, ShowFormat};
 use crate::commands::export::FolderFormat;
-use crate::commands::{imported, search};
+use crate::commands::run::COMMIT;
+use crate::commands::{imported, judged, search};
 use crate::exit::{self, Code, Failure, Result};
 use crate::output;
 use dyno_judge::ImportSheet;
 use dyno_model::record::Run;
-use dyno_report::{Columns, Format, Notes, RenderOptions, Summary, SummaryOptions};
+use dyno_report::{Columns, Format, Notes, RenderOptions, SummaryOptions};
+use dyno_store::Shown;
 use std::ffi::OsString;
 use std::io::IsTerminal;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Reads a run and prints or exports it.
@@ -28,19 +31,16 @@ pub(crate) fn show(args: &ShowArgs) -> Result {
     };
     let directory = dyno_store::locate(&args.run, Path::new(dyno_store::DEFAULT_RUNS_DIR))
         .map_err(Failure::with(Code::Store))?;
-    let read = dyno_store::read_run(&directory).map_err(Failure::with(Code::Store))?;
-    for problem in dyno_store::told(&read.problems) {
-        eprintln!("warning: {problem}");
-    }
-    let run = &read.run;
-    let summary = dyno_report::summarise(run, &SummaryOptions::default());
-    let mut whole = read.problems.is_empty();
-    match folder {
+    let whole = match folder {
         Some((format, target)) => {
-            for left_out in format.write(run, &summary, &directory, target)? {
+            let (run, mut whole) =
+                judged::read_directory(&directory).map_err(Failure::with(Code::Store))?;
+            let summary = dyno_report::summarise(&run, &SummaryOptions::default());
+            for left_out in format.write(&run, &summary, &directory, target)? {
                 eprintln!("warning: {left_out}");
                 whole = false;
             }
+            whole
         }
         None => {
             let out = args.out.as_deref().filter(|path| *path != Path::new("-"));
@@ -49,27 +49,99 @@ pub(crate) fn show(args: &ShowArgs) -> Result {
                 None => render_options(),
             };
             asked(args, &mut options);
-            let mut text = text(run, &summary, args.format, &options)?;
-            let page = match args.format {
-                ShowFormat::Table => Some(Format::Table),
-                ShowFormat::Markdown => Some(Format::Markdown),
-                _ => None,
-            };
-            if let (Some(format), Some(found)) = (page, search::of(run)?) {
-                text.push('\n');
-                text.push_str(&found.render(format, &options));
-            }
+            let (text, whole) = text(&directory, args.format, &options)?;
             match out {
                 Some(path) => output::write_file(path, text.as_bytes())?,
                 None => exit::print(&text)?,
             }
+            whole
         }
-    }
+    };
     Ok(match whole {
         true => Code::Success,
         false => Code::Store,
     }
     .into())
+}
+
+/// A run in a format that is one text, and whether all of the run could be read. The text of a large run is kept beside
+/// it, and is what was kept where nothing that it is made of has changed.
+fn text(directory: &Path, format: ShowFormat, options: &RenderOptions) -> Result<(String, bool)> {
+    // What cannot be read is told where the run is.
+    let kept = program().and_then(|program| {
+        let maker = format!("{program} {options:?}");
+        let name = format!("{format:?}").to_lowercase();
+        Shown::of(directory, &name, &maker).ok().flatten()
+    });
+    if let Some(text) = kept.as_ref().and_then(Shown::read) {
+        return Ok((text, true));
+    }
+    let (text, whole) = made(directory, format, options)?;
+    if whole && let Some(kept) = kept {
+        // A directory that cannot be written to keeps nothing, and nothing is lost.
+        let _ = kept.keep(&text);
+    }
+    Ok((text, whole))
+}
+
+/// What makes the text besides the run: this very program, told by its file.
+fn program() -> Option<String> {
+    let file = std::fs::metadata(std::env::current_exe().ok()?).ok()?;
+    let changed = (file.ctime(), file.ctime_nsec());
+    let version = env!("CARGO_PKG_VERSION");
+    let place = (file.dev(), file.ino(), file.size());
+    Some(format!("{version} {COMMIT} {place:?} {changed:?}"))
+}
+
+fn made(directory: &Path, format: ShowFormat, options: &RenderOptions) -> Result<(String, bool)> {
+    let stored = Failure::with(Code::Store);
+    let manifest = dyno_store::read_manifest(directory).map_err(&stored)?;
+    let samples_of_trials = format == ShowFormat::Gbench || manifest.plan.search.is_some();
+    let how = SummaryOptions::default();
+    let (run, summary, whole) = match samples_of_trials {
+        true => {
+            let (run, whole) = judged::read_directory(directory).map_err(&stored)?;
+            let summary = dyno_report::summarise(&run, &how);
+            (run, summary, whole)
+        }
+        false => {
+            let read = dyno_store::read_run_light(directory).map_err(&stored)?;
+            let whole = judged::told(&read);
+            let histograms = |id| {
+                let read = dyno_store::read_distributions(directory, id);
+                read.map_err(|e| e.to_string())
+            };
+            let summary = dyno_report::summarise_light(&read.run, &histograms, &how);
+            (read.run, summary, whole)
+        }
+    };
+    let own = |format| dyno_report::render(&summary, format, options);
+    let with_capacities = |format| -> Result<String> {
+        let mut text = own(format);
+        if let Some(found) = search::of(&run)? {
+            text.push('\n');
+            text.push_str(&found.render(format, options));
+        }
+        Ok(text)
+    };
+    let text = match format {
+        ShowFormat::Table => with_capacities(Format::Table)?,
+        ShowFormat::Markdown => with_capacities(Format::Markdown)?,
+        ShowFormat::Json => own(Format::Json),
+        ShowFormat::Csv => own(Format::Csv),
+        ShowFormat::Gbench => dyno_export::gbench::render(&run, &summary),
+        ShowFormat::Openmetrics => dyno_export::openmetrics::render(&summary),
+        ShowFormat::Junit => {
+            dyno_export::junit::render(&run, &summary).map_err(Failure::with(Code::Error))?
+        }
+        ShowFormat::Parquet | ShowFormat::Hdr => {
+            return Err(Failure::message(
+                Code::Usage,
+                "this format is several files: name a new directory with -o",
+            ));
+        }
+    };
+    Ok((text, whole))
 }
 
 /// The output of another tool, as far as it bears.
@@ -128,31 +200,6 @@ fn asked(args: &ShowArgs, options: &mut RenderOptions) {
         Some(NotesArg::All) => options.notes = Notes::All,
         Some(NotesArg::Short) => options.notes = Notes::Short,
         None => {}
-    }
-}
-
-/// The run in a format that is one text.
-fn text(
-    run: &Run,
-    summary: &Summary,
-    format: ShowFormat,
-    options: &RenderOptions,
-) -> Result<String> {
-    let own = |format| Ok(dyno_report::render(summary, format, options));
-    match format {
-        ShowFormat::Table => own(Format::Table),
-        ShowFormat::Markdown => own(Format::Markdown),
-        ShowFormat::Json => own(Format::Json),
-        ShowFormat::Csv => own(Format::Csv),
-        ShowFormat::Gbench => Ok(dyno_export::gbench::render(run, summary)),
-        ShowFormat::Openmetrics => Ok(dyno_export::openmetrics::render(summary)),
-        ShowFormat::Junit => {
-            dyno_export::junit::render(run, summary).map_err(Failure::with(Code::Error))
-        }
-        ShowFormat::Parquet | ShowFormat::Hdr => Err(Failure::message(
-            Code::Usage,
-            "this format is several files: name a new directory with -o",
-        )),
     }
 }
 

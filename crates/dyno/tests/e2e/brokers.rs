@@ -2,7 +2,9 @@
 
 use crate::harness::{Place, Running, all_children, count, on_stack, quantile, send, wait_for};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 const SUITE: &str = r#"
@@ -99,13 +101,21 @@ fn a_frozen_broker_shows_in_the_tail(stack: &str, program: &str) {
     );
 }
 
-/// Whether the broker is here; says so where not. Those of Debian are: `cargo xtask adapters` installs them.
-fn is_here(command: &str) -> bool {
-    let found = dyno_runner::is_installed(command) || !command.starts_with('$');
-    if !found {
+/// Waits until no other test has the broker, since those of one run take turns and some look for theirs in vain meanwhile.
+/// `None` where it is not here, which is said. Those of Debian are: `cargo xtask adapters` installs them.
+pub(crate) fn turn(command: &str) -> Option<MutexGuard<'static, ()>> {
+    static TURNS: Mutex<BTreeMap<String, &'static Mutex<()>>> = Mutex::new(BTreeMap::new());
+    if !dyno_runner::is_installed(command) && command.starts_with('$') {
         eprintln!("left out: there is no {command}");
+        return None;
     }
-    found
+    let mut turns = TURNS.lock().unwrap();
+    let own = *turns
+        .entry(command.to_owned())
+        .or_insert_with(|| Box::leak(Box::default()));
+    drop(turns);
+    // A test that failed with it has ended all the same.
+    Some(own.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 macro_rules! brokers {
@@ -113,19 +123,19 @@ macro_rules! brokers {
         $(mod $name {
             #[test]
             fn conforms() {
-                if super::is_here($command) {
+                if let Some(_turn) = super::turn($command) {
                     super::conforms($stack);
                 }
             }
             #[test]
             fn a_killed_broker_fails_its_trial_by_name() {
-                if super::is_here($command) {
+                if let Some(_turn) = super::turn($command) {
                     super::a_killed_broker_fails_its_trial_by_name($stack, $program);
                 }
             }
             #[test]
             fn a_frozen_broker_shows_in_the_tail() {
-                if super::is_here($command) {
+                if let Some(_turn) = super::turn($command) {
                     super::a_frozen_broker_shows_in_the_tail($stack, $program);
                 }
             }
@@ -139,6 +149,131 @@ brokers! {
     nats: "nats", "nats-server", "nats-server";
     dbus: "dbus", "dbus-daemon", "dbus-daemon";
     kuksa: "kuksa", "${DYNO_KUKSA_DATABROKER:-databroker}", "databroker";
+}
+
+/// Messages over TLS, with a certificate that the trial makes and whose key is gone with it. The cases of conformance
+/// are those of the stack without TLS, whose adapter it is.
+#[track_caller]
+fn carries_over_tls(stack: &str, command: &str) {
+    let Some(_turn) = turn(command) else {
+        return;
+    };
+    let place = Place::new();
+    place.suite("broker", &SUITE.replace("10 s", "200 ms"));
+    let shown = place.measure("broker", &["--stack", stack, "--repeats", "0"]);
+    let e = on_stack(&shown, stack);
+    assert!(count(e, "offered") >= 40, "{e:#}");
+    assert_eq!(count(e, "received"), count(e, "offered"), "{e:#}");
+    assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn mqtt_carries_messages_over_tls() {
+    carries_over_tls("mqtt-qos0-tls", "mosquitto");
+}
+
+#[test]
+fn nats_carries_messages_over_tls() {
+    carries_over_tls("nats-tls", "nats-server");
+}
+
+#[test]
+fn kuksa_carries_messages_over_tls() {
+    carries_over_tls("kuksa-tls", "${DYNO_KUKSA_DATABROKER:-databroker}");
+}
+
+#[test]
+fn kuksa_conforms_over_viss() {
+    if let Some(_turn) = turn("${DYNO_KUKSA_DATABROKER:-databroker}") {
+        conforms("kuksa-viss");
+    }
+}
+
+/// The stack's broker has a certificate of somebody else's name: nothing is sent to it.
+#[test]
+fn a_broker_with_another_name_is_refused_by_its_clients() {
+    let _turn = turn("mosquitto");
+    let place = Place::new();
+    let stack = include_str!("../../../../stacks/mqtt-qos0-tls.toml");
+    place.stack(
+        "false-name",
+        &stack.replace("DNS:dyno,IP:{address}", "DNS:other"),
+    );
+    place.suite("broker", &SUITE.replace("10 s", "100 ms"));
+    place
+        .run(&[
+            "run",
+            "broker",
+            "--stack",
+            "false-name",
+            "--out",
+            "out",
+            "--quiet",
+        ])
+        .with_code(4);
+    place.run(&["show", "out"]).says("A TLS error occurred");
+}
+
+/// What makes the certificate fails: the trial says who and why.
+#[test]
+fn a_program_that_prepares_a_daemon_and_fails_is_named() {
+    let place = Place::new();
+    let stack = include_str!("../../../../stacks/mqtt-qos0-tls.toml");
+    place.stack("no-key", &stack.replace("prime256v1", "prime257v1"));
+    place.suite("broker", &SUITE.replace("10 s", "100 ms"));
+    place
+        .run(&[
+            "run", "broker", "--stack", "no-key", "--out", "out", "--quiet",
+        ])
+        .with_code(4);
+    place
+        .run(&["show", "out"])
+        .says("daemon mosquitto: openssl, which prepares it, ended with exit code 1");
+}
+
+/// The broker logs every message to a file system of 64 KiB, which is full after some hundred of 2,000.
+#[test]
+fn a_brokers_log_on_a_full_disk_costs_no_message() {
+    // SAFETY: geteuid has no preconditions.
+    if unsafe { libc::geteuid() } != 0 {
+        eprintln!("NOT TESTED: mounting needs root");
+        return;
+    }
+    let _turn = turn("mosquitto");
+    let place = Place::new();
+    let stack = include_str!("../../../../stacks/mqtt-qos0.toml");
+    let disk = place.path("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let logs = format!(
+        "log_type all\nlog_dest file {}/log\nuser root\n",
+        disk.display()
+    );
+    place.stack(
+        "logs",
+        // Room for all, so that a subscriber that is kept from its CPU loses none.
+        &stack
+            .replace("log_type error\nlog_type warning\n", &logs)
+            .replace("[options]", "[options]\nbroker_queue = 10000"),
+    );
+    let suite = SUITE.replace("200 Hz", "2 kHz").replace("10 s", "1 s");
+    place.suite("broker", &suite);
+    // The mount goes with its namespace.
+    place
+        .shell(
+            "unshare --mount sh -c 'mount -t tmpfs -o size=64k none disk\n\
+             dyno run broker --files . --stack logs --repeats 0 --out out --quiet || exit\n\
+             dd if=/dev/zero of=disk/more bs=4096 count=1 2>&1; wc -c disk/log'",
+        )
+        .with_code(0)
+        .says("No space left on device")
+        .says("disk/log");
+    let shown = place.show("out");
+    let e = on_stack(&shown, "logs");
+    assert_eq!(
+        [count(e, "offered"), count(e, "received")],
+        [2_000, 2_000],
+        "{e:#}"
+    );
 }
 
 /// A subscriber that sleeps 10 ms after each of 1,000 messages per second: whoever drops what it has no room for, each is counted.

@@ -88,6 +88,50 @@ fn every_flow_has_its_own_figures_and_the_cost_is_of_all() {
 }
 
 #[test]
+fn messages_of_a_flow_may_have_several_sizes_and_the_receiver_knows_which() {
+    let place = Place::new();
+    let mixed = SUITE
+        .replace(
+            "payload = \"60 kB\"",
+            "payload = { from = \"32 B\", to = \"60 kB\" }",
+        )
+        .replace(
+            "payload = \"32 B\"",
+            "payload = [{ size = \"32 B\", weight = 3 }, { size = \"1 kB\", weight = 1 }]",
+        )
+        .replace("wait = \"block\"", "wait = \"block\"\naccess = \"all\"")
+        .replace(
+            "workload = \"ping-pong\"\n    payload = \"64 B\"",
+            "workload = \"burst\"\n    payload = [\"64 B\"]",
+        )
+        .replace("gap = \"10 ms\"", "group = 3\nperiod = \"10 ms\"");
+    place.suite(
+        "flows",
+        &mixed.replace(r#"["tcp"]"#, r#"["tcp", "udp", "iceoryx2"]"#),
+    );
+    let shown = place.measure("flows", &[]);
+    for e in experiments(&shown) {
+        for damaged in ["corrupted", "truncated", "duplicated"] {
+            assert_eq!(count(e, damaged), 0, "{damaged}: {e:#}");
+        }
+        // Datagrams of 60 kB find a full receive buffer where a sink is kept from its CPU.
+        if e["stack"] != "udp" {
+            assert_eq!(count(e, "lost"), 0, "{e:#}");
+        }
+    }
+    let camera = flow(&shown, "tcp", "camera");
+    assert_eq!(camera["payload_bytes"], 60_000);
+    assert_eq!(camera["flow"]["payload"], "32 B to 60 kB");
+    // 30 of them: 30 kB in the mean, give or take six standard errors.
+    let rate = |name: &str| camera["throughput"][name]["median"].as_f64().unwrap();
+    let mean = rate("delivered_bytes_per_s") / rate("delivered_hz");
+    assert!((10e3..50e3).contains(&mean), "{mean}");
+    place
+        .run(&["show", "out"])
+        .says("32 B (3 of 4) or 1 kB (1 of 4)");
+}
+
+#[test]
 fn all_senders_can_be_one_process() {
     let place = Place::new();
     let one = SUITE.replace(

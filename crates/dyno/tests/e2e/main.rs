@@ -3,6 +3,7 @@
 mod audit;
 mod bad_input;
 mod blocked;
+mod bridged;
 mod brokers;
 mod calls;
 mod campaigns;
@@ -23,6 +24,7 @@ mod freeze;
 mod harness;
 mod interface;
 mod judge;
+mod kept;
 #[cfg(feature = "live")]
 mod live;
 mod namespaces;

@@ -89,6 +89,54 @@ fn four_hosts_deliver_and_each_program_is_copied_once() {
     assert_eq!(rig.copies(), copies);
 }
 
+/// One path of each kind, at one size and without floods, which takes seconds instead of minutes.
+#[test]
+fn the_study_of_s_core_runs_between_servers() {
+    if !is_possible() {
+        return;
+    }
+    let rig = Rig::new(2);
+    let settings = "scale=short window=100ms sizes=64B local=iceoryx,chain-iceoryx2 apart=s-core";
+    let mut arguments = vec![
+        "run",
+        "s-core",
+        "--testbed",
+        "bench",
+        "--out",
+        "out",
+        "--quiet",
+    ];
+    arguments.extend(["--experiment", "echo,echo-apart", "--trials", "1"]);
+    arguments.extend(settings.split(' ').flat_map(|s| ["--set", s]));
+    rig.run(&arguments).with_code(0);
+    let shown = rig.place.show("out");
+    let is_floor = |e: &&Value| e["stack"].as_str().unwrap().starts_with("floor");
+    let of_each = experiments(&shown).iter().filter(|e| !is_floor(e));
+    let mut of_each: Vec<String> = of_each
+        .map(|e| {
+            assert_eq!(e["failed_trials"], 0, "{e:#}");
+            assert!(count(e, "received") > 0, "{e:#}");
+            assert_eq!(count(e, "lost"), 0, "{e:#}");
+            format!(
+                "{} {}",
+                e["placement"].as_str().unwrap(),
+                e["stack"].as_str().unwrap()
+            )
+        })
+        .collect();
+    of_each.sort_unstable();
+    let expected = ["host s-core", "process chain-iceoryx2"];
+    assert_eq!(of_each, expected);
+    rig.place
+        .run(&["show", "out"])
+        .with_code(0)
+        .says("iceoryx needs the daemon RouDi, and dyno starts daemons on its own machine only")
+        .says("Local against gateway (its 10.6)");
+    for number in 1..=2 {
+        rig.wait_until_clear(number);
+    }
+}
+
 #[test]
 fn hosts_that_cannot_be_used_are_named_before_any_trial() {
     if !is_possible() {

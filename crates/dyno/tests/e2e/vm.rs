@@ -2,10 +2,11 @@
 //! them stays. Needs root, QEMU and a kernel (`cargo xtask kernel`); without root the tests say so and pass.
 
 use crate::harness::{
-    Ended, Place, all_children, count, experiments, is_alive, on_stack, send, wait_for,
+    Ended, Place, all_children, count, experiments, is_alive, on_stack, quantile, send, wait_for,
 };
 use serde_json::Value;
 use std::path::PathBuf;
+use std::time::Duration;
 
 const SUITE: &str = r#"
     title = "across the border"
@@ -124,6 +125,34 @@ fn a_guest_is_a_host_and_what_it_says_is_called_emulated() {
     said(&place.run(&["check", "out", "emulated.toml"]), "in time");
 }
 
+#[test]
+fn messages_cross_the_border_by_vsock_and_its_back_end_is_named() {
+    if !may_boot() {
+        return;
+    }
+    let place = place(TESTBED);
+    let more = "[[experiment]]\nname = \"call\"\nworkload = \"call\"\nstacks = [\"vsock\"]\n\
+                [[experiment]]\nname = \"stream\"\nworkload = \"stream\"\nrate = \"100 Hz\"\nstacks = [\"vsock\"]\n";
+    let suite = format!("{SUITE}\n{more}");
+    place.suite("across", &suite);
+    let run = place.run(&arguments(&["--stack", "vsock"]));
+    let lacking = "run `cargo xtask daemons vsock`";
+    if dyno_runner::vsock_back_end().is_none() {
+        eprintln!("NOT TESTED: vsock has no back end here; {lacking}");
+        said(&run, lacking);
+        return;
+    }
+    run.with_code(0).says("vsock by ");
+    let shown = place.show("out");
+    assert_eq!(experiments(&shown).len(), 3);
+    for e in experiments(&shown) {
+        assert!(count(e, "received") > 0, "{e:#}");
+        assert_eq!(count(e, "lost"), 0, "{e:#}");
+        assert_eq!(count(e, "corrupted"), 0, "{e:#}");
+    }
+    assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
+}
+
 /// Further experiments of a stack that can wait in two ways.
 fn waits(shown: &Value) -> usize {
     let of = experiments(shown).iter();
@@ -158,6 +187,89 @@ fn a_guest_that_is_killed_fails_its_trial_by_name_and_is_booted_anew() {
         "{failures}"
     );
     assert_eq!(e["trials"], 1, "{e:#}");
+    assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
+}
+
+/// What went through the network that a process sees, its own loopback aside.
+fn packets(pid: i32) -> u64 {
+    let devices = std::fs::read_to_string(format!("/proc/{pid}/net/dev")).unwrap();
+    let of = |line: &str| {
+        let (name, counts) = line.split_once(':')?;
+        let counts: Vec<u64> = counts
+            .split_whitespace()
+            .filter_map(|n| n.parse().ok())
+            .collect();
+        // Received and sent packets (proc(5)).
+        (name.trim() != "lo").then(|| counts[1] + counts[9])
+    };
+    devices.lines().filter_map(of).sum()
+}
+
+#[test]
+fn a_guest_that_is_frozen_shows_and_what_is_missing_is_resumed() {
+    if !may_boot() {
+        return;
+    }
+    let place = place(TESTBED);
+    place.suite(
+        "across",
+        r#"
+        title = "frozen"
+        [defaults]
+        trials = 2
+        warmup = "20 ms"
+        settle = "0 s"
+        window = "8 s"
+        deadline = "60 s"
+        drain = "10 s"
+        placement = "host"
+        [[experiment]]
+        name = "one-way"
+        workload = "stream"
+        rate = "50 Hz"
+        stacks = ["tcp"]
+        "#,
+    );
+    let run = place.start(&arguments(&[]));
+    let monitor = monitor(run.pid());
+    run.agents(1);
+    // In the testbed's network, where nobody else sends; what stands here for the guest's agent is not in it.
+    let network = |pid: &i32| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
+    let own = network(&(std::process::id() as i32));
+    let inside = wait_for("a process in the testbed's network", || {
+        let mut all = all_children(run.pid()).into_iter();
+        all.find(|pid| network(pid).is_some_and(|its| Some(its) != own))
+    });
+    // Neighbours that look for each other send now and then; fifty messages per second are on their way all the time.
+    let (mut before, mut busy) = (packets(inside), 0);
+    wait_for("messages on their way", || {
+        std::thread::sleep(Duration::from_millis(200));
+        let now = packets(inside);
+        busy = if now >= before + 10 { busy + 1 } else { 0 };
+        before = now;
+        (busy == 5).then_some(())
+    });
+    send(monitor, libc::SIGSTOP);
+    std::thread::sleep(Duration::from_secs(2));
+    send(monitor, libc::SIGCONT);
+    // The first trial is stored before the second one begins.
+    wait_for("the first trial", || {
+        let files = place.path("out/trials").read_dir().ok()?.flatten();
+        let mut names = files.map(|f| f.file_name().to_string_lossy().into_owned());
+        names.find(|name| name.starts_with('e') && name.ends_with(".json"))
+    });
+    run.signal(libc::SIGKILL);
+    run.end();
+    place
+        .run(&["run", "--resume", "out", "--quiet"])
+        .with_code(0);
+    let shown = place.show("out");
+    let e = on_stack(&shown, "tcp");
+    assert_eq!(e["trials"], 2, "{e:#}");
+    assert_eq!(count(e, "offered"), 800, "no message is skipped");
+    // 2 s of the 16 s of both trials: one in eight waits up to 2 s, evenly spread.
+    assert!(quantile(e, "response_ns", "p90") >= 0.2e9, "{e:#}");
+    assert!(quantile(e, "response_ns", "p99") >= 1e9, "{e:#}");
     assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
 }
 

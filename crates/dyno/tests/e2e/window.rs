@@ -214,8 +214,17 @@ fn no_agent_makes_a_system_call_of_its_own_in_the_window() {
         // that tells of the start, too late.
         let is_late =
             |e: &Entered| e.thread == "dyno-control" || e.number == libc::SYS_rt_sigreturn;
-        let by_roles = |e: &&&Entered| !is_late(e);
-        belated += u32::from(inside.iter().any(|e| is_late(e)));
+        // Where other tests kept a sink from its CPU, the ring filled and the writer sleeps in front of it with a message
+        // that is due; the sink that makes room wakes it. That call is the stack's.
+        let makes_room = |e: &Entered| {
+            // One that was sent in time had nobody to wait for.
+            let waits = |[due, sent, _]: &[u64; 3]| {
+                *sent > due + 50_000 && (*due..sent + 5_000).contains(&e.at)
+            };
+            e.number == libc::SYS_futex && e.thread == "dyno-sink" && trial.raw.iter().any(waits)
+        };
+        let by_roles = |e: &&&Entered| !is_late(e) && !makes_room(e);
+        belated += u32::from(inside.iter().any(|e| is_late(e) || makes_room(e)));
         let inside: Vec<String> = inside
             .iter()
             .filter(by_roles)

@@ -1,0 +1,125 @@
+//! How many times its floor a latency is, and floors that something real is below.
+
+use crate::counted::counted_trials;
+use crate::decoded::Samples;
+use crate::measured::RANKS;
+use crate::summary::{ExperimentSummary, FloorRatio, LEAST_TRIALS, NoRatio};
+use dyno_model::{ExperimentId, Metric, TrialRecord};
+use dyno_stats::{Bootstrap, Estimate, Latency, RatioSide, TrialSamples, WIDEST};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// What others are held against, each drawn by whoever needs it first.
+pub(crate) struct Floors<'a> {
+    samples: Samples<'a>,
+    how: &'a Bootstrap,
+    drawn: Mutex<Drawn>,
+}
+
+/// Each floor that ratios are to.
+type Drawn = BTreeMap<(ExperimentId, Metric), Arc<OnceLock<Floor>>>;
+
+struct Floor {
+    /// Trials that have the metric.
+    trials: usize,
+    /// `None` where its p50 is refused.
+    p50: Option<RatioSide>,
+}
+
+impl<'a> Floors<'a> {
+    pub(crate) fn new(samples: Samples<'a>, how: &'a Bootstrap) -> Self {
+        Floors {
+            samples,
+            how,
+            drawn: Mutex::default(),
+        }
+    }
+
+    fn floor(&self, id: ExperimentId, metric: Metric) -> Arc<OnceLock<Floor>> {
+        let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
+        let floor = Arc::clone(drawn.entry((id, metric)).or_default());
+        // Others go on while this one is computed.
+        drop(drawn);
+        floor.get_or_init(|| {
+            let samples = self.samples.of_metric(id, metric);
+            let samples: Vec<TrialSamples> = samples.map(|(_, s)| s).collect();
+            Floor {
+                trials: samples.len(),
+                p50: RatioSide::denominator(&samples, RANKS[0], self.how),
+            }
+        });
+        floor
+    }
+
+    /// The ratio of a p50, that of `own` trials, to the floor's, or why there is none: both sides must be good.
+    pub(crate) fn ratio(
+        &self,
+        own: &[&TrialRecord],
+        p50: Option<&RatioSide>,
+        floor: ExperimentId,
+        of: Metric,
+    ) -> Result<Estimate, NoRatio> {
+        let undisturbed = |t: &&TrialRecord| t.disturbed.is_empty();
+        if !own.iter().all(undisturbed) {
+            return Err(NoRatio::Disturbed);
+        }
+        let floor_trials = counted_trials(self.samples.run, floor);
+        if !floor_trials.iter().all(undisturbed) {
+            return Err(NoRatio::FloorDisturbed);
+        }
+        let floor = self.floor(floor, of);
+        // What has no figure at all has that reason, before the number of its trials.
+        let (Some(p50), Some(floor)) = (p50, floor.get().filter(|f| f.trials > 0)) else {
+            return Err(NoRatio::Unknown);
+        };
+        if own.len() < LEAST_TRIALS {
+            return Err(NoRatio::Few);
+        }
+        if floor.trials < LEAST_TRIALS {
+            return Err(NoRatio::FloorFew);
+        }
+        let ratio = floor
+            .p50
+            .as_ref()
+            .and_then(|floor| p50.over(floor, self.how));
+        let ratio = ratio.ok_or(NoRatio::Unknown)?;
+        let is_wide = match (ratio.value, ratio.lo, ratio.hi) {
+            // So many messages were lost, which is known.
+            (Latency::Infinite, _, _) => false,
+            (_, Latency::Finite(lo), Latency::Finite(hi)) => hi > WIDEST * lo,
+            _ => true,
+        };
+        match is_wide {
+            true => Err(NoRatio::Wide),
+            false => Ok(ratio),
+        }
+    }
+}
+
+/// A floor is what nothing real is below. Where the whole interval of a ratio is below 1, the floor's own row and
+/// all that stand beside it are told.
+pub(crate) fn mark_undercut(experiments: &mut [ExperimentSummary]) {
+    let mut undercut: BTreeMap<ExperimentId, Vec<(String, Estimate)>> = BTreeMap::new();
+    for e in experiments.iter() {
+        if let Some(FloorRatio {
+            id,
+            p50_ratio: Some(ratio),
+            ..
+        }) = &e.floor
+            && ratio.hi < Latency::Finite(1.0)
+        {
+            let stack = e.experiment.stack.clone();
+            undercut.entry(*id).or_default().push((stack, *ratio));
+        }
+    }
+    for e in experiments {
+        if let Some(by) = undercut.get(&e.experiment.id) {
+            e.undercut_by = by.iter().map(|(stack, _)| stack.clone()).collect();
+        }
+        if let Some(floor) = &mut e.floor
+            && let Some(by) = undercut.get(&floor.id)
+        {
+            floor.undercut_by.clone_from(by);
+        }
+    }
+}

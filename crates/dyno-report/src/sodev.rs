@@ -1,0 +1,575 @@
+//! The nine tables of AGL SoDeV's document from a run across the border of a virtual machine: each of its rows beside ours, or
+//! why there is none. The document's figures are those that `dyno audit` reads as well.
+
+use crate::columns::Columns;
+use crate::grid::{Grid, Text};
+use crate::notes;
+use crate::number::{duration, sig3, with_prefix};
+use crate::published::PrintedTables;
+use crate::settings;
+use crate::signals::quantile;
+use crate::study::Page;
+use crate::summary::{DaemonCost, ExperimentSummary, Spread, Summary};
+use crate::text::clean;
+use crate::view::View;
+use dyno_model::plan::Extent;
+use dyno_model::probe::ProbeKind;
+use dyno_model::{Metric, Placement, TrialFigure, Workload, WorkloadKind};
+use dyno_stats::Quantile;
+
+/// Where the document has nothing, or we.
+const NONE: &str = "–";
+/// Places among [`crate::QUANTILES`].
+const P50: usize = 0;
+const P99: usize = 2;
+
+/// Whether an experiment has a row here.
+pub(crate) fn shows(e: &ExperimentSummary) -> bool {
+    !e.is_base && !e.is_leg
+}
+
+/// All tables, legend and remarks. With `markdown` the width is ignored.
+pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) -> String {
+    let study = Study {
+        printed: PrintedTables::sodev(),
+        summary,
+    };
+    let mut out = Page::new(limit, markdown);
+    out.head(&notes::title(&summary.run), &notes::origin(&summary.run));
+    let tables: [(&str, Grid); 8] = [
+        ("1. Latency between machines", study.border()),
+        ("2. Timer to handler at 10 kHz", study.timers()),
+        ("3. Stages of the start", study.boot()),
+        ("5. Throughput of the network", study.throughput()),
+        ("6. Memory", study.memory()),
+        ("7. Share of each virtual CPU", study.shares()),
+        ("8. Host and guest", study.overhead()),
+        ("9. Requirements", study.requirements()),
+    ];
+    for (number, (title, grid)) in tables.iter().enumerate() {
+        if number == 3 {
+            out.list(
+                "4. Broker",
+                &[
+                    "dyno run signals, of which dyno show prints the rows of this section"
+                        .to_owned(),
+                ],
+            );
+        }
+        match grid.is_empty() {
+            true => out.list(title, &[format!("{NONE} not measured in this run")]),
+            false => out.part(title, grid),
+        }
+    }
+    out.list("How to read this", &legend(summary));
+    let flaws = study.printed.flaws.iter();
+    let flaws: Vec<String> = flaws.map(|f| format!("{}: {}", f.about, f.says)).collect();
+    let title = &study.printed.title;
+    out.list(
+        &format!("Before comparing with the document ({title})"),
+        &flaws,
+    );
+    let remarks = notes::sections(&View::new(summary, shows, &Columns::All));
+    match markdown {
+        true => crate::markdown::sections(&mut out.lines.text, &remarks),
+        false => out.lines.sections(&remarks),
+    }
+    out.lines.text
+}
+
+fn legend(summary: &Summary) -> Vec<String> {
+    let mut lines = vec![
+        "document: as printed there. [a, b]: 95 % interval over trials.".to_owned(),
+        "1: round trips are not halved; one way is from when a message was due, and wrong by the bound of the clocks at most.".into(),
+        "2: the sum is measured for each timer; quantiles of its parts added up are none of it. A timer's interrupt, its handler's \
+         thread being waited for, and the virtualisation of both are in it; an interrupt without a thread cannot be seen from here."
+            .into(),
+        "2: the handler is Dyno's own record of the wake-up; of due times that one wake-up answers, each is a sample of due to end."
+            .into(),
+        "3: medians over the starts with their intervals; the machine is booted anew for each. A container is a process with \
+         namespaces: its start is that of the process here, in the namespace that the testbed's host is."
+            .into(),
+        "5: CPU of sender, receiver and monitor in the window, 100 % is one CPU kept busy; what runs in the guest runs within the monitor as well. \
+         Where the guest is emulated, its kernel counts more CPU time than passes: hold the monitor's against it."
+            .into(),
+        "6: proportional set size at the end of the window, medians over trials; the monitor's holds what the guest has touched of its memory and, where it is emulated, code that was translated.".into(),
+        "7: the part of all loops that a thread did, over threads and trials: 1/n each is fair. The document's is the part of time of each virtual CPU."
+            .into(),
+        "8: guest over host, each side's interval against the other's worst end: the true ratio's interval is narrower.".into(),
+        format!("{NONE}: nothing there, or samples or trials too few or too far apart for this figure."),
+    ];
+    lines.extend(settings::lines(&summary.run, &summary.experiments));
+    lines
+}
+
+struct Study<'a> {
+    printed: &'a PrintedTables,
+    summary: &'a Summary,
+}
+
+fn grid(labels: usize, head: &[&str], rows: Vec<Vec<String>>) -> Grid {
+    let text = |row: Vec<String>| row.into_iter().map(Text::from).collect();
+    Grid {
+        head: head.iter().map(|h| (*h).to_owned()).collect(),
+        labels,
+        rows: rows.into_iter().map(text).collect(),
+    }
+}
+
+impl<'a> Study<'a> {
+    fn all(&self) -> impl Iterator<Item = &'a ExperimentSummary> {
+        let own = |e: &&ExperimentSummary| shows(e) && !e.experiment.added;
+        self.summary.experiments.iter().filter(own)
+    }
+
+    fn of(&self, kind: WorkloadKind) -> impl Iterator<Item = &'a ExperimentSummary> {
+        self.all()
+            .filter(move |e| e.experiment.workload.kind() == kind)
+    }
+
+    fn probes(&self, wanted: ProbeKind) -> impl Iterator<Item = &'a ExperimentSummary> {
+        self.all().filter(move |e| match e.experiment.workload {
+            Workload::Probe { probe, .. } => probe.kind() == wanted,
+            _ => false,
+        })
+    }
+
+    fn host(&self, e: &ExperimentSummary) -> String {
+        let name = self.summary.run.hosts.get(e.experiment.on_host);
+        name.map_or_else(|| NONE.into(), |name| clean(name))
+    }
+
+    /// A cell of the document, or that it has none.
+    fn printed(&self, table: &str, label: &str, cell: usize) -> String {
+        let row = self.printed.row(table, label);
+        let text = row.and_then(|row| row.get(cell));
+        text.cloned().unwrap_or_else(|| NONE.into())
+    }
+
+    /// Why the plan left a stack out of an experiment.
+    fn refused(&self, experiment: &str, stack: &str) -> Option<String> {
+        let mut all = self.summary.refused.iter();
+        let found = all.find(|r| r.experiment == experiment && r.stack == stack);
+        found.map(|r| clean(&r.reason))
+    }
+
+    fn border(&self) -> Grid {
+        let crosses = |e: &&ExperimentSummary| e.experiment.placement == Placement::Host;
+        let trips: Vec<_> = self.of(WorkloadKind::PingPong).filter(crosses).collect();
+        let ways: Vec<_> = self.of(WorkloadKind::Stream).filter(crosses).collect();
+        if trips.is_empty() && ways.is_empty() {
+            return Grid::default();
+        }
+        let on = |all: &[&'a ExperimentSummary], stack: &str| {
+            all.iter().copied().find(|e| e.experiment.stack == stack)
+        };
+        let rows = [
+            ("VirtIO-vsock (avg)", "vsock"),
+            ("VirtIO-net (TCP)", "tcp"),
+            (NONE, "udp"),
+            ("Shared memory (poll)", "floor-spin"),
+        ];
+        let row = |(label, stack): (&str, &str)| {
+            let cell = |e: Option<&ExperimentSummary>, metric, rank| {
+                e.map_or_else(|| NONE.to_owned(), |e| quantile(e, metric, rank))
+            };
+            let (trip, way) = (on(&trips, stack), on(&ways, stack));
+            let bound = way.and_then(|e| e.clock_bound);
+            let why = match trip {
+                None if stack == "floor-spin" => {
+                    Some("Dyno gives its machines no memory that they share".to_owned())
+                }
+                None => self.refused("border", stack),
+                Some(e) => e.failures.first().map(|f| clean(&f.message)),
+            };
+            vec![
+                stack.to_owned(),
+                self.printed("vm", label, 0),
+                cell(trip, Metric::Rtt, P50),
+                cell(trip, Metric::Rtt, P99),
+                cell(way, Metric::Response, P50),
+                bound.map_or(NONE.into(), |b| duration(b.0 as f64)),
+                why.unwrap_or_default(),
+            ]
+        };
+        let mut rows: Vec<_> = rows.into_iter().map(row).collect();
+        rows.push(vec![
+            "Xen event channel".into(),
+            self.printed("vm", "Xen event channel", 0),
+            NONE.into(),
+            NONE.into(),
+            NONE.into(),
+            NONE.into(),
+            "no Xen here: its guests would be hosts by ssh".into(),
+        ]);
+        let head = [
+            "across",
+            "document, mean",
+            "round trip p50",
+            "p99",
+            "one way p50",
+            "± clocks",
+            "why not",
+        ];
+        grid(1, &head, rows)
+    }
+
+    fn timers(&self) -> Grid {
+        let parts = [
+            ("IRQ to handler entry", "due to handler", Metric::Probe),
+            ("Handler execution time", "handler", Metric::Within),
+            (
+                "Total IRQ servicing",
+                "due to end of handler",
+                Metric::Served,
+            ),
+        ];
+        let mut rows = Vec::new();
+        for e in self.probes(ProbeKind::Timer) {
+            for (label, name, metric) in parts {
+                let largest = e.metrics.get(&metric).and_then(|m| m.max);
+                rows.push(vec![
+                    self.host(e),
+                    name.to_owned(),
+                    self.printed("irq", label, 0),
+                    self.printed("irq", label, 2),
+                    self.printed("irq", label, 1),
+                    quantile(e, metric, P50),
+                    quantile(e, metric, P99),
+                    largest.map_or(NONE.into(), |ns| duration(ns as f64)),
+                ]);
+            }
+        }
+        let head = [
+            "host",
+            "part",
+            "document, mean",
+            "its p99",
+            "its max",
+            "p50",
+            "p99",
+            "max",
+        ];
+        grid(2, &head, rows)
+    }
+
+    fn boot(&self) -> Grid {
+        let stages = [
+            (
+                NONE,
+                "monitor, until the kernel's clock",
+                Metric::BootMonitor,
+            ),
+            (
+                "Dom0 kernel boot",
+                "kernel, until its first process",
+                Metric::BootKernel,
+            ),
+            (
+                "Dom0 userspace (systemd)",
+                "init, until drivers and address",
+                Metric::BootInit,
+            ),
+            (NONE, "agent, until it answers", Metric::BootAgent),
+            (
+                "HMI VM creation",
+                "whole start of the machine",
+                Metric::Boot,
+            ),
+            (NONE, "then: first message across", Metric::FirstMessage),
+        ];
+        let mut rows = Vec::new();
+        for e in self.of(WorkloadKind::FirstMessage) {
+            let of_process = [(
+                "Telematics container start",
+                "first message within the host",
+                Metric::FirstMessage,
+            )];
+            let stages: &[_] = match e.experiment.reboot {
+                true => &stages,
+                false => &of_process,
+            };
+            let what = match e.experiment.reboot {
+                true => "machine",
+                false => "process",
+            };
+            for (label, name, metric) in stages {
+                let found = e.metrics.get(metric);
+                let largest = found.and_then(|m| m.max);
+                let n = found.map_or(0, |m| m.n);
+                rows.push(vec![
+                    what.to_owned(),
+                    (*name).to_owned(),
+                    self.printed("boot", label, 0),
+                    quantile(e, *metric, P50),
+                    largest.map_or(NONE.into(), |ns| duration(ns as f64)),
+                    n.to_string(),
+                ]);
+            }
+        }
+        if !rows.is_empty() {
+            // What the document starts and nothing here does.
+            for (label, cell, why) in [
+                ("Xen hypervisor init", 0, "the monitor is a process here"),
+                ("Zephyr RT VM startup", 0, "Dyno boots Linux alone"),
+                ("Total (all components)", 1, "a sum over several machines"),
+            ] {
+                rows.push(vec![
+                    "document".into(),
+                    format!("{label}: {why}"),
+                    self.printed("boot", label, cell),
+                    NONE.into(),
+                    NONE.into(),
+                    NONE.into(),
+                ]);
+            }
+        }
+        grid(
+            2,
+            &["start of", "stage", "document", "p50", "max", "starts"],
+            rows,
+        )
+    }
+
+    fn throughput(&self) -> Grid {
+        let row = |e: &'a ExperimentSummary| {
+            let x = &e.experiment;
+            let label = match (x.stack.as_str(), x.topology.senders) {
+                ("tcp", 1) => "TCP (single stream)",
+                ("tcp", _) => "Multi-stream (8x TCP)",
+                _ => "UDP (burst)",
+            };
+            let bits = e.median(TrialFigure::DeliveredBytesPerS).map(|b| 8.0 * b);
+            let window = match x.window {
+                Extent::Duration(window) => Some(window.0 as f64),
+                Extent::Messages(_) => None,
+            };
+            let cpu = |label: &str| {
+                let of = |d: &&DaemonCost| d.label.starts_with(label);
+                let all: Vec<&DaemonCost> = e.agents.iter().chain(&e.machines).filter(of).collect();
+                let used: f64 = all.iter().map(|d| d.cpu_ns.median).sum();
+                match (all.is_empty(), window) {
+                    (false, Some(window)) => format!("{} %", sig3(100.0 * used / window)),
+                    _ => NONE.into(),
+                }
+            };
+            vec![
+                clean(&x.stack),
+                x.topology.to_string(),
+                x.payload.to_string(),
+                self.printed("net", label, 0),
+                bits.map_or(NONE.into(), |b| with_prefix(b, "bit/s")),
+                e.delivered_ratio()
+                    .map_or(NONE.into(), crate::number::share),
+                self.printed("net", label, 2),
+                cpu("source"),
+                cpu("sink"),
+                cpu("monitor"),
+            ]
+        };
+        let head = [
+            "stack",
+            "streams",
+            "message",
+            "document",
+            "delivered",
+            "of what was sent",
+            "document, CPU",
+            "CPU sender",
+            "CPU receiver",
+            "CPU monitor",
+        ];
+        grid(3, &head, self.of(WorkloadKind::Flood).map(row).collect())
+    }
+
+    fn memory(&self) -> Grid {
+        let mib = |bytes: f64| format!("{} MiB", sig3(bytes / f64::from(1 << 20)));
+        let mut rows: Vec<Vec<String>> = Vec::new();
+        for e in self.of(WorkloadKind::PingPong) {
+            if e.experiment.placement != Placement::Host {
+                continue;
+            }
+            for d in e.machines.iter().chain(&e.agents) {
+                rows.push(vec![
+                    clean(&e.experiment.stack),
+                    clean(&d.label),
+                    mib(d.pss_bytes.median),
+                    mib(d.peak_rss_bytes.median),
+                ]);
+            }
+        }
+        if rows.is_empty() {
+            return Grid::default();
+        }
+        for row in self.printed.rows("memory") {
+            if let [label, used, ..] = row.as_slice() {
+                rows.push(vec![
+                    "document".into(),
+                    clean(label),
+                    used.clone(),
+                    NONE.into(),
+                ]);
+            }
+        }
+        grid(2, &["of", "component", "memory", "peak"], rows)
+    }
+
+    fn shares(&self) -> Grid {
+        let mut rows = Vec::new();
+        for e in self.probes(ProbeKind::Share) {
+            for copy in &e.copies {
+                let spread = |s: Option<Spread>| {
+                    s.map_or(NONE.into(), |s| {
+                        let [median, min, max] = [s.median, s.min, s.max].map(|x| sig3(100.0 * x));
+                        format!("{median} % [{min}, {max}]")
+                    })
+                };
+                let share = match self.summary.run.environment.emulated {
+                    Some(_) => format!("{NONE} an emulated kernel counts it wrongly"),
+                    None => spread(copy.share),
+                };
+                let cpus: Vec<String> = copy.cpus.iter().map(u32::to_string).collect();
+                rows.push(vec![
+                    self.host(e),
+                    e.experiment.workload.to_string(),
+                    format!("CPU {}", cpus.join(", ")),
+                    spread(copy.work),
+                    share,
+                    duration(copy.p99_ns.median),
+                ]);
+            }
+        }
+        let printed = self.printed.rows("vcpu").iter();
+        let printed: Vec<String> = printed.filter_map(|row| row.get(3).cloned()).collect();
+        if !rows.is_empty() {
+            rows.push(vec![
+                "document".into(),
+                "load without a name".into(),
+                "4 virtual CPUs".into(),
+                printed.join(", "),
+                NONE.into(),
+                NONE.into(),
+            ]);
+        }
+        let head = [
+            "host",
+            "load",
+            "CPU",
+            "part of the work [min, max]",
+            "CPU time of a thread",
+            "pauses p99",
+        ];
+        grid(3, &head, rows)
+    }
+
+    /// The same experiment on the first host and on another.
+    fn overhead(&self) -> Grid {
+        let mut rows = Vec::new();
+        for guest in self.all().filter(|e| e.experiment.on_host > 0) {
+            let is_same = |e: &&ExperimentSummary| {
+                let (a, b) = (&e.experiment, &guest.experiment);
+                a.on_host == 0
+                    && a.placement != Placement::Host
+                    && (a.workload, a.placement, a.wait, a.payload, &a.stack)
+                        == (b.workload, b.placement, b.wait, b.payload, &b.stack)
+            };
+            let Some(host) = self.all().find(is_same) else {
+                continue;
+            };
+            let metric = guest.headline();
+            let what = match guest.experiment.workload.kind().is_probe() {
+                true => guest.experiment.workload.to_string(),
+                false => format!(
+                    "{}, {}",
+                    clean(&guest.experiment.stack),
+                    guest.experiment.workload
+                ),
+            };
+            rows.push(vec![
+                what,
+                quantile(host, metric, P50),
+                quantile(guest, metric, P50),
+                ratio(guest, host, metric),
+            ]);
+        }
+        if !rows.is_empty() {
+            for row in self.printed.rows("bare") {
+                if let [label, bare, vm, overhead] = row.as_slice() {
+                    let label = format!("document: {}", clean(label));
+                    rows.push(vec![label, bare.clone(), vm.clone(), overhead.clone()]);
+                }
+            }
+        }
+        grid(1, &["what", "host p50", "guest p50", "guest ÷ host"], rows)
+    }
+
+    fn requirements(&self) -> Grid {
+        let row = |(what, limit, place): (&str, &str, &str)| {
+            let place = place.to_owned();
+            vec![what.to_owned(), limit.to_owned(), place]
+        };
+        let all = [
+            (
+                "round trip between machines",
+                "< 2 ms",
+                "limits file; the document names no source",
+            ),
+            (
+                "timer to handler, largest",
+                "< 5 µs",
+                "limits file; ISO 26262 states no such number",
+            ),
+            (
+                "hand-over between threads",
+                "< 20 µs",
+                "limits file; ISO 26262 states no such number",
+            ),
+            (
+                "start of the machine",
+                "< 10 s",
+                "limits file; the document names no source",
+            ),
+            ("writes to the broker", "> 10 k/s", "suite signals"),
+            (
+                "memory isolation",
+                "required",
+                "– nothing to measure: a property of the design",
+            ),
+            (
+                "fault detection",
+                "> 90 %",
+                "– of which faults is not said; Dyno plants none in a guest",
+            ),
+        ];
+        let rows = all.into_iter().map(row).collect();
+        grid(
+            1,
+            &[
+                "requirement",
+                "document",
+                "judged by `dyno check RUN limits/sodev.toml`",
+            ],
+            rows,
+        )
+    }
+}
+
+/// The ratio of two medians, each end of an interval against the other's worst.
+fn ratio(guest: &ExperimentSummary, host: &ExperimentSummary, metric: Metric) -> String {
+    let ends = |e: &ExperimentSummary| match e.metrics.get(&metric).map(|m| &m.quantiles[P50]) {
+        Some(Quantile::Estimated(q)) => {
+            let [value, lo, hi] = [q.value, q.lo, q.hi].map(|l| crate::number::latency_ns(&l));
+            (hi.is_finite() && lo > 0.0).then_some((value, lo, hi))
+        }
+        _ => None,
+    };
+    let (Some((value, lo, hi)), Some((of, least, most))) = (ends(guest), ends(host)) else {
+        return NONE.into();
+    };
+    format!(
+        "×{} [{}, {}]",
+        sig3(value / of),
+        sig3(lo / most),
+        sig3(hi / least)
+    )
+}
