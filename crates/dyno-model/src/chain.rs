@@ -3,7 +3,6 @@
 use crate::adapter::Options;
 use crate::daemon::Daemon;
 use crate::factor::{Placement, Wait, kebab_text};
-use crate::plan::Stack;
 use crate::unit::{Nanos, UnitError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -133,27 +132,6 @@ impl Chain {
 /// How many of these legs lead to another host.
 pub(crate) fn crossings(legs: &[Placement]) -> usize {
     legs.iter().filter(|leg| **leg == Placement::Host).count()
-}
-
-impl Stack {
-    /// The adapters that carry its messages, by leg; of a stack without legs the one that it has.
-    pub fn adapters(&self) -> Vec<&str> {
-        match &self.chain {
-            Some(chain) => chain.legs.iter().map(|leg| leg.adapter.as_str()).collect(),
-            None => vec![&self.adapter],
-        }
-    }
-
-    /// The daemons that a leg needs; of a stack without legs all of its own.
-    pub fn daemons_of(&self, leg: u16) -> &[Daemon] {
-        match &self.chain {
-            Some(chain) => chain
-                .legs
-                .get(usize::from(leg))
-                .map_or(&[], |leg| &leg.daemons),
-            None => &self.daemons,
-        }
-    }
 }
 
 /// What a gateway did with the messages of the window that came over one channel. It reads each where the library put

@@ -1,11 +1,11 @@
 //! Flows: streams of messages of one experiment that run at the same time, on one stack and in one window.
 //!
-//! In a plan each flow is an [`Experiment`] of its own, with its own workload, payload and topology, and so has rows, limits and
+//! In a plan each flow is an [`Experiment`](crate::Experiment) of its own, with its own workload, payload and topology, and so has rows, limits and
 //! comparisons as every experiment has. What belongs together has the same [`Flow::group`], and one trial of the group
 //! is one trial of each of its flows.
 
 use crate::factor::kebab_text;
-use crate::plan::{Experiment, ExperimentId, Plan, TrialId};
+use crate::plan::ExperimentId;
 use crate::sizes::Sizes;
 use crate::unit::{Nanos, UnitError};
 use serde::{Deserialize, Serialize};
@@ -93,82 +93,6 @@ impl Phase {
             Phase::After(time) => time,
             Phase::Spread => Nanos((cycle_ns * f64::from(number) / f64::from(count.max(1))) as u64),
         }
-    }
-}
-
-impl Experiment {
-    /// The flow's name; nothing of an experiment that is not one of several flows.
-    pub fn flow_name(&self) -> Option<&str> {
-        self.flow.as_ref().map(|flow| flow.name.as_str())
-    }
-
-    /// The flow's name as tables print it: `control`, or `control alone` where it runs by itself. Empty of an experiment
-    /// that is not one of several flows.
-    pub fn flow_text(&self) -> String {
-        match &self.flow {
-            Some(flow) if flow.by_itself => format!("{} alone", flow.name),
-            Some(flow) => flow.name.clone(),
-            None => String::new(),
-        }
-    }
-
-    /// The sizes of its messages, where they differ.
-    pub fn sizes(&self) -> Option<&Sizes> {
-        self.flow.as_ref()?.sizes.as_ref()
-    }
-
-    /// The payload as tables print it: `64 B`, or `32 B to 4 kB` where messages differ.
-    pub fn payload_text(&self) -> String {
-        let several = self.sizes().map(Sizes::to_string);
-        several.unwrap_or_else(|| self.payload.to_string())
-    }
-
-    /// The mean size of its messages, in bytes.
-    pub fn mean_bytes(&self) -> f64 {
-        let several = self.sizes().map(Sizes::mean);
-        several.unwrap_or(self.payload.bytes() as f64)
-    }
-
-    /// The experiment whose trials are also its own: itself, unless it runs together with others and is not their first.
-    pub fn lead(&self) -> ExperimentId {
-        self.flow.as_ref().map_or(self.id, |flow| flow.group)
-    }
-
-    /// Whether both ask for the same flow, or neither is one.
-    pub fn is_same_flow(&self, other: &Experiment) -> bool {
-        match (&self.flow, &other.flow) {
-            (Some(a), Some(b)) => a.is_alike(b),
-            (None, None) => true,
-            (Some(_), None) | (None, Some(_)) => false,
-        }
-    }
-}
-
-/// Those of `all` that are measured in one trial with this one, itself among them, in their order.
-pub fn together<'a>(all: &'a [Experiment], experiment: &'a Experiment) -> Vec<&'a Experiment> {
-    if experiment.flow.is_none() {
-        return vec![experiment];
-    }
-    let lead = experiment.lead();
-    let same = |e: &&Experiment| e.flow.is_some() && e.lead() == lead;
-    all.iter().filter(same).collect()
-}
-
-impl Plan {
-    /// The experiments that are measured in one trial with this one, itself among them, in the plan's order.
-    pub fn together<'a>(&'a self, experiment: &'a Experiment) -> Vec<&'a Experiment> {
-        together(&self.experiments, experiment)
-    }
-    /// The trials of the flows that run at the same time as that one, without itself.
-    pub fn beside(&self, trial: TrialId) -> Vec<TrialId> {
-        let lead = self.experiment(trial.experiment);
-        let all = lead.map(|e| self.together(e)).unwrap_or_default();
-        let beside = all.iter().filter(|e| e.id != trial.experiment);
-        let of = |e: &&Experiment| TrialId {
-            experiment: e.id,
-            ..trial
-        };
-        beside.map(of).collect()
     }
 }
 

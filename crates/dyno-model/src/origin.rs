@@ -1,6 +1,10 @@
 //! Where the figures of a run come from: what was asked for, in the user's own words, and the files that
 //! were executed. With both, somebody else can repeat the run and see what differs.
 
+mod text;
+
+pub use text::Text;
+
 use crate::plan::{Against, Precision};
 use crate::search::Search;
 use serde::{Deserialize, Serialize};
@@ -67,15 +71,6 @@ pub enum ClockChoice {
     Tsc,
     /// CLOCK_MONOTONIC.
     Monotonic,
-}
-
-/// A suite, stack or testbed as its author wrote it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Text {
-    /// The file it was read from, or `built-in …`.
-    pub path: String,
-    /// Its content, byte by byte.
-    pub text: String,
 }
 
 /// The request that a run was planned from, with the texts that its names stood for.

@@ -6,7 +6,7 @@
 
 use crate::factor::kebab_text;
 use crate::origin::Text;
-use crate::plan::{Experiment, ExperimentId, Plan};
+use crate::plan::{Experiment, ExperimentId};
 use crate::unit::{PayloadSize, RateHz, UnitError};
 use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
@@ -84,7 +84,7 @@ impl Raised {
     }
 
     /// Whether two experiments differ in this factor alone, and in where their participants run.
-    fn is_all_between(self, a: &Experiment, b: &Experiment) -> bool {
+    pub(crate) fn is_all_between(self, a: &Experiment, b: &Experiment) -> bool {
         let mut b = Experiment {
             id: a.id,
             cpus: a.cpus.clone(),
@@ -114,29 +114,4 @@ pub struct Ladder {
     pub experiments: Vec<ExperimentId>,
     /// The value of each, in ascending order.
     pub values: Vec<f64>,
-}
-
-impl Plan {
-    /// The ladders of a search, in the plan's order; none where nothing is searched.
-    pub fn ladders(&self) -> Vec<Ladder> {
-        let Some(search) = &self.search else {
-            return Vec::new();
-        };
-        let mut all: Vec<Vec<&Experiment>> = Vec::new();
-        for e in self.here() {
-            let same = |of: &&mut Vec<&Experiment>| search.raise.is_all_between(of[0], e);
-            match all.iter_mut().find(same) {
-                Some(of) => of.push(e),
-                None => all.push(vec![e]),
-            }
-        }
-        let ladder = |mut of: Vec<&Experiment>| {
-            of.sort_by(|a, b| search.raise.of(a).total_cmp(&search.raise.of(b)));
-            Ladder {
-                experiments: of.iter().map(|e| e.id).collect(),
-                values: of.iter().map(|e| search.raise.of(e)).collect(),
-            }
-        };
-        all.into_iter().map(ladder).collect()
-    }
 }

@@ -1,8 +1,8 @@
 //! The machine that a plan is for, and what it has too little of.
 
-use dyno_model::flow::together;
 use dyno_model::machine::VsockBackEnd;
 use dyno_model::plan::Experiment;
+use dyno_model::plan::together;
 use dyno_model::{AdapterDescription, Graph, Placement, Wait};
 use std::collections::BTreeSet;
 

@@ -25,7 +25,7 @@ pub(crate) fn warnings(
             // Its load is told with that of the first.
             continue;
         }
-        let flows = dyno_model::flow::together(experiments, e);
+        let flows = dyno_model::plan::together(experiments, e);
         let graph = dyno_model::graph::of_all(&flows, stacks.get(&e.stack), testbed);
         let overload = overload(&flows, &graph, testbed);
         if let Some(overload) = &overload {
@@ -158,7 +158,7 @@ fn crowded(
 ) -> Option<(usize, usize, usize)> {
     let leads = || experiments.iter().filter(|e| e.lead() == e.id);
     let all = leads().map(|lead| {
-        let own = dyno_model::flow::together(experiments, lead).into_iter();
+        let own = dyno_model::plan::together(experiments, lead).into_iter();
         let own = own.filter(|e| asked(e));
         own.map(|e| graph_of(e).participants.len()).sum::<usize>()
     });

@@ -1,0 +1,67 @@
+//! A stack as a plan has it: a ready configuration of an adapter, or a chain of others.
+
+use crate::adapter::Options;
+use crate::chain::Chain;
+use crate::daemon::Daemon;
+use crate::factor::{Placement, Wait};
+use serde::{Deserialize, Serialize};
+
+/// A named, ready configuration of an adapter.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stack {
+    /// Its name, the stem of its file.
+    pub name: String,
+    /// The adapter it configures; of a chain those of its legs, joined by ` > `.
+    pub adapter: String,
+    /// One line on what it is.
+    pub description: String,
+    /// The waits that a suite's `wait = "natural"` stands for.
+    pub waits: Vec<Wait>,
+    /// The adapter's options.
+    pub options: Options,
+    /// A yardstick: it can stand as × floor for experiments with its wait strategies.
+    #[serde(default)]
+    pub floor: bool,
+    /// Its adapter has the `loopback` capability: one participant plays both sides.
+    #[serde(default)]
+    pub loopback: bool,
+    /// A send only puts the message into a queue of the library's: how long senders were blocked is not known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sends_later: bool,
+    /// The most channels that one trial can have on it; `None`: as many as there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channels: Option<u16>,
+    /// Where it is meant to run; empty: wherever its adapter can.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub placements: Vec<Placement>,
+    /// The processes that it needs beside the participants, in the order of their start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub daemons: Vec<Daemon>,
+    /// The command that installs what it needs, where the stack file names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub install: Option<String>,
+    /// Its legs, where it is made of other stacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chain: Option<Chain>,
+}
+
+impl Stack {
+    /// The adapters that carry its messages, by leg; of a stack without legs the one that it has.
+    pub fn adapters(&self) -> Vec<&str> {
+        match &self.chain {
+            Some(chain) => chain.legs.iter().map(|leg| leg.adapter.as_str()).collect(),
+            None => vec![&self.adapter],
+        }
+    }
+
+    /// The daemons that a leg needs; of a stack without legs all of its own.
+    pub fn daemons_of(&self, leg: u16) -> &[Daemon] {
+        match &self.chain {
+            Some(chain) => chain
+                .legs
+                .get(usize::from(leg))
+                .map_or(&[], |leg| &leg.daemons),
+            None => &self.daemons,
+        }
+    }
+}
