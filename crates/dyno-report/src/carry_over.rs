@@ -2,13 +2,13 @@
 
 use crate::counted::counted_trials;
 use crate::decoded::Samples;
-use crate::notes::Item;
 use crate::number::exported;
+use crate::remark::Item;
+use crate::summary::{CarryOverFinding, CarryOverSummary};
 use crate::text::clean;
 use dyno_model::record::Outcome;
 use dyno_model::{Plan, TrialId, TrialRecord};
 use dyno_stats::{Memory, OrderedTrial};
-use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The chance of any false alarm in one run.
@@ -19,34 +19,6 @@ const LINGERS: f64 = 30.0;
 const PAUSE: f64 = 10.0;
 /// What trials are held against each other by.
 const MEASURES: [&str; 2] = ["p50", "loss"];
-
-/// What the order of a run says.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CarryOverSummary {
-    /// Trials that were looked at.
-    pub trials: usize,
-    /// What may have changed the trials after it: each stack, each experiment, a trial that lost messages, …
-    pub suspects: usize,
-    /// The chance that a run without any carry-over shows as much as this one.
-    pub p: f64,
-    /// What does change the trials after it, at 5 % over all suspects and measures.
-    pub findings: Vec<CarryOverFinding>,
-}
-
-/// Something that changed what was measured after it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CarryOverFinding {
-    /// What ran before, in words.
-    pub after: String,
-    /// `p50`, the trial's own of its headline metric, or `loss`, its share of lost messages.
-    pub measure: &'static str,
-    /// The chance of it without any carry-over, all suspects and measures taken together.
-    pub p: f64,
-    /// Trials that ran after it.
-    pub trials: usize,
-    /// The share of pairs, of a trial after it and another one of its experiment, in which the former is higher.
-    pub higher: Option<f64>,
-}
 
 /// Tests the order of a run; `None` where it had none to choose from, or where trials of several runs were
 /// merged. `medians`: those of the headline metric, as far as they are computed already.
@@ -228,54 +200,6 @@ impl Suspects {
         all.filter(|(_, s)| (s.is_one)(plan, trial))
             .map(|(number, _)| number)
             .collect()
-    }
-}
-
-impl CarryOverSummary {
-    /// In one sentence, and one more for each finding.
-    pub fn sentences(&self) -> (String, Vec<String>) {
-        let Self {
-            trials, suspects, ..
-        } = self;
-        if self.findings.is_empty() {
-            let text = format!(
-                "what ran before made no difference that {trials} trials in random order show ({suspects} suspects, \
-                 5 % over all of them, p {})",
-                chance(self.p)
-            );
-            return (text, Vec::new());
-        }
-        let line = |f: &CarryOverFinding| {
-            let after = match f.after.starts_with("in ") {
-                true => f.after.clone(),
-                false => format!("after {}", f.after),
-            };
-            let what = match f.measure {
-                "loss" => "a higher loss",
-                _ => "a higher p50",
-            };
-            let pairs = match f.higher {
-                Some(share) => format!("{:.0} % of pairs", 100.0 * share),
-                None => "no pair".to_owned(),
-            };
-            format!(
-                "{after}: {what} than other trials of their experiments in {pairs} (50 % by chance; {} trials, p {})",
-                f.trials,
-                chance(f.p)
-            )
-        };
-        (
-            "what ran before a trial made a difference, so these trials are not independent:"
-                .into(),
-            self.findings.iter().map(line).collect(),
-        )
-    }
-}
-
-fn chance(p: f64) -> String {
-    match p {
-        p if p < 0.001 => "< 0.001".into(),
-        p => format!("{p:.3}"),
     }
 }
 

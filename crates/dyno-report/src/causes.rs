@@ -3,31 +3,16 @@
 //! `docs/reference/causes-of-loss.md` explains every counter. A counter counts datagrams, fragments or frames,
 //! so it names a cause and is not the number of messages lost.
 
-use crate::notes::Item;
 use crate::number::duration;
-use crate::summary::{ExperimentSummary, RunSummary};
+use crate::remark::Item;
+use crate::summary::{ExperimentSummary, NetworkSummary, RunSummary};
 use crate::text::clean;
 use crate::view::View;
 use dyno_model::{NetworkCounter, TrialRecord};
-use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Causes that stand with a loss, the most telling ones.
 const MOST: usize = 4;
-
-/// The network of one host over the counted trials.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct NetworkSummary {
-    /// The host's name in the testbed.
-    pub host: String,
-    /// What its kernel counted, all trials together; what did not rise is left out.
-    pub counters: BTreeMap<NetworkCounter, u64>,
-    /// The smallest receive buffer of a socket that dropped datagrams, in bytes as the kernel charges them;
-    /// `None` where none did, or the kernel does not tell.
-    pub receive_buffer_bytes: Option<u64>,
-    /// The longest that a trial waited for what earlier ones had left.
-    pub longest_wait_ns: u64,
-}
 
 /// The networks of these trials, by host.
 pub(crate) fn networks(trials: &[&TrialRecord]) -> Vec<NetworkSummary> {

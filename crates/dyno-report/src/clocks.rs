@@ -3,34 +3,15 @@
 //! A bound is hard, so no statistics are made of it: over several trials the largest holds.
 
 use crate::findings::listed;
-use crate::notes::Item;
 use crate::number::{duration, latency_ns};
-use crate::summary::{ExperimentSummary, MetricSummary, Spread, Summary};
+use crate::remark::Item;
+use crate::summary::{ExperimentSummary, HostClockSummary, MetricSummary, Spread, Summary};
 use crate::text::clean;
 use crate::view::View;
 use dyno_model::{Experiment, Metric, Nanos, TrialRecord, WorkloadKind};
 
 /// The bound must not exceed this share of the median of what is to be told.
 const SHARE: f64 = 0.1;
-
-/// What is known of one host's clock, over the counted trials.
-#[derive(Debug, Clone, PartialEq)]
-pub struct HostClockSummary {
-    /// The host's name in the testbed.
-    pub host: String,
-    /// The most by which a stamp of it is wrong, in nanoseconds.
-    pub bound_ns: Spread,
-    /// What it was wrong by after the window, as estimated then, in nanoseconds.
-    pub residual_ns: Spread,
-    /// How much faster its counter runs than its nominal rate, in parts per million.
-    pub drift_ppm: Spread,
-    /// The shortest exchange, in nanoseconds.
-    pub shortest_ns: Spread,
-    /// Exchanges of all trials together.
-    pub exchanges: u64,
-    /// What linuxptp said of it in the last trial, where it runs there.
-    pub ptp: Option<String>,
-}
 
 /// The most by which one-way times of these trials are wrong; `None` where both sides had one clock.
 pub fn clock_bound(trials: &[&TrialRecord]) -> Option<Nanos> {

@@ -4,8 +4,8 @@
 use crate::evidence::{
     Covariate, CovariateSummary, HostSummary, HostTail, ModesSummary, PrecisionSummary,
 };
-use crate::notes::Item;
 use crate::number::{Measured, duration};
+use crate::remark::Item;
 use crate::summary::{ExperimentSummary, NoRatio, QUANTILES, Spread};
 use crate::text::clean;
 use crate::view::View;

@@ -1,34 +1,13 @@
 //! Flows that run at the same time: what all of them moved together and at what cost, and what the others cost each.
 
-use crate::notes::Item;
 use crate::number::{Measured, duration, sig3};
 use crate::precision::{OwnQuantiles, own_quantiles};
-use crate::summary::ExperimentSummary;
+use crate::remark::Item;
+use crate::summary::{AGAINST_ALONE, AloneRatio, ExperimentSummary};
 use crate::view::View;
 use dyno_model::plan::Scheduling;
 use dyno_model::{Experiment, ExperimentId, TrialFigure};
 use dyno_stats::{Bootstrap, Estimate, Latency, Pairing, TrialSamples, WIDEST, ratio};
-
-/// The quantiles of a flow beside the others over those by itself, with their names.
-pub const AGAINST_ALONE: [(&str, f64); 2] = [("p50", 0.5), ("p99", 0.99)];
-
-/// What the others cost a flow: its headline metric beside them over that by itself.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AloneRatio {
-    /// The experiment that measured it by itself.
-    pub id: ExperimentId,
-    /// In the order of [`AGAINST_ALONE`]; paired by trial. `None` where trials have too few messages for the quantile, there
-    /// are fewer than two pairs, the host disturbed all trials, or the interval is wider than a factor of ten.
-    pub ratios: [Option<Estimate>; AGAINST_ALONE.len()],
-}
-
-impl AloneRatio {
-    /// Of trials that the host disturbed.
-    pub(crate) const fn unknown(id: ExperimentId) -> AloneRatio {
-        let ratios = [None; AGAINST_ALONE.len()];
-        AloneRatio { id, ratios }
-    }
-}
 
 /// Holds the trials of a flow beside the others against those of it by itself; trials of the same number are a pair.
 pub(crate) fn against_alone(

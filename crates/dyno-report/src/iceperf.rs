@@ -3,10 +3,10 @@
 //! so that both outputs can be laid side by side; p50, p99 and the maximum stand beside its average, and
 //! behind them what iceperf's own page printed of the same mechanism.
 
-use crate::RenderOptions;
 use crate::cells::kind;
 use crate::columns::Columns;
 use crate::factors::{self, FACTORS, Factor};
+use crate::format::RenderOptions;
 use crate::legend::WIDE;
 use crate::markdown::escape;
 use crate::notes::{self, Section as Remarks};

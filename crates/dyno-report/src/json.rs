@@ -5,12 +5,12 @@
 mod chain;
 mod evidence;
 mod experiment;
+mod figures;
 mod flow;
 mod scaling;
 
-use crate::carry_over::CarryOverSummary;
 use crate::number::exported;
-use crate::summary::Summary;
+use crate::summary::{CarryOverSummary, Summary};
 use dyno_model::Against;
 use dyno_model::record::ClockFacts;
 use experiment::{Experiment, experiment};

@@ -1,8 +1,7 @@
 //! The summary of one metric of an experiment over its trials.
 
-use crate::QUANTILES;
 use crate::spark;
-use crate::summary::{MetricSummary, Spread};
+use crate::summary::{MetricSummary, QUANTILES, Spread};
 use dyno_model::record::Distribution;
 use dyno_stats::{Quantile, TrialSamples, log_bins};
 

@@ -8,6 +8,7 @@ use crate::clocks;
 use crate::factors;
 use crate::findings;
 use crate::number::{duration, sig3};
+use crate::remark::Item;
 use crate::summary::{DaemonCost, ExperimentSummary, FailureGroup, MetricSummary, RunSummary};
 use crate::text::clean;
 use crate::view::View;
@@ -24,22 +25,6 @@ const LATE_SHARE: f64 = 0.01;
 pub(crate) struct Section {
     pub(crate) title: &'static str,
     pub(crate) items: Vec<Item>,
-}
-
-/// One remark, with lines that belong to it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Item {
-    pub(crate) text: String,
-    pub(crate) lines: Vec<String>,
-}
-
-impl From<String> for Item {
-    fn from(text: String) -> Item {
-        Item {
-            text,
-            lines: Vec::new(),
-        }
-    }
 }
 
 /// The suite and its question.

@@ -4,7 +4,7 @@
 //!
 //! What the paper calls communication time is Dyno's service time: from the real send to the arrival.
 //! It says nothing of messages that were lost or that the sender held up, so delivered share and
-//! response time stand in the same block, and a cell that delivers less than [`ENOUGH`] is not marked as
+//! response time stand in the same block, and a cell that delivers less than [`latency::ENOUGH`] is not marked as
 //! the fastest.
 
 mod latency;
@@ -12,27 +12,19 @@ mod lines;
 mod order;
 mod resources;
 
+pub(crate) use lines::shows;
+
 use crate::columns::Columns;
 use crate::notes;
 use crate::published::Study;
 use crate::settings;
 use crate::study::Page;
-use crate::summary::{ExperimentSummary, Summary};
+use crate::summary::Summary;
 use crate::view::View;
-use dyno_model::WorkloadKind;
 use lines::{Reasons, Table};
-
-/// What delivers less of what it was offered is no candidate for the fastest.
-const ENOUGH: f64 = 0.99;
 
 /// How the titles of sections begin that would say again, cell by cell, what the tables say.
 const SAID_ABOVE: [&str; 3] = ["Failed", "Counts", "Unstable"];
-
-/// Whether an experiment has a cell here.
-pub(crate) fn shows(e: &ExperimentSummary) -> bool {
-    let kind = e.experiment.workload.kind();
-    !e.is_base && !e.is_leg && matches!(kind, WorkloadKind::Stream | WorkloadKind::FirstMessage)
-}
 
 /// Heading, all tables, legend and remarks. With `markdown` tables and headings are Markdown's and the
 /// width is ignored.
@@ -106,7 +98,7 @@ fn legend(table: &Table<'_>) -> Vec<String> {
         format!(
             "↓ smallest and ↑ largest of a column, floors left out; what delivers less than {:.0} % is not \
              marked as the smallest.",
-            100.0 * ENOUGH
+            100.0 * latency::ENOUGH
         ),
         "~: a repeat of the run may show another p50; --format json says by how much.".into(),
         "its parts: medians of opening, matching and first delivery in ms; starts: samples, one of each fresh start."

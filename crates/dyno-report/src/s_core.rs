@@ -4,63 +4,29 @@
 //! The study's standard deviations and ranges are of the means of its repetitions. So are ours, of the trials' means;
 //! quantiles are of single messages, as they are everywhere in Dyno.
 
+mod cells;
 mod rest;
 
-use crate::cells::kind;
+use self::cells::{
+    BATCH, NONE, SIZES, Test, alone, cpu_of, empty, is_apart, or_none, quantile, rate, rtt, sd,
+    size, table, value,
+};
 use crate::chains;
 use crate::columns::Columns;
 use crate::grid::{Grid, Text};
 use crate::notes;
-use crate::number::{duration, latency_ns, share, sig3, with_prefix};
+use crate::number::{duration, share, sig3, with_prefix};
 use crate::published::PrintedTables;
 use crate::settings;
 use crate::study::Page;
-use crate::summary::{ExperimentSummary, MetricSummary, Spread, Summary};
+use crate::summary::{ExperimentSummary, Spread, Summary};
 use crate::text::clean;
 use crate::view::View;
-use dyno_model::plan::Extent;
-use dyno_model::{Metric, PayloadSize, Placement, TrialFigure, WorkloadKind};
-use dyno_stats::Quantile;
-
-/// Messages of the study's stress test.
-const BATCH: u64 = 100;
-
-/// The study's sizes in bytes, and what it calls them. One-way messages of 32 B stand for its 8 B.
-const SIZES: [(usize, &str); 7] = [
-    (8, "Tiny (8B)"),
-    (32, "Tiny (8B)"),
-    (64, "Small (64B)"),
-    (1 << 10, "Medium (1KB)"),
-    (8 << 10, "Large (8KB)"),
-    (64 << 10, "XLarge (64KB)"),
-    (1 << 20, "XXLarge (1MB)"),
-];
-
-/// Where nothing can be said.
-const NONE: &str = "–";
+use dyno_model::{PayloadSize, TrialFigure};
 
 /// Whether an experiment has a row here; one leg of a chain alone has its row in the table of stacks.
 pub(crate) fn shows(e: &ExperimentSummary) -> bool {
     !e.is_base && !e.is_leg && Test::of(e).is_some()
-}
-
-/// What the study tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Test {
-    Echo,
-    Throughput,
-    Stress,
-}
-
-impl Test {
-    fn of(e: &ExperimentSummary) -> Option<Test> {
-        match (e.experiment.workload.kind(), e.experiment.window) {
-            (WorkloadKind::PingPong | WorkloadKind::Call, _) => Some(Test::Echo),
-            (WorkloadKind::Flood, Extent::Messages(BATCH)) => Some(Test::Stress),
-            (WorkloadKind::Flood, _) => Some(Test::Throughput),
-            _ => None,
-        }
-    }
 }
 
 /// All tables, legend and remarks. With `markdown` the width is ignored.
@@ -173,19 +139,6 @@ fn legend(summary: &Summary) -> Vec<String> {
     lines
 }
 
-/// `Tiny (8B)`.
-fn size(e: &ExperimentSummary) -> Option<&'static str> {
-    let bytes = e.experiment.payload.bytes();
-    SIZES
-        .iter()
-        .find(|(b, _)| *b == bytes)
-        .map(|(_, name)| *name)
-}
-
-fn is_apart(e: &ExperimentSummary) -> bool {
-    e.experiment.placement == Placement::Host
-}
-
 /// What the study printed beside: for local paths a row of a table by size, else the `someip` column of rows by metric,
 /// which it has of 8 B only.
 fn printed(
@@ -215,61 +168,6 @@ fn printed(
         true => NONE.into(),
         false => cells.join(" · "),
     }
-}
-
-/// A table with a row for each experiment: stack and payload, our cells, and what the study printed.
-fn table(
-    titles: &[&str],
-    rows: &[&ExperimentSummary],
-    cells: impl Fn(&ExperimentSummary) -> Vec<String>,
-) -> Grid {
-    let head = ["stack", "payload"].iter().chain(titles);
-    let row = |e: &&ExperimentSummary| {
-        let x = &e.experiment;
-        let labels = [
-            format!("{}{}", clean(&x.stack), kind(e)),
-            x.payload.to_string(),
-        ];
-        labels.into_iter().chain(cells(e)).map(Text::from).collect()
-    };
-    Grid {
-        head: head.map(|t| (*t).to_owned()).collect(),
-        labels: 2,
-        rows: rows.iter().map(row).collect(),
-    }
-}
-
-fn rtt(e: &ExperimentSummary) -> Option<&MetricSummary> {
-    e.metrics.get(&Metric::Rtt)
-}
-
-fn quantile(m: &MetricSummary, i: usize) -> String {
-    match &m.quantiles[i] {
-        Quantile::Estimated(q) => {
-            let [value, lo, hi] = [q.value, q.lo, q.hi].map(|l| latency_ns(&l));
-            format!("{} [{}, {}]", duration(value), duration(lo), duration(hi))
-        }
-        Quantile::Refused { .. } | Quantile::Wide { .. } => NONE.into(),
-    }
-}
-
-fn value(m: &MetricSummary, i: usize) -> Option<f64> {
-    let ns = latency_ns(&m.quantiles[i].estimate()?.value);
-    ns.is_finite().then_some(ns)
-}
-
-fn or_none(text: Option<String>) -> String {
-    text.unwrap_or_else(|| NONE.into())
-}
-
-/// As many cells as a row has that has no figure at all.
-fn empty(cells: usize) -> Vec<String> {
-    vec![NONE.to_owned(); cells]
-}
-
-/// The standard deviation, where there are trials enough for one.
-fn sd(e: &ExperimentSummary, of: Spread) -> Option<f64> {
-    (e.trials.counted > 1).then_some(of.sd)
 }
 
 fn latency(study: &PrintedTables, rows: &[&ExperimentSummary]) -> Grid {
@@ -317,10 +215,6 @@ fn tails(study: &PrintedTables, rows: &[&ExperimentSummary]) -> Grid {
         cells.push(printed(study, e, "tail", APART));
         cells
     })
-}
-
-fn cpu_of(e: &ExperimentSummary) -> Option<Spread> {
-    e.figure(TrialFigure::CpuPerMessage)
 }
 
 fn cpu(study: &PrintedTables, rows: &[&ExperimentSummary]) -> Grid {
@@ -389,10 +283,6 @@ fn steps<'a>(rows: &[&'a ExperimentSummary]) -> Vec<[&'a ExperimentSummary; 2]> 
         Some([*e, *larger])
     };
     rows.iter().filter_map(next).collect()
-}
-
-fn rate(e: &ExperimentSummary) -> Option<f64> {
-    e.median(TrialFigure::DeliveredHz).filter(|hz| *hz > 0.0)
 }
 
 fn throughput(study: &PrintedTables, rows: &[&ExperimentSummary]) -> Grid {
@@ -523,23 +413,6 @@ fn variation(study: &PrintedTables, rows: &[&ExperimentSummary]) -> Grid {
             ]
         },
     )
-}
-
-/// The first leg of a chain alone under the same conditions, where the run has that.
-fn alone<'a>(summary: &'a Summary, e: &ExperimentSummary) -> Option<&'a ExperimentSummary> {
-    let x = &e.experiment;
-    let chain = summary.run.stacks.get(&x.stack)?.chain.as_ref()?;
-    let leg = chain.legs.first()?;
-    let wait = leg.wait.unwrap_or(x.wait);
-    let wanted = (&leg.stack, x.payload, wait, leg.placement, x.echo_poll);
-    let mut others = summary.experiments.iter();
-    others.find(|l| {
-        let y = &l.experiment;
-        wanted == (&y.stack, y.payload, y.wait, y.placement, y.echo_poll)
-            && Test::of(l) == Test::of(e)
-            && (y.workload, y.topology) == (x.workload, x.topology)
-            && !(l.is_base || l.is_floor || l.chain.is_some())
-    })
 }
 
 /// Each chain beside that.

@@ -6,11 +6,10 @@ use crate::counted::{counted_trials, failures, is_completed, trial_counts};
 use crate::decoded::{Histograms, Samples};
 use crate::evidence::{PrecisionSummary, WarmupSummary};
 use crate::floor::{Floors, mark_undercut};
-use crate::flows::AloneRatio;
 use crate::measured::{RANKS, metric_summary};
 use crate::summary::{
-    ExperimentSummary, FailureCause, FloorRatio, MetricSummary, NoRatio, QUANTILES, RunSummary,
-    Spread, Summary, TrialCounts, WithDisturbed,
+    AloneRatio, ExperimentSummary, FailureCause, FloorRatio, MetricSummary, NoRatio, QUANTILES,
+    RunSummary, Spread, Summary, TrialCounts, WithDisturbed,
 };
 use crate::totals::{add_counts, figures, processes};
 use crate::{

@@ -1,31 +1,38 @@
 //! What a run says, as data: one [`ExperimentSummary`] per experiment of its plan, also for those
 //! without a completed trial. Every table and export is a rendering of this and computes nothing.
 
-use crate::carry_over::CarryOverSummary;
-use crate::causes::NetworkSummary;
-use crate::chains::ChainSummary;
-use crate::clocks::HostClockSummary;
-use crate::copies::CopySummary;
+mod carry_over;
+mod chain;
+mod clock;
+mod copy;
+mod daemon;
+mod flow;
+mod made_of;
+mod metric;
+mod network;
+mod spread;
+
+pub use carry_over::{CarryOverFinding, CarryOverSummary};
+pub use chain::{AddedSummary, ChainSummary, GatewaySummary, LegSummary, PartSummary};
+pub use clock::HostClockSummary;
+pub use copy::CopySummary;
+pub(crate) use daemon::DaemonCost;
+pub use flow::{AGAINST_ALONE, AloneRatio};
+pub use made_of::{Further, MadeOf};
+pub use metric::{MetricSummary, QUANTILES};
+pub use network::NetworkSummary;
+pub use spread::Spread;
+
 use crate::evidence::{BareSummary, HostSummary, ModesSummary, PrecisionSummary, WarmupSummary};
-use crate::flows::AloneRatio;
-use crate::made_of::MadeOf;
 use dyno_model::asked::AskedPerMessage;
 use dyno_model::plan::{Refusal, TableKind};
 use dyno_model::record::{Environment, FailureKind};
 use dyno_model::{
     Against, Counts, Experiment, ExperimentId, Metric, Nanos, Precision, Shard, TrialFigure,
 };
-use dyno_stats::{Estimate, Fit, LogBins, Quantile, Stability};
+use dyno_stats::{Estimate, Fit, Stability};
 use std::collections::BTreeMap;
 use std::fmt;
-
-/// The quantiles of every metric: their names in JSON and CSV, in tables, and their ranks.
-pub const QUANTILES: [(&str, &str, f64); 4] = [
-    ("p50", "p50", 0.5),
-    ("p90", "p90", 0.9),
-    ("p99", "p99", 0.99),
-    ("p999", "p99.9", 0.999),
-];
 
 /// A run, summarised.
 #[derive(Debug, Clone, PartialEq)]
@@ -338,29 +345,6 @@ impl LoadOutcome {
     }
 }
 
-/// One latency metric over all counted trials of an experiment, in nanoseconds.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MetricSummary {
-    /// Finite samples.
-    pub n: u64,
-    /// Messages that never arrived: infinitely late, in every quantile.
-    pub infinite: u64,
-    /// Samples above the histogram's upper bound, recorded as that bound.
-    pub saturated: u64,
-    /// The smallest finite sample.
-    pub min: Option<u64>,
-    /// The mean of the finite samples: that of the trials' own means, so that each trial weighs the same.
-    pub mean: Option<f64>,
-    /// The largest finite sample.
-    pub max: Option<u64>,
-    /// The trials' own means; `None` where no trial has a finite sample.
-    pub means: Option<Spread>,
-    /// In the order of [`QUANTILES`].
-    pub quantiles: [Quantile; 4],
-    /// Its finite samples over a logarithmic scale; `None` where there is none.
-    pub shape: Option<LogBins>,
-}
-
 /// × floor: how many times the floor's p50 an experiment's p50 is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FloorRatio {
@@ -428,71 +412,6 @@ pub struct WithDisturbed {
     pub trials: u64,
     /// What they say.
     pub metric: MetricSummary,
-}
-
-/// One value per counted trial: the middle one and the extremes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spread {
-    /// The median; the mean of the two middle ones for an even number.
-    pub median: f64,
-    /// The smallest.
-    pub min: f64,
-    /// The largest.
-    pub max: f64,
-    /// Their standard deviation; 0 of a single one.
-    pub sd: f64,
-    /// How many there are.
-    pub n: usize,
-    /// How many of them are within one standard deviation of their mean.
-    pub within_sd: usize,
-}
-
-impl Spread {
-    /// Of any number of values; `None` where there is no finite one.
-    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
-        Spread::with_infinite(values.into_iter().filter(|x| x.is_finite()))
-    }
-
-    /// Of any number of values, infinite ones included; `None` where there is none.
-    pub fn with_infinite(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
-        let mut v: Vec<f64> = values.into_iter().filter(|x| !x.is_nan()).collect();
-        v.sort_by(f64::total_cmp);
-        let (min, max) = (*v.first()?, *v.last()?);
-        let middle = v.len() / 2;
-        let median = match v.len() % 2 {
-            1 => v[middle],
-            _ => (v[middle - 1] + v[middle]) / 2.0,
-        };
-        let mean = v.iter().sum::<f64>() / v.len() as f64;
-        let squares: f64 = v.iter().map(|x| (x - mean).powi(2)).sum();
-        let sd = (squares / (v.len() as f64 - 1.0).max(1.0)).sqrt();
-        Some(Spread {
-            median,
-            min,
-            max,
-            sd,
-            n: v.len(),
-            within_sd: v.iter().filter(|x| (**x - mean).abs() <= sd).count(),
-        })
-    }
-}
-
-/// Cost of one daemon in one trial's window, each a spread over the counted trials that have it. It
-/// is a part of the experiment's.
-#[derive(Debug, Clone, PartialEq)]
-pub struct DaemonCost {
-    /// Its label, such as `daemon RouDi`.
-    pub label: String,
-    /// User and system time without Dyno's own pacing, in nanoseconds.
-    pub cpu_ns: Spread,
-    /// `cpu_ns` per message that arrived meanwhile; `None` where none arrived.
-    pub cpu_ns_per_message: Option<Spread>,
-    /// Context switches, of its own will and forced on it.
-    pub switches: Spread,
-    /// Proportional set size at the end of the window, in bytes.
-    pub pss_bytes: Spread,
-    /// Peak resident set size, in bytes.
-    pub peak_rss_bytes: Spread,
 }
 
 /// Failed trials of one experiment that failed alike.

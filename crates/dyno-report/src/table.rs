@@ -1,5 +1,6 @@
 //! The table of stacks for a terminal.
 
+use crate::format::{Notes, RenderOptions};
 use crate::layout::lay_out;
 use crate::legend;
 use crate::notes::{self, Section};
@@ -7,7 +8,6 @@ use crate::spark;
 use crate::summary::{ExperimentSummary, Summary};
 use crate::text::wrap;
 use crate::view::View;
-use crate::{Notes, RenderOptions};
 
 /// Heading, table, legend and remarks of the experiments that `keep` selects. No line is wider
 /// than the width, if that is at least 40.

@@ -1,8 +1,8 @@
 //! The way through a chain in the JSON interface.
 
-use super::experiment::DaemonJson;
-use crate::chains::{AddedSummary, ChainSummary, GatewaySummary, LegSummary, PartSummary};
+use super::figures::DaemonJson;
 use crate::number::exported;
+use crate::summary::{AddedSummary, ChainSummary, GatewaySummary, LegSummary, PartSummary};
 use dyno_model::chain::Stage;
 use dyno_stats::Mean;
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! What bears on whether figures hold, in the JSON interface.
 
-use super::experiment::SpreadJson;
+use super::figures::SpreadJson;
 use crate::evidence::{
     CovariateSummary, HostSummary, HostTail, ModeGroup, ModesSummary, PrecisionSummary,
 };

@@ -2,21 +2,20 @@
 
 use super::chain::ChainJson;
 use super::evidence::{HostJson, ModesJson, PrecisionJson};
+use super::figures::{DaemonJson, EstimateJson, SpreadJson};
 use super::flow::FlowJson;
-use crate::causes::{NetworkSummary, causes};
-use crate::clocks::HostClockSummary;
-use crate::copies::CopySummary;
+use crate::causes::causes;
 use crate::notes::instability;
-use crate::number::{exported, latency_ns};
+use crate::number::exported;
 use crate::summary::{
-    DaemonCost, ExperimentSummary, FailureGroup, LoadOutcome, MetricSummary, NoRatio, QUANTILES,
-    RunSummary, Spread,
+    CopySummary, ExperimentSummary, FailureGroup, HostClockSummary, LoadOutcome, MetricSummary,
+    NetworkSummary, NoRatio, QUANTILES, RunSummary,
 };
 use dyno_model::figure::Group;
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::probe::Probe;
 use dyno_model::{Arrivals, Counts, Metric, TrialFigure, Workload};
-use dyno_stats::{Bootstrap, Estimate, Latency, Quantile, needed};
+use dyno_stats::{Bootstrap, Latency, Quantile, needed};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
@@ -287,27 +286,6 @@ impl From<&MetricSummary> for MetricJson {
     }
 }
 
-/// `null` stands for infinity; `infinite` says so of the value itself.
-#[derive(Serialize)]
-pub(super) struct EstimateJson {
-    value: Option<f64>,
-    lo: Option<f64>,
-    hi: Option<f64>,
-    infinite: bool,
-}
-
-impl From<&Estimate> for EstimateJson {
-    fn from(e: &Estimate) -> EstimateJson {
-        let finite = |l: &Latency| Some(exported(latency_ns(l))).filter(|v| v.is_finite());
-        EstimateJson {
-            value: finite(&e.value),
-            lo: finite(&e.lo),
-            hi: finite(&e.hi),
-            infinite: finite(&e.value).is_none(),
-        }
-    }
-}
-
 /// `wide` is there where the samples suffice and the interval is no figure.
 #[derive(Serialize)]
 struct RefusedQuantile {
@@ -373,23 +351,6 @@ struct WithDisturbedJson {
     figures: MetricJson,
 }
 
-#[derive(Serialize)]
-pub(super) struct SpreadJson {
-    median: f64,
-    min: f64,
-    max: f64,
-}
-
-impl From<Spread> for SpreadJson {
-    fn from(s: Spread) -> SpreadJson {
-        SpreadJson {
-            median: exported(s.median),
-            min: exported(s.min),
-            max: exported(s.max),
-        }
-    }
-}
-
 /// The figures of a group, `null` where one is not known.
 struct FiguresJson<'a>(&'a ExperimentSummary, Group);
 
@@ -405,30 +366,6 @@ struct CostJson<'a> {
     #[serde(flatten)]
     figures: FiguresJson<'a>,
     daemons: Vec<DaemonJson<'a>>,
-}
-
-/// The part of one process.
-#[derive(Serialize)]
-pub(super) struct DaemonJson<'a> {
-    name: &'a str,
-    cpu_ns: SpreadJson,
-    cpu_ns_per_message: Option<SpreadJson>,
-    switches: SpreadJson,
-    pss_bytes: SpreadJson,
-    peak_rss_bytes: SpreadJson,
-}
-
-impl<'a> From<&'a DaemonCost> for DaemonJson<'a> {
-    fn from(d: &'a DaemonCost) -> Self {
-        DaemonJson {
-            name: d.label.strip_prefix("daemon ").unwrap_or(&d.label),
-            cpu_ns: d.cpu_ns.into(),
-            cpu_ns_per_message: d.cpu_ns_per_message.map(Into::into),
-            switches: d.switches.into(),
-            pss_bytes: d.pss_bytes.into(),
-            peak_rss_bytes: d.peak_rss_bytes.into(),
-        }
-    }
 }
 
 /// What is known of one host's clock.

@@ -3,7 +3,8 @@
 
 use super::iceperf::{Iceperf, MechanismRow, Printed};
 use super::l4re::L4re;
-use super::{Beside, Flaw, Place, Source, Study};
+use super::rwth::{Beside, Place, Study};
+use super::source::{Flaw, Source};
 use crate::summary::ExperimentSummary;
 use dyno_model::{Arrivals, Experiment, Metric, Nanos, Placement, Topology, Workload};
 

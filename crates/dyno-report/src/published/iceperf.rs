@@ -1,7 +1,7 @@
 //! The figures that the README of iceoryx's example iceperf printed: averages of half a round trip, by
 //! mechanism and payload size.
 
-use super::{Flaw, PublishedError, Source};
+use super::source::{Flaw, PublishedError, Source};
 use dyno_model::Wait;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
@@ -194,6 +194,6 @@ mod tests {
             ("wait = \"spin\"", "wait = \"poll\"", "poll"),
             ("mechanism", "means", "unknown field `means`"),
         ];
-        super::super::refuse_mistakes(TEXT, Iceperf::parse, &cases);
+        super::super::source::refuse_mistakes(TEXT, Iceperf::parse, &cases);
     }
 }

@@ -1,7 +1,7 @@
 //! The figures that L4Re's page on performance printed: cycles of a message within and between address spaces on one
 //! CPU, and of a system call, by processor. Cells are read from the rows that `dyno audit` reads as well.
 
-use super::{Flaw, PublishedError, Source};
+use super::source::{Flaw, PublishedError, Source};
 use dyno_model::probe::{Call, Probe, Sides};
 use dyno_model::record::Environment;
 use dyno_model::{Experiment, Placement, Topology, Wait, Workload};
@@ -348,6 +348,6 @@ mod tests {
             ("processor = \"n100\"", "processor = \"n200\"", "n200"),
             ("model = \"N100\"", "modell = \"N100\"", "modell"),
         ];
-        super::super::refuse_mistakes(TEXT, L4re::parse, &cases);
+        super::super::source::refuse_mistakes(TEXT, L4re::parse, &cases);
     }
 }

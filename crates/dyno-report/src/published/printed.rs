@@ -1,7 +1,7 @@
 //! Figures that stand in plain tables: of S-CORE's study of its gateway, and of AGL SoDeV's document. Rows are those that
 //! `dyno audit` reads as well.
 
-use super::{Flaw, PublishedError};
+use super::source::{Flaw, PublishedError};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::collections::BTreeMap;

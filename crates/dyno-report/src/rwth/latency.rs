@@ -1,7 +1,6 @@
 //! Tables I and II, Fig. 3 b and Fig. 4 b: a block of rows for each line, a column for each placement
 //! and topology.
 
-use super::ENOUGH;
 use super::lines::{Cell, Line, Reasons, Table};
 use crate::grid::{Grid, Mark, Text};
 use crate::number::{self, Measured, TimeUnit, sig3};
@@ -9,6 +8,9 @@ use crate::published::{Latencies, Place};
 use crate::summary::{ExperimentSummary, MetricSummary};
 use crate::text::clean;
 use dyno_model::{Metric, WorkloadKind};
+
+/// What delivers less of what it was offered is no candidate for the fastest.
+pub(super) const ENOUGH: f64 = 0.99;
 
 const MS: f64 = TimeUnit::Milli.ns();
 

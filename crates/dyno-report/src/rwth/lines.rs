@@ -8,6 +8,12 @@ use crate::text::clean;
 use dyno_model::plan::Refusal;
 use dyno_model::{Experiment, Placement, Workload, WorkloadKind};
 
+/// Whether an experiment has a cell here.
+pub(crate) fn shows(e: &ExperimentSummary) -> bool {
+    let kind = e.experiment.workload.kind();
+    !e.is_base && !e.is_leg && matches!(kind, WorkloadKind::Stream | WorkloadKind::FirstMessage)
+}
+
 /// Factors that tell lines of one stack apart.
 const CONDITIONS: [&str; 5] = ["machine", "wait", "access", "scheduling", "memory"];
 
@@ -96,7 +102,7 @@ impl<'a> Table<'a> {
     }
 
     fn shown(&self) -> impl Iterator<Item = &'a ExperimentSummary> + use<'a> {
-        self.summary.experiments.iter().filter(|e| super::shows(e))
+        self.summary.experiments.iter().filter(|e| shows(e))
     }
 
     fn find_messages(&self) -> Vec<MessageType> {

@@ -1,14 +1,15 @@
 //! The tables of the study beside those of latency and throughput: what a message has beside its payload, what its time is
 //! spent on, requirements, the spread of repetitions, the parts of the way, and what a gateway changes.
 
-use super::{
-    NONE, alone, cpu_of, empty, is_apart, or_none, quantile, rate, rtt, sd, size, table, value,
+use super::cells::{
+    NONE, SIZES, alone, cpu_of, empty, is_apart, or_none, quantile, rate, rtt, sd, size, table,
+    value,
 };
 use crate::chains;
 use crate::grid::{Grid, Text};
 use crate::number::{duration, share, sig3, with_prefix};
 use crate::published::PrintedTables;
-use crate::summary::{ExperimentSummary, Summary};
+use crate::summary::{ExperimentSummary, PartSummary, Summary};
 use crate::text::clean;
 use dyno_model::TrialFigure;
 
@@ -298,7 +299,7 @@ pub(super) fn changes(
             let own = all[c.test as usize].iter().filter(|e| {
                 let x = &e.experiment;
                 (&x.stack, x.wait, x.placement) == (&way.0, way.1, way.2)
-                    && size(e) == Some(super::SIZES[0].1)
+                    && size(e) == Some(SIZES[0].1)
             });
             let own: Vec<&&ExperimentSummary> = own.collect();
             for e in &own {
@@ -364,7 +365,7 @@ fn change(
 pub(super) fn parts(rows: &[&ExperimentSummary]) -> Vec<(String, Grid)> {
     let one = |e: &&ExperimentSummary| {
         let chain = e.chain.as_ref()?;
-        let row = |p: &chains::PartSummary| {
+        let row = |p: &PartSummary| {
             [
                 chains::name(p.stage, p.stack.as_deref(), p.back),
                 chains::time(&p.mean),

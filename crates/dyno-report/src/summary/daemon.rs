@@ -1,0 +1,21 @@
+//! What one process, or all of one label, has of an experiment's cost.
+
+use super::spread::Spread;
+
+/// Cost of one daemon in one trial's window, each a spread over the counted trials that have it. It
+/// is a part of the experiment's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DaemonCost {
+    /// Its label, such as `daemon RouDi`.
+    pub label: String,
+    /// User and system time without Dyno's own pacing, in nanoseconds.
+    pub cpu_ns: Spread,
+    /// `cpu_ns` per message that arrived meanwhile; `None` where none arrived.
+    pub cpu_ns_per_message: Option<Spread>,
+    /// Context switches, of its own will and forced on it.
+    pub switches: Spread,
+    /// Proportional set size at the end of the window, in bytes.
+    pub pss_bytes: Spread,
+    /// Peak resident set size, in bytes.
+    pub peak_rss_bytes: Spread,
+}

@@ -1,0 +1,48 @@
+//! A value that each trial has, over several trials.
+
+/// One value per counted trial: the middle one and the extremes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// The median; the mean of the two middle ones for an even number.
+    pub median: f64,
+    /// The smallest.
+    pub min: f64,
+    /// The largest.
+    pub max: f64,
+    /// Their standard deviation; 0 of a single one.
+    pub sd: f64,
+    /// How many there are.
+    pub n: usize,
+    /// How many of them are within one standard deviation of their mean.
+    pub within_sd: usize,
+}
+
+impl Spread {
+    /// Of any number of values; `None` where there is no finite one.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
+        Spread::with_infinite(values.into_iter().filter(|x| x.is_finite()))
+    }
+
+    /// Of any number of values, infinite ones included; `None` where there is none.
+    pub fn with_infinite(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
+        let mut v: Vec<f64> = values.into_iter().filter(|x| !x.is_nan()).collect();
+        v.sort_by(f64::total_cmp);
+        let (min, max) = (*v.first()?, *v.last()?);
+        let middle = v.len() / 2;
+        let median = match v.len() % 2 {
+            1 => v[middle],
+            _ => (v[middle - 1] + v[middle]) / 2.0,
+        };
+        let mean = v.iter().sum::<f64>() / v.len() as f64;
+        let squares: f64 = v.iter().map(|x| (x - mean).powi(2)).sum();
+        let sd = (squares / (v.len() as f64 - 1.0).max(1.0)).sqrt();
+        Some(Spread {
+            median,
+            min,
+            max,
+            sd,
+            n: v.len(),
+            within_sd: v.iter().filter(|x| (**x - mean).abs() <= sd).count(),
+        })
+    }
+}
