@@ -3,6 +3,7 @@
 mod check;
 mod common;
 mod compare;
+mod conditions;
 mod first_message;
 mod gaps;
 mod imported;

@@ -206,3 +206,12 @@ pub(crate) fn refusal_of(result: Result<Plan, PlanError>) -> String {
         Err(error) => shown(&error),
     }
 }
+
+/// One after the other, with a line of what was tried above each.
+pub(crate) fn shown_all(cases: &[(&str, String)]) -> String {
+    cases
+        .iter()
+        .map(|(what, text)| format!("### {what}\n{text}\n"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
