@@ -17,6 +17,7 @@ mod hosts;
 mod keeper;
 mod leavings;
 mod machine;
+mod meters;
 mod noise;
 mod order;
 mod parts;
