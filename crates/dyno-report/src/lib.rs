@@ -75,9 +75,9 @@ pub use made_of::{Further, MadeOf};
 pub use number::{duration, exported, share, sig3, with_prefix};
 pub use summarise::{SummaryOptions, summarise, summarise_light};
 pub use summary::{
-    ExperimentSummary, FailureCause, FailureGroup, FloorRatio, LEAST_TRIALS, LoadOutcome,
-    MetricSummary, NoRatio, QUANTILES, RunSummary, ScalingSummary, Spread, Summary, TrialCounts,
-    WithDisturbed,
+    ExperimentSummary, FailureCause, FailureGroup, FloorRatio, HeldRequirement, LEAST_TRIALS,
+    LoadOutcome, MetricSummary, NoRatio, QUANTILES, Requirement, RunSummary, ScalingSummary,
+    Spread, Summary, TrialCounts, WithDisturbed,
 };
 pub use text::{clean, wrap};
 

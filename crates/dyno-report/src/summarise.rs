@@ -102,6 +102,12 @@ fn of_samples(samples: Samples<'_>, options: &SummaryOptions) -> Summary {
                 .machines()
                 .map(|(n, m)| format!("{n}: {m}"))
                 .collect(),
+            emulated_hosts: plan
+                .testbed
+                .machines()
+                .filter(|(_, m)| m.emulated_by().is_some())
+                .map(|(name, _)| name.to_owned())
+                .collect(),
             seed: plan.seed,
             shard: plan.shard.clone(),
             environment: run.manifest.environment.clone(),
@@ -126,6 +132,7 @@ fn of_samples(samples: Samples<'_>, options: &SummaryOptions) -> Summary {
         },
         experiments,
         refused: plan.refused.clone(),
+        requirements: Vec::new(),
         scaling: scaling::summarise(samples, &options.bootstrap),
     }
 }
