@@ -48,8 +48,14 @@ impl Figure {
     }
 }
 
-/// `p50`, `p99.9`.
+/// Of the largest of all, which has no interval: a sample more may be larger.
+pub(crate) const LARGEST: f64 = 1.0;
+
+/// `p50`, `p99.9`; `max` of the largest.
 pub(crate) fn rank(q: f64) -> String {
+    if q >= LARGEST {
+        return "max".to_owned();
+    }
     // Six decimals of a percent are more than any run has samples for.
     let text = format!("{:.6}", 100.0 * q);
     format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))

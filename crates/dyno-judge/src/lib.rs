@@ -6,6 +6,7 @@
 //!
 //! - [`compare`], [`compare_within`]: ratios with simultaneous intervals, and verdicts in words.
 //! - [`check`]: requirements from a file ([`Limits`]) against the bad end of each interval.
+//! - [`requirements`]: the same of a study's own, for its table.
 //! - [`CapacitySearch`]: the highest value of a factor that surely keeps such limits, over fresh trials.
 //! - [`Nights`]: the newest run against what the runs before it have shown of its machine.
 //! - [`trend`], [`History`]: changes of level over many runs, and what changed with them.
@@ -37,7 +38,7 @@ mod when;
 pub use book::{HistoryRun, Machine};
 pub use check::{
     Bound, Candidate, CheckOptions, CheckReport, Checked, Limit, Limits, LimitsError, Measure,
-    Problem, Score, Scorecard, Status, check, parse_quantile, parse_share,
+    Problem, Score, Scorecard, Status, check, parse_quantile, parse_share, requirements,
 };
 pub use compare::{
     CompareOptions, Compared, ComparedCell, Comparison, Finding, Headline, LeftOut, MovedFloor,

@@ -74,9 +74,9 @@ pub use summarise::{SummaryOptions, summarise, summarise_light};
 pub use summary::{
     AGAINST_ALONE, AddedSummary, AloneRatio, CarryOverFinding, CarryOverSummary, ChainSummary,
     CopySummary, ExperimentSummary, FailureCause, FailureGroup, FloorRatio, Further,
-    GatewaySummary, HostClockSummary, LEAST_TRIALS, LegSummary, LoadOutcome, MadeOf, MetricSummary,
-    NetworkSummary, NoRatio, PartSummary, QUANTILES, RunSummary, ScalingSummary, Spread, Summary,
-    TrialCounts, WithDisturbed,
+    GatewaySummary, HeldRequirement, HostClockSummary, LEAST_TRIALS, LegSummary, LoadOutcome,
+    MadeOf, MetricSummary, NetworkSummary, NoRatio, PartSummary, QUANTILES, Requirement,
+    RunSummary, ScalingSummary, Spread, Summary, TrialCounts, WithDisturbed,
 };
 pub use text::{clean, wrap};
 

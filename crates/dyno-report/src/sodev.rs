@@ -1,6 +1,9 @@
 //! The nine tables of AGL SoDeV's document from a run across the border of a virtual machine: each of its rows beside ours, or
 //! why there is none. The document's figures are those that `dyno audit` reads as well.
 
+mod labels;
+mod requirements;
+
 use crate::columns::Columns;
 use crate::grid::{Grid, Text};
 use crate::notes;
@@ -12,7 +15,6 @@ use crate::study::Page;
 use crate::summary::{DaemonCost, ExperimentSummary, Spread, Summary};
 use crate::text::clean;
 use crate::view::View;
-use dyno_model::plan::Extent;
 use dyno_model::probe::ProbeKind;
 use dyno_model::{Metric, Placement, TrialFigure, Workload, WorkloadKind};
 use dyno_stats::Quantile;
@@ -42,7 +44,7 @@ pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) ->
         ("3. Stages of the start", study.boot()),
         ("5. Throughput of the network", study.throughput()),
         ("6. Memory", study.memory()),
-        ("7. Share of each virtual CPU", study.shares()),
+        ("7. Spinning threads on the virtual CPUs", study.shares()),
         ("8. Host and guest", study.overhead()),
         ("9. Requirements", study.requirements()),
     ];
@@ -60,6 +62,10 @@ pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) ->
             true => out.list(title, &[format!("{NONE} not measured in this run")]),
             false => out.part(title, grid),
         }
+    }
+    let reasons = study.reasons();
+    if !reasons.is_empty() {
+        out.list("9. What is not passed, and why", &reasons);
     }
     out.list("How to read this", &legend(summary));
     let flaws = study.printed.flaws.iter();
@@ -89,13 +95,17 @@ fn legend(summary: &Summary) -> Vec<String> {
         "3: medians over the starts with their intervals; the machine is booted anew for each. A container is a process with \
          namespaces: its start is that of the process here, in the namespace that the testbed's host is."
             .into(),
-        "5: CPU of sender, receiver and monitor in the window, 100 % is one CPU kept busy; what runs in the guest runs within the monitor as well. \
+        "5: CPU of sender, receiver and monitor over window and drain, 100 % is one CPU kept busy; what runs in the guest runs within the monitor as well. \
          Where the guest is emulated, its kernel counts more CPU time than passes: hold the monitor's against it."
             .into(),
         "6: proportional set size at the end of the window, medians over trials; the monitor's holds what the guest has touched of its memory and, where it is emulated, code that was translated.".into(),
-        "7: the part of all loops that a thread did, over threads and trials: 1/n each is fair. The document's is the part of time of each virtual CPU."
+        "7: the part of all loops that a thread did, over threads and trials: 1/n each is fair. With a thread on each of several virtual CPUs it \
+         is how the host shares its own between them, as in the document; of threads on the same one it is how the guest's kernel shares that, and \
+         what the host takes from it is in the pauses."
             .into(),
         "8: guest over host, each side's interval against the other's worst end: the true ratio's interval is narrower.".into(),
+        "9: held as `dyno check RUN limits/sodev.toml` holds them; of an emulated guest a verdict says nothing of a real one. A round trip of \
+         two hand-overs has twice the line of one: one of the two may be above it.".into(),
         format!("{NONE}: nothing there, or samples or trials too few or too far apart for this figure."),
     ];
     lines.extend(settings::lines(&summary.run, &summary.experiments));
@@ -139,6 +149,13 @@ impl<'a> Study<'a> {
         name.map_or_else(|| NONE.into(), |name| clean(name))
     }
 
+    /// Whether the host that an experiment is on is emulated in software, and not another one of the run.
+    fn is_emulated(&self, e: &ExperimentSummary) -> bool {
+        let run = &self.summary.run;
+        let name = run.hosts.get(e.experiment.on_host);
+        name.is_some_and(|name| run.emulated_hosts.contains(name))
+    }
+
     /// A cell of the document, or that it has none.
     fn printed(&self, table: &str, label: &str, cell: usize) -> String {
         let row = self.printed.row(table, label);
@@ -163,12 +180,6 @@ impl<'a> Study<'a> {
         let on = |all: &[&'a ExperimentSummary], stack: &str| {
             all.iter().copied().find(|e| e.experiment.stack == stack)
         };
-        let rows = [
-            ("VirtIO-vsock (avg)", "vsock"),
-            ("VirtIO-net (TCP)", "tcp"),
-            (NONE, "udp"),
-            ("Shared memory (poll)", "floor-spin"),
-        ];
         let row = |(label, stack): (&str, &str)| {
             let cell = |e: Option<&ExperimentSummary>, metric, rank| {
                 e.map_or_else(|| NONE.to_owned(), |e| quantile(e, metric, rank))
@@ -192,10 +203,10 @@ impl<'a> Study<'a> {
                 why.unwrap_or_default(),
             ]
         };
-        let mut rows: Vec<_> = rows.into_iter().map(row).collect();
+        let mut rows: Vec<_> = labels::BORDER.into_iter().map(row).collect();
         rows.push(vec![
-            "Xen event channel".into(),
-            self.printed("vm", "Xen event channel", 0),
+            labels::EVENT_CHANNEL.into(),
+            self.printed("vm", labels::EVENT_CHANNEL, 0),
             NONE.into(),
             NONE.into(),
             NONE.into(),
@@ -215,18 +226,9 @@ impl<'a> Study<'a> {
     }
 
     fn timers(&self) -> Grid {
-        let parts = [
-            ("IRQ to handler entry", "due to handler", Metric::Probe),
-            ("Handler execution time", "handler", Metric::Within),
-            (
-                "Total IRQ servicing",
-                "due to end of handler",
-                Metric::Served,
-            ),
-        ];
         let mut rows = Vec::new();
         for e in self.probes(ProbeKind::Timer) {
-            for (label, name, metric) in parts {
+            for (label, name, metric) in labels::TIMERS {
                 let largest = e.metrics.get(&metric).and_then(|m| m.max);
                 rows.push(vec![
                     self.host(e),
@@ -254,40 +256,11 @@ impl<'a> Study<'a> {
     }
 
     fn boot(&self) -> Grid {
-        let stages = [
-            (
-                NONE,
-                "monitor, until the kernel's clock",
-                Metric::BootMonitor,
-            ),
-            (
-                "Dom0 kernel boot",
-                "kernel, until its first process",
-                Metric::BootKernel,
-            ),
-            (
-                "Dom0 userspace (systemd)",
-                "init, until drivers and address",
-                Metric::BootInit,
-            ),
-            (NONE, "agent, until it answers", Metric::BootAgent),
-            (
-                "HMI VM creation",
-                "whole start of the machine",
-                Metric::Boot,
-            ),
-            (NONE, "then: first message across", Metric::FirstMessage),
-        ];
         let mut rows = Vec::new();
         for e in self.of(WorkloadKind::FirstMessage) {
-            let of_process = [(
-                "Telematics container start",
-                "first message within the host",
-                Metric::FirstMessage,
-            )];
             let stages: &[_] = match e.experiment.reboot {
-                true => &stages,
-                false => &of_process,
+                true => &labels::MACHINE,
+                false => &labels::PROCESS,
             };
             let what = match e.experiment.reboot {
                 true => "machine",
@@ -308,12 +281,7 @@ impl<'a> Study<'a> {
             }
         }
         if !rows.is_empty() {
-            // What the document starts and nothing here does.
-            for (label, cell, why) in [
-                ("Xen hypervisor init", 0, "the monitor is a process here"),
-                ("Zephyr RT VM startup", 0, "Dyno boots Linux alone"),
-                ("Total (all components)", 1, "a sum over several machines"),
-            ] {
+            for (label, cell, why) in labels::NOT_STARTED {
                 rows.push(vec![
                     "document".into(),
                     format!("{label}: {why}"),
@@ -335,21 +303,19 @@ impl<'a> Study<'a> {
         let row = |e: &'a ExperimentSummary| {
             let x = &e.experiment;
             let label = match (x.stack.as_str(), x.topology.senders) {
-                ("tcp", 1) => "TCP (single stream)",
-                ("tcp", _) => "Multi-stream (8x TCP)",
-                _ => "UDP (burst)",
+                ("tcp", 1) => labels::TCP,
+                ("tcp", _) => labels::TCP_STREAMS,
+                _ => labels::UDP,
             };
             let bits = e.median(TrialFigure::DeliveredBytesPerS).map(|b| 8.0 * b);
-            let window = match x.window {
-                Extent::Duration(window) => Some(window.0 as f64),
-                Extent::Messages(_) => None,
-            };
             let cpu = |label: &str| {
                 let of = |d: &&DaemonCost| d.label.starts_with(label);
-                let all: Vec<&DaemonCost> = e.agents.iter().chain(&e.machines).filter(of).collect();
-                let used: f64 = all.iter().map(|d| d.cpu_ns.median).sum();
-                match (all.is_empty(), window) {
-                    (false, Some(window)) => format!("{} %", sig3(100.0 * used / window)),
+                let all = e.agents.iter().chain(&e.machines).filter(of);
+                let shares: Option<Vec<f64>> = all.map(|d| Some(d.cpu_share?.median)).collect();
+                match shares {
+                    Some(all) if !all.is_empty() => {
+                        format!("{} %", sig3(100.0 * all.iter().sum::<f64>()))
+                    }
                     _ => NONE.into(),
                 }
             };
@@ -424,9 +390,9 @@ impl<'a> Study<'a> {
                         format!("{median} % [{min}, {max}]")
                     })
                 };
-                let share = match self.summary.run.environment.emulated {
-                    Some(_) => format!("{NONE} an emulated kernel counts it wrongly"),
-                    None => spread(copy.share),
+                let share = match self.is_emulated(e) {
+                    true => format!("{NONE} an emulated kernel counts it wrongly"),
+                    false => spread(copy.share),
                 };
                 let cpus: Vec<String> = copy.cpus.iter().map(u32::to_string).collect();
                 rows.push(vec![
@@ -501,56 +467,6 @@ impl<'a> Study<'a> {
             }
         }
         grid(1, &["what", "host p50", "guest p50", "guest ÷ host"], rows)
-    }
-
-    fn requirements(&self) -> Grid {
-        let row = |(what, limit, place): (&str, &str, &str)| {
-            let place = place.to_owned();
-            vec![what.to_owned(), limit.to_owned(), place]
-        };
-        let all = [
-            (
-                "round trip between machines",
-                "< 2 ms",
-                "limits file; the document names no source",
-            ),
-            (
-                "timer to handler, largest",
-                "< 5 µs",
-                "limits file; ISO 26262 states no such number",
-            ),
-            (
-                "hand-over between threads",
-                "< 20 µs",
-                "limits file; ISO 26262 states no such number",
-            ),
-            (
-                "start of the machine",
-                "< 10 s",
-                "limits file; the document names no source",
-            ),
-            ("writes to the broker", "> 10 k/s", "suite signals"),
-            (
-                "memory isolation",
-                "required",
-                "– nothing to measure: a property of the design",
-            ),
-            (
-                "fault detection",
-                "> 90 %",
-                "– of which faults is not said; Dyno plants none in a guest",
-            ),
-        ];
-        let rows = all.into_iter().map(row).collect();
-        grid(
-            1,
-            &[
-                "requirement",
-                "document",
-                "judged by `dyno check RUN limits/sodev.toml`",
-            ],
-            rows,
-        )
     }
 }
 

@@ -101,6 +101,12 @@ fn of_samples(samples: Samples<'_>, options: &SummaryOptions) -> Summary {
                 .machines()
                 .map(|(n, m)| format!("{n}: {m}"))
                 .collect(),
+            emulated_hosts: plan
+                .testbed
+                .machines()
+                .filter(|(_, m)| m.emulated_by().is_some())
+                .map(|(name, _)| name.to_owned())
+                .collect(),
             seed: plan.seed,
             shard: plan.shard.clone(),
             environment: run.manifest.environment.clone(),
@@ -125,6 +131,7 @@ fn of_samples(samples: Samples<'_>, options: &SummaryOptions) -> Summary {
         },
         experiments,
         refused: plan.refused.clone(),
+        requirements: Vec::new(),
         scaling: scaling::summarise(samples, &options.bootstrap),
     }
 }

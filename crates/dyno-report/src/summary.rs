@@ -49,6 +49,35 @@ pub struct Summary {
     pub warnings: Vec<String>,
     /// Whether what ran before a trial made a difference; `None` where the run cannot tell.
     pub carry_over: Option<CarryOverSummary>,
+    /// What the requirements of the run's study came to. Whoever renders the study's table has them judged before; else
+    /// there are none.
+    pub requirements: Vec<Requirement>,
+}
+
+/// A requirement of a study.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Requirement {
+    /// What it is called.
+    pub name: String,
+    /// What it asks for, such as `p50 round trip ≤ 2.00 ms`.
+    pub required: String,
+    /// Where it comes from; `None` where whoever states it names nothing.
+    pub source: Option<String>,
+    /// Experiment by experiment; empty where the run has none that it is put on.
+    pub held: Vec<HeldRequirement>,
+}
+
+/// A requirement held against one experiment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldRequirement {
+    /// Which.
+    pub experiment: ExperimentId,
+    /// `pass`, `fail` or `undecided`.
+    pub verdict: &'static str,
+    /// The figure with its interval, or a dash.
+    pub found: String,
+    /// Why the verdict is this one.
+    pub reason: String,
 }
 
 /// The scaling factor of streams that differ in their payload only.
@@ -93,6 +122,8 @@ pub struct RunSummary {
     pub hosts: Vec<String>,
     /// The virtual machines of the testbed: what each booted, and what joins it to the others.
     pub guests: Vec<String>,
+    /// Those of `hosts` whose processor is emulated in software.
+    pub emulated_hosts: Vec<String>,
     /// The seed of the run's random choices.
     pub seed: u64,
     /// Which part of the plan was run, where it was not all of it.

@@ -91,8 +91,13 @@ fn shares(
             let part = (whole > 0).then(|| sum(all, cpu) / whole as f64)?;
             Some(part * t.cost.cpu_ns_per_message?)
         };
+        let share = |(_, all): &(&TrialRecord, Vec<ProcessCost>)| {
+            let wall = all.iter().map(|p| p.wall.0).max().filter(|ns| *ns > 0)?;
+            Some(sum(all, cpu) / wall as f64)
+        };
         Some(DaemonCost {
             cpu_ns: spread(cpu)?,
+            cpu_share: Spread::of(found.iter().filter_map(share)),
             cpu_ns_per_message: Spread::of(found.iter().filter_map(per_message)),
             switches: spread(|p| p.voluntary_switches + p.involuntary_switches)?,
             pss_bytes: spread(|p| p.pss_bytes)?,
@@ -120,6 +125,7 @@ mod tests {
             label: label.into(),
             user: Nanos(user),
             pacing: Nanos(pacing),
+            wall: Nanos(if label == "sink" { 0 } else { 1_000 + user }),
             pss_bytes: 1,
             ..ProcessCost::default()
         };
@@ -140,6 +146,9 @@ mod tests {
             (source.cpu_ns.median, source.pss_bytes.median),
             (400.0, 2.0)
         );
+        // Both together, over the longer time of the two; who knows no time has no share.
+        let share = |p: &DaemonCost| p.cpu_share.map(|s| s.median);
+        assert_eq!((share(source), share(sink)), (Some(400.0 / 1_700.0), None));
         let per_message = |p: &DaemonCost| p.cpu_ns_per_message.unwrap().median;
         assert!((per_message(source) - 400.0 / 12.0).abs() < 1e-9);
         assert!((per_message(source) + per_message(sink) - 1_000.0 / 12.0).abs() < 1e-9);

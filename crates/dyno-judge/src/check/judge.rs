@@ -3,7 +3,7 @@
 use super::limits::{Bound, Limit};
 use super::measure::Measure;
 use super::{CheckOptions, Checked, Status, loss};
-use crate::figure::{Figure, Trials, rank};
+use crate::figure::{Figure, LARGEST, Trials, rank};
 use crate::number::{Unit, counted, latency, same_number};
 use crate::standing::{Found, Line, Standing};
 use dyno_model::record::{Outcome, Run};
@@ -45,6 +45,7 @@ pub(crate) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions
     let finding = match trials.records() {
         [] => Finding::unknown("no trial completed"),
         records => match limit.measure {
+            Measure::Latency(metric, q) if q >= LARGEST => of_largest(&trials, metric, limit),
             Measure::Latency(metric, q) => of_latency(&trials, metric, q, limit, how),
             Measure::XFloor(q) => of_floor(run, e, &trials, q, limit, how),
             Measure::Loss => loss::judge(run, e, records, limit, how),
@@ -114,6 +115,44 @@ fn of_latency(
             let slack = slack(metric, trials.records());
             judge_quantile(&samples, q, slack, advice, limit, how)
         }
+    }
+}
+
+/// The largest of all samples. One that is above breaks a limit; without one, the largest that there can be is still
+/// not known, from however many.
+fn of_largest(trials: &Trials<'_>, metric: Metric, limit: &Limit) -> Finding {
+    if let Err(reason) = trials.all_samples() {
+        return Finding::unknown(reason);
+    }
+    let records = trials.records();
+    let all = || records.iter().filter_map(|t| t.distributions.get(&metric));
+    let samples: u64 = all().map(|d| d.n.saturating_add(d.infinite)).sum();
+    if samples == 0 {
+        return Finding::unknown(format!("the trials hold no {metric}"));
+    }
+    let value = match all().any(|d| d.infinite > 0) {
+        true => f64::INFINITY,
+        false => all().map(|d| d.max as f64).fold(0.0, f64::max),
+    };
+    let found = Found {
+        value,
+        lo: (value - slack(metric, records)).max(0.0),
+        hi: f64::INFINITY,
+    };
+    let standing = limit.bound.line().standing(Some(&found));
+    let of = counted(samples, "sample");
+    let reason = match standing {
+        Standing::Breaks => format!("the largest of {of} breaks it, and one is enough"),
+        _ => format!(
+            "the largest of {of} keeps it, and a later one may be larger: one sample breaks such a limit, and no number \
+             of them shows that it is kept"
+        ),
+    };
+    Finding {
+        standing,
+        found: Some(found),
+        reason,
+        but: None,
     }
 }
 
@@ -458,6 +497,7 @@ mod tests {
             measure: Measure::CpuPerMessage,
             bound: Bound::AtMost(most),
             selector: super::super::limits::Selector::default(),
+            source: None,
             span: 0..0,
         };
         let [value, lo, hi] = [100.0, 80.0, 110.0].map(Latency::Finite);

@@ -57,6 +57,7 @@ pub struct Limit {
     pub(crate) measure: Measure,
     pub(crate) bound: Bound,
     pub(crate) selector: Selector,
+    pub(crate) source: Option<String>,
     /// Where its name stands.
     pub(crate) span: Range<usize>,
 }
@@ -65,6 +66,10 @@ impl Limit {
     /// Its name in the file.
     pub fn name(&self) -> &str {
         &self.name
+    }
+    /// Where it comes from, as the file says; `None` where it says nothing.
+    pub fn source(&self) -> Option<&str> {
+        self.source.as_deref()
     }
     /// What it asks for: `p99 response ≤ 2.00 ms`.
     pub fn required(&self) -> String {

@@ -7,7 +7,7 @@ use dyno_model::{Better, Metric, WorkloadKind};
 /// What a limit is put on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Measure {
-    /// A quantile over all trials of a latency metric.
+    /// A quantile over all trials of a latency metric; 1 is the largest sample of all.
     Latency(Metric, f64),
     /// The quantile of the headline metric over that of the floor.
     XFloor(f64),

@@ -12,6 +12,7 @@ mod measure;
 mod quantity;
 mod read;
 mod render;
+mod requirements;
 mod scorecard;
 mod source;
 
@@ -20,6 +21,7 @@ pub(crate) use junit::{JunitCase, JunitSuite};
 pub use limits::{Bound, Limit, Limits};
 pub use measure::Measure;
 pub use quantity::{parse_quantile, parse_share};
+pub use requirements::requirements;
 pub use scorecard::{Candidate, Score, Scorecard};
 pub use source::{LimitsError, Problem};
 

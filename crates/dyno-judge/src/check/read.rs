@@ -6,12 +6,14 @@ use super::quantity::{
     parse_bytes, parse_loss, parse_part, parse_quantile, parse_rate, parse_time,
 };
 use super::source::{Node, Problem, Source, Table, Value, nearest};
+use crate::figure::LARGEST;
 use dyno_model::unit::UnitError;
 use std::ops::Range;
 use std::str::FromStr;
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "name",
+    "source",
     "suite",
     "experiment",
     "flow",
@@ -113,6 +115,8 @@ impl Reader<'_> {
         // The head of the table: its whole span would underline everything.
         let head = span.start..(span.start + "[[limit]]".len()).min(span.end.max(span.start));
         let name = self.name(table, &head);
+        let source = table.get("source");
+        let source = source.and_then(|node| self.text("source", node));
         let selector = Selector {
             suite: self.words(table, "suite"),
             experiment: self.words(table, "experiment"),
@@ -130,6 +134,7 @@ impl Reader<'_> {
             measure,
             bound,
             selector,
+            source,
             span,
         })
     }
@@ -282,6 +287,9 @@ impl Reader<'_> {
             }
             (Some(node), _) => {
                 let text = self.text("quantile", node)?;
+                if text.trim() == "max" && how == Quantile::Needed {
+                    return Some(LARGEST);
+                }
                 match parse_quantile(&text) {
                     Ok(q) => Some(q),
                     Err(e) => {

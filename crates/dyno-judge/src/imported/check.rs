@@ -3,6 +3,7 @@
 use super::{NO_TRIALS, Named, Origin, labels, origin};
 use crate::check::{JunitCase, JunitSuite, Limit, Limits, LimitsError, Measure, Status};
 use crate::export::{FORMAT, csv_table, json_text};
+use crate::figure::LARGEST;
 use crate::number::{Unit, csv_number, exported};
 use crate::page::{Page, Tone};
 use crate::standing::{Found, Standing};
@@ -115,6 +116,7 @@ fn figure<'r>(measure: Measure, result: &'r ToolResult<'_>) -> Option<&'r Stated
         Measure::Latency(metric, q) if is_of(metric, result) => {
             let percent = |f: &&Stated| match f.statistic {
                 Statistic::Percentile(p) => (p - 100.0 * q).abs() < 1e-9,
+                Statistic::Max => q >= LARGEST,
                 _ => false,
             };
             result.figures.iter().find(percent)

@@ -197,6 +197,78 @@ fn nothing_that_lost_the_quantile_passes_a_latency_limit() {
 }
 
 #[test]
+fn a_limit_on_the_largest_is_broken_by_one_sample_and_kept_by_none() {
+    let run = run();
+    let largest = run
+        .trials
+        .iter()
+        .filter(|t| t.id.experiment.0 == 1)
+        .flat_map(|t| t.distributions.values().map(|d| d.max))
+        .max()
+        .unwrap();
+    let keys =
+        "experiment = \"camera\"\nstack = \"zenoh-tcp\"\nmetric = \"response\"\nquantile = \"max\"";
+    let at_most = |ns: u64| {
+        let limit = format!("[[limit]]\nname = \"x\"\n{keys}\nat_most = \"{ns} ns\"");
+        let report = held(&run, &limit);
+        let shown = report.render(Format::Json, &RenderOptions::default());
+        assert!(shown.contains("\"quantile\": \"max\""), "{shown}");
+        let result = &report.results[0];
+        assert_eq!(result.found.unwrap().value, largest as f64);
+        (result.status, result.reason.clone())
+    };
+    let (status, reason) = at_most(largest - 1);
+    assert_eq!(status, Status::Fail);
+    assert!(reason.contains("one is enough"), "{reason}");
+    for most in [largest, 1_000 * largest] {
+        let (status, reason) = at_most(most);
+        assert_eq!(status, Status::Undecided, "{reason}");
+        assert!(reason.contains("a later one may be larger"), "{reason}");
+    }
+    // What was lost is infinitely late.
+    let lost = losing(&[1, 0, 0]);
+    let limit = "metric = \"response\"\nquantile = \"max\"\nat_most = \"1000 s\"";
+    assert_eq!(one(&lost, limit).0, Status::Fail);
+}
+
+#[test]
+fn requirements_of_a_part_of_a_study_are_held_as_a_check_holds_them() {
+    let run = run();
+    let limits = Limits::parse("limits.toml", &format!("{ALL}{ELSEWHERE}")).unwrap();
+    let how = CheckOptions::default();
+    let all = dyno_judge::requirements(&run, &limits, &how);
+    assert_eq!(all.len(), limits.limits().len());
+    let checked = held(&run, ALL);
+    let verdicts: Vec<_> = checked
+        .results
+        .iter()
+        .map(|r| (r.experiment.id, r.status.as_str(), r.found_text()))
+        .collect();
+    let found: Vec<_> = all
+        .iter()
+        .flat_map(|r| &r.held)
+        .map(|h| (h.experiment, h.verdict, h.found.clone()))
+        .collect();
+    assert_eq!(found, verdicts);
+    // A check refuses what selects nothing; a part of a study has no verdict there.
+    assert!(check(&run, &limits, &how).is_err());
+    let last = all.last().unwrap();
+    assert!(last.held.is_empty());
+    assert_eq!(last.source.as_deref(), Some("a standard"));
+    assert_eq!(all[0].source, None);
+}
+
+const ELSEWHERE: &str = r#"
+[[limit]]
+name = "elsewhere"
+source = "a standard"
+experiment = "elsewhere"
+metric = "rtt"
+quantile = "p50"
+at_most = "1 ms"
+"#;
+
+#[test]
 fn a_figure_that_its_trials_do_not_bound_passes_nothing() {
     let mut b = Builder::new(0);
     let e = b.experiment("tcp", stream);

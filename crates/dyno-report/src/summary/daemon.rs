@@ -10,6 +10,9 @@ pub struct DaemonCost {
     pub label: String,
     /// User and system time without Dyno's own pacing, in nanoseconds.
     pub cpu_ns: Spread,
+    /// `cpu_ns` over the time that it was taken over, which is the window and the drain after it: 1 is one CPU kept busy.
+    /// Where several processes have the label, over the longest of theirs. `None` where no trial knows that time.
+    pub cpu_share: Option<Spread>,
     /// `cpu_ns` per message that arrived meanwhile; `None` where none arrived.
     pub cpu_ns_per_message: Option<Spread>,
     /// Context switches, of its own will and forced on it.

@@ -10,6 +10,7 @@ mod builder;
 pub mod held;
 pub mod l4re;
 pub mod rwth;
+pub mod sodev;
 pub mod starts;
 
 pub use builder::*;

@@ -26,8 +26,9 @@ const ANSWER: Duration = Duration::from_secs(20);
 /// A machine that is up.
 pub(crate) struct Guest {
     pub(crate) name: String,
-    /// How long its start took: until its kernel's clock began, until its first process, until that was set up, until
-    /// an agent answered. They follow each other without a gap.
+    /// How long its start took: until its kernel's clock began, until its first process, until that was set up; and,
+    /// from when an agent was started there, until it answered. Where several machines boot at once, that agent may
+    /// have been started later, and the time between is part of none.
     pub(crate) boot: [Nanos; 4],
     /// The programs here, and what they are called there.
     programs: BTreeMap<PathBuf, PathBuf>,
@@ -102,9 +103,9 @@ impl Booting {
             host: self.name.clone(),
             reason,
         };
-        let hello = loop {
-            if let Some(hello) = self.console.hello() {
-                break hello;
+        let (arrived, hello) = loop {
+            if let Some(found) = self.console.hello() {
+                break found;
             }
             if supplies.interrupt.load(Ordering::Relaxed) {
                 return Err(MachineError::Interrupted.into());
@@ -119,20 +120,21 @@ impl Booting {
             }
             std::thread::sleep(LOOK);
         };
-        let heard = Nanos::from(self.began.elapsed());
+        let heard = Nanos::from(arrived.saturating_duration_since(self.began));
         let own = supplies.agents.first();
         let program = own.and_then(|agent| self.programs.get(&agent.program));
         let program = program.cloned().unwrap_or_default();
         let command = self.console.command(&program, &["agent", "--keep"]);
         let command = command.map_err(|e| failed(format!("no way into it: {e}")))?;
+        let asked = Instant::now();
         let keeper = Keeper::start(command, &self.name, supplies.interrupt, tell)?;
-        let answered = Nanos::from(self.began.elapsed());
+        let agent = Nanos::from(asked.elapsed());
         let [init, ready] = [hello.init_ns, hello.ready_ns].map(Nanos);
         let boot = [
             heard.saturating_sub(ready),
             init,
             ready.saturating_sub(init),
-            answered.saturating_sub(heard),
+            agent,
         ];
         Ok(Guest {
             name: self.name,

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::Instant;
 
 /// The runner's end. Dropping it closes the port.
 pub(crate) struct Console {
@@ -20,8 +21,8 @@ pub(crate) struct Console {
     port: Arc<Mutex<UnixStream>>,
     relays: Relays,
     next: AtomicU32,
-    /// From the guest, once.
-    hellos: Mutex<mpsc::Receiver<Hello>>,
+    /// From the guest, once, and when it arrived.
+    hellos: Mutex<mpsc::Receiver<(Instant, Hello)>>,
 }
 
 /// The runner's ends of the relays' sockets, by channel.
@@ -66,8 +67,8 @@ impl Console {
         frame::write(&*port, 0, Kind::Setup, &serde_json::to_vec(&setup)?)
     }
 
-    /// What the guest says when it is ready, if it has by now.
-    pub(crate) fn hello(&self) -> Option<Hello> {
+    /// What the guest says when it is ready, if it has by now, and when that arrived here, however late it is asked for.
+    pub(crate) fn hello(&self) -> Option<(Instant, Hello)> {
         locked(&self.hellos).try_recv().ok()
     }
 
@@ -125,13 +126,14 @@ pub(super) fn keep_open(command: &mut Command, held: OwnedFd) {
 }
 
 /// Hands frames from the guest to their relays, until the machine ends.
-fn deliver(port: UnixStream, relays: &Relays, told: &mpsc::Sender<Hello>) {
+fn deliver(port: UnixStream, relays: &Relays, told: &mpsc::Sender<(Instant, Hello)>) {
     let mut from = BufReader::new(port);
     while let Ok(frame) = frame::read(&mut from) {
         if frame.kind == Kind::Hello {
+            let arrived = Instant::now();
             let hello = serde_json::from_slice(&frame.bytes);
             // Nobody may wait for it any more.
-            let _ = hello.map(|hello| told.send(hello));
+            let _ = hello.map(|hello| told.send((arrived, hello)));
             continue;
         }
         let relay = locked(relays)
@@ -145,5 +147,25 @@ fn deliver(port: UnixStream, relays: &Relays, told: &mpsc::Sender<Hello>) {
     // Relays end when they are cut off.
     for (_, relay) in locked(relays).drain() {
         let _ = relay.shutdown(Shutdown::Both);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hello_is_stamped_when_it_arrives_and_not_when_it_is_asked_for() {
+        let (own, guest) = UnixStream::pair().unwrap();
+        let before = Instant::now();
+        frame::write(&guest, 0, Kind::Hello, br#"{"init_ns":1,"ready_ns":2}"#).unwrap();
+        // The machine's end: the reader returns when all that was sent before it has been read.
+        drop(guest);
+        let (told, hellos) = mpsc::channel();
+        deliver(own, &Relays::default(), &told);
+        let read = Instant::now();
+        let (arrived, hello) = hellos.try_recv().unwrap();
+        assert!((before..=read).contains(&arrived));
+        assert_eq!((hello.init_ns, hello.ready_ns), (1, 2));
     }
 }

@@ -15,6 +15,7 @@ pub(crate) mod merge;
 pub(crate) mod new_adapter;
 pub(crate) mod report;
 mod request;
+mod requirements;
 pub(crate) mod run;
 mod search;
 #[cfg(feature = "serve")]

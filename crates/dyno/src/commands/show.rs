@@ -3,7 +3,7 @@
 use crate::cli::{FormatArg, NotesArg, ShowArgs, ShowFormat};
 use crate::commands::export::FolderFormat;
 use crate::commands::run::COMMIT;
-use crate::commands::{imported, judged, search};
+use crate::commands::{imported, judged, requirements, search};
 use crate::exit::{self, Code, Failure, Result};
 use crate::output;
 use dyno_judge::ImportSheet;
@@ -96,9 +96,12 @@ fn program() -> Option<String> {
 fn made(directory: &Path, format: ShowFormat, options: &RenderOptions) -> Result<(String, bool)> {
     let stored = Failure::with(Code::Store);
     let manifest = dyno_store::read_manifest(directory).map_err(&stored)?;
-    let samples_of_trials = format == ShowFormat::Gbench || manifest.plan.search.is_some();
+    let is_table = matches!(format, ShowFormat::Table | ShowFormat::Markdown);
+    let samples_of_trials = format == ShowFormat::Gbench
+        || manifest.plan.search.is_some()
+        || is_table && requirements::has(manifest.plan.table);
     let how = SummaryOptions::default();
-    let (run, summary, whole) = match samples_of_trials {
+    let (run, mut summary, whole) = match samples_of_trials {
         true => {
             let (run, whole) = judged::read_directory(directory).map_err(&stored)?;
             let summary = dyno_report::summarise(&run, &how);
@@ -115,6 +118,9 @@ fn made(directory: &Path, format: ShowFormat, options: &RenderOptions) -> Result
             (read.run, summary, whole)
         }
     };
+    if is_table {
+        requirements::judge(&run, &mut summary)?;
+    }
     let own = |format| dyno_report::render(&summary, format, options);
     let with_capacities = |format| -> Result<String> {
         let mut text = own(format);
@@ -205,7 +211,8 @@ fn asked(args: &ShowArgs, options: &mut RenderOptions) {
 
 /// Prints a run to standard output.
 pub(crate) fn print(run: &Run, format: FormatArg) -> Result<()> {
-    let summary = dyno_report::summarise(run, &SummaryOptions::default());
+    let mut summary = dyno_report::summarise(run, &SummaryOptions::default());
+    requirements::judge(run, &mut summary)?;
     let format = match format {
         FormatArg::Table => Format::Table,
         FormatArg::Markdown => Format::Markdown,
