@@ -53,11 +53,11 @@ std::string place_of(const dyno_context &context) {
                                                   : "ipv6:[" + address + "]:" + port;
 }
 
+} // namespace
+
 dyno_status kind(const ::grpc::Status &status) {
     return status.error_code() == ::grpc::StatusCode::UNAVAILABLE ? DYNO_PEER_GONE : DYNO_ERROR;
 }
-
-} // namespace
 
 std::string said(const ::grpc::Status &status) {
     return status.error_message() + " (code " + std::to_string(status.error_code()) + ")";
@@ -134,6 +134,25 @@ void Client::tell(int32_t id, const std::string &text) {
                                  });
 }
 
+ProviderStream::ProviderStream(Client &client, const v2::OpenProviderStreamRequest &claim, int32_t id) {
+    const auto end = system_clock::now() + PATIENCE;
+    for (;;) {
+        context = std::make_unique<::grpc::ClientContext>();
+        stream = client.stub().OpenProviderStream(context.get());
+        v2::OpenProviderStreamResponse response;
+        if (stream->Write(claim) && stream->Read(&response)) {
+            return;
+        }
+        // The broker takes a moment to see that the provider before is gone.
+        const auto status = stream->Finish();
+        if (status.error_code() != ::grpc::StatusCode::ALREADY_EXISTS || system_clock::now() > end) {
+            throw Error(DYNO_ERROR, "OpenProviderStream: the databroker does not take the claim of signal " +
+                                        std::to_string(id) + ": " + said(status));
+        }
+        std::this_thread::sleep_for(milliseconds(5));
+    }
+}
+
 Provider::Provider(Client &client, int32_t id) : client_(client), id_(id) {
     value_.mutable_signal_id()->set_id(id);
     if (!client.streams()) {
@@ -141,29 +160,14 @@ Provider::Provider(Client &client, int32_t id) : client_(client), id_(id) {
     }
     v2::OpenProviderStreamRequest claim;
     (*claim.mutable_provide_signal_request()->mutable_signals_sample_intervals())[id].set_interval_ms(0);
-    const auto end = system_clock::now() + PATIENCE;
-    for (;;) {
-        context_ = std::make_unique<::grpc::ClientContext>();
-        stream_ = client.stub().OpenProviderStream(context_.get());
-        v2::OpenProviderStreamResponse response;
-        if (stream_->Write(claim) && stream_->Read(&response)) {
-            break;
-        }
-        // The broker takes a moment to see that the provider before is gone.
-        const auto status = stream_->Finish();
-        if (status.error_code() != ::grpc::StatusCode::ALREADY_EXISTS || system_clock::now() > end) {
-            throw Error(DYNO_ERROR, "OpenProviderStream: the databroker does not take the claim of signal " +
-                                        std::to_string(id) + ": " + said(status));
-        }
-        std::this_thread::sleep_for(milliseconds(5));
-    }
+    stream_ = std::make_unique<ProviderStream>(client, claim, id);
     listener_ = std::thread(&Provider::listen, this);
 }
 
 Provider::~Provider() {
     if (stream_) {
         // What the broker has not read is not waited for.
-        context_->TryCancel();
+        stream_->context->TryCancel();
         listener_.join();
     }
 }
@@ -171,7 +175,7 @@ Provider::~Provider() {
 // The broker speaks of errors alone, then and when it ends the stream.
 void Provider::listen() {
     v2::OpenProviderStreamResponse response;
-    while (stream_->Read(&response)) {
+    while (stream_->stream->Read(&response)) {
         if (!response.has_publish_values_response() || is_refused_.load()) {
             continue;
         }
@@ -181,7 +185,7 @@ void Provider::listen() {
             break;
         }
     }
-    const auto status = stream_->Finish();
+    const auto status = stream_->stream->Finish();
     if (!is_refused_.load()) {
         refusal_ = "the databroker has ended the provider's stream: " + said(status);
         is_refused_.store(true);
@@ -205,7 +209,7 @@ std::string &Provider::text() {
 void Provider::publish() {
     if (client_.streams()) {
         check();
-        if (!stream_->Write(request_)) {
+        if (!stream_->stream->Write(request_)) {
             throw Error(DYNO_PEER_GONE, "ClientReaderWriter::Write: the databroker has ended the provider's stream");
         }
         return;

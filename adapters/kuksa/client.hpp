@@ -24,6 +24,8 @@ constexpr std::chrono::milliseconds PATIENCE{10'000};
 
 // What a call came to, as text.
 std::string said(const ::grpc::Status &status);
+// DYNO_PEER_GONE where nobody is there to answer it.
+dyno_status kind(const ::grpc::Status &status);
 
 // Given the text of each value.
 using Handler = std::function<void(const std::string &)>;
@@ -70,6 +72,15 @@ class Client {
     int tellings_ = 0;
 };
 
+// A provider's stream to the broker, which has taken its claim.
+struct ProviderStream {
+    // Waits until the broker has noticed that whoever had the claim before is gone.
+    ProviderStream(Client &client, const v2::OpenProviderStreamRequest &claim, int32_t id);
+
+    std::unique_ptr<::grpc::ClientContext> context;
+    std::unique_ptr<::grpc::ClientReaderWriter<v2::OpenProviderStreamRequest, v2::OpenProviderStreamResponse>> stream;
+};
+
 // A provider of one signal: a stream to the broker, and a thread that reads what the broker says of it.
 class Provider {
   public:
@@ -91,8 +102,7 @@ class Provider {
     const int32_t id_;
     v2::PublishValueRequest value_;
     v2::OpenProviderStreamRequest request_;
-    std::unique_ptr<::grpc::ClientContext> context_;
-    std::unique_ptr<::grpc::ClientReaderWriter<v2::OpenProviderStreamRequest, v2::OpenProviderStreamResponse>> stream_;
+    std::unique_ptr<ProviderStream> stream_;
     std::thread listener_;
     std::atomic<bool> is_refused_{false};
     std::string refusal_;
