@@ -10,6 +10,7 @@ Actuator::Actuator(Client &client, int32_t id) : client_(client) { request_.muta
 void Actuator::actuate() {
     ::grpc::ClientContext call;
     call.set_deadline(system_clock::now() + milliseconds(client_.send_timeout_ms()));
+    client_.authorize(call);
     v2::ActuateResponse response;
     const auto status = client_.stub().Actuate(&call, request_, &response);
     if (!status.ok()) {

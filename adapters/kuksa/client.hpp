@@ -45,6 +45,8 @@ class Client {
     Client &operator=(const Client &) = delete;
 
     v2::VAL::Stub &stub() { return *stub_; }
+    // Gives the token to a call that is about to begin, if the stack has one.
+    void authorize(::grpc::ClientContext &call) const;
     // The broker's number of a signal. Throws where it has none of this path.
     int32_t id_of(const std::string &path);
     // Publishes a short text of the adapter's own, without waiting for the answer.
@@ -59,6 +61,10 @@ class Client {
   private:
     struct Telling;
 
+    // Throws where a call was refused for want of a token, or for the one that it had.
+    void check_token(const char *what, const ::grpc::Status &status) const;
+
+    const std::string token_;
     const uint32_t queue_depth_;
     const bool streams_;
     const long long send_timeout_ms_;

@@ -44,6 +44,8 @@ constexpr dyno_option_spec OPTIONS[] = {
      "unary: how long a send waits for its answer before it is an error, in ms"},
     {"tls", DYNO_OPTION_BOOL, 0, nullptr, "false",
      "the connection is encrypted; the databroker's certificate is server.crt in the trial's scratch directory"},
+    {"token", DYNO_OPTION_BOOL, 0, nullptr, "false",
+     "calls bear the JSON web token that the file token in the trial's scratch directory holds (authorization: Bearer)"},
 };
 
 const dyno_description *describe() {
