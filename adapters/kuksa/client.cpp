@@ -19,18 +19,36 @@ uint32_t queue_depth_of(const dyno_context &context) {
     return static_cast<uint32_t>(depth);
 }
 
+// The whole of a file that the stack's daemon makes in the trial's scratch directory.
+std::string made(const dyno_context &context, const char *name, const char *what) {
+    const std::string path = std::string(context.scratch) + "/" + name;
+    std::ifstream file(path);
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    if (text.empty()) {
+        throw Error(DYNO_ERROR, std::string("cannot read ") + what + " " + path + ": the stack's daemon makes it (`prepare`)");
+    }
+    return text;
+}
+
+// Empty: calls have none.
+std::string token_of(const dyno_context &context) {
+    const Options options(context);
+    if (!options.boolean("token", false)) {
+        return "";
+    }
+    if (options.text("receive", "grpc") == "viss") {
+        throw Error(DYNO_BAD_OPTION, "token: goes with receive = \"grpc\" alone; over VISS none is sent");
+    }
+    return made(context, "token", "the token for the databroker,");
+}
+
 std::shared_ptr<::grpc::ChannelCredentials> credentials_of(const dyno_context &context) {
     if (!Options(context).boolean("tls", false)) {
         return ::grpc::InsecureChannelCredentials();
     }
     // It signs itself, and names the address that is connected to.
-    const std::string path = std::string(context.scratch) + "/server.crt";
-    std::ifstream file(path);
     ::grpc::SslCredentialsOptions options;
-    options.pem_root_certs.assign(std::istreambuf_iterator<char>(file), {});
-    if (options.pem_root_certs.empty()) {
-        throw Error(DYNO_ERROR, "cannot read the databroker's certificate " + path + ": the stack's daemon makes it (`prepare`)");
-    }
+    options.pem_root_certs = made(context, "server.crt", "the databroker's certificate,");
     return ::grpc::SslCredentials(options);
 }
 
@@ -53,11 +71,11 @@ std::string place_of(const dyno_context &context) {
                                                   : "ipv6:[" + address + "]:" + port;
 }
 
+} // namespace
+
 dyno_status kind(const ::grpc::Status &status) {
     return status.error_code() == ::grpc::StatusCode::UNAVAILABLE ? DYNO_PEER_GONE : DYNO_ERROR;
 }
-
-} // namespace
 
 std::string said(const ::grpc::Status &status) {
     return status.error_message() + " (code " + std::to_string(status.error_code()) + ")";
@@ -76,7 +94,7 @@ struct Client::Telling {
 };
 
 Client::Client(const dyno_context &context)
-    : queue_depth_(queue_depth_of(context)), streams_(Options(context).text("publish", "stream") == "stream"),
+    : token_(token_of(context)), queue_depth_(queue_depth_of(context)), streams_(Options(context).text("publish", "stream") == "stream"),
       send_timeout_ms_(Options(context).integer("send_timeout_ms", 10'000)), viss_port_(viss_port_of(context)),
       address_(context.address), place_(place_of(context)) {
     ::grpc::ChannelArguments arguments;
@@ -87,8 +105,10 @@ Client::Client(const dyno_context &context)
     stub_ = v2::VAL::NewStub(::grpc::CreateCustomChannel(place_, credentials_of(context), arguments));
     ::grpc::ClientContext call;
     call.set_deadline(system_clock::now() + PATIENCE);
+    authorize(call);
     v2::GetServerInfoResponse info;
     const auto status = stub_->GetServerInfo(&call, {}, &info);
+    check_token("GetServerInfo", status);
     if (!status.ok()) {
         throw Error(DYNO_ERROR, "no databroker answers at " + place_ + ": " + said(status) +
                                     "; the stack's daemon or one of yours must listen there (option `port`)");
@@ -100,13 +120,35 @@ Client::~Client() {
     told_.wait(lock, [&] { return tellings_ == 0; });
 }
 
+void Client::authorize(::grpc::ClientContext &call) const {
+    if (!token_.empty()) {
+        call.AddMetadata("authorization", "Bearer " + token_);
+    }
+}
+
+void Client::check_token(const char *what, const ::grpc::Status &status) const {
+    const auto code = status.error_code();
+    if (code != ::grpc::StatusCode::UNAUTHENTICATED && code != ::grpc::StatusCode::PERMISSION_DENIED) {
+        return;
+    }
+    const std::string where = std::string(what) + ": the databroker at " + place_;
+    if (token_.empty()) {
+        throw Error(DYNO_ERROR, where + " wants a token, and the stack has none: " + said(status) +
+                                    "; set the option `token` with a daemon that makes one, as in the stack kuksa-token");
+    }
+    throw Error(DYNO_ERROR, where + " does not take the stack's token: " + said(status) +
+                                "; it must be signed with the key whose public half --jwt-public-key names");
+}
+
 int32_t Client::id_of(const std::string &path) {
     ::grpc::ClientContext call;
     call.set_deadline(system_clock::now() + PATIENCE);
+    authorize(call);
     v2::ListMetadataRequest request;
     request.set_root(path);
     v2::ListMetadataResponse response;
     const auto status = stub_->ListMetadata(&call, request, &response);
+    check_token("ListMetadata", status);
     if (!status.ok() || response.metadata_size() != 1) {
         throw Error(DYNO_ERROR, "ListMetadata(" + path + "): " + (status.ok() ? "no such signal" : said(status)) +
                                     "; the VSS tree of the stack file has a branch for each channel of a trial, or "
@@ -118,6 +160,7 @@ int32_t Client::id_of(const std::string &path) {
 void Client::tell(int32_t id, const std::string &text) {
     auto *const telling = new Telling;
     telling->context.set_deadline(system_clock::now() + PATIENCE);
+    authorize(telling->context);
     telling->request.mutable_signal_id()->set_id(id);
     telling->request.mutable_data_point()->mutable_value()->set_string(text);
     {
@@ -134,6 +177,26 @@ void Client::tell(int32_t id, const std::string &text) {
                                  });
 }
 
+ProviderStream::ProviderStream(Client &client, const v2::OpenProviderStreamRequest &claim, int32_t id) {
+    const auto end = system_clock::now() + PATIENCE;
+    for (;;) {
+        context = std::make_unique<::grpc::ClientContext>();
+        client.authorize(*context);
+        stream = client.stub().OpenProviderStream(context.get());
+        v2::OpenProviderStreamResponse response;
+        if (stream->Write(claim) && stream->Read(&response)) {
+            return;
+        }
+        // The broker takes a moment to see that the provider before is gone.
+        const auto status = stream->Finish();
+        if (status.error_code() != ::grpc::StatusCode::ALREADY_EXISTS || system_clock::now() > end) {
+            throw Error(DYNO_ERROR, "OpenProviderStream: the databroker does not take the claim of signal " +
+                                        std::to_string(id) + ": " + said(status));
+        }
+        std::this_thread::sleep_for(milliseconds(5));
+    }
+}
+
 Provider::Provider(Client &client, int32_t id) : client_(client), id_(id) {
     value_.mutable_signal_id()->set_id(id);
     if (!client.streams()) {
@@ -141,29 +204,14 @@ Provider::Provider(Client &client, int32_t id) : client_(client), id_(id) {
     }
     v2::OpenProviderStreamRequest claim;
     (*claim.mutable_provide_signal_request()->mutable_signals_sample_intervals())[id].set_interval_ms(0);
-    const auto end = system_clock::now() + PATIENCE;
-    for (;;) {
-        context_ = std::make_unique<::grpc::ClientContext>();
-        stream_ = client.stub().OpenProviderStream(context_.get());
-        v2::OpenProviderStreamResponse response;
-        if (stream_->Write(claim) && stream_->Read(&response)) {
-            break;
-        }
-        // The broker takes a moment to see that the provider before is gone.
-        const auto status = stream_->Finish();
-        if (status.error_code() != ::grpc::StatusCode::ALREADY_EXISTS || system_clock::now() > end) {
-            throw Error(DYNO_ERROR, "OpenProviderStream: the databroker does not take the claim of signal " +
-                                        std::to_string(id) + ": " + said(status));
-        }
-        std::this_thread::sleep_for(milliseconds(5));
-    }
+    stream_ = std::make_unique<ProviderStream>(client, claim, id);
     listener_ = std::thread(&Provider::listen, this);
 }
 
 Provider::~Provider() {
     if (stream_) {
         // What the broker has not read is not waited for.
-        context_->TryCancel();
+        stream_->context->TryCancel();
         listener_.join();
     }
 }
@@ -171,7 +219,7 @@ Provider::~Provider() {
 // The broker speaks of errors alone, then and when it ends the stream.
 void Provider::listen() {
     v2::OpenProviderStreamResponse response;
-    while (stream_->Read(&response)) {
+    while (stream_->stream->Read(&response)) {
         if (!response.has_publish_values_response() || is_refused_.load()) {
             continue;
         }
@@ -181,7 +229,7 @@ void Provider::listen() {
             break;
         }
     }
-    const auto status = stream_->Finish();
+    const auto status = stream_->stream->Finish();
     if (!is_refused_.load()) {
         refusal_ = "the databroker has ended the provider's stream: " + said(status);
         is_refused_.store(true);
@@ -205,13 +253,14 @@ std::string &Provider::text() {
 void Provider::publish() {
     if (client_.streams()) {
         check();
-        if (!stream_->Write(request_)) {
+        if (!stream_->stream->Write(request_)) {
             throw Error(DYNO_PEER_GONE, "ClientReaderWriter::Write: the databroker has ended the provider's stream");
         }
         return;
     }
     ::grpc::ClientContext call;
     call.set_deadline(system_clock::now() + milliseconds(client_.send_timeout_ms()));
+    client_.authorize(call);
     v2::PublishValueResponse response;
     const auto status = client_.stub().PublishValue(&call, value_, &response);
     if (!status.ok()) {
@@ -223,6 +272,7 @@ Subscriber::Subscriber(Client &client, int32_t id, uint32_t buffer_size, Handler
     : id_(id), handler_(std::move(handler)) {
     request_.add_signal_ids(id);
     request_.set_buffer_size(buffer_size);
+    client.authorize(context_);
     client.stub().async()->SubscribeById(&context_, &request_, this);
     StartRead(&response_);
     StartCall();

@@ -24,6 +24,8 @@ constexpr std::chrono::milliseconds PATIENCE{10'000};
 
 // What a call came to, as text.
 std::string said(const ::grpc::Status &status);
+// DYNO_PEER_GONE where nobody is there to answer it.
+dyno_status kind(const ::grpc::Status &status);
 
 // Given the text of each value.
 using Handler = std::function<void(const std::string &)>;
@@ -43,6 +45,8 @@ class Client {
     Client &operator=(const Client &) = delete;
 
     v2::VAL::Stub &stub() { return *stub_; }
+    // Gives the token to a call that is about to begin, if the stack has one.
+    void authorize(::grpc::ClientContext &call) const;
     // The broker's number of a signal. Throws where it has none of this path.
     int32_t id_of(const std::string &path);
     // Publishes a short text of the adapter's own, without waiting for the answer.
@@ -57,6 +61,10 @@ class Client {
   private:
     struct Telling;
 
+    // Throws where a call was refused for want of a token, or for the one that it had.
+    void check_token(const char *what, const ::grpc::Status &status) const;
+
+    const std::string token_;
     const uint32_t queue_depth_;
     const bool streams_;
     const long long send_timeout_ms_;
@@ -68,6 +76,15 @@ class Client {
     std::mutex mutex_;
     std::condition_variable told_;
     int tellings_ = 0;
+};
+
+// A provider's stream to the broker, which has taken its claim.
+struct ProviderStream {
+    // Waits until the broker has noticed that whoever had the claim before is gone.
+    ProviderStream(Client &client, const v2::OpenProviderStreamRequest &claim, int32_t id);
+
+    std::unique_ptr<::grpc::ClientContext> context;
+    std::unique_ptr<::grpc::ClientReaderWriter<v2::OpenProviderStreamRequest, v2::OpenProviderStreamResponse>> stream;
 };
 
 // A provider of one signal: a stream to the broker, and a thread that reads what the broker says of it.
@@ -91,8 +108,7 @@ class Provider {
     const int32_t id_;
     v2::PublishValueRequest value_;
     v2::OpenProviderStreamRequest request_;
-    std::unique_ptr<::grpc::ClientContext> context_;
-    std::unique_ptr<::grpc::ClientReaderWriter<v2::OpenProviderStreamRequest, v2::OpenProviderStreamResponse>> stream_;
+    std::unique_ptr<ProviderStream> stream_;
     std::thread listener_;
     std::atomic<bool> is_refused_{false};
     std::string refusal_;

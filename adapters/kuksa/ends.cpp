@@ -19,6 +19,9 @@ constexpr uint32_t SAYINGS = 1000;
 std::unique_ptr<dyno::kuksa::Values> values_of(dyno_node &node, const dyno_channel &channel,
                                                const dyno::kuksa::Handler &handler) {
     auto &client = node.client;
+    if (channel.carries == DYNO_CARRIES_REQUESTS) {
+        return std::make_unique<dyno::kuksa::ActuatorProvider>(client, client.id_of(path(channel, "Data")), handler);
+    }
     if (client.viss_port() != 0) {
         return std::make_unique<dyno::kuksa::VissSubscriber>(client.address(), client.viss_port(), path(channel, "Data"),
                                                              handler);
@@ -32,11 +35,29 @@ dyno::broker::Tell teller(dyno_node &node, int32_t id) {
 
 } // namespace
 
+std::shared_ptr<Asked> dyno_node::asked(const dyno_channel &channel) {
+    if (channel.carries == DYNO_CARRIES_MESSAGES) {
+        return nullptr;
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    auto &asked = asked_[channel.carries == DYNO_CARRIES_REQUESTS ? channel.name : channel.partner];
+    if (!asked) {
+        asked = std::make_shared<Asked>(false);
+    }
+    return asked;
+}
+
 dyno_sender::dyno_sender(dyno_node &node, const dyno_channel &channel)
-    : room_(channel.max_payload), provider_(node.client, node.client.id_of(path(channel, "Data"))),
+    : room_(channel.max_payload), asked_(channel.carries == DYNO_CARRIES_RESPONSES ? node.asked(channel) : nullptr),
       readers_(teller(node, node.client.id_of(path(channel, "Writer")))),
       hears_readers_(Subscriber::of(node.client, node.client.id_of(path(channel, "Readers")), SAYINGS,
                                     [this](const std::string &said) { readers_.heard(said); })) {
+    const int32_t data = node.client.id_of(path(channel, "Data"));
+    if (channel.carries == DYNO_CARRIES_REQUESTS) {
+        actuator_ = std::make_unique<dyno::kuksa::Actuator>(node.client, data);
+    } else {
+        provider_ = std::make_unique<dyno::kuksa::Provider>(node.client, data);
+    }
     readers_.ask();
 }
 
@@ -46,14 +67,23 @@ uint32_t dyno_sender::matched() {
 }
 
 dyno_status dyno_sender::send(size_t length) {
-    dyno::kuksa::encode(room_.data(), length, provider_.text());
-    provider_.publish();
+    if (actuator_) {
+        dyno::kuksa::encode(room_.data(), length, actuator_->text());
+        actuator_->actuate();
+        return DYNO_OK;
+    }
+    if (asked_ && !asked_->exchange(false)) {
+        return DYNO_REFUSED;
+    }
+    dyno::kuksa::encode(room_.data(), length, provider_->text());
+    provider_->publish();
     return DYNO_OK;
 }
 
 dyno_subscription::dyno_subscription(dyno_node &node, const dyno_channel &channel, dyno_on_message on_message,
                                      void *user)
     : on_message_(on_message), user_(user), room_(channel.max_payload),
+      asked_(channel.carries == DYNO_CARRIES_REQUESTS ? node.asked(channel) : nullptr),
       writer_(node.participant, teller(node, node.client.id_of(path(channel, "Readers")))),
       hears_writer_(Subscriber::of(node.client, node.client.id_of(path(channel, "Writer")), SAYINGS,
                                    [this](const std::string &said) { writer_.heard(said); })),
@@ -76,6 +106,9 @@ void dyno_subscription::show(const std::string &text) {
     if (length < 0) {
         is_damaged_.store(true);
         return;
+    }
+    if (asked_) {
+        asked_->store(true);
     }
     on_message_(user_, room_.data(), static_cast<size_t>(length));
 }

@@ -2,20 +2,34 @@
 #ifndef DYNO_KUKSA_ENDS_HPP
 #define DYNO_KUKSA_ENDS_HPP
 
+#include "actuation.hpp"
 #include "client.hpp"
 #include "presence.hpp"
 
+#include <map>
+#include <mutex>
 #include <vector>
+
+// Whether a request waits for its response.
+using Asked = std::atomic<bool>;
 
 // One participant.
 struct dyno_node {
     explicit dyno_node(const dyno_context &context) : participant(context.participant), client(context) {}
 
+    // What the two ends of a call share; null of a channel of messages.
+    std::shared_ptr<Asked> asked(const dyno_channel &channel);
+
     const uint16_t participant;
     dyno::kuksa::Client client;
+
+  private:
+    std::mutex mutex_;
+    // By the name of the requests' channel.
+    std::map<std::string, std::shared_ptr<Asked>> asked_;
 };
 
-// A provider of the channel's signal.
+// Of requests: who sets the target of the channel's signal; of all others: a provider of its value.
 struct dyno_sender {
     dyno_sender(dyno_node &node, const dyno_channel &channel);
     ~dyno_sender() { readers_.leave(); }
@@ -26,12 +40,16 @@ struct dyno_sender {
 
   private:
     std::vector<unsigned char> room_;
-    dyno::kuksa::Provider provider_;
+    // Of responses: whether there is a request to answer.
+    const std::shared_ptr<Asked> asked_;
+    // One of the two.
+    std::unique_ptr<dyno::kuksa::Provider> provider_;
+    std::unique_ptr<dyno::kuksa::Actuator> actuator_;
     dyno::broker::Readers readers_;
     std::unique_ptr<dyno::kuksa::Subscriber> hears_readers_;
 };
 
-// A subscriber of the channel's signal.
+// Of requests: the provider of the channel's signal as an actuator; of all others: a subscriber of its value.
 struct dyno_subscription {
     dyno_subscription(dyno_node &node, const dyno_channel &channel, dyno_on_message on_message, void *user);
     ~dyno_subscription() { writer_.leave(); }
@@ -44,6 +62,8 @@ struct dyno_subscription {
     const dyno_on_message on_message_;
     void *const user_;
     std::vector<unsigned char> room_;
+    // Of requests: said when one has come.
+    const std::shared_ptr<Asked> asked_;
     std::atomic<bool> is_damaged_{false};
     dyno::broker::Writer writer_;
     std::unique_ptr<dyno::kuksa::Subscriber> hears_writer_;

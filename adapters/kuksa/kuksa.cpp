@@ -14,6 +14,10 @@
 // Receiving. SubscribeById with a buffer of `broker_queue` values. The broker first sends the value from before, which is not
 // shown. For a subscriber that is slower it drops the oldest, without a word: Dyno counts them.
 //
+// Calls. A request sets the target of an actuator, `Dyno.C3.Data` (Actuate, which waits for the broker's answer); the broker hands
+// it to the actuator's provider over its stream (ProvideActuationRequest, BatchActuateStreamRequest). The response is a value that
+// the provider publishes as above, of the responses' channel's own signal, which the caller subscribes to.
+//
 // VISS. With receive = "viss" a value goes in over gRPC as always, since what VISS sets is no value but a target, and comes out over VISS: JSON
 // on a WebSocket (boost::beast). The broker keeps the latest value alone for such a subscriber.
 #include "ends.hpp"
@@ -40,6 +44,8 @@ constexpr dyno_option_spec OPTIONS[] = {
      "unary: how long a send waits for its answer before it is an error, in ms"},
     {"tls", DYNO_OPTION_BOOL, 0, nullptr, "false",
      "the connection is encrypted; the databroker's certificate is server.crt in the trial's scratch directory"},
+    {"token", DYNO_OPTION_BOOL, 0, nullptr, "false",
+     "calls bear the JSON web token that the file token in the trial's scratch directory holds (authorization: Bearer)"},
 };
 
 const dyno_description *describe() {
@@ -60,7 +66,8 @@ const dyno_description *describe() {
 }
 
 constexpr dyno_adapter_ops OPS = dyno::broker::operations<dyno_node, dyno_sender, None, dyno_subscription>(
-    DYNO_CAN_CALLBACK | DYNO_CAN_RELIABLE | DYNO_CAN_BEST_EFFORT | DYNO_CAN_THREAD | DYNO_CAN_PROCESS | DYNO_CAN_HOST,
+    DYNO_CAN_CALLBACK | DYNO_CAN_RELIABLE | DYNO_CAN_BEST_EFFORT | DYNO_CAN_CALL | DYNO_CAN_THREAD | DYNO_CAN_PROCESS |
+        DYNO_CAN_HOST,
     describe);
 
 } // namespace

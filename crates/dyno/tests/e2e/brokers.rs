@@ -177,14 +177,75 @@ fn nats_carries_messages_over_tls() {
     carries_over_tls("nats-tls", "nats-server");
 }
 
+/// What names the databroker.
+const DATABROKER: &str = "${DYNO_KUKSA_DATABROKER:-databroker}";
+
 #[test]
 fn kuksa_carries_messages_over_tls() {
-    carries_over_tls("kuksa-tls", "${DYNO_KUKSA_DATABROKER:-databroker}");
+    carries_over_tls("kuksa-tls", DATABROKER);
+}
+
+#[test]
+fn kuksa_carries_messages_with_tokens() {
+    carries_over_tls("kuksa-token", DATABROKER);
+}
+
+/// Its broker has a key for tokens; the clients' token is missing, or signed with another key.
+#[test]
+fn a_missing_or_wrong_token_is_one_clear_error() {
+    let Some(_turn) = turn(DATABROKER) else {
+        return;
+    };
+    let stack = include_str!("../../../../stacks/kuksa-token.toml");
+    for (changed, instead, said) in [
+        (
+            "token = true",
+            "token = false",
+            "wants a token, and the stack has none",
+        ),
+        (
+            "-sign token.key",
+            "-sign server.key",
+            "does not take the stack's token",
+        ),
+    ] {
+        let place = Place::new();
+        assert!(stack.contains(changed));
+        place.stack("stranger", &stack.replace(changed, instead));
+        place.suite("broker", &SUITE.replace("10 s", "100 ms"));
+        place
+            .run(&[
+                "run", "broker", "--stack", "stranger", "--out", "out", "--quiet",
+            ])
+            .with_code(4);
+        place.run(&["show", "out"]).says(said);
+    }
+}
+
+/// Each of two callers sets an actuator of its own, of one provider, and gets its own answers.
+#[test]
+fn kuksa_answers_two_callers_each() {
+    let Some(_turn) = turn(DATABROKER) else {
+        return;
+    };
+    let place = Place::new();
+    place.suite(
+        "set",
+        "title = \"set\"\n[defaults]\ntrials = 1\nwarmup = \"50 ms\"\nsettle = \"0 s\"\nwindow = \"300 ms\"\n\
+         drain = \"5 s\"\ncpus = \"none\"\n[[experiment]]\nname = \"set\"\nworkload = \"call\"\n\
+         topology = \"2-1\"\nstacks = [\"kuksa\"]\n",
+    );
+    let shown = place.measure("set", &["--repeats", "0"]);
+    let e = on_stack(&shown, "kuksa");
+    assert!(count(e, "offered") >= 2, "{e:#}");
+    assert_eq!(count(e, "received"), count(e, "offered"), "{e:#}");
+    assert_ne!(e["paired"], true, "requests of its own: {e:#}");
+    assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
 }
 
 #[test]
 fn kuksa_conforms_over_viss() {
-    if let Some(_turn) = turn("${DYNO_KUKSA_DATABROKER:-databroker}") {
+    if let Some(_turn) = turn(DATABROKER) {
         conforms("kuksa-viss");
     }
 }
