@@ -158,10 +158,10 @@ fn databroker(metadata: &Metadata) -> String {
     found.map_or(String::new(), |file| file.display().to_string())
 }
 
-/// One more than there are CPUs: a test of the whole program waits for its windows most of the time.
+/// Two more than there are CPUs: a test of the whole program waits for its windows most of the time.
 fn test_threads() -> String {
     let cpus = std::thread::available_parallelism().map_or(2, usize::from);
-    (cpus + 1).to_string()
+    (cpus + 2).to_string()
 }
 
 /// Tests what was built, the page's scripts too. The loom models have a target directory of their own, because

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-const SUITE: &str = r#"
+pub(crate) const SUITE: &str = r#"
     title = "through a broker"
     [defaults]
     trials = 1
@@ -43,7 +43,7 @@ fn broker(run: &Running, program: &str) -> i32 {
 
 /// Every case of conformance, with the stack's broker and options. What a slow receiver loses is the broker's to lose.
 #[track_caller]
-fn conforms(stack: &str) {
+pub(crate) fn conforms(stack: &str) {
     let place = Place::new();
     place
         .run(&["conformance", stack, "--best-effort", "--quiet"])
@@ -151,76 +151,8 @@ brokers! {
     kuksa: "kuksa", "${DYNO_KUKSA_DATABROKER:-databroker}", "databroker";
 }
 
-/// Messages over TLS, with a certificate that the trial makes and whose key is gone with it. The cases of conformance
-/// are those of the stack without TLS, whose adapter it is.
-#[track_caller]
-fn carries_over_tls(stack: &str, command: &str) {
-    let Some(_turn) = turn(command) else {
-        return;
-    };
-    let place = Place::new();
-    place.suite("broker", &SUITE.replace("10 s", "200 ms"));
-    let shown = place.measure("broker", &["--stack", stack, "--repeats", "0"]);
-    let e = on_stack(&shown, stack);
-    assert!(count(e, "offered") >= 40, "{e:#}");
-    assert_eq!(count(e, "received"), count(e, "offered"), "{e:#}");
-    assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
-}
-
-#[test]
-fn mqtt_carries_messages_over_tls() {
-    carries_over_tls("mqtt-qos0-tls", "mosquitto");
-}
-
-#[test]
-fn nats_carries_messages_over_tls() {
-    carries_over_tls("nats-tls", "nats-server");
-}
-
 /// What names the databroker.
-const DATABROKER: &str = "${DYNO_KUKSA_DATABROKER:-databroker}";
-
-#[test]
-fn kuksa_carries_messages_over_tls() {
-    carries_over_tls("kuksa-tls", DATABROKER);
-}
-
-#[test]
-fn kuksa_carries_messages_with_tokens() {
-    carries_over_tls("kuksa-token", DATABROKER);
-}
-
-/// Its broker has a key for tokens; the clients' token is missing, or signed with another key.
-#[test]
-fn a_missing_or_wrong_token_is_one_clear_error() {
-    let Some(_turn) = turn(DATABROKER) else {
-        return;
-    };
-    let stack = include_str!("../../../../stacks/kuksa-token.toml");
-    for (changed, instead, said) in [
-        (
-            "token = true",
-            "token = false",
-            "wants a token, and the stack has none",
-        ),
-        (
-            "-sign token.key",
-            "-sign server.key",
-            "does not take the stack's token",
-        ),
-    ] {
-        let place = Place::new();
-        assert!(stack.contains(changed));
-        place.stack("stranger", &stack.replace(changed, instead));
-        place.suite("broker", &SUITE.replace("10 s", "100 ms"));
-        place
-            .run(&[
-                "run", "broker", "--stack", "stranger", "--out", "out", "--quiet",
-            ])
-            .with_code(4);
-        place.run(&["show", "out"]).says(said);
-    }
-}
+pub(crate) const DATABROKER: &str = "${DYNO_KUKSA_DATABROKER:-databroker}";
 
 /// Each of two callers sets an actuator of its own, of one provider, and gets its own answers.
 #[test]
@@ -241,55 +173,6 @@ fn kuksa_answers_two_callers_each() {
     assert_eq!(count(e, "received"), count(e, "offered"), "{e:#}");
     assert_ne!(e["paired"], true, "requests of its own: {e:#}");
     assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
-}
-
-#[test]
-fn kuksa_conforms_over_viss() {
-    if let Some(_turn) = turn(DATABROKER) {
-        conforms("kuksa-viss");
-    }
-}
-
-/// The stack's broker has a certificate of somebody else's name: nothing is sent to it.
-#[test]
-fn a_broker_with_another_name_is_refused_by_its_clients() {
-    let _turn = turn("mosquitto");
-    let place = Place::new();
-    let stack = include_str!("../../../../stacks/mqtt-qos0-tls.toml");
-    place.stack(
-        "false-name",
-        &stack.replace("DNS:dyno,IP:{address}", "DNS:other"),
-    );
-    place.suite("broker", &SUITE.replace("10 s", "100 ms"));
-    place
-        .run(&[
-            "run",
-            "broker",
-            "--stack",
-            "false-name",
-            "--out",
-            "out",
-            "--quiet",
-        ])
-        .with_code(4);
-    place.run(&["show", "out"]).says("A TLS error occurred");
-}
-
-/// What makes the certificate fails: the trial says who and why.
-#[test]
-fn a_program_that_prepares_a_daemon_and_fails_is_named() {
-    let place = Place::new();
-    let stack = include_str!("../../../../stacks/mqtt-qos0-tls.toml");
-    place.stack("no-key", &stack.replace("prime256v1", "prime257v1"));
-    place.suite("broker", &SUITE.replace("10 s", "100 ms"));
-    place
-        .run(&[
-            "run", "broker", "--stack", "no-key", "--out", "out", "--quiet",
-        ])
-        .with_code(4);
-    place
-        .run(&["show", "out"])
-        .says("daemon mosquitto: openssl, which prepares it, ended with exit code 1");
 }
 
 /// The broker logs every message to a file system of 64 KiB, which is full after some hundred of 2,000.

@@ -1,5 +1,6 @@
 //! `dyno conformance` and `dyno new-adapter`: an adapter from nothing to examined, with the program alone.
 
+use crate::brokers;
 use crate::foreign::{compile, place as with_liar};
 use crate::harness::{Place, commands, is_alive, wait_for};
 use serde_json::Value;
@@ -246,4 +247,11 @@ fn what_cannot_be_examined_is_refused_with_the_reason() {
         .run(&["new-adapter", "adapters"])
         .with_code(1)
         .says("cannot create adapters");
+}
+
+#[test]
+fn kuksa_conforms_over_viss() {
+    if let Some(_turn) = brokers::turn(brokers::DATABROKER) {
+        brokers::conforms("kuksa-viss");
+    }
 }

@@ -44,6 +44,7 @@ mod search;
 mod serve;
 mod ssh;
 mod storage;
+mod tls;
 mod tutorials;
 mod vm;
 mod window;
