@@ -7,12 +7,26 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// So many numbers drawn are kept at most, of four bytes each; of more, each resample is drawn when it is needed.
+/// So many numbers drawn are kept of one set of trials at most, of four bytes each; of more, each resample is drawn when
+/// it is needed.
 const KEPT: usize = 1 << 22;
+/// And so many of all sets of trials together: of two large ones, or of many small ones.
+const KEPT_IN_ALL: usize = 2 * KEPT;
+
+/// Resamples, drawn by whoever needs them first.
+type Drawn = OnceLock<Vec<Box<[u32]>>>;
+
+/// What was drawn for trials of these blocks.
+struct Kept {
+    /// Resamples, seed, stream, and the blocks of each trial.
+    key: (u32, u64, u64, Vec<Range<usize>>),
+    numbers: usize,
+    drawn: Arc<Drawn>,
+}
 
 /// How intervals are made.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,10 +72,12 @@ impl Bootstrap {
         mut each: impl FnMut(&[u32]),
     ) {
         let most = trials.iter().map(|t| t.len() + 1).max().unwrap_or(0) * trials.len();
-        if most.saturating_mul(self.resamples as usize) > KEPT {
+        let numbers = most.saturating_mul(self.resamples.max(1) as usize);
+        if numbers > KEPT {
             return self.draw(stream, trials, each);
         }
-        for drawn in &*self.kept(stream, trials) {
+        let kept = self.kept(stream, trials, numbers);
+        for drawn in kept.get().into_iter().flatten() {
             each(drawn);
         }
     }
@@ -82,25 +98,33 @@ impl Bootstrap {
         }
     }
 
-    /// All resamples. What is drawn depends on nothing that was measured, so metrics and experiments of as many trials
-    /// and blocks share it: the last ones of each thread are kept.
-    fn kept(&self, stream: u64, trials: &[Range<usize>]) -> Rc<Vec<Box<[u32]>>> {
-        type Key = (u32, u64, u64, Vec<Range<usize>>);
-        type Drawn = (Key, Rc<Vec<Box<[u32]>>>);
-        thread_local! {
-            static LAST: RefCell<Option<Drawn>> = const { RefCell::new(None) };
-        }
+    /// All resamples, of `numbers` numbers at most. What is drawn depends on nothing that was measured, so metrics and
+    /// experiments of as many trials and blocks share it, on all threads: those asked for last are kept.
+    fn kept(&self, stream: u64, trials: &[Range<usize>], numbers: usize) -> Arc<Drawn> {
+        static LAST: Mutex<VecDeque<Kept>> = Mutex::new(VecDeque::new());
         let key = (self.resamples, self.seed, stream, trials.to_vec());
-        LAST.with_borrow_mut(|last| match last {
-            Some((known, drawn)) if *known == key => Rc::clone(drawn),
-            _ => {
-                let mut drawn = Vec::new();
-                self.draw(stream, trials, |one| drawn.push(one.into()));
-                let drawn = Rc::new(drawn);
-                *last = Some((key, Rc::clone(&drawn)));
-                drawn
-            }
-        })
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = last.iter().position(|kept| kept.key == key);
+        let found = known
+            .and_then(|at| last.remove(at))
+            .unwrap_or_else(|| Kept {
+                key,
+                numbers,
+                drawn: Arc::default(),
+            });
+        let drawn = Arc::clone(&found.drawn);
+        last.push_front(found);
+        while last.iter().map(|kept| kept.numbers).sum::<usize>() > KEPT_IN_ALL {
+            last.pop_back();
+        }
+        // Others go on while these are drawn.
+        drop(last);
+        drawn.get_or_init(|| {
+            let mut all = Vec::new();
+            self.draw(stream, trials, |one| all.push(one.into()));
+            all
+        });
+        drawn
     }
 
     /// The percentile interval of resampled values, its ends rounded outwards; `None` without any.

@@ -13,6 +13,7 @@
 //! Testing*, 1993, section 2.3).
 
 use crate::rank::doubled_ranks;
+use dyno_model::parallel;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -20,6 +21,8 @@ use std::collections::BTreeMap;
 
 /// Drawn orders, the real one not among them. The smallest p is one over this and one.
 const ORDERS: usize = 1_999;
+/// Orders that are held at once.
+const AT_ONCE: usize = 50;
 /// With fewer orders that could have been, even the rarest could not be told from chance at 5 %.
 const LEAST_ORDERS: f64 = 20.0;
 
@@ -93,10 +96,15 @@ pub fn carry_over(trials: &[OrderedTrial], memories: &[Memory], seed: u64) -> Op
     let real: Vec<usize> = (0..trials.len()).collect();
     let mut drawn = vec![statistics(&real)];
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut order = real.clone();
-    for _ in 0..ORDERS {
-        rounds.draw(&mut random, &mut order);
-        drawn.push(statistics(&order));
+    // Drawn one after the other, some at a time, so that equal seeds give equal orders and few are held at once.
+    let mut orders = vec![real.clone(); AT_ONCE];
+    while drawn.len() <= ORDERS {
+        let left = ORDERS + 1 - drawn.len();
+        orders.truncate(left);
+        for order in &mut orders {
+            rounds.draw(&mut random, order);
+        }
+        drawn.extend(parallel::map(&orders, |order| statistics(order)));
     }
     standardise(&mut drawn);
     if drawn[0].iter().all(|z| *z == 0.0) && drawn.iter().flatten().all(|z| *z == 0.0) {

@@ -56,6 +56,10 @@ impl Pool {
             average: 0.0,
             trials: Vec::new(),
         };
+        let trials: Vec<&TrialSamples> = trials.into_iter().collect();
+        let blocks = trials.iter().flat_map(|t| &t.blocks);
+        pool.entries
+            .reserve_exact(blocks.map(|b| b.cells.len()).sum());
         for trial in trials {
             let first = pool.finite.len();
             for block in &trial.blocks {
@@ -116,6 +120,38 @@ impl Pool {
         let mut weights = Vec::new();
         self.weigh(&each, &mut weights);
         self.quantile(&weights, q)
+    }
+
+    /// Quantile `q` of each trial by itself, infinite where that is a lost message; trials without a sample are left
+    /// out.
+    pub(crate) fn quantile_of_each(&self, q: f64) -> Vec<f64> {
+        let sum = |of: &[f64], blocks: &Range<usize>| -> f64 { of[blocks.clone()].iter().sum() };
+        let with_samples = self
+            .trials
+            .iter()
+            .filter(|blocks| sum(&self.n, blocks) > 0.0);
+        // Of each trial: what must lie at or below its quantile, what was seen so far, and the quantile.
+        let mut found: Vec<(f64, f64, f64)> = Vec::new();
+        let mut trial_of = vec![0u32; self.blocks()];
+        for blocks in with_samples {
+            trial_of[blocks.clone()].fill(found.len() as u32);
+            let target = reached_from(q, sum(&self.n, blocks));
+            found.push((target, 0.0, f64::INFINITY));
+        }
+        let mut open = found.len();
+        for entry in &self.entries {
+            let (target, seen, value) = &mut found[trial_of[entry.block as usize] as usize];
+            let was_short = *seen < *target;
+            *seen += entry.count;
+            if was_short && *seen >= *target {
+                *value = entry.value;
+                open -= 1;
+            }
+            if open == 0 {
+                break;
+            }
+        }
+        found.into_iter().map(|(_, _, value)| value).collect()
     }
 
     /// The blocks of each trial, as ranges of block numbers.
@@ -242,6 +278,7 @@ fn dot(weights: &[f64], counts: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::samples::Sorted;
 
     #[test]
     fn ranks_survive_rounding() {
@@ -262,6 +299,32 @@ mod tests {
         assert_eq!(pool.quantile(&[1.0, 2.0], 0.75), Some(10.0));
         assert_eq!(pool.quantile(&[1.0, 3.0], 0.5), Some(10.0));
         assert_eq!(pool.quantile(&[0.0, 0.0], 0.5), None);
+    }
+
+    #[test]
+    fn the_quantile_of_each_trial_is_its_own() {
+        let values = |seed: u32| (0..300).map(move |i| f64::from((i * 7919 + seed) % 97));
+        let blocks = |seed| {
+            values(seed)
+                .collect::<Vec<f64>>()
+                .chunks(70)
+                .map(<[f64]>::to_vec)
+                .collect::<Vec<_>>()
+        };
+        let none = TrialSamples::default();
+        let lost = TrialSamples::from_values(&[Vec::new()], 3);
+        let trials = [
+            TrialSamples::from_values(&blocks(1), 0),
+            none,
+            lost,
+            TrialSamples::from_values(&blocks(50), 40),
+        ];
+        let pool = Pool::new(&trials);
+        for q in [0.001, 0.5, 0.9, 0.999] {
+            let sorted = trials.iter().map(|t| Sorted::of(&t.blocks));
+            let expected: Vec<f64> = sorted.filter_map(|s| s.quantile(q)).collect();
+            assert_eq!(pool.quantile_of_each(q), expected, "{q}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::bootstrap::Bootstrap;
 use crate::samples::TrialSamples;
 use crate::small::Spread;
 use rand::Rng;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 /// Bins of the common shape, over the whole range of the samples.
@@ -50,13 +50,13 @@ pub(crate) fn draws(
         return Some(vec![spread.mean.exp(); how.resamples.max(1) as usize]);
     }
     let shape = Shape::new(trials, cells, &logs, spread.mean);
-    let table: Vec<f64> = (0..TABLE)
-        .map(|i| shape.quantile(q, scatter * factor(i as f64)))
-        .collect();
+    // Of many trials, all draws are near the observed scatter.
+    let table = [const { OnceCell::new() }; TABLE];
+    let at = |i: usize| *table[i].get_or_init(|| shape.quantile(q, scatter * factor(i as f64)));
     let draw = |(squares, normal): &(f64, f64)| {
         let wider = (spread.freedom / squares).sqrt();
         let centre = wider * spread.error * normal;
-        (centre + interpolate(&table, position(wider))).exp()
+        (centre + interpolate(at, position(wider))).exp()
     };
     Some(chances(logs.len(), how, stream).iter().map(draw).collect())
 }
@@ -99,9 +99,9 @@ fn position(factor: f64) -> f64 {
     at.clamp(0.0, (TABLE - 1) as f64)
 }
 
-fn interpolate(table: &[f64], at: f64) -> f64 {
-    let left = (at as usize).min(table.len() - 2);
-    table[left] + (table[left + 1] - table[left]) * (at - left as f64)
+fn interpolate(table: impl Fn(usize) -> f64, at: f64) -> f64 {
+    let left = (at as usize).min(TABLE - 2);
+    table(left) + (table(left + 1) - table(left)) * (at - left as f64)
 }
 
 /// A standard normal number (Box & Muller, Annals of Mathematical Statistics 29, 1958).
@@ -125,34 +125,32 @@ struct Shape {
 
 impl Shape {
     fn new(trials: &[&TrialSamples], cells: &[f64], logs: &[f64], mean: f64) -> Self {
-        let mut placed = Vec::with_capacity(cells.len());
-        let mut cells = cells.iter();
-        // Each trial weighs the same.
-        let n = trials.len() as f64;
-        let mut zeros = 0.0;
-        for (trial, log) in trials.iter().zip(logs) {
-            let own = trial.n() as f64;
-            let own_cells = trial.blocks.iter().flat_map(|b| &b.cells);
-            for (cell, of_cell) in own_cells.zip(&mut cells) {
-                let weight = cell.count as f64 / own;
-                if cell.value > 0.0 {
-                    placed.push((of_cell - log + mean, weight));
-                } else {
-                    zeros += weight;
+        // Where each cell lies and what it weighs; each trial weighs the same. `None`: at zero.
+        let each = |of: &mut dyn FnMut(Option<f64>, f64)| {
+            let mut cells = cells.iter();
+            for (trial, log) in trials.iter().zip(logs) {
+                let own = trial.n() as f64;
+                let own_cells = trial.blocks.iter().flat_map(|b| &b.cells);
+                for (cell, of_cell) in own_cells.zip(&mut cells) {
+                    let at = (cell.value > 0.0).then(|| of_cell - log + mean);
+                    of(at, cell.count as f64 / own);
                 }
             }
-        }
-        let (mut start, mut end) = (f64::INFINITY, f64::NEG_INFINITY);
-        for (at, _) in &placed {
-            start = start.min(*at);
-            end = end.max(*at);
-        }
+        };
+        let n = trials.len() as f64;
+        let (mut start, mut end, mut zeros) = (f64::INFINITY, f64::NEG_INFINITY, 0.0);
+        each(&mut |at, weight| match at {
+            Some(at) => (start, end) = (start.min(at), end.max(at)),
+            None => zeros += weight,
+        });
         let width = ((end - start) / BINS as f64).max(1e-9);
         let mut share = vec![0.0; BINS];
-        for (at, count) in placed {
-            let bin = ((at - start) / width) as usize;
-            share[bin.min(BINS - 1)] += count / n;
-        }
+        each(&mut |at, weight| {
+            if let Some(at) = at {
+                let bin = ((at - start) / width) as usize;
+                share[bin.min(BINS - 1)] += weight / n;
+            }
+        });
         let mut sum = zeros / n;
         for s in &mut share {
             sum += *s;

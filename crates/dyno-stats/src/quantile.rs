@@ -231,13 +231,7 @@ impl<'a> Side<'a> {
         let trials: Vec<_> = all.iter().filter(|t| t.n() > 0).collect();
         let pool = Pool::new(trials.iter().copied());
         let n = worth(trials.iter().map(|t| t.n()));
-        let mut own = vec![Vec::with_capacity(trials.len()); qs.len()];
-        for trial in &trials {
-            let sorted = Sorted::of(&trial.blocks);
-            for (own, q) in own.iter_mut().zip(qs) {
-                own.extend(sorted.quantile(*q));
-            }
-        }
+        let own = qs.iter().map(|q| pool.quantile_of_each(*q)).collect();
         Side {
             trials,
             stream,

@@ -324,10 +324,11 @@ impl Builder {
         self.run.trials.push(record);
     }
 
-    fn blank(&self, experiment: ExperimentId, outcome: Outcome) -> TrialRecord {
+    /// A trial that ended so, with nothing measured.
+    pub fn blank(&self, experiment: ExperimentId, outcome: Outcome) -> TrialRecord {
         let number = self.run.trials_of(experiment).count() as u32;
         TrialRecord {
-            started_unix_ms: 1_795_231_560_000,
+            started_unix_ms: self.run.manifest.started_unix_ms,
             wall: Nanos::from_millis(500),
             warmup: Nanos::from_millis(50),
             ..TrialRecord::blank(
