@@ -9,6 +9,7 @@ mod clocks;
 mod first;
 mod ground;
 mod judgement;
+mod machine;
 mod made_of;
 mod nightly;
 mod noise;
@@ -26,6 +27,8 @@ usage: cargo xtask study WHICH
   power [TRIES] [PAIRS]  plant +5 % on p50 and +20 % on p99 TRIES times (50), each of PAIRS pairs of
                       trials (10): how often are they found?
   clocks [TRIALS]     a host whose clock lies, TRIALS times each (100): is the truth inside the bound?
+  clocks TRIALS guest  the same of an emulated guest, whose counter is this machine's plus a constant; needs root, QEMU
+                      and a kernel
   first [TRIALS]      is the first sample of a trial like the others? TRIALS trials of each stack (100)
   nightly [NIGHTS] [TRIES]  simulated nights (300): how often does `dyno check --history` cry wolf, and how soon
                       does it see what is planted (TRIES times, 20)?
@@ -40,6 +43,8 @@ usage: cargo xtask study WHICH
                       where none is named
   ground [TURNS]      cyclictest, `perf bench` and Dyno's probes in turns (6), pinned alike: the same?
                       About 30 s a turn; needs perf and cyclictest (Debian: linux-perf, rt-tests)
+  machine [TURNS]     a ping-pong in plain C over vsock and TCP, iperf3, and Dyno, at random within each of TURNS boots of
+                      a guest (6): the same? Needs root, QEMU, a kernel, libiperf-dev and `cargo xtask daemons vsock`
   made-of             pipe, tcp and floor-futex: counted system calls, wake-ups and copies times what each costs
                       here, beside the measured p50; half a minute, needs tracefs and root";
 
@@ -54,7 +59,11 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
     match arguments.first().map(String::as_str) {
         Some("aa") => judgement::aa(number(1, 100)?),
         Some("power") => judgement::power(number(1, 50)?, number(2, 10)?),
-        Some("clocks") => clocks::study(number(1, 100)?),
+        Some("clocks") => match arguments.get(2).map(String::as_str) {
+            None => clocks::study(number(1, 100)?),
+            Some("guest") => clocks::of_guest(number(1, 100)?),
+            Some(_) => Err(USAGE.to_owned()),
+        },
         Some("first") => first::study(number(1, 100)?),
         Some("nightly") => nightly::study(number(1, 300)?, number(2, 20)?),
         Some("noise") => noise::study(number(1, 40)?),
@@ -68,6 +77,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
             capacity::study(1, &stacks, true)
         }
         Some("ground") => ground::study(number(1, 6)?),
+        Some("machine") => machine::study(number(1, 6)?),
         Some("made-of") => made_of::study(),
         Some("agree") => agree::study(number(1, 5)?),
         Some("again") => match &arguments[1..] {

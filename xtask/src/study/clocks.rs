@@ -1,6 +1,10 @@
 //! Whether the bound on a host's clock holds: this machine twice, its second self with a clock that lies
 //! in a known way, so that the truth of each trial is known. For builds with the feature `clock-lie` alone.
 
+mod guest;
+
+pub(super) use guest::study as of_guest;
+
 use super::{Place, list, share};
 use crate::Outcome;
 use serde_json::Value;
@@ -38,6 +42,9 @@ const LIES: [(&str, &str); 3] = [
     ("offset=100ms,drift=50ppm", "100 ms and 50 ppm"),
     ("delay=1ms", "1 ms on the way back"),
 ];
+
+/// Before the lie, in the remark of an agent that lies.
+const TOLD: &str = ", told with ";
 
 /// The kinds take turns, since the machine itself changes from minute to minute.
 const TURNS: u32 = 5;
@@ -167,6 +174,32 @@ struct Trial {
 }
 
 fn read(place: &Place, run: &str) -> Result<Vec<Trial>, String> {
+    let of = |trial: &Value| {
+        let (truth, found, bound) = clocks(trial)?;
+        Some(Trial {
+            error: error_ns(&truth, &found) / 1e3,
+            bound: bound / 1e3,
+        })
+    };
+    records(place, run, of)
+}
+
+/// What the run's clock showed, what the translated one, and the bound in nanoseconds.
+fn clocks(trial: &Value) -> Option<(Shown, Shown, f64)> {
+    let bound = trial["one_way_bound"].as_f64()?;
+    Some((
+        shown(trial, "the run's")?,
+        shown(trial, "translated")?,
+        bound,
+    ))
+}
+
+/// Something of each trial of a run.
+fn records<T>(
+    place: &Place,
+    run: &str,
+    of: impl Fn(&Value) -> Option<T>,
+) -> Result<Vec<T>, String> {
     let directory = place.dir.join(run).join("trials");
     let files = std::fs::read_dir(&directory)
         .map_err(|e| format!("cannot read {}: {e}", directory.display()))?;
@@ -175,19 +208,25 @@ fn read(place: &Place, run: &str) -> Result<Vec<Trial>, String> {
         let path = file.map_err(|e| e.to_string())?.path();
         let text = std::fs::read_to_string(&path).map_err(|e| e.to_string())?;
         let trial: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
-        let both = shown(&trial, "the run's").zip(shown(&trial, "translated"));
-        let (Some((truth, found)), Some(bound)) = (both, trial["one_way_bound"].as_f64()) else {
-            return Err(format!(
+        if trial["outcome"] == "failed" {
+            println!("  {}: {}", path.display(), trial["message"]);
+            continue;
+        }
+        trials.push(of(&trial).ok_or_else(|| {
+            format!(
                 "{} has no two clocks; build with `cargo build --release --features dyno/clock-lie`",
                 path.display()
-            ));
-        };
-        trials.push(Trial {
-            error: error_ns(&truth, &found) / 1e3,
-            bound: bound / 1e3,
-        });
+            )
+        })?);
     }
     Ok(trials)
+}
+
+/// What the counter of the translated clock was told to lie.
+fn told(trial: &Value) -> Option<&str> {
+    let mut texts = list(trial, "warnings").iter().filter_map(Value::as_str);
+    let text = texts.find(|w| w.starts_with("clock lie: translated"))?;
+    Some(text.split_once(TOLD)?.1)
 }
 
 /// What a clock showed at two readings of the machine's counter: nanoseconds, counter.
@@ -198,6 +237,7 @@ fn shown(trial: &Value, whose: &str) -> Option<Shown> {
     let lead = format!("clock lie: {whose} clock showed ");
     let mut texts = list(trial, "warnings").iter();
     let text = texts.find_map(|w| w.as_str()?.strip_prefix(&lead))?;
+    let (text, _) = text.split_once(TOLD)?;
     let numbers: Vec<i128> = text
         .split(|c: char| !c.is_ascii_digit())
         .filter_map(|n| n.parse().ok())

@@ -46,7 +46,7 @@ pub(super) fn turns(
 
 /// The median with the interval from the least to the largest: it misses the true median where all of n lie on one
 /// side of it, with a probability of 2^(1-n).
-fn interval(ratios: &mut [f64]) -> String {
+pub(super) fn interval(ratios: &mut [f64]) -> String {
     ratios.sort_unstable_by(f64::total_cmp);
     let (Some(least), Some(most)) = (ratios.first(), ratios.last()) else {
         return "without a turn".to_owned();

@@ -23,6 +23,8 @@ const TSC_STEPS: u64 = 4;
 #[derive(Debug, Default)]
 pub(super) struct Story {
     lie: Option<Lie>,
+    /// The lie in words.
+    told: String,
     /// What the clock showed, with the real counter.
     shown: Mutex<Vec<(u64, Nanos)>>,
 }
@@ -37,11 +39,18 @@ struct Lie {
 impl Story {
     pub(super) fn new() -> Result<Self, String> {
         let lie = match std::env::var(VARIABLE) {
-            Ok(text) => Some(Lie::parse(&text).map_err(|e| format!("{VARIABLE}: {e}"))?),
+            // Of several, which are for the agents of virtual machines in turns, one here is told the first.
+            Ok(text) => {
+                let first = text.split(';').next().unwrap_or_default();
+                let lie = Lie::parse(first).map_err(|e| format!("{VARIABLE}: {e}"))?;
+                Some((lie, first.to_owned()))
+            }
             Err(_) => None,
         };
+        let (lie, told) = lie.unzip();
         Ok(Story {
             lie,
+            told: told.unwrap_or_default(),
             ..Story::default()
         })
     }
@@ -90,8 +99,8 @@ impl Story {
             false => "the run's",
         };
         Some(format!(
-            "clock lie: {whose} clock showed {} at {t1} and {} at {t2}",
-            n1.0, n2.0
+            "clock lie: {whose} clock showed {} at {t1} and {} at {t2}, told with {}",
+            n1.0, n2.0, self.told
         ))
     }
 }

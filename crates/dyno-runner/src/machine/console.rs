@@ -94,6 +94,7 @@ impl Console {
         let start = Start {
             program: program.to_owned(),
             arguments: arguments.iter().map(|a| (*a).to_owned()).collect(),
+            environment: lie::of(channel),
         };
         let mut command = Command::new(&self.program);
         let socket = theirs.as_raw_fd().to_string();
@@ -102,6 +103,31 @@ impl Console {
         tie_to_runner(&mut command);
         keep_open(&mut command, theirs);
         Ok(command)
+    }
+}
+
+/// What a study has an agent's counter tell: of several lies, which are separated by semicolons, each agent is given the
+/// next one, so that one boot has all of them.
+#[cfg(feature = "clock-lie")]
+mod lie {
+    /// As in `dyno-agent`.
+    const VARIABLE: &str = "DYNO_CLOCK_LIE";
+
+    pub(super) fn of(channel: u32) -> Vec<(String, String)> {
+        let Ok(text) = std::env::var(VARIABLE) else {
+            return Vec::new();
+        };
+        let all: Vec<&str> = text.split(';').collect();
+        let lie = all[channel as usize % all.len()];
+        vec![(VARIABLE.to_owned(), lie.to_owned())]
+    }
+}
+
+/// Nothing: counters tell the truth.
+#[cfg(not(feature = "clock-lie"))]
+mod lie {
+    pub(super) fn of(_: u32) -> Vec<(String, String)> {
+        Vec::new()
     }
 }
 

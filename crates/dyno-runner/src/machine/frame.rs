@@ -67,6 +67,8 @@ pub(crate) struct Hello {
 pub(super) struct Start {
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<String>,
+    /// What its environment has beside what all of them have.
+    pub(super) environment: Vec<(String, String)>,
 }
 
 /// One frame.

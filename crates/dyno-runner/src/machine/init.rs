@@ -233,13 +233,14 @@ impl Guest {
     }
 
     fn try_start(&self, channel: u32, order: &[u8]) -> Fails<()> {
-        let Start { program, arguments } =
-            serde_json::from_slice(order).map_err(failed("read an order"))?;
+        let order: Start = serde_json::from_slice(order).map_err(failed("read an order"))?;
+        let program = order.program;
         // Held until the process is known: whoever reaps waits for that.
         let mut all = locked(&self.processes);
         let mut child = Command::new(&program)
-            .args(arguments)
+            .args(order.arguments)
             .env_clear()
+            .envs(order.environment)
             .env("PATH", "/sbin:/bin")
             .env("HOME", "/tmp")
             .env("TMPDIR", "/tmp")

@@ -83,7 +83,7 @@ fn shown(trial: &Value, whose: &str) -> Shown {
     let lead = format!("clock lie: {whose} clock showed ");
     let texts = trial["warnings"].as_array().unwrap().iter();
     let text = texts
-        .filter_map(|w| w.as_str()?.strip_prefix(&lead))
+        .filter_map(|w| Some(w.as_str()?.strip_prefix(&lead)?.split_once(", told")?.0))
         .next()
         .unwrap_or_else(|| panic!("no {lead:?} in {trial:#}"));
     let numbers: Vec<i128> = text
