@@ -14,6 +14,10 @@ const char BASE[] = "/tmp/";
 
 const char *const TRANSPORTS[] = {"local", "udp", "tcp", nullptr};
 const char *const ROUTINGS[] = {"in-process", "daemon", nullptr};
+const char *const PORTS[] = {"shared", "each", nullptr};
+
+// The highest number that a port can have.
+constexpr long long LAST_PORT = 65'535;
 
 // Options that are handed to vsomeip as they are: the section of the configuration file and the key.
 struct Direct {
@@ -107,7 +111,10 @@ const std::vector<dyno_option_spec> &option_specs() {
              "Unix sockets within a host, or SOME/IP over UDP or TCP between hosts"},
             {"routing", DYNO_OPTION_ONE_OF, 0, ROUTINGS, "in-process",
              "who hosts the routing manager: a participant, or routingmanagerd"},
-            {"port", DYNO_OPTION_INT, 0, nullptr, "30509", "the port of the services with `udp` and `tcp`"},
+            {"port", DYNO_OPTION_INT, LAST_PORT, nullptr, "30509", "the port of the services with `udp` and `tcp`, or the first of them"},
+            {"ports", DYNO_OPTION_ONE_OF, 0, PORTS, "shared",
+             "shared: all services of a host have one port, and what they send to another host waits in one queue; each: a "
+             "port and a queue for each service, 128 ports in all"},
             {"log", DYNO_OPTION_TEXT, 0, nullptr, "", "a file that vsomeip writes its log to; empty: none"},
         };
         for (const Direct &d : DIRECT) {
@@ -130,7 +137,14 @@ Settings::Settings(const dyno_context &context)
         throw dyno::Error(DYNO_BAD_OPTION,
                           "option `routing`: `daemon` goes with transport `local` only, not `" + wanted + "`");
     }
-    port_ = options.text("port", "30509");
+    const long long port = options.integer("port", 30'509);
+    has_port_each_ = options.text("ports", PORTS[0]) == "each";
+    const long long last = port + (has_port_each_ ? REMOTE_CHANNELS - 1 : 0);
+    if (port < 1 || last > LAST_PORT) {
+        throw dyno::Error(DYNO_BAD_OPTION, "option `port`: the services' ports would be " + std::to_string(port) + " to " +
+                                               std::to_string(last) + "; they must lie within 1 to 65535");
+    }
+    port_ = static_cast<unsigned>(port);
     log_ = options.text("log", "");
     file = std::string(context.scratch) + "/vsomeip-" + std::to_string(participant) + ".json";
     for (const Direct &d : DIRECT) {
@@ -162,17 +176,14 @@ std::string Settings::section(const char *name) const {
     return text;
 }
 
-// Services between hosts must be known before the application starts; all share one port.
+// Services between hosts must be known before the application starts.
 std::string Settings::services() const {
     const bool reliable = transport == Transport::tcp;
     const std::string event = quoted(std::to_string(EVENT));
     const std::string method = quoted(std::to_string(METHOD));
     std::string rest = ", " + entry("instance", INSTANCE);
-    if (reliable) {
-        rest += R"(, "reliable": {)" + entry("port", port_) + ", " + entry("enable-magic-cookies", "false") + "}";
-    } else {
-        rest += ", " + entry("unreliable", port_) + R"(, "someip-tp": {"service-to-client": )" +
-                list(event + ", " + method) + "}";
+    if (!reliable) {
+        rest += R"(, "someip-tp": {"service-to-client": )" + list(event + ", " + method) + "}";
     }
     rest += R"(, "events": [{)" + entry("event", EVENT) + ", " + entry("is_field", "false") + ", " +
             entry("is_reliable", reliable ? "true" : "false") + "}]";
@@ -180,7 +191,11 @@ std::string Settings::services() const {
 
     std::string all;
     for (unsigned id = 0; id < REMOTE_CHANNELS; id++) {
-        all += (id ? ",\n    {" : "\n    {") + entry("service", FIRST_SERVICE + id) + rest + "}";
+        const unsigned port = has_port_each_ ? port_ + id : port_;
+        all += (id ? ",\n    {" : "\n    {") + entry("service", FIRST_SERVICE + id) + ", ";
+        all += reliable ? R"("reliable": {)" + entry("port", port) + ", " + entry("enable-magic-cookies", "false") + "}"
+                        : entry("unreliable", port);
+        all += rest + "}";
     }
     return list(all);
 }

@@ -47,7 +47,8 @@ struct Settings {
     std::string applications() const;
 
     std::string log_;
-    std::string port_;
+    unsigned port_;      // of all services, or of the first
+    bool has_port_each_; // a port for each service
     std::vector<Value> values_; // what the stack sets; the rest is left to the library
 };
 

@@ -195,6 +195,50 @@ fn discovery_by_multicast_finds_other_hosts() {
     }
 }
 
+/// A camera that offers half as much again as the link carries, and a control loop of the same program: the small messages of
+/// SOME/IP do not wait behind the large ones.
+#[test]
+fn a_camera_does_not_hold_back_a_control_loop_over_someip() {
+    if !may_make_namespaces() {
+        return;
+    }
+    let place = place(
+        r#"
+        title = "between hosts"
+        [defaults]
+        trials = 1
+        warmup = "500 ms"
+        settle = "0 s"
+        window = "2 s"
+        drain = "1 s"
+        deadline = "60 s"
+        placement = "host"
+        cpus = "none"
+        [[experiment]]
+        name = "drive"
+        stacks = ["vsomeip-udp"]
+        processes = "per-side"
+        [[experiment.flow]]
+        name = "control"
+        workload = "stream"
+        payload = "64 B"
+        cycle = "5 ms"
+        [[experiment.flow]]
+        name = "camera"
+        workload = "stream"
+        payload = "4 MB"
+        rate = "50 Hz"
+        "#,
+    );
+    let shown = measure(&place, &["--repeats", "0"]);
+    let all = experiments(&shown);
+    let control = all.iter().find(|e| e["flow"]["name"] == "control").unwrap();
+    let [offered, in_window] = ["offered", "in_window"].map(|n| count(control, n));
+    assert_eq!(offered, 400, "{control:#}");
+    // Behind the camera in one queue: a tenth. Of datagrams some may find no room.
+    assert!(in_window > offered / 2, "{control:#}");
+}
+
 #[test]
 fn a_killed_runner_leaves_no_namespace() {
     if !may_make_namespaces() {
