@@ -23,7 +23,7 @@ const ONE_WAY: &str = r#"
     workload = "first-message"
 "#;
 
-const CLOSED: &str = r#"
+pub(crate) const CLOSED: &str = r#"
     [[experiment]]
     name = "round-trip"
     workload = "ping-pong"
