@@ -58,6 +58,8 @@ constexpr dyno_option_spec OPTIONS[] = {
      "asked of the system for each socket, in bytes, net.core.rmem_max permitting; the library's own: 1 MiB"},
     {"writer_cache_bytes", DYNO_OPTION_INT, 0, nullptr, nullptr,
      "a reliable writer waits with more than this not acknowledged, in bytes; the library's own: 500 kB"},
+    {"domain", DYNO_OPTION_INT, 29, nullptr, "0",
+     "the domain's number on the wire, for programs beside the participants; 0: it follows from the trial's name"},
     {"peers", DYNO_OPTION_TEXT, 0, nullptr, "",
      "addresses that discovery asks, separated by commas; empty: multicast, at a loopback address that address"},
 };

@@ -56,13 +56,14 @@ std::string peer_list(const std::string &addresses) {
 std::string configuration(const dyno_context &context, const Settings &settings) {
     const std::string address = context.address;
     const bool loopback = address.rfind("127.", 0) == 0;
+    const uint32_t number = settings.domain ? settings.domain : 1 + hash(context.session) % DOMAINS;
     const std::string peers = settings.peers.empty() && loopback ? address : settings.peers;
     return "<CycloneDDS><Domain Id=\"any\"><General>"
            "<Interfaces><NetworkInterface address=\"" +
            address + "\"/></Interfaces>" + element("AllowMulticast", loopback ? "false" : "") +
            element("MaxMessageSize", settings.message_size) + element("FragmentSize", settings.fragment_size) +
            "</General><Discovery>" + element("Tag", context.session) +
-           element("ExternalDomainId", std::to_string(1 + hash(context.session) % DOMAINS)) +
+           element("ExternalDomainId", std::to_string(number)) +
            element("ParticipantIndex", "auto") + element("MaxAutoParticipantIndex", std::to_string(LAST_INDEX)) +
            element("Peers", peer_list(peers)) + element("LeaseDuration", settings.lease) +
            "</Discovery><Internal>" +
@@ -89,6 +90,7 @@ Settings::Settings(const dyno_context &context) {
     as_shipped = options.boolean("as_shipped", false);
     send_timeout = DDS_MSECS(options.integer("send_timeout_ms", 10'000));
     queued = options.text("delivery", "direct") == "queued";
+    domain = static_cast<uint32_t>(options.integer("domain", 0));
     lease = quantity(options, "lease_ms", " ms");
     message_size = quantity(options, "message_bytes", " B");
     fragment_size = quantity(options, "fragment_bytes", " B");

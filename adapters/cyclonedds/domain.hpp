@@ -26,6 +26,8 @@ struct Settings {
     bool queued;
     // Settings of the domain as the library's configuration writes them; empty: the library's own.
     std::string lease, message_size, fragment_size, receive_buffer, writer_cache;
+    // The domain's number on the wire; 0: it follows from the session's name.
+    uint32_t domain;
     // Addresses that discovery asks, separated by commas; empty: see `Domain`.
     std::string peers;
 };

@@ -39,7 +39,8 @@ usage: cargo xtask CHORE
   readers   install the programs that read exports back in tests, into target/python
   daemons   build the daemons that tests need and Debian does not have (zenohd), into target/daemons;
             `daemons vsock`: vhost-device-vsock, the vsock device of virtual machines where the kernel has
-            none, into the user's cache
+            none, into the user's cache; `daemons dds-bridge`: zenohd-dds, which bridges the stack
+            zenoh-dds-bridge, beside zenohd
   kernel    take the kernel that virtual machines boot from Debian, without installing it, into the user's cache
   web       build the scripts of the report's page; --check compares what is checked in with a build
   gallery   run a few suites, make the report of them, and draw the pictures of docs/gallery.md; --help
@@ -66,6 +67,9 @@ fn main() -> ExitCode {
         "study" => study::run(&rest),
         "readers" => metadata::load().and_then(|m| packages::readers(&m)),
         "daemons" if rest == ["vsock"] => packages::vsock(),
+        "daemons" if rest == ["dds-bridge"] => {
+            metadata::load().and_then(|m| packages::dds_bridge(&m))
+        }
         "daemons" => metadata::load().and_then(|m| packages::daemons(&m)),
         "kernel" => kernel::fetch(),
         "web" => metadata::load().and_then(|m| web::run(&m, &rest)),

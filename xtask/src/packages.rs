@@ -152,6 +152,25 @@ pub(crate) fn daemons(metadata: &Metadata) -> Outcome {
     )
 }
 
+/// What zenoh's plugin for DDS is built with: Cyclone DDS comes with it in source, and bindgen reads its headers.
+const OF_DDS_BRIDGE: &[&str] = &["cmake", "g++", "make", "libclang-dev"];
+
+/// Builds the gateway of the stack `zenoh-dds-bridge` into `target/daemons`, for who asks for it: it takes minutes. Optimized: it is
+/// what is measured.
+pub(crate) fn dds_bridge(metadata: &Metadata) -> Outcome {
+    install(OF_DDS_BRIDGE.iter().copied())?;
+    let source = metadata.workspace_root.join("daemons/dds-bridge");
+    let place = daemons_in(metadata);
+    let (source, place) = (source.to_string_lossy(), place.to_string_lossy());
+    // What has not changed is not built again.
+    let build = format!("{place}/build");
+    let install = ["cargo", "install", "--path", &source, "--locked"];
+    fetch(
+        &[&install[..], &["--root", &place, "--target-dir", &build]].concat(),
+        "crates.io",
+    )
+}
+
 /// What is the vsock device of virtual machines where the kernel has none, by rust-vmm, and its version.
 const VSOCK: (&str, &str) = ("vhost-device-vsock", "0.3.0");
 

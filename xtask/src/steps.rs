@@ -245,6 +245,15 @@ pub(crate) fn lint() -> Vec<Step> {
     vec![
         cargo("formatting", &["fmt", "--all", "--check"]),
         cargo(
+            "formatting of the bridge to DDS, which is no part of the workspace",
+            &[
+                "fmt",
+                "--manifest-path",
+                "daemons/dds-bridge/Cargo.toml",
+                "--check",
+            ],
+        ),
+        cargo(
             "clippy",
             &[
                 "clippy",

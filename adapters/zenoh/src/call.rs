@@ -5,7 +5,6 @@
 //! down the query that it took, and the provider's sender replies to it. With the reply the query is
 //! dropped, which tells zenoh that no other reply follows.
 
-use crate::presence::key;
 use crate::settings::Settings;
 use dyno_adapter::{Carries, ChannelSpec, Error, Result};
 use std::collections::HashMap;
@@ -86,7 +85,7 @@ impl Way {
         let failed = |call: &str, e| Error::library(format!("{call} of {channel}"), e);
         match (carries, joint) {
             (Carries::Requests { .. }, Some(joint)) => session
-                .declare_querier(key(channel))
+                .declare_querier(settings.key(channel))
                 .consolidation(ConsolidationMode::None)
                 // As queries come, and their replies with them (DEFAULT_REQUEST in zenoh-protocol).
                 .congestion_control(CongestionControl::Block)
@@ -100,7 +99,7 @@ impl Way {
                 express: settings.express,
             }),
             _ => session
-                .declare_publisher(key(channel))
+                .declare_publisher(settings.key(channel))
                 .congestion_control(settings.congestion)
                 .reliability(settings.reliability)
                 .express(settings.express)

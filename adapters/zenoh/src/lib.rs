@@ -9,10 +9,13 @@
 //! A call is a query with a payload, and its response the one reply of a queryable; see the module
 //! `call`.
 //!
+//! Behind a router with zenoh's plugin for DDS the other side may be DDS; see the module `dds`.
+//!
 //! zenoh runs its links on threads of its own, which all sessions of a process share; they
 //! inherit the affinity of the thread that makes that first call.
 
 mod call;
+mod dds;
 mod group;
 mod presence;
 mod receiver;

@@ -3,6 +3,8 @@
 //! zenoh takes back the tokens of a session when its connection closes, so a peer that died is
 //! noticed as soon as zenoh notices: at once over TCP, after a lease of 10 s over UDP.
 
+use crate::dds;
+use crate::settings::Settings;
 use dyno_adapter::{Error, Result};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,9 +14,12 @@ use zenoh::pubsub::Subscriber;
 use zenoh::sample::SampleKind;
 use zenoh::{Session, Wait};
 
+/// What all of Dyno's keys begin with.
+pub(crate) const ROOT: &str = "dyno";
+
 /// The key of a channel's messages.
 pub(crate) fn key(channel: &str) -> String {
-    format!("dyno/{channel}")
+    format!("{ROOT}/{channel}")
 }
 
 /// Which end of a channel.
@@ -30,7 +35,7 @@ impl Side {
             Side::Writer => "writer",
             Side::Reader => "reader",
         };
-        format!("dyno/{channel}/{side}")
+        format!("{ROOT}/{channel}/{side}")
     }
 }
 
@@ -56,14 +61,23 @@ pub(crate) struct Presence {
 }
 
 impl Presence {
-    /// Watches for ends of `side`.
-    pub(crate) fn watch(session: &Session, channel: &str, side: Side) -> Result<Self> {
+    /// Watches for ends of `side`; where the other side is DDS, for the plugins that lead there.
+    pub(crate) fn watch(
+        session: &Session,
+        settings: &Settings,
+        channel: &str,
+        side: Side,
+    ) -> Result<Self> {
+        let tokens = match settings.dds {
+            true => dds::PLUGINS.to_owned(),
+            false => format!("{}/*", side.key(channel)),
+        };
         let count = Arc::new(AtomicUsize::new(0));
         let there = Mutex::new(BTreeSet::new());
         let counter = Arc::clone(&count);
         let subscriber = session
             .liveliness()
-            .declare_subscriber(format!("{}/*", side.key(channel)))
+            .declare_subscriber(tokens)
             .history(true)
             .callback(move |sample| {
                 let mut there = there.lock().unwrap_or_else(PoisonError::into_inner);

@@ -4,8 +4,9 @@
 //! the sender of the requests hands to each query, so that nothing of them is declared.
 
 use crate::call::Joint;
+use crate::dds;
 use crate::group::{Declare, Group};
-use crate::presence::{Presence, Side, announce, key};
+use crate::presence::{Presence, Side, announce};
 use crate::shm;
 use dyno_adapter::{
     Carries, ChannelSpec, Error, OnMessage, PATIENCE, Receiver, Result, Subscription, Wait,
@@ -33,6 +34,20 @@ fn show(payload: &ZBytes, whole: &mut Vec<u8>, on_message: &mut dyn FnMut(&[u8])
     on_message(whole);
 }
 
+/// Shows the message of a sample, which with `is_dds` is one of DDS.
+fn show_sample(
+    sample: &Sample,
+    is_dds: bool,
+    whole: &mut Vec<u8>,
+    on_message: &mut dyn FnMut(&[u8]),
+) {
+    let payload = sample.payload();
+    match is_dds {
+        true => show(payload, whole, &mut |bytes| on_message(dds::message(bytes))),
+        false => show(payload, whole, on_message),
+    }
+}
+
 /// What makes a reader of a channel known, beside the subscriber itself.
 struct Known {
     writers: Presence,
@@ -41,10 +56,11 @@ struct Known {
 
 impl Known {
     /// Called after the subscriber exists, so that who sees the token also sees the subscriber.
-    fn new(session: &Session, channel: &str, participant: u16) -> Result<Self> {
+    fn new(session: &Session, group: &Group, channel: &str) -> Result<Self> {
+        let (settings, participant) = (&group.settings, group.context.participant);
         Ok(Known {
             _token: announce(session, channel, Side::Reader, participant)?,
-            writers: Presence::watch(session, channel, Side::Writer)?,
+            writers: Presence::watch(session, settings, channel, Side::Writer)?,
         })
     }
 }
@@ -103,24 +119,25 @@ enum Declared {
 
 impl Declare for TakingEnd {
     fn declare(&self, session: &Session, group: &Group) -> Result<()> {
+        let settings = &group.settings;
         let declared = match &self.way {
             Taking::Messages => Declared::Subscriber(
                 session
-                    .declare_subscriber(key(&self.channel))
+                    .declare_subscriber(settings.key(&self.channel))
                     .with(FifoChannel::new(self.buffer))
                     .wait()
                     .map_err(failed("declare_subscriber", &self.channel))?,
             ),
             Taking::Requests(_) => Declared::Queryable(
                 session
-                    .declare_queryable(key(&self.channel))
+                    .declare_queryable(settings.key(&self.channel))
                     .with(FifoChannel::new(self.buffer))
                     .wait()
                     .map_err(failed("declare_queryable", &self.channel))?,
             ),
             Taking::Responses(_) => Declared::Nothing,
         };
-        let known = Known::new(session, &self.channel, group.context.participant)?;
+        let known = Known::new(session, group, &self.channel)?;
         // Called once, so it is empty.
         let _ = self.declared.set((declared, known));
         Ok(())
@@ -201,11 +218,12 @@ impl Receiver for ZenohReceiver {
             return Ok(false);
         };
         let (whole, blocks) = (&mut self.whole, self.blocks);
+        let is_dds = self.group.settings.dds;
         match (declared, &self.end.way) {
             (Declared::Subscriber(subscriber), _) => {
                 let sample = next(subscriber.handler(), blocks)?;
                 Ok(sample
-                    .map(|s| show(s.payload(), whole, on_message))
+                    .map(|s| show_sample(&s, is_dds, whole, on_message))
                     .is_some())
             }
             (Declared::Queryable(queryable), Taking::Requests(joint)) => {
@@ -259,18 +277,20 @@ enum Calls {
 
 impl Declare for CalledEnd {
     fn declare(&self, session: &Session, group: &Group) -> Result<()> {
+        let settings = &group.settings;
         let on_message = locked(&self.on_message).take();
         let calls = match (&self.way, on_message) {
             (Calling::Responses, _) => Calls::Nothing,
             (_, None) => return Ok(()),
             (Calling::Messages, Some(on_message)) => {
                 let called = Mutex::new((on_message, Vec::new()));
+                let is_dds = settings.dds;
                 let subscriber = session
-                    .declare_subscriber(key(&self.channel))
-                    .callback(move |sample| {
+                    .declare_subscriber(settings.key(&self.channel))
+                    .callback(move |sample: Sample| {
                         // Uncontended: the messages of one writer come from one thread at a time.
                         let (on_message, whole) = &mut *locked(&called);
-                        show(sample.payload(), whole, on_message);
+                        show_sample(&sample, is_dds, whole, on_message);
                     })
                     .wait()
                     .map_err(failed("declare_subscriber", &self.channel))?;
@@ -280,7 +300,7 @@ impl Declare for CalledEnd {
                 let called = Mutex::new((on_message, Vec::new()));
                 let joint = Arc::clone(joint);
                 let queryable = session
-                    .declare_queryable(key(&self.channel))
+                    .declare_queryable(settings.key(&self.channel))
                     .callback(move |query| {
                         // Uncontended, as above.
                         let (on_message, whole) = &mut *locked(&called);
@@ -291,7 +311,7 @@ impl Declare for CalledEnd {
                 Calls::Queryable(queryable)
             }
         };
-        let known = Known::new(session, &self.channel, group.context.participant)?;
+        let known = Known::new(session, group, &self.channel)?;
         *locked(&self.declared) = Some((calls, known));
         Ok(())
     }

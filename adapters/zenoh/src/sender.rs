@@ -5,6 +5,7 @@
 //! shared memory it is a piece of the sender's pool, and nothing is copied.
 
 use crate::call::{Joint, Way};
+use crate::dds;
 use crate::group::{Declare, Group, PATIENT};
 use crate::presence::{Presence, Side, announce};
 use crate::shm::Pool;
@@ -61,7 +62,7 @@ impl Declare for WritingEnd {
         // Called once, so it is empty.
         let _ = self.declared.set(Declared {
             way,
-            readers: Presence::watch(session, &self.channel, Side::Reader)?,
+            readers: Presence::watch(session, settings, &self.channel, Side::Reader)?,
             _token: announce(session, &self.channel, Side::Writer, participant)?,
             pool,
         });
@@ -163,6 +164,7 @@ impl Sender for ZenohSender {
                 fill(&mut memory);
                 ZBytes::from(memory)
             }
+            None if self.group.settings.dds => write_sample(&mut self.spare, len, fill)?,
             None => write(&mut self.spare, len, fill),
         };
         Ok(match declared.way.put(message)? {
@@ -170,6 +172,20 @@ impl Sender for ZenohSender {
             false => Sent::Refused,
         })
     }
+}
+
+/// Has a message written as a sample of DDS, in one piece.
+fn write_sample(
+    spare: &mut Option<Bytes>,
+    len: usize,
+    fill: &mut dyn FnMut(&mut [u8]),
+) -> Result<ZBytes> {
+    let octets = u32::try_from(len)
+        .map_err(|_| Error::Unsupported(format!("a sample of DDS with {len} octets")))?;
+    Ok(write(spare, dds::HEADER + len, &mut |room| {
+        dds::begin(room, octets);
+        fill(&mut room[dds::HEADER..]);
+    }))
 }
 
 /// Has a message written into the buffer of the last one if that is free again, else a new one.

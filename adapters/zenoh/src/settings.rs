@@ -1,5 +1,6 @@
 //! What the stack's options mean for zenoh.
 
+use crate::{dds, presence};
 use dyno_adapter::{Error, NodeContext, OptionKind, OptionSpec, OptionValue, Result};
 use zenoh::Config;
 use zenoh::qos::{CongestionControl, Reliability};
@@ -26,6 +27,8 @@ pub(crate) struct Settings {
     pub(crate) shm: bool,
     /// The port of the router that everything goes through.
     pub(crate) router: Option<u16>,
+    /// The other side of all channels is DDS, behind the router.
+    pub(crate) dds: bool,
     /// How long a send waits for room, in microseconds.
     send_timeout: u64,
     pub(crate) reliability: Reliability,
@@ -39,11 +42,14 @@ impl Settings {
     /// Reads the options.
     pub(crate) fn from_options(context: &NodeContext) -> Result<Self> {
         let buffer = context.int("buffer", DEFAULT_BUFFER)?;
+        let router = router(context)?;
+        let shm = context.bool("shm", false)?;
         let send_timeout = context.int("send_timeout_ms", DEFAULT_TIMEOUT)?;
         Ok(Settings {
             link: choice(context, "link", &["tcp", "udp"])?.to_owned(),
-            shm: context.bool("shm", false)?,
-            router: router(context)?,
+            dds: dds(context, router, shm)?,
+            shm,
+            router,
             send_timeout: u64::try_from(send_timeout)
                 .unwrap_or(0)
                 .saturating_mul(1_000),
@@ -70,6 +76,14 @@ impl Settings {
     /// Messages that the channel between zenoh and a reader holds.
     pub(crate) fn buffer(&self, max_payload: usize) -> usize {
         self.buffer.min(BUFFERED / max_payload.max(1)).max(1)
+    }
+
+    /// The key of a channel's messages.
+    pub(crate) fn key(&self, channel: &str) -> String {
+        match self.dds {
+            true => dds::key(channel),
+            false => presence::key(channel),
+        }
     }
 
     /// The locator of a reader's endpoint.
@@ -156,6 +170,25 @@ fn router(context: &NodeContext) -> Result<Option<u16>> {
     }
 }
 
+/// The option `dds`, which wants a router that leads to DDS, and no shared memory.
+fn dds(context: &NodeContext, router: Option<u16>, shm: bool) -> Result<bool> {
+    let is_dds = context.bool("dds", false)?;
+    let missing = match (router, shm) {
+        (None, _) => "write with it the `router` that has zenoh's plugin for DDS",
+        (_, true) => {
+            "write `shm = false` with it: samples of DDS are not written into shared memory"
+        }
+        _ => return Ok(is_dds),
+    };
+    match is_dds {
+        false => Ok(false),
+        true => Err(Error::Option {
+            name: "dds".into(),
+            message: missing.into(),
+        }),
+    }
+}
+
 /// A text option that is one of `known`; the first of them where it is left out.
 fn choice<'a>(context: &'a NodeContext, name: &str, known: &[&'a str]) -> Result<&'a str> {
     let value = context.text(name, known[0])?;
@@ -199,6 +232,13 @@ pub(crate) fn specs() -> Vec<OptionSpec> {
             text("block"),
             "what a send does when zenoh's queue is full: wait (zenoh closes the link after \
              `send_timeout_ms`), or lose the message; zenoh's own default is drop",
+        ),
+        spec(
+            "dds",
+            OptionKind::Bool,
+            OptionValue::Bool(false),
+            "the other side is DDS, behind a `router` with zenoh's plugin for it, whose scope is `dyno`: messages \
+             travel as samples of one sequence of octets, under the names of the adapter cyclonedds's topics",
         ),
         spec(
             "express",
@@ -293,6 +333,22 @@ mod tests {
             let error = settings(&[(name, value)]).unwrap_err().to_string();
             assert!(error.contains(name) && error.contains(word), "{error}");
         }
+    }
+
+    #[test]
+    fn dds_is_behind_a_router_and_not_in_shared_memory() {
+        let (yes, port) = (OptionValue::Bool(true), OptionValue::Int(17_448));
+        let alone = settings(&[("dds", yes.clone())]).unwrap_err().to_string();
+        assert!(alone.contains("router"), "{alone}");
+        let both = [
+            ("dds", yes.clone()),
+            ("router", port.clone()),
+            ("shm", yes.clone()),
+        ];
+        let both = settings(&both).unwrap_err().to_string();
+        assert!(both.contains("shm"), "{both}");
+        let settings = settings(&[("dds", yes), ("router", port)]).unwrap();
+        assert_eq!(settings.key("s-c0"), "dyno/s_2dc0");
     }
 
     #[test]

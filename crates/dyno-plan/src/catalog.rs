@@ -66,6 +66,7 @@ const STACKS: &[BuiltIn] = built_in!("stacks":
     "vsomeip-udp-defaults", "vsomeip-tcp-defaults",
     "mqtt-qos0", "mqtt-qos1", "mqtt-qos2", "mqtt-defaults", "mqtt-qos0-tls", "nats", "nats-defaults", "nats-tls",
     "vsock", "chain-iceoryx2", "chain-iceoryx2-2", "chain-sockets", "s-core", "s-core-daemons", "mqtt-bridge",
+    "zenoh-dds-bridge",
     "grpc-stream", "grpc-unary", "kuksa", "kuksa-defaults", "kuksa-tls", "kuksa-token", "kuksa-viss", "dbus",
 );
 const TESTBEDS: &[BuiltIn] =

@@ -49,3 +49,13 @@ fn the_stack_asks_for_the_router_of_the_librarys_version() {
         "{version}"
     );
 }
+
+#[test]
+fn the_bridge_to_dds_is_of_the_librarys_version() {
+    let manifest = include_str!("../../../../daemons/dds-bridge/Cargo.toml");
+    let version = adapter().describe().version;
+    for name in ["zenoh", "zenoh-plugin-dds"] {
+        let line = format!("{name} = {{ version = \"={version}\"");
+        assert!(manifest.contains(&line), "{line} in {manifest}");
+    }
+}

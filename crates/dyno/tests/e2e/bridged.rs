@@ -1,7 +1,8 @@
-//! Chains that a program of somebody else's bridges, with the real one: a mosquitto between two others.
+//! Chains that a program of somebody else's bridges, with the real one: a mosquitto between two others, and zenoh's plugin for DDS in zenohd.
 
 use crate::brokers::turn;
-use crate::harness::{Place, all_children, count, experiments, on_stack, send, wait_for};
+use crate::chains::CLOSED;
+use crate::harness::{Ended, Place, all_children, count, experiments, on_stack, send, wait_for};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -20,193 +21,234 @@ const STREAM: &str = r#"
     rate = "100 Hz"
 "#;
 
-const CLOSED: &str = r#"
-    [[experiment]]
-    name = "round-trip"
-    workload = "ping-pong"
-    [[experiment]]
-    name = "call"
-    workload = "call"
-"#;
-
-/// The built-in stack with `from` written as `to`, under the name `mine`.
-fn changed(place: &Place, from: &str, to: &str) {
-    let text = include_str!("../../../../stacks/mqtt-bridge.toml");
-    assert!(text.contains(from), "{from:?} is not in {text}");
-    place.stack("mine", &text.replace(from, to));
+/// A built-in stack that a program bridges.
+struct Bridged {
+    stack: &'static str,
+    text: &'static str,
+    /// As the stack names the program.
+    command: &'static str,
+    /// In the order of the way.
+    legs: [&'static str; 2],
+    /// Those of the legs, then the bridge.
+    daemons: &'static [&'static str],
+    /// The file of the bridge's configuration.
+    file: &'static str,
+    /// When it is ready.
+    ready: &'static str,
+    /// What it cannot read, in the place of what, and what it says of that.
+    unreadable: [&'static str; 3],
+    /// What keeps it from one of the legs, in the place of what.
+    astray: [&'static str; 2],
+    /// What is said of the second leg alone.
+    alone: &'static str,
 }
 
-/// Runs the stream on the stack `mine`, whose every trial fails.
-fn failing(place: &Place) -> crate::harness::Ended {
-    let suite = STREAM.replace("trials = 2", "trials = 1\n    deadline = \"15 s\"");
-    place.suite("bridged", &suite);
-    place
-        .run(&[
-            "run", "bridged", "--stack", "mine", "--out", "out", "--quiet",
-        ])
-        .with_code(4);
-    place.run(&["show", "out"])
-}
+const MQTT: Bridged = Bridged {
+    stack: "mqtt-bridge",
+    text: include_str!("../../../../stacks/mqtt-bridge.toml"),
+    command: "mosquitto",
+    legs: ["mqtt-qos1", "mqtt-qos1"],
+    // Both brokers are one name.
+    daemons: &["mosquitto", "bridge"],
+    file: "bridge.conf",
+    ready: "connect = \"tcp:{address}:18885\"",
+    unreadable: [
+        "listener 18885 {address}",
+        "no-such-setting",
+        "Unknown configuration variable",
+    ],
+    astray: ["address {address}:18884", "address {address}:18886"],
+    alone: "leg 2 of mqtt-bridge is measured alone as mqtt-qos1 has it in its own file, without port = 18884",
+};
 
-#[test]
-fn what_a_bridge_takes_is_the_chain_less_its_legs() {
-    let _turn = turn("mosquitto");
-    let place = Place::new();
-    place.suite("bridged", &format!("{STREAM}{CLOSED}"));
-    let shown = place.measure("bridged", &["--stack", "mqtt-bridge", "--legs"]);
-    let is_ours = |e: &&Value| e["stack"] == "mqtt-bridge" || e["stack"] == "mqtt-qos1";
-    let all: Vec<&Value> = experiments(&shown).iter().filter(is_ours).collect();
-    assert_eq!(
-        all.len(),
-        6,
-        "each workload on the chain and on what both legs are"
-    );
-    for e in all.iter().copied() {
-        assert_eq!(e["failed_trials"], 0, "{e:#}");
-        assert!(count(e, "received") > 0, "{e:#}");
-        assert_eq!(count(e, "received"), count(e, "offered"), "{e:#}");
-        for bad in ["lost", "corrupted", "duplicated", "reordered"] {
-            assert_eq!(count(e, bad), 0, "{bad}: {e:#}");
-        }
-        assert_eq!(e["is_leg"], e["stack"] == "mqtt-qos1", "{e:#}");
+const DDS: Bridged = Bridged {
+    stack: "zenoh-dds-bridge",
+    text: include_str!("../../../../stacks/zenoh-dds-bridge.toml"),
+    command: "${DYNO_ZENOHD_DDS:-zenohd-dds}",
+    legs: ["cyclonedds", "zenoh-tcp"],
+    daemons: &["bridge"],
+    file: "bridge.json5",
+    ready: "connect = \"tcp:{address}:{option.router}\"",
+    unreadable: ["mode: \"router\"", "mode: \"no-such-mode\"", "no-such-mode"],
+    astray: ["<Tag>{session}</Tag>", "<Tag>another</Tag>"],
+    alone: "leg 2 of zenoh-dds-bridge is measured alone as zenoh-tcp has it in its own file, without",
+};
+
+impl Bridged {
+    /// A place with the stack `mine`: the built-in one with `from` written as `to`.
+    fn changed(&self, from: &str, to: &str) -> Place {
+        assert!(self.text.contains(from), "{from:?} is not in {}", self.text);
+        let place = Place::new();
+        place.stack("mine", &self.text.replace(from, to));
+        place
     }
-    let mean = |e: &Value, metric: &Value| {
-        e["metrics"][metric.as_str().unwrap()]["mean"]
-            .as_f64()
-            .unwrap()
-    };
-    let mut told = false;
-    for e in all.iter().copied().filter(|e| e["stack"] == "mqtt-bridge") {
-        let chain = &e["chain"];
-        assert_eq!(chain["programs"], json!(["bridge"]), "{e:#}");
-        assert_eq!(chain["parts"], json!([]), "nobody looks into it: {e:#}");
-        // Both brokers are one name.
-        let daemons = e["cost"]["daemons"].as_array().unwrap();
-        let names: Vec<&Value> = daemons.iter().map(|d| &d["name"]).collect();
-        assert_eq!(names, ["mosquitto", "bridge"], "{e:#}");
-        assert!(
-            daemons[1]["cpu_ns"]["median"].as_f64().unwrap() > 0.0,
-            "{e:#}"
+
+    fn what_it_takes_is_the_chain_less_its_legs(&self) {
+        let place = Place::new();
+        place.suite("bridged", &format!("{STREAM}{CLOSED}"));
+        let shown = place.measure("bridged", &["--stack", self.stack, "--legs"]);
+        let is_leg = |e: &Value| self.legs.iter().any(|leg| e["stack"] == *leg);
+        let is_ours = |e: &&Value| e["stack"] == self.stack || is_leg(e);
+        let all: Vec<&Value> = experiments(&shown).iter().filter(is_ours).collect();
+        let mut stacks = vec![self.stack, self.legs[0], self.legs[1]];
+        stacks.dedup();
+        assert_eq!(
+            all.len(),
+            3 * stacks.len(),
+            "each workload on the chain and on what each leg is"
         );
-        assert_eq!(e["paired"], e["workload"] == "call", "{e:#}");
-        let is_leg = |leg: &&Value| leg["stack"] == "mqtt-qos1" && leg["workload"] == e["workload"];
-        let leg = all.iter().copied().find(is_leg).unwrap();
-        // Of trials that the host disturbed nothing is said.
-        if [e, leg]
-            .iter()
-            .any(|e| e["all_disturbed"] == true || e["trials"] != 2)
-        {
-            continue;
+        for e in all.iter().copied() {
+            assert_eq!(e["failed_trials"], 0, "{e:#}");
+            assert!(count(e, "received") > 0, "{e:#}");
+            assert_eq!(count(e, "received"), count(e, "offered"), "{e:#}");
+            for bad in ["lost", "corrupted", "duplicated", "reordered"] {
+                assert_eq!(count(e, bad), 0, "{bad}: {e:#}");
+            }
+            assert_eq!(e["is_leg"], is_leg(e), "{e:#}");
         }
-        told = true;
-        let added = &chain["added"];
-        let found = added["mean_ns"]["value"].as_f64().unwrap();
-        let expected = mean(e, &added["metric"]) - 2.0 * mean(leg, &added["metric"]);
-        assert!(
-            (found - expected).abs() < 1.0,
-            "{found} {expected}: {added:#}"
-        );
+        let mut told = false;
+        for e in all.iter().copied().filter(|e| e["stack"] == self.stack) {
+            let chain = &e["chain"];
+            assert_eq!(chain["programs"], json!(["bridge"]), "{e:#}");
+            assert_eq!(chain["parts"], json!([]), "nobody looks into it: {e:#}");
+            let daemons = e["cost"]["daemons"].as_array().unwrap();
+            let names: Vec<&Value> = daemons.iter().map(|d| &d["name"]).collect();
+            assert_eq!(names, self.daemons, "{e:#}");
+            let bridge = daemons.last().unwrap();
+            assert!(bridge["cpu_ns"]["median"].as_f64().unwrap() > 0.0, "{e:#}");
+            assert_eq!(e["paired"], e["workload"] == "call", "{e:#}");
+            let alone = |leg: &&str| {
+                let is_it =
+                    |other: &&&Value| other["stack"] == **leg && other["workload"] == e["workload"];
+                *all.iter().find(is_it).unwrap()
+            };
+            let legs: Vec<&Value> = self.legs.iter().map(alone).collect();
+            // Of trials that the host disturbed nothing is said.
+            let is_whole = |e: &&Value| e["all_disturbed"] != true && e["trials"] == 2;
+            if !is_whole(&e) || !legs.iter().all(is_whole) {
+                continue;
+            }
+            told = true;
+            let added = &chain["added"];
+            let mean = |e: &Value| {
+                e["metrics"][added["metric"].as_str().unwrap()]["mean"]
+                    .as_f64()
+                    .unwrap()
+            };
+            let found = added["mean_ns"]["value"].as_f64().unwrap();
+            let expected = mean(e) - legs.iter().map(|leg| mean(leg)).sum::<f64>();
+            assert!(
+                (found - expected).abs() < 1.0,
+                "{found} {expected}: {added:#}"
+            );
+        }
+        let said = place
+            .run(&["show", "out"])
+            .with_code(0)
+            .says("bridged by bridge, which nobody looks into")
+            .says(self.alone);
+        if told {
+            said.says("residence, from outside (the chain less the sum of its legs alone)");
+        }
+        assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
     }
-    let said = place
-        .run(&["show", "out"])
-        .with_code(0)
-        .says("bridged by bridge, which nobody looks into")
-        .says("leg 2 of mqtt-bridge is measured alone as mqtt-qos1 has it in its own file, without port = 18884");
-    if told {
-        said.says("residence, from outside (the chain less the sum of its legs alone)");
+
+    fn killed_it_fails_its_trial_by_name(&self) {
+        let place = Place::new();
+        let long = STREAM
+            .replace("trials = 2", "trials = 1")
+            .replace("300 ms", "10 s");
+        place.suite("bridged", &long);
+        let arguments = [
+            "run", "bridged", "--stack", self.stack, "--out", "out", "--quiet",
+        ];
+        let run = place.start(&arguments);
+        run.agents(2);
+        let is_bridge = |pid: &i32| {
+            std::fs::read_to_string(format!("/proc/{pid}/cmdline"))
+                .is_ok_and(|c| c.contains(self.file))
+        };
+        let bridge = wait_for("the bridge", || {
+            all_children(run.pid()).into_iter().find(is_bridge)
+        });
+        send(bridge, libc::SIGKILL);
+        run.end().with_code(4);
+        place
+            .run(&["show", "out"])
+            .says("daemon bridge ended with signal 9");
+        assert_eq!(on_stack(&place.show("out"), self.stack)["failed_trials"], 1);
+        assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
     }
-    assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
-}
 
-#[test]
-fn a_killed_bridge_fails_its_trial_by_name() {
-    let _turn = turn("mosquitto");
-    let place = Place::new();
-    let long = STREAM
-        .replace("trials = 2", "trials = 1")
-        .replace("300 ms", "10 s");
-    place.suite("bridged", &long);
-    let arguments = [
-        "run",
-        "bridged",
-        "--stack",
-        "mqtt-bridge",
-        "--out",
-        "out",
-        "--quiet",
-    ];
-    let run = place.start(&arguments);
-    run.agents(2);
-    let is_bridge = |pid: &i32| {
-        std::fs::read_to_string(format!("/proc/{pid}/cmdline"))
-            .is_ok_and(|c| c.contains("bridge.conf"))
-    };
-    let bridge = wait_for("the bridge", || {
-        all_children(run.pid()).into_iter().find(is_bridge)
-    });
-    send(bridge, libc::SIGKILL);
-    run.end().with_code(4);
-    place
-        .run(&["show", "out"])
-        .says("daemon bridge ended with signal 9");
-    assert_eq!(
-        on_stack(&place.show("out"), "mqtt-bridge")["failed_trials"],
-        1
-    );
-    assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
-}
-
-#[test]
-fn a_bridge_that_is_missing_is_an_error_before_anything_runs() {
-    let _turn = turn("mosquitto");
-    let place = Place::new();
-    changed(
-        &place,
-        "command = [\"mosquitto\"",
-        "command = [\"no-such-bridge\"",
-    );
-    place.suite("bridged", STREAM);
-    place
-        .run(&[
+    fn missing_it_is_an_error_before_anything_runs(&self) {
+        let from = format!("command = [\"{}\"", self.command);
+        let place = self.changed(&from, "command = [\"no-such-bridge\"");
+        place.suite("bridged", STREAM);
+        let arguments = [
             "run", "bridged", "--stack", "mine", "--out", "out", "--quiet",
-        ])
-        .with_code(3)
-        .says("the program no-such-bridge of its daemon");
-    assert!(!place.path("out").exists());
+        ];
+        place
+            .run(&arguments)
+            .with_code(3)
+            .says("the program no-such-bridge of its daemon");
+        assert!(!place.path("out").exists());
+    }
+
+    /// Runs the stream with `from` of the stack written as `to`, so that its trial fails.
+    fn failing(&self, from: &str, to: &str) -> Ended {
+        let place = self.changed(from, to);
+        let suite = STREAM.replace("trials = 2", "trials = 1\n    deadline = \"15 s\"");
+        place.suite("bridged", &suite);
+        let arguments = [
+            "run", "bridged", "--stack", "mine", "--out", "out", "--quiet",
+        ];
+        place.run(&arguments).with_code(4);
+        assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
+        place.run(&["show", "out"])
+    }
+
+    fn never_ready_it_fails_its_trial_by_name(&self) {
+        self.failing(self.ready, "output = \"never said\"")
+            .says("daemon bridge was not ready within")
+            .says("it has not printed \"never said\"");
+    }
+
+    fn ending_at_once_it_fails_its_trial_with_what_it_said(&self) {
+        let [from, to, said] = self.unreadable;
+        self.failing(from, to)
+            .says("daemon bridge ended with exit code")
+            .says(said);
+    }
+
+    fn reaching_one_side_only_it_is_named(&self) {
+        let [from, to] = self.astray;
+        self.failing(from, to)
+            .says("messages go through daemon bridge: does it reach both legs?");
+    }
 }
 
-#[test]
-fn a_bridge_that_is_never_ready_fails_its_trial_by_name() {
-    let _turn = turn("mosquitto");
-    let place = Place::new();
-    changed(
-        &place,
-        "connect = \"tcp:{address}:18885\"",
-        "output = \"never said\"",
-    );
-    failing(&place)
-        .says("daemon bridge was not ready within")
-        .says("it has not printed \"never said\"");
-    assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
+macro_rules! bridged {
+    ($($module:ident: $bridged:ident;)+) => {
+        $(mod $module {
+            bridged!(in $bridged:
+                what_it_takes_is_the_chain_less_its_legs, killed_it_fails_its_trial_by_name,
+                missing_it_is_an_error_before_anything_runs, never_ready_it_fails_its_trial_by_name,
+                ending_at_once_it_fails_its_trial_with_what_it_said, reaching_one_side_only_it_is_named,
+            );
+        })+
+    };
+    (in $bridged:ident: $($name:ident,)+) => {
+        $(#[test]
+        fn $name() {
+            // `cargo xtask test` does not build zenohd with its plugin: that takes minutes.
+            if let Some(_turn) = super::turn(super::$bridged.command) {
+                super::$bridged.$name();
+            }
+        })+
+    };
 }
 
-#[test]
-fn a_bridge_that_ends_at_once_fails_its_trial_with_what_it_said() {
-    let _turn = turn("mosquitto");
-    let place = Place::new();
-    changed(&place, "listener 18885 {address}", "no-such-setting");
-    let shown = failing(&place);
-    shown
-        .says("daemon bridge ended with exit code")
-        .says("Unknown configuration variable");
-    assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
-}
-
-#[test]
-fn a_bridge_that_reaches_one_side_only_is_named() {
-    let _turn = turn("mosquitto");
-    let place = Place::new();
-    changed(&place, "address {address}:18884", "address {address}:18886");
-    failing(&place).says("messages go through daemon bridge: does it reach both legs?");
-    assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
+bridged! {
+    mqtt: MQTT;
+    dds: DDS;
 }

@@ -39,6 +39,7 @@ mod publish;
 #[path = "../../../dyno-export/tests/it/python.rs"]
 mod python;
 mod report;
+mod s_core;
 mod search;
 #[cfg(feature = "serve")]
 mod serve;
