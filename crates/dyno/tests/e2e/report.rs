@@ -269,8 +269,7 @@ at_most = 0
 [[limit]]
 name = "impossible"
 stack = "pipe"
-metric = "rtt"
-quantile = "p50"
+metric = "cpu_per_message"
 at_most = "1 ns"
 
 [[limit]]
