@@ -1,6 +1,6 @@
 //! Tables and exports as functions of a stored run.
 //!
-//! [`summarise`] computes a [`Summary`] and prints nothing; [`render`] turns it into text and
+//! [`summarise()`] computes a [`Summary`] and prints nothing; [`render`] turns it into text and
 //! computes nothing. Whatever a table shows is in the JSON, with the same values.
 //!
 //! | format | for | form |

@@ -11,14 +11,14 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// So many numbers drawn are kept of one set of trials at most, of four bytes each; of more, each resample is drawn when
+/// So many numbers drawn are kept of one set of trials at most, of two bytes each; of more, each resample is drawn when
 /// it is needed.
 const KEPT: usize = 1 << 22;
 /// And so many of all sets of trials together: of two large ones, or of many small ones.
 const KEPT_IN_ALL: usize = 2 * KEPT;
 
 /// Resamples, drawn by whoever needs them first.
-type Drawn = OnceLock<Vec<Box<[u32]>>>;
+type Drawn = OnceLock<Vec<Box<[u16]>>>;
 
 /// What was drawn for trials of these blocks.
 struct Kept {
@@ -73,12 +73,16 @@ impl Bootstrap {
     ) {
         let most = trials.iter().map(|t| t.len() + 1).max().unwrap_or(0) * trials.len();
         let numbers = most.saturating_mul(self.resamples.max(1) as usize);
-        if numbers > KEPT {
+        let blocks = trials.iter().map(|t| t.end).max().unwrap_or(0);
+        if numbers > KEPT || blocks.max(trials.len()) > usize::from(u16::MAX) {
             return self.draw(stream, trials, each);
         }
         let kept = self.kept(stream, trials, numbers);
-        for drawn in kept.get().into_iter().flatten() {
-            each(drawn);
+        let mut drawn = Vec::new();
+        for one in kept.get().into_iter().flatten() {
+            drawn.clear();
+            drawn.extend(one.iter().copied().map(u32::from));
+            each(&drawn);
         }
     }
 
@@ -121,7 +125,9 @@ impl Bootstrap {
         drop(last);
         drawn.get_or_init(|| {
             let mut all = Vec::new();
-            self.draw(stream, trials, |one| all.push(one.into()));
+            // No number is larger than the blocks are many.
+            let narrow = |one: &[u32]| one.iter().map(|number| *number as u16).collect();
+            self.draw(stream, trials, |one| all.push(narrow(one)));
             all
         });
         drawn

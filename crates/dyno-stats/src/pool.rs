@@ -82,6 +82,8 @@ impl Pool {
         pool.average = samples / pool.trials.len().max(1) as f64;
         let checkpoints = (COUNTS / pool.blocks().max(1)).clamp(1, CHECKPOINTS);
         pool.stride = pool.entries.len().div_ceil(checkpoints).max(1);
+        let rows = pool.entries.len().div_ceil(pool.stride);
+        pool.below.reserve_exact(rows * pool.blocks());
         let mut row = vec![0.0; pool.finite.len()];
         for chunk in pool.entries.chunks(pool.stride) {
             pool.below.extend_from_slice(&row);

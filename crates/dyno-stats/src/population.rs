@@ -26,10 +26,10 @@ const SCATTER_RANGE: (f64, f64) = (0.25, 32.0);
 
 /// The logarithm of each cell of each block of each trial, which the draws of every quantile begin with.
 pub(crate) fn logs(trials: &[&TrialSamples]) -> Vec<f64> {
-    let blocks = trials.iter().flat_map(|t| &t.blocks);
-    blocks
-        .flat_map(|b| b.cells.iter().map(|c| c.value.ln()))
-        .collect()
+    let blocks = || trials.iter().flat_map(|t| &t.blocks);
+    let mut logs = Vec::with_capacity(blocks().map(|b| b.cells.len()).sum());
+    logs.extend(blocks().flat_map(|b| b.cells.iter().map(|c| c.value.ln())));
+    logs
 }
 
 /// Draws of quantile `q` of the population, in the samples' unit. `cells` are the [`logs`] of these trials, `own` the

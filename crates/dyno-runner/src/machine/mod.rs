@@ -2,7 +2,7 @@
 //!
 //! The image is made for the run ([`image`]), the machine is booted once ([`monitor`]), and everything that the runner
 //! starts in it goes over one virtio port ([`console`]): to the runner an agent there is a child process like any other,
-//! the [`relay`]. In the guest this very program is the first process ([`init`]). The monitor dies with the runner, and
+//! the [`relay`](mod@relay). In the guest this very program is the first process ([`init`](mod@init)). The monitor dies with the runner, and
 //! with it the machine; nothing of it has a name outside the runner's own place.
 
 mod console;
