@@ -109,6 +109,7 @@ pub(crate) fn adapters() -> Vec<AdapterDescription> {
         option("express", OptionKind::Bool, "sent at once"),
         option("buffer", OptionKind::Int, "messages of a reader"),
         option("router", OptionKind::Int, "the port of a router"),
+        option("dds", OptionKind::Bool, "the other side is DDS"),
         option("send_timeout_ms", OptionKind::Int, "a wait"),
     ];
     zenoh.capabilities.sends_later = true;
