@@ -1,7 +1,8 @@
 //! Tables and exports as functions of a stored run.
 //!
 //! [`summarise()`] computes a [`Summary`] and prints nothing; [`render`] turns it into text and
-//! computes nothing. Whatever a table shows is in the JSON, with the same values.
+//! computes nothing. Whatever a table shows is in the JSON, with the same values; the verdicts of a
+//! study's requirements are in that of `dyno check`.
 //!
 //! | format | for | form |
 //! |---|---|---|

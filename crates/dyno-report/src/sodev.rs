@@ -104,8 +104,9 @@ fn legend(summary: &Summary) -> Vec<String> {
          what the host takes from it is in the pauses."
             .into(),
         "8: guest over host, each side's interval against the other's worst end: the true ratio's interval is narrower.".into(),
-        "9: held as `dyno check RUN limits/sodev.toml` holds them; of an emulated guest a verdict says nothing of a real one. A round trip of \
-         two hand-overs has twice the line of one: one of the two may be above it.".into(),
+        "9: held as `dyno check RUN limits/sodev.toml` holds them (without its line `emulated` where the guest runs on the processor); of an \
+         emulated guest a verdict says nothing of a real one. A round trip of two hand-overs has twice the line of one: one of the two may be \
+         above it. A timer's thread is later than its interrupt: an interrupt alone may keep what the thread does not.".into(),
         format!("{NONE}: nothing there, or samples or trials too few or too far apart for this figure."),
     ];
     lines.extend(settings::lines(&summary.run, &summary.experiments));

@@ -42,7 +42,7 @@ fn summarised() -> &'static Summary {
         summary.requirements = vec![
             requirement("between machines below 2 ms", None, vec![border]),
             requirement(
-                "interrupt below 5 µs, worst case",
+                "timer to a thread below 5 µs, worst case",
                 Some("a standard"),
                 vec![timer],
             ),
@@ -116,7 +116,7 @@ fn each_requirement_has_a_verdict_and_its_source_or_that_there_is_none() {
         ["tcp", "2.4ms", "pass", "no source"]
     );
     assert_eq!(
-        of("interrupt below 5 µs, worst case"),
+        of("timer to a thread below 5 µs, worst case"),
         ["guest", "3.8µs", "fail", "a standard"]
     );
     assert_eq!(of("not run"), ["–", "–", "–", "no source"]);

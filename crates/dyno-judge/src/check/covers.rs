@@ -37,6 +37,18 @@ pub(crate) fn refuse(
                 "put the limit on `response`, `service` or `rtt` instead",
             );
         }
+        if let Measure::Latency(_, q) = limit.measure
+            && q >= 1.0
+        {
+            refuse(
+                format!(
+                    "no number of samples shows that the limit `{}` on the largest is kept, so that a search would find no \
+                     value",
+                    limit.name
+                ),
+                "ask for a quantile, such as `quantile = \"p99.9\"`",
+            );
+        }
         let some = |ladder: &Ladder| {
             let rungs = ladder.experiments.iter();
             let rungs = rungs.filter_map(|id| plan.experiment(*id));

@@ -142,10 +142,15 @@ fn of_largest(trials: &Trials<'_>, metric: Metric, limit: &Limit) -> Finding {
     let standing = limit.bound.line().standing(Some(&found));
     let of = counted(samples, "sample");
     let reason = match standing {
-        Standing::Breaks => format!("the largest of {of} breaks it, and one is enough"),
+        Standing::Breaks => {
+            format!("the largest of {of} in the trials that count breaks it, and one is enough")
+        }
+        _ if !limit.bound.line().is_kept_by(value) => format!(
+            "the largest of {of} in the trials that count is above it by less than the clocks' bound"
+        ),
         _ => format!(
-            "the largest of {of} keeps it, and a later one may be larger: one sample breaks such a limit, and no number \
-             of them shows that it is kept"
+            "the largest of {of} in the trials that count keeps it, and a later one may be larger: one sample breaks such \
+             a limit, and no number of them shows that it is kept"
         ),
     };
     Finding {

@@ -49,6 +49,7 @@ impl From<Spread> for SpreadJson {
 pub(super) struct DaemonJson<'a> {
     name: &'a str,
     cpu_ns: SpreadJson,
+    cpu_share: Option<SpreadJson>,
     cpu_ns_per_message: Option<SpreadJson>,
     switches: SpreadJson,
     pss_bytes: SpreadJson,
@@ -60,6 +61,7 @@ impl<'a> From<&'a DaemonCost> for DaemonJson<'a> {
         DaemonJson {
             name: d.label.strip_prefix("daemon ").unwrap_or(&d.label),
             cpu_ns: d.cpu_ns.into(),
+            cpu_share: d.cpu_share.map(Into::into),
             cpu_ns_per_message: d.cpu_ns_per_message.map(Into::into),
             switches: d.switches.into(),
             pss_bytes: d.pss_bytes.into(),
