@@ -36,11 +36,15 @@ void ActuatorProvider::listen() {
     auto &answer = *accepted.mutable_batch_actuate_stream_response();
     answer.mutable_signal_id()->set_id(id_);
     answer.mutable_error()->set_code(v2::ERROR_CODE_OK);
+    bool stands = true;
     while (stream_->stream->Read(&said)) {
         for (const auto &target : said.batch_actuate_stream_request().actuate_requests()) {
-            // The protocol wants each target accepted; one whose stream has ended shows with the next read.
-            stream_->stream->Write(accepted);
-            handler_(target.value().string());
+            // The protocol wants each target accepted. One that cannot be, since the stream has ended, is not acted on: the
+            // reads end with it too, and `check` says how.
+            stands = stands && stream_->stream->Write(accepted);
+            if (stands) {
+                handler_(target.value().string());
+            }
         }
     }
     status_ = stream_->stream->Finish();

@@ -15,8 +15,10 @@
 // shown. For a subscriber that is slower it drops the oldest, without a word: Dyno counts them.
 //
 // Calls. A request sets the target of an actuator, `Dyno.C3.Data` (Actuate, which waits for the broker's answer); the broker hands
-// it to the actuator's provider over its stream (ProvideActuationRequest, BatchActuateStreamRequest). The response is a value that
-// the provider publishes as above, of the responses' channel's own signal, which the caller subscribes to.
+// it to the actuator's provider over its stream (ProvideActuationRequest, BatchActuateStreamRequest). The provider shall accept each
+// target (BatchActuateStreamResponse), and does so before it acts, as the protocol means it (val.proto, OpenProviderStream): so this
+// write on its stream is inside each measured call. The broker does not wait for it and hands it to nobody. The response is a value
+// that the provider publishes as above, of the responses' channel's own signal, which the caller subscribes to.
 //
 // VISS. With receive = "viss" a value goes in over gRPC as always, since what VISS sets is no value but a target, and comes out over VISS: JSON
 // on a WebSocket (boost::beast). The broker keeps the latest value alone for such a subscriber.
@@ -41,7 +43,7 @@ constexpr dyno_option_spec OPTIONS[] = {
     {"broker_queue", DYNO_OPTION_INT, 1000, nullptr, "1000",
      "values that the databroker keeps for a subscriber that is slower (buffer_size); its own: 0, the latest alone"},
     {"send_timeout_ms", DYNO_OPTION_INT, 3'600'000, nullptr, "10000",
-     "unary: how long a send waits for its answer before it is an error, in ms"},
+     "unary, and requests (Actuate) however values are published: how long a send waits for its answer before it is an error, in ms"},
     {"tls", DYNO_OPTION_BOOL, 0, nullptr, "false",
      "the connection is encrypted; the databroker's certificate is server.crt in the trial's scratch directory"},
     {"token", DYNO_OPTION_BOOL, 0, nullptr, "false",

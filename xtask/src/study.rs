@@ -27,8 +27,8 @@ usage: cargo xtask study WHICH
   power [TRIES] [PAIRS]  plant +5 % on p50 and +20 % on p99 TRIES times (50), each of PAIRS pairs of
                       trials (10): how often are they found?
   clocks [TRIALS]     a host whose clock lies, TRIALS times each (100): is the truth inside the bound?
-  clocks TRIALS guest  the same of an emulated guest, whose counter is this machine's plus a constant; needs root, QEMU
-                      and a kernel
+  clocks TRIALS guest  an emulated guest, whose counter is this machine's plus a constant that is not known: do the bounds
+                      of all trials of a boot agree on one? Needs root, QEMU and a kernel
   first [TRIALS]      is the first sample of a trial like the others? TRIALS trials of each stack (100)
   nightly [NIGHTS] [TRIES]  simulated nights (300): how often does `dyno check --history` cry wolf, and how soon
                       does it see what is planted (TRIES times, 20)?

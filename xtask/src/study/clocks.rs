@@ -70,6 +70,7 @@ pub(super) fn study(trials: u32) -> Outcome {
         p50_us(&place.json(&["show", name, "--format", "json"])?)
     };
     let mut plain = Vec::new();
+    let mut failed = Failed::default();
     let mut kinds: Vec<Kind> = LIES.iter().map(|_| Kind::default()).collect();
     for turn in 0..TURNS {
         let one_clock = ["--set", "placement=process"];
@@ -79,7 +80,7 @@ pub(super) fn study(trials: u32) -> Outcome {
             let name = format!("lie{number}-{turn}");
             let apart = ["--testbed", "./twice.toml", "--set", "placement=host"];
             kind.moved.push(run(&name, &apart, lie)? - before);
-            kind.trials.extend(read(&place, &name)?);
+            kind.trials.extend(read(&place, &name, &mut failed)?);
         }
     }
     let of_turns = Spread::of(plain);
@@ -88,6 +89,7 @@ pub(super) fn study(trials: u32) -> Outcome {
     for ((_, what), kind) in LIES.iter().zip(kinds) {
         holds &= kind.print(what, &of_turns);
     }
+    failed.few()?;
     match holds {
         true => Ok(()),
         false => Err("the bound does not hold".to_owned()),
@@ -173,7 +175,7 @@ struct Trial {
     bound: f64,
 }
 
-fn read(place: &Place, run: &str) -> Result<Vec<Trial>, String> {
+fn read(place: &Place, run: &str, failed: &mut Failed) -> Result<Vec<Trial>, String> {
     let of = |trial: &Value| {
         let (truth, found, bound) = clocks(trial)?;
         Some(Trial {
@@ -181,7 +183,29 @@ fn read(place: &Place, run: &str) -> Result<Vec<Trial>, String> {
             bound: bound / 1e3,
         })
     };
-    records(place, run, of)
+    records(place, run, failed, of)
+}
+
+/// Trials that failed, which say nothing of a bound.
+#[derive(Default)]
+struct Failed {
+    trials: usize,
+    /// With those that completed.
+    of: usize,
+}
+
+impl Failed {
+    /// Prints how many; an error where more than a tenth did: what is left may be what was easy.
+    fn few(&self) -> Outcome {
+        let told = format!("{} of {} trials failed", self.trials, self.of);
+        println!("{told}");
+        match 10 * self.trials > self.of {
+            true => Err(format!(
+                "{told}, more than a tenth; see what each said above"
+            )),
+            false => Ok(()),
+        }
+    }
 }
 
 /// What the run's clock showed, what the translated one, and the bound in nanoseconds.
@@ -194,10 +218,11 @@ fn clocks(trial: &Value) -> Option<(Shown, Shown, f64)> {
     ))
 }
 
-/// Something of each trial of a run.
+/// Something of each trial of a run that has not failed; the others are printed, and counted in `failed`.
 fn records<T>(
     place: &Place,
     run: &str,
+    failed: &mut Failed,
     of: impl Fn(&Value) -> Option<T>,
 ) -> Result<Vec<T>, String> {
     let directory = place.dir.join(run).join("trials");
@@ -208,7 +233,9 @@ fn records<T>(
         let path = file.map_err(|e| e.to_string())?.path();
         let text = std::fs::read_to_string(&path).map_err(|e| e.to_string())?;
         let trial: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+        failed.of += 1;
         if trial["outcome"] == "failed" {
+            failed.trials += 1;
             println!("  {}: {}", path.display(), trial["message"]);
             continue;
         }
