@@ -6,6 +6,9 @@
 // `here` of a reader that it did not know with `writer`; a reader answers `who` with `here`. So both know of each other
 // whoever comes first. Who closes in order says `gone`; who is killed is missed by Dyno, not by this.
 //
+// Each end has a name of its own beside its number, `here 1 5f3a…`: what an end says last may come after what the next of the
+// same number says first, since they have two connections, and must not undo it.
+//
 // Each end listens to the other end's topic alone: writers to that of readers, and readers to that of writers.
 #ifndef DYNO_BROKER_PRESENCE_HPP
 #define DYNO_BROKER_PRESENCE_HPP
@@ -14,8 +17,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
-#include <set>
+#include <random>
 #include <string>
 
 namespace dyno::broker {
@@ -23,14 +27,28 @@ namespace dyno::broker {
 // Publishes one short text for the other end. It may be called from within the library's callback.
 using Tell = std::function<void(const std::string &)>;
 
+// A name that no other end has.
+inline std::string own_name() {
+    std::random_device random;
+    return std::to_string((static_cast<uint64_t>(random()) << 32) | random());
+}
+
+// The first word of `said`, which loses it and the blank behind it.
+inline std::string first_word(std::string &said) {
+    const size_t blank = said.find(' ');
+    const std::string word = said.substr(0, blank);
+    said.erase(0, blank == std::string::npos ? blank : blank + 1);
+    return word;
+}
+
 // The readers of a channel, as its writer hears of them.
 class Readers {
   public:
     explicit Readers(Tell tell) : tell_(std::move(tell)) {}
 
     // Once the writer hears what readers say.
-    void ask() { tell_("who"); }
-    void leave() { tell_("gone"); }
+    void ask() { tell_("who " + name_); }
+    void leave() { tell_("gone " + name_); }
     uint32_t count() const { return count_.load(std::memory_order_acquire); }
 
     // The same, for a writer of `wanted` readers that may be behind another broker. What joins the brokers drops what comes
@@ -44,25 +62,27 @@ class Readers {
         return count();
     }
 
-    // `here N` or `gone N`.
-    void heard(const std::string &said) {
-        const size_t blank = said.find(' ');
-        if (blank == std::string::npos) {
+    // `here N NAME` or `gone N NAME`.
+    void heard(std::string said) {
+        const std::string what = first_word(said);
+        const std::string number = first_word(said);
+        if (number.empty()) {
             return;
         }
-        const std::string number = said.substr(blank + 1);
         bool is_new = false;
         {
             const std::lock_guard<std::mutex> lock(mutex_);
-            if (said.compare(0, blank, "here") == 0) {
-                is_new = there_.insert(number).second;
-            } else {
-                there_.erase(number);
+            const auto known = there_.find(number);
+            if (what == "here") {
+                is_new = known == there_.end() || known->second != said;
+                there_[number] = said;
+            } else if (known != there_.end() && known->second == said) {
+                there_.erase(known);
             }
             count_.store(static_cast<uint32_t>(there_.size()), std::memory_order_release);
         }
         if (is_new) {
-            tell_("writer");
+            tell_("writer " + name_);
         }
     }
 
@@ -70,33 +90,42 @@ class Readers {
     static constexpr std::chrono::milliseconds AGAIN{50};
 
     const Tell tell_;
+    const std::string name_ = own_name();
     std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
     std::mutex mutex_;
-    std::set<std::string> there_;
+    // Names by number.
+    std::map<std::string, std::string> there_;
     std::atomic<uint32_t> count_{0};
 };
 
 // The writer of a channel, as one of its readers hears of it.
 class Writer {
   public:
-    Writer(uint16_t participant, Tell tell) : participant_(std::to_string(participant)), tell_(std::move(tell)) {}
+    Writer(uint16_t participant, Tell tell) : own_(std::to_string(participant) + " " + own_name()), tell_(std::move(tell)) {}
 
     // Once the reader is subscribed to the channel and hears what the writer says.
-    void announce() { tell_("here " + participant_); }
-    void leave() { tell_("gone " + participant_); }
+    void announce() { tell_("here " + own_); }
+    void leave() { tell_("gone " + own_); }
     bool is_there() const { return there_.load(std::memory_order_acquire); }
 
-    // `who`, `writer` or `gone`.
-    void heard(const std::string &said) {
-        there_.store(said != "gone", std::memory_order_release);
-        if (said == "who") {
+    // `who NAME`, `writer NAME` or `gone NAME`; the library calls it from one thread.
+    void heard(std::string said) {
+        const std::string what = first_word(said);
+        if (what != "gone") {
+            writer_ = said;
+            there_.store(true, std::memory_order_release);
+        } else if (writer_ == said) {
+            there_.store(false, std::memory_order_release);
+        }
+        if (what == "who") {
             announce();
         }
     }
 
   private:
-    const std::string participant_;
+    const std::string own_;
     const Tell tell_;
+    std::string writer_;
     std::atomic<bool> there_{false};
 };
 
