@@ -257,7 +257,7 @@ fn able_adapters() -> Vec<dyno_model::AdapterDescription> {
             most: None,
             doc: String::new(),
         };
-        let text = ["transport", "routing", "policy"].map(|n| any(n, OptionKind::Text));
+        let text = ["transport", "routing", "policy", "ports"].map(|n| any(n, OptionKind::Text));
         let whole = [
             "history",
             "queue_depth",
