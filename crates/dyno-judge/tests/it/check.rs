@@ -225,6 +225,23 @@ fn a_limit_on_the_largest_is_broken_by_one_sample_and_kept_by_none() {
         assert_eq!(status, Status::Undecided, "{reason}");
         assert!(reason.contains("a later one may be larger"), "{reason}");
     }
+    // Above it by less than what the clocks of two hosts leave open.
+    let mut apart = run.clone();
+    for t in &mut apart.trials {
+        t.one_way_bound = Some(Nanos(1_000));
+    }
+    let limit = format!(
+        "[[limit]]\nname = \"x\"\n{keys}\nat_most = \"{} ns\"",
+        largest - 1
+    );
+    let held_apart = held(&apart, &limit);
+    let result = &held_apart.results[0];
+    assert_eq!(result.status, Status::Undecided);
+    assert!(
+        result.reason.contains("less than the clocks' bound"),
+        "{}",
+        result.reason
+    );
     // What was lost is infinitely late.
     let lost = losing(&[1, 0, 0]);
     let limit = "metric = \"response\"\nquantile = \"max\"\nat_most = \"1000 s\"";

@@ -211,6 +211,12 @@ fn limits_that_no_search_can_hold_are_refused() {
         "{}",
         refused(floor)
     );
+    let largest = "[[limit]]\nname = \"worst\"\nmetric = \"response\"\nquantile = \"max\"\nat_most = \"1 s\"\n";
+    assert!(
+        refused(largest).contains("no number of samples shows"),
+        "{}",
+        refused(largest)
+    );
     let trip =
         "[[limit]]\nname = \"trip\"\nmetric = \"rtt\"\nquantile = \"p50\"\nat_most = \"1 s\"\n";
     assert!(refused(trip).contains("ping-pong"), "{}", refused(trip));
