@@ -178,7 +178,11 @@ fn loops(all: &[&ExperimentSummary]) -> Grid {
     let mut rows = Vec::new();
     for stack in stacks(all) {
         let closed = of(all, stack, WorkloadKind::PingPong).next();
-        for open in of(all, stack, WorkloadKind::Stream) {
+        let mut streams: Vec<_> = of(all, stack, WorkloadKind::Stream).collect();
+        let hz =
+            |e: &&ExperimentSummary| e.experiment.workload.numbers().rate.map_or(0.0, |r| r.hz());
+        streams.sort_by(|a, b| hz(a).total_cmp(&hz(b)));
+        for open in streams {
             let rate = open.experiment.workload.numbers().rate;
             let hz = closed.and_then(|e| e.median(TrialFigure::DeliveredHz));
             let trip = closed.and_then(|e| value(e, Metric::Rtt, 2));

@@ -1,9 +1,10 @@
 //! Length-prefixed frames in a byte stream: a 4-byte little-endian length, then the payload.
 //!
 //! The sending side writes prefix and payload from one piece of memory, so that one call carries
-//! both. The receiving side reads whatever has come into one buffer and shows frames in place: of
-//! a frame, at most the part that came along with its predecessor is ever moved, and only where
-//! the rest would not fit behind it.
+//! both. The receiving side reads whatever has come into one buffer and shows frames in place. Of a small
+//! frame the part that came along with its predecessor is moved where the rest would not fit behind it;
+//! behind a large frame one of the same length is expected, and no byte beyond its end is read, so that
+//! none is moved.
 
 use std::ops::Range;
 
@@ -13,6 +14,9 @@ pub const PREFIX: usize = 4;
 /// Bytes beyond the largest frame that a reader has room for: so much of the following frames may
 /// come along with one read. It is the capacity of a pipe.
 pub const READ_AHEAD: usize = 64 * 1024;
+
+/// Frames of so many bytes or more are read one by one: moving a part of one costs more than a further read.
+const LARGE: usize = 16 * 1024;
 
 /// Where the prefix starts in a writer's memory; behind it the payload is aligned to 8 bytes.
 const PREFIX_AT: usize = 4;
@@ -70,6 +74,8 @@ pub struct FrameReader {
     memory: Vec<u8>,
     /// What was read and not yet shown.
     pending: Range<usize>,
+    /// Bytes of the payload that was shown last.
+    last: usize,
     max_payload: usize,
 }
 
@@ -80,6 +86,7 @@ impl FrameReader {
         FrameReader {
             memory,
             pending: 0..0,
+            last: 0,
             max_payload,
         }
     }
@@ -97,6 +104,7 @@ impl FrameReader {
             return Ok(None);
         }
         self.pending.start = end;
+        self.last = len;
         if self.pending.is_empty() {
             // Back to the front, so that small messages always use the same cache lines.
             self.pending = 0..0;
@@ -112,7 +120,20 @@ impl FrameReader {
             self.memory.copy_within(self.pending.clone(), 0);
             self.pending = 0..self.pending.len();
         }
-        &mut self.memory[self.pending.end..]
+        let end = self.end_of_read();
+        &mut self.memory[self.pending.end..end]
+    }
+
+    /// Where the next read ends: a large frame's end, as announced or expected, or else all the room there is.
+    fn end_of_read(&self) -> usize {
+        let next = match self.announced() {
+            Ok(None) if self.pending.is_empty() => Some(self.last),
+            announced => announced.ok().flatten(),
+        };
+        match next {
+            Some(len) if len >= LARGE => self.pending.start + PREFIX + len,
+            _ => self.memory.len(),
+        }
     }
 
     /// Tells that the first `n` bytes of [`space`](Self::space) have been written.
@@ -195,6 +216,16 @@ mod tests {
         }
 
         #[test]
+        fn large_frames_among_small_ones_come_back_too(
+            lengths in prop::collection::vec(prop_oneof![1..3000usize, LARGE - 2..3 * LARGE], 0..12),
+            pieces in prop::collection::vec(1usize..3 * LARGE, 1..10),
+        ) {
+            let messages: Vec<Vec<u8>> = lengths.iter().map(|len| vec![*len as u8; *len]).collect();
+            let stream = stream_of(&messages, 3 * LARGE);
+            prop_assert_eq!(frames_of(&stream, 3 * LARGE, &pieces), messages);
+        }
+
+        #[test]
         fn any_bytes_give_frames_or_an_error_and_never_a_panic(
             bytes in prop::collection::vec(any::<u8>(), 0..2000),
             piece in 1usize..100,
@@ -218,17 +249,19 @@ mod tests {
         }
     }
 
-    #[test]
-    fn large_frames_are_read_to_the_end_of_the_memory_and_moved_little() {
-        let max = 4 << 20;
-        let messages: Vec<Vec<u8>> = (0..4u8).map(|i| vec![i; max]).collect();
-        let stream = stream_of(&messages, max);
-        let mut reader = FrameReader::new(max);
-        let (mut rest, mut seen, mut reads) = (&stream[..], 0, 0);
-        while seen < messages.len() {
-            let space = reader.space();
-            let n = space.len().min(rest.len());
-            space[..n].copy_from_slice(&rest[..n]);
+    /// Bytes that were moved within the reader's memory, and reads, of `count` frames of `len` bytes each.
+    fn moved_and_reads(count: usize, len: usize) -> (usize, usize) {
+        let messages: Vec<Vec<u8>> = (0..count).map(|i| vec![i as u8; len]).collect();
+        let stream = stream_of(&messages, len);
+        let mut reader = FrameReader::new(len);
+        let (mut rest, mut seen, mut reads, mut moved) = (&stream[..], 0, 0, 0);
+        while seen < count {
+            let before = reader.pending.clone();
+            let n = reader.space().len().min(rest.len());
+            if reader.pending.start != before.start {
+                moved += before.len();
+            }
+            reader.space()[..n].copy_from_slice(&rest[..n]);
             reader.filled(n);
             rest = &rest[n..];
             reads += 1;
@@ -236,10 +269,26 @@ mod tests {
                 assert_eq!(frame, &messages[seen][..]);
                 seen += 1;
             }
-            // What stays behind is a part of one frame, no more than came along.
-            assert!(reader.pending.len() <= READ_AHEAD);
         }
-        assert_eq!(reads, messages.len());
+        (moved, reads)
+    }
+
+    #[test]
+    fn behind_the_first_large_frame_none_is_moved_and_each_is_one_read() {
+        for len in [LARGE, 64 << 10, 128 << 10, 4 << 20] {
+            let (few, _) = moved_and_reads(20, len);
+            let (many, reads) = moved_and_reads(40, len);
+            assert_eq!(many, few, "{len} bytes");
+            // What came along with the first one.
+            assert!(few <= READ_AHEAD);
+            assert!(reads <= 40 + 1, "{reads} reads of 40 frames of {len} bytes");
+        }
+    }
+
+    #[test]
+    fn many_small_frames_come_with_one_read() {
+        let (_, reads) = moved_and_reads(1000, 60);
+        assert_eq!(reads, 1);
     }
 
     #[test]

@@ -14,7 +14,7 @@ title = "across the border, beside bare programs"
 [defaults]
 wait = "natural"
 payload = "64 B"
-trials = 2
+trials = 4
 warmup = "100 ms"
 settle = "0 s"
 window = "1 s"
