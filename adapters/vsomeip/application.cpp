@@ -1,9 +1,12 @@
 #include "application.hpp"
 #include "library.hpp"
 
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <map>
+#include <unistd.h>
 
 namespace dyno_vsomeip {
 
@@ -30,14 +33,26 @@ std::map<std::string, Stays> &stays() {
 
 } // namespace
 
-Application::Application(const Settings &settings, const std::string &name) {
+Application::File::File(const Settings &settings, const std::string &name) : path_(settings.file(name)) {
+    std::ofstream file(path_, std::ios::trunc);
+    file << settings.json(name);
+    file.close();
+    if (!file) {
+        throw dyno::Error(DYNO_ERROR,
+                          "cannot write vsomeip's configuration " + path_ + ": " + std::strerror(errno));
+    }
+}
+
+Application::File::~File() { ::unlink(path_.c_str()); }
+
+Application::Application(const Settings &settings, const std::string &name) : file_(settings, name) {
     const auto runtime = vsomeip::runtime::get();
     {
         const std::lock_guard<std::mutex> lock(configuring);
         // They stay loaded, as in vsomeip itself.
         static const bool loaded = (load_parts(), true);
         static_cast<void>(loaded);
-        ::setenv(CONFIGURATION, settings.file.c_str(), 1);
+        ::setenv(CONFIGURATION, file_.path().c_str(), 1);
         application_ = runtime->create_application(name);
         if (!application_ || application_->get_name() != name) {
             throw dyno::Error(DYNO_ERROR, "application " + name + " is open already in this process");

@@ -1,4 +1,4 @@
-// A vsomeip application that runs: participants, and the routing manager.
+// A vsomeip application that runs: one that participants use, and the routing manager.
 #ifndef DYNO_VSOMEIP_APPLICATION_HPP
 #define DYNO_VSOMEIP_APPLICATION_HPP
 
@@ -16,9 +16,9 @@ namespace dyno_vsomeip {
 
 class Application {
   public:
-    // Reads the configuration file, which must be there, and starts the library's threads.
+    // Writes its configuration file and starts the library's threads.
     Application(const Settings &settings, const std::string &name);
-    // Stops them.
+    // Stops them and removes the file.
     ~Application();
     Application(const Application &) = delete;
     Application &operator=(const Application &) = delete;
@@ -26,12 +26,26 @@ class Application {
     const std::shared_ptr<vsomeip::application> &shared() const { return application_; }
 
   private:
+    // The configuration file, from before the application starts until it has ended.
+    class File {
+      public:
+        File(const Settings &settings, const std::string &name);
+        ~File();
+        File(const File &) = delete;
+        File &operator=(const File &) = delete;
+
+        const std::string &path() const { return path_; }
+
+      private:
+        std::string path_;
+    };
     // Whether the routing manager, where it is this application's, has started.
     struct Routing {
         std::mutex mutex;
         std::condition_variable changed;
         bool started = false;
     };
+    File file_;
     std::shared_ptr<vsomeip::application> application_;
     std::shared_ptr<Routing> routing_;
     std::thread thread_;

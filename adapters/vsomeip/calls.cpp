@@ -12,7 +12,7 @@ constexpr uint64_t LARGEST_DATAGRAM = 1400;
 } // namespace
 
 RequestSender::RequestSender(Node &node, const dyno_channel &channel)
-    : application_(node.application()), service_(node.service(channel)), call_(node.call(channel)),
+    : service_(node.service(channel)), call_(node.call(channel)), application_(call_->seat.application()),
       buffer_(channel.max_payload), request_(vsomeip::runtime::get()->create_request(node.reliable())) {
     if (node.datagrams() && channel.max_payload > LARGEST_DATAGRAM) {
         throw dyno::Error(DYNO_UNSUPPORTED, "requests over UDP are at most " + std::to_string(LARGEST_DATAGRAM) +
@@ -27,7 +27,7 @@ RequestSender::RequestSender(Node &node, const dyno_channel &channel)
         service_, INSTANCE, METHOD, [call = call_](const std::shared_ptr<vsomeip::message> &message) {
             if (message->get_message_type() == vsomeip::message_type_e::MT_RESPONSE &&
                 message->get_return_code() == vsomeip::return_code_e::E_OK) {
-                call->responses.deliver(*message);
+                call->responses.deliver(message);
             }
         });
     application_->register_availability_handler(
@@ -52,17 +52,15 @@ ResponseReader::ResponseReader(Node &node, const dyno_channel &channel, dyno_on_
 }
 
 RequestReader::RequestReader(Node &node, const dyno_channel &channel, dyno_on_message on_message, void *user)
-    : application_(node.application()), service_(node.service(channel)), call_(node.call(channel)),
-      gate_(std::make_shared<Gate>()) {
+    : service_(node.service(channel)), call_(node.call(channel)), application_(call_->seat.application()),
+      gate_(std::make_shared<Gate>(call_->seat.crowd(), [call = call_](const std::shared_ptr<vsomeip::message> &message) {
+          const std::lock_guard<std::mutex> lock(call->mutex);
+          call->request = message;
+      })) {
     gate_->open(on_message, user);
     application_->register_message_handler(
-        service_, INSTANCE, METHOD, [call = call_, gate = gate_](const std::shared_ptr<vsomeip::message> &message) {
-            {
-                const std::lock_guard<std::mutex> lock(call->mutex);
-                call->request = message;
-            }
-            gate->deliver(*message);
-        });
+        service_, INSTANCE, METHOD,
+        [gate = gate_](const std::shared_ptr<vsomeip::message> &message) { gate->deliver(message); });
     application_->offer_service(service_, INSTANCE);
     call_->available = true;
 }
@@ -75,7 +73,7 @@ RequestReader::~RequestReader() {
 }
 
 ResponseSender::ResponseSender(Node &node, const dyno_channel &channel)
-    : application_(node.application()), call_(node.call(channel)), buffer_(channel.max_payload) {}
+    : call_(node.call(channel)), application_(call_->seat.application()), buffer_(channel.max_payload) {}
 
 void ResponseSender::send() {
     std::shared_ptr<vsomeip::message> request;

@@ -9,10 +9,13 @@ namespace dyno_vsomeip {
 // What the two ends of a call within one node share. Either may come first; the end of the requests
 // names the service.
 struct Call {
+    explicit Call(const Seat &where) : seat(where), responses(seat.crowd()) {}
+
+    const Seat &seat; // of both ends
     std::atomic<bool> available{false}; // caller: the service is there; provider: it is offered
     Gate responses;                     // caller: where responses go
     std::mutex mutex;
-    std::shared_ptr<vsomeip::message> request; // provider: the last one
+    std::shared_ptr<vsomeip::message> request; // provider: the one that was reported last
 };
 
 // The caller's sender of requests.
@@ -25,9 +28,9 @@ class RequestSender : public dyno_sender {
     void send() override;
 
   private:
-    std::shared_ptr<vsomeip::application> application_;
     vsomeip::service_t service_;
     std::shared_ptr<Call> call_;
+    std::shared_ptr<vsomeip::application> application_;
     Buffer buffer_;
     std::shared_ptr<vsomeip::message> request_;
 };
@@ -52,9 +55,9 @@ class RequestReader : public dyno_subscription {
     bool matched() override { return true; }
 
   private:
-    std::shared_ptr<vsomeip::application> application_;
     vsomeip::service_t service_;
     std::shared_ptr<Call> call_;
+    std::shared_ptr<vsomeip::application> application_;
     std::shared_ptr<Gate> gate_;
 };
 
@@ -67,8 +70,8 @@ class ResponseSender : public dyno_sender {
     void send() override;
 
   private:
-    std::shared_ptr<vsomeip::application> application_;
     std::shared_ptr<Call> call_;
+    std::shared_ptr<vsomeip::application> application_;
     Buffer buffer_;
 };
 

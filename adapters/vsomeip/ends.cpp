@@ -2,7 +2,6 @@
 #include "ids.hpp"
 
 #include <limits>
-#include <thread>
 
 namespace dyno_vsomeip {
 
@@ -26,28 +25,6 @@ void *Buffer::lend(size_t length) {
     return payload_->get_data();
 }
 
-void Gate::open(dyno_on_message on_message, void *user) {
-    on_message_ = on_message;
-    user_ = user;
-    open_ = true;
-}
-
-void Gate::close() {
-    open_ = false;
-    while (inside_ != 0) {
-        std::this_thread::yield();
-    }
-}
-
-void Gate::deliver(const vsomeip::message &message) {
-    inside_++;
-    if (open_) {
-        const auto payload = message.get_payload();
-        on_message_(user_, payload->get_data(), payload->get_length());
-    }
-    inside_--;
-}
-
 namespace {
 
 // Subscribers of other hosts all come under the number of the routing manager.
@@ -60,7 +37,7 @@ vsomeip::reliability_type_e reliability(const Node &node) {
 } // namespace
 
 EventSender::EventSender(Node &node, const dyno_channel &channel)
-    : application_(node.application()), service_(node.service(channel)),
+    : service_(node.service(channel)), application_(node.seat(channel).application()),
       subscribers_(std::make_shared<Subscribers>()), buffer_(channel.max_payload) {
     application_->register_async_subscription_handler(
         service_, INSTANCE, EVENTGROUP,
@@ -99,11 +76,12 @@ void EventSender::send() {
 }
 
 EventReader::EventReader(Node &node, const dyno_channel &channel, dyno_on_message on_message, void *user)
-    : application_(node.application()), service_(node.service(channel)), state_(std::make_shared<State>()) {
+    : service_(node.service(channel)), application_(node.seat(channel).application()),
+      state_(std::make_shared<State>(node.seat(channel))) {
     state_->gate.open(on_message, user);
     application_->register_message_handler(
         service_, INSTANCE, EVENT,
-        [state = state_](const std::shared_ptr<vsomeip::message> &message) { state->gate.deliver(*message); });
+        [state = state_](const std::shared_ptr<vsomeip::message> &message) { state->gate.deliver(message); });
     application_->register_availability_handler(
         service_, INSTANCE, [state = state_](vsomeip::service_t, vsomeip::instance_t, bool available) {
             state->available = available;

@@ -2,9 +2,9 @@
 #ifndef DYNO_VSOMEIP_ENDS_HPP
 #define DYNO_VSOMEIP_ENDS_HPP
 
+#include "gate.hpp"
 #include "node.hpp"
 
-#include <atomic>
 #include <set>
 #include <vector>
 
@@ -34,21 +34,6 @@ class Buffer {
     std::vector<vsomeip::byte_t> blank_;
 };
 
-// Between the library's thread, which may be late, and a callback that must not be called any more.
-class Gate {
-  public:
-    void open(dyno_on_message on_message, void *user);
-    // Waits for a callback that is running.
-    void close();
-    void deliver(const vsomeip::message &message);
-
-  private:
-    dyno_on_message on_message_ = nullptr;
-    void *user_ = nullptr;
-    std::atomic<bool> open_{false};
-    std::atomic<unsigned> inside_{0};
-};
-
 // Offers a service with one event.
 class EventSender : public dyno_sender {
   public:
@@ -64,8 +49,8 @@ class EventSender : public dyno_sender {
         std::set<vsomeip::client_t> local;
         uint32_t remote = 0;
     };
-    std::shared_ptr<vsomeip::application> application_;
     vsomeip::service_t service_;
+    std::shared_ptr<vsomeip::application> application_;
     std::shared_ptr<Subscribers> subscribers_;
     Buffer buffer_;
 };
@@ -79,12 +64,13 @@ class EventReader : public dyno_subscription {
 
   private:
     struct State {
+        explicit State(const Seat &seat) : gate(seat.crowd()) {}
         std::atomic<bool> available{false};
         std::atomic<bool> accepted{false};
         Gate gate;
     };
-    std::shared_ptr<vsomeip::application> application_;
     vsomeip::service_t service_;
+    std::shared_ptr<vsomeip::application> application_;
     std::shared_ptr<State> state_;
 };
 

@@ -2,29 +2,22 @@
 #include "calls.hpp"
 #include "ids.hpp"
 
-#include <cerrno>
-#include <fstream>
-#include <unistd.h>
-
 namespace dyno_vsomeip {
 
-Node::File::File(const Settings &settings) : path_(settings.file) {
-    std::ofstream file(path_, std::ios::trunc);
-    file << settings.json();
-    file.close();
-    if (!file) {
-        throw dyno::Error(DYNO_ERROR,
-                          "cannot write vsomeip's configuration " + path_ + ": " + std::strerror(errno));
-    }
-}
-
-Node::File::~File() { ::unlink(path_.c_str()); }
-
-Node::Node(const dyno_context &context) : settings_(context), file_(settings_) {
+Node::Node(const dyno_context &context) : settings_(context) {
     if (!settings_.between_hosts() && !settings_.daemon) {
         routing_ = std::make_unique<RoutingStay>(settings_, settings_.participant == 0);
     }
-    application_ = std::make_unique<Application>(settings_, settings_.application(settings_.participant));
+}
+
+const Seat &Node::seat(const dyno_channel &channel) {
+    for (const std::unique_ptr<Seat> &seat : seats_) {
+        if (seat->suits(channel)) {
+            return *seat;
+        }
+    }
+    seats_.push_back(std::make_unique<Seat>(settings_, channel));
+    return *seats_.back();
 }
 
 vsomeip::service_t Node::service(const dyno_channel &channel) const {
@@ -56,11 +49,10 @@ std::shared_ptr<Call> Node::call(const dyno_channel &channel) {
         throw dyno::Error(DYNO_ERROR,
                           std::string("channel ") + channel.name + " carries responses but has no partner");
     }
-    const std::lock_guard<std::mutex> lock(calls_mutex_);
     std::weak_ptr<Call> &known = calls_[requests];
     std::shared_ptr<Call> call = known.lock();
     if (!call) {
-        call = std::make_shared<Call>();
+        call = std::make_shared<Call>(seat(channel));
         known = call;
     }
     return call;

@@ -1,10 +1,11 @@
-// One participant: a vsomeip application, and what its ends share.
+// One participant: its seats at applications of the process, and what its ends share.
 #ifndef DYNO_VSOMEIP_NODE_HPP
 #define DYNO_VSOMEIP_NODE_HPP
 
-#include "application.hpp"
+#include "seat.hpp"
 
 #include <map>
+#include <vector>
 
 namespace dyno_vsomeip {
 
@@ -14,7 +15,8 @@ class Node {
   public:
     explicit Node(const dyno_context &context);
 
-    const std::shared_ptr<vsomeip::application> &application() const { return application_->shared(); }
+    // Where ends of `channel` are made; it stays as long as the node.
+    const Seat &seat(const dyno_channel &channel);
     bool reliable() const { return settings_.transport == Transport::tcp; }
     bool datagrams() const { return settings_.transport == Transport::udp; }
     // The number of a channel's service; refuses what this transport cannot carry.
@@ -23,22 +25,9 @@ class Node {
     std::shared_ptr<Call> call(const dyno_channel &channel);
 
   private:
-    // The configuration file while the node is open.
-    class File {
-      public:
-        explicit File(const Settings &settings);
-        ~File();
-        File(const File &) = delete;
-        File &operator=(const File &) = delete;
-
-      private:
-        std::string path_;
-    };
     Settings settings_;
-    File file_;
     std::unique_ptr<RoutingStay> routing_;
-    std::unique_ptr<Application> application_;
-    std::mutex calls_mutex_;
+    std::vector<std::unique_ptr<Seat>> seats_;
     std::map<std::string, std::weak_ptr<Call>> calls_;
 };
 

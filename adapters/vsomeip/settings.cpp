@@ -126,7 +126,7 @@ const std::vector<dyno_option_spec> &option_specs() {
 }
 
 Settings::Settings(const dyno_context &context)
-    : session(context.session), participant(context.participant), address(context.address) {
+    : session(context.session), participant(context.participant), address(context.address), scratch_(context.scratch) {
     const dyno::Options options(context);
     const std::string wanted = options.text("transport", TRANSPORTS[0]);
     transport = wanted == "udp" ? Transport::udp : wanted == "tcp" ? Transport::tcp : Transport::local;
@@ -146,7 +146,6 @@ Settings::Settings(const dyno_context &context)
     }
     port_ = static_cast<unsigned>(port);
     log_ = options.text("log", "");
-    file = std::string(context.scratch) + "/vsomeip-" + std::to_string(participant) + ".json";
     for (const Direct &d : DIRECT) {
         const std::string text = options.text(d.option, "");
         if (!text.empty()) {
@@ -155,7 +154,18 @@ Settings::Settings(const dyno_context &context)
     }
 }
 
-std::string Settings::application(uint16_t number) const { return session + "-" + std::to_string(number); }
+std::string Settings::application(uint16_t number, unsigned more) const {
+    const std::string name = session + "-" + std::to_string(number);
+    return more == 0 ? name : name + "-" + std::to_string(more);
+}
+
+std::string Settings::file(const std::string &name) const { return scratch_ + "/vsomeip-" + name + ".json"; }
+
+std::string Settings::common() const {
+    Settings first = *this;
+    first.participant = 0;
+    return first.json(first.application(0));
+}
 
 std::string Settings::routing_host() const {
     if (daemon) {
@@ -200,21 +210,27 @@ std::string Settings::services() const {
     return list(all);
 }
 
-// All applications, since a vsomeip built without support of several routing managers reads only one
-// file per process.
-std::string Settings::applications() const {
+// The application of that name and the first ones of all participants, since a vsomeip built without support of
+// several routing managers reads only one file per process.
+std::string Settings::applications(const std::string &name) const {
+    // A second dispatcher would report messages out of order and two at a time as soon as a callback takes longer
+    // than `max_dispatch_time`.
+    const std::string rest = ", " + entry("max_dispatchers", "0") + section("application") + "}";
     const unsigned last = std::max<unsigned>(participant, 15);
     std::string all;
+    bool is_among_them = false;
     for (unsigned number = 0; number <= last; number++) {
-        // A second dispatcher would report messages out of order and two at a time as soon as a
-        // callback takes longer than `max_dispatch_time`.
-        all += (number ? ",\n    {" : "\n    {") + entry("name", application(static_cast<uint16_t>(number))) + ", " +
-               entry("max_dispatchers", "0") + section("application") + "}";
+        const std::string one = application(static_cast<uint16_t>(number));
+        is_among_them = is_among_them || one == name;
+        all += (number ? ",\n    {" : "\n    {") + entry("name", one) + rest;
+    }
+    if (!is_among_them) {
+        all += ",\n    {" + entry("name", name) + rest;
     }
     return list(all);
 }
 
-std::string Settings::json() const {
+std::string Settings::json(const std::string &name) const {
     const std::string sink =
         log_.empty() ? entry("enable", "false") : entry("enable", "true") + ", " + entry("path", log_);
     std::ostringstream text;
@@ -223,7 +239,7 @@ std::string Settings::json() const {
     text << ",\n  \"logging\": {" << entry("console", "false") << ", " << entry("dlt", "false") << ", \"file\": {"
          << sink << "}}";
     text << ",\n  " << entry("routing", routing_host());
-    text << ",\n  \"applications\": " << applications();
+    text << ",\n  \"applications\": " << applications(name);
     if (between_hosts()) {
         // The upper half of client numbers, which tells a response where to go.
         text << ",\n  " << entry("diagnosis", 1 + participant % 254u);

@@ -21,12 +21,15 @@ struct Settings {
     explicit Settings(const dyno_context &context);
 
     bool between_hosts() const { return transport != Transport::local; }
-    // The name under which a participant is known to the routing manager.
-    std::string application(uint16_t number) const;
+    // The name of the application that a participant starts; that of a second or third one has `more` behind it.
+    std::string application(uint16_t number, unsigned more = 0) const;
     // The name of the application that hosts the routing manager; empty: the first one of the host.
     std::string routing_host() const;
-    // The configuration file.
-    std::string json() const;
+    // Where the configuration file of an application lies, and what stands in it.
+    std::string file(const std::string &name) const;
+    std::string json(const std::string &name) const;
+    // The trial, the host and all options, in which participants agree that share an application.
+    std::string common() const;
 
     Transport transport;
     bool daemon;         // the routing manager is a process of its own
@@ -34,7 +37,6 @@ struct Settings {
     uint16_t participant;
     std::string address;
     std::string network; // begins the path of every socket and of the lock file
-    std::string file;    // the configuration file's path
 
   private:
     struct Value {
@@ -44,8 +46,9 @@ struct Settings {
     };
     std::string section(const char *name) const;
     std::string services() const;
-    std::string applications() const;
+    std::string applications(const std::string &name) const;
 
+    std::string scratch_;
     std::string log_;
     unsigned port_;      // of all services, or of the first
     bool has_port_each_; // a port for each service

@@ -1,10 +1,12 @@
 // The adapter for vsomeip (SOME/IP).
 //
 // A channel is a service with one event: its sender offers it, its receivers request it and
-// subscribe. A call is a service with one method. A node is one vsomeip application.
+// subscribe. A call is a service with one method. The participants of a process share one vsomeip application, as
+// a program on an ECU is one; two ends of the same channel have one each (seat.hpp).
 //
 // Waiting: vsomeip reports messages from a thread of its own and has no other way to receive, so there
-// are subscriptions only. Each application has a single such thread: it reports message by message.
+// are subscriptions only. Each application has a single such thread: it reports message by message. A callback that
+// holds it up gets a thread of its own where participants share it (gate.hpp).
 //
 // Sending: the library copies each message once or twice and puts it into a queue of its own for each
 // receiver, without a limit unless the stack sets one; it never waits and does not tell when a message
@@ -15,10 +17,10 @@
 // beforehand, then end at 1400 bytes.
 //
 // Routing: an application of its own in the first participant's process, the daemon routingmanagerd, or,
-// between hosts, the first participant of each host.
+// between hosts, the first application of each host.
 //
-// Traces: sockets, the lock file of the routing manager and the configuration file lie in the scratch
-// directory and are removed with the node.
+// Traces: sockets, the lock file of the routing manager and configuration files lie in the scratch
+// directory and are removed with the application.
 #include "calls.hpp"
 #include "library.hpp"
 

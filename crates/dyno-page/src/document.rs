@@ -192,7 +192,12 @@ impl Document {
         for (place, (run, problems, running, check)) in read.iter().enumerate() {
             let id = &run.manifest.id;
             step(Step::Summarise(id));
-            let summary = summarise(run, &options.summary);
+            let mut summary = summarise(run, &options.summary);
+            let mut problems: Vec<String> = problems.iter().map(|p| clean(p)).collect();
+            match dyno_judge::capacities(run) {
+                Ok(found) => summary.capacity = found.map(|found| found.document()),
+                Err(e) => problems.push(clean(&format!("the search cannot be told: {e}"))),
+            }
             step(Step::Draw(id));
             let answers = answers(&summary, &run.manifest);
             runs.push(RunPage {
@@ -206,7 +211,7 @@ impl Document {
                     Format::Json,
                     &RenderOptions::default(),
                 )),
-                problems: problems.iter().map(|p| clean(p)).collect(),
+                problems,
                 details: details(run, &summary),
                 published: cited.beside(&summary),
                 facts: Facts::of(run, &summary),

@@ -32,6 +32,7 @@ pub(crate) fn render(summary: &Summary) -> String {
             .collect(),
         scaling: summary.scaling.iter().map(scaling).collect(),
         carry_over: summary.carry_over.as_ref(),
+        capacity: summary.capacity.as_ref(),
     };
     let mut text = serde_json::to_string_pretty(&document)
         .expect("all map keys are strings and no field's Serialize fails");
@@ -47,6 +48,8 @@ struct Document<'a> {
     scaling: Vec<Scaling<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     carry_over: Option<&'a CarryOverSummary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    capacity: Option<&'a serde_json::Value>,
 }
 
 #[derive(Serialize)]

@@ -17,12 +17,15 @@ use dyno_stats::Quantile;
 /// Where nothing can be said.
 const NONE: &str = "–";
 
+/// Behind the figures of a call where the stack has no request-response of its own.
+const PAIR: &str = " (pair)";
+
 /// Whether an experiment has a row here.
 pub(crate) fn shows(e: &ExperimentSummary) -> bool {
     let kind = e.experiment.workload.kind();
     let has_row = matches!(
         kind,
-        WorkloadKind::PingPong | WorkloadKind::Flood | WorkloadKind::Stream
+        WorkloadKind::PingPong | WorkloadKind::Call | WorkloadKind::Flood | WorkloadKind::Stream
     );
     has_row
         && !e.is_base
@@ -63,6 +66,10 @@ fn legend(summary: &Summary) -> Vec<String> {
          back through the broker; the study's script waits for the broker's alone."
             .to_owned(),
         "writes, as fast as accepted: values per second that the subscriber got, of a provider that never waits.".into(),
+        format!(
+            "set and get: a call that sets a value at its provider and gets the answer, over the broker's own request and response;{PAIR}: it has none, and \
+             the call takes two channels."
+        ),
         "reads: Dyno does not read a broker's cache. WebSocket: the round trip of kuksa-viss, whose values go in over gRPC and come out over VISS on a WebSocket; \
          of other stacks the round trip stands in its place."
             .into(),
@@ -128,9 +135,17 @@ fn table(study: &PrintedTables, all: &[&ExperimentSummary]) -> Grid {
             .filter(|hz| *hz > 0.0)
             .map_or(NONE.into(), |hz| with_prefix(hz, "/s"))
     };
-    let trip = |stack: usize, rank| {
-        let found = of(all, stacks[stack], WorkloadKind::PingPong).next();
+    let trip = |stack: usize, kind, rank| {
+        let found = of(all, stacks[stack], kind).next();
         found.map_or(NONE.into(), |e| quantile(e, Metric::Rtt, rank))
+    };
+    // What a call took, with a mark where two channels carried it.
+    let call = |stack: usize, figure: String| {
+        let found = of(all, stacks[stack], WorkloadKind::Call).next();
+        match found.is_some_and(|e| e.experiment.paired) && figure != NONE {
+            true => figure + PAIR,
+            false => figure,
+        }
     };
     let none = |_: usize| NONE.to_owned();
     Grid {
@@ -151,9 +166,20 @@ fn table(study: &PrintedTables, all: &[&ExperimentSummary]) -> Grid {
             row(
                 "round trip, p50",
                 printed("vss-latency", "WebSocket latency (avg)"),
-                &|s| trip(s, 0),
+                &|s| trip(s, WorkloadKind::PingPong, 0),
             ),
-            row("round trip, p99", NONE.into(), &|s| trip(s, 2)),
+            row("round trip, p99", NONE.into(), &|s| {
+                trip(s, WorkloadKind::PingPong, 2)
+            }),
+            row("set and get, one client that waits", NONE.into(), &|s| {
+                call(s, rate(s, WorkloadKind::Call))
+            }),
+            row("set and get, p50", NONE.into(), &|s| {
+                call(s, trip(s, WorkloadKind::Call, 0))
+            }),
+            row("set and get, p99", NONE.into(), &|s| {
+                call(s, trip(s, WorkloadKind::Call, 2))
+            }),
             row(
                 "clients before degradation",
                 printed("vss-clients", "Concurrent clients (max)"),

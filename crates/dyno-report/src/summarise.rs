@@ -132,6 +132,7 @@ fn of_samples(samples: Samples<'_>, options: &SummaryOptions) -> Summary {
         experiments,
         refused: plan.refused.clone(),
         requirements: Vec::new(),
+        capacity: None,
         scaling: scaling::summarise(samples, &options.bootstrap),
     }
 }

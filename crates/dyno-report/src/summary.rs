@@ -52,6 +52,9 @@ pub struct Summary {
     /// What the requirements of the run's study came to. Whoever renders the study's table has them judged before; else
     /// there are none.
     pub requirements: Vec<Requirement>,
+    /// What a search has found, as `dyno check RUN --format json` has it. Whoever shows a search has it judged before; else
+    /// there is none.
+    pub capacity: Option<serde_json::Value>,
 }
 
 /// A requirement of a study.

@@ -1,6 +1,5 @@
 //! A check for programs: JSON and CSV. `docs/reference/judge-json.md` describes both.
 
-use super::limits::Bound;
 use super::{CheckReport, Checked, Status};
 use crate::export::{CELL, Cell, Head, csv_cell, csv_table, json_text};
 use crate::figure::rank;
@@ -85,11 +84,7 @@ impl CheckReport {
 }
 
 fn row(r: &Checked) -> Row<'_> {
-    let (bound, value) = match r.limit.bound {
-        Bound::AtMost(v) => ("at_most", v),
-        Bound::AtLeast(v) => ("at_least", v),
-        Bound::AtMostCount(n) => ("at_most_count", n as f64),
-    };
+    let (bound, value) = r.limit.bound.exported();
     Row {
         limit: &r.limit.name,
         status: r.status.as_str(),

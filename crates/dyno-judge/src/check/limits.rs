@@ -21,6 +21,15 @@ pub enum Bound {
 }
 
 impl Bound {
+    /// Its word and its number in exports.
+    pub(crate) fn exported(self) -> (&'static str, f64) {
+        match self {
+            Bound::AtMost(v) => ("at_most", v),
+            Bound::AtLeast(v) => ("at_least", v),
+            Bound::AtMostCount(n) => ("at_most_count", n as f64),
+        }
+    }
+
     pub(crate) fn line(self) -> Line {
         match self {
             Bound::AtMost(most) => Line::AtMost(most),

@@ -1,9 +1,11 @@
 //! Capacities for programs: JSON and CSV. `docs/reference/judge-json.md` describes both.
 
 use super::{Capacities, Capacity, Tested};
-use crate::check::Checked;
+use crate::check::{Checked, Limit};
 use crate::export::{CELL, Cell, Head, csv_cell, csv_table, json_text};
+use crate::figure::rank;
 use crate::number::{csv_number, exported};
+use dyno_model::ExperimentId;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -28,11 +30,27 @@ struct Row<'a> {
     broke_first: Vec<String>,
     undecided: Vec<f64>,
     refused_above: Option<&'a str>,
+    limits: Vec<Required<'a>>,
     curve: Vec<Point<'a>>,
+}
+
+/// A limit that is put on the cell. `bound_value` is `null` where it is infinite.
+#[derive(Serialize)]
+struct Required<'a> {
+    limit: &'a str,
+    measure: String,
+    metric: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quantile: Option<String>,
+    required: String,
+    unit: &'static str,
+    bound: &'static str,
+    bound_value: Option<f64>,
 }
 
 #[derive(Serialize)]
 struct Point<'a> {
+    id: ExperimentId,
     value: f64,
     rung: &'static str,
     confirms: bool,
@@ -57,14 +75,24 @@ struct Held<'a> {
 
 impl Capacities {
     pub(super) fn json(&self) -> String {
-        json_text(&Document {
+        json_text(&self.head_and_rows())
+    }
+
+    /// The document of `dyno check RUN --format json`, for whoever shows it beside the run.
+    pub fn document(&self) -> serde_json::Value {
+        serde_json::to_value(self.head_and_rows())
+            .expect("all map keys are strings and no field's Serialize fails")
+    }
+
+    fn head_and_rows(&self) -> Document<'_> {
+        Document {
             head: Head::new("capacity", &self.run, &self.suite, self.started_unix_ms),
             limits: &self.limits,
             required: &self.required,
             confidence: self.confidence,
             raised: self.raise.as_str(),
             capacities: self.all.iter().map(row).collect(),
-        })
+        }
     }
 
     pub(super) fn csv(&self) -> String {
@@ -99,12 +127,30 @@ fn row(c: &Capacity) -> Row<'_> {
         broke_first: c.broken.as_ref().map_or_else(Vec::new, Tested::broken),
         undecided: c.between.iter().map(|t| t.value).collect(),
         refused_above: c.refused_above.as_deref(),
+        limits: c.curve.first().map_or_else(Vec::new, |t| {
+            t.checks.iter().map(|c| required(&c.limit)).collect()
+        }),
         curve: c.curve.iter().map(point).collect(),
+    }
+}
+
+fn required(limit: &Limit) -> Required<'_> {
+    let (bound, value) = limit.bound.exported();
+    Required {
+        limit: limit.name(),
+        measure: limit.measure.text(),
+        metric: limit.measure.word(),
+        quantile: limit.measure.quantile().map(rank),
+        required: limit.required(),
+        unit: limit.measure.unit().as_str(),
+        bound,
+        bound_value: exported(value),
     }
 }
 
 fn point(t: &Tested) -> Point<'_> {
     Point {
+        id: t.experiment.id,
         value: t.value,
         rung: t.rung.as_str(),
         confirms: t.confirms,

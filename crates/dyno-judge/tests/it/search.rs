@@ -5,6 +5,7 @@ use dyno_judge::{Capacities, CapacitySearch, End, Rung, capacities};
 use dyno_model::origin::Text;
 use dyno_model::record::Run;
 use dyno_model::*;
+use dyno_report::{Format, RenderOptions};
 
 /// Nothing gets through above it, in messages per second.
 const WALL: f64 = 100_000.0;
@@ -265,4 +266,48 @@ fn a_capacity_is_told_without_the_first_value_and_with_a_refusal_of_its_own() {
     };
     assert!((confidence(false) - 0.95).abs() < 1e-9);
     assert!((confidence(true) - (1.0 - 0.05 / 3.0)).abs() < 1e-9);
+}
+
+#[test]
+fn the_document_has_the_line_of_each_limit_and_the_experiment_of_each_value() {
+    let (run, found) = searched(ladder(LIMITS).0, 3, |_, _| {});
+    let document = found.document();
+    let text = found.render(Format::Json, &RenderOptions::default());
+    // Both read back: the last bit of a number may change on the way.
+    let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    assert_eq!(read(&document.to_string()), read(&text));
+    let one = &document["capacities"][0];
+    let lines: Vec<_> = one["limits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|l| {
+            let text = |key: &str| l[key].as_str().unwrap().to_owned();
+            (
+                text("limit"),
+                text("measure"),
+                text("unit"),
+                text("bound"),
+                l["bound_value"].as_f64().unwrap(),
+            )
+        })
+        .collect();
+    let line = |limit: &str, measure: &str, unit: &str, bound: &str, value: f64| {
+        let [limit, measure, unit, bound] = [limit, measure, unit, bound].map(str::to_owned);
+        (limit, measure, unit, bound, value)
+    };
+    assert_eq!(
+        lines,
+        [
+            line("nothing lost", "loss", "1", "at_most_count", 0.0),
+            line("in time", "p99 response", "ns", "at_most", 1e6),
+        ]
+    );
+    let curve = one["curve"].as_array().unwrap();
+    assert_eq!(curve.len(), found.all[0].curve.len());
+    for point in curve {
+        let id = ExperimentId(u32::try_from(point["id"].as_u64().unwrap()).unwrap());
+        let e = run.manifest.plan.experiment(id).unwrap();
+        assert_eq!(point["value"], Raised::Rate.of(e));
+    }
 }

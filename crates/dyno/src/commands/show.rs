@@ -121,9 +121,8 @@ fn made(directory: &Path, format: ShowFormat, options: &RenderOptions) -> Result
     if is_table {
         requirements::judge(&run, &mut summary)?;
     }
-    let own = |format| dyno_report::render(&summary, format, options);
     let with_capacities = |format| -> Result<String> {
-        let mut text = own(format);
+        let mut text = dyno_report::render(&summary, format, options);
         if let Some(found) = search::of(&run)? {
             text.push('\n');
             text.push_str(&found.render(format, options));
@@ -133,8 +132,11 @@ fn made(directory: &Path, format: ShowFormat, options: &RenderOptions) -> Result
     let text = match format {
         ShowFormat::Table => with_capacities(Format::Table)?,
         ShowFormat::Markdown => with_capacities(Format::Markdown)?,
-        ShowFormat::Json => own(Format::Json),
-        ShowFormat::Csv => own(Format::Csv),
+        ShowFormat::Json => {
+            summary.capacity = search::of(&run)?.map(|found| found.document());
+            dyno_report::render(&summary, Format::Json, options)
+        }
+        ShowFormat::Csv => dyno_report::render(&summary, Format::Csv, options),
         ShowFormat::Gbench => dyno_export::gbench::render(&run, &summary),
         ShowFormat::Openmetrics => dyno_export::openmetrics::render(&summary),
         ShowFormat::Junit => {
@@ -213,6 +215,9 @@ fn asked(args: &ShowArgs, options: &mut RenderOptions) {
 pub(crate) fn print(run: &Run, format: FormatArg) -> Result<()> {
     let mut summary = dyno_report::summarise(run, &SummaryOptions::default());
     requirements::judge(run, &mut summary)?;
+    if format == FormatArg::Json {
+        summary.capacity = search::of(run)?.map(|found| found.document());
+    }
     let format = match format {
         FormatArg::Table => Format::Table,
         FormatArg::Markdown => Format::Markdown,

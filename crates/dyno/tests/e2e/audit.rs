@@ -1,6 +1,6 @@
 //! `dyno audit`: published files in each form, Dyno's own runs and their exports, and what is refused.
 
-use crate::harness::{Ended, Place, on_stack};
+use crate::harness::{Ended, Place, is_as_the_schema_says, on_stack};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -108,20 +108,7 @@ fn json_of_an_audit_is_as_its_schema_says() {
         document["audits"].as_array().unwrap().len(),
         PUBLISHED.len()
     );
-    is_as_the_schema_says(&document);
-}
-
-#[track_caller]
-fn is_as_the_schema_says(document: &Value) {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../docs/reference/audit.schema.json"
-    );
-    let mut schemas = boon::Schemas::new();
-    let schema = boon::Compiler::new().compile(path, &mut schemas).unwrap();
-    if let Err(e) = schemas.validate(document, schema) {
-        panic!("{e:#}");
-    }
+    is_as_the_schema_says(&document, "audit.schema.json");
 }
 
 #[test]
@@ -346,7 +333,7 @@ fn claims_stand_beside_what_this_machine_gives() {
         ended.stderr
     );
     let document: Value = serde_json::from_str(&ended.stdout).unwrap();
-    is_as_the_schema_says(&document);
+    is_as_the_schema_says(&document, "audit.schema.json");
     let all = document["audits"][0]["measured"].as_array().unwrap();
     let figures: Vec<&str> = all.iter().map(|b| b["figure"].as_str().unwrap()).collect();
     assert_eq!(

@@ -200,6 +200,46 @@ fn kuksa_answers_two_callers_each() {
     assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
 }
 
+/// The suite's own calls: an actuator set and got through Kuksa's provider, in the rows of the suite's table.
+#[test]
+fn the_suite_signals_has_kuksas_calls() {
+    let Some(_turn) = turn(DATABROKER) else {
+        return;
+    };
+    let place = Place::new();
+    let arguments = [
+        "run",
+        "signals",
+        "--stack",
+        "kuksa,kuksa-viss",
+        "--experiment",
+        "call",
+        "--set",
+        "scale=short",
+        "--out",
+        "out",
+        "--repeats",
+        "0",
+    ];
+    place.run(&arguments).with_code(0);
+    let shown = place.show("out");
+    for stack in ["kuksa", "kuksa-viss"] {
+        let e = on_stack(&shown, stack);
+        assert_eq!(
+            (&e["workload"], &e["paired"]),
+            (&"call".into(), &false.into()),
+            "{e:#}"
+        );
+        assert!(count(e, "received") > 0, "{e:#}");
+        assert_eq!(count(e, "lost"), 0, "{e:#}");
+    }
+    place
+        .run(&["show", "out"])
+        .with_code(0)
+        .says("set and get, p50");
+    assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
+}
+
 /// The broker logs every message to a file system of 64 KiB, which is full after some hundred of 2,000.
 #[test]
 fn a_brokers_log_on_a_full_disk_costs_no_message() {

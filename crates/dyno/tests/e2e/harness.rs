@@ -256,6 +256,19 @@ pub(crate) fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) 
     }
 }
 
+/// A document follows a schema of `docs/reference`.
+#[track_caller]
+pub(crate) fn is_as_the_schema_says(document: &Value, schema: &str) {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/");
+    let mut schemas = boon::Schemas::new();
+    let index = boon::Compiler::new()
+        .compile(&format!("{folder}{schema}"), &mut schemas)
+        .unwrap();
+    if let Err(e) = schemas.validate(document, index) {
+        panic!("{e:#}");
+    }
+}
+
 /// The experiments of `dyno show --format json`, without those added for the floor.
 pub(crate) fn experiments(shown: &Value) -> &Vec<Value> {
     shown["experiments"].as_array().unwrap()

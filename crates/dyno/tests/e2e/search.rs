@@ -1,6 +1,6 @@
 //! Searches for a capacity that is known: a wall of the kernel's, and one of a planted fault.
 
-use crate::harness::Place;
+use crate::harness::{Place, is_as_the_schema_says};
 use serde_json::Value;
 
 const NOTHING_LOST: &str = "[[limit]]\nname = \"nothing lost\"\nmetric = \"loss\"\nat_most = 0\n";
@@ -43,7 +43,17 @@ fn search(place: &Place, experiment: &str, factor: &str) -> Value {
     let json = place
         .run(&["check", "out", "--format", "json"])
         .with_code(0);
-    serde_json::from_str(&json.stdout).unwrap()
+    let report: Value = serde_json::from_str(&json.stdout).unwrap();
+    let shown = place.show("out");
+    assert_eq!(shown["capacity"], report, "the run itself tells it too");
+    is_as_the_schema_says(&shown, "show.schema.json");
+    let tried = report["capacities"][0]["curve"].as_array().unwrap();
+    for point in tried {
+        let of_experiment = |e: &&Value| e["id"] == point["id"];
+        let all = shown["experiments"].as_array().unwrap();
+        assert!(all.iter().any(|e| of_experiment(&e)), "{point:#}");
+    }
+    report
 }
 
 fn found(report: &Value) -> (f64, f64, &Value) {

@@ -25,6 +25,7 @@ import { copies } from './copies.js';
 import { ecdf } from './ecdf.js';
 import { firstMessage } from './first-message.js';
 import { growing } from './growing.js';
+import { knee } from './knee.js';
 import { matrix } from './matrix.js';
 import { percentiles } from './percentiles.js';
 import { resources } from './resources.js';
@@ -34,6 +35,7 @@ import { time } from './time.js';
 import { topology } from './topology.js';
 
 export const plots = [
+  knee,
   matrix,
   percentiles,
   ecdf,

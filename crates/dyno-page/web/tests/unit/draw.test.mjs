@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { echarts } from '../../src/plots/echarts.js';
 import { plots } from '../../src/plots/index.js';
-import { bare, empty, hostile, many, rich, stacks, theme, two, view, viewOfOne } from './fixture.mjs';
+import { bare, empty, hostile, many, rich, searched, stacks, theme, two, view, viewOfOne } from './fixture.mjs';
 
 /** The SVG of a plot, and what ECharts said while drawing. */
 function draw(plot, v, t) {
@@ -33,6 +33,8 @@ const VIEWS = {
   bare: view(bare()),
   two: view(two()),
   one: viewOfOne(rich()),
+  searched: view(searched()),
+  'searched, linear': view(searched(), { log: false }),
 };
 
 for (const plot of plots) {

@@ -221,7 +221,7 @@ export const STUDY = {
 };
 
 /** A document of runs, each a list of cells, with a scaling factor where a list of ids is given. */
-export function documentOf(runs, { scaling = [], published = [] } = {}) {
+export function documentOf(runs, { scaling = [], published = [], capacity } = {}) {
   return {
     format: 1,
     tables: TABLES,
@@ -231,7 +231,7 @@ export function documentOf(runs, { scaling = [], published = [] } = {}) {
     runs: runs.map((cells, i) => ({
       name: String.fromCharCode(65 + i),
       running: false,
-      show: { format: 1, run: { id: `run-${i}`, suite: 'hand' }, experiments: cells.map((c) => c.e), scaling },
+      show: { format: 1, run: { id: `run-${i}`, suite: 'hand' }, experiments: cells.map((c) => c.e), scaling, ...(capacity ? { capacity } : {}) },
       problems: [],
       answers: [],
       details: cells.map((c) => c.d),
@@ -303,6 +303,72 @@ export function several() {
       cell(4, { ...futex, at_once: 2, copies: [copy(0, 2_100), copy(1, 2_300)] }),
     ],
   ]);
+}
+
+/** One value of a search: its loss and its p99 in ns with their intervals, null where lost. */
+function tried(id, value, rung, loss, p99, more = {}) {
+  const held = (limit, status, at, by) => ({ limit, status, value: at, lo: at === null ? 9e8 : at * (1 - by), hi: at === null ? null : at * (1 + by), reason: `because <b> ${at}` });
+  const late = p99 === null || p99 > 1e6;
+  return {
+    id,
+    value,
+    rung,
+    confirms: false,
+    trials: 2,
+    failed: 0,
+    confidence: 0.95,
+    delivered_hz: value * (1 - loss),
+    sent_share: null,
+    limits: [held('nothing lost', loss > 0 ? 'fail' : 'pass', loss, 0.1), held(HOSTILE[0], late ? (rung === 'undecided' ? 'undecided' : 'fail') : 'pass', p99, 0.2)],
+    ...more,
+  };
+}
+
+/** A search for the highest rate: of one stack found, of one not even the first value, of one not finished. */
+export function searched() {
+  const rates = [1000, 2000, 3000, 4000];
+  const names = ['tcp', HOSTILE[0], 'udp'];
+  const cells = names.flatMap((stack, k) =>
+    rates.map((rate_hz, i) => cell(4 * k + i, { stack, workload: 'stream', load: { rate_hz, arrivals: 'fixed' } })),
+  );
+  const limits = [
+    { limit: 'nothing lost', measure: 'loss', metric: 'loss', required: 'loss ≤ 0', unit: '1', bound: 'at_most_count', bound_value: 0 },
+    { limit: HOSTILE[0], measure: 'p99 response', metric: 'response', quantile: '0.99', required: 'p99 response ≤ 1.00 ms', unit: 'ns', bound: 'at_most', bound_value: 1e6 },
+  ];
+  const of = (stack, more) => ({ experiment: 'stream', stack, kept: null, confirmed: false, broken: null, broke_first: [], undecided: [], refused_above: null, limits, ...more });
+  const capacity = {
+    format: 1,
+    kind: 'capacity',
+    raised: 'rate',
+    limits: 'limits.toml',
+    required: limits.map((l) => l.required),
+    confidence: 0.95,
+    capacities: [
+      of(names[0], {
+        end: 'found',
+        kept: 2000,
+        confirmed: true,
+        broken: 4000,
+        broke_first: ['nothing lost, loss ≤ 0: 10 %'],
+        undecided: [3000],
+        curve: [
+          tried(0, 1000, 'kept', 0, 1e5),
+          tried(1, 2000, 'kept', 0, 2e5),
+          tried(1, 2000, 'kept', 0, 3e5, { confirms: true, trials: 3 }),
+          tried(2, 3000, 'undecided', 0, 1.1e6),
+          tried(3, 4000, 'broken', 0.1, null),
+        ],
+      }),
+      of(names[1], {
+        end: 'first',
+        broken: 2000,
+        broke_first: ['the sources sent only 50 % of what was due'],
+        curve: [tried(4, 1000, 'undecided', 0, 1.05e6), tried(5, 2000, 'broken', 0, 5e6, { sent_share: 0.5 })],
+      }),
+      of(names[2], { end: 'unfinished', kept: 2000, curve: [tried(8, 1000, 'kept', 0, 1e5), tried(9, 2000, 'kept', 0, 1.5e5)] }),
+    ],
+  };
+  return documentOf([cells], { capacity });
 }
 
 /** Hostile names everywhere. */

@@ -7,7 +7,7 @@ import { pointsOf } from '../../src/plots/distribution.js';
 import { plots } from '../../src/plots/index.js';
 import { inkOn, luminance, rampAt } from '../../src/plots/matrix.js';
 import { fitLine, fitText } from '../../src/plots/sizes.js';
-import { HOSTILE, bare, cell, documentOf, rich, S, several, stacks, theme, two, view, viewOfOne } from './fixture.mjs';
+import { HOSTILE, bare, cell, documentOf, rich, S, searched, several, stacks, theme, two, view, viewOfOne } from './fixture.mjs';
 
 const plot = (id) => plots.find((p) => p.id === id);
 /** Rows of a table as objects by column name. */
@@ -294,4 +294,40 @@ test('copies: each copy stands on its CPU, and the line is one alone', () => {
   assert.deepEqual(line.data, [[0, 10_000], [1, 10_000]]);
   assert.equal(series('copies', v, /^copies:0:1:alone$/).length, 0, 'this one has none that is alone');
   assert.equal(plot('copies').applies(view(stacks(2))), false);
+});
+
+test('the way to a capacity: every value that was tried stands over the one that was raised, with limit and answer', () => {
+  const v = view(searched());
+  const all = rows('knee', v).map((r) => [r.stack, r['raised to'], r['came to'], r.required, r.found, r.hi]);
+  assert.deepEqual(all.filter(([stack]) => stack === 'tcp'), [
+    ['tcp', 1000, 'kept', 'loss ≤ 0', 0, 0],
+    ['tcp', 2000, 'kept', 'loss ≤ 0', 0, 0],
+    ['tcp', 2000, 'kept, confirming', 'loss ≤ 0', 0, 0],
+    ['tcp', 3000, 'undecided', 'loss ≤ 0', 0, 0],
+    ['tcp', 4000, 'broken', 'loss ≤ 0', 0.1, 0.11],
+    ['tcp', 1000, 'kept', 'p99 response ≤ 1.00 ms', 1e5, 1.2e5],
+    ['tcp', 2000, 'kept', 'p99 response ≤ 1.00 ms', 2e5, 2.4e5],
+    ['tcp', 2000, 'kept, confirming', 'p99 response ≤ 1.00 ms', 3e5, 3.6e5],
+    ['tcp', 3000, 'undecided', 'p99 response ≤ 1.00 ms', 1.1e6, 1.32e6],
+    ['tcp', 4000, 'broken', 'p99 response ≤ 1.00 ms', Infinity, Infinity],
+  ]);
+  const option = plot('knee').option(v, theme());
+  const [limit] = series('knee', v, /^knee:1:limit$/);
+  assert.deepEqual(limit.data.map(([, y]) => y), [1e6, 1e6]);
+  // The last word on a value is its confirmation; what was lost stands at the top.
+  const [line] = series('knee', v, /^knee:1:0:line$/);
+  assert.deepEqual(line.data, [[1000, 1e5], [2000, 3e5], [3000, 1.1e6], [4000, option.yAxis[1].max]]);
+  // Shares begin at zero, also where scales are logarithmic.
+  assert.deepEqual([option.yAxis[0].type, option.yAxis[0].min, option.yAxis[1].type], ['value', 0, 'log']);
+  const bands = [0, 1, 2].map((k) => series('knee', v, new RegExp(`^knee:0:${k}:band$`))[0].data);
+  const { min, max } = option.xAxis[0];
+  assert.deepEqual(bands, [[[2000, 4000, 0]], [[min, 2000, 0]], [[2000, max, 0]]]);
+  const [marks] = series('knee', v, /^knee:0:0$/);
+  assert.equal(new Set(marks.data.map((m) => m.symbol)).size, 2, 'what is broken has a mark of its own');
+  assert.equal(marks.data.find((m) => m.symbolSize === 12).value[0], 2000);
+  const notes = plot('knee').notes(v);
+  assert.equal(notes[0], 'tcp, stream: kept up to 2 kHz, broken from 4 kHz (nothing lost, loss ≤ 0: 10 %); of 3 kHz the trials do not tell.');
+  assert.match(notes[1], /not even 1 kHz is surely kept, broken from 2 kHz \(the sources sent only 50 % of what was due\)\.$/);
+  assert.match(notes[2], /^udp, stream: not finished; so far kept up to 2 kHz\.$/);
+  assert.equal(plot('knee').applies(view(stacks(2))), false, 'a run that was no search');
 });

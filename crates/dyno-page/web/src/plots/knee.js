@@ -1,0 +1,375 @@
+// The way to a capacity: what each limit of a search is put on over the value that the search raised, with the limit as a line.
+// Where the curve bends is the knee; a band leads from the highest value that is kept to the lowest that breaks a limit.
+
+import { NONE, duration, memory, payload, rate, share, sig3, withPrefix } from '../format.js';
+import {
+  MAX_PANELS,
+  MAX_SERIES,
+  allConditions,
+  conditionKey,
+  distinctions,
+  fill,
+  groupBy,
+  leftOut,
+  limited,
+  pick,
+  place,
+  runName,
+  seriesName,
+  styleOf,
+} from './common.js';
+import {
+  CROSS,
+  UP,
+  axisOf,
+  compose,
+  exported,
+  gridAt,
+  layout,
+  legendOf,
+  nothing,
+  panelTitle,
+  scaleOf,
+  whiskers,
+} from './chart.js';
+import { brief, memoryTick, plural, rateTick, shareTick, short, sizeTick, timeTick } from './text.js';
+import { cellTip } from './tip.js';
+
+/** What a search can raise: how a value reads, and the factor of an experiment that says it. */
+const RAISED = {
+  rate: { text: rate, tick: rate, title: 'rate of each sender', factor: 'workload', unit: '1/s' },
+  payload: { text: payload, tick: sizeTick, title: 'payload', factor: 'payload', unit: 'bytes' },
+  clients: { text: (n) => plural(n, 'client'), tick: brief, title: 'clients', factor: 'topology', unit: 'clients' },
+};
+
+const UNITS = {
+  ns: { text: duration, tick: timeTick },
+  '1/s': { text: (hz) => withPrefix(hz, '/s'), tick: rateTick },
+  B: { text: memory, tick: memoryTick },
+};
+/** Shares begin at zero, which a logarithmic scale has not. */
+const SHARE = { text: share, tick: shareTick, linear: true };
+const RATIO = { text: sig3, tick: brief };
+
+const unitOf = (limit) => (['loss', 'cpu_share'].includes(limit.metric) ? SHARE : (UNITS[limit.unit] ?? RATIO));
+
+/** The line of a limit, or null where it is a number of messages and the figure a share. */
+const lineOf = (limit) => (limit.bound === 'at_most_count' && limit.bound_value !== 0 ? null : limit.bound_value);
+
+/** What was found for a limit at one value: `{ value, lo, hi }`, Infinity where lost; null where nothing can be said. */
+function figureOf(point, name) {
+  const held = point.limits.find((h) => h.limit === name);
+  if (!held) return null;
+  const lost = held.value === null && (held.status === 'fail' || held.lo !== null);
+  if (held.value === null && !lost) return { value: null, lo: null, hi: null, held };
+  return { value: held.value ?? Infinity, lo: held.lo ?? Infinity, hi: held.hi ?? Infinity, held };
+}
+
+/** The searches of the view's runs: what was found, and of what was tried that which is selected. */
+function searchesOf(view) {
+  const cells = new Map(view.cells.map((c) => [`${c.run}.${c.e.id}`, c]));
+  return view.runs.flatMap((run) => {
+    const found = run.show?.capacity;
+    const raised = RAISED[found?.raised];
+    if (!raised) return [];
+    return found.capacities
+      .map((capacity) => ({
+        capacity,
+        raised,
+        points: capacity.curve
+          .map((p) => ({ ...p, cell: cells.get(`${run.index}.${p.id}`) }))
+          .filter((p) => p.cell),
+      }))
+      .filter((s) => new Set(s.points.map((p) => p.value)).size > 1)
+      .map((s) => ({ ...s, cell: s.points[0].cell }));
+  });
+}
+
+function drawn(view) {
+  const searches = searchesOf(view);
+  const all = searches.flatMap((s) => s.capacity.limits.map((limit) => ({ ...s, limit })));
+  const keyOf = ({ cell, raised, limit }) =>
+    JSON.stringify([raised.factor, limit.limit, limit.required, conditionKey(cell.e, [raised.factor])]);
+  const { shown, left } = limited(groupBy(all, keyOf), MAX_PANELS);
+  const without = [...new Set(shown.map((g) => g.items[0].raised.factor))];
+  const { words, shared } = distinctions(
+    shown.map((g) => g.items[0].cell.e),
+    without,
+  );
+  let seriesLeft = 0;
+  const panels = shown.map((g, i) => {
+    const { shown: kept, left: over } = limited(g.items, MAX_SERIES);
+    seriesLeft += over;
+    const { limit, raised } = g.items[0];
+    const series = kept.map((s) => ({
+      ...s,
+      marks: s.points.map((p) => ({ point: p, ...figureOf(p, limit.limit) })).filter((m) => m.held),
+    }));
+    return { title: [short(limit.required, 60), ...words[i]].join(', '), limit, raised, series, unit: unitOf(limit) };
+  });
+  const notes = [
+    ...searches.slice(0, MAX_SERIES).map((s) => answerOf(view, s)),
+    ...(panels.length > 0 ? ['Filled: all limits are kept; large: by trials of its own. ✕: a limit is broken. Hollow: the trials do not tell.'] : []),
+    ...leftOut({ panels: panels.length, panelsLeft: left, what: 'panel', seriesLeft }),
+  ];
+  return { searches, panels, shared, notes };
+}
+
+/** What a search found, in a sentence. */
+function answerOf(view, { capacity, raised, cell, points }) {
+  const { end, kept, broken, undecided } = capacity;
+  const why = capacity.broke_first[0] ? ` (${short(capacity.broke_first[0], 90)})` : '';
+  const from = broken === null ? '' : `, broken from ${raised.text(broken)}${why}`;
+  const ends = undecided.length > 2 ? [undecided[0], undecided[undecided.length - 1]] : undecided;
+  const open = undecided.length ? `; of ${ends.map(raised.text).join(' to ')} the trials do not tell` : '';
+  const said = {
+    found: () => `kept up to ${raised.text(kept)}${from}`,
+    top: () => `${raised.text(kept)} is kept, the highest that can be tried`,
+    first: () => `not even ${raised.text(points[0].value)} is surely kept${from}`,
+    unfinished: () => `not finished; ${kept === null ? 'nothing is kept so far' : `so far kept up to ${raised.text(kept)}`}${from}`,
+  }[end];
+  return `${short(seriesName(view, cell), 40)}, ${short(cell.e.experiment, 30)}: ${said ? said() : NONE}${open}.`;
+}
+
+const placeOf = (theme, d) => layout(theme, d.panels.length, { height: 260, caption: d.shared, notes: d.notes });
+
+function panelOf(view, theme, panel, i) {
+  const { limit, unit, series: all } = panel;
+  const log = view.log && !unit.linear;
+  const marks = all.flatMap((s) => s.marks).filter((m) => m.value !== null);
+  const bound = lineOf(limit);
+  const x = scaleOf(all.flatMap((s) => s.points.map((p) => p.value)), { log: view.log });
+  const y = scaleOf([...marks.flatMap((m) => [m.value, m.lo, m.hi]), ...(bound === null ? [] : [bound])], {
+    log,
+    headroom: marks.some((m) => m.value === Infinity),
+  });
+  const within = (value) => Math.min(Math.max(value, y.min), y.max);
+  const series = [];
+  if (bound !== null) {
+    series.push({
+      id: `knee:${i}:limit`,
+      name: 'limit',
+      type: 'line',
+      xAxisIndex: i,
+      yAxisIndex: i,
+      data: [x.min, x.max].map((at) => [at, within(bound)]),
+      showSymbol: false,
+      lineStyle: { color: theme.bad ?? theme.text, type: 'dashed', width: 1.4 },
+      itemStyle: { color: theme.bad ?? theme.text },
+      silent: true,
+      tooltip: { show: false },
+      z: 1,
+    });
+  }
+  all.forEach((s, k) => {
+    const style = styleOf(view, s.cell, theme);
+    const common = { name: seriesName(view, s.cell), xAxisIndex: i, yAxisIndex: i };
+    const known = s.marks.filter((m) => m.value !== null);
+    // The last word on a value is its confirmation.
+    const line = known.filter((m, at) => known[at + 1]?.point.value !== m.point.value);
+    series.push(
+      bandOf(`knee:${i}:${k}:band`, common, style, s.capacity, x, y),
+      {
+        ...common,
+        id: `knee:${i}:${k}:line`,
+        type: 'line',
+        data: line.map((m) => [m.point.value, within(m.value)]),
+        showSymbol: false,
+        lineStyle: { color: style.color, type: style.dash, width: 1.4 },
+        itemStyle: { color: style.color },
+        silent: true,
+        tooltip: { show: false },
+        clip: false,
+        z: 2,
+      },
+      whiskers({
+        id: `knee:${i}:${k}:intervals`,
+        name: common.name,
+        panel: i,
+        points: known.filter((m) => m.lo !== Infinity).map((m) => ({ x: m.point.value, lo: within(m.lo), hi: m.hi })),
+        color: style.color,
+        top: y.max,
+      }),
+      {
+        ...common,
+        id: `knee:${i}:${k}`,
+        type: 'scatter',
+        symbol: style.symbol,
+        symbolSize: 8,
+        itemStyle: { color: style.color },
+        clip: false,
+        z: 3,
+        data: known.map((m) => markOf(style, m, [i, k, s.marks.indexOf(m)], within)),
+      },
+    );
+  });
+  return { series, x, y, log };
+}
+
+function markOf(style, { point, value }, at, within) {
+  const { rung, confirms } = point;
+  const hollow = rung !== 'kept' && rung !== 'broken';
+  const symbol = value === Infinity ? { symbol: UP } : rung === 'broken' ? { symbol: CROSS } : {};
+  return {
+    value: [point.value, within(value)],
+    open: place(point.cell),
+    at,
+    symbolSize: confirms ? 12 : 8,
+    itemStyle: fill(style, hollow),
+    ...symbol,
+  };
+}
+
+/** From the highest value that is kept to the lowest that breaks a limit, over the height of the panel. */
+function bandOf(id, common, style, { kept, broken }, x, y) {
+  const known = kept !== null || broken !== null;
+  return {
+    ...common,
+    id,
+    type: 'custom',
+    silent: true,
+    tooltip: { show: false },
+    itemStyle: { color: style.color },
+    encode: { x: [0, 1], y: 2 },
+    data: known ? [[kept ?? x.min, broken ?? x.max, y.min]] : [],
+    z: 0,
+    renderItem: (params, api) => {
+      const { y: top, height } = params.coordSys;
+      const [from] = api.coord([api.value(0), api.value(2)]);
+      const [to] = api.coord([api.value(1), api.value(2)]);
+      const edge = (at, lineDash) => ({
+        type: 'line',
+        shape: { x1: at, y1: top, x2: at, y2: top + height },
+        style: { stroke: style.color, lineWidth: 1.2, fill: 'none', opacity: 0.8, ...(lineDash ? { lineDash } : {}) },
+      });
+      return {
+        type: 'group',
+        children: [
+          { type: 'rect', shape: { x: from, y: top, width: Math.max(0, to - from), height }, style: { fill: style.color, opacity: 0.12 } },
+          ...(kept === null ? [] : [edge(from)]),
+          ...(broken === null ? [] : [edge(to, [4, 3])]),
+        ],
+      };
+    },
+  };
+}
+
+/** A figure with its interval in the unit of the limit. */
+function figureText(unit, { value, lo, hi }) {
+  if (value === null) return NONE;
+  const text = (v) => (v === Infinity ? '∞' : unit.text(v));
+  return `${text(value)} [${text(lo)}, ${text(hi)}]`;
+}
+
+const cameTo = ({ rung, confirms }) => `${rung}${confirms ? ', confirming' : ''}`;
+
+function tooltip(view, theme, d) {
+  return ({ data }) => {
+    if (!data?.at) return '';
+    const [i, k, n] = data.at;
+    const panel = d.panels[i];
+    const mark = panel.series[k].marks[n];
+    const { point } = mark;
+    const hz = point.delivered_hz;
+    return cellTip(view, point.cell, theme, {
+      first: [
+        [panel.raised.title, panel.raised.text(point.value)],
+        ['came to', `${cameTo(point)}, by ${plural(point.trials, 'trial')}`],
+        [panel.limit.measure, figureText(panel.unit, mark)],
+        ['required', panel.limit.required],
+        ['delivered', hz === null ? null : withPrefix(hz, '/s')],
+        ['sent of what was due', point.sent_share === null ? null : share(point.sent_share)],
+      ],
+      notes: [mark.held.reason],
+    });
+  };
+}
+
+function option(view, theme) {
+  const d = drawn(view);
+  if (d.panels.length === 0) return nothing(theme, 'No search for a capacity is selected: see dyno run --search.');
+  const at = placeOf(theme, d);
+  const parts = { grid: [], xAxis: [], yAxis: [], series: [], titles: [] };
+  const entries = [];
+  d.panels.forEach((panel, i) => {
+    const box = at.boxes[i];
+    const { series, x, y, log } = panelOf(view, theme, panel, i);
+    parts.grid.push(gridAt(box));
+    parts.xAxis.push(axisOf(theme, i, x, { log: view.log, format: panel.raised.tick, title: panel.raised.title, gap: 28 }));
+    parts.yAxis.push(axisOf(theme, i, y, { log, format: panel.unit.tick, title: short(panel.limit.measure, 40), gap: 56 }));
+    parts.series.push(...series);
+    parts.titles.push(panelTitle(theme, box, panel.title));
+    entries.push(...panel.series.map((s) => ({ name: seriesName(view, s.cell), style: styleOf(view, s.cell, theme) })));
+  });
+  return compose(theme, at, {
+    ...parts,
+    caption: d.shared,
+    notes: d.notes,
+    summary: summary(view),
+    legend: legendOf(theme, entries),
+    tooltip: { formatter: tooltip(view, theme, d) },
+  });
+}
+
+function table(view) {
+  const columns = [
+    { name: 'run' },
+    { name: 'stack' },
+    { name: 'conditions' },
+    { name: 'raised to' },
+    { name: 'unit raised' },
+    { name: 'came to' },
+    { name: 'trials' },
+    { name: 'limit' },
+    { name: 'required' },
+    { name: 'found' },
+    { name: 'lo' },
+    { name: 'hi' },
+    { name: 'unit' },
+    { name: 'delivered', unit: '1/s' },
+  ];
+  const rows = drawn(view).panels.flatMap(({ limit, raised, series }) =>
+    series.flatMap((s) =>
+      s.marks.map(({ point, value, lo, hi }) => [
+        runName(view, point.cell),
+        point.cell.e.stack,
+        allConditions(point.cell),
+        exported(point.value),
+        raised.unit,
+        cameTo(point),
+        point.trials,
+        limit.limit,
+        limit.required,
+        exported(value),
+        exported(lo),
+        exported(hi),
+        limit.unit,
+        exported(point.delivered_hz),
+      ]),
+    ),
+  );
+  return { columns, rows };
+}
+
+function summary(view) {
+  const { searches } = drawn(view);
+  if (searches.length === 0) return 'The way to the capacity: no search is selected.';
+  return `What searches found: ${searches
+    .slice(0, 6)
+    .map((s) => answerOf(view, s))
+    .join(' ')}`;
+}
+
+export const knee = {
+  id: 'knee',
+  title: 'The way to the capacity',
+  question: 'Up to where are the limits kept, and what happens there?',
+  kinds: { log: true, response: false },
+  applies: (view) => drawn(view).panels.length > 0,
+  height: (view, theme) => placeOf(theme, drawn(view)).total,
+  option,
+  table,
+  summary,
+  notes: (view) => drawn(view).notes,
+  pick,
+};
