@@ -1,15 +1,13 @@
 //! The two ends of a channel as the adapter interface wants them: they join the segment as soon as
 //! it stands, and decide how long to wait.
 
+use crate::home::Home;
 use crate::layout::Geometry;
 use crate::reader::Reader;
 use crate::segment::{Part, Segment};
 use crate::words::Slept;
 use crate::writer::{Attempt, Writer};
-use dyno_adapter::{
-    ChannelSpec, Error, NodeContext, Receiver, Resource, Result, Sender, Sent, Wait,
-};
-use std::path::PathBuf;
+use dyno_adapter::{ChannelSpec, Error, NodeContext, Receiver, Result, Sender, Sent, Wait};
 use std::time::Duration;
 
 /// How often a writer looks for room before it sleeps: some ten microseconds, about what a sleep
@@ -22,24 +20,27 @@ pub(crate) const RETRY: Duration = Duration::from_millis(1);
 
 /// Everything needed to join a channel's segment.
 pub(crate) struct Joining {
-    path: PathBuf,
+    home: Home,
     geometry: Geometry,
     part: Part,
 }
 
 impl Joining {
-    pub(crate) fn new(context: &NodeContext, channel: &ChannelSpec, part: Part) -> Result<Self> {
-        let joining = Joining {
-            path: PathBuf::from(format!("/dev/shm/{}", channel.name)),
-            geometry: Geometry::of(channel, context)?,
+    pub(crate) fn new(
+        context: &NodeContext,
+        channel: &ChannelSpec,
+        home: Home,
+        part: Part,
+    ) -> Result<Self> {
+        Ok(Joining {
+            geometry: Geometry::of(channel, context, home.room())?,
+            home,
             part,
-        };
-        context.claim(&Resource::File(joining.path.clone()))?;
-        Ok(joining)
+        })
     }
 
     pub(crate) fn try_join(&self) -> Result<Option<Segment>> {
-        Segment::join(&self.path, self.geometry, self.part)
+        Segment::join(&self.home, self.geometry, self.part)
     }
 
     /// Which of the channel's readers this participant is.
@@ -64,9 +65,9 @@ pub(crate) struct FloorSender {
 }
 
 impl FloorSender {
-    pub(crate) fn new(context: &NodeContext, channel: &ChannelSpec) -> Result<Self> {
+    pub(crate) fn new(context: &NodeContext, channel: &ChannelSpec, home: Home) -> Result<Self> {
         let mut sender = FloorSender {
-            joining: Joining::new(context, channel, Part::Writer)?,
+            joining: Joining::new(context, channel, home, Part::Writer)?,
             channel: channel.name.clone(),
             max_payload: channel.max_payload,
             writer: None,
@@ -162,10 +163,15 @@ pub(crate) struct FloorReceiver {
 }
 
 impl FloorReceiver {
-    pub(crate) fn new(context: &NodeContext, channel: &ChannelSpec, wait: Wait) -> Result<Self> {
+    pub(crate) fn new(
+        context: &NodeContext,
+        channel: &ChannelSpec,
+        home: Home,
+        wait: Wait,
+    ) -> Result<Self> {
         let me = Joining::place_of(context, channel)?;
         let mut receiver = FloorReceiver {
-            joining: Joining::new(context, channel, Part::Reader(me))?,
+            joining: Joining::new(context, channel, home, Part::Reader(me))?,
             me,
             wait,
             reader: None,

@@ -108,17 +108,40 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// The geometry of `channel` for a node with these options.
-    pub(crate) fn of(channel: &ChannelSpec, context: &NodeContext) -> Result<Self> {
-        let depth = match context.options.get("queue_depth") {
+    /// The geometry of `channel` for a node with these options, of `room` bytes at most where that is limited.
+    pub(crate) fn of(
+        channel: &ChannelSpec,
+        context: &NodeContext,
+        room: Option<usize>,
+    ) -> Result<Self> {
+        let asked = match context.options.get("queue_depth") {
             None => None,
             Some(_) => Some(asked_depth(context.int("queue_depth", 0)?)?),
         };
-        Self::new(channel.max_payload, channel.readers.len(), depth).ok_or_else(|| {
+        let (payload, readers) = (channel.max_payload, channel.readers.len());
+        let whole = Self::new(payload, readers, asked).ok_or_else(|| {
             Error::Unsupported(format!(
-                "a ring for messages of {} bytes on channel {}: it is larger than the address \
-                 space; use a smaller payload or a smaller option `queue_depth`",
-                channel.max_payload, channel.name
+                "a ring for messages of {payload} bytes on channel {}: it is larger than the \
+                 address space; use a smaller payload or a smaller option `queue_depth`",
+                channel.name
+            ))
+        })?;
+        let Some(room) = room.filter(|room| whole.total > *room) else {
+            return Ok(whole);
+        };
+        // As many slots as there is room for, where nobody asked for more; one at least.
+        let depth = room.saturating_sub(whole.slots_at) / whole.stride;
+        let fits = |g: &Geometry| g.total <= room;
+        let fewer = || Self::new(payload, readers, Some(depth)).filter(fits);
+        let fewer = (asked.is_none() && depth > 0).then(fewer).flatten();
+        fewer.ok_or_else(|| {
+            Error::Unsupported(format!(
+                "a ring of {} slots for messages of {payload} bytes on channel {}: it has {} KiB of \
+                 the memory that machines share; write a larger `shared_memory` in the testbed, or \
+                 use a smaller payload or a smaller option `queue_depth`",
+                asked.unwrap_or(1),
+                channel.name,
+                room >> 10
             ))
         })
     }

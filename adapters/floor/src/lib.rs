@@ -9,6 +9,9 @@
 //! way and calls. The stacks `floor-spin`, `floor-futex` and `floor-callback` differ in
 //! the wait strategy alone, and all kinds of readers may share a channel.
 //!
+//! Where machines share a memory (a virtual machine and its host), a channel from one to the other lies in its part of
+//! that, with the same layout. Nobody can be woken there: readers spin, and a writer without room sleeps for short times.
+//!
 //! The exchange is reliable: the writer waits for room, about ten microseconds awake, then asleep,
 //! and notices readers that have died. Readers start at the writer's position when they attach.
 //!
@@ -24,6 +27,8 @@ mod writer;
 mod adapter;
 #[cfg(not(loom))]
 mod endpoint;
+#[cfg(not(loom))]
+mod home;
 #[cfg(not(loom))]
 mod layout;
 #[cfg(not(loom))]

@@ -3,11 +3,21 @@
 use crate::segment::Segment;
 use crate::words::{ChannelWords, Futex, Memory, ReaderWords, Slept, SlotWords, state};
 use rustix::io::Errno;
-use rustix::thread::futex;
+use rustix::thread::{NanosleepRelativeResult, futex};
 use rustix::time::Timespec;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
+
+/// How long whoever waits for room sleeps at most before it looks again, where nobody can wake it.
+const NAP: Duration = Duration::from_micros(50);
+
+fn timespec(duration: Duration) -> Timespec {
+    Timespec {
+        tv_sec: duration.as_secs() as i64,
+        tv_nsec: i64::from(duration.subsec_nanos()),
+    }
+}
 
 impl Segment {
     /// The start of slot `index`.
@@ -36,13 +46,15 @@ impl Segment {
         }
     }
 
-    /// Whether one of the attached readers has died without leaving.
+    /// Whether one of the attached readers has died without leaving. On another machine that cannot be seen: whoever
+    /// started it there sees it.
     pub(crate) fn lost_a_reader(&self) -> bool {
-        (0..self.readers()).any(|index| {
-            let part = self.reader_part(index);
-            let state = part.words.state.0.load(Ordering::Acquire);
-            matches!(state, state::SPINS | state::BLOCKS) && !part.seat.0.process().is_alive()
-        })
+        !self.is_shared()
+            && (0..self.readers()).any(|index| {
+                let part = self.reader_part(index);
+                let state = part.words.state.0.load(Ordering::Acquire);
+                matches!(state, state::SPINS | state::BLOCKS) && !part.seat.0.process().is_alive()
+            })
     }
 }
 
@@ -89,10 +101,14 @@ impl Memory for Segment {
     }
 
     fn sleep(&self, futex: Futex, expected: u32, patience: Option<Duration>) -> Slept {
-        let timeout = patience.map(|p| Timespec {
-            tv_sec: p.as_secs() as i64,
-            tv_nsec: i64::from(p.subsec_nanos()),
-        });
+        if self.is_shared() {
+            let nap = patience.map_or(NAP, |p| p.min(NAP));
+            return match rustix::thread::nanosleep(&timespec(nap)) {
+                NanosleepRelativeResult::Interrupted(_) => Slept::Interrupted,
+                _ => Slept::TimedOut,
+            };
+        }
+        let timeout = patience.map(timespec);
         // Without the private flag: the two sides are two processes, or two mappings of one.
         match futex::wait(
             self.futex(futex),
@@ -110,6 +126,10 @@ impl Memory for Segment {
 
     #[cold]
     fn wake(&self, futex: Futex) {
+        if self.is_shared() {
+            // Nobody is asleep for longer than NAP.
+            return;
+        }
         // Cannot fail with a mapped, aligned word.
         let woken = futex::wake(self.futex(futex), futex::Flags::empty(), i32::MAX as u32);
         debug_assert!(woken.is_ok());

@@ -4,7 +4,12 @@
 //! The maker sets [`READY`] when everything stands. `users` counts the sides; a file whose count
 //! has fallen to zero is about to be removed and is not joined any more, so that an old file is
 //! never taken for the new one of the same name.
+//!
+//! A part of a memory that machines share is there already and all zero, which is how all words begin: sides only take their
+//! seats in it. An emulated processor may take an atomic exchange apart: so no word there is written from two machines but
+//! `room`, which is a hint.
 
+use crate::home::{self, Home};
 use crate::layout::{Geometry, Header, ReaderPart, Seat};
 use crate::process::Process;
 use dyno_adapter::{Error, Result};
@@ -12,7 +17,7 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
@@ -33,7 +38,7 @@ pub(crate) enum Part {
 pub(crate) struct Segment {
     base: NonNull<u8>,
     geometry: Geometry,
-    path: PathBuf,
+    home: Home,
     /// `None` until the seat is taken.
     part: Option<Part>,
 }
@@ -46,13 +51,20 @@ unsafe impl Send for Segment {}
 unsafe impl Sync for Segment {}
 
 impl Segment {
-    /// Makes the file at `path`, or maps the one that is there, and takes the seat of `part`.
+    /// Makes the file of `home`, or maps the memory that is there, and takes the seat of `part`.
     /// `None` where the file's maker has not finished yet or its last user is leaving: try again.
-    pub(crate) fn join(path: &Path, geometry: Geometry, part: Part) -> Result<Option<Segment>> {
+    pub(crate) fn join(home: &Home, geometry: Geometry, part: Part) -> Result<Option<Segment>> {
+        let path = match home {
+            Home::File(path) => path,
+            Home::Shared { path, .. } => {
+                let segment = map(home, &home::open(path)?, geometry)?;
+                return segment.sit(part).map(Some);
+            }
+        };
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
         let exclusive = flags | OFlags::CREATE | OFlags::EXCL;
         match rustix::fs::open(path, exclusive, Mode::RUSR | Mode::WUSR) {
-            Ok(file) => make(path, &file, geometry)
+            Ok(file) => make(home, &file, geometry)
                 .inspect_err(|_| {
                     // The error that is already there says more than a failure to remove would.
                     let _ = rustix::fs::unlink(path);
@@ -60,7 +72,7 @@ impl Segment {
                 .and_then(|segment| segment.sit(part))
                 .map(Some),
             Err(Errno::EXIST) => match rustix::fs::open(path, flags, Mode::empty()) {
-                Ok(file) => match find(path, &file, geometry)? {
+                Ok(file) => match find(home, &file, geometry)? {
                     Some(segment) => segment.sit(part).map(Some),
                     None => Ok(None),
                 },
@@ -84,12 +96,17 @@ impl Segment {
         if !seat.take(&me) {
             return Err(Error::Unsupported(format!(
                 "a second {part:?} on {}: process {} is that already",
-                self.path.display(),
+                self.home.path().display(),
                 seat.process().pid
             )));
         }
         self.part = Some(part);
         Ok(self)
+    }
+
+    /// Whether the memory is of several machines.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.home.is_shared()
     }
 
     /// Where everything is.
@@ -136,9 +153,11 @@ impl Drop for Segment {
         if let Some(part) = self.part {
             self.seat(part).leave();
         }
-        if self.header().users.fetch_sub(1, Ordering::AcqRel) == 1 {
+        if let Home::File(path) = &self.home
+            && self.header().users.fetch_sub(1, Ordering::AcqRel) == 1
+        {
             // Where this fails, the file is gone already or its claim removes it.
-            let _ = rustix::fs::unlink(&self.path);
+            let _ = rustix::fs::unlink(path);
         }
         // SAFETY: `map` made this mapping with this length, and nothing that borrows from it
         // outlives `self`.
@@ -149,7 +168,8 @@ impl Drop for Segment {
 }
 
 /// Fills the new, empty file.
-fn make(path: &Path, file: &OwnedFd, geometry: Geometry) -> Result<Segment> {
+fn make(home: &Home, file: &OwnedFd, geometry: Geometry) -> Result<Segment> {
+    let path = home.path();
     // Allocated, not merely sized: a full /dev/shm is an error here instead of SIGBUS later.
     let allocate =
         || rustix::fs::fallocate(file, FallocateFlags::empty(), 0, geometry.total as u64);
@@ -165,7 +185,7 @@ fn make(path: &Path, file: &OwnedFd, geometry: Geometry) -> Result<Segment> {
             e => Error::system(call, e),
         }
     })?;
-    let segment = map(path, file, geometry)?;
+    let segment = map(home, file, geometry)?;
     let header = segment.header();
     header.depth.store(geometry.depth as u64, Ordering::Relaxed);
     header
@@ -180,7 +200,8 @@ fn make(path: &Path, file: &OwnedFd, geometry: Geometry) -> Result<Segment> {
 }
 
 /// Joins a file that somebody else made, or is about to fill.
-fn find(path: &Path, file: &OwnedFd, geometry: Geometry) -> Result<Option<Segment>> {
+fn find(home: &Home, file: &OwnedFd, geometry: Geometry) -> Result<Option<Segment>> {
+    let path: &Path = home.path();
     let size = rustix::fs::fstat(file)
         .map_err(|e| Error::system(format!("stat {}", path.display()), e))?
         .st_size;
@@ -198,7 +219,7 @@ fn find(path: &Path, file: &OwnedFd, geometry: Geometry) -> Result<Option<Segmen
         return Err(differs("size"));
     }
     // Not counted as a user yet, so it must not be dropped as one.
-    let segment = std::mem::ManuallyDrop::new(map(path, file, geometry)?);
+    let segment = std::mem::ManuallyDrop::new(map(home, file, geometry)?);
     let header = segment.header();
     let users = &header.users;
     let joined = if header.ready.load(Ordering::Acquire) == READY {
@@ -232,9 +253,11 @@ fn find(path: &Path, file: &OwnedFd, geometry: Geometry) -> Result<Option<Segmen
     Ok(Some(segment))
 }
 
-fn map(path: &Path, file: &OwnedFd, geometry: Geometry) -> Result<Segment> {
+fn map(home: &Home, file: &OwnedFd, geometry: Geometry) -> Result<Segment> {
+    let path = home.path();
     // SAFETY: a new mapping at an address that the kernel chooses touches no memory of ours; the
-    // file has `total` bytes, and nobody shrinks it.
+    // file has `total` bytes from the offset on, and nobody shrinks it: of a shared memory the ring
+    // was laid out within the part that is the channel's.
     let base = unsafe {
         rustix::mm::mmap(
             std::ptr::null_mut(),
@@ -242,7 +265,7 @@ fn map(path: &Path, file: &OwnedFd, geometry: Geometry) -> Result<Segment> {
             ProtFlags::READ | ProtFlags::WRITE,
             MapFlags::SHARED | MapFlags::POPULATE,
             file,
-            0,
+            home.offset(),
         )
     }
     .map_err(|e| {
@@ -261,7 +284,7 @@ fn map(path: &Path, file: &OwnedFd, geometry: Geometry) -> Result<Segment> {
             )
         })?,
         geometry,
-        path: path.to_owned(),
+        home: home.clone(),
         part: None,
     })
 }

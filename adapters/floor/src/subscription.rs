@@ -2,6 +2,7 @@
 //! its own does at least, and so the floor for all that do.
 
 use crate::endpoint::{Joining, RETRY};
+use crate::home::Home;
 use crate::reader::Reader;
 use crate::segment::{Part, Segment};
 use crate::sync::Ordering;
@@ -36,10 +37,11 @@ impl FloorSubscription {
     pub(crate) fn new(
         context: &NodeContext,
         channel: &ChannelSpec,
+        home: Home,
         on_message: OnMessage,
     ) -> Result<Self> {
         let me = Joining::place_of(context, channel)?;
-        let joining = Joining::new(context, channel, Part::Reader(me))?;
+        let joining = Joining::new(context, channel, home, Part::Reader(me))?;
         let shared = Arc::new(Shared::default());
         let first = joining.try_join()?;
         let thread = {

@@ -32,7 +32,7 @@ pub use dyno_model::adapter::{
     AdapterDescription, Capabilities, OptionKind, OptionSpec, OptionValue, Options,
 };
 pub use dyno_model::factor::{Placement, Wait};
-pub use dyno_model::machine::{VSOCK, VsockPeer};
+pub use dyno_model::machine::{SHARED_MEMORY, SHARES_BYTES, Share, VSOCK, VsockPeer};
 pub use dyno_model::protocol::{Carries, ChannelSpec, Endpoint};
 
 use std::path::PathBuf;

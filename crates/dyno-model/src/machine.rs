@@ -93,6 +93,65 @@ impl VsockPeer {
     }
 }
 
+/// The environment variable in which an agent finds the file of the memory that its host shares with the others of the
+/// testbed. On a host it is a file in memory, in a guest the device's.
+pub const SHARED_MEMORY: &str = "DYNO_SHARED_MEMORY";
+
+/// The first bytes of such a memory say what each part of the rest is for in a trial: [`Share`]s, one in each line, up to
+/// the first zero. All other bytes are zero when a trial begins.
+pub const SHARES_BYTES: usize = 64 << 10;
+
+/// The part of a shared memory that is one channel's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Share {
+    /// The channel's name.
+    pub channel: String,
+    /// Where it starts, in bytes from the start of the memory: a multiple of [`Share::ALIGN`].
+    pub offset: u64,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+impl std::fmt::Display for Share {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {} {}", self.channel, self.offset, self.bytes)
+    }
+}
+
+impl Share {
+    /// Parts start at multiples of so many bytes: they are mapped one by one.
+    pub const ALIGN: u64 = 4096;
+
+    /// Parts of equal size for `channels`, of a memory of `total` bytes. Empty where it is too small for any.
+    pub fn equal(channels: &[String], total: u64) -> Vec<Share> {
+        let room = total.saturating_sub(SHARES_BYTES as u64);
+        let each = room / (channels.len() as u64).max(1);
+        let bytes = each / Share::ALIGN * Share::ALIGN;
+        if bytes == 0 {
+            return Vec::new();
+        }
+        let share = |(number, channel): (u64, &String)| Share {
+            channel: channel.clone(),
+            offset: SHARES_BYTES as u64 + number * bytes,
+            bytes,
+        };
+        (0..).zip(channels).map(share).collect()
+    }
+
+    /// The parts that stand in `text`; what is none is left out.
+    pub fn read(text: &str) -> Vec<Share> {
+        let share = |line: &str| {
+            let mut words = line.split(' ');
+            Some(Share {
+                channel: words.next()?.to_owned(),
+                offset: words.next()?.parse().ok()?,
+                bytes: words.next()?.parse().ok()?,
+            })
+        };
+        text.lines().filter_map(share).collect()
+    }
+}
+
 /// What a virtual machine is made of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
@@ -111,6 +170,9 @@ pub struct Machine {
     /// What its vsock device is, where a stack of the plan needs one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vsock: Option<VsockBackEnd>,
+    /// The bytes of memory that it shares with the other hosts of the testbed, where a stack of the plan needs them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_bytes: Option<u64>,
 }
 
 impl std::fmt::Display for Machine {
@@ -124,8 +186,14 @@ impl std::fmt::Display for Machine {
             "{kernel}, {memory} MiB, {cpus} CPU{}, by QEMU with {by}; virtio-net by QEMU (user space) and a tap device",
             if cpus == 1 { "" } else { "s" }
         )?;
-        match self.vsock {
-            Some(back_end) => write!(f, "; vsock by {}", back_end.as_str()),
+        if let Some(back_end) = self.vsock {
+            write!(f, "; vsock by {}", back_end.as_str())?;
+        }
+        match self.shared_bytes {
+            Some(bytes) => {
+                let mib = bytes >> 20;
+                write!(f, "; {mib} MiB shared by ivshmem, in memory of the host's")
+            }
             None => Ok(()),
         }
     }
@@ -156,5 +224,23 @@ mod tests {
         let text = peers.each_ref().map(VsockPeer::to_string).join("\n");
         assert_eq!(VsockPeer::read(&text), peers);
         assert_eq!(VsockPeer::read("nothing\n"), []);
+    }
+
+    #[test]
+    fn shares_are_read_as_they_are_written_and_overlap_nowhere() {
+        let channels = ["s.c0", "s.c1", "s.c2"].map(str::to_owned);
+        let shares = Share::equal(&channels, 1 << 20);
+        let text: Vec<String> = shares.iter().map(Share::to_string).collect();
+        assert_eq!(Share::read(&text.join("\n")), shares);
+        assert_eq!(Share::read("nothing\n"), []);
+        let mut end = SHARES_BYTES as u64;
+        for (share, channel) in shares.iter().zip(&channels) {
+            assert_eq!((&share.channel, share.offset), (channel, end));
+            assert!(share.bytes > 0 && share.bytes.is_multiple_of(Share::ALIGN));
+            end += share.bytes;
+        }
+        assert!(end <= 1 << 20, "{end}");
+        assert_eq!(Share::equal(&channels, SHARES_BYTES as u64 + 4096), []);
+        assert_eq!(Share::equal(&[], 1 << 20), []);
     }
 }

@@ -3,8 +3,9 @@
 
 use crate::capability;
 use crate::matrix::Cell;
+use crate::remote;
 use dyno_model::plan::{Experiment, ExperimentId, Extent};
-use dyno_model::{AdapterDescription, Stack};
+use dyno_model::{AdapterDescription, Stack, Testbed};
 use std::collections::{BTreeMap, HashMap};
 
 /// A floor stack with its adapter.
@@ -49,7 +50,7 @@ pub(crate) fn link(
     experiments: &mut Vec<Experiment>,
     stacks: &mut BTreeMap<String, Stack>,
     floors: &[FloorStack<'_>],
-    hosts: usize,
+    testbed: &Testbed,
 ) -> Vec<String> {
     let mut by_key: HashMap<String, ExperimentId> = HashMap::new();
     for e in experiments.iter() {
@@ -72,7 +73,7 @@ pub(crate) fn link(
         let key = key(e);
         let floor = match by_key.get(&key) {
             Some(id) => *id,
-            None => match added(e, experiments.len(), floors, hosts) {
+            None => match added(e, experiments.len(), floors, testbed) {
                 Ok((floor, stack)) => {
                     let id = floor.id;
                     stacks.entry(stack.name.clone()).or_insert(stack);
@@ -107,7 +108,7 @@ fn added(
     e: &Experiment,
     next: usize,
     floors: &[FloorStack<'_>],
-    hosts: usize,
+    testbed: &Testbed,
 ) -> Result<(Experiment, Stack), String> {
     let wait = e.wait;
     let cell = Cell {
@@ -121,7 +122,10 @@ fn added(
     };
     let mut reason = format!("no stack with `floor = true` waits by {wait}");
     for floor in floors.iter().filter(|f| f.stack.waits.contains(&wait)) {
-        match capability::refusal(&cell, &floor.stack, floor.adapter, hosts) {
+        let hosts = testbed.hosts.len();
+        let refused = capability::refusal(&cell, &floor.stack, floor.adapter, hosts)
+            .or_else(|| remote::lacks_memory(&cell, &floor.stack, testbed));
+        match refused {
             Some(why) => reason = why,
             None => {
                 let mut library_cpus = e.library_cpus.clone();

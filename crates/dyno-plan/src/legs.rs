@@ -198,6 +198,7 @@ fn check(
         payload: leg.payload,
     };
     let reason = capability::refusal(&cell, &stack, adapter, testbed.hosts.len())
+        .or_else(|| remote::lacks_memory(&cell, &stack, testbed))
         .or_else(|| remote::refusal(&stack, testbed, facts))
         .or_else(|| missing_daemon(&stack, facts));
     if let Some(reason) = reason {

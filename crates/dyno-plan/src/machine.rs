@@ -16,6 +16,14 @@ pub(crate) const KEYS: [&str; 5] = ["kernel", "memory", "cpus", "pinned", "accel
 const MEMORY: u64 = 512 << 20;
 /// A kernel, an image and an agent need that much to start at all.
 const LEAST: u64 = 128 << 20;
+/// What machines share where the file does not say: rings of the floor for messages of several MiB fit.
+const SHARED: u64 = 64 << 20;
+/// Less holds no ring, and more than a window of 64 bits of a PCI bus takes is no device's.
+const SHARED_BOUNDS: (u64, u64) = (1 << 20, 16 << 30);
+/// In the place of a size: they share none.
+const NO_MEMORY: &str = "none";
+/// The key of a testbed that has it.
+pub(crate) const SHARED_MEMORY: &str = "shared_memory";
 /// More virtual CPUs than QEMU's machine takes without further devices.
 const MOST_CPUS: u64 = 64;
 
@@ -25,26 +33,75 @@ struct Memory(u64);
 
 impl Quantity for Memory {
     fn read(text: &str) -> Result<Self, UnitError> {
-        let error = |reason: String| UnitError {
-            what: "size of memory",
-            found: text.to_owned(),
-            reason,
-            example: "\"512 MiB\"",
-        };
-        let text = text.trim();
-        let (number, scale) = [("GiB", 1 << 30), ("MiB", 1 << 20)]
-            .into_iter()
-            .find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale)))
-            .ok_or_else(|| error("it does not end in MiB or GiB".into()))?;
-        let bytes = number.trim().parse::<f64>().map(|n| n * f64::from(scale));
-        match bytes {
-            Ok(bytes) if (LEAST as f64..=(1u64 << 40) as f64).contains(&bytes) => {
+        match bytes(text)? {
+            bytes if (LEAST as f64..=(1u64 << 40) as f64).contains(&bytes) => {
                 Ok(Memory(bytes.round() as u64))
             }
-            Ok(_) => Err(error("a guest needs 128 MiB at least to start".into())),
-            Err(_) => Err(error("it must start with a number".into())),
+            _ => Err(error(text, "a guest needs 128 MiB at least to start")),
         }
     }
+}
+
+/// Bytes of memory that machines share; none where they share nothing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Shared(Option<u64>);
+
+impl Quantity for Shared {
+    fn read(text: &str) -> Result<Self, UnitError> {
+        if text.trim() == NO_MEMORY {
+            return Ok(Shared(None));
+        }
+        let bytes = bytes(text)?;
+        let (least, most) = SHARED_BOUNDS;
+        let whole = bytes.round() as u64;
+        // The window of a PCI device has such a size.
+        match whole.is_power_of_two() && whole as f64 == bytes && (least..=most).contains(&whole) {
+            true => Ok(Shared(Some(whole))),
+            false => Err(error(
+                text,
+                "the memory of a device is a power of two, from 1 MiB to 16 GiB",
+            )),
+        }
+    }
+}
+
+fn error(text: &str, reason: &str) -> UnitError {
+    UnitError {
+        what: "size of memory",
+        found: text.to_owned(),
+        reason: reason.to_owned(),
+        example: "\"512 MiB\"",
+    }
+}
+
+fn bytes(text: &str) -> Result<f64, UnitError> {
+    let trimmed = text.trim();
+    let (number, scale) = [("GiB", 1 << 30), ("MiB", 1 << 20)]
+        .into_iter()
+        .find_map(|(unit, scale)| Some((trimmed.strip_suffix(unit)?, scale)))
+        .ok_or_else(|| error(text, "it does not end in MiB or GiB"))?;
+    let number = number.trim().parse::<f64>();
+    let number = number.map_err(|_| error(text, "it must start with a number"))?;
+    Ok(number * f64::from(scale))
+}
+
+/// Reads what the machines of a testbed share; mistakes go to `problems`. `machines`: whether it has any.
+pub(crate) fn shared(testbed: &Table, machines: bool, problems: &mut Problems) -> Option<u64> {
+    let Some(entry) = testbed.entry(SHARED_MEMORY) else {
+        return Some(SHARED);
+    };
+    if !machines {
+        problems.push(
+            Problem::at(
+                &entry.key_at,
+                format!("a testbed without virtual machines has no `{SHARED_MEMORY}`"),
+            )
+            .label("means nothing here")
+            .help("remove it, or give a host `reach = \"vm\"`"),
+        );
+        return None;
+    }
+    one::<Shared>(SHARED_MEMORY, &entry.node, problems)?.value.0
 }
 
 /// Reads the machine of a host; mistakes go to `problems`.
@@ -76,6 +133,7 @@ pub(crate) fn read(table: &Table, problems: &mut Problems) -> Option<Machine> {
         pinned,
         accelerator,
         vsock: None,
+        shared_bytes: None,
     })
 }
 
@@ -138,6 +196,20 @@ mod tests {
         }
         for text in ["512", "64 MiB", "1 GB", "MiB", "-1 GiB", "2000000 GiB"] {
             assert!(Memory::read(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn shared_memory_is_as_large_as_a_device_can_be_or_none() {
+        for (text, bytes) in [
+            ("64 MiB", Some(64 << 20)),
+            ("0.5 GiB", Some(512 << 20)),
+            ("none", None),
+        ] {
+            assert_eq!(Shared::read(text), Ok(Shared(bytes)), "{text}");
+        }
+        for text in ["48 MiB", "0.5 MiB", "32 GiB", "64", "-1 MiB", "some"] {
+            assert!(Shared::read(text).is_err(), "{text}");
         }
     }
 }

@@ -223,6 +223,9 @@ pub fn plan(
                 || missing_daemon(&c.stack, facts).is_some()
                 || remote::refusal(&c.stack, &testbed, facts).is_some()
                 || hosts < 2 && c.stack.placements == [Placement::Host]
+                || refused.iter().any(|r| {
+                    r.stack == stack && remote::is_without_memory(&r.reason, &c.stack, &testbed)
+                })
                 || c.stack
                     .chain
                     .as_ref()
@@ -250,7 +253,6 @@ pub fn plan(
             used.insert(e.stack.clone(), c.stack.clone());
         }
     }
-    remote::equip(&mut testbed, &used, facts);
     let floors = floor_stacks(catalog, adapters);
     let mut warnings = Vec::new();
     if request.legs {
@@ -274,8 +276,9 @@ pub fn plan(
     }
     // Of a search most experiments get no trial: they have no floors.
     if request.search.is_none() {
-        warnings.extend(floor::link(&mut experiments, &mut used, &floors, hosts));
+        warnings.extend(floor::link(&mut experiments, &mut used, &floors, &testbed));
     }
+    remote::equip(&mut testbed, &used, &experiments, facts);
     // Of a chain one that needs shared memory, if there is one.
     let adapter_of = |stack: &str| {
         let names = used.get(stack)?.adapters();
@@ -515,6 +518,7 @@ fn refusal(
         })
         .or_else(|| on.cannot_poll(cell, conditions.echo_poll))
         .or_else(|| on.cannot_pause(cell, conditions.sink_pause))
+        .or_else(|| remote::lacks_memory(cell, &on.stack, testbed))
         .or_else(|| remote::refusal(&on.stack, testbed, facts))
         .or_else(|| missing_daemon(&on.stack, facts))
 }

@@ -2,14 +2,16 @@
 //! there.
 
 use crate::HostFacts;
-use crate::matrix::Matrix;
+use crate::matrix::{Cell, Matrix};
 use dyno_model::machine::VsockBackEnd;
-use dyno_model::plan::Reach;
-use dyno_model::{Stack, Testbed};
+use dyno_model::plan::{Experiment, Reach};
+use dyno_model::{Placement, Stack, Testbed, Wait};
 use std::collections::BTreeMap;
 
 /// The adapter of what only virtual machines have.
 const VSOCK: &str = "vsock";
+/// The adapter whose channels go from one host to another in memory that both share.
+const FLOOR: &str = "floor";
 
 /// Whether any host is another machine than the planner's.
 fn is_remote(testbed: &Testbed) -> bool {
@@ -78,16 +80,73 @@ pub(crate) fn is_out_of_place(stack: &Stack, testbed: &Testbed) -> bool {
     stack.adapters().contains(&VSOCK) && testbed.machines().next().is_none()
 }
 
-/// Gives the machines of a testbed the devices that stacks need of them.
-pub(crate) fn equip(testbed: &mut Testbed, stacks: &BTreeMap<String, Stack>, facts: &HostFacts) {
-    if !stacks.values().any(|s| s.adapters().contains(&VSOCK)) {
-        return;
-    }
+/// Gives the machines of a testbed the devices that stacks need of them, and no others.
+pub(crate) fn equip(
+    testbed: &mut Testbed,
+    stacks: &BTreeMap<String, Stack>,
+    experiments: &[Experiment],
+    facts: &HostFacts,
+) {
+    let has_vsock = stacks.values().any(|s| s.adapters().contains(&VSOCK));
+    let shares = |e: &Experiment| {
+        let stack = stacks.get(&e.stack);
+        stack.is_some_and(|s| !waits_in_memory(s, e.placement, e.wait).is_empty())
+    };
+    let has_memory = experiments.iter().any(shares);
     for host in &mut testbed.hosts {
         if let Reach::Vm(machine) = &mut host.reach {
-            machine.vsock = facts.vsock;
+            machine.vsock = facts.vsock.filter(|_| has_vsock);
+            machine.shared_bytes = machine.shared_bytes.filter(|_| has_memory);
         }
     }
+}
+
+/// How receivers wait on the channels of a stack that go from one host to another in memory that both share.
+fn waits_in_memory(stack: &Stack, placement: Placement, wait: Wait) -> Vec<Wait> {
+    let Some(chain) = &stack.chain else {
+        let crosses = stack.adapter == FLOOR && placement == Placement::Host;
+        return crosses.then_some(wait).into_iter().collect();
+    };
+    let legs = chain.legs.iter();
+    let crossing = legs.filter(|l| l.adapter == FLOOR && l.placement == Placement::Host);
+    crossing.map(|leg| leg.wait.unwrap_or(wait)).collect()
+}
+
+/// Why the hosts of the testbed share no memory, where that is so.
+fn no_memory(stack: &Stack, testbed: &Testbed) -> Option<String> {
+    let name = &stack.name;
+    let Some((_, machine)) = testbed.machines().next() else {
+        return Some(format!(
+            "{name} goes from one host to another in memory that both share, as a virtual machine and its host do; choose for \
+             example --testbed vm"
+        ));
+    };
+    machine.shared_bytes.is_none().then(|| {
+        format!(
+            "{name} goes from one host to another in memory that both share, and the testbed says `shared_memory = \"none\"`; \
+             write for example `shared_memory = \"64 MiB\"`"
+        )
+    })
+}
+
+/// Why `cell` cannot be measured on a stack that goes through memory which machines share.
+pub(crate) fn lacks_memory(cell: &Cell, stack: &Stack, testbed: &Testbed) -> Option<String> {
+    let waits = waits_in_memory(stack, cell.placement, cell.wait);
+    let sleeps = waits.iter().find(|wait| **wait != Wait::Spin);
+    match (waits.is_empty(), no_memory(stack, testbed), sleeps) {
+        (true, ..) => None,
+        (false, Some(reason), _) => Some(reason),
+        (false, None, Some(wait)) => Some(format!(
+            "{} sleeps on a futex (wait by {wait}), which is of one machine; from one machine to another it spins: floor-spin",
+            stack.name
+        )),
+        (false, None, None) => None,
+    }
+}
+
+/// Whether `reason` is that the testbed's hosts share no memory.
+pub(crate) fn is_without_memory(reason: &str, stack: &Stack, testbed: &Testbed) -> bool {
+    no_memory(stack, testbed).is_some_and(|without| without == reason)
 }
 
 /// Why a stack of vsock cannot run here.

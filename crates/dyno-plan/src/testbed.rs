@@ -12,7 +12,13 @@ use miette::NamedSource;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-const TESTBED_KEYS: &[&str] = &["description", "link", "host", "keeps_state"];
+const TESTBED_KEYS: &[&str] = &[
+    "description",
+    "link",
+    "host",
+    "keeps_state",
+    machine::SHARED_MEMORY,
+];
 const HOST_KEYS: &[&str] = &[
     "name",
     "reach",
@@ -94,8 +100,12 @@ pub(crate) fn read(
                 None
             }
         };
+        let shared = machine::shared(&table, machines, problems);
         for p in &mut placed {
             p.host.link = link;
+            if let Reach::Vm(machine) = &mut p.host.reach {
+                machine.shared_bytes = shared;
+            }
         }
     }
     let keeps_state = match table.get("keeps_state") {

@@ -49,13 +49,20 @@ fn every_suite_plans_and_every_stack_takes_part() {
             let mut request = request("sodev");
             request.testbed = "vm".into();
             let mut adapters = adapters();
-            let udp = adapters.iter_mut().find(|a| a.name == "udp").unwrap();
-            udp.capabilities.placements.push(Placement::Host);
+            let across = ["udp", "floor"];
+            for a in adapters
+                .iter_mut()
+                .filter(|a| across.contains(&a.name.as_str()))
+            {
+                a.capabilities.placements.push(Placement::Host);
+            }
             let plan = plan(&catalog, &request, &adapters, &facts()).unwrap();
             assert!(plan.experiments.iter().any(|e| e.reboot));
             assert!(plan.experiments.iter().any(|e| e.on_host == 1));
             // These facts have no back end for it.
             assert!(plan.refused.iter().any(|r| r.stack == "vsock"));
+            let mut in_memory = plan.experiments.iter().filter(|e| e.stack == "floor-spin");
+            assert!(in_memory.all(|e| e.placement == Placement::Host));
             continue;
         }
         let plan = planned(&listing.name, &[]);

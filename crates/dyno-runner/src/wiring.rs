@@ -61,3 +61,15 @@ pub(crate) fn channels(
     };
     graph.channels.iter().map(&mut spec).collect()
 }
+
+/// The names of those of `channels` that lead from one host to another.
+pub(crate) fn crossing(graph: &Graph, channels: &[ChannelSpec]) -> Vec<String> {
+    let host = |index| graph.participant(index).map(|p| p.host);
+    let crosses = |channel: &&ChannelSpec| {
+        let from = host(channel.writer);
+        let mut readers = channel.readers.iter();
+        readers.any(|reader| host(reader.participant) != from)
+    };
+    let names = channels.iter().filter(crosses).map(|c| c.name.clone());
+    names.collect()
+}

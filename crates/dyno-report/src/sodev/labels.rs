@@ -11,8 +11,19 @@ pub(super) const BORDER: [(&str, &str); 4] = [
     ("Shared memory (poll)", "floor-spin"),
 ];
 
-/// Table 1: what has no machine here.
-pub(super) const EVENT_CHANNEL: &str = "Xen event channel";
+/// Table 1: what cannot be measured here, the document's row, and why.
+pub(super) const NOT_CROSSED: [(&str, &str, &str); 2] = [
+    (
+        "shared memory, doorbell",
+        NONE,
+        "a doorbell interrupts the guest, and stock kernels have no driver of ivshmem's interrupts",
+    ),
+    (
+        "Xen event channel",
+        "Xen event channel",
+        "no Xen here: its guests would be hosts by ssh",
+    ),
+];
 
 /// Table 2: the document's row, our part, and its metric.
 pub(super) const TIMERS: [(&str, &str, Metric); 3] = [
@@ -82,7 +93,7 @@ mod tests {
 
     #[test]
     fn the_document_has_every_row_that_a_figure_is_taken_from() {
-        let mut used = vec![("vm", EVENT_CHANNEL, 0)];
+        let mut used = NOT_CROSSED.map(|(_, label, _)| ("vm", label, 0)).to_vec();
         used.extend(BORDER.map(|(label, _)| ("vm", label, 0)));
         let timers = TIMERS.map(|(label, ..)| [0, 1, 2].map(|cell| ("irq", label, cell)));
         used.extend(timers.into_iter().flatten());
@@ -138,7 +149,6 @@ mod tests {
         let stacks = border.unwrap()["stacks"].as_array().unwrap();
         let ours: Vec<&str> = stacks.iter().map(|s| s.as_str().unwrap()).collect();
         let rows: Vec<&str> = BORDER.iter().map(|(_, stack)| *stack).collect();
-        // The last row says why it cannot be measured.
-        assert_eq!(ours, rows[..rows.len() - 1]);
+        assert_eq!(ours, rows);
     }
 }

@@ -21,6 +21,7 @@ fn hosts() -> Vec<Host> {
         pinned: Vec::new(),
         accelerator: Accelerator::Tcg,
         vsock: None,
+        shared_bytes: Some(64 << 20),
     };
     let host = |name: &str, address: &str, reach| Host {
         name: name.into(),
@@ -125,6 +126,12 @@ pub fn sodev() -> Run {
         let wall = Nanos::from_millis(300);
         trial.cost.machines = vec![monitor(Nanos::from_millis(90), wall)];
     }
+    let memory = b.experiment("floor-spin", |e| {
+        e.name = "border".into();
+        e.placement = Placement::Host;
+        e.wait = Wait::Spin;
+    });
+    b.trials(memory, &[(Metric::Rtt, 2.0 * US, 400, 0)]);
     let timer = Probe::Timer {
         by: Alarm::Timerfd,
         period: Nanos::from_micros(100),

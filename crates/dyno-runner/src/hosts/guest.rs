@@ -2,9 +2,9 @@
 
 use super::network::{PREFIX, ROUTE};
 use super::ssh::Keeper;
-use super::{HostsError, NetworkNamespace, Supplies};
+use super::{Common, HostsError, NetworkNamespace, Supplies};
 use crate::agent::AgentCommand;
-use crate::machine::{Console, Kernel, MachineError, Monitor, Vsock};
+use crate::machine::{Console, Devices, Kernel, MachineError, Monitor, SharedMemory};
 use dyno_measure::NetworkReading;
 use dyno_model::machine::Machine;
 use dyno_model::{Nanos, plan};
@@ -58,11 +58,16 @@ impl Booting {
         machine: &Machine,
         (switch, tap, number): (&NetworkNamespace, &str, usize),
         supplies: &mut Supplies<'_>,
-        vsock: Option<&mut Vsock>,
+        common: &mut Common,
     ) -> Result<Self, HostsError> {
-        let (device, peers) = match vsock {
+        let (vsock, peers) = match &mut common.vsock {
             Some(vsock) => (vsock.device(&host.address)?, vsock.peers_of(&host.address)),
             None => (None, String::new()),
+        };
+        let shared = common.shared.as_ref().map(SharedMemory::copy);
+        let devices = Devices {
+            vsock,
+            shared: shared.transpose()?,
         };
         let kernel = Kernel::find(&host.name, machine)?;
         let own = supplies.agents.first().map(|a| a.program.clone());
@@ -75,7 +80,7 @@ impl Booting {
         let (port, theirs) = UnixStream::pair().map_err(failed)?;
         let began = Instant::now();
         let at = (switch, tap, number);
-        let monitor = Monitor::start(&host.name, machine, &kernel, image, at, theirs, device)?;
+        let monitor = Monitor::start(&host.name, machine, &kernel, image, at, theirs, devices)?;
         let console = Console::new(port, &own.unwrap_or_default()).map_err(failed)?;
         let address = &host.address;
         let network = format!(

@@ -13,10 +13,10 @@ mod watch;
 
 use crate::agent::AgentCommand;
 use crate::child::tie_to_runner;
-use crate::machine::{self, MachineError, Vsock};
+use crate::machine::{self, MachineError, SharedMemory, Vsock};
 use crate::session::Session;
 use dyno_measure::NetworkReading;
-use dyno_model::machine::VSOCK;
+use dyno_model::machine::{SHARED_MEMORY, VSOCK};
 use dyno_model::plan::Reach;
 use dyno_model::{Nanos, Testbed};
 use guest::{Booting, Guest};
@@ -27,7 +27,7 @@ use ssh::Ssh;
 pub use ssh::SshError;
 pub(crate) use ssh::{AGENT_STATUS, Payload, Piece, Supplies, end_group};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -238,13 +238,35 @@ impl Host {
     }
 }
 
+/// What virtual machines of a testbed are joined by beside the switch.
+struct Common {
+    vsock: Option<Vsock>,
+    shared: Option<SharedMemory>,
+}
+
+impl Common {
+    fn make(testbed: &Testbed, place: &Path) -> Result<Self, MachineError> {
+        Ok(Common {
+            vsock: Vsock::start(testbed, place)?,
+            shared: SharedMemory::make(testbed)?,
+        })
+    }
+
+    /// What processes of the host at `address`, which is none of them, find of it in their environment.
+    fn environment(&self, address: &str) -> Vec<(&'static str, String)> {
+        let vsock = self.vsock.iter().map(|v| (VSOCK, v.peers_of(address)));
+        let shared = self.shared.iter().map(|s| (SHARED_MEMORY, s.path()));
+        vsock.chain(shared).collect()
+    }
+}
+
 /// Boots the virtual machines, all at once, between the namespaces of the other hosts.
 fn at_switch(
     testbed: &Testbed,
     namespaces: Vec<Option<Namespace>>,
     network: &Network,
     supplies: &mut Supplies<'_>,
-    mut vsock: Option<&mut Vsock>,
+    common: &mut Common,
     tell: &mut dyn FnMut(String),
 ) -> Result<Vec<Host>, HostsError> {
     let mut booting = Vec::new();
@@ -252,8 +274,7 @@ fn at_switch(
         if let Reach::Vm(machine) = &host.reach {
             let at = (&network.switch, network::port(number), number);
             let at = (at.0, at.1.as_str(), at.2);
-            let vsock = vsock.as_deref_mut();
-            booting.push(Booting::start(host, machine, at, supplies, vsock)?);
+            booting.push(Booting::start(host, machine, at, supplies, common)?);
         }
     }
     let mut booting = booting.into_iter();
@@ -261,8 +282,7 @@ fn at_switch(
     for (namespace, host) in namespaces.into_iter().zip(&testbed.hosts) {
         hosts.push(match namespace {
             Some(mut namespace) => {
-                let peers = vsock.as_ref().map(|vsock| vsock.peers_of(&host.address));
-                namespace.environment = peers.map(|peers| (VSOCK, peers));
+                namespace.environment = common.environment(&host.address);
                 Host::Namespace(namespace)
             }
             None => match booting.next() {
@@ -285,6 +305,8 @@ pub(crate) struct Hosts {
     network: Option<Network>,
     /// What joins virtual machines beside it.
     vsock: Option<Mutex<Vsock>>,
+    /// Memory that is theirs together.
+    shared: Option<SharedMemory>,
     /// They are made for each trial.
     of_one_trial: bool,
     /// A trial has been on them.
@@ -301,11 +323,10 @@ impl Hosts {
     ) -> Result<Self, HostsError> {
         let has_machines = testbed.machines().next().is_some();
         let has_switch = has_switch(testbed);
-        let mut vsock = Vsock::start(testbed, supplies.place)?;
+        let mut common = Common::make(testbed, supplies.place)?;
         let (hosts, network) = if has_switch {
             let (namespaces, network) = network::make(testbed)?;
-            let devices = vsock.as_mut();
-            let hosts = at_switch(testbed, namespaces, &network, supplies, devices, tell)?;
+            let hosts = at_switch(testbed, namespaces, &network, supplies, &mut common, tell)?;
             (hosts, Some(network))
         } else {
             let hosts = testbed.hosts.iter().map(|host| match &host.reach {
@@ -320,7 +341,8 @@ impl Hosts {
         Ok(Hosts {
             hosts,
             network,
-            vsock: vsock.map(Mutex::new),
+            vsock: common.vsock.map(Mutex::new),
+            shared: common.shared,
             // A machine is booted once, and what it is joined to lives as long.
             of_one_trial: has_switch && !has_machines && !testbed.keeps_state,
             used: false,
@@ -369,6 +391,15 @@ impl Hosts {
         guests.max_by_key(|stages| stages.iter().map(|s| s.0).sum::<u64>())
     }
 
+    /// Clears the memory that they share, if they do, and divides it among the channels of a trial that lead from one
+    /// host to another.
+    pub(crate) fn divide_memory(&self, channels: &[String]) -> Result<(), String> {
+        match &self.shared {
+            Some(shared) => shared.divide(channels),
+            None => Ok(()),
+        }
+    }
+
     /// Whether they were made for the trial that is on them.
     pub(crate) fn are_fresh(&self) -> bool {
         self.of_one_trial
@@ -393,6 +424,7 @@ impl Hosts {
             self.hosts.clear();
             self.network = None;
             self.vsock = None;
+            self.shared = None;
             *self = Hosts::open(testbed, supplies, tell)?;
         }
         self.used = true;

@@ -88,7 +88,7 @@ pub(crate) struct Namespace {
     /// In the testbed.
     pub(crate) name: String,
     /// What its processes find in their environment.
-    pub(super) environment: Option<(&'static str, String)>,
+    pub(super) environment: Vec<(&'static str, String)>,
     network: NetworkNamespace,
     link: Watch,
 }
@@ -98,7 +98,7 @@ impl Namespace {
     pub(crate) fn new(name: &str, network: NetworkNamespace) -> io::Result<Self> {
         Ok(Namespace {
             name: name.to_owned(),
-            environment: None,
+            environment: Vec::new(),
             link: network.within(Watch::new)?,
             network,
         })

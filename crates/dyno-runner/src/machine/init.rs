@@ -4,13 +4,15 @@
 //! and ends processes as it is told. It never ends by itself: the machine is ended from outside.
 
 use super::frame::{self, Hello, Kind, Setup, Start, pump};
-use dyno_model::machine::VSOCK;
+use super::shared;
+use dyno_model::machine::{SHARED_MEMORY, VSOCK};
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -52,6 +54,7 @@ fn serve(began: u64) -> Fails<()> {
         )),
         processes: Arc::default(),
         vsock: Mutex::default(),
+        shared: shared::in_guest()?,
         libraries: fs::read_to_string(LIBRARIES).unwrap_or_default(),
     };
     guest.reap();
@@ -158,6 +161,8 @@ struct Guest {
     processes: Arc<Mutex<HashMap<u32, Process>>>,
     /// Whom agents reach by vsock.
     vsock: Mutex<String>,
+    /// The file of the memory that it shares with other hosts.
+    shared: Option<PathBuf>,
     libraries: String,
 }
 
@@ -246,6 +251,7 @@ impl Guest {
             .env("TMPDIR", "/tmp")
             .env("LD_LIBRARY_PATH", self.libraries.trim())
             .env(VSOCK, locked(&self.vsock).as_str())
+            .envs(self.shared.iter().map(|path| (SHARED_MEMORY, path)))
             .current_dir("/tmp")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -182,6 +182,7 @@ mod tests {
             pinned: Vec::new(),
             accelerator: dyno_model::machine::Accelerator::Tcg,
             vsock: None,
+            shared_bytes: None,
         }
     }
 

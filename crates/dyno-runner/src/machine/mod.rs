@@ -13,14 +13,16 @@ mod init;
 mod kernel;
 mod monitor;
 mod relay;
+mod shared;
 mod vsock;
 
 pub(crate) use console::Console;
 pub(crate) use image::Image;
 pub use init::{INIT, init};
 pub(crate) use kernel::Kernel;
-pub(crate) use monitor::{Monitor, check, settle};
+pub(crate) use monitor::{Devices, Monitor, check, settle};
 pub use relay::relay;
+pub(crate) use shared::SharedMemory;
 pub use vsock::vsock_back_end;
 pub(crate) use vsock::{Device, Vsock};
 
@@ -77,6 +79,9 @@ pub enum MachineError {
     /// There is no vsock device.
     #[error("cannot make the vsock devices of virtual machines: {0}")]
     Vsock(String),
+    /// There is no memory to share.
+    #[error("cannot make the memory that virtual machines share: {0}")]
+    Shared(String),
     /// The image cannot be made.
     #[error("cannot make the image of virtual machines: {0}")]
     Image(String),

@@ -1,7 +1,7 @@
 //! The monitor of a virtual machine: QEMU, as a child of the runner's that dies with it.
 
 use super::console::keep_open;
-use super::{Device, Image, Kernel, MachineError};
+use super::{Device, Image, Kernel, MachineError, SharedMemory};
 use crate::child::{Tail, confine, describe_exit, tie_to_runner};
 use crate::daemon::find;
 use crate::hosts::NetworkNamespace;
@@ -23,6 +23,14 @@ const PACKAGE: &str = "qemu-system-x86";
 const KVM: Duration = Duration::from_secs(5);
 /// What a guest needs beside its image: the kernel, the agents at work.
 const BESIDE: u64 = 96 << 20;
+
+/// What a machine has that stacks of the plan need.
+pub(crate) struct Devices {
+    /// Its vsock device.
+    pub(crate) vsock: Option<Device>,
+    /// The memory that it shares with others.
+    pub(crate) shared: Option<OwnedFd>,
+}
 
 /// A running machine. Dropping it ends it.
 pub(crate) struct Monitor {
@@ -62,7 +70,7 @@ impl Monitor {
         image: &Image,
         (switch, tap, number): (&NetworkNamespace, &str, usize),
         port: UnixStream,
-        vsock: Option<Device>,
+        devices: Devices,
     ) -> Result<Self, MachineError> {
         let program = program(host)?;
         let failed = |reason: String| MachineError::Boot {
@@ -114,7 +122,11 @@ impl Monitor {
                 "-device",
                 &format!("virtio-net-pci,netdev=net,romfile=,mac=52:54:00:64:79:{number:02x}"),
             ]);
-        match vsock {
+        if let (Some(bytes), Some(memory)) = (machine.shared_bytes, devices.shared) {
+            command.args(SharedMemory::arguments(bytes, &memory));
+            keep_open(&mut command, memory);
+        }
+        match devices.vsock {
             None => {}
             Some(Device::Kernel(cid)) => {
                 command.args(["-device", &format!("vhost-vsock-pci,guest-cid={cid}")]);

@@ -178,6 +178,9 @@ impl<'a> Trial<'a, '_> {
                 "no free port between 20000 and 31999; end what listens there".to_owned(),
             ));
         };
+        let crossing = wiring::crossing(&self.graph, &channels);
+        let divided = hosts.divide_memory(&crossing);
+        divided.map_err(|reason| self.failed(FailureKind::Error, reason))?;
         let (legs, gateways) = legs(stack, experiment);
         let mut assignments = Vec::new();
         for (process, participants) in self.graph.processes() {

@@ -153,6 +153,103 @@ fn messages_cross_the_border_by_vsock_and_its_back_end_is_named() {
     assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
 }
 
+/// As the testbed `vm-pair`, emulated wherever it runs.
+const PAIR: &str = r#"
+    description = "two guests"
+    [[host]]
+    name = "left"
+    reach = "vm"
+    accelerator = "tcg"
+    [[host]]
+    name = "right"
+    reach = "vm"
+    accelerator = "tcg"
+"#;
+
+const MEMORY: &str = r#"
+    title = "in shared memory"
+    [defaults]
+    trials = 2
+    warmup = "20 ms"
+    settle = "0 s"
+    window = "300 ms"
+    deadline = "60 s"
+    drain = "10 s"
+    placement = "host"
+    wait = "natural"
+    [[experiment]]
+    name = "rtt"
+    workload = "ping-pong"
+    timeout = "30 s"
+    stacks = ["floor-spin"]
+    [[experiment]]
+    name = "call"
+    workload = "call"
+    stacks = ["floor-spin"]
+    [[experiment]]
+    name = "stream"
+    workload = "stream"
+    rate = "100 Hz"
+    payload = "1 MiB"
+    stacks = ["floor-spin"]
+    [[experiment]]
+    name = "flood"
+    workload = "flood"
+    payload = "4 KiB"
+    stacks = ["floor-spin"]
+"#;
+
+#[test]
+fn messages_cross_the_border_in_memory_that_both_sides_share() {
+    if !may_boot() {
+        return;
+    }
+    for (testbed, names) in [(TESTBED, ["outside", "inside"]), (PAIR, ["left", "right"])] {
+        let place = place(testbed);
+        place.suite("across", MEMORY);
+        let run = place.run(&arguments(&[])).with_code(0);
+        said(&run, &format!("{}: vmlinuz", names[1]));
+        said(&run, "64 MiB shared by ivshmem");
+        let shown = place.show("out");
+        assert_eq!(experiments(&shown).len(), 4);
+        for e in experiments(&shown) {
+            assert_eq!(e["stack"], "floor-spin");
+            assert_eq!(e["trials"], 2, "{e:#}");
+            assert!(count(e, "received") > 0, "{e:#}");
+            for nothing in ["lost", "corrupted", "reordered", "duplicated"] {
+                assert_eq!(count(e, nothing), 0, "{nothing}: {e:#}");
+            }
+        }
+        assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
+    }
+}
+
+#[test]
+fn a_testbed_without_shared_memory_says_so() {
+    if !may_boot() {
+        return;
+    }
+    let stack = ["--stack", "floor-spin,tcp"];
+    let place = place(&format!("shared_memory = \"none\"\n{TESTBED}"));
+    let refused = place.run(&arguments(&stack)).with_code(3);
+    said(&refused, "the testbed says `shared_memory = \"none\"`");
+    // Whoever sleeps cannot be woken from another machine.
+    let sleeps = self::place(TESTBED).run(&arguments(&["--stack", "floor-futex"]));
+    said(
+        &sleeps.with_code(3),
+        "sleeps on a futex (wait by block), which is of one machine",
+    );
+    let place = self::place(&format!("shared_memory = \"48 MiB\"\n{TESTBED}"));
+    let refused = place.run(&arguments(&stack)).with_code(3);
+    said(&refused, "a power of two");
+    // So large a ring has no room there, and the trial says what mends it.
+    let place = self::place(&format!("shared_memory = \"1 MiB\"\n{TESTBED}"));
+    let large = [&stack[..], &["--set", "payload=4 MiB"]].concat();
+    let ended = place.run(&arguments(&large)).with_code(4);
+    said(&ended, "write a larger `shared_memory` in the testbed");
+    assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
+}
+
 /// Further experiments of a stack that can wait in two ways.
 fn waits(shown: &Value) -> usize {
     let of = experiments(shown).iter();
