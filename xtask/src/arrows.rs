@@ -13,14 +13,21 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("dyno-wire", &["dyno-adapter"]),
     ("dyno-conformance", &["dyno-adapter"]),
     ("dyno-measure", &["dyno-model"]),
-    ("dyno-plan", &["dyno-model"]),
+    ("dyno-plan", &["dyno-model", "dyno-toml"]),
     ("dyno-probe", &["dyno-measure", "dyno-model"]),
     ("dyno-stats", &["dyno-model"]),
     ("dyno-store", &["dyno-model"]),
+    ("dyno-toml", &[]),
     ("dyno-report", &["dyno-model", "dyno-stats"]),
     (
         "dyno-judge",
-        &["dyno-audit", "dyno-model", "dyno-report", "dyno-stats"],
+        &[
+            "dyno-audit",
+            "dyno-model",
+            "dyno-report",
+            "dyno-stats",
+            "dyno-toml",
+        ],
     ),
     (
         "dyno-page",

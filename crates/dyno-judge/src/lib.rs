@@ -38,13 +38,14 @@ mod when;
 pub use book::{HistoryRun, Machine};
 pub use check::{
     Bound, Candidate, CheckOptions, CheckReport, Checked, Limit, Limits, LimitsError, Measure,
-    Problem, Score, Scorecard, Status, check, parse_quantile, parse_share, requirements,
+    Score, Scorecard, Status, check, parse_quantile, parse_share, requirements,
 };
 pub use compare::{
     CompareOptions, Compared, ComparedCell, Comparison, Finding, Headline, LeftOut, MovedFloor,
     Row, Side, apart, compare, compare_within,
 };
 pub use difference::{Aspect, Difference};
+pub use dyno_toml::Problem;
 pub use export::FORMAT;
 pub use figure::Figure;
 pub use imported::{

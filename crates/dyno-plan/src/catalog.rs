@@ -1,18 +1,17 @@
 //! The texts of all suites, stacks and testbeds: those built in, and those that the caller read.
 
 use crate::chain;
-use crate::node::{Entry, Value, parse_what_can_be};
+use crate::mistakes::{PlanError, nothing_was_run};
 use crate::parameters::Override;
 use crate::presets;
-use crate::problem::{Place, PlanError, Problem, Problems};
-use crate::suggest;
 use dyno_model::origin::{Origin, Text};
 use dyno_model::{AdapterDescription, Plan, Request, Stack, Testbed};
+use dyno_toml::{Entry, Place, Problem, Problems, Source, Value, parse_what_can_be, suggest};
 use miette::NamedSource;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-type Texts = BTreeMap<String, Arc<NamedSource<String>>>;
+type Texts = BTreeMap<String, Source>;
 
 /// Every suite, stack and testbed by name. A text that is added replaces one of the same name.
 #[derive(Debug, Clone, Default)]
@@ -149,9 +148,9 @@ impl Catalog {
             .map(|(option, value)| Override::parse(option, value).entry)
             .collect();
         let stack = crate::stack::read(self, name, source, adapters, &set, &mut problems);
-        problems.check()?;
+        problems.check(nothing_was_run)?;
         // Whatever keeps a stack from being read is a problem.
-        stack.ok_or_else(|| problems.into_error())
+        stack.ok_or_else(|| problems.into_error(nothing_was_run))
     }
 
     /// The testbed `name`.
@@ -159,9 +158,9 @@ impl Catalog {
         let source = self.testbed(name)?;
         let mut problems = Problems::default();
         let testbed = crate::testbed::read(name, source, &[], &mut problems);
-        problems.check()?;
+        problems.check(nothing_was_run)?;
         // Whatever keeps a testbed from being read is a problem.
-        testbed.ok_or_else(|| problems.into_error())
+        testbed.ok_or_else(|| problems.into_error(nothing_was_run))
     }
 
     /// The texts that `plan` was made from for `request`.
@@ -245,24 +244,20 @@ impl Catalog {
             .collect()
     }
 
-    pub(crate) fn suite(&self, name: &str) -> Result<&Arc<NamedSource<String>>, Problem> {
+    pub(crate) fn suite(&self, name: &str) -> Result<&Source, Problem> {
         let place = || Place::flag("dyno run", name);
         self.suites
             .get(name)
             .ok_or_else(|| unknown("suite", name, &self.suites, &place()))
     }
-    pub(crate) fn testbed(&self, name: &str) -> Result<&Arc<NamedSource<String>>, Problem> {
+    pub(crate) fn testbed(&self, name: &str) -> Result<&Source, Problem> {
         let place = || Place::flag("--testbed", name);
         self.testbeds
             .get(name)
             .ok_or_else(|| unknown("testbed", name, &self.testbeds, &place()))
     }
     /// The stack that is named at `at`.
-    pub(crate) fn stack(
-        &self,
-        name: &str,
-        at: &Place,
-    ) -> Result<&Arc<NamedSource<String>>, Problem> {
+    pub(crate) fn stack(&self, name: &str, at: &Place) -> Result<&Source, Problem> {
         self.stacks
             .get(name)
             .ok_or_else(|| unknown("stack", name, &self.stacks, at))

@@ -4,15 +4,12 @@ use crate::capability;
 use crate::catalog::Catalog;
 use crate::daemon;
 use crate::matrix::Cell;
-use crate::node::{Node, Table, Value};
-use crate::problem::{Place, Problem, Problems};
 use crate::quantity::{PlainWait, Quantity, one, several};
 use crate::stack;
 use dyno_model::chain::{Chain, ChainLeg, Full, Gateway, LEGS, Queue, Threads};
 use dyno_model::daemon::Daemon;
 use dyno_model::{AdapterDescription, Nanos, Options, Placement, Stack, Topology, Wait};
-use miette::NamedSource;
-use std::sync::Arc;
+use dyno_toml::{Node, Place, Problem, Problems, Source, Table, Value};
 
 const KEYS: &[&str] = &[
     "description",
@@ -53,7 +50,7 @@ struct Part<'n> {
 /// Reads the chain in `table`; mistakes go to `problems`.
 pub(crate) fn read(
     reader: &Reader<'_>,
-    source: &Arc<NamedSource<String>>,
+    source: &Source,
     table: &Table,
     problems: &mut Problems,
 ) -> Option<Stack> {

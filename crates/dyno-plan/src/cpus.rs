@@ -6,14 +6,13 @@
 
 use crate::host::HostFacts;
 use crate::matrix::{Cell, Matrix};
-use crate::node::{Node, Value};
 use crate::parallel;
-use crate::problem::{Problem, Problems};
 use crate::quantity::At;
 use dyno_model::cpus::parse_set;
 use dyno_model::graph::Shape;
 use dyno_model::plan::Reach;
 use dyno_model::{Chain, Channel, Graph, Loop, Participant, Stack, Testbed, Wait};
+use dyno_toml::{Node, Problem, Problems, Value};
 use std::collections::BTreeSet;
 
 /// What `cpus` says.

@@ -1,14 +1,12 @@
 //! The `[[daemon]]`s of a stack file: the processes that a stack needs beside the participants.
 
 use crate::host::HostFacts;
-use crate::node::{Node, Table, Value};
-use crate::problem::{Place, Problem, Problems};
-use crate::suggest;
 use dyno_model::Stack;
 use dyno_model::adapter::{AdapterDescription, OptionSpec, Options};
 use dyno_model::daemon::{
     Daemon, NUMBERS, PlaceholderError, Ready, StopSignal, TEXTS, fill, program,
 };
+use dyno_toml::{Node, Place, Problem, Problems, Table, Value, suggest};
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -3,8 +3,6 @@
 use crate::cpus::{Cpus, Places, automatic, spins};
 use crate::host::HostFacts;
 use crate::matrix::{Cell, Matrix};
-use crate::node::{Entry, Node, Table, Value, unknown_key};
-use crate::problem::{Place, Problem, Problems};
 use crate::quantity::{At, Quantity, one};
 use crate::settings::{self, FACTORS, Form, Settings};
 use crate::sizes;
@@ -17,6 +15,7 @@ use dyno_model::{
     Arrivals, Experiment, ExperimentId, Flow, Graph, Participant, Phase, Processes, Stack, Testbed,
     Topology, Wait, Workload, WorkloadKind,
 };
+use dyno_toml::{Entry, Node, Place, Problem, Problems, Table, Value, unknown_key};
 
 /// What a flow has that an experiment alone has not.
 pub(crate) struct FlowSpec {

@@ -2,7 +2,7 @@
 
 use crate::catalog::Catalog;
 use crate::host::HostFacts;
-use crate::problem::PlanError;
+use crate::mistakes::PlanError;
 use dyno_model::plan::ExperimentId;
 use dyno_model::plan::Scheduling;
 use dyno_model::{AdapterDescription, Experiment, Placement, Plan, Request};

@@ -8,13 +8,14 @@ use crate::daemon::missing_daemon;
 use crate::floor;
 use crate::host::HostFacts;
 use crate::matrix::Cell;
-use crate::problem::{Place, PlanError, Problem};
+use crate::mistakes::PlanError;
 use crate::remote;
 use dyno_model::chain::{Chain, ChainLeg};
 use dyno_model::{
     AdapterDescription, Experiment, ExperimentId, Options, Placement, Stack, Testbed, Topology,
     Wait,
 };
+use dyno_toml::{Place, Problem};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Adds what is missing of the legs alone, and links each chain's experiments to them. `direct` has a stack by name with

@@ -1,12 +1,11 @@
 //! `[link]` of a testbed: how fast its hosts are joined, and how much may wait for that.
 
-use crate::node::{Entry, Table};
 use crate::parameters::Override;
-use crate::problem::{Problem, Problems};
 use crate::quantity::{At, Quantity, one};
 use dyno_model::PayloadSize;
 use dyno_model::plan::Link;
 use dyno_model::unit::UnitError;
+use dyno_toml::{Entry, Problem, Problems, Table};
 
 /// Begins the keys of `--set` that change a testbed's link.
 const PREFIX: &str = "link.";

@@ -1,13 +1,11 @@
 //! The keys of a host with `reach = "vm"`: what its virtual machine is made of.
 
-use crate::node::{Node, Table, Value};
-use crate::problem::{Problem, Problems};
 use crate::quantity::{At, Quantity, one};
 use crate::settings::Settings;
-use crate::suggest;
 use dyno_model::machine::{Accelerator, Machine};
 use dyno_model::unit::UnitError;
 use dyno_model::{Placement, Testbed};
+use dyno_toml::{Node, Problem, Problems, Table, Value, suggest};
 use std::path::PathBuf;
 
 /// What only virtual machines have.

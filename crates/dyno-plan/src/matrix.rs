@@ -9,13 +9,13 @@ use crate::flow::{self, FlowSpec};
 use crate::host::HostFacts;
 use crate::parallel::{self, Parallel};
 use crate::probe;
-use crate::problem::{Problem, Problems};
 use crate::quantity::{At, HEADER_BYTES, WaitChoice};
 use crate::settings::{Levels, Settings};
 use crate::suite::{ExperimentSpec, Suite};
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::unit::{Nanos, PayloadSize};
 use dyno_model::{Access, Placement, Topology, Wait, Workload, WorkloadKind};
+use dyno_toml::{Problem, Problems};
 
 /// The most cells that one run may have.
 pub(crate) const MOST_CELLS: usize = 100_000;

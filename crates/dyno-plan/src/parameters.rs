@@ -1,10 +1,8 @@
 //! What the command line may change: a suite's own `[parameters]`, and any setting.
 
-use crate::node::{Entry, Node, Table, Value, parse_flag_value};
 use crate::presets;
-use crate::problem::{Place, Problem, Problems};
 use crate::settings::{CONDITIONS, FACTORS, Form, Settings};
-use crate::suggest;
+use dyno_toml::{Entry, Node, Place, Problem, Problems, Table, Value, parse_flag_value, suggest};
 
 /// The `[parameters]` of a suite, with the values of `--set` in their places.
 pub(crate) struct Parameters {

@@ -4,12 +4,10 @@
 //! for each experiment that needs its own. A chosen preset wins over the file and loses to settings
 //! of the command line. All presets are checked, chosen or not.
 
-use crate::node::{Entry, Node, Table, Value, unknown_key};
 use crate::parameters::Override;
-use crate::problem::{Place, Problem, Problems};
 use crate::settings::{CONDITIONS, FACTORS, Form, Settings};
-use crate::suggest;
 use crate::suite::{ExperimentSpec, check_workload, refuse_idle, setting_keys};
+use dyno_toml::{Entry, Node, Place, Problem, Problems, Table, Value, suggest, unknown_key};
 use std::collections::BTreeMap;
 
 /// A preset that was chosen.

@@ -4,15 +4,14 @@ use crate::cpus::Cpus;
 use crate::host::HostFacts;
 use crate::matrix::Cell;
 use crate::parallel::Parallel;
-use crate::problem::{Problem, Problems};
 use crate::quantity::{At, Quantity};
 use crate::settings::Levels;
-use crate::suggest;
 use crate::suite::ExperimentSpec;
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::probe::{GROUND, HandOver, Probe, ProbeKind, Rest, SHORTEST_PERIOD, Sides};
 use dyno_model::unit::{Nanos, PayloadSize, UnitError};
 use dyno_model::{Placement, Stack, Wait, Workload};
+use dyno_toml::{Problem, Problems, suggest};
 use std::str::FromStr;
 
 /// A way to do what a probe measures; which there are depends on its kind.

@@ -1,13 +1,11 @@
 //! Values of suite files: from a node to a quantity, or a problem that says what to write.
 
-use crate::node::{Node, Table, Value};
-use crate::problem::{Place, Problem, Problems};
-use crate::suggest;
 use dyno_model::chain::{Full, Threads};
 use dyno_model::plan::Scheduling;
 use dyno_model::probe::{ProbeKind, Rest, Sides};
 use dyno_model::unit::{Nanos, PayloadSize, RateHz, UnitError};
 use dyno_model::{Access, Arrivals, Placement, Processes, Topology, Wait, WorkloadKind};
+use dyno_toml::{Node, Place, Problem, Problems, Table, Value, suggest};
 
 /// A value and the place that it came from.
 #[derive(Debug, Clone)]

@@ -3,10 +3,10 @@
 //! Rungs stand [`RUNGS`] to a doubling, so that neighbours are 4.4 % apart: the finest answer that a search gives.
 
 use crate::matrix::Matrix;
-use crate::problem::{Place, Problem, Problems};
 use crate::suite::{ExperimentSpec, Suite};
 use dyno_model::unit::{PayloadSize, RateHz};
 use dyno_model::{Raised, Request, Topology, Workload};
+use dyno_toml::{Place, Problem, Problems};
 
 /// Rungs from a value to its double.
 const RUNGS: i32 = 16;

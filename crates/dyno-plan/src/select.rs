@@ -1,8 +1,7 @@
 //! `--experiment`: some of a suite's experiments, by name.
 
-use crate::problem::{Place, Problem, Problems};
-use crate::suggest;
 use crate::suite::ExperimentSpec;
+use dyno_toml::{Place, Problem, Problems, suggest};
 
 /// Those of `all` whose names any of `patterns` matches, in the suite's order; all without patterns. A
 /// pattern that matches none is a problem.

@@ -2,15 +2,14 @@
 //! them, and how levels lie over each other.
 
 use crate::cpus::{self, Cpus};
-use crate::node::{Entry, Node, Value};
 use crate::parallel::Parallel;
 use crate::probe::{Span, Way};
-use crate::problem::{Problem, Problems};
 use crate::quantity::{At, GroupSize, Quantity, SchedulingClass, WaitChoice, one, several};
 use dyno_model::plan::Extent;
 use dyno_model::probe::{ProbeKind, Rest, Sides};
 use dyno_model::unit::{Nanos, PayloadSize, RateHz};
 use dyno_model::{Access, Arrivals, Placement, Topology, WorkloadKind};
+use dyno_toml::{Entry, Node, Problem, Problems, Value};
 
 /// What may vary within a matrix.
 pub(crate) const FACTORS: &[&str] = &[

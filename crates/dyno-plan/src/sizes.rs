@@ -1,11 +1,10 @@
 //! `payload` of a flow: one size, a list with weights, or a range.
 
-use crate::node::{Node, Table, Value};
-use crate::problem::{Problem, Problems};
 use crate::quantity::{At, HEADER_BYTES, one};
 use dyno_model::WorkloadKind;
 use dyno_model::sizes::{Sizes, Weighted};
 use dyno_model::unit::PayloadSize;
+use dyno_toml::{Node, Problem, Problems, Table, Value};
 
 /// The most sizes of one list.
 const MOST_SIZES: usize = 64;

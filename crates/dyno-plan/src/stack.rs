@@ -2,15 +2,11 @@
 
 use crate::catalog::Catalog;
 use crate::chain::{self, Reader};
-use crate::node::{Entry, Value, parse};
-use crate::problem::{Place, Problem, Problems};
 use crate::quantity::PlainWait;
-use crate::suggest;
 use dyno_model::adapter::{AdapterDescription, OptionKind, OptionSpec, OptionValue, Options};
 use dyno_model::probe::GROUND;
 use dyno_model::{Placement, Stack};
-use miette::NamedSource;
-use std::sync::Arc;
+use dyno_toml::{Entry, Place, Problem, Problems, Source, Value, parse, suggest};
 
 const KEYS: &[&str] = &[
     "description",
@@ -29,7 +25,7 @@ const KEYS: &[&str] = &[
 pub(crate) fn read(
     catalog: &Catalog,
     name: &str,
-    source: &Arc<NamedSource<String>>,
+    source: &Source,
     adapters: &[AdapterDescription],
     set: &[Entry],
     problems: &mut Problems,
@@ -45,7 +41,7 @@ pub(crate) fn read(
 /// The same for a stack that may be a leg of others.
 pub(crate) fn read_within(
     reader: &Reader<'_>,
-    source: &Arc<NamedSource<String>>,
+    source: &Source,
     set: &[Entry],
     problems: &mut Problems,
 ) -> Option<Stack> {

@@ -2,16 +2,13 @@
 //! multiplied out.
 
 use crate::flow::{self, FlowSpec};
-use crate::node::{Entry, Node, Table, Value, parse, unknown_key};
 use crate::parameters::{Override, Parameters};
 use crate::presets;
-use crate::problem::{Place, Problem, Problems};
 use crate::quantity::{At, one};
 use crate::settings::{CONDITIONS, FACTORS, Form, Settings, applies};
 use dyno_model::WorkloadKind;
 use dyno_model::plan::TableKind;
-use miette::NamedSource;
-use std::sync::Arc;
+use dyno_toml::{Entry, Node, Place, Problem, Problems, Source, Table, Value, parse, unknown_key};
 
 /// A suite as written, with `--set` in its place.
 pub(crate) struct Suite {
@@ -56,7 +53,7 @@ const SUITE_KEYS: &[&str] = &[
 
 /// Reads a suite; mistakes go to `problems`.
 pub(crate) fn read(
-    source: &Arc<NamedSource<String>>,
+    source: &Source,
     overrides: Vec<Override>,
     problems: &mut Problems,
 ) -> Option<Suite> {
@@ -127,7 +124,7 @@ fn table_kind(table: &Table, problems: &mut Problems) -> TableKind {
             problems.push(
                 Problem::at(&node.at, format!("there is no table {other:?}"))
                     .label("unknown table")
-                    .help(crate::suggest::instead(
+                    .help(dyno_toml::suggest::instead(
                         other,
                         "tables",
                         [
@@ -140,11 +137,7 @@ fn table_kind(table: &Table, problems: &mut Problems) -> TableKind {
     }
 }
 
-fn experiments(
-    source: &Arc<NamedSource<String>>,
-    table: &Table,
-    problems: &mut Problems,
-) -> Vec<ExperimentSpec> {
+fn experiments(source: &Source, table: &Table, problems: &mut Problems) -> Vec<ExperimentSpec> {
     let nodes: &[Node] = match table.get("experiment") {
         Some(Node {
             value: Value::List(items),
@@ -311,17 +304,23 @@ fn experiment(node: &Node, problems: &mut Problems) -> Vec<ExperimentSpec> {
 }
 
 pub(crate) fn name(node: &Node, problems: &mut Problems) -> Option<String> {
+    let help = "write for example \"rtt-small\"; the title may hold any text";
+    plain_name(node, "a name", help, problems)
+}
+
+/// A name that can be part of a file's; `whose` says whose it is.
+pub(crate) fn plain_name(
+    node: &Node,
+    whose: &str,
+    help: &str,
+    problems: &mut Problems,
+) -> Option<String> {
     let text = node.text("`name`", problems)?;
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if text.is_empty() || text.len() > 40 || !text.chars().all(plain) {
-        problems.push(
-            Problem::at(
-                &node.at,
-                "a name has 1 to 40 letters, digits, '-', '_' or '.'",
-            )
-            .label("not such a name")
-            .help("write for example \"rtt-small\"; the title may hold any text"),
-        );
+        let message = format!("{whose} has 1 to 40 letters, digits, '-', '_' or '.'");
+        let problem = Problem::at(&node.at, message).label("not such a name");
+        problems.push(problem.help(help));
         return None;
     }
     Some(text.to_owned())

@@ -2,15 +2,12 @@
 
 use crate::link;
 use crate::machine;
-use crate::node::{Node, Table, Value, parse};
 use crate::parameters::Override;
-use crate::problem::{Place, Problem, Problems};
-use crate::suggest;
+use crate::suite::plain_name;
 use dyno_model::Testbed;
 use dyno_model::plan::{Host, Link, Reach};
-use miette::NamedSource;
+use dyno_toml::{Node, Place, Problem, Problems, Source, Table, Value, parse, suggest};
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
 
 const TESTBED_KEYS: &[&str] = &[
     "description",
@@ -47,7 +44,7 @@ struct Placed<'a> {
 /// Reads the testbed `name`, with `--set link.KEY=…` over it; mistakes go to `problems`.
 pub(crate) fn read(
     name: &str,
-    source: &Arc<NamedSource<String>>,
+    source: &Source,
     overrides: &[Override],
     problems: &mut Problems,
 ) -> Option<Testbed> {
@@ -288,20 +285,8 @@ fn required<'a>(
 }
 
 fn name(node: &Node, problems: &mut Problems) -> Option<String> {
-    let text = node.text("`name`", problems)?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if text.is_empty() || text.len() > 40 || !text.chars().all(plain) {
-        problems.push(
-            Problem::at(
-                &node.at,
-                "a host's name has 1 to 40 letters, digits, '-', '_' or '.'",
-            )
-            .label("not such a name")
-            .help("write for example \"h1\"; `description` may hold any text"),
-        );
-        return None;
-    }
-    Some(text.to_owned())
+    let help = "write for example \"h1\"; `description` may hold any text";
+    plain_name(node, "a host's name", help, problems)
 }
 
 fn reach(node: &Node, table: &Table, problems: &mut Problems) -> Option<Reach> {

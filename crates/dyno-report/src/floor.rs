@@ -51,6 +51,27 @@ impl<'a> Floors<'a> {
         floor
     }
 
+    /// Draws what these trials will be held against, where both sides may be good: before their own samples take memory
+    /// as well.
+    pub(crate) fn draw_ahead(&self, own: &[&TrialRecord], floor: ExperimentId, of: Metric) {
+        if self.undisturbed(own, floor).is_ok() {
+            self.floor(floor, of);
+        }
+    }
+
+    fn undisturbed(&self, own: &[&TrialRecord], floor: ExperimentId) -> Result<(), NoRatio> {
+        let undisturbed = |t: &&TrialRecord| t.disturbed.is_empty();
+        let floor_trials = counted_trials(self.samples.run, floor);
+        match (
+            own.iter().all(undisturbed),
+            floor_trials.iter().all(undisturbed),
+        ) {
+            (false, _) => Err(NoRatio::Disturbed),
+            (true, false) => Err(NoRatio::FloorDisturbed),
+            (true, true) => Ok(()),
+        }
+    }
+
     /// The ratio of a p50, that of `own` trials, to the floor's, or why there is none: both sides must be good.
     pub(crate) fn ratio(
         &self,
@@ -59,14 +80,7 @@ impl<'a> Floors<'a> {
         floor: ExperimentId,
         of: Metric,
     ) -> Result<Estimate, NoRatio> {
-        let undisturbed = |t: &&TrialRecord| t.disturbed.is_empty();
-        if !own.iter().all(undisturbed) {
-            return Err(NoRatio::Disturbed);
-        }
-        let floor_trials = counted_trials(self.samples.run, floor);
-        if !floor_trials.iter().all(undisturbed) {
-            return Err(NoRatio::FloorDisturbed);
-        }
+        self.undisturbed(own, floor)?;
         let floor = self.floor(floor, of);
         // What has no figure at all has that reason, before the number of its trials.
         let (Some(p50), Some(floor)) = (p50, floor.get().filter(|f| f.trials > 0)) else {

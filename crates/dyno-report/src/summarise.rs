@@ -227,7 +227,19 @@ fn summarise_experiment(
     let mut failures = failures(run, experiment.id);
     let mut trials: Vec<&TrialRecord> = Vec::new();
     let mut series: BTreeMap<Metric, Series<'_>> = BTreeMap::new();
-    for trial in counted_trials(run, experiment.id) {
+    let counted = counted_trials(run, experiment.id);
+    let kind = experiment.workload.kind();
+    let candidates = kind.info().headline;
+    // Of a part, the floor may be elsewhere.
+    let floor = experiment.floor.filter(|id| plan.is_here(*id));
+    let floor = floor.and_then(|id| plan.experiment(id));
+    let is_measured = |m: &&Metric| counted.iter().any(|t| t.distributions.contains_key(m));
+    if let Some(floor) = floor.filter(|floor| floor.wait == experiment.wait)
+        && let Some(metric) = candidates.iter().find(is_measured)
+    {
+        shared.floors.draw_ahead(&counted, floor.id, *metric);
+    }
+    for trial in counted {
         match shared.samples.of_trial(trial) {
             Ok(metrics) => {
                 trials.push(trial);
@@ -240,8 +252,6 @@ fn summarise_experiment(
             Err(reason) => failures.add(FailureCause::Unreadable, "stored trial", &reason, &[]),
         }
     }
-    let kind = experiment.workload.kind();
-    let candidates = kind.info().headline;
     let headline = candidates.iter().find(|m| series.contains_key(m));
     let mut numerator = None;
     let metrics: BTreeMap<Metric, MetricSummary> = series
@@ -274,24 +284,21 @@ fn summarise_experiment(
     let medians = medians.collect();
     let none = Series::default();
     let own = headline.map_or(&none, |m| &series[m]);
-    // Of a part, the floor may be elsewhere.
-    let floor = experiment.floor.filter(|id| plan.is_here(*id));
-    let floor = floor.and_then(|id| {
-        let floor = plan.experiment(id)?;
+    let floor = floor.map(|floor| {
         let ratio = match headline {
             _ if floor.wait != experiment.wait => Err(NoRatio::OtherWait),
             None => Err(NoRatio::Unknown),
             Some(metric) => shared
                 .floors
-                .ratio(&own.trials, numerator.as_ref(), id, *metric),
+                .ratio(&own.trials, numerator.as_ref(), floor.id, *metric),
         };
-        Some(FloorRatio {
-            id,
+        FloorRatio {
+            id: floor.id,
             stack: floor.stack.clone(),
             p50_ratio: ratio.ok(),
             without: ratio.err(),
             undercut_by: Vec::new(),
-        })
+        }
     });
     let copy = in_copies::probe(plan, experiment, headline.copied());
     let in_copies = copy.and_then(|c| {

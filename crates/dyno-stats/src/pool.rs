@@ -17,17 +17,46 @@ const CHECKPOINTS: usize = 256;
 /// Counts in all checkpoints at most: of many blocks there are fewer checkpoints, so that they stay in the cache.
 const COUNTS: usize = 1 << 19;
 
+/// A large run has millions of them at once.
 struct Entry {
     value: f64,
-    /// Whole.
-    count: f64,
+    /// See [`Counts`].
+    count: u32,
     block: u32,
+}
+
+/// Counts in half the bytes: one that does not fit below [`LARGE`] stands here, and in its place `LARGE` plus its number.
+#[derive(Default)]
+struct Counts(Vec<u64>);
+
+const LARGE: u32 = 1 << 31;
+
+impl Counts {
+    fn pack(&mut self, count: u64) -> u32 {
+        match u32::try_from(count) {
+            Ok(small) if small < LARGE => small,
+            // There are fewer entries than that.
+            _ => {
+                self.0.push(count);
+                LARGE + (self.0.len() - 1) as u32
+            }
+        }
+    }
+
+    #[inline]
+    fn of(&self, entry: &Entry) -> f64 {
+        match entry.count.checked_sub(LARGE) {
+            None => f64::from(entry.count),
+            Some(number) => self.0[number as usize] as f64,
+        }
+    }
 }
 
 /// All blocks of several trials, ready for resampling.
 pub(crate) struct Pool {
     /// Ascending by value.
     entries: Vec<Entry>,
+    counts: Counts,
     /// Entries from one checkpoint to the next.
     stride: usize,
     /// Row `c`: per block, the samples among the first `c * stride` entries.
@@ -48,6 +77,7 @@ impl Pool {
     pub(crate) fn new<'a>(trials: impl IntoIterator<Item = &'a TrialSamples>) -> Self {
         let mut pool = Pool {
             entries: Vec::new(),
+            counts: Counts::default(),
             stride: 1,
             below: Vec::new(),
             finite: Vec::new(),
@@ -66,7 +96,7 @@ impl Pool {
                 let number = pool.finite.len() as u32;
                 pool.entries.extend(block.cells.iter().map(|c| Entry {
                     value: c.value,
-                    count: c.count as f64,
+                    count: pool.counts.pack(c.count),
                     block: number,
                 }));
                 let (finite, infinite) = (block.n as f64, block.infinite as f64);
@@ -88,7 +118,7 @@ impl Pool {
         for chunk in pool.entries.chunks(pool.stride) {
             pool.below.extend_from_slice(&row);
             for entry in chunk {
-                row[entry.block as usize] += entry.count;
+                row[entry.block as usize] += pool.counts.of(entry);
             }
         }
         pool
@@ -144,7 +174,7 @@ impl Pool {
         for entry in &self.entries {
             let (target, seen, value) = &mut found[trial_of[entry.block as usize] as usize];
             let was_short = *seen < *target;
-            *seen += entry.count;
+            *seen += self.counts.of(entry);
             if was_short && *seen >= *target {
                 *value = entry.value;
                 open -= 1;
@@ -220,7 +250,7 @@ impl Pool {
         let weight = |entry: &Entry| weights[entry.block as usize];
         // What weighs nothing takes part: it reaches nothing either, and to pass it over would take longer.
         let reached = rest.iter().find(|entry| {
-            seen += weight(entry) * entry.count;
+            seen += weight(entry) * self.counts.of(entry);
             seen >= target
         });
         let last = || rest.iter().rev().find(|entry| weight(entry) > 0.0);
@@ -232,7 +262,7 @@ impl Pool {
     pub(crate) fn shares_above(&self, value: f64) -> (Vec<f64>, Vec<f64>) {
         let mut at_or_below = vec![0.0; self.blocks()];
         for entry in self.entries.iter().take_while(|e| e.value <= value) {
-            at_or_below[entry.block as usize] += entry.count;
+            at_or_below[entry.block as usize] += self.counts.of(entry);
         }
         at_or_below
             .iter()
@@ -249,7 +279,7 @@ impl Pool {
         self.entries
             .iter()
             .find(|e| {
-                seen += e.count as u64;
+                seen += self.counts.of(e) as u64;
                 seen >= rank
             })
             .map_or(f64::INFINITY, |e| e.value)
@@ -349,6 +379,40 @@ mod tests {
         let mut weights = Vec::new();
         pool.weigh(&[0, 0, 1, 1, 2, 3, 2, 4, 5], &mut weights);
         assert_eq!(weights, [1.0; 6]);
+    }
+
+    #[test]
+    fn counts_too_large_for_half_the_bytes_are_kept_whole() {
+        let block = |counts: &[(u64, u64)]| crate::samples::Block {
+            cells: counts
+                .iter()
+                .map(|(value, count)| crate::samples::Cell {
+                    value: *value as f64,
+                    count: *count,
+                })
+                .collect(),
+            n: counts.iter().map(|(_, count)| count).sum(),
+            infinite: 0,
+        };
+        let most = u64::from(LARGE);
+        let trial = TrialSamples {
+            blocks: vec![
+                block(&[(1, most - 1), (2, most), (3, 5)]),
+                block(&[(2, most + 7), (9, 1 << 40)]),
+            ],
+        };
+        let pool = Pool::new([&trial]);
+        let below: u64 = 3 * most + 11;
+        assert_eq!(pool.order_statistic(most - 1), 1.0);
+        assert_eq!(pool.order_statistic(3 * most + 6), 2.0);
+        assert_eq!(pool.order_statistic(below), 3.0);
+        assert_eq!(pool.order_statistic(below + 1), 9.0);
+        assert_eq!(pool.order_statistic(below + (1 << 40)), 9.0);
+        assert_eq!(pool.order_statistic(below + (1 << 40) + 1), f64::INFINITY);
+        let (above, _) = pool.shares_above(2.0);
+        let share = |above: u64, all: u64| above as f64 / all as f64;
+        let second = most + 7 + (1 << 40);
+        assert_eq!(above, [share(5, 2 * most + 4), share(1 << 40, second)]);
     }
 
     #[test]

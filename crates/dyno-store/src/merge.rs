@@ -354,8 +354,10 @@ fn fill(
         whole(&layout::trial(dir, *id), &content(&found.file)?)?;
     }
     let text = |manifest: &RunManifest| {
-        readable::<RunManifest>(manifest, Layout::Pretty)
-            .map_err(|reason| StoreError::UnstorableManifest { reason })
+        readable(manifest, Layout::Pretty, |bytes| {
+            serde_json::from_slice::<RunManifest>(bytes)
+        })
+        .map_err(|reason| StoreError::UnstorableManifest { reason })
     };
     for (i, part) in parts.iter().enumerate() {
         whole(&layout::part(dir, i + 1), &text(part)?)?;

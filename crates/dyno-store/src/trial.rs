@@ -7,10 +7,8 @@ use dyno_model::record::{FORMAT, TrialRecord};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The content of a trial's file. It is read by way of a JSON value, because the form in which serde
-/// keeps what it flattens cannot give back maps with numbers as keys (frequencies by CPU).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+/// The content of a trial's file.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct StoredTrial {
     #[serde(flatten)]
     pub(crate) record: TrialRecord,
@@ -18,18 +16,18 @@ pub(crate) struct StoredTrial {
     pub(crate) raw_samples: u64,
 }
 
-impl TryFrom<serde_json::Value> for StoredTrial {
-    type Error = serde_json::Error;
-
-    fn try_from(value: serde_json::Value) -> Result<Self, serde_json::Error> {
+impl StoredTrial {
+    /// Reads the record and what stands beside it one after the other: the form in which serde keeps what it flattens
+    /// is large, and cannot give back maps with numbers as keys (frequencies by CPU).
+    pub(crate) fn read(bytes: &[u8]) -> serde_json::Result<StoredTrial> {
         #[derive(Deserialize)]
         struct Beside {
             #[serde(default)]
             raw_samples: u64,
         }
-        let Beside { raw_samples } = Beside::deserialize(&value)?;
+        let Beside { raw_samples } = serde_json::from_slice(bytes)?;
         Ok(StoredTrial {
-            record: TrialRecord::deserialize(value)?,
+            record: serde_json::from_slice(bytes)?,
             raw_samples,
         })
     }
@@ -79,7 +77,7 @@ pub(crate) fn parse(bytes: &[u8], stem: &str, plan: &Plan) -> Result<StoredTrial
     if head.format > FORMAT {
         return Err(Unusable::Newer(head.format));
     }
-    let stored: StoredTrial = serde_json::from_slice(bytes).map_err(damaged)?;
+    let stored = StoredTrial::read(bytes).map_err(damaged)?;
     let id = stored.record.id;
     if layout::parse_trial_stem(stem) != Some(id) {
         return Err(Unusable::Damaged(format!("it holds trial {id}")));

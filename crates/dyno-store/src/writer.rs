@@ -9,7 +9,6 @@ use crate::trial::{StoredTrial, Unusable};
 use dyno_model::TrialId;
 use dyno_model::record::{FailureKind, Outcome, RunManifest, TrialRecord};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
@@ -85,8 +84,10 @@ impl RunWriter {
         })?;
         // Another runner may have come and gone between the first look and the lock.
         refuse_occupied(dir)?;
-        let bytes = readable::<RunManifest>(manifest, Layout::Pretty)
-            .map_err(|reason| StoreError::UnstorableManifest { reason })?;
+        let bytes = readable(manifest, Layout::Pretty, |bytes| {
+            serde_json::from_slice::<RunManifest>(bytes)
+        })
+        .map_err(|reason| StoreError::UnstorableManifest { reason })?;
         let trials = dir.join(TRIALS);
         fs::create_dir(&trials).map_err(|e| full("create", &trials, e))?;
         let path = layout::manifest(dir);
@@ -157,7 +158,7 @@ impl RunWriter {
             },
             raw_samples: record.raw.len() as u64,
         };
-        let bytes = readable::<StoredTrial>(&stored, Layout::Compact)
+        let bytes = readable(&stored, Layout::Compact, StoredTrial::read)
             .map_err(|reason| StoreError::Unstorable { id, reason })?;
         if !record.raw.is_empty() {
             let raw_dir = self.dir.join(RAW);
@@ -193,18 +194,19 @@ pub(crate) enum Layout {
     Pretty,
 }
 
-/// The value as JSON, ending in a line feed, having made sure that it can be read back: JSON has no
+/// The value as JSON, ending in a line feed, having made sure that `read` can read it back: JSON has no
 /// numbers that are not finite, and what cannot be read must not take the place of what can.
-pub(crate) fn readable<T: DeserializeOwned>(
+pub(crate) fn readable<T>(
     value: &impl Serialize,
     form: Layout,
+    read: impl Fn(&[u8]) -> serde_json::Result<T>,
 ) -> Result<Vec<u8>, String> {
     let bytes = match form {
         Layout::Compact => serde_json::to_vec(value),
         Layout::Pretty => serde_json::to_vec_pretty(value),
     };
     let mut bytes = bytes.map_err(|e| e.to_string())?;
-    serde_json::from_slice::<T>(&bytes).map_err(|e| e.to_string())?;
+    read(&bytes).map_err(|e| e.to_string())?;
     bytes.push(b'\n');
     Ok(bytes)
 }

@@ -2,8 +2,9 @@
 
 use super::limits::Limits;
 use super::measure::Measure;
-use super::{LimitsError, selects};
+use super::{LimitsError, nothing_was_checked, selects};
 use dyno_model::{Ladder, Plan, Raised};
+use dyno_toml::{Problem, Problems};
 
 /// The limits that are put on a ladder, by their place in the file.
 pub(crate) fn on(limits: &Limits, plan: &Plan, ladder: &Ladder) -> Vec<usize> {
@@ -22,10 +23,10 @@ pub(crate) fn refuse(
     raise: Raised,
     ladders: &[Ladder],
 ) -> Result<(), LimitsError> {
-    let mut problems = Vec::new();
+    let mut problems = Problems::default();
     for limit in &limits.limits {
         let mut refuse = |message: String, help: &str| {
-            let problem = limits.source.problem(&limit.span, message);
+            let problem = Problem::at(&limit.at, message);
             problems.push(problem.label("this one").help(help));
         };
         if let Measure::XFloor(_) = limit.measure {
@@ -67,5 +68,5 @@ pub(crate) fn refuse(
             );
         }
     }
-    LimitsError::unless_empty(problems)
+    problems.check(nothing_was_checked)
 }

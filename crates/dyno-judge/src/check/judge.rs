@@ -503,7 +503,7 @@ mod tests {
             bound: Bound::AtMost(most),
             selector: super::super::limits::Selector::default(),
             source: None,
-            span: 0..0,
+            at: dyno_toml::Place::flag("--limits", "x.toml"),
         };
         let [value, lo, hi] = [100.0, 80.0, 110.0].map(Latency::Finite);
         let reason = |most| interval(&Estimate { value, lo, hi }, &limit(most), 5).reason;

@@ -2,12 +2,21 @@
 
 use super::measure::Measure;
 use super::read::Reader;
-use super::source::{LimitsError, Source};
 use crate::standing::Line;
 use dyno_audit::Statements;
 use dyno_model::record::Run;
 use dyno_model::{PayloadSize, Wait, WorkloadKind};
-use std::ops::Range;
+use dyno_toml::{Mistakes, Place, Problems};
+use miette::NamedSource;
+use std::sync::Arc;
+
+/// Why nothing was checked: one or several mistakes in the limits; each shows where it stands.
+pub type LimitsError = Mistakes;
+
+/// What several mistakes have come to.
+pub(crate) fn nothing_was_checked(mistakes: usize) -> String {
+    format!("nothing was checked: there are {mistakes} mistakes in the limits")
+}
 
 /// Where the line is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,7 +53,7 @@ impl Bound {
 pub(crate) struct Chosen<T> {
     pub(crate) value: T,
     pub(crate) text: String,
-    pub(crate) span: Range<usize>,
+    pub(crate) at: Place,
 }
 
 /// Which experiments a limit is put on; an empty list is no restriction.
@@ -68,7 +77,7 @@ pub struct Limit {
     pub(crate) selector: Selector,
     pub(crate) source: Option<String>,
     /// Where its name stands.
-    pub(crate) span: Range<usize>,
+    pub(crate) at: Place,
 }
 
 impl Limit {
@@ -95,7 +104,7 @@ impl Limit {
 /// The requirements of one file.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    pub(crate) source: Source,
+    name: String,
     pub(crate) limits: Vec<Limit>,
     emulated: bool,
 }
@@ -140,17 +149,18 @@ impl Limits {
     /// Everything that is wrong with it, with its place: syntax, unknown keys, wrong units, missing
     /// parts, names that occur twice.
     pub fn parse(name: &str, text: &str) -> Result<Limits, LimitsError> {
-        let source = Source::new(name, text);
-        let table = source.parse()?;
-        let mut reader = Reader {
-            source: &source,
-            problems: table.unknown(&source, "a limits file", &["emulated", "limit"]),
+        let source = Arc::new(NamedSource::new(name, text.to_owned()));
+        let mut problems = Problems::default();
+        let Some(table) = dyno_toml::parse(&source, &mut problems) else {
+            return Err(problems.into_error(nothing_was_checked));
         };
+        table.refuse_unknown("a limits file", &["emulated", "limit"], &mut problems);
+        let mut reader = Reader { problems };
         let emulated = reader.flag(&table, "emulated");
-        let limits = reader.limits(&table);
-        LimitsError::unless_empty(reader.problems)?;
+        let limits = reader.limits(&table, &Place { source, span: 0..0 });
+        reader.problems.check(nothing_was_checked)?;
         Ok(Limits {
-            source,
+            name: name.to_owned(),
             limits,
             emulated,
         })
@@ -158,7 +168,7 @@ impl Limits {
 
     /// The file's name.
     pub fn name(&self) -> &str {
-        self.source.name()
+        &self.name
     }
 
     /// The requirements, in the order of the file; at least one.

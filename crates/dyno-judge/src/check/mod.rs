@@ -14,24 +14,24 @@ mod read;
 mod render;
 mod requirements;
 mod scorecard;
-mod source;
 
 pub(crate) use judge::{cpu_share, judge as judge_one, start, tails};
 pub(crate) use junit::{JunitCase, JunitSuite};
-pub use limits::{Bound, Limit, Limits};
+pub(crate) use limits::nothing_was_checked;
+pub use limits::{Bound, Limit, Limits, LimitsError};
 pub use measure::Measure;
 pub use quantity::{parse_quantile, parse_share};
 pub use requirements::requirements;
 pub use scorecard::{Candidate, Score, Scorecard};
-pub use source::{LimitsError, Problem};
 
 use crate::cell;
 use crate::standing::{Found, Standing};
 use dyno_model::Experiment;
 use dyno_model::plan::{Plan, Refusal};
 use dyno_model::record::Run;
+use dyno_toml::suggest::nearest;
+use dyno_toml::{Place, Problem, Problems};
 use limits::{Chosen, Selector};
-use source::nearest;
 
 /// How limits are checked.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -132,11 +132,11 @@ impl CheckReport {
 /// A selector, or a limit as a whole, that selects nothing in this run.
 pub fn check(run: &Run, limits: &Limits, how: &CheckOptions) -> Result<CheckReport, LimitsError> {
     let plan = &run.manifest.plan;
-    let mut problems = Vec::new();
+    let mut problems = Problems::default();
     let mut selected = Vec::new();
     for limit in &limits.limits {
         let before = problems.len();
-        strangers(limits, limit, plan, &mut problems);
+        strangers(limit, plan, &mut problems);
         let chosen: Vec<&Experiment> = plan
             .experiments
             .iter()
@@ -148,16 +148,14 @@ pub fn check(run: &Run, limits: &Limits, how: &CheckOptions) -> Result<CheckRepo
                 limit.name
             );
             problems.push(
-                limits
-                    .source
-                    .problem(&limit.span, message)
+                Problem::at(&limit.at, message)
                     .label("this one")
                     .help(nothing_selected(limit, plan)),
             );
         }
         selected.extend(chosen.into_iter().map(|e| (limit, e)));
     }
-    LimitsError::unless_empty(problems)?;
+    problems.check(nothing_was_checked)?;
     Ok(CheckReport {
         run: run.manifest.id.clone(),
         suite: plan.suite.clone(),
@@ -212,7 +210,7 @@ fn is_yardstick(plan: &Plan, e: &Experiment) -> bool {
 }
 
 /// Notes every word of a limit's selectors that nothing in the run answers to.
-fn strangers(limits: &Limits, limit: &Limit, plan: &Plan, problems: &mut Vec<Problem>) {
+fn strangers(limit: &Limit, plan: &Plan, problems: &mut Problems) {
     let Selector {
         suite,
         experiment,
@@ -222,7 +220,7 @@ fn strangers(limits: &Limits, limit: &Limit, plan: &Plan, problems: &mut Vec<Pro
         payload,
         wait,
     } = &limit.selector;
-    let mut note = |text: &str, span: &std::ops::Range<usize>, what: &str, all: Vec<String>| {
+    let mut note = |text: &str, at: &Place, what: &str, all: Vec<String>| {
         let mut all = all;
         all.sort();
         all.dedup();
@@ -240,22 +238,20 @@ fn strangers(limits: &Limits, limit: &Limit, plan: &Plan, problems: &mut Vec<Pro
             );
         }
         problems.push(
-            limits
-                .source
-                .problem(
-                    span,
-                    format!("no experiment of this run has the {what} `{text}`"),
-                )
-                .label(match near {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => "selects nothing".into(),
-                })
-                .help(help),
+            Problem::at(
+                at,
+                format!("no experiment of this run has the {what} `{text}`"),
+            )
+            .label(match near {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "selects nothing".into(),
+            })
+            .help(help),
         );
     };
     let all = || plan.experiments.iter().filter(|e| cell::is_own(plan, e));
     for c in suite.iter().filter(|c| c.value != plan.suite) {
-        note(&c.text, &c.span, "suite", vec![plan.suite.clone()]);
+        note(&c.text, &c.at, "suite", vec![plan.suite.clone()]);
     }
     for c in experiment
         .iter()
@@ -263,7 +259,7 @@ fn strangers(limits: &Limits, limit: &Limit, plan: &Plan, problems: &mut Vec<Pro
     {
         note(
             &c.text,
-            &c.span,
+            &c.at,
             "name",
             all().map(|e| e.name.clone()).collect(),
         );
@@ -271,12 +267,12 @@ fn strangers(limits: &Limits, limit: &Limit, plan: &Plan, problems: &mut Vec<Pro
     let is_flow = |e: &Experiment, name: &str| e.flow_name() == Some(name);
     for c in flow.iter().filter(|c| !all().any(|e| is_flow(e, &c.value))) {
         let known = all().filter_map(|e| e.flow_name().map(str::to_owned));
-        note(&c.text, &c.span, "flow", known.collect());
+        note(&c.text, &c.at, "flow", known.collect());
     }
     for c in stack.iter().filter(|c| !all().any(|e| e.stack == c.value)) {
         note(
             &c.text,
-            &c.span,
+            &c.at,
             "stack",
             all().map(|e| e.stack.clone()).collect(),
         );
@@ -286,7 +282,7 @@ fn strangers(limits: &Limits, limit: &Limit, plan: &Plan, problems: &mut Vec<Pro
         .filter(|c| !all().any(|e| e.workload.kind() == c.value))
     {
         let known = all().map(|e| e.workload.kind().to_string()).collect();
-        note(&c.text, &c.span, "workload", known);
+        note(&c.text, &c.at, "workload", known);
     }
     for c in payload
         .iter()
@@ -294,7 +290,7 @@ fn strangers(limits: &Limits, limit: &Limit, plan: &Plan, problems: &mut Vec<Pro
     {
         note(
             &c.text,
-            &c.span,
+            &c.at,
             "payload",
             all().map(|e| e.payload.to_string()).collect(),
         );
@@ -302,7 +298,7 @@ fn strangers(limits: &Limits, limit: &Limit, plan: &Plan, problems: &mut Vec<Pro
     for c in wait.iter().filter(|c| !all().any(|e| e.wait == c.value)) {
         note(
             &c.text,
-            &c.span,
+            &c.at,
             "wait",
             all().map(|e| e.wait.to_string()).collect(),
         );

@@ -5,10 +5,10 @@ use super::measure::{Measure, Quantile, Written, words};
 use super::quantity::{
     parse_bytes, parse_loss, parse_part, parse_quantile, parse_rate, parse_time,
 };
-use super::source::{Node, Problem, Source, Table, Value, nearest};
 use crate::figure::LARGEST;
 use dyno_model::unit::UnitError;
-use std::ops::Range;
+use dyno_toml::suggest::nearest;
+use dyno_toml::{Node, Place, Problem, Problems, Table, Value};
 use std::str::FromStr;
 
 const KEYS: [&str; 13] = [
@@ -27,14 +27,13 @@ const KEYS: [&str; 13] = [
     "at_least",
 ];
 
-pub(super) struct Reader<'a> {
-    pub(super) source: &'a Source,
-    pub(super) problems: Vec<Problem>,
+pub(super) struct Reader {
+    pub(super) problems: Problems,
 }
 
-impl Reader<'_> {
-    fn wrong(&mut self, span: &Range<usize>, message: String, label: &str, help: &str) {
-        let mut problem = self.source.problem(span, message).label(label);
+impl Reader {
+    fn wrong(&mut self, at: &Place, message: String, label: &str, help: &str) {
+        let mut problem = Problem::at(at, message).label(label);
         if !help.is_empty() {
             problem = problem.help(help);
         }
@@ -46,7 +45,7 @@ impl Reader<'_> {
         match table.get(key) {
             Some(node) if !matches!(node.value, Value::Bool(_)) => {
                 let message = format!("`{key}` must be true or false, found {}", node.value.kind());
-                self.wrong(&node.span, message, "neither", "");
+                self.wrong(&node.at, message, "neither", "");
                 false
             }
             Some(node) => matches!(node.value, Value::Bool(true)),
@@ -54,12 +53,13 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn limits(&mut self, table: &Table) -> Vec<Limit> {
+    /// `start` is that of the file.
+    pub(super) fn limits(&mut self, table: &Table, start: &Place) -> Vec<Limit> {
         const EXAMPLE: &str = "[[limit]]\nname = \"in time\"\nmetric = \"response\"\nquantile = \"p99\"\nat_most = \"2 ms\"";
         let Some(node) = table.get("limit") else {
             if self.problems.is_empty() {
                 self.wrong(
-                    &(0..0),
+                    start,
                     "there is no limit in this file".into(),
                     "add one",
                     EXAMPLE,
@@ -72,23 +72,23 @@ impl Reader<'_> {
                 "`limit` must be a list of tables, found {}",
                 node.value.kind()
             );
-            self.wrong(&node.span, message, "write [[limit]]", EXAMPLE);
+            self.wrong(&node.at, message, "write [[limit]]", EXAMPLE);
             return Vec::new();
         };
         let mut limits: Vec<Limit> = Vec::new();
         for item in items {
             let Value::Table(table) = &item.value else {
                 let message = format!("a limit must be a table, found {}", item.value.kind());
-                self.wrong(&item.span, message, "write [[limit]]", EXAMPLE);
+                self.wrong(&item.at, message, "write [[limit]]", EXAMPLE);
                 continue;
             };
-            let Some(limit) = self.limit(table, &item.span) else {
+            let Some(limit) = self.limit(table, &item.at) else {
                 continue;
             };
             if limits.iter().any(|l| l.name == limit.name) {
                 let message = format!("there are two limits called `{}`", limit.name);
                 self.wrong(
-                    &limit.span,
+                    &limit.at,
                     message,
                     "the second one",
                     "give each its own name",
@@ -98,7 +98,7 @@ impl Reader<'_> {
         }
         if items.is_empty() {
             self.wrong(
-                &node.span,
+                &node.at,
                 "there is no limit in this file".into(),
                 "add one",
                 EXAMPLE,
@@ -108,12 +108,12 @@ impl Reader<'_> {
     }
 
     /// `None` where a problem was noted.
-    fn limit(&mut self, table: &Table, span: &Range<usize>) -> Option<Limit> {
-        let strangers = table.unknown(self.source, "a limit", &KEYS);
-        self.problems.extend(strangers);
+    fn limit(&mut self, table: &Table, at: &Place) -> Option<Limit> {
+        table.refuse_unknown("a limit", &KEYS, &mut self.problems);
         let before = self.problems.len();
         // The head of the table: its whole span would underline everything.
-        let head = span.start..(span.start + "[[limit]]".len()).min(span.end.max(span.start));
+        let mut head = at.clone();
+        head.span.end = (at.span.start + "[[limit]]".len()).min(at.span.end.max(at.span.start));
         let name = self.name(table, &head);
         let source = table.get("source");
         let source = source.and_then(|node| self.text("source", node));
@@ -127,7 +127,7 @@ impl Reader<'_> {
             wait: self.quantities(table, "wait"),
         };
         let measured = self.measure(table, &head);
-        let (name, span) = name?;
+        let (name, at) = name?;
         let (measure, bound) = measured?;
         (self.problems.len() == before).then_some(Limit {
             name,
@@ -135,11 +135,11 @@ impl Reader<'_> {
             bound,
             selector,
             source,
-            span,
+            at,
         })
     }
 
-    fn name(&mut self, table: &Table, head: &Range<usize>) -> Option<(String, Range<usize>)> {
+    fn name(&mut self, table: &Table, head: &Place) -> Option<(String, Place)> {
         let Some(node) = table.get("name") else {
             self.wrong(
                 head,
@@ -151,10 +151,10 @@ impl Reader<'_> {
         };
         let text = self.text("name", node)?;
         if text.trim().is_empty() {
-            self.wrong(&node.span, "`name` is empty".into(), "write a name", "");
+            self.wrong(&node.at, "`name` is empty".into(), "write a name", "");
             return None;
         }
-        Some((text, node.span.clone()))
+        Some((text, node.at.clone()))
     }
 
     fn text(&mut self, key: &str, node: &Node) -> Option<String> {
@@ -165,7 +165,7 @@ impl Reader<'_> {
             "`{key}` must be text in quotes, found {}",
             node.value.kind()
         );
-        self.wrong(&node.span, message, "write it in quotes", "");
+        self.wrong(&node.at, message, "write it in quotes", "");
         None
     }
 
@@ -197,7 +197,7 @@ impl Reader<'_> {
         };
         if items.is_empty() {
             self.wrong(
-                &node.span,
+                &node.at,
                 format!("`{key}` selects nothing"),
                 "an empty list",
                 &format!("leave `{key}` out to select all"),
@@ -212,25 +212,25 @@ impl Reader<'_> {
                 Ok(value) => chosen.push(Chosen {
                     value,
                     text,
-                    span: item.span.clone(),
+                    at: item.at.clone(),
                 }),
-                Err(e) => self.unit(key, &item.span, &e),
+                Err(e) => self.unit(key, &item.at, &e),
             }
         }
         chosen
     }
 
-    fn unit(&mut self, key: &str, span: &Range<usize>, e: &UnitError) {
+    fn unit(&mut self, key: &str, at: &Place, e: &UnitError) {
         let message = format!("`{key}`: {:?} is not a {}", e.found, e.what);
         self.wrong(
-            span,
+            at,
             message,
             &e.reason,
             &format!("write for example {}", e.example),
         );
     }
 
-    fn measure(&mut self, table: &Table, head: &Range<usize>) -> Option<(Measure, Bound)> {
+    fn measure(&mut self, table: &Table, head: &Place) -> Option<(Measure, Bound)> {
         let names: Vec<&str> = Measure::words().collect();
         let all = format!("metrics: {}", names.join(", "));
         let Some(node) = table.get("metric") else {
@@ -244,7 +244,7 @@ impl Reader<'_> {
                 None => "no such metric".into(),
             };
             self.wrong(
-                &node.span,
+                &node.at,
                 format!("there is no metric `{word}`"),
                 &label,
                 &all,
@@ -261,13 +261,7 @@ impl Reader<'_> {
     }
 
     /// The quantile; 0.5 for metrics that have none.
-    fn quantile(
-        &mut self,
-        table: &Table,
-        head: &Range<usize>,
-        word: &str,
-        how: Quantile,
-    ) -> Option<f64> {
+    fn quantile(&mut self, table: &Table, head: &Place, word: &str, how: Quantile) -> Option<f64> {
         match (table.get("quantile"), how) {
             (None, Quantile::None | Quantile::Median | Quantile::Optional) => Some(0.5),
             (None, Quantile::Needed) => {
@@ -282,7 +276,7 @@ impl Reader<'_> {
             }
             (Some(node), Quantile::None) => {
                 let message = format!("`{word}` has no quantile");
-                self.wrong(&node.span, message, "leave it out", "");
+                self.wrong(&node.at, message, "leave it out", "");
                 None
             }
             (Some(node), _) => {
@@ -293,7 +287,7 @@ impl Reader<'_> {
                 match parse_quantile(&text) {
                     Ok(q) => Some(q),
                     Err(e) => {
-                        self.unit("quantile", &node.span, &e);
+                        self.unit("quantile", &node.at, &e);
                         None
                     }
                 }
@@ -304,7 +298,7 @@ impl Reader<'_> {
     fn bound(
         &mut self,
         table: &Table,
-        head: &Range<usize>,
+        head: &Place,
         word: &str,
         written: Written,
     ) -> Option<Bound> {
@@ -314,7 +308,7 @@ impl Reader<'_> {
         };
         if let Some(node) = table.get(other) {
             let message = format!("a limit on `{word}` says `{key}`, not `{other}`");
-            self.wrong(&node.span, message, &format!("write {key}"), "");
+            self.wrong(&node.at, message, &format!("write {key}"), "");
             return None;
         }
         let example = match written {
@@ -349,7 +343,7 @@ impl Reader<'_> {
             (Value::Int(_) | Value::Float(_), Written::Number | Written::Loss) => {
                 let message = format!("`{key}` of `{word}` is out of range");
                 self.wrong(
-                    &node.span,
+                    &node.at,
                     message,
                     "no such limit",
                     &format!("write for example {example}"),
@@ -359,14 +353,14 @@ impl Reader<'_> {
             (value, _) => {
                 let message = format!("`{key}` of `{word}` cannot be {}", value.kind());
                 let help = format!("write for example {example}");
-                self.wrong(&node.span, message, "another form is needed", &help);
+                self.wrong(&node.at, message, "another form is needed", &help);
                 return None;
             }
         };
         match bound {
             Ok(bound) => Some(bound),
             Err(e) => {
-                self.unit(key, &node.span, &e);
+                self.unit(key, &node.at, &e);
                 None
             }
         }

@@ -1,7 +1,9 @@
 //! Limits held against an output. It is undecided whether one is kept: the report says what the digits say.
 
 use super::{NO_TRIALS, Named, Origin, labels, origin};
-use crate::check::{JunitCase, JunitSuite, Limit, Limits, LimitsError, Measure, Status};
+use crate::check::{
+    JunitCase, JunitSuite, Limit, Limits, LimitsError, Measure, Status, nothing_was_checked,
+};
 use crate::export::{FORMAT, csv_table, json_text};
 use crate::figure::LARGEST;
 use crate::number::{Unit, csv_number, exported};
@@ -10,6 +12,7 @@ use crate::standing::{Found, Standing};
 use dyno_audit::statement::{Clock, Quantity, Statistic, Trip, Wait};
 use dyno_audit::{Stated, Statements, ToolResult};
 use dyno_model::Metric;
+use dyno_toml::{Problem, Problems};
 use serde::Serialize;
 use std::io;
 
@@ -55,7 +58,7 @@ pub fn check_imported<'a>(
     limits: &Limits,
 ) -> Result<ImportCheck<'a>, LimitsError> {
     let all = statements.results();
-    let mut problems = Vec::new();
+    let mut problems = Problems::default();
     let mut results = Vec::new();
     for limit in &limits.limits {
         let before = results.len();
@@ -70,9 +73,7 @@ pub fn check_imported<'a>(
                 limit.name
             );
             problems.push(
-                limits
-                    .source
-                    .problem(&limit.span, message)
+                Problem::at(&limit.at, message)
                     .label("this one")
                     .help(format!(
                         "it has {}. `{}` must be stated by one that fits; suites, stacks and workloads are of Dyno's runs alone, and a \
@@ -83,7 +84,7 @@ pub fn check_imported<'a>(
             );
         }
     }
-    LimitsError::unless_empty(problems)?;
+    problems.check(nothing_was_checked)?;
     Ok(ImportCheck {
         statements,
         limits: limits.name().to_owned(),

@@ -2,7 +2,7 @@
 
 /// What to write instead of `word`: the nearest candidate, if one is near, and all of them.
 /// `what` is their plural, such as `stacks`.
-pub(crate) fn instead<'a>(
+pub fn instead<'a>(
     word: &str,
     what: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -19,7 +19,7 @@ pub(crate) fn instead<'a>(
 }
 
 /// The candidate with the least distance from `word`, if that is at most a third of its length.
-pub(crate) fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let limit = (word.chars().count() / 3).max(1);
     candidates
         .iter()

@@ -1,23 +1,26 @@
-//! What is wrong in a suite, stack, testbed or flag: the place, the mistake, and what to write
-//! instead. Everything that planning refuses is one of these.
+//! What is wrong in a text or flag: the place, the mistake, and what to write instead.
 
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// A text and its name.
+pub type Source = Arc<NamedSource<String>>;
+
 /// A place in a text: a file, or a flag of the command line.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
-    pub(crate) source: Arc<NamedSource<String>>,
+pub struct Place {
+    /// The text.
+    pub source: Source,
     /// In bytes.
-    pub(crate) span: Range<usize>,
+    pub span: Range<usize>,
 }
 
 impl Place {
     /// The first line of a text that is not blank or a comment: where something is missing in the
     /// whole.
-    pub(crate) fn top(source: &Arc<NamedSource<String>>) -> Place {
+    pub fn top(source: &Source) -> Place {
         let text = source.inner();
         let mut start = 0;
         for line in text.split_inclusive('\n') {
@@ -37,7 +40,7 @@ impl Place {
     }
 
     /// A flag of the command line as a text of its own; the span covers what follows `flag`.
-    pub(crate) fn flag(flag: &str, rest: &str) -> Place {
+    pub fn flag(flag: &str, rest: &str) -> Place {
         let text = format!("{flag} {rest}");
         Place {
             span: flag.len() + 1..text.len(),
@@ -47,6 +50,13 @@ impl Place {
 
     fn key(&self) -> (&str, usize, usize) {
         (self.source.name(), self.span.start, self.span.end)
+    }
+}
+
+/// The same span of a text of the same name.
+impl PartialEq for Place {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
     }
 }
 
@@ -61,7 +71,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(crate) fn at(place: &Place, message: impl Into<String>) -> Self {
+    /// That `message` holds at `place`.
+    pub fn at(place: &Place, message: impl Into<String>) -> Self {
         Problem {
             message: message.into(),
             place: place.clone(),
@@ -69,11 +80,15 @@ impl Problem {
             help: None,
         }
     }
-    pub(crate) fn label(mut self, label: impl Into<String>) -> Self {
+    /// With these words at the place itself, instead of "here".
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
         self
     }
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+    /// With what to write instead.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
@@ -110,46 +125,52 @@ impl Diagnostic for Problem {
 /// The mistakes found so far. The same mistake at the same place is kept once, however many
 /// experiments it is met in.
 #[derive(Debug, Default)]
-pub(crate) struct Problems(Vec<Problem>);
+pub struct Problems(Vec<Problem>);
 
 impl Problems {
-    pub(crate) fn push(&mut self, problem: Problem) {
-        let known = self
-            .0
-            .iter()
-            .any(|p| p.place.key() == problem.place.key() && p.message == problem.message);
-        if !known {
+    /// Notes a mistake.
+    pub fn push(&mut self, problem: Problem) {
+        let known = |p: &Problem| p.place == problem.place && p.message == problem.message;
+        if !self.0.iter().any(known) {
             self.0.push(problem);
         }
     }
-    /// For where something could not be read, which always left a problem.
-    pub(crate) fn into_error(self) -> PlanError {
-        PlanError { problems: self.0 }
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
     }
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-    /// Fails when there is a mistake.
-    pub(crate) fn check(&mut self) -> Result<(), PlanError> {
-        if self.0.is_empty() {
-            Ok(())
-        } else {
-            Err(PlanError {
-                problems: std::mem::take(&mut self.0),
-            })
+    /// For where something could not be read, which always left a problem; `said` tells of several, by their number.
+    pub fn into_error(self, said: fn(usize) -> String) -> Mistakes {
+        let problems = self.0;
+        Mistakes { problems, said }
+    }
+    /// Fails when there is a mistake, and is empty afterwards.
+    ///
+    /// # Errors
+    /// The mistakes; `said` tells of several, by their number.
+    pub fn check(&mut self, said: fn(usize) -> String) -> Result<(), Mistakes> {
+        match self.is_empty() {
+            true => Ok(()),
+            false => Err(std::mem::take(self).into_error(said)),
         }
     }
 }
 
-/// Why there is no plan: one or several mistakes. As a [`miette::Diagnostic`] it shows each of
+/// Why something is refused: one or several mistakes. As a [`miette::Diagnostic`] it shows each of
 /// them in the text where it stands.
 #[derive(Debug, Clone)]
-pub struct PlanError {
+pub struct Mistakes {
     /// At least one.
     problems: Vec<Problem>,
+    /// Tells of several, by their number.
+    said: fn(usize) -> String,
 }
 
-impl PlanError {
+impl Mistakes {
     /// The mistakes, at least one.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
@@ -162,26 +183,27 @@ impl PlanError {
     }
 }
 
-impl From<Problem> for PlanError {
+impl From<Problem> for Mistakes {
     fn from(problem: Problem) -> Self {
-        PlanError {
+        Mistakes {
             problems: vec![problem],
+            said: |n| format!("there are {n} mistakes"),
         }
     }
 }
 
-impl fmt::Display for PlanError {
+impl fmt::Display for Mistakes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.problems.as_slice() {
             [one] => one.fmt(f),
-            many => write!(f, "nothing was run: there are {} mistakes", many.len()),
+            many => f.write_str(&(self.said)(many.len())),
         }
     }
 }
 
-impl std::error::Error for PlanError {}
+impl std::error::Error for Mistakes {}
 
-impl Diagnostic for PlanError {
+impl Diagnostic for Mistakes {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         self.only()?.help()
     }

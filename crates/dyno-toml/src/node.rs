@@ -1,27 +1,33 @@
 //! TOML as a tree in which every key and every value knows its place.
 
-use crate::problem::{Place, Problem, Problems};
+use crate::problem::{Place, Problem, Problems, Source};
 use crate::suggest;
-use miette::NamedSource;
-use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// A value and its place.
 #[derive(Debug, Clone)]
-pub(crate) struct Node {
-    pub(crate) at: Place,
-    pub(crate) value: Value,
+pub struct Node {
+    /// Where it stands.
+    pub at: Place,
+    /// What stands there.
+    pub value: Value,
 }
 
 /// What stands there.
 #[derive(Debug, Clone)]
-pub(crate) enum Value {
+pub enum Value {
+    /// In quotes, whatever they are.
     Text(String),
+    /// A whole number.
     Int(i64),
+    /// A number with a fraction.
     Float(f64),
+    /// True or false.
     Bool(bool),
+    /// In the order of the text.
     List(Vec<Node>),
+    /// Inline or under a heading.
     Table(Table),
     /// A date, or a number that does not fit into 64 bits.
     Other(&'static str),
@@ -29,19 +35,22 @@ pub(crate) enum Value {
 
 /// Keys with their values, in the order of the text.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Table(pub(crate) Vec<Entry>);
+pub struct Table(pub Vec<Entry>);
 
 /// A key with its value.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
-    pub(crate) key: String,
-    pub(crate) key_at: Place,
-    pub(crate) node: Node,
+pub struct Entry {
+    /// The key, without quotes.
+    pub key: String,
+    /// Where the key stands.
+    pub key_at: Place,
+    /// Its value.
+    pub node: Node,
 }
 
 impl Value {
     /// With its article, for messages.
-    pub(crate) const fn kind(&self) -> &'static str {
+    pub const fn kind(&self) -> &'static str {
         match self {
             Value::Text(_) => "text",
             Value::Int(_) => "a whole number",
@@ -56,14 +65,15 @@ impl Value {
 
 impl Node {
     /// `subject` must be `wanted`, which is not what stands here.
-    pub(crate) fn wrong_kind(&self, subject: &str, wanted: &str) -> Problem {
+    pub fn wrong_kind(&self, subject: &str, wanted: &str) -> Problem {
         Problem::at(
             &self.at,
             format!("{subject} must be {wanted}, found {}", self.value.kind()),
         )
         .label(format!("write {wanted}"))
     }
-    pub(crate) fn text(&self, subject: &str, problems: &mut Problems) -> Option<&str> {
+    /// The text; `None`, and a problem that speaks of `subject`, where it is none.
+    pub fn text(&self, subject: &str, problems: &mut Problems) -> Option<&str> {
         match &self.value {
             Value::Text(t) => Some(t),
             _ => {
@@ -72,7 +82,8 @@ impl Node {
             }
         }
     }
-    pub(crate) fn table(&self, subject: &str, problems: &mut Problems) -> Option<&Table> {
+    /// The table, in the same way.
+    pub fn table(&self, subject: &str, problems: &mut Problems) -> Option<&Table> {
         match &self.value {
             Value::Table(t) => Some(t),
             _ => {
@@ -81,7 +92,8 @@ impl Node {
             }
         }
     }
-    pub(crate) fn bool(&self, subject: &str, problems: &mut Problems) -> Option<bool> {
+    /// True or false, in the same way.
+    pub fn bool(&self, subject: &str, problems: &mut Problems) -> Option<bool> {
         match self.value {
             Value::Bool(v) => Some(v),
             _ => {
@@ -90,8 +102,8 @@ impl Node {
             }
         }
     }
-    /// A whole number from `least` to `most`.
-    pub(crate) fn whole(
+    /// A whole number from `least` to `most`, in the same way.
+    pub fn whole(
         &self,
         subject: &str,
         least: u64,
@@ -123,14 +135,16 @@ impl Node {
 }
 
 impl Table {
-    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&Node> {
         self.entry(key).map(|e| &e.node)
     }
-    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
+    /// A key with its value.
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.0.iter().find(|e| e.key == key)
     }
     /// Refuses every key that is not `known`; `owner` says whose keys they are.
-    pub(crate) fn refuse_unknown(&self, owner: &str, known: &[&str], problems: &mut Problems) {
+    pub fn refuse_unknown(&self, owner: &str, known: &[&str], problems: &mut Problems) {
         for entry in &self.0 {
             if !known.contains(&entry.key.as_str()) {
                 problems.push(unknown_key(entry, owner, known));
@@ -140,7 +154,7 @@ impl Table {
 }
 
 /// `entry` is no key of `owner`.
-pub(crate) fn unknown_key(entry: &Entry, owner: &str, known: &[&str]) -> Problem {
+pub fn unknown_key(entry: &Entry, owner: &str, known: &[&str]) -> Problem {
     let label = match suggest::nearest(&entry.key, known) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "no such key".into(),
@@ -151,7 +165,7 @@ pub(crate) fn unknown_key(entry: &Entry, owner: &str, known: &[&str]) -> Problem
 }
 
 /// Parses a whole file; every syntax error becomes a problem, and then there is no table.
-pub(crate) fn parse(source: &Arc<NamedSource<String>>, problems: &mut Problems) -> Option<Table> {
+pub fn parse(source: &Source, problems: &mut Problems) -> Option<Table> {
     let (table, errors) = parse_what_can_be(source);
     let whole = errors.is_empty();
     for error in errors {
@@ -161,7 +175,7 @@ pub(crate) fn parse(source: &Arc<NamedSource<String>>, problems: &mut Problems) 
 }
 
 /// Parses a file as far as it is TOML.
-pub(crate) fn parse_what_can_be(source: &Arc<NamedSource<String>>) -> (Table, Vec<Problem>) {
+pub fn parse_what_can_be(source: &Source) -> (Table, Vec<Problem>) {
     let (table, errors) = DeTable::parse_recoverable(source.inner());
     let errors = errors
         .into_iter()
@@ -179,7 +193,7 @@ pub(crate) fn parse_what_can_be(source: &Arc<NamedSource<String>>) -> (Table, Ve
 
 /// Reads the value of `--set KEY=VALUE`: a TOML value, or text without quotes, or several of
 /// either with commas between them.
-pub(crate) fn parse_flag_value(key: &str, value: &str) -> Node {
+pub fn parse_flag_value(key: &str, value: &str) -> Node {
     let at = Place::flag("--set", &format!("{key}={value}"));
     let offset = at.source.inner().len() - value.len();
     let place = |span: std::ops::Range<usize>| Place {
@@ -242,7 +256,7 @@ impl Value {
     }
 }
 
-fn convert(source: &Arc<NamedSource<String>>, value: Spanned<DeValue<'_>>) -> Node {
+fn convert(source: &Source, value: Spanned<DeValue<'_>>) -> Node {
     let at = Place {
         source: source.clone(),
         span: value.span(),
@@ -267,7 +281,7 @@ fn convert(source: &Arc<NamedSource<String>>, value: Spanned<DeValue<'_>>) -> No
     Node { at, value }
 }
 
-fn convert_table(source: &Arc<NamedSource<String>>, table: DeTable<'_>) -> Table {
+fn convert_table(source: &Source, table: DeTable<'_>) -> Table {
     let mut entries: Vec<Entry> = table
         .into_iter()
         .map(|(key, value)| Entry {
