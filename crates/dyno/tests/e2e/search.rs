@@ -47,6 +47,14 @@ fn search(place: &Place, experiment: &str, factor: &str) -> Value {
     let shown = place.show("out");
     assert_eq!(shown["capacity"], report, "the run itself tells it too");
     is_as_the_schema_says(&shown, "show.schema.json");
+    place
+        .run(&["report", "out", "-o", "page.html", "--quiet"])
+        .with_code(0);
+    let page = std::fs::read_to_string(place.path("page.html")).unwrap();
+    assert!(
+        page.contains("\"kind\":\"capacity\""),
+        "the page can draw it"
+    );
     let tried = report["capacities"][0]["curve"].as_array().unwrap();
     for point in tried {
         let of_experiment = |e: &&Value| e["id"] == point["id"];
