@@ -10,14 +10,13 @@ mod connect;
 
 use connect::TcpDial;
 use dyno_adapter::{
-    Adapter, AdapterDescription, Capabilities, Carries, ChannelSpec, Endpoint, Error, Node,
-    NodeContext, OptionKind, OptionSpec, OptionValue, Placement, Receiver, Result, Sender, Wait,
+    Adapter, AdapterDescription, Capabilities, Carries, ChannelSpec, Node, NodeContext, OptionKind,
+    OptionSpec, OptionValue, Placement, Receiver, Result, Sender, Wait,
 };
 use dyno_wire::call::{Calls, Joint, Making, Taking};
 use dyno_wire::fd::{Buffers, Listener, kernel_release};
-use dyno_wire::link::own_endpoint;
+use dyno_wire::link::{address, own_endpoint};
 use dyno_wire::stream::{StreamReceiver, StreamSender};
-use std::net::SocketAddr;
 
 /// The adapter.
 pub fn adapter() -> Box<dyn Adapter> {
@@ -88,16 +87,6 @@ struct TcpNode {
     context: NodeContext,
     settings: Settings,
     calls: Calls<Joint>,
-}
-
-fn address(endpoint: &Endpoint) -> Result<SocketAddr> {
-    let ip = endpoint.address.parse().map_err(|_| {
-        Error::Unsupported(format!(
-            "{:?} as an address; write an IP address",
-            endpoint.address
-        ))
-    })?;
-    Ok(SocketAddr::new(ip, endpoint.port))
 }
 
 impl Node for TcpNode {

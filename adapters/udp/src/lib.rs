@@ -13,14 +13,13 @@
 mod socket;
 
 use dyno_adapter::{
-    Adapter, AdapterDescription, Capabilities, ChannelSpec, Endpoint, Error, Node, NodeContext,
-    Placement, Receiver, Result, Sender, Wait,
+    Adapter, AdapterDescription, Capabilities, ChannelSpec, Error, Node, NodeContext, Placement,
+    Receiver, Result, Sender, Wait,
 };
 use dyno_wire::datagram::{self, DatagramReceiver, DatagramSender};
 use dyno_wire::fd::{Buffers, int_option, kernel_release, positive};
-use dyno_wire::link::own_endpoint;
+use dyno_wire::link::{address, own_endpoint};
 use socket::{UdpAccept, UdpDial};
-use std::net::SocketAddr;
 
 /// Bytes of the largest datagram over IPv4: 65,535 less the headers of IP (RFC 791) and UDP
 /// (RFC 768). The loopback interface carries it in one packet.
@@ -91,16 +90,6 @@ struct UdpNode {
     context: NodeContext,
     fragment: usize,
     buffers: Buffers,
-}
-
-fn address(endpoint: &Endpoint) -> Result<SocketAddr> {
-    let ip = endpoint.address.parse().map_err(|_| {
-        Error::Unsupported(format!(
-            "{:?} as an address; write an IP address",
-            endpoint.address
-        ))
-    })?;
-    Ok(SocketAddr::new(ip, endpoint.port))
 }
 
 impl Node for UdpNode {

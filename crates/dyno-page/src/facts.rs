@@ -3,7 +3,7 @@
 
 use dyno_model::plan::Refusal;
 use dyno_model::record::{Environment, Run};
-use dyno_report::{Summary, TrialCounts, clean, duration, with_prefix};
+use dyno_report::{Summary, clean, duration, with_prefix};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -35,7 +35,7 @@ impl Facts {
             suite: clean(&head.suite),
             title: clean(&head.title),
             started: utc(head.started_unix_ms),
-            progress: progress(&head.trials),
+            progress: head.trials.progress(),
             environment: environment(run, summary),
             adapters: head
                 .adapters
@@ -71,26 +71,6 @@ pub(crate) fn utc(unix_ms: u64) -> String {
             || format!("{unix_ms} ms"),
             |t| t.strftime("%Y-%m-%d %H:%M UTC").to_string(),
         )
-}
-
-fn progress(trials: &TrialCounts) -> String {
-    let mut text = match trials.completed > trials.planned {
-        // Precision or repeats added some.
-        true => format!(
-            "{} trials completed, {} planned",
-            trials.completed, trials.planned
-        ),
-        false => format!(
-            "{} of {} trials completed",
-            trials.completed, trials.planned
-        ),
-    };
-    for (n, what) in [(trials.disturbed, "disturbed"), (trials.failed, "failed")] {
-        if n > 0 {
-            text.push_str(&format!(", {n} {what}"));
-        }
-    }
-    text
 }
 
 fn environment(run: &Run, summary: &Summary) -> Vec<(&'static str, String)> {
@@ -133,7 +113,7 @@ fn environment(run: &Run, summary: &Summary) -> Vec<(&'static str, String)> {
     let shard = summary.run.shard.as_ref();
     let all = [
         ("Started", utc(run.manifest.started_unix_ms)),
-        ("Trials", progress(&summary.run.trials)),
+        ("Trials", summary.run.trials.progress()),
         ("Part", shard.map_or_else(String::new, ToString::to_string)),
         ("Testbed", summary.run.testbed.clone()),
         ("Emulated", e.emulated.clone().unwrap_or_default()),

@@ -38,13 +38,7 @@ pub(crate) fn modes(view: &View<'_>) -> Vec<Item> {
         if let Some(covariate) = by {
             line.push_str(&format!("; {}", groups(covariate)));
         }
-        match items.iter_mut().find(|item| item.text == text) {
-            Some(item) => item.lines.push(line),
-            None => items.push(Item {
-                text,
-                lines: vec![line],
-            }),
-        }
+        Item::add(&mut items, text, line);
     }
     for lines in items.iter_mut().map(|item| &mut item.lines) {
         cut(lines, MOST_NAMED, "rows");
@@ -181,13 +175,7 @@ pub(crate) fn floor(view: &View<'_>) -> Vec<Item> {
             view.label(e),
             Measured::ratio(&ratio).line()
         );
-        match items.iter_mut().find(|item| item.text == text) {
-            Some(item) => item.lines.push(line),
-            None => items.push(Item {
-                text,
-                lines: vec![line],
-            }),
-        }
+        Item::add(&mut items, text, line);
     }
     for lines in items.iter_mut().map(|item| &mut item.lines) {
         cut(lines, MOST_NAMED, "rows");

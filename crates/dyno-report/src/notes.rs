@@ -53,7 +53,7 @@ pub(crate) fn origin(run: &RunSummary) -> String {
     if let Some(part) = &run.shard {
         parts.push(part.to_string());
     }
-    parts.push(progress(run));
+    parts.push(run.trials.progress());
     parts.join(" · ")
 }
 
@@ -71,27 +71,6 @@ fn machine(environment: &Environment) -> Vec<String> {
     known
         .map(|(lead, fact)| format!("{lead}{}", clean(fact)))
         .collect()
-}
-
-fn progress(run: &RunSummary) -> String {
-    let trials = &run.trials;
-    let mut text = match trials.completed > trials.planned {
-        // Precision or repeats added some.
-        true => format!(
-            "{} trials completed, {} planned",
-            trials.completed, trials.planned
-        ),
-        false => format!(
-            "{} of {} trials completed",
-            trials.completed, trials.planned
-        ),
-    };
-    for (n, what) in [(trials.disturbed, "disturbed"), (trials.failed, "failed")] {
-        if n > 0 {
-            text.push_str(&format!(", {n} {what}"));
-        }
-    }
-    text
 }
 
 /// The conditions that all rows share.

@@ -7,6 +7,19 @@ pub(crate) struct Item {
     pub(crate) lines: Vec<String>,
 }
 
+impl Item {
+    /// Puts a line below its text, which stands among the items once.
+    pub(crate) fn add(items: &mut Vec<Item>, text: String, line: String) {
+        match items.iter_mut().find(|item| item.text == text) {
+            Some(item) => item.lines.push(line),
+            None => items.push(Item {
+                text,
+                lines: vec![line],
+            }),
+        }
+    }
+}
+
 impl From<String> for Item {
     fn from(text: String) -> Item {
         Item {

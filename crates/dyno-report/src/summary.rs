@@ -189,6 +189,22 @@ pub struct TrialCounts {
 }
 
 impl TrialCounts {
+    /// How many there are of each kind, such as `5 of 6 trials completed, 1 failed`.
+    pub fn progress(&self) -> String {
+        let (completed, planned) = (self.completed, self.planned);
+        let mut text = match completed > planned {
+            // Precision or repeats added some.
+            true => format!("{completed} trials completed, {planned} planned"),
+            false => format!("{completed} of {planned} trials completed"),
+        };
+        for (n, what) in [(self.disturbed, "disturbed"), (self.failed, "failed")] {
+            if n > 0 {
+                text.push_str(&format!(", {n} {what}"));
+            }
+        }
+        text
+    }
+
     /// Planned and neither completed nor failed: the run was interrupted before them.
     pub const fn missing(&self) -> u64 {
         self.planned.saturating_sub(self.completed + self.failed)

@@ -283,50 +283,19 @@ fn compared(new: &State, base: &State, q: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_model::plan::{Extent, Host, Reach, Scheduling, TableKind, Testbed};
-    use dyno_model::{
-        Access, Against, Distribution, Nanos, PayloadSize, Placement, Shard, Topology, Wait,
-        Workload,
-    };
+    use dyno_model::plan::{Host, Reach, TableKind, Testbed};
+    use dyno_model::{Against, Distribution, Nanos, PayloadSize, Shard, Workload};
 
     fn experiment(id: u32, base: Option<u32>) -> Experiment {
+        let workload = Workload::PingPong {
+            gap: Nanos::ZERO,
+            timeout: Nanos::from_secs(1),
+        };
+        let payload = PayloadSize::new(64).unwrap();
         Experiment {
-            id: ExperimentId(id),
-            name: "x".into(),
-            stack: "s".into(),
-            workload: Workload::PingPong {
-                gap: Nanos::ZERO,
-                timeout: Nanos::from_secs(1),
-            },
-            payload: PayloadSize::new(64).unwrap(),
-            wait: Wait::Block,
-            access: Access::Stamp,
-            placement: Placement::Process,
-            topology: Topology::ONE_TO_ONE,
-            warmup: Extent::Duration(Nanos(1)),
-            settle: None,
-            window: Extent::Duration(Nanos(1)),
-            echo_poll: None,
-            sink_pause: None,
-            drain: Nanos(1),
-            deadline: Nanos(1),
-            cpus: Vec::new(),
-            scheduling: Scheduling::Other,
-            mlock: false,
-            on_host: 0,
-            reboot: false,
             trials: 3,
-            raw_samples: 0,
-            floor: None,
-            added: false,
             base: base.map(ExperimentId),
-            legs: Vec::new(),
-            paired: false,
-            library_cpus: Vec::new(),
-            daemon_cpus: Vec::new(),
-            counted: false,
-            flow: None,
-            machine: None,
+            ..Experiment::blank(ExperimentId(id), "s", workload, payload)
         }
     }
 

@@ -10,6 +10,7 @@
 
 use dyno_adapter::{ChannelSpec, Endpoint, Error, NodeContext, PATIENCE, Result, Sent, Wait};
 use rustix::io::{self, Errno};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// How often a message that is partly handed over goes on after a signal. Whoever interrupts more
@@ -68,6 +69,17 @@ pub fn own_endpoint<'a>(context: &NodeContext, channel: &'a ChannelSpec) -> Resu
             context.participant, channel.name
         ))
     })
+}
+
+/// The IP address and port of an endpoint.
+pub fn address(endpoint: &Endpoint) -> Result<SocketAddr> {
+    let ip = endpoint.address.parse().map_err(|_| {
+        Error::Unsupported(format!(
+            "{:?} as an address; write an IP address",
+            endpoint.address
+        ))
+    })?;
+    Ok(SocketAddr::new(ip, endpoint.port))
 }
 
 /// An error unless a message of `len` bytes may be sent on a channel.

@@ -131,6 +131,51 @@ const fn is_first(host: &usize) -> bool {
 }
 
 impl Experiment {
+    /// One trial of a cell on no CPUs of its own, in which nothing takes any time, and nothing else said of it: what
+    /// differs is set by whoever makes one.
+    pub fn blank(
+        id: ExperimentId,
+        stack: &str,
+        workload: Workload,
+        payload: PayloadSize,
+    ) -> Experiment {
+        Experiment {
+            id,
+            name: workload.kind().to_string(),
+            stack: stack.to_owned(),
+            workload,
+            payload,
+            wait: Wait::Block,
+            access: Access::Stamp,
+            placement: Placement::Process,
+            topology: Topology::ONE_TO_ONE,
+            warmup: Extent::Duration(Nanos::ZERO),
+            settle: None,
+            window: Extent::Duration(Nanos::ZERO),
+            echo_poll: None,
+            sink_pause: None,
+            drain: Nanos::ZERO,
+            deadline: Nanos::ZERO,
+            cpus: Vec::new(),
+            library_cpus: Vec::new(),
+            daemon_cpus: Vec::new(),
+            scheduling: Scheduling::Other,
+            mlock: false,
+            on_host: 0,
+            reboot: false,
+            trials: 1,
+            raw_samples: 0,
+            floor: None,
+            added: false,
+            base: None,
+            legs: Vec::new(),
+            paired: false,
+            counted: false,
+            flow: None,
+            machine: None,
+        }
+    }
+
     /// Copies of the probe, or exchanges, that stand side by side.
     pub fn at_once(&self) -> u32 {
         match self.workload {

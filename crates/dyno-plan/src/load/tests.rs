@@ -1,7 +1,7 @@
 use super::*;
-use dyno_model::plan::{ExperimentId, Extent, Host, Link, Scheduling};
+use dyno_model::plan::{ExperimentId, Extent, Host, Link};
 use dyno_model::unit::{Nanos, PayloadSize, RateHz};
-use dyno_model::{Access, Arrivals, Workload};
+use dyno_model::{Arrivals, Workload};
 
 const GIGABIT: u64 = 1_000_000_000;
 
@@ -30,40 +30,15 @@ fn four_hosts() -> Testbed {
 
 /// A camera: 4 MB at 50 Hz between hosts.
 fn camera(stack: &str, topology: &str) -> Experiment {
+    let payload = PayloadSize::new(4_000_000).unwrap();
     Experiment {
-        id: ExperimentId(0),
         name: "camera".into(),
-        stack: stack.into(),
-        workload: stream(50.0),
-        payload: PayloadSize::new(4_000_000).unwrap(),
         wait: Wait::Callback,
-        access: Access::Stamp,
         placement: Placement::Host,
         topology: topology.parse().unwrap(),
-        warmup: Extent::Duration(Nanos::ZERO),
-        settle: None,
         window: Extent::Duration(Nanos::from_secs(10)),
-        echo_poll: None,
-        sink_pause: None,
-        drain: Nanos::ZERO,
         deadline: Nanos::from_secs(1),
-        cpus: Vec::new(),
-        scheduling: Scheduling::Other,
-        mlock: false,
-        on_host: 0,
-        reboot: false,
-        trials: 1,
-        raw_samples: 0,
-        floor: None,
-        added: false,
-        base: None,
-        legs: Vec::new(),
-        paired: false,
-        library_cpus: Vec::new(),
-        daemon_cpus: Vec::new(),
-        counted: false,
-        flow: None,
-        machine: None,
+        ..Experiment::blank(ExperimentId(0), stack, stream(50.0), payload)
     }
 }
 

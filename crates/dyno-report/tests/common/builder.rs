@@ -2,7 +2,7 @@
 //! seeded generator, so that every table is the same on every machine.
 
 use base64::Engine as _;
-use dyno_model::plan::{Extent, Host, Plan, Reach, Scheduling, Stack, TableKind, Testbed};
+use dyno_model::plan::{Extent, Host, Plan, Reach, Stack, TableKind, Testbed};
 use dyno_model::record::{
     ClockFacts, Cost, Environment, FailureKind, HdrText, Outcome, ProcessCost, Run, RunManifest,
     Throughput,
@@ -175,43 +175,19 @@ impl Builder {
     ) -> ExperimentId {
         self.stack(stack, stack.starts_with("floor"));
         let id = ExperimentId(self.run.manifest.plan.experiments.len() as u32);
+        let workload = Workload::PingPong {
+            gap: Nanos::ZERO,
+            timeout: Nanos::from_secs(1),
+        };
         let mut experiment = Experiment {
-            id,
             name: "round-trip".into(),
-            stack: stack.into(),
-            workload: Workload::PingPong {
-                gap: Nanos::ZERO,
-                timeout: Nanos::from_secs(1),
-            },
-            payload: PayloadSize::new(64).unwrap(),
-            wait: Wait::Block,
-            access: Access::Stamp,
-            placement: Placement::Process,
-            topology: Topology::ONE_TO_ONE,
             warmup: Extent::Duration(Nanos::from_millis(50)),
             window: Extent::Duration(Nanos::from_millis(300)),
-            echo_poll: None,
-            sink_pause: None,
             drain: Nanos::from_millis(100),
             deadline: Nanos::from_secs(5),
             cpus: vec![0, 1],
-            scheduling: Scheduling::Other,
-            mlock: false,
-            on_host: 0,
-            reboot: false,
             trials: 5,
-            raw_samples: 0,
-            floor: None,
-            added: false,
-            settle: None,
-            base: None,
-            legs: Vec::new(),
-            paired: false,
-            library_cpus: Vec::new(),
-            daemon_cpus: Vec::new(),
-            counted: false,
-            flow: None,
-            machine: None,
+            ..Experiment::blank(id, stack, workload, PayloadSize::new(64).unwrap())
         };
         change(&mut experiment);
         self.plan().experiments.push(experiment);

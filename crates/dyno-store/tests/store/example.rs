@@ -13,9 +13,9 @@ use dyno_model::record::{
     Outcome, ProcessCost, RawSample, RunManifest, Throughput, TrialRecord,
 };
 use dyno_model::{
-    Access, Against, BareMachine, CpuGaps, FullSocket, HostLoad, HostNetwork, HostNoise, Metric,
-    Nanos, NetworkCounter, OptionKind, OptionSpec, OptionValue, PayloadSize, Place, Placement,
-    Precision, RateHz, Topology, Wait, Workload,
+    Against, BareMachine, CpuGaps, FullSocket, HostLoad, HostNetwork, HostNoise, Metric, Nanos,
+    NetworkCounter, OptionKind, OptionSpec, OptionValue, PayloadSize, Place, Placement, Precision,
+    RateHz, Wait, Workload,
 };
 use std::collections::BTreeMap;
 
@@ -27,40 +27,22 @@ pub(crate) fn id(experiment: u32, number: u32) -> TrialId {
 }
 
 fn experiment(number: u32, workload: Workload, stack: &str) -> Experiment {
+    let (id, payload) = (ExperimentId(number), PayloadSize::new(64).unwrap());
     Experiment {
-        id: ExperimentId(number),
-        name: workload.kind().to_string(),
-        stack: stack.into(),
-        workload,
-        payload: PayloadSize::new(64).unwrap(),
-        wait: Wait::Block,
-        access: Access::Stamp,
-        placement: Placement::Process,
-        topology: Topology::ONE_TO_ONE,
         warmup: Extent::Duration(Nanos::from_millis(50)),
         window: Extent::Duration(Nanos::from_millis(300)),
-        echo_poll: None,
-        sink_pause: None,
         drain: Nanos::from_millis(200),
         deadline: Nanos::from_secs(5),
         cpus: vec![0, 1],
         scheduling: Scheduling::Fifo(10),
         mlock: true,
-        on_host: 0,
-        reboot: false,
         trials: 3,
         raw_samples: 2,
         floor: (number > 0).then_some(ExperimentId(0)),
         added: number == 0,
         settle: Some(Nanos::from_secs(1)),
         base: (number > 1).then_some(ExperimentId(1)),
-        legs: Vec::new(),
-        paired: false,
-        library_cpus: Vec::new(),
-        daemon_cpus: Vec::new(),
-        counted: false,
-        flow: None,
-        machine: None,
+        ..Experiment::blank(id, stack, workload, payload)
     }
 }
 

@@ -93,7 +93,17 @@ fn program() -> Option<String> {
     Some(format!("{version} {COMMIT} {place:?} {changed:?}"))
 }
 
+/// Pieces of memory from this size on, in bytes, go back to the system as soon as they are free: glibc raises that size to
+/// the largest piece that was freed, and then small pieces keep the place of large ones taken.
+#[cfg(target_env = "gnu")]
+const GIVEN_BACK: libc::c_int = 1 << 20;
+
 fn made(directory: &Path, format: ShowFormat, options: &RenderOptions) -> Result<(String, bool)> {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it has no pointer, and no other thread of this process allocates yet, as mallopt(3) asks.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, GIVEN_BACK);
+    }
     let stored = Failure::with(Code::Store);
     let manifest = dyno_store::read_manifest(directory).map_err(&stored)?;
     let is_table = matches!(format, ShowFormat::Table | ShowFormat::Markdown);

@@ -35,11 +35,6 @@ fn run_part(place: &Place, index: u32) {
         .says(&format!("part {index} of 3"));
 }
 
-fn manifest(place: &Place, run: &str) -> Value {
-    let text = std::fs::read_to_string(place.path(run).join("run.json")).unwrap();
-    serde_json::from_str(&text).unwrap()
-}
-
 /// Stack and factors of every experiment that is shown.
 fn cells(shown: &Value) -> BTreeSet<String> {
     let of = |e: &Value| {
@@ -50,13 +45,6 @@ fn cells(shown: &Value) -> BTreeSet<String> {
     let all: BTreeSet<String> = experiments(shown).iter().map(of).collect();
     assert_eq!(all.len(), experiments(shown).len(), "each once");
     all
-}
-
-fn trial_files(place: &Place, run: &str) -> BTreeSet<String> {
-    std::fs::read_dir(place.path(run).join("trials"))
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect()
 }
 
 #[test]
@@ -80,15 +68,15 @@ fn three_parts_merged_are_the_whole_run() {
     );
     assert_eq!(cells(&all), together);
     // The undivided run of the same seed has exactly these.
-    let seed = manifest(&place, "all")["plan"]["seed"].to_string();
+    let seed = place.json("all/run.json")["plan"]["seed"].to_string();
     place
         .run(&["run", "dealt", "--seed", &seed, "--out", "one", "--quiet"])
         .with_code(0);
     assert_eq!(cells(&place.show("one")), together);
-    assert_eq!(trial_files(&place, "all"), trial_files(&place, "one"));
+    assert_eq!(place.trial_names("all"), place.trial_names("one"));
     assert_eq!(
-        manifest(&place, "all")["plan"]["experiments"],
-        manifest(&place, "one")["plan"]["experiments"]
+        place.json("all/run.json")["plan"]["experiments"],
+        place.json("one/run.json")["plan"]["experiments"]
     );
     // It is read like any other run, and its rows stand beside their floor.
     assert_eq!(on_stack(&all, "tcp")["floor"]["stack"], "floor-futex");
@@ -105,11 +93,11 @@ fn three_parts_merged_are_the_whole_run() {
         .with_code(7)
         .says("pipe");
     // Nothing is left to measure.
-    let before = trial_files(&place, "all");
+    let before = place.trial_names("all");
     place
         .run(&["run", "--resume", "all", "--quiet"])
         .with_code(0);
-    assert_eq!(trial_files(&place, "all"), before);
+    assert_eq!(place.trial_names("all"), before);
 }
 
 /// Whether this process may give itself another host name; the name itself stays as it is.
@@ -152,8 +140,7 @@ fn every_row_of_a_merge_of_two_machines_names_its_own() {
         .says("the parts differ in machine");
     let json = place.run(&["show", "all", "--format", "json"]).with_code(0);
     let document: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
-    let part: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(place.path("p2/run.json")).unwrap()).unwrap();
+    let part = place.json("p2/run.json");
     let elsewhere = &part["plan"]["shard"]["experiments"];
     let elsewhere: Vec<u64> = elsewhere
         .as_array()
@@ -235,8 +222,9 @@ fn every_row_of_a_merge_of_two_machines_names_its_own() {
 fn a_part_is_resumed_alone() {
     let place = place();
     run_part(&place, 2);
-    let all = trial_files(&place, "p2");
-    std::fs::remove_file(place.path("p2/trials").join(all.first().unwrap())).unwrap();
+    let all = place.trial_names("p2");
+    let first = all.first().unwrap();
+    std::fs::remove_file(place.path(&format!("p2/trials/{first}.json"))).unwrap();
     place
         .run(&["run", "--resume", "p2"])
         .with_code(0)
@@ -246,7 +234,7 @@ fn a_part_is_resumed_alone() {
             all.len()
         ))
         .says("part 2 of 3");
-    assert_eq!(trial_files(&place, "p2"), all);
+    assert_eq!(place.trial_names("p2"), all);
     let shown = place.run(&["show", "p2"]).with_code(0);
     assert!(!shown.stdout.contains("Not run"), "{}", shown.stdout);
 }

@@ -460,12 +460,8 @@ fn a_frozen_gateway_shows_in_the_response_time() {
 fn a_killed_gateway_fails_its_trial_by_name_and_leaves_nothing() {
     let (place, ended) = disturbed(|gateway| send(gateway, libc::SIGKILL));
     assert_ne!(ended.status.code(), Some(0), "{}", ended.stderr);
-    let trials = std::fs::read_dir(place.path("out/trials")).unwrap();
-    let texts = trials.map(|t| std::fs::read_to_string(t.unwrap().path()).unwrap());
-    let failed: Vec<Value> = texts
-        .map(|text| serde_json::from_str(&text).unwrap())
-        .filter(|trial: &Value| trial["outcome"] == "failed")
-        .collect();
+    let mut failed = place.trials("out");
+    failed.retain(|trial| trial["outcome"] == "failed");
     let [trial] = failed.as_slice() else {
         panic!("{failed:#?}");
     };

@@ -60,12 +60,7 @@ fn run(place: &Place, lie: &str, more: &[&str]) -> Ended {
 
 /// The trials of an experiment, in the order in which they ran.
 fn trials(place: &Place, experiment: u64) -> Vec<Value> {
-    let read = |entry: std::io::Result<std::fs::DirEntry>| -> Value {
-        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
-        serde_json::from_str(&text).unwrap()
-    };
-    let files = std::fs::read_dir(place.path("out/trials")).unwrap();
-    let mut all: Vec<Value> = files.map(read).collect();
+    let mut all = place.trials("out");
     all.retain(|t| t["experiment"] == experiment);
     all.sort_by_key(|t| t["position"].as_u64());
     all

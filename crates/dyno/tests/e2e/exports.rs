@@ -246,10 +246,7 @@ fn a_run_that_is_ended_leaves_nothing() {
     let place = measured();
     // So many trials that the export takes its time.
     let trials = place.path("out/trials");
-    let first: Value = {
-        let file = trials.join("e0001-t000.json");
-        serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
-    };
+    let first = place.json("out/trials/e0001-t000.json");
     let copies = |first: &Value, experiment: u64| {
         for number in 2..60 {
             let mut trial = first.clone();

@@ -128,14 +128,11 @@ fn failure(options: &str) -> Value {
     }
     let liar = on_stack(&shown, "liar");
     assert_eq!(liar["failed_trials"], 1, "{liar:#}");
-    let file = format!("out/trials/e{:04}-t000.json", index_of(&place));
-    serde_json::from_str(&std::fs::read_to_string(place.path(&file)).unwrap()).unwrap()
+    place.json(&format!("out/trials/e{:04}-t000.json", index_of(&place)))
 }
 
 fn index_of(place: &Place) -> usize {
-    let manifest: Value =
-        serde_json::from_str(&std::fs::read_to_string(place.path("out/run.json")).unwrap())
-            .unwrap();
+    let manifest = place.json("out/run.json");
     let all = manifest["plan"]["experiments"].as_array().unwrap();
     all.iter().position(|e| e["stack"] == "liar").unwrap()
 }

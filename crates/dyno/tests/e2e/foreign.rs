@@ -113,8 +113,7 @@ fn an_honest_library_is_listed_and_measured() {
 
     // The run knows the file by its hash, and another build of it by another one.
     let library = place.path("adapters/libdyno_liar.so");
-    let stored = std::fs::read_to_string(place.path("out/run.json")).unwrap();
-    let stored: Value = serde_json::from_str(&stored).unwrap();
+    let stored = place.json("out/run.json");
     let own = &stored["environment"]["binaries"]["liar"][0];
     assert_eq!(own["path"], library.to_str().unwrap());
     let told = Command::new("sha256sum").arg(&library).output().unwrap();

@@ -1,6 +1,7 @@
 //! A scratch place in which tests write suites and stacks, run `dyno`, and read what it stored.
 
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -79,6 +80,39 @@ impl Place {
     pub(crate) fn file(&self, name: &str, text: &str) -> &Self {
         std::fs::write(self.path(name), text).unwrap();
         self
+    }
+
+    /// A suite of round trips that differs from others in its `[defaults]` and its stacks alone.
+    pub(crate) fn round_trips(&self, name: &str, defaults: &str, stacks: &[&str]) -> &Self {
+        self.suite(
+            name,
+            &format!(
+                "title = \"{name}\"\n[defaults]\nwarmup_messages = 2\n{defaults}\n[[experiment]]\n\
+                 name = \"round-trip\"\nworkload = \"ping-pong\"\nstacks = {stacks:?}\n"
+            ),
+        )
+    }
+
+    /// The content of a JSON file.
+    #[track_caller]
+    pub(crate) fn json(&self, name: &str) -> Value {
+        let text = std::fs::read(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+        serde_json::from_slice(&text).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    /// The names of a run's trials, without endings.
+    pub(crate) fn trial_names(&self, run: &str) -> BTreeSet<String> {
+        let files = std::fs::read_dir(self.path(run).join("trials")).unwrap();
+        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        let stems = names.filter_map(|name| Some(name.strip_suffix(".json")?.to_owned()));
+        stems.collect()
+    }
+
+    /// The trials of a run as they are stored, by experiment and number.
+    pub(crate) fn trials(&self, run: &str) -> Vec<Value> {
+        let names = self.trial_names(run).into_iter();
+        let read = |name| self.json(&format!("{run}/trials/{name}.json"));
+        names.map(read).collect()
     }
 
     /// `dyno` with its own temporary directory, working in this place.

@@ -216,20 +216,7 @@ fn a_dry_run_plans_and_writes_nothing() {
 #[test]
 fn the_last_run_is_found_and_printed_in_every_format() {
     let place = Place::new();
-    place.suite(
-        "tiny",
-        r#"
-        title = "tiny"
-        [defaults]
-        trials = 2
-        warmup_messages = 2
-        round_trips = 50
-        [[experiment]]
-        name = "round-trip"
-        workload = "ping-pong"
-        stacks = ["pipe"]
-        "#,
-    );
+    place.round_trips("tiny", "trials = 2\nround_trips = 50", &["pipe"]);
     place
         .run(&["run", "tiny"])
         .with_code(0)

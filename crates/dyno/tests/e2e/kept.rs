@@ -14,20 +14,8 @@ impl Large {
     /// A run of one experiment, whose trials are one that was measured, again and again.
     fn new() -> Self {
         let large = Large(Place::new());
-        large.0.suite(
-            "tiny",
-            r#"
-            title = "tiny"
-            [defaults]
-            trials = 1
-            warmup_messages = 2
-            round_trips = 20
-            [[experiment]]
-            name = "round-trip"
-            workload = "ping-pong"
-            stacks = ["pipe"]
-            "#,
-        );
+        let place = &large.0;
+        place.round_trips("tiny", "trials = 1\nround_trips = 20", &["pipe"]);
         let arguments = ["run", "tiny", "--out", "out", "--quiet"];
         large.0.run(&arguments).with_code(0);
         for number in 1..MANY {

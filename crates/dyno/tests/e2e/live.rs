@@ -9,20 +9,6 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 
-const SUITE: &str = r#"
-    title = "watched"
-    [defaults]
-    trials = 400
-    warmup_messages = 2
-    round_trips = 20
-    wait = "block"
-    placement = "process"
-    [[experiment]]
-    name = "round-trip"
-    workload = "ping-pong"
-    stacks = ["pipe"]
-"#;
-
 /// What enters and leaves the alternate screen (xterm control sequences, private mode 1049).
 const ENTER: &str = "\u{1b}[?1049h";
 const LEAVE: &str = "\u{1b}[?1049l";
@@ -44,7 +30,8 @@ struct Session {
 
 fn place() -> Place {
     let place = Place::new();
-    place.suite("watched", SUITE);
+    let defaults = "trials = 400\nround_trips = 20\nwait = \"block\"\nplacement = \"process\"";
+    place.round_trips("watched", defaults, &["pipe"]);
     place
 }
 

@@ -23,16 +23,6 @@ fn place() -> Place {
     place
 }
 
-fn trials_of(place: &Place, run: &str) -> Vec<Value> {
-    let mut files: Vec<_> = std::fs::read_dir(place.path(run).join("trials"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    files.sort();
-    let read = |path| serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    files.into_iter().map(read).collect()
-}
-
 fn count_of(trials: &[Value], experiment: u64) -> usize {
     trials
         .iter()
@@ -54,7 +44,7 @@ fn a_precision_out_of_reach_ends_at_the_most_trials_and_says_by_how_much() {
             "0",
         ],
     );
-    let trials = trials_of(&place, "out");
+    let trials = place.trials("out");
     assert_eq!(count_of(&trials, 0), 6);
     let precision = &on_stack(&shown, "uds-stream")["precision"];
     assert_eq!(precision["reached"], false, "{precision:#}");
@@ -76,7 +66,7 @@ fn a_precision_within_reach_is_reached_or_all_trials_were_tried() {
     let shown = place.measure("short", &wide);
     let precision = &on_stack(&shown, "uds-stream")["precision"];
     // Other tests run beside this one: the host may disturb every trial.
-    let tried = count_of(&trials_of(&place, "out"), 0);
+    let tried = count_of(&place.trials("out"), 0);
     let reached = precision["reached"].as_bool().unwrap();
     assert!(reached || tried == 20, "{tried} trials, {precision:#}");
     assert!((3..=20).contains(&tried), "{tried}");
@@ -106,7 +96,7 @@ fn a_resumed_run_goes_on_until_its_precision() {
     place
         .run(&["run", "--resume", "out", "--quiet"])
         .with_code(0);
-    let trials = trials_of(&place, "out");
+    let trials = place.trials("out");
     assert_eq!(count_of(&trials, 0), 5);
 }
 
@@ -127,7 +117,7 @@ fn a_comparison_with_the_same_measures_both_side_by_side() {
         ])
         .with_code(0)
         .says("uds-stream");
-    let mut trials = trials_of(&place, "out");
+    let mut trials = place.trials("out");
     trials.sort_by_key(|t| t["position"].as_u64());
     let base = trials.iter().map(|t| t["experiment"].as_u64().unwrap());
     let base = base.max().unwrap();
@@ -160,8 +150,7 @@ fn another_build_plays_the_base() {
             "0",
         ])
         .with_code(0);
-    let manifest = std::fs::read_to_string(place.path("out/run.json")).unwrap();
-    let manifest: Value = serde_json::from_str(&manifest).unwrap();
+    let manifest = place.json("out/run.json");
     assert_eq!(manifest["plan"]["against"]["kind"], "build");
     let nothing = place.path("suites/short.toml");
     place
@@ -189,7 +178,8 @@ fn the_warm_up_lasts_until_the_series_is_steady() {
         "warmup=100 ms",
     ];
     place.measure("short", &short);
-    let slow: Vec<Value> = trials_of(&place, "out")
+    let slow: Vec<Value> = place
+        .trials("out")
         .into_iter()
         .filter(|t| t["experiment"] == 0)
         .collect();
@@ -211,7 +201,7 @@ fn the_warm_up_lasts_until_the_series_is_steady() {
         "0",
     ]);
     fixed.with_code(0);
-    for trial in trials_of(&place, "fixed") {
+    for trial in place.trials("fixed") {
         assert_eq!(trial["warmup"], 20_000_000);
     }
 }
@@ -220,7 +210,7 @@ fn the_warm_up_lasts_until_the_series_is_steady() {
 fn participants_that_are_not_pinned_say_where_they_ran() {
     let place = place();
     place.measure("short", &["--set", "cpus=none", "--repeats", "0"]);
-    for trial in trials_of(&place, "out") {
+    for trial in place.trials("out") {
         let places = trial["places"].as_array().unwrap();
         for participant in 0..2 {
             let of = |p: &&Value| p["participant"] == participant;
@@ -231,7 +221,7 @@ fn participants_that_are_not_pinned_say_where_they_ran() {
     place
         .run(&["run", "short", "--out", "pinned", "--quiet"])
         .with_code(0);
-    for trial in trials_of(&place, "pinned") {
+    for trial in place.trials("pinned") {
         assert_eq!(trial["places"], Value::Array(Vec::new()));
         assert!(
             trial["noise"]["gaps"]

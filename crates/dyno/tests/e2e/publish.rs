@@ -44,11 +44,6 @@ fn published() -> Place {
     place
 }
 
-fn manifest(run: &Path) -> Value {
-    let text = std::fs::read_to_string(run.join("run.json")).unwrap();
-    serde_json::from_str(&text).unwrap()
-}
-
 /// Another place, which has the directory of the run and neither its suite nor its stack.
 fn elsewhere(place: &Place) -> Place {
     let other = Place::new();
@@ -63,7 +58,7 @@ fn elsewhere(place: &Place) -> Place {
 #[test]
 fn a_run_keeps_what_it_was_made_from() {
     let place = published();
-    let run = manifest(&place.path("out"));
+    let run = place.json("out/run.json");
     let origin = &run["origin"];
     // Byte by byte, with the comment.
     assert_eq!(origin["suite"]["text"], SUITE);
@@ -100,7 +95,7 @@ fn a_run_keeps_what_it_was_made_from() {
 fn a_run_names_the_commit_that_its_program_was_built_from() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let place = published();
-    let environment = &manifest(&place.path("out"))["environment"];
+    let environment = &place.json("out/run.json")["environment"];
     match source::state(&root, &source::parts(&root)) {
         Some(state) => {
             assert_eq!(environment["commit"], state.commit);
@@ -121,10 +116,7 @@ fn somebody_else_repeats_a_run_with_its_directory_alone() {
     other
         .run(&["run", "--like", "theirs", "--out", "mine", "--quiet"])
         .with_code(0);
-    let (theirs, mine) = (
-        manifest(&other.path("theirs")),
-        manifest(&other.path("mine")),
-    );
+    let (theirs, mine) = (other.json("theirs/run.json"), other.json("mine/run.json"));
     for key in ["suite", "testbed", "stacks"] {
         assert_eq!(theirs["origin"][key], mine["origin"][key], "{key}");
     }
@@ -157,14 +149,14 @@ fn somebody_else_repeats_a_run_with_its_directory_alone() {
             "--quiet",
         ])
         .with_code(0);
-    let third = manifest(&other.path("third"));
+    let third = other.json("third/run.json");
     assert_eq!(third["plan"]["seed"], 7);
     assert_eq!(third["plan"]["experiments"][0]["trials"], 1);
     assert!(mine["origin"]["request"]["clock"].is_null());
     other
         .run(&["run", "--like", "third", "--out", "fourth", "--quiet"])
         .with_code(0);
-    let fourth = manifest(&other.path("fourth"));
+    let fourth = other.json("fourth/run.json");
     assert_eq!(fourth["origin"]["request"]["clock"], "monotonic");
 }
 
@@ -201,7 +193,7 @@ fn what_is_asked_for_beyond_the_run_takes_the_place_of_what_it_has() {
             "--quiet",
         ])
         .with_code(0);
-    let mine = manifest(&other.path("mine"));
+    let mine = other.json("mine/run.json");
     assert_eq!(mine["plan"]["testbed"]["name"], "lab");
     let stacks = mine["plan"]["stacks"].as_object().unwrap();
     let stacks: Vec<&str> = stacks.keys().map(String::as_str).collect();
@@ -224,7 +216,7 @@ fn a_suite_that_changed_meanwhile_is_repeated_as_it_was_and_compared_as_it_is() 
         .run(&["run", "--like", "out", "--out", "again", "--quiet"])
         .with_code(0);
     assert_eq!(
-        manifest(&place.path("again"))["origin"]["suite"]["text"],
+        place.json("again/run.json")["origin"]["suite"]["text"],
         SUITE
     );
     place
@@ -248,7 +240,7 @@ fn a_suite_that_changed_meanwhile_is_repeated_as_it_was_and_compared_as_it_is() 
 fn what_cannot_be_repeated_is_refused_in_one_sentence_and_nothing_is_written() {
     let place = published();
     // As an older Dyno stored it.
-    let mut old = manifest(&place.path("out"));
+    let mut old = place.json("out/run.json");
     old.as_object_mut().unwrap().remove("origin");
     std::fs::create_dir_all(place.path("old/trials")).unwrap();
     std::fs::write(place.path("old/run.json"), old.to_string()).unwrap();

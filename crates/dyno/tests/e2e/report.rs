@@ -229,20 +229,7 @@ fn names_that_look_like_markup_stay_text() {
 #[test]
 fn a_run_that_goes_on_is_reported_as_far_as_it_is() {
     let place = Place::new();
-    place.suite(
-        "long",
-        r#"
-        title = "goes on"
-        [defaults]
-        trials = 60
-        warmup_messages = 2
-        round_trips = 100
-        [[experiment]]
-        name = "round-trip"
-        workload = "ping-pong"
-        stacks = ["pipe"]
-        "#,
-    );
+    place.round_trips("long", "trials = 60\nround_trips = 100", &["pipe"]);
     let running = place.start(&["run", "long", "--out", "out", "--quiet"]);
     crate::harness::wait_for("the first trial", || {
         let trials = fs::read_dir(place.path("out/trials")).ok()?.flatten();

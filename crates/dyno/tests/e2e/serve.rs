@@ -6,23 +6,10 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
-const SUITE: &str = r#"
-    title = "served"
-    [defaults]
-    trials = 30
-    warmup_messages = 2
-    round_trips = 50
-    wait = "block"
-    placement = "process"
-    [[experiment]]
-    name = "round-trip"
-    workload = "ping-pong"
-    stacks = ["pipe"]
-"#;
-
 fn place() -> Place {
     let place = Place::new();
-    place.suite("served", SUITE);
+    let defaults = "trials = 30\nround_trips = 50\nwait = \"block\"\nplacement = \"process\"";
+    place.round_trips("served", defaults, &["pipe"]);
     std::fs::create_dir(place.path("runs")).unwrap();
     place
 }

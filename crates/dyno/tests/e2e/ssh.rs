@@ -45,14 +45,9 @@ const SLOW: &str = r#"
 
 /// Why trials of the run failed.
 fn reasons(rig: &Rig) -> Vec<String> {
-    let files = std::fs::read_dir(rig.place.path("out/trials")).unwrap();
-    let trials = files.flatten().map(|f| std::fs::read_to_string(f.path()));
-    trials
-        .filter_map(|text| {
-            let trial: Value = serde_json::from_str(&text.unwrap()).unwrap();
-            Some(trial["message"].as_str()?.to_owned())
-        })
-        .collect()
+    let trials = rig.place.trials("out").into_iter();
+    let message = |trial: Value| Some(trial["message"].as_str()?.to_owned());
+    trials.filter_map(message).collect()
 }
 
 #[test]

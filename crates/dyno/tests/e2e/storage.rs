@@ -4,20 +4,7 @@ use crate::harness::Place;
 
 fn stored() -> Place {
     let place = Place::new();
-    place.suite(
-        "tiny",
-        r#"
-        title = "tiny"
-        [defaults]
-        trials = 2
-        warmup_messages = 2
-        round_trips = 20
-        [[experiment]]
-        name = "round-trip"
-        workload = "ping-pong"
-        stacks = ["pipe"]
-        "#,
-    );
+    place.round_trips("tiny", "trials = 2\nround_trips = 20", &["pipe"]);
     place
         .run(&["run", "tiny", "--out", "out", "--quiet"])
         .with_code(0);

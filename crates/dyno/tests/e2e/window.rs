@@ -14,18 +14,9 @@ struct Trial {
 }
 
 fn trials(place: &Place, run: &str) -> Vec<Trial> {
-    let folder = place.path(run).join("trials");
     let mut all = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap().flatten() {
-        let record = std::fs::read_to_string(entry.path()).unwrap();
-        let record: Value = serde_json::from_str(&record).unwrap();
-        let name = entry
-            .path()
-            .file_stem()
-            .unwrap()
-            .to_str()
-            .unwrap()
-            .to_owned();
+    for name in place.trial_names(run) {
+        let record = place.json(&format!("{run}/trials/{name}.json"));
         let raw = place.path(run).join("raw").join(format!("{name}.csv"));
         if record["outcome"] == "completed" {
             all.push(Trial {
