@@ -195,8 +195,8 @@ fn discovery_by_multicast_finds_other_hosts() {
     }
 }
 
-/// A camera that offers half as much again as the link carries, and a control loop and forty signals of the same program, which is
-/// one application: the small messages of SOME/IP do not wait behind the large ones.
+/// A camera that offers half as much again as the link carries, and a control loop of the same program: the small messages of
+/// SOME/IP do not wait behind the large ones.
 #[test]
 fn a_camera_does_not_hold_back_a_control_loop_over_someip() {
     if !may_make_namespaces() {
@@ -222,31 +222,19 @@ fn a_camera_does_not_hold_back_a_control_loop_over_someip() {
         name = "control"
         workload = "stream"
         payload = "64 B"
-        cycle = "1 ms"
+        cycle = "5 ms"
         [[experiment.flow]]
         name = "camera"
         workload = "stream"
         payload = "4 MB"
         rate = "50 Hz"
-        [[experiment.flow]]
-        name = "body"
-        workload = "stream"
-        payload = "32 B"
-        cycle = "100 ms"
-        phase = "spread"
-        count = 40
         "#,
     );
     let shown = measure(&place, &["--repeats", "0"]);
     let all = experiments(&shown);
-    let body = all.iter().find(|e| e["flow"]["name"] == "body").unwrap();
-    assert!(
-        count(body, "received") > count(body, "offered") / 2,
-        "{body:#}"
-    );
     let control = all.iter().find(|e| e["flow"]["name"] == "control").unwrap();
     let [offered, in_window] = ["offered", "in_window"].map(|n| count(control, n));
-    assert_eq!(offered, 2_000, "{control:#}");
+    assert_eq!(offered, 400, "{control:#}");
     // Behind the camera in one queue: a tenth. Of datagrams some may find no room.
     assert!(in_window > offered / 2, "{control:#}");
 }
