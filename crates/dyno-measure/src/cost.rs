@@ -79,6 +79,14 @@ pub fn memory_of(pid: impl std::fmt::Display) -> Memory {
     }
 }
 
+/// What the kernel of this machine cannot give away, in bytes: MemTotal less MemAvailable of /proc/meminfo (proc(5)).
+/// `None` where it does not tell.
+pub fn used_memory() -> Option<u64> {
+    let text = procfile::text("/proc/meminfo");
+    let total = procfile::kib_field(&text, "MemTotal")?;
+    total.checked_sub(procfile::kib_field(&text, "MemAvailable")?)
+}
+
 /// How long before the window the readings are taken with which the cost begins. They take some hundred
 /// microseconds, of a CPU that a spinning thread may not give up for some milliseconds; after them that thread needs time
 /// to find its caches as they were.

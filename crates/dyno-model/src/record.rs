@@ -202,6 +202,18 @@ pub struct ProcessCost {
     pub daemon: bool,
 }
 
+/// Memory before a trial's agents and with them, in bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct MemoryUse {
+    /// What has it: a process of [`Cost::machines`], with its proportional set size; or `within NAME`, a virtual machine with
+    /// what its kernel cannot give away (proc(5), MemTotal less MemAvailable).
+    pub label: String,
+    /// Before the trial's agents were started: with the machine up, and nobody at work in it.
+    pub at_rest_bytes: u64,
+    /// After the last arrival, with the agents still there.
+    pub in_use_bytes: u64,
+}
+
 /// The cost of a trial: all processes of the stack, daemons included.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Cost {
@@ -211,6 +223,9 @@ pub struct Cost {
     /// monitor, so these are part of no sum.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub machines: Vec<ProcessCost>,
+    /// The memory of virtual machines and of what they are made of, before the trial and in it; part of no sum.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memory: Vec<MemoryUse>,
     /// User and system time of all of them without Dyno's own pacing.
     pub cpu: Nanos,
     /// `cpu` per message that arrived, in nanoseconds; `None` where none arrived.

@@ -9,7 +9,9 @@ use crate::factors;
 use crate::findings;
 use crate::number::{duration, sig3};
 use crate::remark::Item;
-use crate::summary::{DaemonCost, ExperimentSummary, FailureGroup, MetricSummary, RunSummary};
+use crate::summary::{
+    DaemonCost, ExperimentSummary, FailureGroup, MemorySummary, MetricSummary, RunSummary,
+};
 use crate::text::clean;
 use crate::view::View;
 use dyno_model::TrialFigure;
@@ -268,15 +270,29 @@ fn time(ns: f64) -> String {
 
 /// What virtual machines take of this one.
 fn monitors(e: &ExperimentSummary) -> Vec<Item> {
+    let mib = |bytes: f64| format!("{} MiB", sig3(bytes / f64::from(1 << 20)));
+    let of = |label: &str| e.memory.iter().find(|m| m.label == label);
     let line = |d: &DaemonCost| {
+        let at_rest = of(&d.label).map(|m| format!(", {} at rest", mib(m.at_rest_bytes.median)));
         Item::from(format!(
-            "{}: {} of CPU in the window, {} MiB of memory",
+            "{}: {} of CPU in the window, {} of memory{}",
             clean(&d.label),
             duration(d.cpu_ns.median),
-            sig3(d.pss_bytes.median / f64::from(1 << 20)),
+            mib(d.pss_bytes.median),
+            at_rest.unwrap_or_default(),
         ))
     };
-    e.machines.iter().map(line).collect()
+    let is_process = |m: &&MemorySummary| e.machines.iter().any(|d| d.label == m.label);
+    let others = e.memory.iter().filter(|m| !is_process(m));
+    let within = others.map(|m| {
+        Item::from(format!(
+            "{}: {} of memory, {} at rest",
+            clean(&m.label),
+            mib(m.in_use_bytes.median),
+            mib(m.at_rest_bytes.median),
+        ))
+    });
+    e.machines.iter().map(line).chain(within).collect()
 }
 
 /// What of the cost is the daemons'.

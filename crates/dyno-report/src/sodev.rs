@@ -12,7 +12,7 @@ use crate::published::PrintedTables;
 use crate::settings;
 use crate::signals::quantile;
 use crate::study::Page;
-use crate::summary::{DaemonCost, ExperimentSummary, Spread, Summary};
+use crate::summary::{DaemonCost, ExperimentSummary, MemorySummary, Spread, Summary};
 use crate::text::clean;
 use crate::view::View;
 use dyno_model::probe::ProbeKind;
@@ -99,7 +99,8 @@ fn legend(summary: &Summary) -> Vec<String> {
         "5: CPU of sender, receiver and monitor over window and drain, 100 % is one CPU kept busy; what runs in the guest runs within the monitor as well. \
          Where the guest is emulated, its kernel counts more CPU time than passes: hold the monitor's against it."
             .into(),
-        "6: proportional set size at the end of the window, medians over trials; the monitor's holds what the guest has touched of its memory and, where it is emulated, code that was translated.".into(),
+        "6: at rest: the machine is up, and the trial's agents are not started yet; in use: after the last arrival, with the agents there; \
+         medians over trials. Of processes the proportional set size; within a guest what its kernel cannot give away. The monitor's holds what the guest has touched of its memory and, where it is emulated, code that was translated.".into(),
         "7: the part of all loops that a thread did, over threads and trials: 1/n each is fair. With a thread on each of several virtual CPUs it \
          is how the host shares its own between them, as in the document; of threads on the same one it is how the guest's kernel shares that, and \
          what the host takes from it is in the pauses."
@@ -352,12 +353,25 @@ impl<'a> Study<'a> {
             if e.experiment.placement != Placement::Host {
                 continue;
             }
+            let stack = clean(&e.experiment.stack);
             for d in e.machines.iter().chain(&e.agents) {
+                let around = e.memory.iter().find(|m| m.label == d.label);
                 rows.push(vec![
-                    clean(&e.experiment.stack),
+                    stack.clone(),
                     clean(&d.label),
+                    around.map_or(NONE.into(), |m| mib(m.at_rest_bytes.median)),
                     mib(d.pss_bytes.median),
                     mib(d.peak_rss_bytes.median),
+                ]);
+            }
+            let is_process = |m: &&MemorySummary| e.machines.iter().any(|d| d.label == m.label);
+            for m in e.memory.iter().filter(|m| !is_process(m)) {
+                rows.push(vec![
+                    stack.clone(),
+                    clean(&m.label),
+                    mib(m.at_rest_bytes.median),
+                    mib(m.in_use_bytes.median),
+                    NONE.into(),
                 ]);
             }
         }
@@ -366,15 +380,21 @@ impl<'a> Study<'a> {
         }
         for row in self.printed.rows("memory") {
             if let [label, used, ..] = row.as_slice() {
+                // It says of one alone that it is at rest.
+                let (at_rest, in_use) = match label.contains("idle") {
+                    true => (used.clone(), NONE.into()),
+                    false => (NONE.into(), used.clone()),
+                };
                 rows.push(vec![
                     "document".into(),
                     clean(label),
-                    used.clone(),
+                    at_rest,
+                    in_use,
                     NONE.into(),
                 ]);
             }
         }
-        grid(2, &["of", "component", "memory", "peak"], rows)
+        grid(2, &["of", "component", "at rest", "in use", "peak"], rows)
     }
 
     fn shares(&self) -> Grid {

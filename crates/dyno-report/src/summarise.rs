@@ -369,6 +369,7 @@ fn summarise_experiment(
         daemons: processes(&trials, |p| p.daemon),
         agents: processes(&trials, |p| !p.daemon),
         machines: crate::totals::machines(&trials),
+        memory: crate::totals::memory(&trials),
         open_ns: Spread::of(trials.iter().map(|t| t.open.0 as f64)),
         matching_ns: Spread::of(trials.iter().map(|t| t.matching.0 as f64)),
         warnings,

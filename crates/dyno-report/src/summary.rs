@@ -16,7 +16,7 @@ pub use carry_over::{CarryOverFinding, CarryOverSummary};
 pub use chain::{AddedSummary, ChainSummary, GatewaySummary, LegSummary, PartSummary};
 pub use clock::HostClockSummary;
 pub use copy::CopySummary;
-pub(crate) use daemon::DaemonCost;
+pub(crate) use daemon::{DaemonCost, MemorySummary};
 pub use flow::{AGAINST_ALONE, AloneRatio};
 pub use made_of::{Further, MadeOf};
 pub use metric::{MetricSummary, QUANTILES};
@@ -271,6 +271,8 @@ pub struct ExperimentSummary {
     pub agents: Vec<DaemonCost>,
     /// What virtual machines are made of on the runner's machine, which is part of no cost.
     pub machines: Vec<DaemonCost>,
+    /// The memory of virtual machines and of what they are made of, at rest and in use.
+    pub memory: Vec<MemorySummary>,
     /// From go until endpoints existed, in nanoseconds.
     pub open_ns: Option<Spread>,
     /// From endpoints existing until matched, in nanoseconds.

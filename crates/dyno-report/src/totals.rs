@@ -1,7 +1,7 @@
 //! What is added up or spread over the counted trials of an experiment: counts, rates and costs.
 
-use crate::summary::{DaemonCost, Spread};
-use dyno_model::record::ProcessCost;
+use crate::summary::{DaemonCost, MemorySummary, Spread};
+use dyno_model::record::{MemoryUse, ProcessCost};
 use dyno_model::{COUNTS, Counts, TrialFigure, TrialRecord};
 use std::collections::BTreeMap;
 
@@ -52,6 +52,29 @@ pub(crate) fn processes(
 /// The same of what virtual machines are made of, which is part of no sum.
 pub(crate) fn machines(trials: &[&TrialRecord]) -> Vec<DaemonCost> {
     shares(trials, |t| t.cost.machines.clone())
+}
+
+/// The memory of virtual machines in these trials, in the order of the first that has it.
+pub(crate) fn memory(trials: &[&TrialRecord]) -> Vec<MemorySummary> {
+    let all = || trials.iter().flat_map(|t| &t.cost.memory);
+    let mut labels: Vec<&String> = Vec::new();
+    for used in all() {
+        if !labels.contains(&&used.label) {
+            labels.push(&used.label);
+        }
+    }
+    let one = |label: &String| {
+        let spread = |f: fn(&MemoryUse) -> u64| {
+            let own = all().filter(|used| used.label == *label);
+            Spread::of(own.map(|used| f(used) as f64))
+        };
+        Some(MemorySummary {
+            label: label.clone(),
+            at_rest_bytes: spread(|used| used.at_rest_bytes)?,
+            in_use_bytes: spread(|used| used.in_use_bytes)?,
+        })
+    };
+    labels.into_iter().filter_map(one).collect()
 }
 
 fn shares(

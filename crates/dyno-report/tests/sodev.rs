@@ -97,6 +97,20 @@ fn processor_time_is_a_share_of_the_time_that_it_was_taken_over() {
 }
 
 #[test]
+fn memory_at_rest_stands_beside_that_in_use() {
+    let text = show(Format::Table, None);
+    let of = |component: &str| {
+        let mut all = rows(&text, "6. Memory", "tcp").into_iter();
+        let row = all.find(|row| row[1] == component).unwrap();
+        [2, 3, 4].map(|cell| row[cell].clone())
+    };
+    assert_eq!(of("monitor of guest"), ["150 MiB", "180 MiB", "200 MiB"]);
+    assert_eq!(of("within guest"), ["60.0 MiB", "75.0 MiB", "–"]);
+    // Nobody is there before it is started.
+    assert_eq!(of("echo"), ["–", "2.00 MiB", "5.00 MiB"]);
+}
+
+#[test]
 fn only_an_emulated_host_counts_its_processor_time_wrongly() {
     let text = show(Format::Table, None);
     let of = |host| rows(&text, "7. Spinning", host)[0][4].clone();

@@ -156,6 +156,7 @@ impl<'a> Trial<'a, '_> {
         self.open_networks(&places, record)?;
         let groups = self.assignments(&places)?;
         self.start_daemons(&places)?;
+        let at_rest = self.memory()?;
         for (index, (place, assignment)) in groups.iter().enumerate() {
             let label = ground::label(assignment, place.named);
             let command = place.host.command(self.context.agent);
@@ -258,6 +259,7 @@ impl<'a> Trial<'a, '_> {
             record.cost.machines = meters.of_machines(last);
             record.cost.host_cpu = meters.host_cpu(last);
         }
+        record.cost.memory = self.memory_since(at_rest)?;
         self.close_networks(record);
         self.step = "clock";
         let asked = self

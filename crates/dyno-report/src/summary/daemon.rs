@@ -2,6 +2,17 @@
 
 use super::spread::Spread;
 
+/// Memory before the agents of a trial and with them, each a spread over the counted trials that know it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MemorySummary {
+    /// What has it, such as `monitor of guest` or `within guest`.
+    pub label: String,
+    /// Before the trial's agents were started, in bytes.
+    pub at_rest_bytes: Spread,
+    /// After the last arrival, with the agents still there, in bytes.
+    pub in_use_bytes: Spread,
+}
+
 /// Cost of one daemon in one trial's window, each a spread over the counted trials that have it. It
 /// is a part of the experiment's.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,7 @@ use super::Builder;
 use dyno_model::machine::{Accelerator, Machine};
 use dyno_model::plan::{Host, Reach, Refusal, TableKind};
 use dyno_model::probe::{Alarm, HandOver, Probe, Sides};
-use dyno_model::record::{CopyRecord, ProcessCost, Run};
+use dyno_model::record::{CopyRecord, MemoryUse, ProcessCost, Run};
 use dyno_model::*;
 
 const US: f64 = 1e3;
@@ -125,6 +125,15 @@ pub fn sodev() -> Run {
     for trial in b.records(border) {
         let wall = Nanos::from_millis(300);
         trial.cost.machines = vec![monitor(Nanos::from_millis(90), wall)];
+        let used = |label: &str, at_rest_bytes, in_use_bytes| MemoryUse {
+            label: label.into(),
+            at_rest_bytes,
+            in_use_bytes,
+        };
+        trial.cost.memory = vec![
+            used("monitor of guest", 150 << 20, 181 << 20),
+            used("within guest", 60 << 20, 75 << 20),
+        ];
     }
     let memory = b.experiment("floor-spin", |e| {
         e.name = "border".into();

@@ -186,6 +186,12 @@ impl Guest {
         serde_json::from_str(&answer).map_err(|e| format!("{answer:?}: {e}"))
     }
 
+    /// The bytes of memory that its kernel cannot give away.
+    pub(crate) fn used_memory(&self) -> Result<u64, String> {
+        let answer = locked(&self.keeper).ask("memory", ANSWER)?;
+        answer.parse().map_err(|e| format!("{answer:?}: {e}"))
+    }
+
     /// The number of its monitor's process.
     pub(crate) fn pid(&self) -> u32 {
         locked(&self.monitor).pid()

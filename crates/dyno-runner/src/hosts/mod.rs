@@ -381,6 +381,24 @@ impl Hosts {
         monitors.chain(of_vsock).collect()
     }
 
+    /// What memory virtual machines have, in bytes, by what [`MemoryUse`](dyno_model::record::MemoryUse) calls it: what
+    /// they are made of on this machine, and what is in use within them.
+    pub(crate) fn memory(&self) -> Result<Vec<(String, u64)>, String> {
+        let processes = self.processes().into_iter();
+        let own = processes.map(|(label, pid)| Ok((label, dyno_measure::memory_of(pid).pss)));
+        let within = self.hosts.iter().filter_map(|host| match host {
+            Host::Guest(guest) => Some(guest),
+            _ => None,
+        });
+        let within = within.map(|guest| {
+            let name = &guest.name;
+            let used = guest.used_memory();
+            let used = used.map_err(|e| format!("{name} does not say what memory it uses: {e}"))?;
+            Ok((format!("within {name}"), used))
+        });
+        own.chain(within).collect()
+    }
+
     /// From the start of the monitor until an agent of Dyno's answered in the machine, by stages; of the machine that
     /// took longest, where they were booted for the trial that is on them.
     pub(crate) fn boot(&self) -> Option<[Nanos; 4]> {

@@ -7,7 +7,7 @@ use crate::wiring;
 use dyno_model::daemon::Daemon as Spec;
 use dyno_model::plan::{Reach, Testbed};
 use dyno_model::protocol::{Assignment, Leg};
-use dyno_model::record::FailureKind;
+use dyno_model::record::{FailureKind, MemoryUse};
 use dyno_model::{ChainLeg, Channel, Experiment, Gateway, Graph, Participant, Stack};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -139,6 +139,32 @@ impl<'a> Trial<'a, '_> {
             Some(trouble) => Err(self.troubled(trouble)),
             None => Ok(()),
         }
+    }
+
+    /// The memory that virtual machines have now.
+    pub(super) fn memory(&mut self) -> Result<Vec<(String, u64)>, Failed> {
+        self.context.hosts.memory().or_else(|reason| {
+            // A machine that is gone says nothing of its memory either.
+            self.check_surroundings()?;
+            Err(self.failed(FailureKind::Error, reason))
+        })
+    }
+
+    /// What they had `at_rest`, and what they have now.
+    pub(super) fn memory_since(
+        &mut self,
+        at_rest: Vec<(String, u64)>,
+    ) -> Result<Vec<MemoryUse>, Failed> {
+        let now = self.memory()?;
+        let both = |(label, at_rest_bytes): (String, u64)| {
+            let (_, in_use_bytes) = now.iter().find(|(other, _)| *other == label)?;
+            Some(MemoryUse {
+                in_use_bytes: *in_use_bytes,
+                label,
+                at_rest_bytes,
+            })
+        };
+        Ok(at_rest.into_iter().filter_map(both).collect())
     }
 
     pub(super) fn troubled(&self, trouble: Trouble) -> Failed {

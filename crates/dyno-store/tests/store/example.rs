@@ -381,6 +381,7 @@ pub(crate) fn completed(id: TrialId) -> TrialRecord {
             cpu_ns_per_message: Some(25_000.0),
             host_cpu: Some(Nanos(260_000)),
             machines: Vec::new(),
+            memory: Vec::new(),
             host_cpu_ns_per_message: Some(26_666.5),
             switches_per_message: Some(1.25),
             asked_per_message: None,

@@ -92,11 +92,32 @@ fn a_guest_is_a_host_and_what_it_says_is_called_emulated() {
     );
     run.with_code(0).says("EMULATED: inside by QEMU's TCG");
     let shown = place.show("out");
-    assert_eq!(experiments(&shown).len(), 3 + waits(&shown));
+    // What polls has its floor beside it, in memory that both sides share.
+    let is_floor = |e: &&Value| e["stack"] == "floor-spin";
+    let floors = experiments(&shown).iter().filter(is_floor).count();
+    let polls = experiments(&shown).iter().any(|e| e["wait"] == "spin");
+    assert_eq!(floors, usize::from(polls));
+    assert_eq!(experiments(&shown).len(), 3 + waits(&shown) + floors);
     for e in experiments(&shown) {
         assert!(count(e, "received") > 0, "{e:#}");
     }
     assert_eq!(count(on_stack(&shown, "tcp"), "lost"), 0);
+    for trial in records(&place) {
+        let [monitor, within] = ["monitor of inside", "within inside"].map(|label| {
+            let all = trial["cost"]["memory"].as_array().unwrap();
+            let found = all.iter().find(|m| m["label"] == label);
+            let found = found.unwrap_or_else(|| panic!("no {label}: {all:?}"));
+            ["at_rest_bytes", "in_use_bytes"].map(|key| found[key].as_u64().unwrap())
+        });
+        // The guest has 512 MiB, all of which its monitor may come to hold, with its own beside them.
+        assert!(
+            within.iter().all(|bytes| (1..512 << 20).contains(bytes)),
+            "{within:?}"
+        );
+        assert!(monitor.iter().all(|bytes| *bytes > 0), "{monitor:?}");
+        // An agent is at work in it.
+        assert!(within[1] > within[0], "{within:?}");
+    }
     let emulated = &shown["run"]["environment"]["emulated"];
     assert_eq!(emulated, "inside by QEMU's TCG");
     for format in ["csv", "markdown", "openmetrics", "junit"] {
@@ -123,6 +144,17 @@ fn a_guest_is_a_host_and_what_it_says_is_called_emulated() {
     let checked = place.run(&["check", "real", "emulated.toml"]).with_code(2);
     said(&checked, "was measured on real ones");
     said(&place.run(&["check", "out", "emulated.toml"]), "in time");
+}
+
+/// The stored trials.
+fn records(place: &Place) -> Vec<Value> {
+    let files = place.path("out/trials").read_dir().unwrap();
+    let paths = files.map(|f| f.unwrap().path());
+    let json = paths.filter(|p| p.extension().is_some_and(|e| e == "json"));
+    let read = |path: PathBuf| serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let all: Vec<Value> = json.map(read).collect();
+    assert!(!all.is_empty());
+    all
 }
 
 #[test]
