@@ -15,6 +15,8 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 get_filename_component(DYNO_INCLUDE "${CMAKE_CURRENT_LIST_DIR}/../../include" ABSOLUTE)
+# What adapters in C++ share: operations.hpp.
+set(DYNO_SHARED "${CMAKE_CURRENT_LIST_DIR}")
 
 function(dyno_adapter NAME)
     set(target dyno_${NAME})
@@ -32,7 +34,7 @@ function(dyno_adapter NAME)
                    LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}"
                    PREFIX lib
                    SUFFIX .so)
-    target_include_directories(${target} PRIVATE "${DYNO_INCLUDE}")
+    target_include_directories(${target} PRIVATE "${DYNO_INCLUDE}" "${DYNO_SHARED}")
     target_compile_options(${target} PRIVATE -Wall -Wextra -Werror)
     if(DYNO_SANITIZE)
         target_compile_options(${target} PRIVATE -fsanitize=address,undefined -fno-omit-frame-pointer -g)

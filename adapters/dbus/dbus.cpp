@@ -15,7 +15,7 @@
 #include "ends.hpp"
 #include "operations.hpp"
 
-using dyno::broker::None;
+using dyno::None;
 
 namespace {
 
@@ -37,7 +37,7 @@ const dyno_description *describe() {
     return &description;
 }
 
-constexpr dyno_adapter_ops OPS = dyno::broker::operations<dyno_node, dyno_sender, dyno_receiver, None>(
+constexpr dyno_adapter_ops OPS = dyno::operations<dyno_node, dyno_sender, dyno_receiver, None>(
     DYNO_CAN_SPIN | DYNO_CAN_BLOCK | DYNO_CAN_RELIABLE | DYNO_CAN_BEST_EFFORT | DYNO_CAN_CALL | DYNO_CAN_THREAD |
         DYNO_CAN_PROCESS,
     describe);

@@ -205,12 +205,12 @@ void Reader::wait() {
 }
 
 dyno_status dyno_receiver::take(dyno_on_message on_message, void *user) {
-    const dyno_status status = reader.take(on_message, user);
-    if (status != DYNO_NONE || wait == DYNO_WAIT_SPIN) {
+    const dyno_status status = reader_.take(on_message, user);
+    if (status != DYNO_NONE || !blocks_) {
         return status;
     }
-    reader.wait();
-    return reader.take(on_message, user);
+    reader_.wait();
+    return reader_.take(on_message, user);
 }
 
 dyno_subscription::dyno_subscription(dyno_node &node, const dyno_channel &channel, dyno_on_message on_message,

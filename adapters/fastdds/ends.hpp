@@ -89,11 +89,14 @@ class Reader {
 };
 
 struct dyno_receiver {
-    dyno_receiver(dyno_node &node, const dyno_channel &channel, int32_t wait)
-        : reader(node, channel, nullptr), wait(wait) {}
+    dyno_receiver(dyno_node &node, const dyno_channel &channel, bool blocks)
+        : reader_(node, channel, nullptr), blocks_(blocks) {}
+    bool matched() const { return reader_.matched(); }
     dyno_status take(dyno_on_message on_message, void *user);
-    Reader reader;
-    const int32_t wait;
+
+  private:
+    Reader reader_;
+    const bool blocks_;
 };
 
 struct dyno_subscription final : edds::DataReaderListener {

@@ -29,9 +29,8 @@
 // Calls: none of its own; a pair of topics.
 #include "ends.hpp"
 #include "node.hpp"
+#include "operations.hpp"
 #include "options.hpp"
-
-#include "dyno_adapter.hpp"
 
 #include <climits>
 #include <cstdlib>
@@ -77,83 +76,10 @@ const dyno_description *describe() {
     return &description;
 }
 
-// Runs a constructor and hands over what it made.
-template <typename Made, typename... From> dyno_status make(const char *call, Made **made, From &&...from) {
-    return dyno::guarded(call, [&] {
-        *made = new Made(std::forward<From>(from)...);
-        return DYNO_OK;
-    });
-}
-
-dyno_status open_node(const dyno_context *context, dyno_node **node) { return make("open", node, *context); }
-void close_node(dyno_node *node) { delete node; }
-
-dyno_status sender_open(dyno_node *node, const dyno_channel *channel, dyno_sender **sender) {
-    return make("sender_open", sender, *node, *channel);
-}
-void sender_close(dyno_sender *sender) { delete sender; }
-dyno_status sender_matched(dyno_sender *sender, uint32_t *receivers) {
-    return dyno::guarded("sender_matched", [&] {
-        *receivers = sender->matched();
-        return DYNO_OK;
-    });
-}
-dyno_status loan(dyno_sender *sender, size_t length, void **buffer) {
-    return dyno::guarded("loan", [&] { return sender->loan(length, buffer); });
-}
-dyno_status send(dyno_sender *sender, void *buffer, size_t length) {
-    return dyno::guarded("send", [&] { return sender->send(buffer, length); });
-}
-
-dyno_status receiver_open(dyno_node *node, const dyno_channel *channel, int32_t wait, dyno_receiver **receiver) {
-    return make("receiver_open", receiver, *node, *channel, wait);
-}
-void receiver_close(dyno_receiver *receiver) { delete receiver; }
-dyno_status receiver_matched(dyno_receiver *receiver, uint32_t *matched) {
-    return dyno::guarded("receiver_matched", [&] {
-        *matched = receiver->reader.matched();
-        return DYNO_OK;
-    });
-}
-dyno_status take(dyno_receiver *receiver, dyno_on_message on_message, void *user) {
-    return dyno::guarded("take", [&] { return receiver->take(on_message, user); });
-}
-
-dyno_status subscribe(dyno_node *node, const dyno_channel *channel, dyno_on_message on_message, void *user,
-                      dyno_subscription **subscription) {
-    return make("subscribe", subscription, *node, *channel, on_message, user);
-}
-void subscription_close(dyno_subscription *subscription) { delete subscription; }
-dyno_status subscription_matched(dyno_subscription *subscription, uint32_t *matched) {
-    return dyno::guarded("subscription_matched", [&] {
-        *matched = subscription->matched();
-        return DYNO_OK;
-    });
-}
-
-const dyno_adapter_ops OPS = {
-    DYNO_ABI_VERSION,
-    sizeof(dyno_adapter_ops),
+constexpr dyno_adapter_ops OPS = dyno::operations<dyno_node, dyno_sender, dyno_receiver, dyno_subscription>(
     DYNO_CAN_LOAN | DYNO_CAN_SPIN | DYNO_CAN_BLOCK | DYNO_CAN_CALLBACK | DYNO_CAN_RELIABLE | DYNO_CAN_BEST_EFFORT |
         DYNO_CAN_THREAD | DYNO_CAN_PROCESS | DYNO_CAN_HOST,
-    describe,
-    dyno::last_error_text,
-    open_node,
-    close_node,
-    sender_open,
-    sender_close,
-    sender_matched,
-    loan,
-    send,
-    receiver_open,
-    receiver_close,
-    receiver_matched,
-    take,
-    subscribe,
-    subscription_close,
-    subscription_matched,
-    nullptr, // loan and send instead
-};
+    describe);
 
 } // namespace
 

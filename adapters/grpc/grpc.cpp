@@ -10,7 +10,7 @@
 #include "ends.hpp"
 #include "operations.hpp"
 
-using dyno::broker::None;
+using dyno::None;
 
 namespace {
 
@@ -39,7 +39,7 @@ const dyno_description *describe() {
     return &description;
 }
 
-constexpr dyno_adapter_ops OPS = dyno::broker::operations<dyno_node, dyno_sender, None, dyno_subscription>(
+constexpr dyno_adapter_ops OPS = dyno::operations<dyno_node, dyno_sender, None, dyno_subscription>(
     DYNO_CAN_CALLBACK | DYNO_CAN_RELIABLE | DYNO_CAN_CALL | DYNO_CAN_THREAD | DYNO_CAN_PROCESS | DYNO_CAN_HOST, describe);
 
 } // namespace

@@ -18,12 +18,11 @@
 //
 // Cleaning. Each process has a socket and a lock in /tmp that carry the session's name; they are
 // claimed. All shared memory is RouDi's.
+#include "operations.hpp"
 #include "receiver.hpp"
 #include "sender.hpp"
 
 #include "iceoryx_posh/version/version_info.hpp"
-
-using dyno::guarded;
 
 namespace {
 
@@ -69,99 +68,10 @@ const dyno_description *describe() {
     return &description;
 }
 
-dyno_status open_node(const dyno_context *context, dyno_node **node) {
-    return guarded("open", [&] {
-        *node = new dyno_node(*context);
-        return DYNO_OK;
-    });
-}
-
-void close_node(dyno_node *node) { delete node; }
-
-dyno_status open_sender(dyno_node *node, const dyno_channel *channel, dyno_sender **sender) {
-    return guarded("sender_open", [&] {
-        *sender = new dyno_sender(*node, *channel);
-        return DYNO_OK;
-    });
-}
-
-void close_sender(dyno_sender *sender) { delete sender; }
-
-dyno_status matched_sender(dyno_sender *sender, uint32_t *receivers) {
-    return guarded("sender_matched", [&] {
-        *receivers = sender->matched();
-        return DYNO_OK;
-    });
-}
-
-dyno_status loan(dyno_sender *sender, size_t length, void **buffer) {
-    return guarded("loan", [&] { return sender->loan(length, buffer); });
-}
-
-dyno_status send(dyno_sender *sender, void *buffer, size_t) {
-    return guarded("publish", [&] { return sender->send(buffer); });
-}
-
-dyno_status open_receiver(dyno_node *node, const dyno_channel *channel, int32_t wait, dyno_receiver **receiver) {
-    return guarded("receiver_open", [&] {
-        *receiver = new dyno_receiver(*node, *channel, wait == DYNO_WAIT_BLOCK);
-        return DYNO_OK;
-    });
-}
-
-void close_receiver(dyno_receiver *receiver) { delete receiver; }
-
-dyno_status matched_receiver(dyno_receiver *receiver, uint32_t *matched) {
-    return guarded("receiver_matched", [&] {
-        *matched = receiver->matched();
-        return DYNO_OK;
-    });
-}
-
-dyno_status take(dyno_receiver *receiver, dyno_on_message on_message, void *user) {
-    return guarded("take", [&] { return receiver->take(on_message, user); });
-}
-
-dyno_status subscribe(dyno_node *node, const dyno_channel *channel, dyno_on_message on_message, void *user,
-                      dyno_subscription **subscription) {
-    return guarded("subscribe", [&] {
-        *subscription = new dyno_subscription(*node, *channel, on_message, user);
-        return DYNO_OK;
-    });
-}
-
-void close_subscription(dyno_subscription *subscription) { delete subscription; }
-
-dyno_status matched_subscription(dyno_subscription *subscription, uint32_t *matched) {
-    return guarded("subscription_matched", [&] {
-        *matched = subscription->matched();
-        return DYNO_OK;
-    });
-}
-
-constexpr dyno_adapter_ops OPS = {
-    DYNO_ABI_VERSION,
-    sizeof(dyno_adapter_ops),
+constexpr dyno_adapter_ops OPS = dyno::operations<dyno_node, dyno_sender, dyno_receiver, dyno_subscription>(
     DYNO_CAN_LOAN | DYNO_CAN_SPIN | DYNO_CAN_BLOCK | DYNO_CAN_CALLBACK | DYNO_CAN_RELIABLE | DYNO_CAN_BEST_EFFORT |
         DYNO_CAN_THREAD | DYNO_CAN_PROCESS,
-    describe,
-    dyno::last_error_text,
-    open_node,
-    close_node,
-    open_sender,
-    close_sender,
-    matched_sender,
-    loan,
-    send,
-    open_receiver,
-    close_receiver,
-    matched_receiver,
-    take,
-    subscribe,
-    close_subscription,
-    matched_subscription,
-    nullptr, // loan and send instead
-};
+    describe);
 
 } // namespace
 

@@ -56,7 +56,7 @@ dyno_status dyno_sender::loan(size_t length, void **buffer) {
     }
 }
 
-dyno_status dyno_sender::send(void *buffer) {
+dyno_status dyno_sender::send(void *buffer, size_t) {
     lent_ = nullptr;
     publisher_.publish(buffer);
     return DYNO_OK;

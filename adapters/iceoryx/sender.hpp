@@ -21,7 +21,7 @@ struct dyno_sender {
     ~dyno_sender();
     uint32_t matched();
     dyno_status loan(size_t length, void **buffer);
-    dyno_status send(void *buffer);
+    dyno_status send(void *buffer, size_t length);
 
   private:
     // Gives access to the port, which the library keeps to its own classes.

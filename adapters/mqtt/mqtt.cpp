@@ -22,7 +22,7 @@
 
 #include <vector>
 
-using dyno::broker::None;
+using dyno::None;
 using dyno::broker::Readers;
 using dyno::broker::Writer;
 using dyno::mqtt::Client;
@@ -143,7 +143,7 @@ const dyno_description *describe() {
     return &description;
 }
 
-constexpr dyno_adapter_ops OPS = dyno::broker::operations<dyno_node, dyno_sender, None, dyno_subscription>(
+constexpr dyno_adapter_ops OPS = dyno::operations<dyno_node, dyno_sender, None, dyno_subscription>(
     DYNO_CAN_CALLBACK | DYNO_CAN_RELIABLE | DYNO_CAN_BEST_EFFORT | DYNO_CAN_THREAD | DYNO_CAN_PROCESS | DYNO_CAN_HOST |
         DYNO_SENDS_LATER,
     describe);

@@ -47,7 +47,7 @@ const dyno_description *describe() {
 }
 
 constexpr dyno_adapter_ops OPS =
-    dyno::broker::operations<dyno_node, dyno_sender, dyno_receiver, dyno_subscription>(
+    dyno::operations<dyno_node, dyno_sender, dyno_receiver, dyno_subscription>(
         DYNO_CAN_SPIN | DYNO_CAN_BLOCK | DYNO_CAN_CALLBACK | DYNO_CAN_RELIABLE | DYNO_CAN_BEST_EFFORT | DYNO_CAN_CALL |
             DYNO_CAN_THREAD | DYNO_CAN_PROCESS | DYNO_CAN_HOST,
         describe);

@@ -13,6 +13,7 @@ mod machine;
 mod made_of;
 mod nightly;
 mod noise;
+mod scale;
 mod turns;
 
 use crate::Outcome;
@@ -46,7 +47,10 @@ usage: cargo xtask study WHICH
   machine [TURNS]     a ping-pong in plain C over vsock and TCP, iperf3, and Dyno, at random within each of TURNS boots of
                       a guest (6): the same? Needs root, QEMU, a kernel, libiperf-dev and `cargo xtask daemons vsock`
   made-of             pipe, tcp and floor-futex: counted system calls, wake-ups and copies times what each costs
-                      here, beside the measured p50; half a minute, needs tracefs and root";
+                      here, beside the measured p50; half a minute, needs tracefs and root
+  scale RUN [TRIALS] [TIMES]  a run directory with TRIALS of each of its experiments (328): time and memory of its summary,
+                      size of its page, time until that can be used (opened TIMES times, 5), and the plan of 33,000
+                      cells; two minutes, needs node and Chromium";
 
 /// Runs the study that `arguments` name.
 pub(crate) fn run(arguments: &[String]) -> Outcome {
@@ -79,6 +83,10 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
         Some("ground") => ground::study(number(1, 6)?),
         Some("machine") => machine::study(number(1, 6)?),
         Some("made-of") => made_of::study(),
+        Some("scale") => match arguments.get(1) {
+            Some(run) => scale::study(Path::new(run), number(2, 328)? as usize, number(3, 5)?),
+            None => Err(USAGE.to_owned()),
+        },
         Some("agree") => agree::study(number(1, 5)?),
         Some("again") => match &arguments[1..] {
             [old, new] => again::study(Path::new(old), Path::new(new)),
@@ -137,27 +145,27 @@ impl Place {
         self.started(arguments, more, &[0])
     }
 
+    /// `dyno` of the release build in this place.
+    fn command(&self, arguments: &[&str]) -> Result<Command, String> {
+        let target = crate::metadata::load()?.target_directory;
+        let mut command = Command::new(target.join("release/dyno"));
+        command.args(arguments);
+        command.current_dir(&self.dir).env("DYNO_FILES", &self.dir);
+        Ok(command)
+    }
+
     fn started(
         &self,
         arguments: &[&str],
         more: &[(&str, &str)],
         codes: &[i32],
     ) -> Result<String, String> {
-        let program = crate::metadata::load()?
-            .target_directory
-            .join("release/dyno");
-        let output = Command::new(&program)
-            .args(arguments)
-            .current_dir(&self.dir)
-            .env("DYNO_FILES", &self.dir)
-            .envs(more.iter().copied())
-            .output()
-            .map_err(|e| {
-                format!(
-                    "cannot start {}: {e}; run `cargo build --release` first",
-                    program.display()
-                )
-            })?;
+        let mut command = self.command(arguments)?;
+        let output = command.envs(more.iter().copied()).output();
+        let output = output.map_err(|e| {
+            let program = command.get_program().display();
+            format!("cannot start {program}: {e}; run `cargo build --release` first")
+        })?;
         if !output
             .status
             .code()

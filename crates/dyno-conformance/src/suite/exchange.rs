@@ -50,6 +50,23 @@ impl Pair {
         let readers = std::slice::from_ref(&self.reader);
         deliver(&mut self.writer, readers, len, may_lose)
     }
+
+    /// What was accepted has arrived, and so does one message more; `otherwise` says so where it does not.
+    fn ends_well(mut self, rig: &Rig, otherwise: &str) {
+        self.assert_arrived(rig);
+        assert!(self.deliver(8, rig.may_lose()), "{otherwise}");
+        self.closes_with_all(rig);
+    }
+
+    fn closes_with_all(mut self, rig: &Rig) {
+        self.reader.close();
+        self.assert_arrived(rig);
+    }
+
+    fn assert_arrived(&self, rig: &Rig) {
+        let log = &self.reader.log;
+        log.assert_arrived(&self.writer.accepted, rig.may_lose());
+    }
 }
 
 /// Sizes in bytes that have gone wrong somewhere: powers of two and their neighbours, the tag and
@@ -93,10 +110,7 @@ pub(super) fn every_size_arrives_intact(rig: &Rig) {
             pair.deliver(8, rig.may_lose()),
             "wait {wait}: 8 B after {largest} B"
         );
-        pair.reader.close();
-        pair.reader
-            .log
-            .assert_arrived(&pair.writer.accepted, rig.may_lose());
+        pair.closes_with_all(rig);
     }
 }
 
@@ -107,17 +121,7 @@ pub(super) fn mixed_sizes_arrive_in_order(rig: &Rig) {
         for i in 0..1_000_usize {
             pair.writer.send(8 + i * 7_919 % (largest - 7));
         }
-        pair.reader
-            .log
-            .assert_arrived(&pair.writer.accepted, rig.may_lose());
-        assert!(
-            pair.deliver(8, rig.may_lose()),
-            "wait {wait}: nothing arrives afterwards"
-        );
-        pair.reader.close();
-        pair.reader
-            .log
-            .assert_arrived(&pair.writer.accepted, rig.may_lose());
+        pair.ends_well(rig, &format!("wait {wait}: nothing arrives afterwards"));
     }
 }
 
@@ -277,21 +281,8 @@ pub(super) fn a_full_buffer_damages_nothing(rig: &Rig) {
         );
         std::thread::sleep(Duration::from_millis(10));
     }
-    pair.writer = match sending.join() {
-        Ok(writer) => writer,
-        Err(panic) => std::panic::resume_unwind(panic),
-    };
-    pair.reader
-        .log
-        .assert_arrived(&pair.writer.accepted, rig.may_lose());
-    assert!(
-        pair.deliver(8, rig.may_lose()),
-        "nothing arrives after the full buffer"
-    );
-    pair.reader.close();
-    pair.reader
-        .log
-        .assert_arrived(&pair.writer.accepted, rig.may_lose());
+    pair.writer = signal::joined(sending);
+    pair.ends_well(rig, "nothing arrives after the full buffer");
 }
 
 pub(super) fn signals_tear_no_message(rig: &Rig) {
@@ -314,20 +305,7 @@ pub(super) fn signals_tear_no_message(rig: &Rig) {
             pair.reader.nudge();
             std::thread::sleep(Duration::from_millis(2));
         }
-        pair.writer = match sending.join() {
-            Ok(writer) => writer,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        pair.reader
-            .log
-            .assert_arrived(&pair.writer.accepted, rig.may_lose());
-        assert!(
-            pair.deliver(8, rig.may_lose()),
-            "wait {wait}: nothing arrives after signals"
-        );
-        pair.reader.close();
-        pair.reader
-            .log
-            .assert_arrived(&pair.writer.accepted, rig.may_lose());
+        pair.writer = signal::joined(sending);
+        pair.ends_well(rig, &format!("wait {wait}: nothing arrives after signals"));
     }
 }

@@ -2,10 +2,9 @@
 
 use super::ends::{Reader, Writer, deliver, link};
 use super::exchange::Pair;
-use super::log::DEADLINE;
 use super::rig::Rig;
+use super::signal::ended;
 use dyno_adapter::{Node, PATIENCE};
-use std::time::{Duration, Instant};
 
 pub(super) fn receiver_survives_a_closed_sender(rig: &Rig) {
     for wait in rig.waits() {
@@ -56,18 +55,10 @@ pub(super) fn one_of_two_receivers_may_go(rig: &Rig) {
         }
         writer
     });
-    let start = Instant::now();
-    while !sending.is_finished() {
-        assert!(
-            start.elapsed() < DEADLINE,
-            "a send hangs after one of two receivers was closed"
-        );
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let writer = match sending.join() {
-        Ok(writer) => writer,
-        Err(panic) => std::panic::resume_unwind(panic),
-    };
+    let writer = ended(
+        sending,
+        "a send hangs after one of two receivers was closed",
+    );
     if !rig.may_lose() {
         let accepted = writer.accepted.len();
         staying

@@ -1,5 +1,6 @@
-//! A signal that does nothing but interrupt, as the agent uses it to end blocking calls.
+//! A signal that does nothing but interrupt, as the agent uses it to end blocking calls, and how threads of a case end.
 
+use super::log::DEADLINE;
 use std::os::unix::thread::{JoinHandleExt, RawPthread};
 use std::sync::Once;
 use std::thread::JoinHandle;
@@ -47,8 +48,22 @@ pub(super) fn join_nudged<T>(thread: JoinHandle<T>, limit: Duration, what: &str)
         nudge(&thread);
         std::thread::sleep(Duration::from_millis(5));
     }
-    match thread.join() {
-        Ok(value) => value,
-        Err(panic) => std::panic::resume_unwind(panic),
+    joined(thread)
+}
+
+/// What a thread comes to by itself, which it must in time: `hangs` says what it is where it does not.
+pub(super) fn ended<T>(thread: JoinHandle<T>, hangs: &str) -> T {
+    let start = Instant::now();
+    while !thread.is_finished() {
+        assert!(start.elapsed() < DEADLINE, "{hangs}");
+        std::thread::sleep(Duration::from_millis(5));
     }
+    joined(thread)
+}
+
+/// What a thread came to; its panic is this one's.
+pub(super) fn joined<T>(thread: JoinHandle<T>) -> T {
+    thread
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

@@ -2,7 +2,7 @@
 
 import { duration } from '../format.js';
 import { distinctions, fill, place, runName, seriesName, styleOf, unresolvable } from './common.js';
-import { UP, axisOf, exported, scaleOf } from './chart.js';
+import { UP, axisOf, exported, onPanel, scaleOf } from './chart.js';
 import { brief, timeTick } from './text.js';
 import { cellTip } from './tip.js';
 import { metricName } from '../tables.js';
@@ -62,8 +62,7 @@ function draw(view, theme, cell, i) {
       id: `block:${i}:${kind.index}:${trial.number}`,
       name: kind.name,
       type: 'line',
-      xAxisIndex: i,
-      yAxisIndex: i,
+      ...onPanel(i),
       symbol: kind.index === 2 ? 'triangle' : style.symbol,
       symbolSize: kind.size,
       lineStyle: { color: style.color, type: kind.dash, width: kind.width, opacity: trial.counted === false ? 0.4 : 0.9 },

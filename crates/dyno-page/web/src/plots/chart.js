@@ -139,6 +139,20 @@ export function panelTitle(theme, box, text) {
 
 // ---- The whole ----
 
+/** Grids, titles, axes and series of panels, each drawn by `one(panel, index, box)` as `{ xAxis, yAxis, series }`. */
+export function partsOf(theme, d, at, one) {
+  const all = d.panels.map((panel, i) => one(panel, i, at.boxes[i]));
+  return {
+    grid: d.panels.map((_, i) => gridAt(at.boxes[i])),
+    xAxis: all.map((part) => part.xAxis),
+    yAxis: all.map((part) => part.yAxis),
+    series: all.flatMap((part) => part.series),
+    titles: d.panels.map((panel, i) => panelTitle(theme, at.boxes[i], panel.title)),
+    caption: d.shared,
+    notes: d.notes,
+  };
+}
+
 /**
  * The option of a chart. `caption` says the conditions that everything shares, `notes` what is left out; both are
  * wrapped to the width that `at`, the layout, was made for.
@@ -341,6 +355,48 @@ export function categoryAxis(theme, index, names, { length = 24, rotate = 0, ...
 /** A cross: what failed. An arrowhead: what leaves the scale. */
 export const CROSS = 'path://M1 0L5 4L9 0L10 1L6 5L10 9L9 10L5 6L1 10L0 9L4 5L0 1z';
 export const UP = 'path://M5 0L10 9H0z';
+
+/** The axes of panel `i`. */
+export const onPanel = (i) => ({ xAxisIndex: i, yAxisIndex: i });
+
+/** What has no figure. */
+export const failedSeries = (theme, i, data) => ({
+  id: `failed:${i}`,
+  name: 'no figure',
+  type: 'scatter',
+  ...onPanel(i),
+  symbol: CROSS,
+  symbolSize: 10,
+  itemStyle: { color: theme.bad ?? theme.text },
+  clip: false,
+  z: 4,
+  data,
+});
+
+/** Figures of others. */
+export const publishedSeries = (theme, i, data) => ({
+  id: `published:${i}`,
+  name: 'published by others',
+  type: 'scatter',
+  ...onPanel(i),
+  symbolSize: 13,
+  itemStyle: { color: 'transparent', borderColor: theme.text, borderWidth: 1.5 },
+  z: 4,
+  data,
+});
+
+/** A line without marks of its own that tells nothing when it is hovered. */
+export const thinLine = (i, style, more) => ({
+  type: 'line',
+  ...onPanel(i),
+  showSymbol: false,
+  symbol: style.symbol,
+  itemStyle: { color: style.color },
+  silent: true,
+  tooltip: { show: false },
+  z: 2,
+  ...more,
+});
 
 /** A word beside a mark. */
 export const markLabel = (theme, text, position = 'right') => ({

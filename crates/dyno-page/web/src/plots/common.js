@@ -46,6 +46,19 @@ export function seriesId(cell, panel, what) {
   return `cell:${cell.run}.${cell.index}:${panel}:${what}`;
 }
 
+/** The cell that what is drawn opens. */
+export const openedBy = (view, data) =>
+  data?.open && view.cells.find((c) => c.run === data.open.run && c.index === data.open.experiment);
+
+/** A plot of panels: what `drawn` and `placeOf` say tells when it applies, its height and its notes. */
+export const plotOf = ({ drawn, placeOf, ...plot }) => ({
+  applies: (view) => drawn(view).panels.length > 0,
+  height: (view, theme) => placeOf(theme, drawn(view)).total,
+  notes: (view) => drawn(view).notes,
+  pick,
+  ...plot,
+});
+
 /** What a click opens: the cell of the mark, or of the line. */
 export function pick(params) {
   const open = params?.data?.open;

@@ -15,14 +15,27 @@ import {
   limited,
   metricOf,
   metricTitle,
-  pick,
+  openedBy,
   place,
+  plotOf,
   quantileOf,
   runName,
   seriesName,
   styleOf,
 } from './common.js';
-import { UP, axisOf, categoryAxis, compose, gridAt, layout, legendOf, nothing, panelTitle, scaleOf } from './chart.js';
+import {
+  UP,
+  axisOf,
+  categoryAxis,
+  compose,
+  layout,
+  legendOf,
+  nothing,
+  onPanel,
+  partsOf,
+  scaleOf,
+  thinLine,
+} from './chart.js';
 import { plural, short } from './text.js';
 import { cellTip } from './tip.js';
 
@@ -102,7 +115,7 @@ function panelOf(view, theme, panel, i) {
   const y = scaleOf(values, { log: view.log, headroom: values.includes(Infinity) });
   const series = panel.series.flatMap(({ cell, copies, alone }, k) => {
     const style = lookOf(view, theme, cell, k);
-    const common = { name: nameOf(view, cell), xAxisIndex: i, yAxisIndex: i, clip: false };
+    const common = { name: nameOf(view, cell), ...onPanel(i), clip: false };
     // Marks of several series on one CPU stand beside each other.
     const aside = (k - (panel.series.length - 1) / 2) * Math.min(9, 60 / panel.series.length);
     const mark = (owner, c, hollow) => ({
@@ -117,18 +130,9 @@ function panelOf(view, theme, panel, i) {
     if (alone) marks.push(mark(alone.cell, alone, true));
     const all = [{ ...common, id: `copies:${i}:${k}`, type: 'scatter', symbol: style.symbol, symbolSize: 9, itemStyle: { color: style.color }, z: 3, data: marks }];
     if (alone && Number.isFinite(alone.ns)) {
-      all.push({
-        ...common,
-        id: `copies:${i}:${k}:alone`,
-        type: 'line',
-        data: panel.cpus.map((_, at) => [at, alone.ns]),
-        showSymbol: false,
-        lineStyle: { color: style.color, type: style.dash, width: 1.4 },
-        itemStyle: { color: style.color },
-        silent: true,
-        tooltip: { show: false },
-        z: 2,
-      });
+      const data = panel.cpus.map((_, at) => [at, alone.ns]);
+      const lineStyle = { color: style.color, type: style.dash, width: 1.4 };
+      all.push(thinLine(i, style, { ...common, id: `copies:${i}:${k}:alone`, data, lineStyle }));
     }
     return all;
   });
@@ -137,7 +141,7 @@ function panelOf(view, theme, panel, i) {
 
 function tooltip(view, theme) {
   return ({ data }) => {
-    const cell = data?.open && view.cells.find((c) => c.run === data.open.run && c.index === data.open.experiment);
+    const cell = openedBy(view, data);
     if (!cell) return '';
     const { cpus, ns, min, max } = data.copy;
     const shown = (value) => (value === Infinity ? '∞ (lost)' : duration(value));
@@ -151,23 +155,17 @@ function option(view, theme) {
   const d = drawn(view);
   if (d.panels.length === 0) return nothing(theme, 'Nothing is selected that ran several times at once.');
   const at = placeOf(theme, d);
-  const parts = { grid: [], xAxis: [], yAxis: [], series: [], titles: [] };
   const entries = [];
-  d.panels.forEach((panel, i) => {
-    const box = at.boxes[i];
+  const parts = partsOf(theme, d, at, (panel, i) => {
     const { series, y } = panelOf(view, theme, panel, i);
     const axis = { name: 'CPUs of each copy', nameLocation: 'middle', nameGap: 28, nameTextStyle: { color: theme.muted, fontSize: 12 } };
-    parts.grid.push(gridAt(box));
-    parts.xAxis.push(categoryAxis(theme, i, panel.cpus, { length: 12, ...axis }));
-    parts.yAxis.push(axisOf(theme, i, y, { log: view.log, title: `p50, ${panel.metric}`, gap: 56 }));
-    parts.series.push(...series);
-    parts.titles.push(panelTitle(theme, box, panel.title));
+    const xAxis = categoryAxis(theme, i, panel.cpus, { length: 12, ...axis });
+    const yAxis = axisOf(theme, i, y, { log: view.log, title: `p50, ${panel.metric}`, gap: 56 });
     entries.push(...panel.series.map((s, k) => ({ name: nameOf(view, s.cell), style: lookOf(view, theme, s.cell, k) })));
+    return { xAxis, yAxis, series };
   });
   return compose(theme, at, {
     ...parts,
-    caption: d.shared,
-    notes: d.notes,
     summary: summary(view),
     legend: legendOf(theme, entries),
     tooltip: { formatter: tooltip(view, theme) },
@@ -215,16 +213,14 @@ function summary(view) {
   return `The p50 of copies at once, fastest to slowest, of ${plural(all.length, 'series')}: ${said.join('; ')}.`;
 }
 
-export const copies = {
+export const copies = plotOf({
   id: 'copies',
   title: 'Several at once',
   question: 'Does it stay the same when every CPU does it?',
   kinds: { log: true, response: false },
-  applies: (view) => drawn(view).panels.length > 0,
-  height: (view, theme) => placeOf(theme, drawn(view)).total,
+  drawn,
+  placeOf,
   option,
   table,
   summary,
-  notes: (view) => drawn(view).notes,
-  pick,
-};
+});

@@ -7,6 +7,7 @@ import {
   allConditions,
   distinctions,
   fastest,
+  fill,
   groupBy,
   isYardstick,
   lacks,
@@ -14,16 +15,21 @@ import {
   limitedGroups,
   metricOf,
   metricTitle,
+  place,
   publishedOf,
-  questionKey,
   quantileOf,
+  questionKey,
   runName,
+  seriesId,
   seriesName,
+  sourceText,
+  styleOf,
   withFloors,
   withoutWait,
 } from './common.js';
-import { exported } from './chart.js';
+import { exported, onPanel } from './chart.js';
 import { plural, rankName } from './text.js';
+import { flawsOf } from './tip.js';
 
 /** The curve of a cell at the ranks of the document's grid, or null. */
 function curveOf(view, cell) {
@@ -160,4 +166,39 @@ export function curveSummary(view, what) {
 /** Text of a rank for hovers: `99.9 %`, `largest of 1500`. */
 export function rankText(q, figures) {
   return q === 1 ? `largest of ${figures?.n ?? 0}` : rankName(q);
+}
+
+/** The curve of a cell in panel `i`. */
+export function curveSeries(view, theme, cell, i, data) {
+  const style = styleOf(view, cell, theme);
+  return {
+    id: seriesId(cell, i, 'curve'),
+    name: seriesName(view, cell),
+    type: 'line',
+    ...onPanel(i),
+    data,
+    symbol: style.symbol,
+    symbolSize: 7,
+    showSymbol: true,
+    itemStyle: fill(style),
+    lineStyle: { color: style.color, type: style.dash, width: 2 },
+    emphasis: { focus: 'series', blurScope: 'coordinateSystem' },
+    triggerEvent: 'line',
+    clip: false,
+    z: 3,
+  };
+}
+
+/** A figure of others beside the curves. */
+export function publishedMark(view, theme, p, value) {
+  const style = styleOf(view, p.cell, theme);
+  return {
+    value,
+    symbol: style.symbol,
+    itemStyle: fill(style, true),
+    open: place(p.cell),
+    said: `${p.as ?? 'published'}, not measured by Dyno: ${p.text} (${sourceText(p.source)})`,
+    notes: flawsOf(p),
+    q: p.q,
+  };
 }

@@ -1,32 +1,30 @@
 // The share of messages that arrived within a time. A curve that ends below 100 % lost the rest.
 
 import { duration, share } from '../format.js';
-import {
-  fill,
-  lostShare,
-  metricOf,
-  pick,
-  place,
-  seriesId,
-  seriesName,
-  sourceText,
-  styleOf,
-} from './common.js';
+import { lostShare, metricOf, place, plotOf, seriesId, seriesName, styleOf } from './common.js';
 import {
   axisOf,
   compose,
   endLabels,
-  gridAt,
   layout,
   legendOf,
   markLabel,
   nothing,
-  panelTitle,
+  partsOf,
+  publishedSeries,
   scaleOf,
 } from './chart.js';
-import { curveSummary, curveTable, drawn, pointsOf, publishedPoints } from './distribution.js';
+import {
+  curveSeries,
+  curveSummary,
+  curveTable,
+  drawn,
+  pointsOf,
+  publishedMark,
+  publishedPoints,
+} from './distribution.js';
 import { rankName, shareTick, short } from './text.js';
-import { cellTip, flawsOf, samplesText, tip } from './tip.js';
+import { cellTip, samplesText, tip } from './tip.js';
 
 /** Ranks that have a symbol. */
 const MARKED = [0, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];
@@ -60,25 +58,12 @@ function panelOf(view, theme, panel, i, box, labelled) {
       last.symbol = style.symbol;
       if (!labelled) last.label = markLabel(theme, `${share(lostShare(metricOf(view, cell).figures))} lost`);
     }
-    return {
-      id: seriesId(cell, i, 'curve'),
-      name: seriesName(view, cell),
-      type: 'line',
-      xAxisIndex: i,
-      yAxisIndex: i,
-      data,
-      symbol: style.symbol,
-      symbolSize: 7,
-      showSymbol: true,
-      itemStyle: fill(style),
-      lineStyle: { color: style.color, type: style.dash, width: 2 },
-      emphasis: { focus: 'series', blurScope: 'coordinateSystem' },
-      triggerEvent: 'line',
-      clip: false,
-      z: 3,
-    };
+    return curveSeries(view, theme, cell, i, data);
   });
-  if (others.length > 0) series.push(othersSeries(others, i, theme, view));
+  if (others.length > 0) {
+    const marks = others.map((p) => publishedMark(view, theme, p, [p.value_ns, p.q]));
+    series.push(publishedSeries(theme, i, marks));
+  }
   if (labelled) {
     const entries = curves
       .filter((c) => c.points.length > 0)
@@ -92,30 +77,6 @@ function panelOf(view, theme, panel, i, box, labelled) {
     series.push(endLabels({ id: `names:${i}`, panel: i, box, scale: { min: 0, max: 1 }, log: false, entries, theme }));
   }
   return { series, x };
-}
-
-function othersSeries(others, i, theme, view) {
-  return {
-    id: `published:${i}`,
-    name: 'published by others',
-    type: 'scatter',
-    xAxisIndex: i,
-    yAxisIndex: i,
-    z: 4,
-    itemStyle: { color: 'transparent', borderColor: theme.text, borderWidth: 1.5 },
-    data: others.map((p) => {
-      const style = styleOf(view, p.cell, theme);
-      return {
-        value: [p.value_ns, p.q],
-        symbol: style.symbol,
-        symbolSize: 13,
-        itemStyle: fill(style, true),
-        open: place(p.cell),
-        said: `${p.as ?? 'published'}, not measured by Dyno: ${p.text} (${sourceText(p.source)})`,
-        notes: flawsOf(p),
-      };
-    }),
-  };
 }
 
 function tooltip(view, theme, byId) {
@@ -149,27 +110,19 @@ function option(view, theme) {
   if (d.panels.length === 0) return nothing(theme, 'Nothing is selected that has samples.');
   const at = placeOf(theme, d);
   const labelled = d.panels.length === 1 && at.width >= 620;
-  const parts = { grid: [], xAxis: [], yAxis: [], series: [], titles: [] };
   const byId = new Map();
   const shares = { min: 0, max: 1, ticks: [0, 0.25, 0.5, 0.75, 1] };
-  d.panels.forEach((panel, i) => {
-    const box = at.boxes[i];
+  const parts = partsOf(theme, d, at, (panel, i, box) => {
     const { series, x } = panelOf(view, theme, panel, i, box, labelled);
     for (const cell of panel.cells) byId.set(seriesId(cell, i, 'curve'), cell);
-    parts.grid.push(gridAt(box));
-    parts.xAxis.push(axisOf(theme, i, x, { log: view.log, title: panel.metric, gap: 28 }));
-    parts.yAxis.push(
-      axisOf(theme, i, shares, { log: false, format: shareTick, title: 'arrived', gap: 50 }),
-    );
-    parts.series.push(...series);
-    parts.titles.push(panelTitle(theme, box, panel.title));
+    const xAxis = axisOf(theme, i, x, { log: view.log, title: panel.metric, gap: 28 });
+    const yAxis = axisOf(theme, i, shares, { log: false, format: shareTick, title: 'arrived', gap: 50 });
+    return { xAxis, yAxis, series };
   });
   const named = parts.series.filter((s) => !s.id.startsWith('names'));
   const entries = named.map((s) => ({ name: s.name, line: true }));
   return compose(theme, at, {
     ...parts,
-    caption: d.shared,
-    notes: d.notes,
     summary: summary(view),
     legend: legendOf(theme, entries),
     tooltip: {
@@ -183,16 +136,14 @@ function option(view, theme) {
 
 const summary = (view) => curveSummary(view, 'Share of messages that arrived within a time');
 
-export const ecdf = {
+export const ecdf = plotOf({
   id: 'ecdf',
   title: 'Distribution',
   question: 'Which share of messages arrives within a given time?',
   kinds: { log: true, response: true },
-  applies: (view) => drawn(view).panels.length > 0,
-  height: (view, theme) => placeOf(theme, drawn(view)).total,
+  drawn,
+  placeOf,
   option,
   table: curveTable,
   summary,
-  notes: (view) => drawn(view).notes,
-  pick,
-};
+});

@@ -8,8 +8,9 @@ import {
   groupBy,
   isYardstick,
   limited,
-  pick,
+  openedBy,
   place,
+  plotOf,
   publishedOf,
   quantileOf,
   runName,
@@ -27,7 +28,9 @@ import {
   layout,
   legendOf,
   nothing,
+  onPanel,
   panelTitle,
+  publishedSeries,
   scaleOf,
   textAt,
 } from './chart.js';
@@ -161,8 +164,7 @@ function starts(view, theme, d, panel, i) {
       id: `starts:${i}:${n}`,
       name: row.name,
       type: 'scatter',
-      xAxisIndex: i,
-      yAxisIndex: i,
+      ...onPanel(i),
       symbolSize: 7,
       symbol: style.symbol,
       itemStyle: fill(style),
@@ -183,17 +185,8 @@ function starts(view, theme, d, panel, i) {
   });
   series.push(medians(theme, rows, i, rowHeight(d)));
   if (others.length > 0) {
-    series.push({
-      id: `published:${i}`,
-      name: 'published by others',
-      type: 'scatter',
-      xAxisIndex: i,
-      yAxisIndex: i,
-      symbol: 'diamond',
-      symbolSize: 12,
-      itemStyle: { color: 'transparent', borderColor: theme.text, borderWidth: 1.5 },
-      data: others.map((o) => ({ value: [o.value_ns, o.n], open: place(o.cell), other: o })),
-    });
+    const marks = others.map((o) => ({ value: [o.value_ns, o.n], symbol: 'diamond', symbolSize: 12, open: place(o.cell), other: o }));
+    series.push(publishedSeries(theme, i, marks));
   }
   return { series, x, names: rows.map((r) => r.name) };
 }
@@ -205,8 +198,7 @@ function medians(theme, rows, i, height) {
     id: `medians:${i}`,
     name: 'median',
     type: 'custom',
-    xAxisIndex: i,
-    yAxisIndex: i,
+    ...onPanel(i),
     z: 5,
     silent: true,
     itemStyle: { color: theme.text },
@@ -241,8 +233,7 @@ function parts(view, theme, panel, i) {
     name: title,
     type: 'bar',
     stack: `parts:${i}`,
-    xAxisIndex: i,
-    yAxisIndex: i,
+    ...onPanel(i),
     barMaxWidth: 14,
     itemStyle: partFill(theme, k),
     data: rows.map((r, n) => ({
@@ -256,7 +247,7 @@ function parts(view, theme, panel, i) {
 
 function tooltip(view, theme, d) {
   return ({ data, seriesId: id }) => {
-    const cell = data?.open && view.cells.find((c) => c.run === data.open.run && c.index === data.open.experiment);
+    const cell = openedBy(view, data);
     if (!cell) return '';
     if (data.other) return publishedTip(view, data.other, seriesName(view, cell));
     const bar = /^parts:(\d+):/.exec(id);
@@ -370,16 +361,14 @@ function summary(view) {
   return `${plural(count, 'start')}, stack by stack and topology by topology: the fastest median is that of ${short(best.name, 60)}, ${interval}.`;
 }
 
-export const firstMessage = {
+export const firstMessage = plotOf({
   id: 'first-message',
   title: 'First message',
   question: 'How long from the start until everybody has heard everybody?',
   kinds: { log: true, response: false },
-  applies: (view) => drawn(view).panels.length > 0,
-  height: (view, theme) => placeOf(theme, drawn(view)).total,
+  drawn,
+  placeOf,
   option,
   table,
   summary,
-  notes: (view) => drawn(view).notes,
-  pick,
-};
+});

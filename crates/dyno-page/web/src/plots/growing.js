@@ -6,8 +6,9 @@ import {
   allConditions,
   fill,
   isYardstick,
-  pick,
+  openedBy,
   place,
+  plotOf,
   runName,
   seriesName,
   styleOf,
@@ -20,12 +21,13 @@ import {
   compose,
   endLabels,
   exported,
-  gridAt,
   layout,
   legendOf,
   nothing,
-  panelTitle,
+  onPanel,
+  partsOf,
   scaleOf,
+  thinLine,
   widthOf,
 } from './chart.js';
 import { fitLine, fitText, sizePanels, sizeSeries, sizeTicks } from './sizes.js';
@@ -101,8 +103,7 @@ function panelOf(view, theme, panel, i, box, wide) {
       id: `growing:${i}:${k}`,
       name: seriesName(view, s.cell),
       type: 'scatter',
-      xAxisIndex: i,
-      yAxisIndex: i,
+      ...onPanel(i),
       symbol: style.symbol,
       symbolSize: 7,
       itemStyle: fill(style),
@@ -116,22 +117,9 @@ function panelOf(view, theme, panel, i, box, wide) {
     const factor = fitText(s.fit).split(' ')[0];
     const text = wide ? `${short(seriesName(view, s.cell), 24)}, S ${factor} ms/MB` : `${short(seriesName(view, s.cell), 8)} ${factor}`;
     ends.push({ text, x: x1, y: y1, color: style.color });
-    series.push({
-      id: `growing:${i}:${k}:fit`,
-      name: seriesName(view, s.cell),
-      type: 'line',
-      xAxisIndex: i,
-      yAxisIndex: i,
-      data: line,
-      showSymbol: false,
-      symbol: style.symbol,
-      lineStyle: { color: style.color, type: style.dash, width: 1.8 },
-      itemStyle: { color: style.color },
-      silent: true,
-      tooltip: { show: false },
-      clip: false,
-      z: 2,
-    });
+    const lineStyle = { color: style.color, type: style.dash, width: 1.8 };
+    const id = `growing:${i}:${k}:fit`;
+    series.push(thinLine(i, style, { id, name: seriesName(view, s.cell), data: line, lineStyle, clip: false }));
   });
   series.push(endLabels({ id: `names:${i}`, panel: i, box, scale: y, log: view.log, entries: ends, theme }));
   return { series, x: { ...x, ticks: sizeTicks(sizes, x, view.log) }, y };
@@ -152,7 +140,7 @@ function dot(theme, style, cell, trial, ns, y, aside) {
 
 function tooltip(view, theme, d) {
   return ({ data }) => {
-    const cell = data?.open && view.cells.find((c) => c.run === data.open.run && c.index === data.open.experiment);
+    const cell = openedBy(view, data);
     if (!cell) return '';
     const s = d.panels.flatMap((p) => p.series).find((one) => one.cells.includes(cell));
     const { trial, ns } = s.trials.find((t) => t.cell === cell && t.trial.number === data.trial);
@@ -174,23 +162,17 @@ function option(view, theme) {
   const d = drawn(view);
   if (d.panels.length === 0) return nothing(theme, 'No experiment of growing sizes is selected: a fit takes three sizes of one stream.');
   const at = placeOf(theme, d);
-  const parts = { grid: [], xAxis: [], yAxis: [], series: [], titles: [] };
   const entries = [];
-  d.panels.forEach((panel, i) => {
-    const box = at.boxes[i];
+  const parts = partsOf(theme, d, at, (panel, i, box) => {
     const { series, x, y } = panelOf(view, theme, panel, i, box, at.width >= 620);
     const metrics = [...new Set(panel.series.map((s) => metricName(metricHere(view, s.cell))))];
-    parts.grid.push(gridAt(box));
-    parts.xAxis.push(axisOf(theme, i, x, { log: view.log, format: sizeTick, title: 'payload', gap: 28 }));
-    parts.yAxis.push(axisOf(theme, i, y, { log: view.log, title: `median of a trial, ${metrics.join(' or ')}`, gap: 56 }));
-    parts.series.push(...series);
-    parts.titles.push(panelTitle(theme, box, panel.title));
+    const xAxis = axisOf(theme, i, x, { log: view.log, format: sizeTick, title: 'payload', gap: 28 });
+    const yAxis = axisOf(theme, i, y, { log: view.log, title: `median of a trial, ${metrics.join(' or ')}`, gap: 56 });
     entries.push(...panel.series.map((s) => ({ name: seriesName(view, s.cell), style: styleOf(view, s.cell, theme) })));
+    return { xAxis, yAxis, series };
   });
   return compose(theme, at, {
     ...parts,
-    caption: d.shared,
-    notes: d.notes,
     summary: summary(view),
     legend: legendOf(theme, entries),
     tooltip: { formatter: tooltip(view, theme, d) },
@@ -248,16 +230,14 @@ function summary(view) {
   return `Scaling factor S of ${plural(all.length, 'series')}, the best first: ${[...text, ...rest].join('; ')}.`;
 }
 
-export const growing = {
+export const growing = plotOf({
   id: 'growing',
   title: 'Growing sizes',
   question: 'How does the time grow with the size of messages?',
   kinds: { log: true, response: true },
-  applies: (view) => drawn(view).panels.length > 0,
-  height: (view, theme) => placeOf(theme, drawn(view)).total,
+  drawn,
+  placeOf,
   option,
   table,
   summary,
-  notes: (view) => drawn(view).notes,
-  pick,
-};
+});

@@ -3,15 +3,13 @@
 import { duration, share } from '../format.js';
 import {
   MAX_SERIES,
-  fill,
   lostShare,
   metricOf,
-  pick,
   place,
+  plotOf,
   quantileOf,
   seriesId,
   seriesName,
-  sourceText,
   styleOf,
 } from './common.js';
 import {
@@ -19,32 +17,35 @@ import {
   axisOf,
   compose,
   endLabels,
-  gridAt,
   layout,
   legendOf,
   markLabel,
   nothing,
-  panelTitle,
+  onPanel,
+  partsOf,
+  publishedSeries,
   scaleOf,
 } from './chart.js';
 import {
+  curveSeries,
   curveSummary,
   curveTable,
   drawn,
   nines,
   pointsOf,
+  publishedMark,
   publishedPoints,
   rankText,
   trialCurves,
 } from './distribution.js';
 import { rankName, short, timeTick } from './text.js';
-import { cellTip, flawsOf, samplesText, tip } from './tip.js';
+import { cellTip, samplesText, tip } from './tip.js';
 
 /** Ranks that have a tick, and ranks that have a symbol. */
 const TICKS = [0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999];
 const marked = (q) => TICKS.some((t) => Math.abs(t - q) < 1e-9) || q === 1;
 
-function placeOf(view, theme, d) {
+function placeOf(theme, d) {
   return layout(theme, d.panels.length, {
     height: d.panels.length > 1 ? 230 : 340,
     minWidth: 430,
@@ -84,25 +85,12 @@ function panelOf(view, theme, panel, i, box, labelled) {
         label: labelled ? undefined : markLabel(theme, `lost ${share(lostShare(figures))}`, 'right'),
       });
     }
-    series.push({
-      id: seriesId(cell, i, 'curve'),
-      name: seriesName(view, cell),
-      type: 'line',
-      xAxisIndex: i,
-      yAxisIndex: i,
-      data,
-      symbol: style.symbol,
-      symbolSize: 7,
-      showSymbol: true,
-      itemStyle: fill(style),
-      lineStyle: { color: style.color, type: style.dash, width: 2 },
-      emphasis: { focus: 'series', blurScope: 'coordinateSystem' },
-      triggerEvent: 'line',
-      clip: false,
-      z: 3,
-    });
+    series.push(curveSeries(view, theme, cell, i, data));
   }
-  if (others.length > 0) series.push(othersSeries(others, i, theme, view));
+  if (others.length > 0) {
+    const marks = others.map((p) => publishedMark(view, theme, p, [nines(p.q), p.value_ns]));
+    series.push(publishedSeries(theme, i, marks));
+  }
   if (labelled) {
     const entries = curves.map(({ cell, points, lost }) => {
       const last = points[points.length - 1];
@@ -123,39 +111,13 @@ function trialLine({ cell, trial, points }, i, theme, view) {
     id: seriesId(cell, i, `trial ${trial.number}`),
     name: kept ? 'single trials' : 'disturbed trials',
     type: 'line',
-    xAxisIndex: i,
-    yAxisIndex: i,
+    ...onPanel(i),
     data: points.map(({ q, x, ns }) => ({ value: [x, ns], q, trial: trial.number, open: place(cell) })),
     showSymbol: false,
     symbol: 'none',
     lineStyle: { color: kept ? style.color : theme.muted, width: 1, opacity: 0.55, type: kept ? 'solid' : [2, 3] },
     itemStyle: { color: kept ? style.color : theme.muted },
     z: 2,
-  };
-}
-
-function othersSeries(others, i, theme, view) {
-  return {
-    id: `published:${i}`,
-    name: 'published by others',
-    type: 'scatter',
-    xAxisIndex: i,
-    yAxisIndex: i,
-    z: 4,
-    data: others.map((p) => {
-      const style = styleOf(view, p.cell, theme);
-      return {
-        value: [nines(p.q), p.value_ns],
-        symbol: style.symbol,
-        symbolSize: 13,
-        itemStyle: fill(style, true),
-        open: place(p.cell),
-        said: `${p.as ?? 'published'}, not measured by Dyno: ${p.text} (${sourceText(p.source)})`,
-        notes: flawsOf(p),
-        q: p.q,
-      };
-    }),
-    itemStyle: { color: 'transparent', borderColor: theme.text, borderWidth: 1.5 },
   };
 }
 
@@ -200,27 +162,17 @@ function tooltip(view, theme, byId) {
 function option(view, theme) {
   const d = drawn(view);
   if (d.panels.length === 0) return nothing(theme, 'Nothing is selected that has samples.');
-  const at = placeOf(view, theme, d);
+  const at = placeOf(theme, d);
   const labelled = d.panels.length === 1 && at.width >= 620;
-  const parts = { grid: [], xAxis: [], yAxis: [], series: [], titles: [] };
   const byId = new Map();
-  d.panels.forEach((panel, i) => {
-    const box = at.boxes[i];
+  const parts = partsOf(theme, d, at, (panel, i, box) => {
     const { series, y, far } = panelOf(view, theme, panel, i, box, labelled);
     for (const cell of panel.cells) byId.set(seriesId(cell, i, 'curve'), cell);
-    parts.grid.push(gridAt(box));
     const ticks = TICKS.map(nines).filter((x) => x <= far * 1.02);
-    parts.xAxis.push(
-      axisOf(theme, i, { min: 0, max: far * 1.02, ticks }, {
-        log: false,
-        format: (x) => rankName(TICKS[nearest(x)]),
-        title: 'percentile',
-        gap: 28,
-      }),
-    );
-    parts.yAxis.push(axisOf(theme, i, y, { log: view.log, title: panel.metric, gap: 56 }));
-    parts.series.push(...series);
-    parts.titles.push(panelTitle(theme, box, panel.title));
+    const format = (x) => rankName(TICKS[nearest(x)]);
+    const xAxis = axisOf(theme, i, { min: 0, max: far * 1.02, ticks }, { log: false, format, title: 'percentile', gap: 28 });
+    const yAxis = axisOf(theme, i, y, { log: view.log, title: panel.metric, gap: 56 });
+    return { xAxis, yAxis, series };
   });
   const entries = d.panels.flatMap((p) =>
     p.cells.map((c) => ({ name: seriesName(view, c), style: styleOf(view, c, theme), line: true })),
@@ -228,8 +180,6 @@ function option(view, theme) {
   for (const s of parts.series) if (/^published|:trial/.test(s.id)) entries.push({ name: s.name, line: true });
   return compose(theme, at, {
     ...parts,
-    caption: d.shared,
-    notes: d.notes,
     summary: summary(view),
     legend: legendOf(theme, entries),
     tooltip: {
@@ -244,16 +194,14 @@ const nearest = (x) => TICKS.reduce((best, q, i) => (Math.abs(nines(q) - x) < Ma
 
 const summary = (view) => curveSummary(view, 'Latency by percentile');
 
-export const percentiles = {
+export const percentiles = plotOf({
   id: 'percentiles',
   title: 'Percentiles',
   question: 'How long is the tail? Each step to the right is ten times as rare.',
   kinds: { log: true, response: true },
-  applies: (view) => drawn(view).panels.length > 0,
-  height: (view, theme) => placeOf(view, theme, drawn(view)).total,
+  drawn,
+  placeOf,
   option,
   table: curveTable,
   summary,
-  notes: (view) => drawn(view).notes,
-  pick,
-};
+});

@@ -11,8 +11,9 @@ import {
   leftOut,
   limited,
   limitedGroups,
-  pick,
+  openedBy,
   place,
+  plotOf,
   questionKey,
   runName,
   seriesName,
@@ -29,6 +30,7 @@ import {
   layout,
   legendOf,
   nothing,
+  onPanel,
   panelTitle,
   scaleOf,
 } from './chart.js';
@@ -122,8 +124,7 @@ function panelOf(view, theme, panel, kind, x, i) {
     name,
     type: 'bar',
     stack: `cost:${i}`,
-    xAxisIndex: i,
-    yAxisIndex: i,
+    ...onPanel(i),
     barMaxWidth: 15,
     itemStyle: { color: theme.muted, decal },
     data: cells.map((cell, n) => {
@@ -162,8 +163,7 @@ function spreads(theme, i, ends) {
     id: `spread:${i}`,
     name: 'smallest to largest trial',
     type: 'custom',
-    xAxisIndex: i,
-    yAxisIndex: i,
+    ...onPanel(i),
     silent: true,
     z: 4,
     itemStyle: { color: theme.text },
@@ -185,7 +185,7 @@ function spreads(theme, i, ends) {
 
 function tooltip(view, theme) {
   return ({ data }) => {
-    const cell = data?.open && view.cells.find((c) => c.run === data.open.run && c.index === data.open.experiment);
+    const cell = openedBy(view, data);
     if (!cell) return '';
     const first = [];
     for (const kind of KINDS) {
@@ -283,16 +283,14 @@ function summary(view) {
   return `Memory and CPU of ${plural(cells.length, 'experiment')} in ${plural(panels.length, 'question')}; ${said.join('; ')}.`;
 }
 
-export const resources = {
+export const resources = plotOf({
   id: 'resources',
   title: 'Memory and CPU',
   question: 'What does it cost, daemons included?',
   kinds: { log: false, response: false },
-  applies: (view) => drawn(view).panels.length > 0,
-  height: (view, theme) => placeOf(theme, drawn(view)).total,
+  drawn,
+  placeOf,
   option,
   table,
   summary,
-  notes: (view) => drawn(view).notes,
-  pick,
-};
+});

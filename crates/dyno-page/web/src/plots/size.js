@@ -8,8 +8,9 @@ import {
   isYardstick,
   lack,
   metricOf,
-  pick,
+  openedBy,
   place,
+  plotOf,
   publishedOf,
   quantileOf,
   runName,
@@ -18,19 +19,21 @@ import {
   styleOf,
 } from './common.js';
 import {
-  CROSS,
   UP,
   axisOf,
   compose,
   endLabels,
   exported,
-  gridAt,
+  failedSeries,
   layout,
   legendOf,
   markLabel,
   nothing,
-  panelTitle,
+  onPanel,
+  partsOf,
+  publishedSeries,
   scaleOf,
+  thinLine,
   whiskers,
 } from './chart.js';
 import { fitLine, fitText, sizePanels, sizeSeries, sizeTicks } from './sizes.js';
@@ -96,8 +99,7 @@ function panelOf(view, theme, panel, i, box, labelled) {
       id: `size:${i}:${k}`,
       name: seriesName(view, s.cell),
       type: 'line',
-      xAxisIndex: i,
-      yAxisIndex: i,
+      ...onPanel(i),
       data: known.map((p) => ({ value: [p.cell.e.payload_bytes, p.value], open: place(p.cell), fit: fitText(s.fit) })),
       symbol: style.symbol,
       symbolSize: 8,
@@ -120,12 +122,27 @@ function panelOf(view, theme, panel, i, box, labelled) {
       }),
     );
     const line = fitLine(s.fit, Math.min(...points.map((p) => p.cell.e.payload_bytes)), Math.max(...points.map((p) => p.cell.e.payload_bytes)), view.log);
-    if (line.length > 0) series.push(fitSeries(view, s, i, k, line, y, style));
+    if (line.length > 0) {
+      const data = line.filter(([, ns]) => ns >= y.min && ns <= y.max);
+      const lineStyle = { color: style.color, type: 'solid', width: 1, opacity: 0.6 };
+      series.push(thinLine(i, style, { id: `size:${i}:${k}:fit`, name: seriesName(view, s.cell), data, lineStyle }));
+    }
     if (lost.length > 0) series.push(lostSeries(view, theme, s, i, k, lost, y, style));
   });
   const missing = panel.series.flatMap((s) => s.cells).filter((c) => lack(c, view.metricOf(c)));
-  if (missing.length > 0) series.push(failedSeries(view, theme, i, missing, y));
-  if (others.length > 0) series.push(othersSeries(view, theme, i, others));
+  if (missing.length > 0) {
+    const at = (n) => ({ symbolOffset: [(n % 5) * 3 - 6, -7] });
+    const crosses = missing.map((c, n) => ({ value: [c.e.payload_bytes, y.min], ...at(n), open: place(c) }));
+    series.push(failedSeries(theme, i, crosses));
+  }
+  if (others.length > 0) {
+    const marks = others.map((o) => {
+      const style = styleOf(view, o.cell, theme);
+      const look = { symbol: style.symbol, itemStyle: fill(style, true) };
+      return { value: [o.cell.e.payload_bytes, o.value_ns], ...look, open: place(o.cell), other: o };
+    });
+    series.push(publishedSeries(theme, i, marks));
+  }
   if (labelled) series.push(names(view, theme, panel, i, box, dots, y));
   return { series, x: { ...x, ticks: sizeTicks(sizes, x, view.log) }, y };
 }
@@ -145,31 +162,12 @@ function names(view, theme, panel, i, box, dots, y) {
   return endLabels({ id: `names:${i}`, panel: i, box, scale: y, log: view.log, entries, theme });
 }
 
-function fitSeries(view, s, i, k, line, y, style) {
-  return {
-    id: `size:${i}:${k}:fit`,
-    name: seriesName(view, s.cell),
-    type: 'line',
-    xAxisIndex: i,
-    yAxisIndex: i,
-    data: line.filter(([, ns]) => ns >= y.min && ns <= y.max),
-    showSymbol: false,
-    symbol: style.symbol,
-    silent: true,
-    lineStyle: { color: style.color, type: 'solid', width: 1, opacity: 0.6 },
-    itemStyle: { color: style.color },
-    tooltip: { show: false },
-    z: 2,
-  };
-}
-
 function lostSeries(view, theme, s, i, k, lost, y, style) {
   return {
     id: `size:${i}:${k}:lost`,
     name: seriesName(view, s.cell),
     type: 'scatter',
-    xAxisIndex: i,
-    yAxisIndex: i,
+    ...onPanel(i),
     symbol: UP,
     symbolSize: 11,
     itemStyle: { color: style.color },
@@ -184,54 +182,9 @@ function lostSeries(view, theme, s, i, k, lost, y, style) {
   };
 }
 
-function failedSeries(view, theme, i, cells, y) {
-  return {
-    id: `failed:${i}`,
-    name: 'no figure',
-    type: 'scatter',
-    xAxisIndex: i,
-    yAxisIndex: i,
-    symbol: CROSS,
-    symbolSize: 10,
-    itemStyle: { color: theme.bad ?? theme.text },
-    data: cells.map((c, n) => ({
-      value: [c.e.payload_bytes, y.min],
-      symbolOffset: [(n % 5) * 3 - 6, -7],
-      open: place(c),
-    })),
-    clip: false,
-    z: 4,
-  };
-}
-
-function othersSeries(view, theme, i, others) {
-  return {
-    id: `published:${i}`,
-    name: 'published by others',
-    type: 'scatter',
-    xAxisIndex: i,
-    yAxisIndex: i,
-    itemStyle: { color: 'transparent', borderColor: theme.text, borderWidth: 1.5 },
-    data: others.map((o) => {
-      const style = styleOf(view, o.cell, theme);
-      return {
-        value: [o.cell.e.payload_bytes, o.value_ns],
-        symbol: style.symbol,
-        symbolSize: 13,
-        itemStyle: fill(style, true),
-        open: place(o.cell),
-        other: o,
-      };
-    }),
-    z: 4,
-  };
-}
-
-const cellAt = (view, open) => view.cells.find((c) => c.run === open.run && c.index === open.experiment);
-
 function tooltip(view, theme) {
   return ({ data }) => {
-    const cell = data?.open && cellAt(view, data.open);
+    const cell = openedBy(view, data);
     if (!cell) return '';
     if (data.other) return publishedTip(view, data.other, seriesName(view, cell));
     return cellTip(view, cell, theme, {
@@ -246,32 +199,21 @@ function option(view, theme) {
   if (d.panels.length === 0) return nothing(theme, d.notes[0]);
   const at = placeOf(theme, d);
   const labelled = d.panels.length === 1 && at.width >= 620;
-  const parts = { grid: [], xAxis: [], yAxis: [], series: [], titles: [] };
   const entries = [];
-  d.panels.forEach((panel, i) => {
-    const box = at.boxes[i];
+  const parts = partsOf(theme, d, at, (panel, i, box) => {
     const { series, x, y } = panelOf(view, theme, panel, i, box, labelled);
     const metrics = [...new Set(panel.series.map((s) => metricName(metricOf(view, s.cell).metric)))];
-    parts.grid.push(gridAt(box));
-    parts.xAxis.push(axisOf(theme, i, x, { log: view.log, format: sizeTick, title: 'payload', gap: 28 }));
-    parts.yAxis.push(
-      axisOf(theme, i, y, {
-        log: view.log,
-        title: `${QUANTILES[quantileName(view)]}, ${metrics.join(' or ')}`,
-        gap: 56,
-      }),
-    );
-    parts.series.push(...series);
-    parts.titles.push(panelTitle(theme, box, panel.title));
+    const xAxis = axisOf(theme, i, x, { log: view.log, format: sizeTick, title: 'payload', gap: 28 });
+    const title = `${QUANTILES[quantileName(view)]}, ${metrics.join(' or ')}`;
+    const yAxis = axisOf(theme, i, y, { log: view.log, title, gap: 56 });
     entries.push(
       ...panel.series.map((s) => ({ name: seriesName(view, s.cell), style: styleOf(view, s.cell, theme), line: true })),
       ...series.filter((s) => /^(failed|published)/.test(s.id)).map((s) => ({ name: s.name, line: true })),
     );
+    return { xAxis, yAxis, series };
   });
   return compose(theme, at, {
     ...parts,
-    caption: d.shared,
-    notes: d.notes,
     summary: summary(view),
     legend: legendOf(theme, entries),
     tooltip: { formatter: tooltip(view, theme) },
@@ -337,16 +279,14 @@ function summary(view) {
   return `Latency against payload size of ${plural(all.length, 'series')} in ${plural(panels.length, 'panel')}.${scaling}`;
 }
 
-export const size = {
+export const size = plotOf({
   id: 'size',
   title: 'Latency against payload size',
   question: 'What does a larger message cost?',
   kinds: { log: true, response: true },
-  applies: (view) => drawn(view).panels.length > 0,
-  height: (view, theme) => placeOf(theme, drawn(view)).total,
+  drawn,
+  placeOf,
   option,
   table,
   summary,
-  notes: (view) => drawn(view).notes,
-  pick,
-};
+});

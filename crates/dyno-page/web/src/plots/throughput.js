@@ -15,25 +15,27 @@ import {
   lacks,
   leftOut,
   limited,
-  pick,
+  openedBy,
   place,
+  plotOf,
   runName,
   seriesName,
   styleOf,
   yardsticksLast,
 } from './common.js';
 import {
-  CROSS,
   axisOf,
   compose,
   exported,
-  gridAt,
+  failedSeries,
   layout,
   legendOf,
   markLabel,
   nothing,
-  panelTitle,
+  onPanel,
+  partsOf,
   scaleOf,
+  thinLine,
 } from './chart.js';
 import { plural, rateTick, short } from './text.js';
 import { cellTip } from './tip.js';
@@ -142,8 +144,7 @@ function panelOf(view, theme, panel, i) {
       name: seriesName(view, stack[0]),
       // A sweep of one experiment's rates is a line; different topologies and loads are not.
       type: 'scatter',
-      xAxisIndex: i,
-      yAxisIndex: i,
+      ...onPanel(i),
       symbol: style.symbol,
       symbolSize: 9,
       itemStyle: fill(style),
@@ -160,41 +161,16 @@ function panelOf(view, theme, panel, i) {
     });
     const sweep = sweepOf(known);
     if (new Set(sweep.map((p) => p.offered)).size > 2) {
-      series.push({
-        id: `throughput:${i}:${k}:sweep`,
-        name: seriesName(view, stack[0]),
-        type: 'line',
-        xAxisIndex: i,
-        yAxisIndex: i,
-        data: sweep.map((p) => [p.offered, p.delivered]),
-        showSymbol: false,
-        symbol: style.symbol,
-        lineStyle: { color: style.color, type: style.dash, width: 1.4, opacity: 0.8 },
-        itemStyle: { color: style.color },
-        silent: true,
-        tooltip: { show: false },
-        z: 2,
-      });
+      const lineStyle = { color: style.color, type: style.dash, width: 1.4, opacity: 0.8 };
+      const data = sweep.map((p) => [p.offered, p.delivered]);
+      const id = `throughput:${i}:${k}:sweep`;
+      series.push(thinLine(i, style, { id, name: seriesName(view, stack[0]), data, lineStyle }));
     }
   });
   if (failed.length > 0) {
-    series.push({
-      id: `failed:${i}`,
-      name: 'no figure',
-      type: 'scatter',
-      xAxisIndex: i,
-      yAxisIndex: i,
-      symbol: CROSS,
-      symbolSize: 10,
-      itemStyle: { color: theme.bad ?? theme.text },
-      clip: false,
-      z: 4,
-      data: failed.map((c, n) => ({
-        value: [planned(c) ?? x.min, y.min],
-        symbolOffset: [(n % 7) * 5 - 15, -8],
-        open: place(c),
-      })),
-    });
+    const at = (n) => ({ symbolOffset: [(n % 7) * 5 - 15, -8] });
+    const crosses = failed.map((c, n) => ({ value: [planned(c) ?? x.min, y.min], ...at(n), open: place(c) }));
+    series.push(failedSeries(theme, i, crosses));
   }
   return { series, x, y };
 }
@@ -212,8 +188,7 @@ function diagonal(theme, i, x, y) {
     id: `diagonal:${i}`,
     name: 'all delivered',
     type: 'line',
-    xAxisIndex: i,
-    yAxisIndex: i,
+    ...onPanel(i),
     data: [[lo, lo], { value: [hi, hi], label: { ...markLabel(theme, 'all delivered', 'insideBottomRight'), color: theme.muted } }],
     symbol: 'circle',
     symbolSize: 0.1,
@@ -227,7 +202,7 @@ function diagonal(theme, i, x, y) {
 
 function tooltip(view, theme) {
   return ({ data }) => {
-    const cell = data?.open && view.cells.find((c) => c.run === data.open.run && c.index === data.open.experiment);
+    const cell = openedBy(view, data);
     if (!cell) return '';
     const r = ratesOf(cell);
     const bytes = cell.e.throughput?.delivered_bytes_per_s?.median;
@@ -249,22 +224,16 @@ function option(view, theme) {
   const d = drawn(view);
   if (d.panels.length === 0) return nothing(theme, 'No stream, flood or burst is selected: closed loops offer what is delivered.');
   const at = placeOf(theme, d);
-  const parts = { grid: [], xAxis: [], yAxis: [], series: [], titles: [] };
   const entries = [];
-  d.panels.forEach((panel, i) => {
-    const box = at.boxes[i];
+  const parts = partsOf(theme, d, at, (panel, i) => {
     const { series, x, y } = panelOf(view, theme, panel, i);
-    parts.grid.push(gridAt(box));
-    parts.xAxis.push(axisOf(theme, i, x, { log: view.log, format: rateTick, title: 'offered to all receivers, messages/s', gap: 28 }));
-    parts.yAxis.push(axisOf(theme, i, y, { log: view.log, format: rateTick, title: 'delivered', gap: 56 }));
-    parts.series.push(...series);
-    parts.titles.push(panelTitle(theme, box, panel.title));
+    const xAxis = axisOf(theme, i, x, { log: view.log, format: rateTick, title: 'offered to all receivers, messages/s', gap: 28 });
+    const yAxis = axisOf(theme, i, y, { log: view.log, format: rateTick, title: 'delivered', gap: 56 });
     entries.push(...panel.stacks.map((s) => ({ name: seriesName(view, s[0]), style: styleOf(view, s[0], theme) })));
+    return { xAxis, yAxis, series };
   });
   return compose(theme, at, {
     ...parts,
-    caption: d.shared,
-    notes: d.notes,
     summary: summary(view),
     legend: legendOf(theme, entries),
     tooltip: { formatter: tooltip(view, theme) },
@@ -327,16 +296,14 @@ function summary(view) {
   return parts.join(' ');
 }
 
-export const throughput = {
+export const throughput = plotOf({
   id: 'throughput',
   title: 'Throughput',
   question: 'What arrives of what is offered?',
   kinds: { log: true, response: false },
-  applies: (view) => drawn(view).panels.length > 0,
-  height: (view, theme) => placeOf(theme, drawn(view)).total,
+  drawn,
+  placeOf,
   option,
   table,
   summary,
-  notes: (view) => drawn(view).notes,
-  pick,
-};
+});

@@ -6,8 +6,9 @@ import {
   fill,
   groupBy,
   metricOf,
-  pick,
+  openedBy,
   place,
+  plotOf,
   quantileOf,
   runName,
   seriesName,
@@ -24,6 +25,7 @@ import {
   layout,
   legendOf,
   nothing,
+  onPanel,
   panelTitle,
   scaleOf,
 } from './chart.js';
@@ -155,8 +157,7 @@ function trialSeries(view, theme, panel, i) {
       id: `trials:${i}:${k}`,
       name: key,
       type: 'scatter',
-      xAxisIndex: i,
-      yAxisIndex: i,
+      ...onPanel(i),
       symbol: style.symbol,
       itemStyle: fill(style),
       clip: false,
@@ -170,8 +171,7 @@ function trialSeries(view, theme, panel, i) {
       id: `disturbed:${i}`,
       name: 'disturbed',
       type: 'scatter',
-      xAxisIndex: i,
-      yAxisIndex: i,
+      ...onPanel(i),
       data: [],
       silent: true,
       markArea: {
@@ -196,8 +196,7 @@ function hostSeries(theme, panel, i) {
     id: `host:${i}:${key}`,
     name: title,
     type: 'custom',
-    xAxisIndex: i,
-    yAxisIndex: i,
+    ...onPanel(i),
     itemStyle: { color },
     encode: { x: [0, 1], y: [2, 3] },
     data: noisy.map(({ cell, trial }) => {
@@ -233,7 +232,7 @@ function hostSeries(theme, panel, i) {
 
 function tooltip(view, theme) {
   return ({ data, seriesId: id }) => {
-    const cell = data?.open && view.cells.find((c) => c.run === data.open.run && c.index === data.open.experiment);
+    const cell = openedBy(view, data);
     if (!cell) return '';
     const trial = cell.d.trials.find((t) => t.number === data.trial);
     if (id.startsWith('block:')) return blockTip(view, theme, cell, trial, data);
@@ -387,16 +386,14 @@ function summary(view) {
   return `${plural(trials.length, 'trial')} of ${plural(stacks.size, 'stack')} along the run; ${disturbed} disturbed by the host, ${failed} failed.${within}`;
 }
 
-export const time = {
+export const time = plotOf({
   id: 'time',
   title: 'Along the run',
   question: 'Did the machine, or anything else, change while it was measured?',
   kinds: { log: true, response: true },
-  applies: (view) => drawn(view).panels.length > 0,
-  height: (view, theme) => placeOf(theme, drawn(view)).total,
+  drawn,
+  placeOf,
   option,
   table,
   summary,
-  notes: (view) => drawn(view).notes,
-  pick,
-};
+});

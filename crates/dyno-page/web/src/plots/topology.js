@@ -16,8 +16,9 @@ import {
   limited,
   metricOf,
   metricTitle,
-  pick,
+  openedBy,
   place,
+  plotOf,
   publishedOf,
   quantileOf,
   runName,
@@ -25,17 +26,7 @@ import {
   styleOf,
   yardsticksLast,
 } from './common.js';
-import {
-  axisOf,
-  categoryAxis,
-  compose,
-  gridAt,
-  layout,
-  legendOf,
-  nothing,
-  panelTitle,
-  scaleOf,
-} from './chart.js';
+import { axisOf, categoryAxis, compose, layout, legendOf, nothing, onPanel, partsOf, scaleOf } from './chart.js';
 import { plural, short } from './text.js';
 import { cellTip, publishedTip } from './tip.js';
 import { isStart } from '../tables.js';
@@ -181,8 +172,7 @@ function panelOf(view, theme, panel, i) {
       id: `topology:${i}:${k}`,
       name: seriesName(view, stack[0]),
       type: 'custom',
-      xAxisIndex: i,
-      yAxisIndex: i,
+      ...onPanel(i),
       clip: false,
       itemStyle: { color: style.color },
       encode: { x: 0, y: 1 },
@@ -210,8 +200,7 @@ function othersSeries(theme, panel, i, published, count) {
     id: `published:${i}`,
     name: 'published by others',
     type: 'custom',
-    xAxisIndex: i,
-    yAxisIndex: i,
+    ...onPanel(i),
     z: 4,
     itemStyle: { color: theme.text },
     encode: { x: 0, y: 1 },
@@ -237,7 +226,7 @@ function othersSeries(theme, panel, i, published, count) {
 
 function tooltip(view, theme) {
   return ({ data }) => {
-    const cell = data?.open && view.cells.find((c) => c.run === data.open.run && c.index === data.open.experiment);
+    const cell = openedBy(view, data);
     if (!cell) return '';
     if (data.other) return publishedTip(view, data.other, seriesName(view, cell));
     const box = boxOf(view, cell);
@@ -257,16 +246,12 @@ function option(view, theme) {
   const d = drawn(view);
   if (d.panels.length === 0) return nothing(theme, 'Nothing is selected that has samples.');
   const at = placeOf(theme, d);
-  const parts = { grid: [], xAxis: [], yAxis: [], series: [], titles: [] };
-  d.panels.forEach((panel, i) => {
-    const box = at.boxes[i];
+  const parts = partsOf(theme, d, at, (panel, i, box) => {
     const { series, y } = panelOf(view, theme, panel, i);
     const length = Math.floor(box.px / panel.categories.length / 6.5);
-    parts.grid.push(gridAt(box));
-    parts.xAxis.push(categoryAxis(theme, i, panel.categories, { length: Math.max(6, length) }));
-    parts.yAxis.push(axisOf(theme, i, y, { log: view.log, title: panel.metric, gap: 56 }));
-    parts.series.push(...series);
-    parts.titles.push(panelTitle(theme, box, panel.title));
+    const xAxis = categoryAxis(theme, i, panel.categories, { length: Math.max(6, length) });
+    const yAxis = axisOf(theme, i, y, { log: view.log, title: panel.metric, gap: 56 });
+    return { xAxis, yAxis, series };
   });
   const entries = d.panels.flatMap((p) =>
     p.stacks.map((s) => ({ name: seriesName(view, s[0]), style: styleOf(view, s[0], theme) })),
@@ -277,8 +262,6 @@ function option(view, theme) {
   }
   return compose(theme, at, {
     ...parts,
-    caption: d.shared,
-    notes: d.notes,
     summary: summary(view),
     legend: legendOf(theme, entries),
     tooltip: { formatter: tooltip(view, theme) },
@@ -328,16 +311,14 @@ function summary(view) {
   return `Box plots of latency of ${plural(stacks.size, 'stack')} over ${plural(topologies.size, 'topology').replace(/ys$/, 'ies')} (${short(list, 80)}) in ${plural(panels.length, 'panel')}.`;
 }
 
-export const topology = {
+export const topology = plotOf({
   id: 'topology',
   title: 'Latency by topology',
   question: 'What do more senders and receivers change?',
   kinds: { log: true, response: true },
-  applies: (view) => drawn(view).panels.length > 0,
-  height: (view, theme) => placeOf(theme, drawn(view)).total,
+  drawn,
+  placeOf,
   option,
   table,
   summary,
-  notes: (view) => drawn(view).notes,
-  pick,
-};
+});

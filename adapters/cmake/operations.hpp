@@ -1,22 +1,31 @@
-// The table of operations of an adapter for a broker, from its four classes:
+// The table of operations of an adapter, from its four classes:
 //
 //     dyno_node(const dyno_context &)
-//     dyno_sender(dyno_node &, const dyno_channel &): uint32_t matched(), void *room(), dyno_status send(size_t)
+//     dyno_sender(dyno_node &, const dyno_channel &): uint32_t matched(), and
+//         void *room(), dyno_status send(size_t), where it has a buffer of its own, or
+//         dyno_status loan(size_t, void **), dyno_status send(void *, size_t), where the library lends one
 //     dyno_receiver(dyno_node &, const dyno_channel &, bool blocks): bool matched(), dyno_status take(dyno_on_message, void *)
 //     dyno_subscription(dyno_node &, const dyno_channel &, dyno_on_message, void *): bool matched()
 //
-// All throw dyno::Error. A class that a library has no use for is dyno::broker::None.
-#ifndef DYNO_BROKER_OPERATIONS_HPP
-#define DYNO_BROKER_OPERATIONS_HPP
+// All throw dyno::Error. A class that a library has no use for is dyno::None.
+#ifndef DYNO_OPERATIONS_HPP
+#define DYNO_OPERATIONS_HPP
 
 #include "dyno_adapter.hpp"
 
 #include <type_traits>
+#include <utility>
 
-namespace dyno::broker {
+namespace dyno {
 
 // In the place of a class that an adapter does not have.
 struct None {};
+
+// Whether a sender lends memory of the library.
+template <typename Sender, typename = void> struct Lends : std::false_type {};
+template <typename Sender>
+struct Lends<Sender, std::void_t<decltype(std::declval<Sender &>().loan(size_t{}, static_cast<void **>(nullptr)))>>
+    : std::true_type {};
 
 template <typename Node, typename Sender, typename Receiver, typename Subscription>
 constexpr dyno_adapter_ops operations(uint64_t capabilities, const dyno_description *(*describe)(void)) {
@@ -37,10 +46,19 @@ constexpr dyno_adapter_ops operations(uint64_t capabilities, const dyno_descript
     ops.sender_matched = [](dyno_sender *sender, uint32_t *receivers) {
         return guarded("sender_matched", [&] { return *receivers = static_cast<Sender *>(sender)->matched(), DYNO_OK; });
     };
-    ops.loan = [](dyno_sender *sender, size_t, void **buffer) { return *buffer = static_cast<Sender *>(sender)->room(), DYNO_OK; };
-    ops.send = [](dyno_sender *sender, void *, size_t length) {
-        return guarded("send", [&] { return static_cast<Sender *>(sender)->send(length); });
-    };
+    if constexpr (Lends<Sender>::value) {
+        ops.loan = [](dyno_sender *sender, size_t length, void **buffer) {
+            return guarded("loan", [&] { return static_cast<Sender *>(sender)->loan(length, buffer); });
+        };
+        ops.send = [](dyno_sender *sender, void *buffer, size_t length) {
+            return guarded("send", [&] { return static_cast<Sender *>(sender)->send(buffer, length); });
+        };
+    } else {
+        ops.loan = [](dyno_sender *sender, size_t, void **buffer) { return *buffer = static_cast<Sender *>(sender)->room(), DYNO_OK; };
+        ops.send = [](dyno_sender *sender, void *, size_t length) {
+            return guarded("send", [&] { return static_cast<Sender *>(sender)->send(length); });
+        };
+    }
     // Also without a wait of its own an adapter has the operations: what is not declared is refused.
     if constexpr (std::is_same_v<Receiver, None>) {
         ops.receiver_open = [](dyno_node *, const dyno_channel *, int32_t, dyno_receiver **) {
@@ -79,5 +97,5 @@ constexpr dyno_adapter_ops operations(uint64_t capabilities, const dyno_descript
     return ops;
 }
 
-} // namespace dyno::broker
+} // namespace dyno
 #endif
