@@ -76,8 +76,11 @@ void EventSender::send() {
 }
 
 EventReader::EventReader(Node &node, const dyno_channel &channel, dyno_on_message on_message, void *user)
-    : service_(node.service(channel)), application_(node.seat(channel).application()),
-      state_(std::make_shared<State>(node.seat(channel))) {
+    : EventReader(node, node.service(channel), node.seat(channel), on_message, user) {}
+
+EventReader::EventReader(const Node &node, vsomeip::service_t service, const Seat &seat, dyno_on_message on_message,
+                         void *user)
+    : service_(service), application_(seat.application()), state_(std::make_shared<State>(seat)) {
     state_->gate.open(on_message, user);
     application_->register_message_handler(
         service_, INSTANCE, EVENT,

@@ -69,6 +69,7 @@ class EventReader : public dyno_subscription {
         std::atomic<bool> accepted{false};
         Gate gate;
     };
+    EventReader(const Node &node, vsomeip::service_t service, const Seat &seat, dyno_on_message on_message, void *user);
     vsomeip::service_t service_;
     std::shared_ptr<vsomeip::application> application_;
     std::shared_ptr<State> state_;

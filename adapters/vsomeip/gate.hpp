@@ -45,6 +45,8 @@ class Gate {
     void *user_ = nullptr;
     std::atomic<bool> open_{false};
     std::atomic<unsigned> inside_{0};
+    // Callbacks in a row that held up others; on the dispatcher.
+    unsigned slow_ = 0;
 
     // The thread of a slow callback; the dispatcher starts it, `close` ends it.
     std::thread worker_;

@@ -48,8 +48,8 @@ impl Adapter for Floor {
                 most: Some(MAX_DEPTH as i64),
                 doc: format!(
                     "slots of the ring, 1 to {MAX_DEPTH}; left out: {DEPTH}, or fewer (at least 4) \
-                     where messages are so large that the ring would exceed 80 MiB; and as many \
-                     as fit in a memory that machines share"
+                     where messages are so large that the ring would exceed 80 MiB or its part of \
+                     a memory that machines share"
                 ),
             }],
             unavailable: unavailable(),
@@ -274,20 +274,20 @@ mod tests {
     #[test]
     fn a_ring_is_as_deep_as_its_part_of_the_memory_lets_it_be() {
         let memory = Memory::of(&["floor-shared.c0"], 1 << 20);
-        // Of 16 slots for so large a message two fit.
-        let spec = channel("floor-shared.c0", 400 << 10, &[1]);
+        // Of 16 slots for so large a message five fit.
+        let spec = channel("floor-shared.c0", 200 << 10, &[1]);
         let mut sender = memory.node(0, &[]).sender(&spec).unwrap();
         let mut receiver = memory.node(1, &[]).receiver(&spec, Wait::Spin).unwrap();
         assert_eq!(sender.matched().unwrap(), 1);
         let len = spec.max_payload;
-        for number in 0..5u8 {
+        for number in 0..12u8 {
             sender.send(len, &mut |b| b.fill(number)).unwrap();
             let mut whole = false;
             let mut look = |m: &[u8]| whole = m.len() == len && m.iter().all(|b| *b == number);
             while !receiver.take(&mut look).unwrap() {}
             assert!(whole);
         }
-        for (payload, options) in [(2 << 20, vec![]), (400 << 10, vec![("queue_depth", 16)])] {
+        for (payload, options) in [(400 << 10, vec![]), (200 << 10, vec![("queue_depth", 16)])] {
             let spec = channel("floor-shared.c0", payload, &[1]);
             let refused = memory.node(0, &options).sender(&spec).err().unwrap();
             let refused = refused.to_string();

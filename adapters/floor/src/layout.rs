@@ -129,17 +129,19 @@ impl Geometry {
         let Some(room) = room.filter(|room| whole.total > *room) else {
             return Ok(whole);
         };
-        // As many slots as there is room for, where nobody asked for more; one at least.
+        // As many slots as there is room for, where nobody asked for more; with fewer, sender and reader would only take turns.
         let depth = room.saturating_sub(whole.slots_at) / whole.stride;
         let fits = |g: &Geometry| g.total <= room;
         let fewer = || Self::new(payload, readers, Some(depth)).filter(fits);
-        let fewer = (asked.is_none() && depth > 0).then(fewer).flatten();
+        let fewer = (asked.is_none() && depth >= LEAST_DEPTH)
+            .then(fewer)
+            .flatten();
         fewer.ok_or_else(|| {
             Error::Unsupported(format!(
                 "a ring of {} slots for messages of {payload} bytes on channel {}: it has {} KiB of \
                  the memory that machines share; write a larger `shared_memory` in the testbed, or \
                  use a smaller payload or a smaller option `queue_depth`",
-                asked.unwrap_or(1),
+                asked.unwrap_or(LEAST_DEPTH),
                 channel.name,
                 room >> 10
             ))

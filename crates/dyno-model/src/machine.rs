@@ -93,6 +93,9 @@ impl VsockPeer {
     }
 }
 
+/// The adapter whose channels go from one machine to another in memory that both share.
+pub const SHARING: &str = "floor";
+
 /// The environment variable in which an agent finds the file of the memory that its host shares with the others of the
 /// testbed. On a host it is a file in memory, in a guest the device's.
 pub const SHARED_MEMORY: &str = "DYNO_SHARED_MEMORY";

@@ -123,8 +123,17 @@ fn added(
     let mut reason = format!("no stack with `floor = true` waits by {wait}");
     for floor in floors.iter().filter(|f| f.stack.waits.contains(&wait)) {
         let hosts = testbed.hosts.len();
-        let refused = capability::refusal(&cell, &floor.stack, floor.adapter, hosts)
-            .or_else(|| remote::lacks_memory(&cell, &floor.stack, testbed));
+        let refused =
+            capability::refusal(&cell, &floor.stack, floor.adapter, hosts).or_else(|| {
+                let why = remote::lacks_memory(&cell, &floor.stack, testbed)?;
+                Some(
+                    match remote::is_without_memory(&why, &floor.stack, testbed) {
+                        true => "a floor crosses in memory that hosts share, and these share none"
+                            .into(),
+                        false => why,
+                    },
+                )
+            });
         match refused {
             Some(why) => reason = why,
             None => {

@@ -3,15 +3,13 @@
 
 use crate::HostFacts;
 use crate::matrix::{Cell, Matrix};
-use dyno_model::machine::VsockBackEnd;
+use dyno_model::machine::{SHARING, VsockBackEnd};
 use dyno_model::plan::{Experiment, Reach};
 use dyno_model::{Placement, Stack, Testbed, Wait};
 use std::collections::BTreeMap;
 
 /// The adapter of what only virtual machines have.
 const VSOCK: &str = "vsock";
-/// The adapter whose channels go from one host to another in memory that both share.
-const FLOOR: &str = "floor";
 
 /// Whether any host is another machine than the planner's.
 fn is_remote(testbed: &Testbed) -> bool {
@@ -104,11 +102,11 @@ pub(crate) fn equip(
 /// How receivers wait on the channels of a stack that go from one host to another in memory that both share.
 fn waits_in_memory(stack: &Stack, placement: Placement, wait: Wait) -> Vec<Wait> {
     let Some(chain) = &stack.chain else {
-        let crosses = stack.adapter == FLOOR && placement == Placement::Host;
+        let crosses = stack.adapter == SHARING && placement == Placement::Host;
         return crosses.then_some(wait).into_iter().collect();
     };
     let legs = chain.legs.iter();
-    let crossing = legs.filter(|l| l.adapter == FLOOR && l.placement == Placement::Host);
+    let crossing = legs.filter(|l| l.adapter == SHARING && l.placement == Placement::Host);
     crossing.map(|leg| leg.wait.unwrap_or(wait)).collect()
 }
 
@@ -133,20 +131,27 @@ fn no_memory(stack: &Stack, testbed: &Testbed) -> Option<String> {
 pub(crate) fn lacks_memory(cell: &Cell, stack: &Stack, testbed: &Testbed) -> Option<String> {
     let waits = waits_in_memory(stack, cell.placement, cell.wait);
     let sleeps = waits.iter().find(|wait| **wait != Wait::Spin);
-    match (waits.is_empty(), no_memory(stack, testbed), sleeps) {
-        (true, ..) => None,
-        (false, Some(reason), _) => Some(reason),
-        (false, None, Some(wait)) => Some(format!(
-            "{} sleeps on a futex (wait by {wait}), which is of one machine; from one machine to another it spins: floor-spin",
-            stack.name
-        )),
-        (false, None, None) => None,
+    match (waits.is_empty(), sleeps) {
+        (true, _) => None,
+        (false, None) => no_memory(stack, testbed),
+        // No testbed would help it.
+        (false, Some(wait)) => Some(asleep(stack, *wait)),
     }
 }
 
-/// Whether `reason` is that the testbed's hosts share no memory.
+/// Why a stack cannot wait so across the border.
+fn asleep(stack: &Stack, wait: Wait) -> String {
+    format!(
+        "{} sleeps on a futex (wait by {wait}), which is of one machine; from one machine to another it spins: floor-spin",
+        stack.name
+    )
+}
+
+/// Whether the testbed's hosts share no memory, and `reason` is of a stack that needs it.
 pub(crate) fn is_without_memory(reason: &str, stack: &Stack, testbed: &Testbed) -> bool {
-    no_memory(stack, testbed).is_some_and(|without| without == reason)
+    let is_asleep = |wait: &Wait| asleep(stack, *wait) == reason;
+    no_memory(stack, testbed)
+        .is_some_and(|without| without == reason || stack.waits.iter().any(is_asleep))
 }
 
 /// Why a stack of vsock cannot run here.

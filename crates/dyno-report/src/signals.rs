@@ -67,8 +67,8 @@ fn legend(summary: &Summary) -> Vec<String> {
             .to_owned(),
         "writes, as fast as accepted: values per second that the subscriber got, of a provider that never waits.".into(),
         format!(
-            "set and get: a call that sets a value at its provider and gets the answer, over the broker's own request and response;{PAIR}: it has none, and \
-             the call takes two channels."
+            "set and get: a call that sets a value at its provider and gets the answer, over what the broker has for it (Kuksa: \
+             Actuate, and the answer as a published value);{PAIR}: it has nothing, and the call takes two channels."
         ),
         "reads: Dyno does not read a broker's cache. WebSocket: the round trip of kuksa-viss, whose values go in over gRPC and come out over VISS on a WebSocket; \
          of other stacks the round trip stands in its place."

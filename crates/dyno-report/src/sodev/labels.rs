@@ -16,7 +16,7 @@ pub(super) const NOT_CROSSED: [(&str, &str, &str); 2] = [
     (
         "shared memory, doorbell",
         NONE,
-        "a doorbell interrupts the guest, and stock kernels have no driver of ivshmem's interrupts",
+        "a doorbell interrupts the guest, and Dyno has no way for it to a waiting thread there (VFIO with an IOMMU in the guest would be one)",
     ),
     (
         "Xen event channel",

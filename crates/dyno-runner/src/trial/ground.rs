@@ -5,6 +5,7 @@ use crate::daemon::{Daemon, Trouble, Values};
 use crate::hosts::Host;
 use crate::wiring;
 use dyno_model::daemon::Daemon as Spec;
+use dyno_model::machine::SHARING;
 use dyno_model::plan::{Reach, Testbed};
 use dyno_model::protocol::{Assignment, Leg};
 use dyno_model::record::{FailureKind, MemoryUse};
@@ -204,7 +205,10 @@ impl<'a> Trial<'a, '_> {
                 "no free port between 20000 and 31999; end what listens there".to_owned(),
             ));
         };
-        let crossing = wiring::crossing(&self.graph, &channels);
+        let crossing = match stack.adapters().contains(&SHARING) {
+            true => wiring::crossing(&self.graph, &channels),
+            false => Vec::new(),
+        };
         let divided = hosts.divide_memory(&crossing);
         divided.map_err(|reason| self.failed(FailureKind::Error, reason))?;
         let (legs, gateways) = legs(stack, experiment);

@@ -80,7 +80,7 @@ function searchesOf(view) {
           .map((p) => ({ ...p, cell: cells.get(`${run.index}.${p.id}`) }))
           .filter((p) => p.cell),
       }))
-      .filter((s) => new Set(s.points.map((p) => p.value)).size > 1)
+      .filter((s) => s.points.length > 0)
       .map((s) => ({ ...s, cell: s.points[0].cell }));
   });
 }
@@ -116,7 +116,7 @@ function drawn(view) {
 }
 
 /** What a search found, in a sentence. */
-function answerOf(view, { capacity, raised, cell, points }) {
+function answerOf(view, { capacity, raised, cell }) {
   const { end, kept, broken, undecided } = capacity;
   const why = capacity.broke_first[0] ? ` (${short(capacity.broke_first[0], 90)})` : '';
   const from = broken === null ? '' : `, broken from ${raised.text(broken)}${why}`;
@@ -125,7 +125,7 @@ function answerOf(view, { capacity, raised, cell, points }) {
   const said = {
     found: () => `kept up to ${raised.text(kept)}${from}`,
     top: () => `${raised.text(kept)} is kept, the highest that can be tried`,
-    first: () => `not even ${raised.text(points[0].value)} is surely kept${from}`,
+    first: () => `not even ${raised.text(capacity.curve[0].value)} is surely kept${from}`,
     unfinished: () => `not finished; ${kept === null ? 'nothing is kept so far' : `so far kept up to ${raised.text(kept)}`}${from}`,
   }[end];
   return `${short(seriesName(view, cell), 40)}, ${short(cell.e.experiment, 30)}: ${said ? said() : NONE}${open}.`;

@@ -361,9 +361,9 @@ export function searched() {
       }),
       of(names[1], {
         end: 'first',
-        broken: 2000,
+        broken: 1000,
         broke_first: ['the sources sent only 50 % of what was due'],
-        curve: [tried(4, 1000, 'undecided', 0, 1.05e6), tried(5, 2000, 'broken', 0, 5e6, { sent_share: 0.5 })],
+        curve: [tried(4, 1000, 'broken', 0, 5e6, { sent_share: 0.5 })],
       }),
       of(names[2], { end: 'unfinished', kept: 2000, curve: [tried(8, 1000, 'kept', 0, 1e5), tried(9, 2000, 'kept', 0, 1.5e5)] }),
     ],
