@@ -1,7 +1,7 @@
 //! The runner's side of a keeper ([`crate::keeper`]).
 
 use super::connection::end_group;
-use super::{ANSWER, LOOK, SshError};
+use super::{AGENT_STATUS, ANSWER, LOOK, SshError};
 use crate::child::{Tail, describe_exit};
 use crate::keeper;
 use std::io::{BufRead, BufReader, Write};
@@ -16,6 +16,8 @@ pub(crate) struct Keeper {
     stdin: Arc<Mutex<Option<ChildStdin>>>,
     answers: mpsc::Receiver<String>,
     said: Tail,
+    /// Why it was stopped, where it was too late with an answer.
+    late: Option<String>,
     /// Dropped to end the heartbeat.
     _heart: mpsc::Sender<()>,
 }
@@ -60,6 +62,7 @@ impl Keeper {
             stdin,
             answers,
             said,
+            late: None,
             _heart: heart,
         };
         let deadline = Instant::now() + 3 * ANSWER;
@@ -104,7 +107,9 @@ impl Keeper {
             Err(mpsc::RecvTimeoutError::Timeout) => {
                 // An answer that comes later must not be taken for another one's.
                 self.stop();
-                Err(format!("no answer within {} s", within.as_secs()))
+                let late = format!("no answer to {question:?} within {} s", within.as_secs());
+                self.late = Some(late.clone());
+                Err(late)
             }
         }
     }
@@ -114,8 +119,12 @@ impl Keeper {
         while self.lost().is_none() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }
+        if let Some(late) = &self.late {
+            return late.clone();
+        }
         let lines = self.said.complete();
-        match lines.iter().rev().find(|l| !l.trim().is_empty()) {
+        let says = |l: &&String| !l.trim().is_empty() && !l.starts_with(AGENT_STATUS);
+        match lines.iter().rev().find(says) {
             Some(line) => line.trim().to_owned(),
             None => self.lost().unwrap_or_else(|| "it says nothing".to_owned()),
         }
@@ -123,6 +132,9 @@ impl Keeper {
 
     /// How it ended, if it has.
     pub(crate) fn lost(&mut self) -> Option<String> {
+        if self.late.is_some() {
+            return self.late.clone();
+        }
         let status = self.child.try_wait().ok().flatten()?;
         Some(format!("dyno ended there with {}", describe_exit(status)))
     }
