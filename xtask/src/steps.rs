@@ -168,7 +168,6 @@ pub(crate) fn fast() -> Vec<Step> {
                 "doctor::",
                 "interface::",
                 "judge::",
-                "report::",
                 "storage::",
                 "commands::",
                 "view::",
