@@ -1,7 +1,10 @@
 //! What the exports of all judgements share. `docs/reference/judge-json.md` describes them: fields are
 //! added, never renamed or removed, without a new [`FORMAT`].
 
+use crate::check::Limit;
 use crate::difference;
+use crate::figure::rank;
+use crate::number::exported;
 use dyno_model::Experiment;
 use serde::Serialize;
 
@@ -72,6 +75,32 @@ pub(crate) fn csv_cell(e: &Experiment) -> Vec<String> {
         e.payload.bytes().to_string(),
         e.wait.to_string(),
     ]
+}
+
+/// What a limit requires. `bound_value` is `null` where it is infinite.
+#[derive(Serialize)]
+pub(crate) struct Required {
+    metric: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quantile: Option<String>,
+    required: String,
+    unit: &'static str,
+    bound: &'static str,
+    bound_value: Option<f64>,
+}
+
+impl Required {
+    pub(crate) fn of(limit: &Limit) -> Required {
+        let (bound, value) = limit.bound.exported();
+        Required {
+            metric: limit.measure.word(),
+            quantile: limit.measure.quantile().map(rank),
+            required: limit.required(),
+            unit: limit.measure.unit().as_str(),
+            bound,
+            bound_value: exported(value),
+        }
+    }
 }
 
 /// Stack and factors of an experiment.

@@ -27,6 +27,19 @@ pub enum Access {
     All,
 }
 
+/// What the processes of participants are started as, where that is a part of what is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Start {
+    /// A process.
+    Process,
+    /// A process alone in namespaces of its own for processes, mounts, names of the host, message queues and System V's
+    /// shared memory; its files and its network are those of its host.
+    Container,
+}
+
+kebab_text!(Start, "start", { Process => "process", Container => "container" });
+
 /// Where the two sides of an exchange live, relative to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -38,7 +38,7 @@ pub mod workload;
 pub use adapter::{AdapterDescription, Capabilities, OptionKind, OptionSpec, OptionValue, Options};
 pub use chain::{Chain, ChainLeg, Gateway};
 pub use daemon::{Daemon, Ready, StopSignal};
-pub use factor::{Access, Arrivals, Placement, Topology, Wait};
+pub use factor::{Access, Arrivals, Placement, Start, Topology, Wait};
 pub use figure::{COUNTS, CountInfo, FigureInfo, TrialFigure};
 pub use flow::{Flow, Phase, Processes};
 pub use graph::{Channel, Graph, Participant};

@@ -224,10 +224,10 @@ metrics! {
         one_per_trial: true,
         part_of: Some(Metric::FirstMessage),
     }
-    Boot = "boot_ns", "Of a virtual machine that is booted for the trial: from the start of its monitor until an agent answers in it." {
+    Boot = "boot_ns", "Of a virtual machine that is booted for the trial: from the start of its monitor until an agent answers in it. Of processes or containers whose start is measured: from the start of the first until the last agent answers." {
         short: "boot",
-        title: "agent of a booted machine",
-        gist: "from the start of the monitor",
+        title: "agent of what is started",
+        gist: "from the start of monitor, container or process",
         one_per_trial: true,
     }
     BootMonitor = "boot_monitor_ns", "The part of the boot until the clock of the machine's kernel begins: monitor, firmware, unpacking of the kernel." {

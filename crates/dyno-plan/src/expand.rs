@@ -79,6 +79,7 @@ fn refusal(
         .or_else(|| on.cannot_poll(cell, conditions.echo_poll))
         .or_else(|| on.cannot_pause(cell, conditions.sink_pause))
         .or_else(|| remote::lacks_memory(cell, &on.stack, testbed))
+        .or_else(|| remote::no_start(cell, conditions, testbed))
         .or_else(|| remote::refusal(&on.stack, testbed, facts))
         .or_else(|| missing_daemon(&on.stack, facts))
 }
@@ -138,6 +139,7 @@ fn place(
             mlock: conditions.mlock,
             on_host: remote::index(conditions.host, testbed).unwrap_or_default(),
             reboot: conditions.reboot,
+            start: conditions.start,
             trials: conditions.trials,
             raw_samples: conditions.raw_samples,
             floor: None,

@@ -38,7 +38,7 @@ pub(crate) fn key(e: &Experiment) -> String {
         extent(e.window),
         cpus(e),
         e.scheduling,
-        (e.mlock, e.on_host, e.reboot),
+        (e.mlock, e.on_host, e.reboot, e.start),
         e.echo_poll,
         e.sink_pause,
     )

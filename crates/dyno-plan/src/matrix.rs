@@ -14,7 +14,7 @@ use crate::settings::{Levels, Settings};
 use crate::suite::{ExperimentSpec, Suite};
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::unit::{Nanos, PayloadSize};
-use dyno_model::{Access, Placement, Topology, Wait, Workload, WorkloadKind};
+use dyno_model::{Access, Placement, Start, Topology, Wait, Workload, WorkloadKind};
 use dyno_toml::{Problem, Problems};
 
 /// The most cells that one run may have.
@@ -49,6 +49,7 @@ pub(crate) struct Conditions<'a> {
     pub(crate) mlock: bool,
     pub(crate) host: Option<&'a str>,
     pub(crate) reboot: bool,
+    pub(crate) start: Option<Start>,
     pub(crate) trials: u32,
     pub(crate) raw_samples: u32,
 }
@@ -189,6 +190,7 @@ impl<'a> Matrix<'a> {
                 mlock: levels.pick(|s| &s.mlock)?.value,
                 host: levels.pick(|s| &s.host).map(|host| host.value.as_str()),
                 reboot: levels.pick(|s| &s.reboot).is_some_and(|r| r.value),
+                start: levels.pick(|s| &s.start).map(|start| start.value),
                 trials: levels.pick(|s| &s.trials)?.value,
                 raw_samples: levels.pick(|s| &s.raw_samples)?.value,
             },

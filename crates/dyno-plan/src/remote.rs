@@ -2,9 +2,9 @@
 //! there.
 
 use crate::HostFacts;
-use crate::matrix::{Cell, Matrix};
+use crate::matrix::{Cell, Conditions, Matrix};
 use dyno_model::machine::{SHARING, VsockBackEnd};
-use dyno_model::plan::{Experiment, Reach};
+use dyno_model::plan::{Experiment, Host, Reach};
 use dyno_model::{Placement, Stack, Testbed, Wait};
 use std::collections::BTreeMap;
 
@@ -71,6 +71,31 @@ pub(crate) fn no_host(matrix: &Matrix<'_>, testbed: &Testbed) -> Option<String> 
         ));
     }
     (c.host.is_some() && matrix.flow.is_some()).then(|| "a flow has no `host` of its own".into())
+}
+
+/// Why the start of participants cannot be measured as it is to be: whoever starts them is a process of this machine.
+pub(crate) fn no_start(
+    cell: &Cell,
+    conditions: &Conditions<'_>,
+    testbed: &Testbed,
+) -> Option<String> {
+    let start = conditions.start?;
+    if !cell.workload.kind().is_start() {
+        return Some(
+            "`start` is for first-message: whatever else is measured is over long after it".into(),
+        );
+    }
+    let own = index(conditions.host, testbed).and_then(|host| testbed.hosts.get(host));
+    let used = match cell.placement {
+        Placement::Host => testbed.hosts.iter().collect(),
+        Placement::Thread | Placement::Process => Vec::from_iter(own),
+    };
+    let is_other = |h: &&&Host| !matches!(h.reach, Reach::Local | Reach::Namespace);
+    let other = used.iter().find(is_other)?;
+    Some(format!(
+        "participants on {} are not started as a {start} of this machine; leave `start` out there, or choose another `host`",
+        other.name
+    ))
 }
 
 /// Whether the stack is of testbeds with virtual machines, and this is none.

@@ -8,7 +8,7 @@ use crate::quantity::{At, GroupSize, Quantity, SchedulingClass, WaitChoice, one,
 use dyno_model::plan::Extent;
 use dyno_model::probe::{ProbeKind, Rest, Sides};
 use dyno_model::unit::{Nanos, PayloadSize, RateHz};
-use dyno_model::{Access, Arrivals, Placement, Topology, WorkloadKind};
+use dyno_model::{Access, Arrivals, Placement, Start, Topology, WorkloadKind};
 use dyno_toml::{Entry, Node, Problem, Problems, Value};
 
 /// What may vary within a matrix.
@@ -53,6 +53,7 @@ pub(crate) const CONDITIONS: &[&str] = &[
     "mlock",
     "host",
     "reboot",
+    "start",
     "raw_samples",
 ];
 
@@ -100,6 +101,7 @@ pub(crate) struct Settings {
     pub(crate) mlock: Option<At<bool>>,
     pub(crate) host: Option<At<String>>,
     pub(crate) reboot: Option<At<bool>>,
+    pub(crate) start: Option<At<Start>>,
     pub(crate) raw_samples: Option<At<u32>>,
 }
 
@@ -171,6 +173,7 @@ impl Settings {
                     at: node.at.clone(),
                 });
             }
+            "start" => self.start = one(key, node, p),
             "raw_samples" => self.raw_samples = count(key, node, 0, 10_000_000, p),
             _ => return false,
         }

@@ -16,7 +16,7 @@ use crate::summary::{DaemonCost, ExperimentSummary, MemorySummary, Spread, Summa
 use crate::text::clean;
 use crate::view::View;
 use dyno_model::probe::ProbeKind;
-use dyno_model::{Metric, Placement, TrialFigure, Workload, WorkloadKind};
+use dyno_model::{Metric, Placement, Start, TrialFigure, Workload, WorkloadKind};
 use dyno_stats::Quantile;
 
 /// Where the document has nothing, or we.
@@ -93,8 +93,9 @@ fn legend(summary: &Summary) -> Vec<String> {
             .into(),
         "2: the handler is Dyno's own record of the wake-up; of due times that one wake-up answers, each is a sample of due to end."
             .into(),
-        "3: medians over the starts with their intervals; the machine is booted anew for each. A container is a process with \
-         namespaces: its start is that of the process here, in the namespace that the testbed's host is."
+        "3: medians over the starts with their intervals; the machine is booted anew for each. A container is a process alone in \
+         namespaces for processes, mounts, names and message queues, with the network of the testbed's host, which is a namespace itself; no image is \
+         unpacked for it. Of processes and containers both sides of the exchange are started at once."
             .into(),
         "5: CPU of sender, receiver and monitor over window and drain, 100 % is one CPU kept busy; what runs in the guest runs within the monitor as well. \
          Where the guest is emulated, its kernel counts more CPU time than passes: hold the monitor's against it."
@@ -256,13 +257,10 @@ impl<'a> Study<'a> {
     fn boot(&self) -> Grid {
         let mut rows = Vec::new();
         for e in self.of(WorkloadKind::FirstMessage) {
-            let stages: &[_] = match e.experiment.reboot {
-                true => &labels::MACHINE,
-                false => &labels::PROCESS,
-            };
-            let what = match e.experiment.reboot {
-                true => "machine",
-                false => "process",
+            let (what, stages): (_, &[_]) = match (e.experiment.reboot, e.experiment.start) {
+                (true, _) => ("machine", &labels::MACHINE),
+                (false, Some(Start::Container)) => ("container", &labels::CONTAINER),
+                (false, _) => ("process", &labels::PROCESS),
             };
             for (label, name, metric) in stages {
                 let found = e.metrics.get(metric);

@@ -214,6 +214,16 @@ impl Agent {
         self.child.id()
     }
 
+    /// Its process, and in a container the one within it.
+    pub(crate) fn pids(&self) -> Vec<u32> {
+        let pid = self.pid();
+        // A kernel without this file has no containers to tell of either.
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+        let children = children.unwrap_or_default();
+        let within = children.split_whitespace().filter_map(|p| p.parse().ok());
+        std::iter::once(pid).chain(within).collect()
+    }
+
     pub(crate) fn is_remote(&self) -> bool {
         self.remote
     }

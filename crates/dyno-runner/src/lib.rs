@@ -10,6 +10,7 @@ mod binaries;
 mod child;
 mod clocks;
 mod conformance;
+mod container;
 mod daemon;
 mod follow;
 mod guide;

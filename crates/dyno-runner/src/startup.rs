@@ -64,6 +64,17 @@ pub(crate) fn add_boot(
     stages.try_for_each(|(metric, time)| one(metric, time, distributions))
 }
 
+/// Adds how long the start of processes or containers took.
+///
+/// # Errors
+/// The histogram library fails.
+pub(crate) fn add_start(
+    took: Nanos,
+    distributions: &mut BTreeMap<Metric, Distribution>,
+) -> Result<(), RecordError> {
+    one(Metric::Boot, took, distributions)
+}
+
 fn one(
     metric: Metric,
     time: Nanos,

@@ -9,18 +9,21 @@ use crate::RunOptions;
 use crate::agent::{Agent, AgentCommand, Heard};
 use crate::aggregate;
 use crate::clocks::{self, HostClocks, TrialClocks};
+use crate::container;
 use crate::daemon::Daemon;
 use crate::hosts::Hosts;
 use crate::meters::{Metering, Meters};
 use crate::noise;
 use crate::session::Session;
+use crate::startup;
 use dyno_measure::{Clock, LoadReading};
 use dyno_model::plan::Extent;
 use dyno_model::protocol::{self, AgentResult, Command, Report};
 use dyno_model::record::{FailureKind, Outcome};
-use dyno_model::{Experiment, Graph, Nanos, Participant, Plan, TrialId, TrialRecord};
+use dyno_model::{Experiment, Graph, Nanos, Participant, Plan, Start, TrialId, TrialRecord};
 use networks::Networks;
 use nominal::nominal;
+use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -75,6 +78,7 @@ pub(crate) fn run(context: Context<'_, '_>) -> Vec<TrialRecord> {
         clocks: TrialClocks::default(),
         meters: None,
         networks: Networks::default(),
+        started: None,
         inbox,
         step: "start",
     };
@@ -91,12 +95,19 @@ pub(crate) fn run(context: Context<'_, '_>) -> Vec<TrialRecord> {
     let outcome = results.and_then(|results| {
         aggregate::fill(&record, flows, &trial.graph, sends_later, results).map_err(inconsistent)
     });
+    let started = trial.started;
     drop(trial);
     record.wall = Nanos(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
     match outcome {
         Ok(mut records) => {
             for of_flow in &mut records {
                 of_flow.wall = record.wall;
+                let added =
+                    started.map(|took| startup::add_start(took, &mut of_flow.distributions));
+                if let Some(Err(e)) = added {
+                    let warning = format!("the start of its participants is not recorded: {e}");
+                    of_flow.warnings.push(warning);
+                }
             }
             records
         }
@@ -142,6 +153,8 @@ struct Trial<'a, 'p> {
     /// Once the window is over, until the last message has arrived.
     meters: Option<Meters>,
     networks: Networks,
+    /// How long the start of its agents took, where that is measured.
+    started: Option<Nanos>,
     inbox: mpsc::Receiver<(usize, Heard)>,
     step: &'static str,
 }
@@ -157,10 +170,15 @@ impl<'a> Trial<'a, '_> {
         let groups = self.assignments(&places)?;
         self.start_daemons(&places)?;
         let at_rest = self.memory()?;
+        let began = Instant::now();
         for (index, (place, assignment)) in groups.iter().enumerate() {
             let label = ground::label(assignment, place.named);
             let command = place.host.command(self.context.agent);
-            let command = command.map_err(|e| self.failed(FailureKind::Error, e.to_string()))?;
+            let mut command =
+                command.map_err(|e| self.failed(FailureKind::Error, e.to_string()))?;
+            if self.context.experiment.start == Some(Start::Container) {
+                container::contain(&mut command);
+            }
             let remote = !place.host.is_local_machine();
             let agent = Agent::start(command, remote, index, label, inbox.clone())
                 .and_then(|agent| {
@@ -169,7 +187,14 @@ impl<'a> Trial<'a, '_> {
                 })
                 .map_err(|e| {
                     let program = self.context.agent.program.display();
-                    self.failed(FailureKind::Error, format!("cannot start {program}: {e}"))
+                    let help = match (self.context.experiment.start, e.kind()) {
+                        (Some(Start::Container), io::ErrorKind::PermissionDenied) => {
+                            " in a container; run as root, or leave `start` out"
+                        }
+                        _ => "",
+                    };
+                    let message = format!("cannot start {program}: {e}{help}");
+                    self.failed(FailureKind::Error, message)
                 })?;
             self.agents.push(agent);
         }
@@ -182,6 +207,11 @@ impl<'a> Trial<'a, '_> {
             } => Some((protocol, counter)),
             _ => None,
         })?;
+        self.started = self
+            .context
+            .experiment
+            .start
+            .map(|_| Nanos::from(began.elapsed()));
         if let Some((other, _)) = hellos.iter().find(|p| p.0 != protocol::VERSION) {
             let ours = protocol::VERSION;
             return Err(self.failed(
@@ -364,7 +394,7 @@ impl<'a> Trial<'a, '_> {
     }
 
     fn read_load(&self) -> LoadReading {
-        let mut own: Vec<u32> = self.agents.iter().map(Agent::pid).collect();
+        let mut own: Vec<u32> = self.agents.iter().flat_map(Agent::pids).collect();
         own.extend(self.daemon_pids());
         dyno_measure::read_load(&noise::used_cpus(self.context.flows), &own)
     }

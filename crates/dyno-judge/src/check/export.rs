@@ -1,8 +1,7 @@
 //! A check for programs: JSON and CSV. `docs/reference/judge-json.md` describes both.
 
 use super::{CheckReport, Checked, Status};
-use crate::export::{CELL, Cell, Head, csv_cell, csv_table, json_text};
-use crate::figure::rank;
+use crate::export::{CELL, Cell, Head, Required, csv_cell, csv_table, json_text};
 use crate::number::{csv_number, exported};
 use serde::Serialize;
 
@@ -25,13 +24,8 @@ struct Row<'a> {
     standing: &'static str,
     #[serde(flatten)]
     cell: Cell<'a>,
-    metric: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    quantile: Option<String>,
-    required: String,
-    unit: &'static str,
-    bound: &'static str,
-    bound_value: Option<f64>,
+    #[serde(flatten)]
+    required: Required,
     #[serde(flatten)]
     found: Option<Interval>,
     reason: &'a str,
@@ -84,18 +78,12 @@ impl CheckReport {
 }
 
 fn row(r: &Checked) -> Row<'_> {
-    let (bound, value) = r.limit.bound.exported();
     Row {
         limit: &r.limit.name,
         status: r.status.as_str(),
         standing: r.standing.as_str(),
         cell: Cell::of(&r.experiment),
-        metric: r.limit.measure.word(),
-        quantile: r.limit.measure.quantile().map(rank),
-        required: r.limit.required(),
-        unit: r.limit.measure.unit().as_str(),
-        bound,
-        bound_value: exported(value),
+        required: Required::of(&r.limit),
         found: r.found.map(|f| Interval {
             value: exported(f.value),
             lo: exported(f.lo),

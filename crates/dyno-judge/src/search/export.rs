@@ -2,8 +2,7 @@
 
 use super::{Capacities, Capacity, Tested};
 use crate::check::{Checked, Limit};
-use crate::export::{CELL, Cell, Head, csv_cell, csv_table, json_text};
-use crate::figure::rank;
+use crate::export::{CELL, Cell, Head, Required, csv_cell, csv_table, json_text};
 use crate::number::{csv_number, exported};
 use dyno_model::ExperimentId;
 use serde::Serialize;
@@ -30,22 +29,17 @@ struct Row<'a> {
     broke_first: Vec<String>,
     undecided: Vec<f64>,
     refused_above: Option<&'a str>,
-    limits: Vec<Required<'a>>,
+    limits: Vec<Put<'a>>,
     curve: Vec<Point<'a>>,
 }
 
-/// A limit that is put on the cell. `bound_value` is `null` where it is infinite.
+/// A limit that is put on the cell.
 #[derive(Serialize)]
-struct Required<'a> {
+struct Put<'a> {
     limit: &'a str,
     measure: String,
-    metric: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    quantile: Option<String>,
-    required: String,
-    unit: &'static str,
-    bound: &'static str,
-    bound_value: Option<f64>,
+    #[serde(flatten)]
+    required: Required,
 }
 
 #[derive(Serialize)]
@@ -128,23 +122,17 @@ fn row(c: &Capacity) -> Row<'_> {
         undecided: c.between.iter().map(|t| t.value).collect(),
         refused_above: c.refused_above.as_deref(),
         limits: c.curve.first().map_or_else(Vec::new, |t| {
-            t.checks.iter().map(|c| required(&c.limit)).collect()
+            t.checks.iter().map(|c| put(&c.limit)).collect()
         }),
         curve: c.curve.iter().map(point).collect(),
     }
 }
 
-fn required(limit: &Limit) -> Required<'_> {
-    let (bound, value) = limit.bound.exported();
-    Required {
+fn put(limit: &Limit) -> Put<'_> {
+    Put {
         limit: limit.name(),
         measure: limit.measure.text(),
-        metric: limit.measure.word(),
-        quantile: limit.measure.quantile().map(rank),
-        required: limit.required(),
-        unit: limit.measure.unit().as_str(),
-        bound,
-        bound_value: exported(value),
+        required: Required::of(limit),
     }
 }
 

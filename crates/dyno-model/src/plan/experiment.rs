@@ -1,7 +1,7 @@
 //! One cell of suite × stack × testbed, by itself or as one of several flows.
 
 use super::number::ExperimentId;
-use crate::factor::{Access, Placement, Topology, Wait};
+use crate::factor::{Access, Placement, Start, Topology, Wait};
 use crate::flow::Flow;
 use crate::sizes::Sizes;
 use crate::unit::{Nanos, PayloadSize};
@@ -117,6 +117,9 @@ pub struct Experiment {
     /// The testbed's virtual machines are booted anew before each of its trials.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reboot: bool,
+    /// What participants are started as, and that their start is measured; `None`: as processes, and it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Start>,
     /// What it is as one of several flows that run at the same time; `None`: it runs alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<Flow>,
@@ -163,6 +166,7 @@ impl Experiment {
             mlock: false,
             on_host: 0,
             reboot: false,
+            start: None,
             trials: 1,
             raw_samples: 0,
             floor: None,

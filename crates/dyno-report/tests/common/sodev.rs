@@ -182,6 +182,25 @@ pub fn sodev() -> Run {
     for _ in 0..6 {
         b.trials(boot, &stages);
     }
+    for (name, start, times) in [
+        ("container", Start::Container, 1.5),
+        ("start", Start::Process, 1.0),
+    ] {
+        let id = b.experiment("tcp", |e| {
+            e.name = name.into();
+            e.start = Some(start);
+            e.workload = Workload::FirstMessage {
+                period: Nanos::from_millis(1),
+            };
+        });
+        let parts = [
+            (Metric::FirstMessage, 4.0 * MS, 1, 0),
+            (Metric::Boot, 8.0 * MS * times, 1, 0),
+        ];
+        for _ in 0..6 {
+            b.trials(id, &parts);
+        }
+    }
     throughput(&mut b);
     shares(&mut b, "share", GUEST);
     shares(&mut b, "share-host", HOST);

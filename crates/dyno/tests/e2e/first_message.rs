@@ -190,3 +190,46 @@ fn a_first_message_has_no_window_and_needs_two_sides() {
         .with_code(3)
         .says("null has no second participant");
 }
+
+#[test]
+fn the_start_of_processes_and_containers_is_measured_and_one_is_alone_in_its_container() {
+    // SAFETY: geteuid has no preconditions.
+    if unsafe { libc::geteuid() } != 0 {
+        eprintln!("NOT TESTED: containers need root");
+        return;
+    }
+    let place = Place::new();
+    for start in ["process", "container"] {
+        let more = format!("trials = 3\nstart = \"{start}\"");
+        place.suite(start, &suite("\"tcp\"", "1-1", &more));
+        let run = ["run", start, "--out", start, "--quiet"];
+        place.run(&run).with_code(0);
+        let shown = place.show(start);
+        let e = on_stack(&shown, "tcp");
+        assert_eq!(
+            (&e["trials"], &e["failed_trials"]),
+            (&3.into(), &0.into()),
+            "{e:#}"
+        );
+        assert_eq!(e["metrics"]["boot_ns"]["n"], 3, "{e:#}");
+        assert_eq!(e["metrics"]["first_message_ns"]["n"], 3, "{e:#}");
+    }
+    assert_eq!(place.leftovers(), Vec::<std::path::PathBuf>::new());
+    // Nothing was mounted that others see.
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+    assert_eq!(
+        mounts
+            .lines()
+            .filter(|l| l.split(' ').nth(1) == Some("/proc"))
+            .count(),
+        1
+    );
+
+    let other =
+        suite("\"tcp\"", "1-1", "start = \"container\"").replace("first-message", "ping-pong");
+    place.suite("other", &other);
+    place
+        .run(&["run", "other", "--quiet"])
+        .with_code(3)
+        .says("`start` is for first-message");
+}
