@@ -79,7 +79,7 @@ fn refusal(
         .or_else(|| on.cannot_poll(cell, conditions.echo_poll))
         .or_else(|| on.cannot_pause(cell, conditions.sink_pause))
         .or_else(|| remote::lacks_memory(cell, &on.stack, testbed))
-        .or_else(|| remote::no_start(cell, conditions, testbed))
+        .or_else(|| remote::no_start(cell, on, conditions, testbed))
         .or_else(|| remote::refusal(&on.stack, testbed, facts))
         .or_else(|| missing_daemon(&on.stack, facts))
 }

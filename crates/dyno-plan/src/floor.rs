@@ -123,8 +123,9 @@ fn added(
     let mut reason = format!("no stack with `floor = true` waits by {wait}");
     for floor in floors.iter().filter(|f| f.stack.waits.contains(&wait)) {
         let hosts = testbed.hosts.len();
-        let refused =
-            capability::refusal(&cell, &floor.stack, floor.adapter, hosts).or_else(|| {
+        let refused = capability::refusal(&cell, &floor.stack, floor.adapter, hosts)
+            .or_else(|| remote::lives_in_one_container(&floor.stack, &[floor.adapter], e.start))
+            .or_else(|| {
                 let why = remote::lacks_memory(&cell, &floor.stack, testbed)?;
                 Some(
                     match remote::is_without_memory(&why, &floor.stack, testbed) {

@@ -2,10 +2,11 @@
 //! there.
 
 use crate::HostFacts;
+use crate::configured::Configured;
 use crate::matrix::{Cell, Conditions, Matrix};
 use dyno_model::machine::{SHARING, VsockBackEnd};
 use dyno_model::plan::{Experiment, Host, Reach};
-use dyno_model::{Placement, Stack, Testbed, Wait};
+use dyno_model::{AdapterDescription, Placement, Stack, Start, Testbed, Wait};
 use std::collections::BTreeMap;
 
 /// The adapter of what only virtual machines have.
@@ -76,6 +77,7 @@ pub(crate) fn no_host(matrix: &Matrix<'_>, testbed: &Testbed) -> Option<String> 
 /// Why the start of participants cannot be measured as it is to be: whoever starts them is a process of this machine.
 pub(crate) fn no_start(
     cell: &Cell,
+    on: &Configured<'_>,
     conditions: &Conditions<'_>,
     testbed: &Testbed,
 ) -> Option<String> {
@@ -91,11 +93,31 @@ pub(crate) fn no_start(
         Placement::Thread | Placement::Process => Vec::from_iter(own),
     };
     let is_other = |h: &&&Host| !matches!(h.reach, Reach::Local | Reach::Namespace);
-    let other = used.iter().find(is_other)?;
+    let Some(other) = used.iter().find(is_other) else {
+        return lives_in_one_container(&on.stack, &on.adapters, Some(start));
+    };
     Some(format!(
         "participants on {} are not started as a {start} of this machine; leave `start` out there, or choose another `host`",
         other.name
     ))
+}
+
+/// Why participants that are each in a container cannot talk over the stack: all that containers share are files and the
+/// network, and what needs no more goes between hosts.
+pub(crate) fn lives_in_one_container(
+    stack: &Stack,
+    adapters: &[&AdapterDescription],
+    start: Option<Start>,
+) -> Option<String> {
+    let goes = |a: &&AdapterDescription| {
+        a.capabilities.placements.contains(&Placement::Host) && a.name != SHARING
+    };
+    (start == Some(Start::Container) && !adapters.iter().all(goes)).then(|| {
+        format!(
+            "{} goes between processes that see each other, and those in containers do not; choose a stack that goes between hosts",
+            stack.name
+        )
+    })
 }
 
 /// Whether the stack is of testbeds with virtual machines, and this is none.

@@ -232,4 +232,13 @@ fn the_start_of_processes_and_containers_is_measured_and_one_is_alone_in_its_con
         .run(&["run", "other", "--quiet"])
         .with_code(3)
         .says("`start` is for first-message");
+
+    place.suite(
+        "queue",
+        &suite("\"posix-mq\"", "1-1", "start = \"container\""),
+    );
+    place
+        .run(&["run", "queue", "--quiet"])
+        .with_code(3)
+        .says("those in containers do not");
 }
