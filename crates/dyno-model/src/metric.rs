@@ -224,7 +224,7 @@ metrics! {
         one_per_trial: true,
         part_of: Some(Metric::FirstMessage),
     }
-    Boot = "boot_ns", "Of a virtual machine that is booted for the trial: from the start of its monitor until an agent answers in it. Of processes or containers whose start is measured: from the start of the first until the last agent answers." {
+    Boot = "boot_ns", "Of a virtual machine that is booted for the trial: from the start of its monitor until an agent answers in it. Of processes or containers whose start is measured: from the start of each until its agent answers, the slowest." {
         short: "boot",
         title: "agent of what is started",
         gist: "from the start of monitor, container or process",

@@ -87,6 +87,9 @@ pub(crate) fn no_start(
             "`start` is for first-message: whatever else is measured is over long after it".into(),
         );
     }
+    if conditions.reboot {
+        return Some("both `start` and `reboot` are recorded as `boot`; choose one".into());
+    }
     let own = index(conditions.host, testbed).and_then(|host| testbed.hosts.get(host));
     let used = match cell.placement {
         Placement::Host => testbed.hosts.iter().collect(),

@@ -94,8 +94,10 @@ fn legend(summary: &Summary) -> Vec<String> {
         "2: the handler is Dyno's own record of the wake-up; of due times that one wake-up answers, each is a sample of due to end."
             .into(),
         "3: medians over the starts with their intervals; the machine is booted anew for each. A container is a process alone in \
-         namespaces for processes, mounts, names and message queues, with the network of the testbed's host, which is a namespace itself; no image is \
-         unpacked for it. Of processes and containers both sides of the exchange are started at once."
+         namespaces for processes, mounts, names and message queues, with the network of the testbed's host, which is a namespace itself; it has no image, no \
+         cgroup and no engine that a start would wait for. Of two processes or containers the slower one counts, each from its own start."
+            .into(),
+        "3: a first message is from the runner's go; until then stacks are loaded and Dyno makes ready, which is in none of the rows."
             .into(),
         "5: CPU of sender, receiver and monitor over window and drain, 100 % is one CPU kept busy; what runs in the guest runs within the monitor as well. \
          Where the guest is emulated, its kernel counts more CPU time than passes: hold the monitor's against it."
@@ -260,7 +262,9 @@ impl<'a> Study<'a> {
             let (what, stages): (_, &[_]) = match (e.experiment.reboot, e.experiment.start) {
                 (true, _) => ("machine", &labels::MACHINE),
                 (false, Some(Start::Container)) => ("container", &labels::CONTAINER),
-                (false, _) => ("process", &labels::PROCESS),
+                (false, Some(Start::Process)) => ("process", &labels::PROCESS),
+                // Its start was not measured, as in older runs.
+                (false, None) => ("process", &labels::PROCESS[1..]),
             };
             for (label, name, metric) in stages {
                 let found = e.metrics.get(metric);
@@ -277,7 +281,11 @@ impl<'a> Study<'a> {
             }
         }
         if !rows.is_empty() {
-            for (label, cell, why) in labels::NOT_STARTED {
+            let has_container = rows.iter().any(|row| row[0] == "container");
+            let absent = [labels::NO_CONTAINER]
+                .into_iter()
+                .filter(|_| !has_container);
+            for (label, cell, why) in absent.chain(labels::NOT_STARTED) {
                 rows.push(vec![
                     "document".into(),
                     format!("{label}: {why}"),

@@ -1,6 +1,7 @@
 //! One agent process: starting it, speaking with it, and knowing how it ended.
 
 use crate::child::{Tail, describe_exit};
+use crate::container;
 use crate::hosts::AGENT_STATUS;
 use dyno_measure::Counters;
 use dyno_model::Nanos;
@@ -13,7 +14,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
 /// How to start an agent: a program and its arguments.
@@ -134,20 +135,35 @@ pub(crate) struct Agent {
     pub(crate) tocks: mpsc::Receiver<Tock>,
     stderr: Tail,
     status: Option<ExitStatus>,
-    /// The process here stands for one on another host: the agent's own end is what its host tells.
-    remote: bool,
+    /// Of one on another host, its own end is what its host tells.
+    kind: Kind,
     told: Arc<AtomicI32>,
+    /// Before it was started.
+    began: Instant,
+    /// When its first word came.
+    spoke: Arc<OnceLock<Instant>>,
+}
+
+/// What an agent's process here is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The agent.
+    Process,
+    /// One that waits for the agent, which is the first process of a container.
+    Container,
+    /// One that stands for the agent on another host.
+    Remote,
 }
 
 /// No end was told: no status has this value.
 const UNTOLD: i32 = -1;
 
 impl Agent {
-    /// Starts an agent with its host's command, which is one of ssh where it is `remote`; its reports
+    /// Starts an agent with its host's command, which is one of ssh where it is remote; its reports
     /// arrive in `inbox` with the number `index`.
     pub(crate) fn start(
         mut command: std::process::Command,
-        remote: bool,
+        kind: Kind,
         index: usize,
         label: String,
         inbox: mpsc::Sender<(usize, Heard)>,
@@ -156,15 +172,22 @@ impl Agent {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        if kind == Kind::Container {
+            container::contain(&mut command);
+        }
+        let began = Instant::now();
         let mut child = command.spawn()?;
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (answers, tocks) = mpsc::channel();
+        let spoke = Arc::new(OnceLock::new());
         if let Some(stdout) = stdout {
+            let spoke = spoke.clone();
             std::thread::spawn(move || {
                 for line in BufReader::new(stdout).lines() {
                     let received = Counters::now();
                     let Ok(line) = line else { break };
+                    spoke.get_or_init(Instant::now);
                     let report = match serde_json::from_str(&line) {
                         Ok(Report::Tock { number, ticks, raw }) => {
                             // Nobody may wait for it any more.
@@ -205,8 +228,10 @@ impl Agent {
             tocks,
             stderr: tail,
             status: None,
-            remote,
+            kind,
             told,
+            began,
+            spoke,
         })
     }
 
@@ -214,18 +239,14 @@ impl Agent {
         self.child.id()
     }
 
-    /// Its process, and in a container the one within it.
-    pub(crate) fn pids(&self) -> Vec<u32> {
-        let pid = self.pid();
-        // A kernel without this file has no containers to tell of either.
-        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
-        let children = children.unwrap_or_default();
-        let within = children.split_whitespace().filter_map(|p| p.parse().ok());
-        std::iter::once(pid).chain(within).collect()
+    /// From before its start until its first word; nothing while it is silent.
+    pub(crate) fn start_took(&self) -> Option<Nanos> {
+        let spoke = self.spoke.get()?;
+        Some(Nanos::from(spoke.duration_since(self.began)))
     }
 
     pub(crate) fn is_remote(&self) -> bool {
-        self.remote
+        self.kind == Kind::Remote
     }
 
     /// Sends a command; an agent that has ended is noticed by its silence.
@@ -260,7 +281,7 @@ impl Agent {
         if self.status.is_none() {
             // An error here means that there is no such child, which cannot be before we reap it.
             self.status = self.child.try_wait().ok().flatten();
-            if self.remote && self.status.is_some() {
+            if (self.kind == Kind::Remote) && self.status.is_some() {
                 self.stderr.complete();
                 self.status = self.told().or(self.status);
             }
@@ -280,7 +301,7 @@ impl Agent {
     /// `ended with signal 9 (SIGKILL, …)`, or that its host cannot be heard any more.
     pub(crate) fn describe_end(&self, status: ExitStatus) -> String {
         let end = describe_exit(status);
-        match self.remote && self.told().is_none() {
+        match (self.kind == Kind::Remote) && self.told().is_none() {
             true => format!("lost its connection: what carried it ended with {end}"),
             false => format!("ended with {end}"),
         }
@@ -302,8 +323,11 @@ impl Agent {
     pub(crate) fn end(&mut self) {
         self.stdin = None;
         if self.status().is_none() {
-            // It may end by itself at this moment; reaping follows in any case.
-            let _ = self.child.kill();
+            // The one outside of a container waits for the one within, which is to be gone before it.
+            if self.kind != Kind::Container || !container::kill_within(self.pid()) {
+                // It may end by itself at this moment; reaping follows in any case.
+                let _ = self.child.kill();
+            }
             self.status = self.child.wait().ok();
         }
     }

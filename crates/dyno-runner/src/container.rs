@@ -16,6 +16,18 @@ pub(crate) fn contain(command: &mut Command) {
     }
 }
 
+/// Kills what is the first process of a container, by the process that waits for it outside. Whether there was one.
+pub(crate) fn kill_within(outside: u32) -> bool {
+    // A process that is about to end, or a kernel that does not list children.
+    let children = std::fs::read_to_string(format!("/proc/{outside}/task/{outside}/children"));
+    let children = children.unwrap_or_default();
+    let pids = children.split_whitespace().filter_map(|p| p.parse().ok());
+    let killed = pids
+        .filter_map(rustix::process::Pid::from_raw)
+        .map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::KILL).is_ok());
+    killed.filter(|done| *done).count() > 0
+}
+
 /// Goes on as the first process of a container. The process that was there before stays outside, waits for it, and ends as it
 /// does: whoever started it waits for that one.
 ///
@@ -57,7 +69,13 @@ unsafe fn wait_outside(child: libc::pid_t) -> ! {
     // SAFETY: only async-signal-safe calls. The descriptors are closed because others wait for their end: this process
     // executes nothing that would close them.
     unsafe {
-        libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0);
+        if libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) != 0 {
+            // Before Linux 5.9, or behind a filter.
+            let last = libc::sysconf(libc::_SC_OPEN_MAX).clamp(256, 1 << 20) as libc::c_int;
+            for descriptor in 3..last {
+                libc::close(descriptor);
+            }
+        }
         let mut status = 0;
         while libc::waitpid(child, &raw mut status, 0) < 0 {
             if *libc::__errno_location() != libc::EINTR {
@@ -79,11 +97,11 @@ mod tests {
     use std::os::unix::process::ExitStatusExt;
 
     fn may_contain() -> bool {
-        let root = rustix::process::geteuid().is_root();
-        if !root {
-            eprintln!("NOT TESTED: containers need root");
+        let may = shell("true").status().is_ok_and(|s| s.success());
+        if !may {
+            eprintln!("NOT TESTED: containers take CAP_SYS_ADMIN");
         }
-        root
+        may
     }
 
     fn shell(line: &str) -> Command {
@@ -124,7 +142,7 @@ mod tests {
         let mut line = String::new();
         std::io::BufRead::read_line(&mut said, &mut line).unwrap();
         assert_eq!(line, "there\n");
-        child.kill().unwrap();
+        assert!(kill_within(child.id()));
         // Its output ends when nobody is left in it.
         assert_eq!(
             std::io::Read::read_to_end(&mut said, &mut Vec::new()).unwrap(),

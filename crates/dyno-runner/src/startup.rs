@@ -64,7 +64,7 @@ pub(crate) fn add_boot(
     stages.try_for_each(|(metric, time)| one(metric, time, distributions))
 }
 
-/// Adds how long the start of processes or containers took.
+/// Adds how long the slowest start of its processes or containers took.
 ///
 /// # Errors
 /// The histogram library fails.

@@ -6,10 +6,9 @@ mod networks;
 mod nominal;
 
 use crate::RunOptions;
-use crate::agent::{Agent, AgentCommand, Heard};
+use crate::agent::{Agent, AgentCommand, Heard, Kind};
 use crate::aggregate;
 use crate::clocks::{self, HostClocks, TrialClocks};
-use crate::container;
 use crate::daemon::Daemon;
 use crate::hosts::Hosts;
 use crate::meters::{Metering, Meters};
@@ -23,7 +22,6 @@ use dyno_model::record::{FailureKind, Outcome};
 use dyno_model::{Experiment, Graph, Nanos, Participant, Plan, Start, TrialId, TrialRecord};
 use networks::Networks;
 use nominal::nominal;
-use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -153,7 +151,7 @@ struct Trial<'a, 'p> {
     /// Once the window is over, until the last message has arrived.
     meters: Option<Meters>,
     networks: Networks,
-    /// How long the start of its agents took, where that is measured.
+    /// How long the slowest start of its agents took, where that is measured.
     started: Option<Nanos>,
     inbox: mpsc::Receiver<(usize, Heard)>,
     step: &'static str,
@@ -170,28 +168,29 @@ impl<'a> Trial<'a, '_> {
         let groups = self.assignments(&places)?;
         self.start_daemons(&places)?;
         let at_rest = self.memory()?;
-        let began = Instant::now();
+        let start = self.context.experiment.start;
         for (index, (place, assignment)) in groups.iter().enumerate() {
             let label = ground::label(assignment, place.named);
             let command = place.host.command(self.context.agent);
-            let mut command =
-                command.map_err(|e| self.failed(FailureKind::Error, e.to_string()))?;
-            if self.context.experiment.start == Some(Start::Container) {
-                container::contain(&mut command);
-            }
-            let remote = !place.host.is_local_machine();
-            let agent = Agent::start(command, remote, index, label, inbox.clone())
+            let command = command.map_err(|e| self.failed(FailureKind::Error, e.to_string()))?;
+            let kind = match (place.host.is_local_machine(), start) {
+                (false, _) => Kind::Remote,
+                (true, Some(Start::Container)) => Kind::Container,
+                (true, Some(Start::Process) | None) => Kind::Process,
+            };
+            let agent = Agent::start(command, kind, index, label, inbox.clone())
                 .and_then(|agent| {
                     self.context.session.note_process(agent.pid())?;
                     Ok(agent)
                 })
                 .map_err(|e| {
                     let program = self.context.agent.program.display();
-                    let help = match (self.context.experiment.start, e.kind()) {
-                        (Some(Start::Container), io::ErrorKind::PermissionDenied) => {
-                            " in a container; run as root, or leave `start` out"
+                    let help = match kind {
+                        Kind::Container => {
+                            " in a container of its own; that takes CAP_SYS_ADMIN, which root has (not in every container): choose \
+                             `start = \"process\"` without it"
                         }
-                        _ => "",
+                        Kind::Process | Kind::Remote => "",
                     };
                     let message = format!("cannot start {program}: {e}{help}");
                     self.failed(FailureKind::Error, message)
@@ -207,11 +206,8 @@ impl<'a> Trial<'a, '_> {
             } => Some((protocol, counter)),
             _ => None,
         })?;
-        self.started = self
-            .context
-            .experiment
-            .start
-            .map(|_| Nanos::from(began.elapsed()));
+        let slowest = self.agents.iter().filter_map(Agent::start_took).max();
+        self.started = start.and(slowest);
         if let Some((other, _)) = hellos.iter().find(|p| p.0 != protocol::VERSION) {
             let ours = protocol::VERSION;
             return Err(self.failed(
@@ -394,7 +390,7 @@ impl<'a> Trial<'a, '_> {
     }
 
     fn read_load(&self) -> LoadReading {
-        let mut own: Vec<u32> = self.agents.iter().flat_map(Agent::pids).collect();
+        let mut own: Vec<u32> = self.agents.iter().map(Agent::pid).collect();
         own.extend(self.daemon_pids());
         dyno_measure::read_load(&noise::used_cpus(self.context.flows), &own)
     }
