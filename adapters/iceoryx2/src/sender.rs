@@ -13,7 +13,7 @@ use iceoryx2::port::notifier::Notifier;
 use iceoryx2::port::publisher::Publisher;
 use iceoryx2::port::update_connections::UpdateConnections;
 use iceoryx2::port::{BackpressureAction, BackpressureInfo, SendError};
-use iceoryx2::prelude::{BackpressureStrategy, PortFactory, ipc};
+use iceoryx2::prelude::{BackpressureStrategy, CallbackProgression, PortFactory, ipc};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -111,7 +111,13 @@ impl Sender for Iceoryx2Sender {
         self.publisher
             .update_connections()
             .map_err(|e| Error::library("Publisher::update_connections", e))?;
-        let readers = self.service.dynamic_config().number_of_subscribers();
+        // The library's own count has a subscriber before its entry can be read and a message reaches it:
+        // a send in between would seem to have lost a reader.
+        let mut readers = 0;
+        self.service.dynamic_config().list_subscribers(|_| {
+            readers += 1;
+            CallbackProgression::Continue
+        });
         self.readers = self.readers.max(readers);
         Ok(readers)
     }

@@ -213,13 +213,11 @@ fn the_start_of_processes_and_containers_is_measured_and_one_is_alone_in_its_con
         place.run(&run).with_code(0);
         let shown = place.show(start);
         let e = on_stack(&shown, "tcp");
-        assert_eq!(
-            (&e["trials"], &e["failed_trials"]),
-            (&3.into(), &0.into()),
-            "{e:#}"
-        );
-        assert_eq!(e["metrics"]["boot_ns"]["n"], 3, "{e:#}");
-        assert_eq!(e["metrics"]["first_message_ns"]["n"], 3, "{e:#}");
+        assert_eq!(e["failed_trials"], 0, "{e:#}");
+        // Those that the host disturbed do not count while others do.
+        assert!(e["trials"].as_u64() >= Some(1), "{e:#}");
+        assert_eq!(e["metrics"]["boot_ns"]["n"], e["trials"], "{e:#}");
+        assert_eq!(e["metrics"]["first_message_ns"]["n"], e["trials"], "{e:#}");
     }
     assert_eq!(place.leftovers(), Vec::<std::path::PathBuf>::new());
     // Nothing was mounted that others see.
