@@ -76,26 +76,31 @@ impl Group {
         }
     }
 
-    /// Whether ends can still be added: nothing has been asked of one yet.
-    pub(crate) fn gathers(&self) -> bool {
-        matches!(*self.state(), State::Gathering(_))
-    }
-
-    /// Adds a writing end. Nothing happens if the session is already open; see
-    /// [`Group::gathers`].
-    pub(crate) fn add_writer(&self, channel: &ChannelSpec, end: Weak<dyn Declare>) {
-        if let State::Gathering(plan) = &mut *self.state() {
+    /// Adds a writing end, and returns the group that it is in: this one while it gathers. Once
+    /// its session is open, perhaps by a call on another thread, the end gets a group of its own,
+    /// which opens at once: whoever made the end may never call it.
+    pub(crate) fn add_writer(
+        self: Arc<Self>,
+        channel: &ChannelSpec,
+        end: Weak<dyn Declare>,
+    ) -> Result<Arc<Group>> {
+        let settings = Arc::clone(&self.settings);
+        self.add(|plan| {
             for reader in &channel.readers {
                 plan.reach
                     .entry(reader.participant)
-                    .or_insert_with(|| self.settings.locator(&reader.address, reader.port));
+                    .or_insert_with(|| settings.locator(&reader.address, reader.port));
             }
             plan.ends.push(end);
-        }
+        })
     }
 
     /// Adds a reading end; see [`Group::add_writer`].
-    pub(crate) fn add_reader(&self, channel: &ChannelSpec, end: Weak<dyn Declare>) -> Result<()> {
+    pub(crate) fn add_reader(
+        self: Arc<Self>,
+        channel: &ChannelSpec,
+        end: Weak<dyn Declare>,
+    ) -> Result<Arc<Group>> {
         let own = self.context.participant;
         let endpoint = channel.readers.iter().find(|r| r.participant == own);
         let endpoint = endpoint.ok_or_else(|| {
@@ -104,13 +109,28 @@ impl Group {
                 channel.name
             ))
         })?;
-        if let State::Gathering(plan) = &mut *self.state() {
-            plan.listen
-                .push(self.settings.locator(&endpoint.address, endpoint.port));
+        let locator = self.settings.locator(&endpoint.address, endpoint.port);
+        self.add(|plan| {
+            plan.listen.push(locator);
             plan.heard.push(channel.writer);
             plan.ends.push(end);
+        })
+    }
+
+    fn add(self: Arc<Self>, end: impl FnOnce(&mut Plan)) -> Result<Arc<Group>> {
+        if let State::Gathering(plan) = &mut *self.state() {
+            end(plan);
+            return Ok(Arc::clone(&self));
         }
-        Ok(())
+        let mut plan = Plan::default();
+        end(&mut plan);
+        let own = Group {
+            settings: Arc::clone(&self.settings),
+            context: self.context.clone(),
+            state: Mutex::new(State::Gathering(plan)),
+        };
+        own.open()?;
+        Ok(Arc::new(own))
     }
 
     /// Whether the session connects to every reader of `channel` itself. False before it is open.

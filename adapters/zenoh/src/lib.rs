@@ -72,9 +72,7 @@ impl Adapter for Zenoh {
     fn open(&self, context: &NodeContext) -> Result<Box<dyn Node>> {
         let settings = Arc::new(Settings::from_options(context)?);
         Ok(Box::new(ZenohNode {
-            group: Arc::new(Group::new(Arc::clone(&settings), context.clone())),
-            settings,
-            context: context.clone(),
+            group: Arc::new(Group::new(settings, context.clone())),
             calls: Calls::default(),
         }))
     }
@@ -82,38 +80,23 @@ impl Adapter for Zenoh {
 
 /// One participant.
 struct ZenohNode {
-    context: NodeContext,
-    settings: Arc<Settings>,
     /// Gathers the ends that are made until the first call on one of them.
     group: Arc<Group>,
     calls: Calls,
 }
 
-impl ZenohNode {
-    /// Has `make` add an end to the group that gathers, or, once the node's session is open, to a
-    /// group of its own that opens at once: whoever made it may never call it.
-    fn add<T>(&mut self, make: impl FnOnce(Arc<Group>) -> Result<T>) -> Result<T> {
-        if self.group.gathers() {
-            return make(Arc::clone(&self.group));
-        }
-        let own = Arc::new(Group::new(Arc::clone(&self.settings), self.context.clone()));
-        let end = make(Arc::clone(&own))?;
-        own.open()?;
-        Ok(end)
-    }
-}
-
 impl Node for ZenohNode {
     fn sender(&mut self, channel: &ChannelSpec) -> Result<Box<dyn Sender>> {
         let joint = self.calls.joint(channel);
-        let sender = self.add(|group| Ok(sender::ZenohSender::new(group, channel, joint)))?;
+        let group = Arc::clone(&self.group);
+        let sender = sender::ZenohSender::new(group, channel, joint)?;
         Ok(Box::new(sender))
     }
 
     fn receiver(&mut self, channel: &ChannelSpec, wait: Wait) -> Result<Box<dyn Receiver>> {
         let joint = self.calls.joint(channel);
-        let make = |group| receiver::ZenohReceiver::new(group, channel, wait, joint);
-        let receiver = self.add(make)?;
+        let group = Arc::clone(&self.group);
+        let receiver = receiver::ZenohReceiver::new(group, channel, wait, joint)?;
         Ok(Box::new(receiver))
     }
 
@@ -123,8 +106,9 @@ impl Node for ZenohNode {
         on_message: OnMessage,
     ) -> Result<Box<dyn Subscription>> {
         let joint = self.calls.joint(channel);
-        let make = |group| receiver::ZenohSubscription::new(group, channel, on_message, joint);
-        Ok(Box::new(self.add(make)?))
+        let group = Arc::clone(&self.group);
+        let subscription = receiver::ZenohSubscription::new(group, channel, on_message, joint)?;
+        Ok(Box::new(subscription))
     }
 }
 

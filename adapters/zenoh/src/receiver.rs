@@ -188,7 +188,7 @@ impl ZenohReceiver {
             way,
             declared: OnceLock::new(),
         });
-        group.add_reader(channel, Arc::downgrade(&end) as Weak<dyn Declare>)?;
+        let group = group.add_reader(channel, Arc::downgrade(&end) as Weak<dyn Declare>)?;
         Ok(ZenohReceiver {
             end,
             blocks,
@@ -352,7 +352,7 @@ impl ZenohSubscription {
             way,
             declared: Mutex::new(None),
         });
-        group.add_reader(channel, Arc::downgrade(&end) as Weak<dyn Declare>)?;
+        let group = group.add_reader(channel, Arc::downgrade(&end) as Weak<dyn Declare>)?;
         Ok(ZenohSubscription { end, group })
     }
 }

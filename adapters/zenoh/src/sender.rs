@@ -72,7 +72,11 @@ impl Declare for WritingEnd {
 
 impl ZenohSender {
     /// `joint` where the channel is a direction of a call.
-    pub(crate) fn new(group: Arc<Group>, channel: &ChannelSpec, joint: Option<Arc<Joint>>) -> Self {
+    pub(crate) fn new(
+        group: Arc<Group>,
+        channel: &ChannelSpec,
+        joint: Option<Arc<Joint>>,
+    ) -> Result<Self> {
         let end = Arc::new(WritingEnd {
             channel: channel.name.clone(),
             max_payload: channel.max_payload,
@@ -80,15 +84,15 @@ impl ZenohSender {
             joint,
             declared: OnceLock::new(),
         });
-        group.add_writer(channel, Arc::downgrade(&end) as Weak<dyn Declare>);
-        ZenohSender {
+        let group = group.add_writer(channel, Arc::downgrade(&end) as Weak<dyn Declare>)?;
+        Ok(ZenohSender {
             channel: channel.clone(),
             end,
             spare: None,
             readers: 0,
             patient_until: None,
             group,
-        }
+        })
     }
 
     /// What was declared; opens the session if this is the first call on an end of the group.
@@ -106,7 +110,7 @@ impl ZenohSender {
     fn move_out(&mut self) -> Result<()> {
         let settings = Arc::clone(&self.group.settings);
         let own = Arc::new(Group::new(settings, self.group.context.clone()));
-        *self = ZenohSender::new(own, &self.channel, self.end.joint.clone());
+        *self = ZenohSender::new(own, &self.channel, self.end.joint.clone())?;
         self.group.open()
     }
 }
