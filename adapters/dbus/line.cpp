@@ -59,6 +59,8 @@ Line::~Line() {
 
 void Line::match(const std::string &path) {
     Failure failure;
+    // Another thread would take the reply for which this one waits.
+    const std::lock_guard<std::mutex> lock(mutex_);
     const std::string rule = std::string("type='signal',interface='") + INTERFACE + "',path='" + path + "'";
     dbus_bus_add_match(library_, rule.c_str(), &failure.error);
     failure.check("dbus_bus_add_match");
@@ -78,6 +80,7 @@ void Line::hear_no_more(const std::string &path) {
 
 void Line::own(const std::string &name) {
     Failure failure;
+    const std::lock_guard<std::mutex> lock(mutex_);
     dbus_bus_request_name(library_, name.c_str(), DBUS_NAME_FLAG_DO_NOT_QUEUE, &failure.error);
     failure.check("dbus_bus_request_name(" + name + ")");
 }

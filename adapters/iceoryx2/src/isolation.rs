@@ -23,6 +23,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// `sun_path` holds 108 bytes with the final zero (unix(7)).
 const SOCKET_PATH: usize = 107;
@@ -62,6 +63,8 @@ impl Isolation {
         let mut config = Config::default();
         config.global.prefix = FileName::new(prefix.as_bytes())
             .map_err(|e| Error::library(format!("FileName::new({prefix})"), e))?;
+        // A process that makes a service may be held up; its peers then take it for dead.
+        config.global.creation_timeout = Duration::from_secs(10);
         let text = root.to_string_lossy();
         let path = IoxPath::new(text.as_bytes())
             .map_err(|e| Error::library(format!("Path::new({text})"), e))?;

@@ -9,9 +9,7 @@ use crate::factors;
 use crate::findings;
 use crate::number::{duration, sig3};
 use crate::remark::Item;
-use crate::summary::{
-    DaemonCost, ExperimentSummary, FailureGroup, MemorySummary, MetricSummary, RunSummary,
-};
+use crate::summary::{DaemonCost, ExperimentSummary, MemorySummary, MetricSummary, RunSummary};
 use crate::text::clean;
 use crate::view::View;
 use dyno_model::TrialFigure;
@@ -118,7 +116,7 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
             "Machines: rows of different ones are not compared",
             machines.collect(),
         ),
-        ("Failed", rows(view, failures)),
+        ("Failed", failures(view)),
         ("Clocks of the hosts", clocks::remarks(view)),
         (
             "Unstable (~): a repeat of the run may differ by more than 10 %",
@@ -190,23 +188,42 @@ fn rows(view: &View<'_>, remarks: fn(&ExperimentSummary) -> Vec<Item>) -> Vec<It
     led.collect()
 }
 
-fn failures(e: &ExperimentSummary) -> Vec<Item> {
-    let item = |f: &FailureGroup| Item {
-        text: format!(
-            "{}{} in {}: {}",
-            times(f.count),
-            f.cause,
-            clean(&f.step),
-            clean(&f.message)
-        ),
-        lines: f
-            .stderr
-            .iter()
-            .map(|line| clean(line))
-            .filter(|l| !l.is_empty())
-            .collect(),
-    };
-    e.failures.iter().map(item).collect()
+/// The failures of each row. A trial of several flows fails in all of them, and is told with the first.
+fn failures(view: &View<'_>) -> Vec<Item> {
+    let mut items = Vec::new();
+    for (at, e) in view.rows.iter().enumerate() {
+        for f in &e.failures {
+            let same = |o: &&&ExperimentSummary| {
+                o.experiment.lead() == e.experiment.lead() && o.failures.contains(f)
+            };
+            let (before, after) = view.rows.split_at(at);
+            if before.iter().any(|o| same(&o)) {
+                continue;
+            }
+            let others = match after.iter().filter(same).count() {
+                0 | 1 => String::new(),
+                2 => " and 1 more flow".to_owned(),
+                n => format!(" and {} more flows", n - 1),
+            };
+            items.push(Item {
+                text: format!(
+                    "{}{others}: {}{} in {}: {}",
+                    view.label(e),
+                    times(f.count),
+                    f.cause,
+                    clean(&f.step),
+                    clean(&f.message)
+                ),
+                lines: f
+                    .stderr
+                    .iter()
+                    .map(|line| clean(line))
+                    .filter(|l| !l.is_empty())
+                    .collect(),
+            });
+        }
+    }
+    items
 }
 
 fn times(count: u64) -> String {

@@ -18,6 +18,8 @@ pub(crate) struct Progress {
     left: u64,
     /// Trials that the host disturbed so far.
     disturbed: u32,
+    /// The last failure of the trial that runs: one of several flows fails in all of them.
+    failed: Option<Outcome>,
 }
 
 /// So many disturbed trials are told while the run is in progress; on a noisy host there are hundreds.
@@ -43,6 +45,7 @@ impl Progress {
             finished: 0,
             left: 0,
             disturbed: 0,
+            failed: None,
         }
     }
 
@@ -89,6 +92,7 @@ impl Progress {
                 self.bar.set_length(*trials as u64);
             }
             RunEvent::TrialStarted { label, .. } => {
+                self.failed = None;
                 let left = match self.finished {
                     0 => String::new(),
                     n => {
@@ -121,7 +125,9 @@ impl Progress {
                     message,
                     stderr,
                 } = &record.outcome
+                    && self.failed.as_ref() != Some(&record.outcome)
                 {
+                    self.failed = Some(record.outcome.clone());
                     self.say(format!(
                         "trial {} failed ({kind} in {step}): {message}",
                         record.id

@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 /// itself to its peers as a lost connection first.
 const BLAME: Duration = Duration::from_millis(300);
 
+/// Agents get this long to say in which call they are.
+const EXPLAIN: Duration = Duration::from_secs(5);
+
 impl Trial<'_, '_> {
     pub(super) fn failed(&self, kind: FailureKind, message: String) -> Failed {
         Failed {
@@ -23,7 +26,7 @@ impl Trial<'_, '_> {
     /// A step took too long: asks the agents where they are.
     pub(super) fn hung(&mut self, within: Duration, missing: &[usize]) -> Failed {
         self.tell(&Command::Explain);
-        let deadline = Instant::now() + Duration::from_secs(1);
+        let deadline = Instant::now() + EXPLAIN;
         let (mut stuck, mut answers) = (Vec::new(), 0);
         while answers < self.agents.len() {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -91,8 +94,7 @@ impl Trial<'_, '_> {
         // The one that reported exits by itself, with a failure; the others are asked to.
         self.agents[first].status_by(deadline);
         let mut failures: Vec<(bool, String, String)> = said.into_iter().collect();
-        let mut crashed = None;
-        while crashed.is_none() && Instant::now() < deadline {
+        let crashed = loop {
             if let Err(failed) = self.check_surroundings() {
                 return failed;
             }
@@ -107,9 +109,13 @@ impl Trial<'_, '_> {
                     failures.push((peer_gone, step, message));
                 }
             }
-            crashed = (0..self.agents.len()).find(|i| self.has_crashed(*i, failures.is_empty()));
+            let crashed =
+                (0..self.agents.len()).find(|i| self.has_crashed(*i, failures.is_empty()));
+            if crashed.is_some() || Instant::now() >= deadline {
+                break crashed;
+            }
             std::thread::sleep(Duration::from_millis(2));
-        }
+        };
         if let Some(index) = crashed
             && let Some(status) = self.agents[index].status()
         {
