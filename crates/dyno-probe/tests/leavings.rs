@@ -6,6 +6,7 @@ use dyno_model::probe::{Alarm, HandOver, Memory, Probe, Rest, Ring, Sides};
 use dyno_model::protocol::ClockSpec;
 use dyno_model::unit::Nanos;
 use dyno_probe::{Ground, Place, measure};
+use std::time::{Duration, Instant};
 
 fn entries(folder: &str) -> usize {
     std::fs::read_dir(folder).unwrap().count()
@@ -87,6 +88,11 @@ fn threads_signals_timers_descriptors_and_children_are_as_they_were() {
             Ok(_) => {}
             // One CPU alone has nobody to reach.
             Err(e) => assert!(place.cpu == place.peer, "{probe:?}: {e}"),
+        }
+        // A joined thread may stand in /proc for a moment.
+        let start = Instant::now();
+        while state() != before && start.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(5));
         }
         assert_eq!(state(), before, "{probe:?}");
     }

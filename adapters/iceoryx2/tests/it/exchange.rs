@@ -4,6 +4,7 @@ use crate::common::{Trial, connect, names, pattern, take, until_matched, write};
 use dyno_adapter::{Error, OptionValue, Placement, Sent, Wait};
 use dyno_adapter_iceoryx2::adapter;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -141,9 +142,14 @@ fn a_sender_that_finds_the_buffer_full_waits_and_says_so() {
     let mut sender = near.sender(&channel).unwrap();
     let mut receiver = far.receiver(&channel, Wait::Block).unwrap();
     connect(sender.as_mut(), receiver.as_mut());
+    let filled = AtomicU64::new(0);
     let waited = std::thread::scope(|scope| {
-        scope.spawn(move || {
-            // Longer than it takes to fill the buffer, and than the sender's look after its peers.
+        scope.spawn(|| {
+            let mut receiver = receiver;
+            while filled.load(Ordering::Relaxed) < 4 {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            // Longer than the sender's look after its peers.
             std::thread::sleep(std::time::Duration::from_millis(250));
             for number in 0..10 {
                 assert_eq!(take(receiver.as_mut()), pattern(number, 64));
@@ -155,6 +161,7 @@ fn a_sender_that_finds_the_buffer_full_waits_and_says_so() {
                 let start = std::time::Instant::now();
                 let sent = sender.send(64, &mut |bytes| write(number, bytes));
                 assert_eq!(sent.unwrap(), Sent::Accepted);
+                filled.fetch_add(1, Ordering::Relaxed);
                 start.elapsed() > std::time::Duration::from_millis(10)
             })
             .count()

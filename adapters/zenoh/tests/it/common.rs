@@ -122,8 +122,9 @@ impl Trial {
             .flatten();
         notes
             .flatten()
-            .map(|note| std::fs::read_to_string(note.path()).unwrap())
-            .map(|text| text.trim_end().strip_prefix("file ").unwrap().into())
+            // One may be half-written still, or removed meanwhile.
+            .filter_map(|note| std::fs::read_to_string(note.path()).ok())
+            .filter_map(|text| Some(text.strip_suffix('\n')?.strip_prefix("file ")?.into()))
             .collect()
     }
 }

@@ -9,6 +9,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Holds a child's orders; [`run_child`] does nothing without it.
@@ -152,6 +153,8 @@ pub(super) struct Child {
     said: Receiver<String>,
     /// What it printed, for the messages of failed tests.
     output: Arc<Mutex<String>>,
+    /// What copies the output, until the child ends.
+    copying: Vec<JoinHandle<()>>,
 }
 
 impl Child {
@@ -175,13 +178,14 @@ impl Child {
         let stdout = process.stdout.take().expect("stdout is a pipe");
         let stderr = process.stderr.take().expect("stderr is a pipe");
         let copy = output.clone();
-        std::thread::spawn(move || collect(stdout, &copy, |line| say.send(line).is_ok()));
+        let out = std::thread::spawn(move || collect(stdout, &copy, |line| say.send(line).is_ok()));
         let copy = output.clone();
-        std::thread::spawn(move || collect(stderr, &copy, |_| true));
+        let err = std::thread::spawn(move || collect(stderr, &copy, |_| true));
         Child {
             process,
             said,
             output,
+            copying: vec![out, err],
         }
     }
 
@@ -241,9 +245,17 @@ impl Child {
         None
     }
 
-    fn output(&self) -> String {
-        // The readers may still be copying the last lines.
-        std::thread::sleep(Duration::from_millis(100));
+    /// What it printed: all, where it has ended.
+    fn output(&mut self) -> String {
+        let has_ended = matches!(self.process.try_wait(), Ok(Some(_)));
+        let start = Instant::now();
+        // Its own children may hold the pipes open.
+        while has_ended
+            && start.elapsed() < DEADLINE
+            && self.copying.iter().any(|thread| !thread.is_finished())
+        {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         self.output
             .lock()
             .map(|text| text.clone())

@@ -179,6 +179,13 @@ impl Rig {
         wanted.min(usize::try_from(most).unwrap_or(usize::MAX))
     }
 
+    /// Messages up to this many bytes arrive at some attempt, also where messages may be lost: of
+    /// one in many fragments each may be.
+    pub(super) fn sure_size(&self) -> usize {
+        let fragments = self.capabilities.fragments_above.unwrap_or(u64::MAX);
+        usize::try_from(fragments.saturating_mul(2)).unwrap_or(usize::MAX)
+    }
+
     /// The wait strategies that the adapter declares.
     pub(super) fn waits(&self) -> &[Wait] {
         &self.capabilities.waits
@@ -216,7 +223,7 @@ impl Rig {
                 return;
             }
             assert!(
-                start.elapsed() < DEADLINE / 6,
+                start.elapsed() < DEADLINE,
                 "left behind after everything was dropped: {left:?}"
             );
             std::thread::sleep(Duration::from_millis(20));

@@ -8,6 +8,7 @@ const SUITE: &str = r#"
     trials = 1
     warmup = "20 ms"
     window = "100 ms"
+    timeout = "10 s"
     [[experiment]]
     name = "call"
     workload = "call"

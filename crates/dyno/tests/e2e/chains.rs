@@ -27,9 +27,11 @@ pub(crate) const CLOSED: &str = r#"
     [[experiment]]
     name = "round-trip"
     workload = "ping-pong"
+    timeout = "10 s"
     [[experiment]]
     name = "call"
     workload = "call"
+    timeout = "10 s"
 "#;
 
 /// A place with the stack `chain` of these legs and a suite `chains` of these experiments.
@@ -416,7 +418,7 @@ fn a_delay_in_a_gateway_appears_in_its_stay_and_nowhere_else() {
 /// participants, the gateway last; those of the floor's trial are two.
 fn disturbed(does: impl FnOnce(i32)) -> (Place, crate::harness::Ended) {
     let experiment = "[[experiment]]\nname = \"stream\"\nworkload = \"stream\"\nrate = \"500 Hz\"\nwindow = \"5 s\"\n";
-    let settings = "wait = \"block\"\ncpus = \"none\"\ndrain = \"3 s\"";
+    let settings = "wait = \"block\"\ncpus = \"none\"\ndrain = \"3 s\"\nsettle = \"0 s\"";
     let place = place(&["pipe", "uds-stream"], "", settings, experiment);
     let run = place.start(&[
         "run", "chains", "--stack", "chain", "--out", "out", "--quiet",

@@ -98,11 +98,11 @@ fn a_daemon_that_never_gets_ready_is_a_hang() {
     );
     let short = ["run", "small", "--out", "out", "--quiet", "--set"];
     place
-        .run(&[&short[..], &["deadline=300 ms"]].concat())
+        .run(&[&short[..], &["deadline=3 s"]].concat())
         .with_code(4);
     place
         .run(&["show", "out"])
-        .says("daemon helper was not ready within 0.3 s: there is no");
+        .says("daemon helper was not ready within 3.0 s: there is no");
     assert!(!is_alive(pid(&place)));
 }
 

@@ -164,7 +164,7 @@ fn a_first_message_that_never_comes_fails_the_trial_in_link() {
         "description = \"drops all\"\nadapter = \"faulty\"\nwaits = [\"block\"]\n\
          [options]\ninner = \"uds\"\ndrop_every = 1\n",
     );
-    let more = "trials = 1\ndeadline = \"1 s\"";
+    let more = "trials = 1\ndeadline = \"5 s\"";
     let text = suite("\"mute\"", "1-1", more).replace("deadline = \"20 s\"\n", "");
     place.suite("mute", &text);
     place

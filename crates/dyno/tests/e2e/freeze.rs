@@ -8,6 +8,7 @@ const SUITE: &str = r#"
     title = "freeze"
     [defaults]
     trials = 1
+    settle = "0 s"
     warmup = "100 ms"
     window = "3 s"
     wait = "block"

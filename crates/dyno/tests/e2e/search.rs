@@ -77,7 +77,7 @@ fn the_largest_datagram_is_the_one_that_fits_the_kernels_receive_buffer() {
     let place = Place::new();
     let start = (buffer / 2.0) as u64;
     let experiment = format!(
-        "name = \"trip\"\nworkload = \"ping-pong\"\ntimeout = \"40 ms\"\npayload = \"{start} B\"\n\
+        "name = \"trip\"\nworkload = \"ping-pong\"\ntimeout = \"1 s\"\npayload = \"{start} B\"\n\
          stacks = [\"udp\"]\n"
     );
     let report = search(&place, &experiment, "payload");

@@ -1,6 +1,6 @@
 //! Every stack, workload, topology, placement and access on the real thing.
 
-use crate::harness::{Place, count, experiments, on_stack, quantile};
+use crate::harness::{Place, count, experiments, on_stack};
 use serde_json::Value;
 
 #[track_caller]
@@ -97,7 +97,7 @@ fn every_stack_exchanges_real_messages_both_ways() {
         } else {
             "response_ns"
         };
-        assert!(quantile(e, headline, "p50") > 0.0);
+        assert!(e["metrics"][headline]["min"].as_f64() > Some(0.0), "{e:#}");
     }
 }
 
@@ -112,7 +112,8 @@ fn every_byte_arrives_for_small_odd_and_fragmented_payloads() {
         trials = 1
         warmup_messages = 2
         round_trips = 10
-        timeout = "1 s"
+        # A lossy stack waits so long for each that is lost.
+        timeout = "3 s"
         access = "all"
         [[experiment]]
         name = "round-trip"
@@ -161,7 +162,7 @@ fn a_reply_after_its_timeout_is_lost_however_its_receiver_waits() {
         name = "patient"
         workload = "ping-pong"
         stacks = ["slow"]
-        timeout = "1 s"
+        timeout = "10 s"
         [experiment.matrix]
         wait = ["block", "spin"]
         "#,
