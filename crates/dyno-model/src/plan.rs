@@ -146,6 +146,11 @@ impl Plan {
     pub fn bases(&self) -> BTreeSet<ExperimentId> {
         self.experiments.iter().filter_map(|e| e.base).collect()
     }
+    /// All experiments that are a leg of a chain; for who asks about many.
+    pub fn legs(&self) -> BTreeSet<ExperimentId> {
+        let legs = self.experiments.iter().flat_map(|e| &e.legs);
+        legs.copied().collect()
+    }
     /// Whether the experiment is the base of another one.
     pub fn is_base(&self, id: ExperimentId) -> bool {
         self.experiments.iter().any(|e| e.base == Some(id))

@@ -532,11 +532,12 @@ fn describe(plan: &Plan) -> String {
         return lines.join("\n") + "\n";
     }
     let bases = plan.bases();
+    let legs = plan.legs();
     for e in plan.here() {
         let added = match e.added {
             true if e.counted => "  (counted with tracepoints)",
             true if e.workload.kind().is_probe() => "  (added for the ground)",
-            true if plan.experiments.iter().any(|x| x.legs.contains(&e.id)) => "  (a leg alone)",
+            true if legs.contains(&e.id) => "  (a leg alone)",
             true if e.flow.as_ref().is_some_and(|f| f.by_itself) => "  (a flow alone)",
             true => "  (added for the floor)",
             false if bases.contains(&e.id) => "  (base)",
