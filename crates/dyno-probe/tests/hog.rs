@@ -76,14 +76,15 @@ fn threads_that_hog_one_cpu_show_in_what_is_measured_there_and_not_on_the_other(
             let found = run(probe, &both, time);
             [0, 1].map(|i| mean(&found.readings[i]))
         };
-        // A thread that polls on the hogged CPU is often not running when it is reached.
+        // A thread that polls on the hogged CPU is often not running when it is reached; a few messages may all fall
+        // into one of its turns, so that this takes many of them.
         let reached = || {
             [(peer, cpu), (cpu, peer)].map(|(cpu, peer)| {
                 let probe = Probe::Ipi {
                     by: Ring::Futex,
                     rest: Rest::Polls,
                 };
-                let found = run(probe, &[Place { cpu, peer }], Extent::Messages(20));
+                let found = run(probe, &[Place { cpu, peer }], time);
                 mean(&found.readings[0])
             })
         };
