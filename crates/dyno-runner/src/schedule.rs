@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Pairs before the first look at the precision of a ratio. Stopping as soon as an interval is narrow
 /// stops too often while the scatter is underestimated by luck: after five pairs a nominal false-alarm
 /// rate of 5 % becomes up to 9.8 %, after ten up to 7.5 % (simulated in `dyno-stats`,
-/// tests/false_alarms.rs).
+/// tests/it/false_alarms.rs).
 const LEAST_COMPARED: u32 = 10;
 
 /// So many trials beyond the plan's in a row that the host disturbed again end the repeats: on a host that

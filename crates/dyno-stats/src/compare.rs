@@ -9,7 +9,7 @@
 //! of ranks (Hodges & Lehmann 1963), which holds for any distribution. Not elsewhere, because that
 //! costs power: 13 points of 50 with ten pairs that scatter normally.
 //!
-//! How often two equal sides are called different is measured in `tests/false_alarms.rs`.
+//! How often two equal sides are called different is measured in `tests/it/false_alarms.rs`.
 
 use crate::rank;
 use crate::small::{Spread, student};

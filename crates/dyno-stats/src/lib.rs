@@ -28,11 +28,11 @@
 //!
 //! # How well the intervals cover
 //!
-//! `tests/coverage.rs` draws trials from known sources, each trial with a factor of its own, and
+//! `tests/it/coverage.rs` draws trials from known sources, each trial with a factor of its own, and
 //! counts how often the 95 % interval holds the true quantile of all trials that could have been:
 //! in at least 94 % of 1,000 replicates for p50, p90, p99 and p99.9, with 3, 5 and 10 trials. The
 //! method was chosen by that simulation; its table, and the limit of the method, stand at the top of
-//! that file. `tests/false_alarms.rs` counts how often two equal sides are called different, also
+//! that file. `tests/it/false_alarms.rs` counts how often two equal sides are called different, also
 //! where the runs stopped on precision.
 
 mod backlog;

@@ -1,7 +1,7 @@
 //! Each format read back by a tool that it is for, and its figures held against `dyno show --format json`.
 //! The tools are Python's; `python.rs` says what happens where they are missing.
 
-#[path = "../../../dyno-report/tests/common/mod.rs"]
+#[path = "../../../dyno-report/tests/it/common/mod.rs"]
 mod common;
 mod gbench;
 mod hdr;

@@ -1,7 +1,7 @@
 //! Synthetic runs to be judged, built with what the reports' tests build theirs with.
 
 #[allow(dead_code, unreachable_pub)] // the tests of reports use the rest
-#[path = "../../../dyno-report/tests/common/builder.rs"]
+#[path = "../../../dyno-report/tests/it/common/builder.rs"]
 mod builder;
 
 use dyno_model::origin::{PROGRAM, Text};

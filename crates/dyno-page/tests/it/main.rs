@@ -1,6 +1,6 @@
 //! The page's data and the page itself, of synthetic runs and of stored ones.
 
-#[path = "../../../dyno-report/tests/common/mod.rs"]
+#[path = "../../../dyno-report/tests/it/common/mod.rs"]
 mod common;
 
 mod answers;

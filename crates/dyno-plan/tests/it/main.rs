@@ -1,0 +1,19 @@
+//! Plans that suites, stacks and testbeds make together, and what is refused.
+
+#[macro_use]
+mod common;
+
+mod against;
+mod builtin;
+mod chains;
+mod daemons;
+mod expansion;
+mod flows;
+mod parallel;
+mod presets;
+mod probes;
+mod refusals;
+mod remote;
+mod search;
+mod shards;
+mod testbeds;

@@ -1,0 +1,170 @@
+//! Plans for hosts that are other machines than the planner's.
+
+use crate::common::{adapters, facts, request, suite};
+use dyno_model::{Placement, Plan};
+use dyno_plan::{Catalog, HostFacts, plan};
+
+const HOSTS: &str = r#"
+description = "two hosts"
+[[host]]
+name = "front"
+reach = "ssh"
+destination = "front.lab"
+address = "192.168.7.11"
+[[host]]
+name = "rear"
+reach = "ssh"
+destination = "rear.lab"
+address = "192.168.7.12"
+"#;
+
+const WITH_DAEMON: &str = r#"
+description = "mine"
+adapter = "tcp"
+waits = ["block"]
+[[daemon]]
+name = "Broker"
+command = ["sh"]
+ready = { output = "ready" }
+"#;
+
+#[test]
+fn nothing_of_this_machine_decides_about_another() {
+    let text = suite("workload = \"stream\"\nrate = \"1 kHz\"\nplacement = \"host\"");
+    let mut catalog = Catalog::builtin();
+    catalog.add_suite("mine", "mine.toml", &text);
+    catalog.add_testbed("lab", "lab.toml", HOSTS);
+    catalog.add_stack("brokered", "stacks/brokered.toml", WITH_DAEMON);
+    let mut request = request("mine");
+    request.testbed = "lab".into();
+    let little = HostFacts {
+        memory_bytes: Some(1),
+        ..facts()
+    };
+    request.stacks = Some(vec!["tcp".into()]);
+    let planned = plan(&catalog, &request, &adapters(), &little).unwrap();
+    assert!(!planned.experiments.is_empty());
+    assert!(planned.experiments.iter().all(|e| e.cpus.is_empty()));
+    let said = planned.warnings.join("\n");
+    assert!(
+        said.contains("the noise of front, rear is not measured") && !said.contains("memory"),
+        "{said}"
+    );
+
+    request.stacks = Some(vec!["brokered".into()]);
+    let refused = crate::common::refusal_of(plan(&catalog, &request, &adapters(), &little));
+    let flat: Vec<&str> = refused.split_whitespace().collect();
+    let flat = flat.join(" ").replace(" │ ", " ");
+    assert!(flat.contains("brokered needs the daemon Broker"), "{flat}");
+}
+
+/// Adapters of which the floor reaches other hosts, as the real one does.
+fn with_shared_memory() -> Vec<dyno_model::AdapterDescription> {
+    let mut adapters = adapters();
+    let floor = adapters.iter_mut().find(|a| a.name == "floor").unwrap();
+    floor.capabilities.placements.push(Placement::Host);
+    adapters
+}
+
+#[test]
+fn the_floor_crosses_where_machines_share_memory_and_spins_there() {
+    let text = suite(
+        "workload = \"ping-pong\"\nwait = \"natural\"\nstacks = [\"floor-spin\", \"floor-futex\", \"tcp\"]\n\
+         [experiment.matrix]\nplacement = [\"process\", \"host\"]",
+    );
+    let mut catalog = Catalog::builtin();
+    catalog.add_suite("mine", "mine.toml", &text);
+    let vm = catalog_text("vm");
+    let none = format!("shared_memory = \"none\"\n{vm}");
+    catalog.add_testbed("none", "none.toml", &none);
+    let planned = |testbed: &str| {
+        let mut request = request("mine");
+        request.testbed = testbed.into();
+        plan(&catalog, &request, &with_shared_memory(), &facts()).unwrap()
+    };
+    let across = |plan: &Plan, stack: &str| {
+        let mut all = plan.experiments.iter();
+        all.any(|e| e.stack == stack && e.placement == Placement::Host)
+    };
+    let reason = |plan: &Plan, stack: &str| {
+        let refusal = plan.refused.iter().find(|r| r.stack == stack);
+        refusal.map_or(String::new(), |r| r.reason.clone())
+    };
+    let shared = |plan: &Plan| {
+        plan.testbed
+            .machines()
+            .map(|(_, m)| m.shared_bytes)
+            .collect::<Vec<_>>()
+    };
+
+    for (testbed, guests) in [("vm", 1), ("vm-pair", 2)] {
+        let plan = planned(testbed);
+        assert!(across(&plan, "floor-spin") && across(&plan, "tcp"));
+        assert!(!across(&plan, "floor-futex"));
+        assert!(reason(&plan, "floor-futex").contains("sleeps on a futex (wait by block)"));
+        assert_eq!(shared(&plan), vec![Some(64 << 20); guests]);
+        // What sleeps has no floor there, and that is said.
+        assert!(
+            plan.warnings
+                .iter()
+                .any(|w| w.contains("without × floor: floor-futex sleeps"))
+        );
+    }
+    let plan = planned("none");
+    assert!(!across(&plan, "floor-spin"));
+    assert!(reason(&plan, "floor-spin").contains("`shared_memory = \"none\"`"));
+    assert_eq!(shared(&plan), [None]);
+    let plan = planned("netns-1gbe");
+    assert!(!across(&plan, "floor-spin") && across(&plan, "tcp"));
+    assert!(reason(&plan, "floor-spin").contains("--testbed vm"));
+
+    // The device is there for who needs it.
+    let mut request = request("mine");
+    request.testbed = "vm".into();
+    request.stacks = Some(vec!["tcp".into()]);
+    let plan = dyno_plan::plan(&catalog, &request, &with_shared_memory(), &facts()).unwrap();
+    assert_eq!(shared(&plan), [None]);
+}
+
+/// The text of a testbed that comes with Dyno.
+fn catalog_text(name: &str) -> String {
+    let path = format!("{}/../../testbeds/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn a_testbed_without_machines_shares_no_memory() {
+    let text = suite("workload = \"stream\"\nrate = \"1 kHz\"");
+    let mut catalog = Catalog::builtin();
+    catalog.add_suite("mine", "mine.toml", &text);
+    catalog.add_testbed(
+        "lab",
+        "lab.toml",
+        format!("shared_memory = \"64 MiB\"\n{HOSTS}"),
+    );
+    let mut request = request("mine");
+    request.testbed = "lab".into();
+    let refused = crate::common::refusal_of(plan(&catalog, &request, &adapters(), &facts()));
+    assert!(refused.contains("has no `shared_memory`"), "{refused}");
+}
+
+#[test]
+fn across_a_machines_border_is_measured_beside_within() {
+    let text = suite("workload = \"stream\"\nrate = \"1 kHz\"");
+    let mut catalog = Catalog::builtin();
+    catalog.add_suite("mine", "mine.toml", &text);
+    let mut request = request("mine");
+    request.stacks = Some(vec!["tcp".into()]);
+    let placements = |testbed: &str, request: &mut dyno_plan::Request| {
+        request.testbed = testbed.into();
+        let planned = plan(&catalog, request, &adapters(), &facts()).unwrap();
+        assert_eq!(planned.testbed.emulated(), None, "not settled yet");
+        let own = planned.experiments.iter().filter(|e| !e.added);
+        let all = own.map(|e| e.placement.as_str());
+        all.collect::<Vec<_>>()
+    };
+    assert_eq!(placements("vm", &mut request), ["process", "host"]);
+    assert_eq!(placements("vm-pair", &mut request), ["process", "host"]);
+    assert_eq!(placements("vm-alone", &mut request), ["process"]);
+    assert_eq!(placements("local", &mut request), ["process"]);
+}
