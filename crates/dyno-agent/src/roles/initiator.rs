@@ -161,7 +161,9 @@ impl Initiator<'_> {
             // a longest time of its own.
             let warm =
                 used.0 < experiment.deadline.0 / 4 || !counted || experiment.settle.is_some();
-            let (kind, sequence) = if window.begun.is_none() && warm && warmup.admits(now) {
+            let warms = window.begun.is_none() && warm && warmup.admits(now);
+            let begins = !warms && window.begun.is_none();
+            let (kind, sequence) = if warms {
                 // What is burned from the reading on with which the cost begins is taken out of it.
                 if !shared.is_metering() {
                     burned = pacer.burned();
@@ -170,9 +172,7 @@ impl Initiator<'_> {
                 warm_sequence += 1;
                 (Kind::Warmup, warm_sequence - 1)
             } else {
-                if window.begun.is_none() {
-                    self.window.begin(now);
-                    self.counts.first = now;
+                if begins {
                     window.begun = self.job.common_window().map(|(begun, _)| begun);
                 }
                 if !window.admits(now) {
@@ -182,14 +182,12 @@ impl Initiator<'_> {
                     self.cut_short();
                     break;
                 }
-                self.places.note(now);
-                self.counts.offered += 1;
-                (Kind::Measured, self.counts.offered - 1)
+                (Kind::Measured, self.counts.offered)
             };
             // The compiler must not make a way of its own for each kind: that of the window would be new to the
             // caches.
             let kind = std::hint::black_box(kind);
-            let (sent, arrival) = self.exchange_one(kind, sequence, timeout)?;
+            let (sent, arrival) = self.exchange_one((kind, sequence), (now, begins), timeout)?;
             at = match gap {
                 Nanos::ZERO if !go_on() => None,
                 Nanos::ZERO => Some(arrival.unwrap_or_else(|| clock.now())),
@@ -215,12 +213,14 @@ impl Initiator<'_> {
         ));
     }
 
-    /// One ping and all its pongs, recorded: when it was sent, and when the last pong arrived.
+    /// One ping and all its pongs, recorded: when it was sent, and when the last pong arrived. It was decided on at
+    /// `at`, and whether it begins the window. What only pings of the window need comes after the pongs, so that none
+    /// is sent after a pause which those before it did not have.
     #[inline]
     fn exchange_one(
         &mut self,
-        kind: Kind,
-        sequence: u64,
+        (kind, sequence): (Kind, u64),
+        (at, begins): (Nanos, bool),
         timeout: Nanos,
     ) -> Result<(Nanos, Option<Nanos>), Failure> {
         let sent = self.job.shared.clock.departure();
@@ -234,7 +234,16 @@ impl Initiator<'_> {
             intended: sent,
             sent,
         };
-        let Some(arrival) = self.round_trip(&header, timeout)? else {
+        let arrival = self.round_trip(&header, timeout)?;
+        if kind == Kind::Measured {
+            if begins {
+                self.window.begin(at);
+                self.counts.first = at;
+            }
+            self.places.note(at);
+            self.counts.offered += 1;
+        }
+        let Some(arrival) = arrival else {
             return Ok((sent, None));
         };
         let latency = arrival.saturating_sub(sent);

@@ -52,7 +52,14 @@ impl Pacer {
         self.state.wait_until(&mut self.time, due, go_on)
     }
 
-    /// The clock when the last wait began: its first reading, before which whatever came before it was over.
+    /// Spins until `due`, which is near, and returns the time: the rest of a wait that ended shortly before.
+    #[inline]
+    pub fn spin_until(&mut self, due: Nanos) -> Nanos {
+        let now = self.time.now();
+        self.state.spin_from(&self.time, now, due)
+    }
+
+    /// The clock when the last call of [`wait_until`](Self::wait_until) began: its first reading, before which whatever came before it was over.
     pub fn entered(&self) -> Nanos {
         self.state.entered
     }
@@ -168,6 +175,12 @@ impl State {
                 return None;
             }
         }
+        Some(self.spin_from(time, now, due))
+    }
+
+    /// Spins until `due` from `now` on, which was just read.
+    #[inline]
+    fn spin_from<T: Time>(&mut self, time: &T, mut now: Nanos, due: Nanos) -> Nanos {
         let mut burned = 0;
         while now < due {
             time.spin();
@@ -179,7 +192,7 @@ impl State {
             now = next;
         }
         self.burned = self.burned.saturating_add(Nanos(burned));
-        Some(now)
+        now
     }
 
     /// Sleeps towards `due`, at most [`ASK_EVERY`], and learns from the wake-up.
