@@ -1,115 +1,11 @@
 //! `cargo xtask adapters`: installs what the adapters in shared libraries need, builds each with CMake or, in
 //! Rust, with cargo, and puts its library into `adapters` in cargo's target directory, where Dyno finds it.
 
+use crate::manifest::{self, Language, Manifest};
 use crate::{Outcome, packages, vsomeip};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-/// One adapter that is a shared library.
-struct Recipe {
-    /// Its name, and that of its folder.
-    name: &'static str,
-    /// The Debian packages that it is built from.
-    packages: &'static [&'static str],
-    language: Language,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Language {
-    /// C or C++, built by CMake.
-    C,
-    /// A crate of the workspace.
-    Rust,
-}
-use Language::{C, Rust};
-
-const RECIPES: &[Recipe] = &[
-    Recipe {
-        name: "null-c",
-        packages: &[],
-        language: C,
-    },
-    Recipe {
-        name: "c-skeleton",
-        packages: &[],
-        language: C,
-    },
-    Recipe {
-        name: "cyclonedds",
-        packages: &["cyclonedds-dev", "cyclonedds-tools"],
-        language: C,
-    },
-    Recipe {
-        name: "dbus",
-        packages: &["libdbus-1-dev", "dbus-daemon", "pkg-config"],
-        language: C,
-    },
-    Recipe {
-        name: "fastdds",
-        packages: &["libfastrtps-dev"],
-        language: C,
-    },
-    Recipe {
-        name: "grpc",
-        packages: GRPC,
-        language: C,
-    },
-    Recipe {
-        name: "iceoryx",
-        packages: &["libiceoryx-posh-dev", "iceoryx"],
-        language: C,
-    },
-    Recipe {
-        name: "kuksa",
-        packages: KUKSA,
-        language: C,
-    },
-    Recipe {
-        name: "mqtt",
-        packages: &["libmosquitto-dev", "mosquitto", "pkg-config"],
-        language: C,
-    },
-    Recipe {
-        name: "nats",
-        packages: &["libnats-dev", "nats-server", "pkg-config"],
-        language: C,
-    },
-    Recipe {
-        name: "vsomeip",
-        packages: &[
-            "libboost-system-dev",
-            "libboost-thread-dev",
-            "libboost-filesystem-dev",
-            "libboost-log-dev",
-        ],
-        language: C,
-    },
-    Recipe {
-        name: "zenoh",
-        packages: &[],
-        language: Rust,
-    },
-];
-
-/// gRPC in C++, with the compiler of its interfaces.
-const GRPC: &[&str] = &[
-    "libgrpc++-dev",
-    "libprotobuf-dev",
-    "protobuf-compiler",
-    "protobuf-compiler-grpc",
-    "pkg-config",
-];
-
-/// The same, and the WebSockets of Boost.Beast, which has headers alone.
-const KUKSA: &[&str] = &[
-    "libgrpc++-dev",
-    "libprotobuf-dev",
-    "protobuf-compiler",
-    "protobuf-compiler-grpc",
-    "pkg-config",
-    "libboost-dev",
-];
 
 /// What every adapter in C or C++ is built with.
 const TOOLS: &[&str] = &["cmake", "g++", "make"];
@@ -130,6 +26,7 @@ struct Order {
 
 /// Reads the arguments and builds. One adapter that fails does not keep the others from being built.
 pub(crate) fn run(target: &Path, arguments: &[String]) -> Outcome {
+    let all = manifest::all()?;
     let mut order = Order {
         names: Vec::new(),
         sanitize: false,
@@ -143,9 +40,9 @@ pub(crate) fn run(target: &Path, arguments: &[String]) -> Outcome {
                 println!("{USAGE}");
                 return Ok(());
             }
-            name if RECIPES.iter().any(|r| r.name == name) => order.names.push(name.to_owned()),
+            name if all.iter().any(|m| m.name == name) => order.names.push(name.to_owned()),
             other => {
-                let names: Vec<&str> = RECIPES.iter().map(|r| r.name).collect();
+                let names: Vec<&str> = all.iter().map(|m| m.name.as_str()).collect();
                 return Err(format!(
                     "there is no adapter {other:?} in a library of its own, only {}\n\n{USAGE}",
                     names.join(", ")
@@ -153,10 +50,10 @@ pub(crate) fn run(target: &Path, arguments: &[String]) -> Outcome {
             }
         }
     }
-    let chosen: Vec<&Recipe> = RECIPES
+    let chosen: Vec<&Manifest> = all
         .iter()
-        .filter(|r| order.names.is_empty() || order.names.iter().any(|n| n == r.name))
-        .filter(|r| r.language == C || !order.sanitize)
+        .filter(|m| order.names.is_empty() || order.names.contains(&m.name))
+        .filter(|m| m.language != Language::Rust || !order.sanitize)
         .collect();
     if chosen.is_empty() {
         return Err(format!(
@@ -168,9 +65,9 @@ pub(crate) fn run(target: &Path, arguments: &[String]) -> Outcome {
         true => equip(&chosen, install),
         false => (chosen.clone(), Vec::new()),
     };
-    for recipe in equipped {
-        if let Err(e) = build(recipe, target, order.sanitize) {
-            failed.push(format!("{}: {e}", recipe.name));
+    for manifest in equipped {
+        if let Err(e) = build(manifest, target, order.sanitize) {
+            failed.push(format!("{}: {e}", manifest.name));
         }
     }
     if failed.is_empty() {
@@ -184,23 +81,23 @@ pub(crate) fn run(target: &Path, arguments: &[String]) -> Outcome {
     ))
 }
 
-/// Installs what all need, at once; where that fails, what each needs. The recipes that have what they need, and for
+/// Installs what all need, at once; where that fails, what each needs. The adapters that have what they need, and for
 /// each of the others what it lacks.
 fn equip<'a>(
-    chosen: &[&'a Recipe],
-    install: impl Fn(&[&Recipe]) -> Outcome,
-) -> (Vec<&'a Recipe>, Vec<String>) {
+    chosen: &[&'a Manifest],
+    install: impl Fn(&[&Manifest]) -> Outcome,
+) -> (Vec<&'a Manifest>, Vec<String>) {
     if install(chosen).is_ok() {
         return (chosen.to_vec(), Vec::new());
     }
     let mut failed = Vec::new();
     let mut equipped = chosen.to_vec();
-    equipped.retain(|recipe| {
-        let installed = install(&[recipe]);
+    equipped.retain(|manifest| {
+        let installed = install(&[manifest]);
         if let Err(e) = &installed {
             failed.push(format!(
                 "{}: {e}; where its library came otherwise, add --no-install",
-                recipe.name
+                manifest.name
             ));
         }
         installed.is_ok()
@@ -208,19 +105,19 @@ fn equip<'a>(
     (equipped, failed)
 }
 
-fn install(recipes: &[&Recipe]) -> Outcome {
-    let packages = recipes.iter().flat_map(|r| r.packages);
-    let tools = match recipes.iter().any(|r| r.language == C) {
+fn install(adapters: &[&Manifest]) -> Outcome {
+    let packages = adapters.iter().flat_map(|m| &m.packages);
+    let tools = match adapters.iter().any(|m| m.language != Language::Rust) {
         true => TOOLS,
         false => &[],
     };
-    packages::install(packages.chain(tools).copied())
+    packages::install(packages.map(String::as_str).chain(tools.iter().copied()))
 }
 
 /// Configures and builds one adapter, and copies its library to the others.
-fn build(recipe: &Recipe, target: &Path, sanitize: bool) -> Outcome {
-    let name = recipe.name;
-    if recipe.language == Rust {
+fn build(manifest: &Manifest, target: &Path, sanitize: bool) -> Outcome {
+    let name = manifest.name.as_str();
+    if manifest.language == Language::Rust {
         return build_in_rust(name, target);
     }
     let out = match sanitize {
@@ -233,7 +130,7 @@ fn build(recipe: &Recipe, target: &Path, sanitize: bool) -> Outcome {
         "-DCMAKE_BUILD_TYPE=Release".to_owned(),
         format!("-DDYNO_SANITIZE={}", if sanitize { "ON" } else { "OFF" }),
     ];
-    if name == "vsomeip" {
+    if manifest.with == Some(manifest::With::Vsomeip) {
         let definitions = vsomeip::prepare(target)?;
         settings.extend(definitions.iter().map(|(k, v)| format!("-D{k}={v}")));
     }
@@ -253,14 +150,6 @@ fn build(recipe: &Recipe, target: &Path, sanitize: bool) -> Outcome {
     cmake(&["--build", &work_text, "--parallel", &jobs.to_string()])?;
     let file = format!("libdyno_{name}.so");
     place(&work.join(&file), &out.join(&file))
-}
-
-/// The crates of adapters in Rust that are libraries of their own.
-fn in_rust() -> impl Iterator<Item = &'static str> {
-    RECIPES
-        .iter()
-        .filter(|r| r.language == Rust)
-        .map(|r| r.name)
 }
 
 /// Builds an adapter in Rust as it is measured, for all builds of Dyno.
@@ -298,7 +187,10 @@ fn build_in_rust(name: &str, target: &Path) -> Outcome {
 /// before any other: tests need none that is optimized.
 pub(crate) fn place_debug(target: &Path) -> Outcome {
     let debug = target.join("debug");
-    in_rust().try_for_each(|name| place_rust(name, &debug, &debug.join("adapters")))
+    let all = manifest::all()?;
+    let in_rust = all.iter().filter(|m| m.language == Language::Rust);
+    let mut names = in_rust.map(|m| m.name.as_str());
+    names.try_for_each(|name| place_rust(name, &debug, &debug.join("adapters")))
 }
 
 fn place_rust(name: &str, from: &Path, to: &Path) -> Outcome {
@@ -307,15 +199,11 @@ fn place_rust(name: &str, from: &Path, to: &Path) -> Outcome {
     place(&built, &to.join(format!("libdyno_{name}.so")))
 }
 
-/// The names of all adapters that are libraries of their own.
-pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    RECIPES.iter().map(|r| r.name)
-}
-
 /// The names of the adapters in C and C++.
-pub(crate) fn in_c() -> Vec<String> {
-    let in_c = RECIPES.iter().filter(|r| r.language == C);
-    in_c.map(|r| r.name.to_owned()).collect()
+pub(crate) fn in_c() -> Result<Vec<String>, String> {
+    let all = manifest::all()?.into_iter();
+    let in_c = all.filter(|m| m.language != Language::Rust);
+    Ok(in_c.map(|m| m.name).collect())
 }
 
 /// Moves a copy into place: a process that has the old library mapped keeps it whole.
@@ -372,20 +260,30 @@ pub(crate) fn cmake(arguments: &[&str]) -> Outcome {
 mod tests {
     use super::*;
 
-    fn names(recipes: &[&Recipe]) -> Vec<&'static str> {
-        recipes.iter().map(|r| r.name).collect()
+    fn made_up() -> Vec<Manifest> {
+        let manifest = |name: &str| {
+            let mut manifest: Manifest = toml::from_str("language = \"c++\"").unwrap();
+            manifest.name = name.to_owned();
+            manifest
+        };
+        ["cyclonedds", "fastdds", "zenoh"].map(manifest).into()
+    }
+
+    fn has(adapters: &[&Manifest], name: &str) -> bool {
+        adapters.iter().any(|m| m.name == name)
     }
 
     #[test]
     fn a_package_that_cannot_be_had_keeps_no_other_adapter_from_being_built() {
-        let chosen: Vec<&Recipe> = RECIPES.iter().collect();
-        let no_fastdds = |recipes: &[&Recipe]| match names(recipes).contains(&"fastdds") {
+        let all = made_up();
+        let chosen: Vec<&Manifest> = all.iter().collect();
+        let no_fastdds = |adapters: &[&Manifest]| match has(adapters, "fastdds") {
             true => Err("install libfastrtps-dev by hand".to_owned()),
             false => Ok(()),
         };
         let (equipped, failed) = equip(&chosen, no_fastdds);
         assert_eq!(equipped.len(), chosen.len() - 1);
-        assert!(!names(&equipped).contains(&"fastdds"));
+        assert!(!has(&equipped, "fastdds"));
         assert_eq!(
             failed,
             [
@@ -397,7 +295,8 @@ mod tests {
     #[test]
     fn what_all_need_is_asked_for_once() {
         let asked = std::cell::Cell::new(0);
-        let chosen: Vec<&Recipe> = RECIPES.iter().collect();
+        let all = made_up();
+        let chosen: Vec<&Manifest> = all.iter().collect();
         let (equipped, failed) = equip(&chosen, |_| {
             asked.set(asked.get() + 1);
             Ok(())

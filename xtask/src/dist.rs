@@ -9,6 +9,7 @@ mod contents;
 mod deb;
 mod papers;
 
+use crate::manifest::{self, Manifest};
 use crate::metadata::Metadata;
 use crate::steps::{self, Step};
 use crate::{Outcome, adapters};
@@ -61,7 +62,7 @@ pub(crate) fn dist(metadata: &Metadata, arguments: &[String]) -> Outcome {
         }
     }
     let target = &metadata.target_directory;
-    if !built && let Err(e) = adapters::run(target, &adapters::in_c()) {
+    if !built && let Err(e) = adapters::run(target, &adapters::in_c()?) {
         println!("── left out: {e}");
     }
     let work = target.join("dist");
@@ -69,7 +70,7 @@ pub(crate) fn dist(metadata: &Metadata, arguments: &[String]) -> Outcome {
         build(metadata, Some(&work))?;
     }
     let release = release(metadata)?;
-    let libraries = libraries(target, &work.join("release"));
+    let libraries = libraries(target, &work.join("release"))?;
     let parts = contents::parts(metadata, &work.join("release/dyno"), &libraries)?;
     let out = work.join("out");
     pack(&parts, &release, &work, &out)?;
@@ -129,13 +130,16 @@ pub(crate) fn install(metadata: &Metadata, arguments: &[String]) -> Outcome {
     };
     let target = &metadata.target_directory;
     build(metadata, None)?;
-    let libraries = libraries(target, &target.join("release"));
+    let libraries = libraries(target, &target.join("release"))?;
     let parts = contents::parts(metadata, &target.join("release/dyno"), &libraries)?;
     for part in &parts {
         part.write(&prefix)?;
     }
     println!("── installed to {}", prefix.display());
-    for name in given().filter(|name| !libraries.iter().any(|(n, _)| n == name)) {
+    for Manifest { name, .. } in given()? {
+        if libraries.iter().any(|(built, _)| built.name == name) {
+            continue;
+        }
         println!(
             "   without the adapter {name}: `cargo xtask adapters {name}` builds it, then run this again"
         );
@@ -203,19 +207,22 @@ fn build(metadata: &Metadata, apart: Option<&Path>) -> Outcome {
 }
 
 /// The adapters that are given away: the example is for whoever writes one.
-fn given() -> impl Iterator<Item = &'static str> {
-    adapters::names().filter(|name| *name != "c-skeleton")
+fn given() -> Result<impl Iterator<Item = Manifest>, String> {
+    Ok(manifest::all()?.into_iter().filter(|m| m.given))
 }
 
-/// The libraries of adapters that were built, by name. Those in Rust are the ones that cargo has just built, if it has.
-fn libraries(target: &Path, release: &Path) -> Vec<(String, PathBuf)> {
-    let found = given().map(|name| {
+/// The adapters that were built, with their libraries. Those in Rust are the ones that cargo has just built, if it has.
+fn libraries(target: &Path, release: &Path) -> Result<Vec<(Manifest, PathBuf)>, String> {
+    let found = given()?.filter_map(|manifest| {
+        let name = &manifest.name;
         let of_cargo = release.join(format!("libdyno_adapter_{name}.so"));
         let of_cmake = target.join(format!("adapters/libdyno_{name}.so"));
-        let path = [of_cargo, of_cmake].into_iter().find(|path| path.exists());
-        path.map(|path| (name.to_owned(), path))
+        let path = [of_cargo, of_cmake]
+            .into_iter()
+            .find(|path| path.exists())?;
+        Some((manifest, path))
     });
-    found.flatten().collect()
+    Ok(found.collect())
 }
 
 fn release(metadata: &Metadata) -> Result<Release, String> {

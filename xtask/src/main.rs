@@ -10,6 +10,7 @@ mod dist;
 mod gallery;
 mod kernel;
 mod licences;
+mod manifest;
 mod metadata;
 mod packages;
 mod steps;
@@ -98,7 +99,7 @@ fn test() -> Outcome {
     packages::daemons(&metadata)?;
     kernel::fetch()?;
     packages::vsock()?;
-    adapters::run(&metadata.target_directory, &adapters::in_c())?;
+    adapters::run(&metadata.target_directory, &adapters::in_c()?)?;
     web::run(&metadata, &["--check".to_owned()])?;
     steps::run(&[steps::build()])?;
     adapters::place_debug(&metadata.target_directory)?;

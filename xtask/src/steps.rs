@@ -250,12 +250,18 @@ pub(crate) fn test(metadata: &Metadata) -> Vec<Step> {
 /// The conformance suite over sanitized adapters in C and C++. Leaks are not looked for: the suite's own
 /// leak case counts what matters, and libraries keep what they have until the process ends.
 pub(crate) fn sanitize(target: &Path, preload: &str) -> Vec<Step> {
-    const PROGRAMS: [&[&str]; 7] = [
-        &["test", "--locked", "-p", "dyno-abi", "--test", "null_c"],
-        &["test", "--locked", "-p", "dyno-abi", "--test", "c_skeleton"],
+    const PROGRAMS: [&[&str]; 5] = [
+        &[
+            "test",
+            "--locked",
+            "-p",
+            "dyno",
+            "--test",
+            "e2e",
+            "libraries::",
+        ],
         &["test", "--locked", "-p", "dyno-abi", "--test", "cyclonedds"],
         &["test", "--locked", "-p", "dyno-abi", "--test", "fastdds"],
-        &["test", "--locked", "-p", "dyno-abi", "--test", "grpc"],
         &["test", "--locked", "-p", "dyno-abi", "--test", "iceoryx"],
         &["test", "--locked", "-p", "dyno-abi", "--test", "vsomeip"],
     ];

@@ -12,33 +12,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// The adapters of Dyno's own tree that live in shared libraries, with the command that installs what each is built
-/// from.
-const OUTSIDE: &[(&str, &str)] = &[
-    (
-        "cyclonedds",
-        "apt-get install cyclonedds-dev cyclonedds-tools",
-    ),
-    ("dbus", "apt-get install libdbus-1-dev dbus-daemon"),
-    ("fastdds", "apt-get install libfastrtps-dev"),
-    (
-        "grpc",
-        "apt-get install libgrpc++-dev protobuf-compiler-grpc",
-    ),
-    ("iceoryx", "apt-get install libiceoryx-posh-dev iceoryx"),
-    (
-        "kuksa",
-        "apt-get install libgrpc++-dev protobuf-compiler-grpc",
-    ),
-    ("mqtt", "apt-get install libmosquitto-dev mosquitto"),
-    ("nats", "apt-get install libnats-dev nats-server"),
-    ("null-c", ""),
-    (
-        "vsomeip",
-        "apt-get install libboost-system-dev libboost-thread-dev libboost-filesystem-dev libboost-log-dev",
-    ),
-    ("zenoh", ""),
-];
+// The names of the adapters of Dyno's own tree that live in shared libraries: those that a user may miss.
+include!(concat!(env!("OUT_DIR"), "/outside.rs"));
 
 /// The adapter `name`, its library loaded if it is not built in. A process loads one library only:
 /// those of different middlewares clash.
@@ -137,7 +112,7 @@ pub fn describe() -> Vec<AdapterDescription> {
             })
         })
         .collect();
-    for (name, _) in OUTSIDE {
+    for name in OUTSIDE {
         if !outside.iter().any(|a| a.name == *name) {
             let reason = with_remedy(name, adapter_places(name));
             outside.push(unknown(name, reason));
@@ -261,15 +236,12 @@ fn unknown(name: &str, reason: String) -> AdapterDescription {
 
 /// The reason with the command that helps, where one is known.
 fn with_remedy(name: &str, reason: String) -> String {
-    match OUTSIDE.iter().find(|(known, _)| *known == name) {
-        Some((_, "")) => format!(
-            "{reason}; install the package dyno-{name}, or run `cargo xtask adapters {name}` in Dyno's source"
+    match OUTSIDE.contains(&name) {
+        true => format!(
+            "{reason}; install the package dyno-{name}, or run `cargo xtask adapters {name}` in Dyno's source, which \
+             installs what it is built from"
         ),
-        Some((_, packages)) => format!(
-            "{reason}; install the package dyno-{name}, or run `cargo xtask adapters {name}` in Dyno's source \
-             (it runs `{packages}` where that is missing)"
-        ),
-        None => reason,
+        false => reason,
     }
 }
 

@@ -42,34 +42,7 @@ pub struct Listing {
 /// Name, path for messages, and text.
 type BuiltIn = (&'static str, &'static str, &'static str);
 
-macro_rules! built_in {
-    ($kind:literal: $($name:literal),+ $(,)?) => {
-        &[$((
-            $name,
-            concat!("built-in ", $kind, "/", $name, ".toml"),
-            include_str!(concat!("../../../", $kind, "/", $name, ".toml")),
-        )),+]
-    };
-}
-
-const SUITES: &[BuiltIn] = built_in!("suites":
-    "quick", "iceperf", "stream", "throughput", "calls", "first-message", "rwth", "ground", "l4re",
-    "s-core", "signals", "sodev", "vehicle");
-const STACKS: &[BuiltIn] = built_in!("stacks":
-    "null", "ground", "floor-spin", "floor-futex", "floor-callback", "pipe", "fifo", "uds-stream", "uds-dgram",
-    "uds-seqpacket", "posix-mq", "tcp", "tcp-defaults", "udp", "iceoryx2", "zenoh-tcp", "zenoh-udp", "zenoh-shm",
-    "null-c", "iceoryx", "cyclonedds", "cyclonedds-best-effort", "fastdds-udp", "fastdds-best-effort",
-    "fastdds-shm", "fastdds-shm-best-effort", "fastdds-data-sharing",
-    "iceoryx2-defaults", "iceoryx-defaults", "cyclonedds-defaults", "fastdds-defaults", "zenoh-defaults", "zenoh-router",
-    "vsomeip", "vsomeip-defaults", "vsomeip-daemon", "vsomeip-udp", "vsomeip-tcp",
-    "vsomeip-udp-defaults", "vsomeip-tcp-defaults",
-    "mqtt-qos0", "mqtt-qos1", "mqtt-qos2", "mqtt-defaults", "mqtt-qos0-tls", "nats", "nats-defaults", "nats-tls",
-    "vsock", "chain-iceoryx2", "chain-iceoryx2-2", "chain-sockets", "s-core", "s-core-daemons", "mqtt-bridge",
-    "zenoh-dds-bridge",
-    "grpc-stream", "grpc-unary", "kuksa", "kuksa-defaults", "kuksa-tls", "kuksa-token", "kuksa-viss", "dbus",
-);
-const TESTBEDS: &[BuiltIn] =
-    built_in!("testbeds": "local", "netns-1gbe", "vm", "vm-alone", "vm-pair");
+include!(concat!(env!("OUT_DIR"), "/built_in.rs"));
 
 impl Catalog {
     /// Nothing at all.
@@ -77,7 +50,7 @@ impl Catalog {
         Self::default()
     }
 
-    /// What comes with Dyno: the files of `suites/`, `stacks/` and `testbeds/`.
+    /// What comes with Dyno: the files of `suites/`, `stacks/`, `testbeds/` and of each adapter's `stacks/`.
     pub fn builtin() -> Self {
         let mut catalog = Self::default();
         for (name, path, text) in SUITES {

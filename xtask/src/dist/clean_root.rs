@@ -1,6 +1,7 @@
 //! Archive and packages on a Debian that has nothing else: unpacked, installed by apt, then measured with.
 
 use super::{empty, said};
+use crate::manifest::Manifest;
 use crate::steps::{self, Step};
 use crate::{Outcome, packages};
 use serde_json::Value;
@@ -37,7 +38,7 @@ echo "── from apt install to the first table: $((ended - begun)) s, $((insta
 "#;
 
 /// Makes a root with debootstrap, of this machine's release, runs [`SCRIPT`] in it, and reads what it has measured.
-pub(super) fn check(work: &Path, out: &Path, libraries: &[(String, PathBuf)]) -> Outcome {
+pub(super) fn check(work: &Path, out: &Path, libraries: &[(Manifest, PathBuf)]) -> Outcome {
     if !rustix::process::geteuid().is_root() {
         return Err(
             "--check makes a root of its own, which takes root: run it with sudo".to_owned(),
@@ -85,7 +86,7 @@ pub(super) fn check(work: &Path, out: &Path, libraries: &[(String, PathBuf)]) ->
     let home = root.join("root");
     missing_libraries_are_named(&home.join("archive.json"), libraries)?;
     let program = work.join("release/dyno").to_string_lossy().into_owned();
-    for (name, _) in libraries {
+    for (Manifest { name, .. }, _) in libraries {
         is_measured(&program, &home.join("all"), name)?;
     }
     fs::remove_dir_all(&root).map_err(|e| format!("cannot remove {}: {e}", root.display()))?;
@@ -98,11 +99,11 @@ fn json(text: &str, of: &str) -> Result<Vec<Value>, String> {
 }
 
 /// Adapters of the archive whose libraries are not there say which one it is, and which package has it.
-fn missing_libraries_are_named(list: &Path, libraries: &[(String, PathBuf)]) -> Outcome {
+fn missing_libraries_are_named(list: &Path, libraries: &[(Manifest, PathBuf)]) -> Outcome {
     let of = list.display().to_string();
     let text = fs::read_to_string(list).map_err(|e| format!("cannot read {of}: {e}"))?;
     let adapters = json(&text, &of)?;
-    for (name, library) in libraries {
+    for (Manifest { name, .. }, library) in libraries {
         let adapter = adapters.iter().find(|a| a["name"] == name.as_str());
         let adapter =
             adapter.ok_or_else(|| format!("the archive is without the adapter {name}"))?;

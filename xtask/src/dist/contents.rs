@@ -2,6 +2,7 @@
 
 use super::{papers, said};
 use crate::Outcome;
+use crate::manifest::Manifest;
 use crate::metadata::Metadata;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -14,7 +15,7 @@ pub(super) struct Part {
     /// One line.
     pub(super) summary: String,
     /// Debian packages beyond the libraries that its files are linked with.
-    pub(super) needs: &'static [&'static str],
+    pub(super) needs: Vec<String>,
     pub(super) files: Vec<File>,
 }
 
@@ -37,15 +38,12 @@ pub(super) enum Content {
 /// Where libraries of adapters lie below the prefix; crates/dyno-abi/src/search.rs looks there.
 const ADAPTERS: &str = "lib/dyno/adapters";
 
-/// What an adapter needs that its library is not linked with.
-const DAEMONS: &[(&str, &[&str])] = &[("iceoryx", &["iceoryx"])];
-
 impl Part {
     fn new(name: String, summary: String) -> Self {
         Part {
             name,
             summary,
-            needs: &[],
+            needs: Vec::new(),
             files: Vec::new(),
         }
     }
@@ -117,20 +115,20 @@ impl Part {
     }
 }
 
-/// Dyno and one part for each adapter in `libraries`, which are names and files.
+/// Dyno and one part for each adapter in `libraries`.
 pub(super) fn parts(
     metadata: &Metadata,
     program: &Path,
-    libraries: &[(String, PathBuf)],
+    libraries: &[(Manifest, PathBuf)],
 ) -> Result<Vec<Part>, String> {
     let mut all = vec![dyno(metadata, program)?];
-    for (name, library) in libraries {
+    for (manifest, library) in libraries {
+        let name = &manifest.name;
         let mut part = Part::new(
             format!("dyno-{name}"),
             format!("adapter of Dyno for {name}"),
         );
-        let daemons = DAEMONS.iter().find(|(of, _)| of == name);
-        part.needs = daemons.map_or(&[], |(_, packages)| packages);
+        part.needs.clone_from(&manifest.needs);
         let to = Path::new(ADAPTERS);
         part.add(
             to.join(format!("libdyno_{name}.so")),

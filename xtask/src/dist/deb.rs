@@ -17,7 +17,7 @@ pub(super) fn build(part: &Part, release: &Release, work: &Path, out: &Path) -> 
     empty(&stage)?;
     part.write(&stage.join("usr"))?;
     let mut depends = Depends::new();
-    for package in part.needs {
+    for package in &part.needs {
         depends.entry((*package).to_owned()).or_default();
     }
     for file in &part.files {

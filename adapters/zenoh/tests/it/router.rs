@@ -42,7 +42,7 @@ fn clients_reach_each_other_through_the_router_alone() {
 
 #[test]
 fn the_stack_asks_for_the_router_of_the_librarys_version() {
-    let stack = include_str!("../../../../stacks/zenoh-router.toml");
+    let stack = include_str!("../../../../adapters/zenoh/stacks/zenoh-router.toml");
     let version = adapter().describe().version;
     assert!(
         stack.contains(&format!("--version {version}\"")),

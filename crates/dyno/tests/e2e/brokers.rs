@@ -250,7 +250,7 @@ fn a_brokers_log_on_a_full_disk_costs_no_message() {
     }
     let _turn = turn("mosquitto");
     let place = Place::new();
-    let stack = include_str!("../../../../stacks/mqtt-qos0.toml");
+    let stack = include_str!("../../../../adapters/mqtt/stacks/mqtt-qos0.toml");
     let disk = place.path("disk");
     std::fs::create_dir(&disk).unwrap();
     let logs = format!(

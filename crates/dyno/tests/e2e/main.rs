@@ -25,6 +25,7 @@ mod harness;
 mod interface;
 mod judge;
 mod kept;
+mod libraries;
 #[cfg(feature = "live")]
 mod live;
 mod namespaces;

@@ -65,7 +65,7 @@ fn a_run_keeps_what_it_was_made_from() {
     assert_eq!(origin["stacks"]["mine"]["text"], STACK);
     let builtin = include_str!("../../../../testbeds/local.toml");
     assert_eq!(origin["testbed"]["text"], builtin);
-    let floor = include_str!("../../../../stacks/floor-futex.toml");
+    let floor = include_str!("../../../../adapters/floor/stacks/floor-futex.toml");
     assert_eq!(origin["stacks"]["floor-futex"]["text"], floor);
     assert_eq!(origin["request"]["set"][0][1], "2 KiB");
     assert_eq!(origin["request"]["seed"], run["plan"]["seed"]);

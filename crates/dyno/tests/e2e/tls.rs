@@ -46,7 +46,7 @@ fn a_missing_or_wrong_token_is_one_clear_error() {
     let Some(_turn) = turn(DATABROKER) else {
         return;
     };
-    let stack = include_str!("../../../../stacks/kuksa-token.toml");
+    let stack = include_str!("../../../../adapters/kuksa/stacks/kuksa-token.toml");
     for (changed, instead, said) in [
         (
             "token = true",
@@ -77,7 +77,7 @@ fn a_missing_or_wrong_token_is_one_clear_error() {
 fn a_broker_with_another_name_is_refused_by_its_clients() {
     let _turn = turn("mosquitto");
     let place = Place::new();
-    let stack = include_str!("../../../../stacks/mqtt-qos0-tls.toml");
+    let stack = include_str!("../../../../adapters/mqtt/stacks/mqtt-qos0-tls.toml");
     place.stack(
         "false-name",
         &stack.replace("DNS:dyno,IP:{address}", "DNS:other"),
@@ -101,7 +101,7 @@ fn a_broker_with_another_name_is_refused_by_its_clients() {
 #[test]
 fn a_program_that_prepares_a_daemon_and_fails_is_named() {
     let place = Place::new();
-    let stack = include_str!("../../../../stacks/mqtt-qos0-tls.toml");
+    let stack = include_str!("../../../../adapters/mqtt/stacks/mqtt-qos0-tls.toml");
     place.stack("no-key", &stack.replace("prime256v1", "prime257v1"));
     place.suite("broker", &SUITE.replace("10 s", "100 ms"));
     place

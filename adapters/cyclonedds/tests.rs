@@ -1,5 +1,6 @@
 //! The conformance suite on Cyclone DDS: variable and fixed lengths, both reliabilities.
 
+#[path = "../../crates/dyno-abi/tests/common/mod.rs"]
 mod common;
 
 use dyno_adapter::Adapter;

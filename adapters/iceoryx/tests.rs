@@ -1,5 +1,6 @@
 //! The adapter for iceoryx keeps the contract of adapters, with a RouDi for each test.
 
+#[path = "../../crates/dyno-abi/tests/common/mod.rs"]
 mod common;
 
 use dyno_adapter::{
@@ -264,7 +265,7 @@ impl Drop for Roudi {
     }
 }
 
-// As `stacks/iceoryx.toml` sets it.
+// As `stacks/iceoryx.toml` beside this file sets it.
 conformance_tests!(block, adapter, { "policy" = "block" });
 conformance_tests!(
     discard_oldest,

@@ -1,6 +1,7 @@
 //! The conformance suite on vsomeip, within a host. Between hosts it needs two of them: the suite's
 //! participants have one address.
 
+#[path = "../../crates/dyno-abi/tests/common/mod.rs"]
 mod common;
 
 use dyno_adapter::{
@@ -17,7 +18,7 @@ fn adapter() -> Box<dyn Adapter> {
     common::foreign("vsomeip")
 }
 
-// As stacks/vsomeip.toml sets it.
+// As `stacks/vsomeip.toml` beside this file sets it.
 dyno_conformance::conformance_tests!(
     tuned,
     adapter,

@@ -1,5 +1,6 @@
 //! The adapter `fastdds` before the conformance suite.
 
+#[path = "../../crates/dyno-abi/tests/common/mod.rs"]
 mod common;
 
 dyno_conformance::conformance_tests!(udp, || common::foreign("fastdds"), {});
