@@ -130,28 +130,15 @@ export function textAt(theme, text, { left = 0, top, muted = false, bold = false
   };
 }
 
-/** The title of a panel, cut to its width. */
-export function panelTitle(theme, box, text) {
-  const size = 12.5;
-  const top = box.titleTop + 4;
-  return textAt(theme, fit(text, box.px * 0.94), { left: box.titleLeft, top, bold: true, size });
+/** The title of a panel, cut to its width, or the subtitle of a box that belongs to the panel before it. */
+export function panelTitle(theme, box, title, subtitle) {
+  const at = { left: box.titleLeft, top: box.titleTop + 4 };
+  const room = (text) => fit(text, box.px * 0.94);
+  if (title !== undefined) return [textAt(theme, room(title), { ...at, bold: true, size: 12.5 })];
+  return subtitle === undefined ? [] : [textAt(theme, room(subtitle), { ...at, muted: true })];
 }
 
 // ---- The whole ----
-
-/** Grids, titles, axes and series of panels, each drawn by `one(panel, index, box)` as `{ xAxis, yAxis, series }`. */
-export function partsOf(theme, d, at, one) {
-  const all = d.panels.map((panel, i) => one(panel, i, at.boxes[i]));
-  return {
-    grid: d.panels.map((_, i) => gridAt(at.boxes[i])),
-    xAxis: all.map((part) => part.xAxis),
-    yAxis: all.map((part) => part.yAxis),
-    series: all.flatMap((part) => part.series),
-    titles: d.panels.map((panel, i) => panelTitle(theme, at.boxes[i], panel.title)),
-    caption: d.shared,
-    notes: d.notes,
-  };
-}
 
 /**
  * The option of a chart. `caption` says the conditions that everything shares, `notes` what is left out; both are
@@ -199,27 +186,21 @@ function tooltipLook(theme) {
 }
 
 /**
- * A legend that scrolls. Entries: `{ name, style, line, hollow }`; an entry is the name of one or more series.
+ * A legend that scrolls. Entries: `{ name, style, line }` or `{ name, icon, itemStyle }`; an entry is the name of one or
+ * more series.
  */
 export function legendOf(theme, entries) {
   const seen = new Set();
   const data = [];
-  for (const entry of entries) {
-    if (seen.has(entry.name)) continue;
-    seen.add(entry.name);
-    const { style } = entry;
+  for (const { style, line, ...shown } of entries) {
+    if (seen.has(shown.name)) continue;
+    seen.add(shown.name);
     // Lines show their dash and symbol by themselves; other series are shown by the symbol.
-    data.push(
-      entry.line || !style
-        ? { name: entry.name, ...(entry.icon ? { icon: entry.icon } : {}) }
-        : {
-            name: entry.name,
-            icon: style.symbol,
-            itemStyle: style.hollow
-              ? { color: 'transparent', borderColor: style.color, borderWidth: 1.5 }
-              : { color: style.color, borderColor: style.color },
-          },
-    );
+    if (!line && style) {
+      const { color } = style;
+      const itemStyle = style.hollow ? { color: 'transparent', borderColor: color, borderWidth: 1.5 } : { color, borderColor: color };
+      data.push({ ...shown, icon: style.symbol, itemStyle });
+    } else data.push(shown);
   }
   return {
     type: 'scroll',
@@ -356,6 +337,26 @@ export function categoryAxis(theme, index, names, { length = 24, rotate = 0, ...
 export const CROSS = 'path://M1 0L5 4L9 0L10 1L6 5L10 9L9 10L5 6L1 10L0 9L4 5L0 1z';
 export const UP = 'path://M5 0L10 9H0z';
 
+/** A line of a custom series. */
+export const stroke = (x1, y1, x2, y2, { color, width = 1.4, ...style }) => ({
+  type: 'line',
+  shape: { x1, y1, x2, y2 },
+  style: { stroke: color, lineWidth: width, fill: 'none', ...style },
+});
+
+/** A pattern of slanting lines that tells bars apart without colour. */
+export const hatch = (color) => ({
+  symbol: 'rect',
+  symbolSize: 1,
+  dashArrayX: [1, 0],
+  dashArrayY: [2, 4],
+  rotation: Math.PI / 4,
+  color,
+});
+
+/** px by which series `k` of `count` stands aside, at most `most` from the next and all of them within `room`. */
+export const asideOf = (k, count, most, room) => (k - (count - 1) / 2) * Math.min(most, room / count);
+
 /** The axes of panel `i`. */
 export const onPanel = (i) => ({ xAxisIndex: i, yAxisIndex: i });
 
@@ -484,15 +485,8 @@ export function whiskers({ id, name, panel, points, color, top, dodge = () => 0,
       const [x0, low] = api.coord([api.value(0), api.value(1)]);
       const [, high] = api.coord([api.value(0), api.value(2)]);
       const x = x0 + dodge(params.dataIndex);
-      const line = (x1, y1, x2, y2) => ({
-        type: 'line',
-        shape: { x1, y1, x2, y2 },
-        style: { stroke: color, lineWidth: 1.4, fill: 'none' },
-      });
-      return {
-        type: 'group',
-        children: [line(x, low, x, high), line(x - cap, low, x + cap, low), line(x - cap, high, x + cap, high)],
-      };
+      const across = (y) => stroke(x - cap, y, x + cap, y, { color });
+      return { type: 'group', children: [stroke(x, low, x, high, { color }), across(low), across(high)] };
     },
   };
 }

@@ -46,27 +46,6 @@ export function seriesId(cell, panel, what) {
   return `cell:${cell.run}.${cell.index}:${panel}:${what}`;
 }
 
-/** The cell that what is drawn opens. */
-export const openedBy = (view, data) =>
-  data?.open && view.cells.find((c) => c.run === data.open.run && c.index === data.open.experiment);
-
-/** A plot of panels: what `drawn` and `placeOf` say tells when it applies, its height and its notes. */
-export const plotOf = ({ drawn, placeOf, ...plot }) => ({
-  applies: (view) => drawn(view).panels.length > 0,
-  height: (view, theme) => placeOf(theme, drawn(view)).total,
-  notes: (view) => drawn(view).notes,
-  pick,
-  ...plot,
-});
-
-/** What a click opens: the cell of the mark, or of the line. */
-export function pick(params) {
-  const open = params?.data?.open;
-  if (open) return { run: open.run, experiment: open.experiment };
-  const id = /^cell:(\d+)\.(\d+):/.exec(params?.seriesId ?? '');
-  return id ? { run: Number(id[1]), experiment: Number(id[2]) } : null;
-}
-
 /**
  * All conditions of an experiment but its stack and those of `without` as one text, to group by. The
  * experiment's name in the suite counts as one, `experiment`.
@@ -213,9 +192,12 @@ export function quantileOf(figures, quantile) {
   };
 }
 
+/** How many samples there are, the lost ones too. */
+export const samplesOf = (figures) => (figures?.n ?? 0) + (figures?.infinite ?? 0);
+
 /** The share of messages that never arrived, or null where there is no sample. */
 export function lostShare(figures) {
-  const all = (figures?.n ?? 0) + (figures?.infinite ?? 0);
+  const all = samplesOf(figures);
   return all > 0 ? figures.infinite / all : null;
 }
 
@@ -299,6 +281,9 @@ export function styleOf(view, cell, theme) {
   };
 }
 
+/** The entry of a cell's series in a legend. */
+export const entryOf = (view, theme, cell) => ({ name: seriesName(view, cell), style: styleOf(view, cell, theme) });
+
 /** How a symbol is filled. Hollow ones are outlines, which also tell figures of others from ours. */
 export function fill(style, hollow = style.hollow) {
   return hollow
@@ -338,12 +323,29 @@ export function fastest(cells, figureOf, max) {
   return { shown: cells.filter((c) => kept.has(c)), left: cells.length - max };
 }
 
-/** What is left out, as sentences for the reader, each with the way to see it. */
-export function leftOut({ panels, panelsLeft = 0, what = 'question', seriesLeft = 0 }) {
+/**
+ * Panels of the groups that are shown: `{ panels, shared, left, seriesLeft, cells }`. `keep(group)` limits what a panel
+ * holds, `panel(kept, words, group)` makes it; `without` is what the panels' words leave out. What is shared is that of
+ * the first cells of the panels (`first`), or, with `all`, that of all their cells.
+ */
+export function panelsOf({ shown, left }, { keep, panel, without = [], all = false, first = (g) => g.items[0] }) {
+  const cells = shown.flatMap((g) => g.items);
+  const { words, shared } = distinctions(
+    shown.map((g) => first(g).e),
+    without,
+    all ? cells.map((c) => c.e) : undefined,
+  );
+  const kept = shown.map(keep);
+  const panels = shown.map((g, i) => panel(kept[i].shown, words[i], g));
+  return { panels, shared, left, seriesLeft: kept.reduce((sum, k) => sum + k.left, 0), cells };
+}
+
+/** What that leaves out, as sentences for the reader, each with the way to see it. */
+export function leftOut({ panels, left, seriesLeft = 0 }, what = 'panel') {
   const notes = [];
-  if (panelsLeft > 0) {
+  if (left > 0) {
     notes.push(
-      `${panels} of ${plural(panels + panelsLeft, what)} are drawn, the first of the plan and the heaviest load: choose experiments, sizes or conditions above to see others.`,
+      `${panels.length} of ${plural(panels.length + left, what)} are drawn, the first of the plan and the heaviest load: choose experiments, sizes or conditions above to see others.`,
     );
   }
   if (seriesLeft > 0) {

@@ -2,35 +2,21 @@
 // slope is S, as in Fig. 5 of Klüner et al. (2025).
 
 import { duration, payload } from '../format.js';
-import {
-  allConditions,
-  fill,
-  isYardstick,
-  openedBy,
-  place,
-  plotOf,
-  runName,
-  seriesName,
-  styleOf,
-  unresolvable,
-} from './common.js';
+import { entryOf, fill, isYardstick, place, seriesName, styleOf, unresolvable } from './common.js';
 import {
   CROSS,
   UP,
+  asideOf,
   axisOf,
-  compose,
   endLabels,
-  exported,
   layout,
-  legendOf,
-  nothing,
   onPanel,
-  partsOf,
   scaleOf,
   thinLine,
   widthOf,
 } from './chart.js';
-import { fitLine, fitText, sizePanels, sizeSeries, sizeTicks } from './sizes.js';
+import { cellColumns, column, eachPanel, plotOf, rounded } from './plot.js';
+import { fitLine, fitText, sizePanels, sizeSeries, sizeTicks, slopeColumns } from './scaling.js';
 import { plural, short, sizeTick } from './text.js';
 import { cellTip } from './tip.js';
 import { metricName } from '../tables.js';
@@ -98,7 +84,7 @@ function panelOf(view, theme, panel, i, box, wide) {
   const ends = [];
   panel.series.forEach((s, k) => {
     const style = styleOf(view, s.cell, theme);
-    const aside = panel.series.length > 1 ? (k - (panel.series.length - 1) / 2) * Math.min(2.5, 14 / panel.series.length) : 0;
+    const aside = asideOf(k, panel.series.length, 2.5, 14);
     series.push({
       id: `growing:${i}:${k}`,
       name: seriesName(view, s.cell),
@@ -138,85 +124,46 @@ function dot(theme, style, cell, trial, ns, y, aside) {
   return { ...common, value: [at, ns], symbolOffset: [aside, 0], itemStyle: { ...fill(style, hollow), opacity: 0.85 } };
 }
 
-function tooltip(view, theme, d) {
-  return ({ data }) => {
-    const cell = openedBy(view, data);
-    if (!cell) return '';
-    const s = d.panels.flatMap((p) => p.series).find((one) => one.cells.includes(cell));
-    const { trial, ns } = s.trials.find((t) => t.cell === cell && t.trial.number === data.trial);
-    const metric = metricHere(view, cell);
-    const value = ns === null ? '✕ failed' : ns === Infinity ? '∞ (lost)' : duration(ns);
-    return cellTip(view, cell, theme, {
-      metric,
-      first: [
-        ['payload', payload(cell.e.payload_bytes)],
-        [`median of trial ${trial.number}`, value],
-        ['S', fitText(s.fit)],
-      ],
-      notes: [trial.message, ...(trial.disturbed ?? []).slice(0, 2)],
-    });
-  };
+function hover(view, theme, d, { cell, data }) {
+  const s = d.panels.flatMap((p) => p.series).find((one) => one.cells.includes(cell));
+  const { trial, ns } = s.trials.find((t) => t.cell === cell && t.trial.number === data.trial);
+  const value = ns === null ? '✕ failed' : ns === Infinity ? '∞ (lost)' : duration(ns);
+  return cellTip(view, cell, theme, {
+    metric: metricHere(view, cell),
+    first: [
+      ['payload', payload(cell.e.payload_bytes)],
+      [`median of trial ${trial.number}`, value],
+      ['S', fitText(s.fit)],
+    ],
+    notes: [trial.message, ...(trial.disturbed ?? []).slice(0, 2)],
+  });
 }
 
-function option(view, theme) {
-  const d = drawn(view);
-  if (d.panels.length === 0) return nothing(theme, 'No experiment of growing sizes is selected: a fit takes three sizes of one stream.');
-  const at = placeOf(theme, d);
-  const entries = [];
-  const parts = partsOf(theme, d, at, (panel, i, box) => {
+const partsOf = (view, theme, d, at) =>
+  eachPanel(d, at, (panel, i, box) => {
     const { series, x, y } = panelOf(view, theme, panel, i, box, at.width >= 620);
     const metrics = [...new Set(panel.series.map((s) => metricName(metricHere(view, s.cell))))];
-    const xAxis = axisOf(theme, i, x, { log: view.log, format: sizeTick, title: 'payload', gap: 28 });
-    const yAxis = axisOf(theme, i, y, { log: view.log, title: `median of a trial, ${metrics.join(' or ')}`, gap: 56 });
-    entries.push(...panel.series.map((s) => ({ name: seriesName(view, s.cell), style: styleOf(view, s.cell, theme) })));
-    return { xAxis, yAxis, series };
+    return {
+      xAxis: axisOf(theme, i, x, { log: view.log, format: sizeTick, title: 'payload', gap: 28 }),
+      yAxis: axisOf(theme, i, y, { log: view.log, title: `median of a trial, ${metrics.join(' or ')}`, gap: 56 }),
+      series,
+    };
   });
-  return compose(theme, at, {
-    ...parts,
-    summary: summary(view),
-    legend: legendOf(theme, entries),
-    tooltip: { formatter: tooltip(view, theme, d) },
-  });
-}
 
-function table(view) {
-  const columns = [
-    { name: 'run' },
-    { name: 'stack' },
-    { name: 'conditions' },
-    { name: 'payload', unit: 'bytes' },
-    { name: 'metric' },
-    { name: 'trial' },
-    { name: 'counted' },
-    { name: 'median', unit: 'ns' },
-    { name: 'fit', unit: 'ns' },
-    { name: 'S', unit: 'ms/MB' },
-    { name: 'S lo', unit: 'ms/MB' },
-    { name: 'S hi', unit: 'ms/MB' },
-  ];
-  const rows = [];
-  for (const s of drawn(view).panels.flatMap((p) => p.series)) {
-    const fit = s.fit.s_ms_per_mb;
-    for (const { cell, trial, ns } of s.trials) {
-      const bytes = cell.e.payload_bytes;
-      const figures = fit
-        ? [s.fit.intercept_ns + fit.value * bytes, fit.value, fit.lo ?? -Infinity, fit.hi ?? Infinity]
-        : [null, null, null, null];
-      rows.push([
-        runName(view, cell),
-        cell.e.stack,
-        allConditions(cell),
-        bytes,
-        metricHere(view, cell),
-        trial.number,
-        trial.counted === false || ns === null ? 'no' : 'yes',
-        exported(ns),
-        ...figures.map(exported),
-      ]);
-    }
-  }
-  return { columns, rows };
-}
+const entries = (view, theme, d) => d.panels.flatMap((p) => p.series.map((s) => entryOf(view, theme, s.cell)));
+
+const columns = (view) => [
+  ...cellColumns(view),
+  column('payload', ({ cell }) => cell.e.payload_bytes, 'bytes'),
+  column('metric', ({ cell }) => metricHere(view, cell)),
+  column('trial', ({ trial }) => trial.number),
+  column('counted', ({ trial, ns }) => (trial.counted === false || ns === null ? 'no' : 'yes')),
+  rounded('median', ({ ns }) => ns, 'ns'),
+  rounded('fit', ({ cell, fit }) => fit.s_ms_per_mb && fit.intercept_ns + fit.s_ms_per_mb.value * cell.e.payload_bytes, 'ns'),
+  ...slopeColumns,
+];
+
+const rows = (d) => d.panels.flatMap((p) => p.series).flatMap((s) => s.trials.map((one) => ({ ...one, fit: s.fit })));
 
 function summary(view) {
   const all = drawn(view).panels.flatMap((p) => p.series);
@@ -235,9 +182,13 @@ export const growing = plotOf({
   title: 'Growing sizes',
   question: 'How does the time grow with the size of messages?',
   kinds: { log: true, response: true },
+  empty: 'No experiment of growing sizes is selected: a fit takes three sizes of one stream.',
   drawn,
   placeOf,
-  option,
-  table,
+  partsOf,
+  entries,
+  hover,
+  columns,
+  rows,
   summary,
 });

@@ -10,16 +10,16 @@ import {
   lack,
   lostShare,
   metricOf,
-  pick,
   place,
   quantileOf,
   questionKey,
-  runName,
+  samplesOf,
   seriesName,
   withFloors,
   withoutWait,
 } from './common.js';
-import { categoryAxis, compose, exported, gridAt, layout, nothing, widthOf } from './chart.js';
+import { categoryAxis, compose, gridAt, layout, nothing, stroke, widthOf } from './chart.js';
+import { column, pick, rounded, stackColumns, tableOf } from './plot.js';
 import { brief, name, plural, short, textWidth } from './text.js';
 import { cellTip } from './tip.js';
 import { metricName } from '../tables.js';
@@ -341,7 +341,7 @@ function groupHeads(theme, d, band, b, box) {
       return {
         type: 'group',
         children: [
-          { type: 'line', shape: { x1, y1: y, x2, y2: y }, style: { stroke: theme.muted, lineWidth: 1, fill: 'none' } },
+          stroke(x1, y, x2, y, { color: theme.muted, width: 1 }),
           { type: 'text', style: text },
         ],
       };
@@ -402,42 +402,25 @@ function tooltip(view, theme, d) {
   };
 }
 
+const columns = (view) => [
+  ...stackColumns(view),
+  column('question', ({ question }) => question),
+  column('conditions', ({ cell }) => allConditions(cell)),
+  column('metric', ({ metric }) => metric),
+  rounded(quantileName(view), ({ value }) => value.value, 'ns'),
+  rounded('lo', ({ value }) => value.lo, 'ns'),
+  rounded('hi', ({ value }) => value.hi, 'ns'),
+  rounded(byFloor(view) ? 'times floor' : 'times best', ({ ratio }) => ratio),
+  column('samples', ({ figures }) => samplesOf(figures)),
+  column('trials', ({ cell }) => cell.e.trials),
+  column('failed trials', ({ cell }) => cell.e.failed_trials),
+  column('remark', ({ note }) => note),
+];
+
 function table(view) {
-  const columns = [
-    { name: 'run' },
-    { name: 'stack' },
-    { name: 'question' },
-    { name: 'conditions' },
-    { name: 'metric' },
-    { name: quantileName(view), unit: 'ns' },
-    { name: 'lo', unit: 'ns' },
-    { name: 'hi', unit: 'ns' },
-    { name: byFloor(view) ? 'times floor' : 'times best' },
-    { name: 'samples' },
-    { name: 'trials' },
-    { name: 'failed trials' },
-    { name: 'remark' },
-  ];
   const d = drawn(view);
-  const rows = d.entries.map(({ cell, value, ratio, note, x }) => {
-    const { metric, figures } = metricOf(view, cell);
-    return [
-      runName(view, cell),
-      cell.e.stack,
-      d.columns[x].title,
-      allConditions(cell),
-      metric,
-      value.value,
-      value.lo,
-      value.hi,
-      ratio,
-      figures ? figures.n + figures.infinite : 0,
-      cell.e.trials,
-      cell.e.failed_trials,
-      note ?? null,
-    ].map(exported);
-  });
-  return { columns, rows };
+  const rows = d.entries.map((e) => ({ ...e, ...metricOf(view, e.cell), question: d.columns[e.x].title }));
+  return tableOf(columns(view), rows);
 }
 
 function summary(view) {
