@@ -1,7 +1,7 @@
 // What tables say of one experiment: quantiles with their intervals, or why there are none; cost, losses,
 // trials. The same words in the answer, the matrix and the dialog.
 
-import { name } from './dom.js';
+import { button, name } from './dom.js';
 import { NONE, QUANTILES, count, duration, estimateParts, memory, refusal, share, sig3, timeUnit } from './format.js';
 import { isBetweenHosts, isStart } from './tables.js';
 
@@ -123,6 +123,32 @@ export function stackMarks(e) {
   if (e.is_base) marks.push('base');
   return marks;
 }
+
+/** What opens the dialog of a cell. */
+export function opener(cell, open, content) {
+  return button(content, () => open(cell), { class: 'open', title: `${cell.e.stack}: trials, environment, distribution` });
+}
+
+/** Columns of figures that several tables have, but for what they read. */
+export const COLUMNS = {
+  floor: {
+    key: 'floor',
+    title: '× floor',
+    help: 'p50 over that of the same exchange through bare shared memory',
+    numeric: true,
+  },
+  cpu: {
+    key: 'cpu',
+    help: 'CPU time of all processes, daemons included, per message that arrived',
+    numeric: true,
+  },
+  memory: {
+    key: 'memory',
+    title: 'Memory',
+    help: 'proportional (PSS) of all processes, daemons included',
+    numeric: true,
+  },
+};
 
 /** Which cell it is, in words for headings: suite, experiment and stack isolated from each other. */
 export function cellTitle(e) {

@@ -247,6 +247,12 @@ export class Store {
     this.listeners.push(listener);
   }
 
+  /** Calls `update(view)` now and whenever there is another view. */
+  watch(update) {
+    update(this.view);
+    this.subscribe((view, _state, changed) => changed.view && update(view));
+  }
+
   /** Takes over these fields of the state. */
   set(patch) {
     this.state = { ...this.state, ...patch };

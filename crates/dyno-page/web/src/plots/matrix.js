@@ -19,7 +19,7 @@ import {
   withoutWait,
 } from './common.js';
 import { categoryAxis, compose, gridAt, layout, nothing, stroke, widthOf } from './chart.js';
-import { column, pick, rounded, stackColumns, tableOf } from './plot.js';
+import { column, pick, rounded, stackColumns, dataOf } from './plot.js';
 import { brief, name, plural, short, textWidth } from './text.js';
 import { cellTip } from './tip.js';
 import { metricName } from '../tables.js';
@@ -420,7 +420,7 @@ const columns = (view) => [
 function table(view) {
   const d = drawn(view);
   const rows = d.entries.map((e) => ({ ...e, ...metricOf(view, e.cell), question: d.columns[e.x].title }));
-  return tableOf(columns(view), rows);
+  return dataOf(columns(view), rows);
 }
 
 function summary(view) {

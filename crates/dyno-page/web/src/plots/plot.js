@@ -21,7 +21,7 @@ export const plotOf = ({ drawn, placeOf, empty, partsOf, entries, hover, tooltip
   applies: (view) => drawn(view).panels.length > 0,
   height: (view, theme) => placeOf(theme, drawn(view)).total,
   notes: (view) => drawn(view).notes,
-  table: (view) => tableOf(columns(view), rows(drawn(view), view)),
+  table: (view) => dataOf(columns(view), rows(drawn(view), view)),
   pick,
   option(view, theme) {
     const d = drawn(view);
@@ -83,7 +83,7 @@ export const stackColumns = (view) => [
   column('stack', ({ cell }) => cell.e.stack),
 ];
 
-export const tableOf = (columns, rows) => ({
+export const dataOf = (columns, rows) => ({
   columns: columns.map(({ name, unit }) => ({ name, unit })),
   rows: rows.map((row) => columns.map(({ of }) => of(row) ?? null)),
 });
