@@ -2,7 +2,7 @@
 // why, what disturbed it, and where it ran.
 
 import { announce, button, el, fold, foreign, foreignList, name, pairs, refill } from './dom.js';
-import { cellTitle, floorOf, lostOf, quantileOf, spread, stackMarks, trialsOf, unresolvable } from './cells.js';
+import { cellTitle, floorOf, lostOf, quantileOf, spread, stackMarks, trialsOf } from './cells.js';
 import { chainParts } from './chain.js';
 import { Figure, applies } from './figure.js';
 import {
@@ -18,6 +18,7 @@ import {
   rate,
   share,
   sig3,
+  unresolvable,
   withPrefix,
 } from './format.js';
 import { environment } from './runs.js';

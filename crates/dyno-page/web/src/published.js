@@ -7,7 +7,7 @@ import { DataTable, foreignColumn, nameColumn, textColumn } from './table.js';
 import { metricName } from './tables.js';
 
 /** All published figures of the selected cells, each with its cell and study. */
-export function figuresOf(view) {
+function figuresOf(view) {
   const shown = new Set(view.cells.map((c) => `${c.run}.${c.index}`));
   return view.runs.flatMap((run) =>
     (run.published ?? [])

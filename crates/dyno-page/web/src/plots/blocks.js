@@ -1,7 +1,7 @@
 // Interval quantiles: p50, p99 and the largest of each block of the window, trial by trial, of few experiments.
 
-import { duration } from '../format.js';
-import { distinctions, fill, place, seriesName, styleOf, unresolvable } from './common.js';
+import { duration, unresolvable } from '../format.js';
+import { distinctions, fill, place, seriesName, styleOf } from './common.js';
 import { UP, axisOf, onPanel, scaleOf } from './chart.js';
 import { brief, timeTick } from './text.js';
 import { cellTip } from './tip.js';
@@ -21,7 +21,7 @@ const KINDS = [
 export const BLOCK_LINES = KINDS.map((kind) => kind.name);
 
 const blocked = (cell) =>
-  unresolvable(cell, cell.e.headline) ? [] : (cell.d?.trials ?? []).filter((t) => t.blocks?.some((b) => b));
+  unresolvable(cell.e, cell.e.headline) ? [] : (cell.d?.trials ?? []).filter((t) => t.blocks?.some((b) => b));
 
 /**
  * A quantile of a block: Infinity where messages were lost, null where there is none. A p99 of few samples is not

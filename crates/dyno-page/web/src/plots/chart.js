@@ -3,6 +3,7 @@
 // Vertical places are px from the top, which `height` of a plot answers for; horizontal ones are per cent, so
 // that a chart that is a little wider than planned is filled all the same.
 
+import { fill } from './common.js';
 import { clip, short, textWidth, timeTick } from './text.js';
 
 /** Height of a line of small text, and px that a character of it takes on average. */
@@ -115,7 +116,7 @@ export const gridAt = (box) => ({
 });
 
 /** A line of text in the drawing. */
-export function textAt(theme, text, { left = 0, top, muted = false, bold = false, size = 12 }) {
+function textAt(theme, text, { left = 0, top, muted = false, bold = false, size = 12 }) {
   return {
     text,
     left,
@@ -154,7 +155,7 @@ export function compose(theme, at, parts) {
     animation: false,
     backgroundColor: 'transparent',
     color: theme.colors,
-    textStyle: { fontFamily: theme.font ?? 'system-ui, sans-serif', color: theme.text },
+    textStyle: { fontFamily: theme.font, color: theme.text },
     aria: { enabled: true, label: { enabled: true, description: summary }, decal: { show: false } },
     title: texts,
     legend: legend ? { ...legend, top: at.legendTop } : undefined,
@@ -176,7 +177,7 @@ function tooltipLook(theme) {
     transitionDuration: 0,
     // A tooltip that can be entered can be read with a magnifier, and its text copied.
     enterable: true,
-    backgroundColor: theme.background ?? (theme.dark ? '#191d23' : '#ffffff'),
+    backgroundColor: theme.background,
     borderColor: theme.muted,
     borderWidth: 1,
     padding: [6, 9],
@@ -226,13 +227,13 @@ export function legendOf(theme, entries) {
 const STEPS = [1, 2, 5];
 
 /** The largest 1, 2 or 5 times a power of ten that is at most `value`, which is positive. */
-export function floor125(value) {
+function floor125(value) {
   const power = 10 ** Math.floor(Math.log10(value) + 1e-9);
   return (value / power >= 5 ? 5 : value / power >= 2 ? 2 : 1) * power;
 }
 
 /** The smallest 1, 2 or 5 times a power of ten that is at least `value`, which is positive. */
-export function ceil125(value) {
+function ceil125(value) {
   const low = floor125(value);
   if (value <= low * (1 + 1e-9)) return low;
   const lead = Math.round(low / 10 ** Math.floor(Math.log10(low) + 1e-9));
@@ -354,6 +355,12 @@ export const hatch = (color) => ({
   color,
 });
 
+/** Text of a custom series, in the middle of its line. */
+export const lettering = (theme, text, x, y, more) => ({
+  type: 'text',
+  style: { text, x, y, align: 'left', verticalAlign: 'middle', fill: theme.text, fontSize: 11, ...more },
+});
+
 /** px by which series `k` of `count` stands aside, at most `most` from the next and all of them within `room`. */
 export const asideOf = (k, count, most, room) => (k - (count - 1) / 2) * Math.min(most, room / count);
 
@@ -361,18 +368,15 @@ export const asideOf = (k, count, most, room) => (k - (count - 1) / 2) * Math.mi
 export const onPanel = (i) => ({ xAxisIndex: i, yAxisIndex: i });
 
 /** What has no figure. */
-export const failedSeries = (theme, i, data) => ({
-  id: `failed:${i}`,
-  name: 'no figure',
-  type: 'scatter',
-  ...onPanel(i),
-  symbol: CROSS,
-  symbolSize: 10,
-  itemStyle: { color: theme.bad ?? theme.text },
-  clip: false,
-  z: 4,
-  data,
-});
+export const failedSeries = (theme, i, data) =>
+  dots(i, { symbol: CROSS }, {
+    id: `failed:${i}`,
+    name: 'no figure',
+    symbolSize: 10,
+    itemStyle: { color: theme.bad },
+    z: 4,
+    data,
+  });
 
 /** Figures of others. */
 export const publishedSeries = (theme, i, data) => ({
@@ -384,6 +388,26 @@ export const publishedSeries = (theme, i, data) => ({
   itemStyle: { color: 'transparent', borderColor: theme.text, borderWidth: 1.5 },
   z: 4,
   data,
+});
+
+/** The marks of a series that is no line. */
+export const dots = (i, style, more) => ({
+  type: 'scatter',
+  ...onPanel(i),
+  symbol: style.symbol,
+  itemStyle: fill(style),
+  clip: false,
+  z: 3,
+  ...more,
+});
+
+/** A line with marks that stands out from others where it is hovered. */
+export const curve = (i, style, more) => ({
+  ...dots(i, style),
+  type: 'line',
+  lineStyle: { color: style.color, type: style.dash, width: 2 },
+  emphasis: { focus: 'series', blurScope: 'coordinateSystem' },
+  ...more,
 });
 
 /** A line without marks of its own that tells nothing when it is hovered. */
@@ -406,7 +430,7 @@ export const markLabel = (theme, text, position = 'right') => ({
   position,
   color: theme.text,
   fontSize: 11,
-  textBorderColor: theme.background ?? 'transparent',
+  textBorderColor: theme.background,
   textBorderWidth: 2,
 });
 
@@ -438,8 +462,7 @@ export function endLabels({ id, panel, box, scale, log, entries, theme }) {
     id,
     name: 'names',
     type: 'custom',
-    xAxisIndex: panel,
-    yAxisIndex: panel,
+    ...onPanel(panel),
     silent: true,
     clip: false,
     z: 5,
@@ -457,7 +480,7 @@ export function endLabels({ id, panel, box, scale, log, entries, theme }) {
         type: 'group',
         children: [
           { type: 'polyline', shape: { points }, style: { stroke: color, lineWidth: 0.8, fill: 'none', opacity: 0.7 } },
-          { type: 'text', style: { text, x: right + 13, y: at, align: 'left', verticalAlign: 'middle', fill: theme.text, fontSize: 11 } },
+          lettering(theme, text, right + 13, at),
         ],
       };
     },
@@ -472,8 +495,7 @@ export function whiskers({ id, name, panel, points, color, top, dodge = () => 0,
     id,
     name,
     type: 'custom',
-    xAxisIndex: panel,
-    yAxisIndex: panel,
+    ...onPanel(panel),
     silent: true,
     z,
     clip: false,

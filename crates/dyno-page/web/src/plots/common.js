@@ -5,13 +5,13 @@ import {
   FACTORS,
   NONE,
   conditions,
-  duration,
   refusal,
   splitFactors,
   timeEstimate,
+  unresolvable,
 } from '../format.js';
 import { name, plural, short } from './text.js';
-import { isBetweenHosts, metricName } from '../tables.js';
+import { metricName } from '../tables.js';
 
 // ---- Cells, and what tells them apart ----
 
@@ -148,19 +148,13 @@ export function allConditions(cell) {
 
 // ---- Figures ----
 
-/** Why a one-way time must not be shown: the clocks of the hosts are too far apart for it. Null: it may. */
-export function unresolvable(cell, metric) {
-  if (cell.e.one_way_resolvable !== false || !isBetweenHosts(metric)) return null;
-  return `not shown: the hosts' clocks may be apart by ${duration(cell.e.clock_bound_ns)}, more than a tenth of the median`;
-}
-
 /**
  * The metric to show of a cell: its name, what people call it, and its figures, or null where there are none or
  * where they would say nothing.
  */
 export function metricOf(view, cell) {
   const metric = view.metricOf(cell);
-  const figures = unresolvable(cell, metric) ? null : (cell.e.metrics?.[metric] ?? null);
+  const figures = unresolvable(cell.e, metric) ? null : (cell.e.metrics?.[metric] ?? null);
   return { metric, title: metricName(metric), figures };
 }
 
@@ -208,7 +202,7 @@ export function lostShare(figures) {
 export function lack(cell, metric) {
   const { e } = cell;
   if (e.trials > 0) {
-    const why = unresolvable(cell, metric);
+    const why = unresolvable(e, metric);
     return why && { failed: false, text: why };
   }
   const f = e.failures?.[0];
@@ -255,10 +249,8 @@ export const OUTLINES = {
   plus: 'M3.6 0h2.8v3.6h3.6v2.8h-3.6v3.6h-2.8v-3.6h-3.6v-2.8h3.6z',
   star: 'M5 0L6.3 3.4L9.9 3.5L7.1 5.8L8 9.3L5 7.3L2 9.3L2.9 5.8L.1 3.5L3.7 3.4z',
 };
-const SYMBOLS = Object.keys(OUTLINES);
 /** Symbols that ECharts has itself. */
 const BUILT_IN = ['circle', 'rect', 'triangle', 'diamond'];
-const DASHES = ['solid', [6, 3], [2, 2], [9, 3, 2, 3], [1, 3]];
 const RUN_DASHES = ['solid', [7, 4], [2, 3], [10, 3, 2, 3]];
 
 /**
@@ -267,8 +259,7 @@ const RUN_DASHES = ['solid', [7, 4], [2, 3], [10, 3, 2, 3]];
  */
 export function styleOf(view, cell, theme) {
   const i = cell.style ?? 0;
-  const symbols = theme.symbols ?? SYMBOLS;
-  const dashes = theme.dashes ?? DASHES;
+  const { symbols, dashes } = theme;
   const runs = [...new Set(view.cells.map((c) => c.run))].sort((a, b) => a - b);
   const rank = Math.max(0, runs.indexOf(cell.run));
   const mark = symbols[i % symbols.length];

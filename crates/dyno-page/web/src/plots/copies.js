@@ -20,8 +20,8 @@ import {
   seriesName,
   styleOf,
 } from './common.js';
-import { UP, asideOf, axisOf, categoryAxis, layout, onPanel, scaleOf, thinLine } from './chart.js';
-import { column, eachPanel, plotOf, stackColumns } from './plot.js';
+import { UP, asideOf, axisOf, categoryAxis, dots, scaleOf, thinLine } from './chart.js';
+import { column, plotOf, stackColumns } from './plot.js';
 import { plural, short } from './text.js';
 import { cellTip } from './tip.js';
 
@@ -84,8 +84,6 @@ function drawn(view) {
   return { panels, shared, notes };
 }
 
-const placeOf = (theme, d) => layout(theme, d.panels.length, { height: 220, caption: d.shared, notes: d.notes });
-
 /** Stacks have marks of their own; probes, which have one stack, those of their place in the panel. */
 function lookOf(view, theme, cell, k) {
   const own = styleOf(view, cell, theme);
@@ -99,7 +97,7 @@ function panelOf(view, theme, panel, i) {
   const y = scaleOf(values, { log: view.log, headroom: values.includes(Infinity) });
   const series = panel.series.flatMap(({ cell, copies, alone }, k) => {
     const style = lookOf(view, theme, cell, k);
-    const common = { name: nameOf(view, cell), ...onPanel(i), clip: false };
+    const common = { name: nameOf(view, cell), clip: false };
     // Marks of several series on one CPU stand beside each other.
     const aside = asideOf(k, panel.series.length, 9, 60);
     const mark = (owner, c, hollow) => ({
@@ -112,7 +110,8 @@ function panelOf(view, theme, panel, i) {
     });
     const marks = copies.map((c) => mark(cell, c, style.hollow));
     if (alone) marks.push(mark(alone.cell, alone, true));
-    const all = [{ ...common, id: `copies:${i}:${k}`, type: 'scatter', symbol: style.symbol, symbolSize: 9, itemStyle: { color: style.color }, z: 3, data: marks }];
+    const itemStyle = { color: style.color };
+    const all = [dots(i, style, { ...common, id: `copies:${i}:${k}`, symbolSize: 9, itemStyle, data: marks })];
     if (alone && Number.isFinite(alone.ns)) {
       const data = panel.cpus.map((_, at) => [at, alone.ns]);
       const lineStyle = { color: style.color, type: style.dash, width: 1.4 };
@@ -120,7 +119,12 @@ function panelOf(view, theme, panel, i) {
     }
     return all;
   });
-  return { series, y };
+  const axis = { name: 'CPUs of each copy', nameLocation: 'middle', nameGap: 28, nameTextStyle: { color: theme.muted, fontSize: 12 } };
+  return {
+    xAxis: categoryAxis(theme, i, panel.cpus, { length: 12, ...axis }),
+    yAxis: axisOf(theme, i, y, { log: view.log, title: `p50, ${panel.metric}`, gap: 56 }),
+    series,
+  };
 }
 
 function hover(view, theme, d, { cell, data }) {
@@ -130,17 +134,6 @@ function hover(view, theme, d, { cell, data }) {
   const first = [['at once', String(cell.e.at_once)], ['CPUs', cpus], ['p50 there', shown(ns)], ...range];
   return cellTip(view, cell, theme, { first });
 }
-
-const partsOf = (view, theme, d, at) =>
-  eachPanel(d, at, (panel, i) => {
-    const { series, y } = panelOf(view, theme, panel, i);
-    const axis = { name: 'CPUs of each copy', nameLocation: 'middle', nameGap: 28, nameTextStyle: { color: theme.muted, fontSize: 12 } };
-    return {
-      xAxis: categoryAxis(theme, i, panel.cpus, { length: 12, ...axis }),
-      yAxis: axisOf(theme, i, y, { log: view.log, title: `p50, ${panel.metric}`, gap: 56 }),
-      series,
-    };
-  });
 
 const entries = (view, theme, d) =>
   d.panels.flatMap((p) => p.series.map(({ cell }, k) => ({ name: nameOf(view, cell), style: lookOf(view, theme, cell, k) })));
@@ -181,8 +174,8 @@ export const copies = plotOf({
   kinds: { log: true, response: false },
   empty: 'Nothing is selected that ran several times at once.',
   drawn,
-  placeOf,
-  partsOf,
+  room: () => ({ height: 220 }),
+  panelOf,
   entries,
   hover,
   columns,

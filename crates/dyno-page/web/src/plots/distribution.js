@@ -26,8 +26,8 @@ import {
   withFloors,
   withoutWait,
 } from './common.js';
-import { exported, layout, onPanel } from './chart.js';
-import { cellColumns, column, eachPanel, plotOf, rounded } from './plot.js';
+import { curve, exported, widthOf } from './chart.js';
+import { cellColumns, column, plotOf, rounded } from './plot.js';
 import { plural, rankName } from './text.js';
 import { flawsOf, samplesText } from './tip.js';
 
@@ -152,15 +152,12 @@ export const curvePlot = ({ tall, flat, axis, one, said, what, ...plot }) =>
     kinds: { log: true, response: true },
     empty: 'Nothing is selected that has samples.',
     drawn,
-    placeOf(theme, d) {
+    room(d) {
       const alone = d.panels.length === 1;
-      const room = { height: alone ? tall : flat, right: alone ? 172 : 28 };
-      return layout(theme, d.panels.length, { ...room, minWidth: 430, caption: d.shared, notes: d.notes });
+      return { height: alone ? tall : flat, right: alone ? 172 : 28, minWidth: 430 };
     },
-    partsOf(view, theme, d, at) {
-      const labelled = d.panels.length === 1 && at.width >= 620;
-      return eachPanel(d, at, (panel, i, box) => one(view, theme, panel, i, box, labelled));
-    },
+    panelOf: (view, theme, panel, i, box, d) =>
+      one(view, theme, panel, i, box, d.panels.length === 1 && widthOf(theme) >= 620),
     tooltip: (view, theme, d) => ({
       trigger: 'axis',
       axisPointer: { type: 'line', axis, lineStyle: { color: theme.muted } },
@@ -201,22 +198,14 @@ export function rankText(q, figures) {
 /** The curve of a cell in panel `i`. */
 export function curveSeries(view, theme, cell, i, data) {
   const style = styleOf(view, cell, theme);
-  return {
+  return curve(i, style, {
     id: seriesId(cell, i, 'curve'),
     name: seriesName(view, cell),
-    type: 'line',
-    ...onPanel(i),
     data,
-    symbol: style.symbol,
     symbolSize: 7,
     showSymbol: true,
-    itemStyle: fill(style),
-    lineStyle: { color: style.color, type: style.dash, width: 2 },
-    emphasis: { focus: 'series', blurScope: 'coordinateSystem' },
     triggerEvent: 'line',
-    clip: false,
-    z: 3,
-  };
+  });
 }
 
 /** A figure of others beside the curves. */

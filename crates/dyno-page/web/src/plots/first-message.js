@@ -1,7 +1,7 @@
 // Every fresh start as a dot: from go to the first message at all receivers, as in Fig. 3 of Klüner et al. (2025).
 // Beside it the medians of its parts: opening, matching, first delivery.
 
-import { duration } from '../format.js';
+import { duration, unresolvable } from '../format.js';
 import {
   fill,
   groupBy,
@@ -13,14 +13,13 @@ import {
   quantileOf,
   seriesName,
   styleOf,
-  unresolvable,
 } from './common.js';
 import {
   CROSS,
   axisOf,
   categoryAxis,
+  dots,
   hatch,
-  layout,
   onPanel,
   publishedSeries,
   scaleOf,
@@ -43,7 +42,7 @@ const MAX_TOPOLOGIES = 8;
 const MAX_ALL = 56;
 
 /** One sample of a trial in ns, Infinity where the message never came, null where it was not recorded. */
-export function sampleOf(trial, metric) {
+function sampleOf(trial, metric) {
   const m = trial.metrics?.[metric];
   if (!m) return null;
   if (!(m.n > 0)) return m.infinite > 0 ? Infinity : null;
@@ -59,7 +58,7 @@ export function median(values) {
 
 /** The starts of a cell's trials. */
 function startsOf(cell) {
-  if (unresolvable(cell, METRIC)) return [];
+  if (unresolvable(cell.e, METRIC)) return [];
   return (cell.d?.trials ?? []).map((trial) => ({ cell, trial, ns: sampleOf(trial, METRIC) }));
 }
 
@@ -121,17 +120,9 @@ function rowsOf(view, cells) {
 const rowHeight = (d) => (d.panels.some((p) => p.rows.length > 12) ? 19 : 24);
 
 /** Boxes in pairs: the starts, and the parts beside them; below each other where the page is narrow. */
-function placeOf(theme, d) {
+function room(d) {
   const height = (i) => Math.max(56, d.panels[Math.floor(i / 2)].rows.length * rowHeight(d));
-  return layout(theme, d.panels.length * 2, {
-    height,
-    minWidth: 400,
-    left: 196,
-    right: 26,
-    below: 46,
-    caption: d.shared,
-    notes: d.notes,
-  });
+  return { height, minWidth: 400, left: 196, right: 26, below: 46 };
 }
 
 /** px up or down by which a dot stands aside of its row's middle: the same for the same trial. */
@@ -147,15 +138,10 @@ function starts(view, theme, d, panel, i) {
   const series = rows.map((row, n) => {
     const style = styleOf(view, row.cell, theme);
     const height = rowHeight(d);
-    return {
+    return dots(i, style, {
       id: `starts:${i}:${n}`,
       name: row.name,
-      type: 'scatter',
-      ...onPanel(i),
       symbolSize: 7,
-      symbol: style.symbol,
-      itemStyle: fill(style),
-      clip: false,
       data: row.starts.map(({ cell, trial, ns }) => {
         const lost = ns === null || ns === Infinity;
         const hollow = trial.counted === false || style.hollow;
@@ -163,12 +149,13 @@ function starts(view, theme, d, panel, i) {
           value: [lost ? x.max : ns, n],
           symbol: lost ? CROSS : style.symbol,
           symbolOffset: [lost ? 9 : 0, jitter(trial.number ?? 0, height)],
-          itemStyle: lost ? { color: theme.bad ?? theme.text } : { ...fill(style, hollow), opacity: 0.8 },
+          itemStyle: lost ? { color: theme.bad } : { ...fill(style, hollow), opacity: 0.8 },
           open: place(cell),
           trial: trial.number,
         };
       }),
-    };
+      z: 2,
+    });
   });
   series.push(medians(theme, rows, i, rowHeight(d)));
   if (others.length > 0) {
@@ -325,7 +312,8 @@ export const firstMessage = plotOf({
   kinds: { log: true, response: false },
   empty: 'No start of the selected stacks was recorded.',
   drawn,
-  placeOf,
+  boxes: 2,
+  room,
   partsOf,
   entries,
   hover,

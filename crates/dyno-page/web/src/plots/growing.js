@@ -1,21 +1,20 @@
 // Growing sizes: the median of each trial over payload size and the line that Dyno fitted through them, whose
 // slope is S, as in Fig. 5 of Klüner et al. (2025).
 
-import { duration, payload } from '../format.js';
-import { entryOf, fill, isYardstick, place, seriesName, styleOf, unresolvable } from './common.js';
+import { duration, payload, unresolvable } from '../format.js';
+import { entryOf, fill, isYardstick, place, seriesName, styleOf } from './common.js';
 import {
   CROSS,
   UP,
   asideOf,
   axisOf,
+  dots,
   endLabels,
-  layout,
-  onPanel,
   scaleOf,
   thinLine,
   widthOf,
 } from './chart.js';
-import { cellColumns, column, eachPanel, plotOf, rounded } from './plot.js';
+import { cellColumns, column, plotOf, rounded } from './plot.js';
 import { fitLine, fitText, sizePanels, sizeSeries, sizeTicks, slopeColumns } from './scaling.js';
 import { plural, short, sizeTick } from './text.js';
 import { cellTip } from './tip.js';
@@ -32,7 +31,7 @@ function metricHere(view, cell) {
 /** The median of each trial of a cell: `[{ cell, trial, ns }]`, Infinity where lost, null where it failed. */
 function trialsOf(view, cell) {
   const metric = metricHere(view, cell);
-  if (unresolvable(cell, metric)) return [];
+  if (unresolvable(cell.e, metric)) return [];
   return (cell.d?.trials ?? []).map((trial) => {
     const m = trial.metrics?.[metric];
     const lost = m && m.p50 === null && m.infinite > 0;
@@ -63,21 +62,17 @@ function drawn(view) {
   return d;
 }
 
-function placeOf(theme, d) {
-  const wide = widthOf(theme) >= 620;
-  return layout(theme, d.panels.length, {
-    height: d.panels.length === 1 ? 360 : 270,
-    maxColumns: 1,
-    caption: d.shared,
-    notes: d.notes,
-    right: wide ? 270 : 100,
-  });
-}
+const isWide = (theme) => widthOf(theme) >= 620;
 
-function panelOf(view, theme, panel, i, box, wide) {
-  const dots = panel.series.flatMap((s) => s.trials);
+const room = (d, theme) => ({
+  height: d.panels.length === 1 ? 360 : 270,
+  maxColumns: 1,
+  right: isWide(theme) ? 270 : 100,
+});
+
+function panelOf(view, theme, panel, i, box) {
   const sizes = panel.series.flatMap((s) => s.cells.map((c) => c.e.payload_bytes));
-  const values = dots.map((p) => p.ns).filter((v) => v !== null);
+  const values = panel.series.flatMap((s) => s.trials.map((t) => t.ns)).filter((v) => v !== null);
   const x = scaleOf(sizes, { log: view.log });
   const y = scaleOf(values, { log: view.log, headroom: values.includes(Infinity) });
   const series = [];
@@ -85,37 +80,34 @@ function panelOf(view, theme, panel, i, box, wide) {
   panel.series.forEach((s, k) => {
     const style = styleOf(view, s.cell, theme);
     const aside = asideOf(k, panel.series.length, 2.5, 14);
-    series.push({
-      id: `growing:${i}:${k}`,
-      name: seriesName(view, s.cell),
-      type: 'scatter',
-      ...onPanel(i),
-      symbol: style.symbol,
-      symbolSize: 7,
-      itemStyle: fill(style),
-      clip: false,
-      z: 3,
-      data: s.trials.map(({ cell, trial, ns }) => dot(theme, style, cell, trial, ns, y, aside)),
-    });
+    const name = seriesName(view, s.cell);
+    const data = s.trials.map(({ cell, trial, ns }) => dot(theme, style, cell, trial, ns, y, aside));
+    series.push(dots(i, style, { id: `growing:${i}:${k}`, name, symbolSize: 7, data }));
     const line = fitLine(s.fit, Math.min(...sizes), Math.max(...sizes), view.log).filter(([, ns]) => ns >= y.min && ns <= y.max);
     if (line.length === 0) return;
     const [x1, y1] = line[line.length - 1];
     const factor = fitText(s.fit).split(' ')[0];
-    const text = wide ? `${short(seriesName(view, s.cell), 24)}, S ${factor} ms/MB` : `${short(seriesName(view, s.cell), 8)} ${factor}`;
+    const text = isWide(theme) ? `${short(name, 24)}, S ${factor} ms/MB` : `${short(name, 8)} ${factor}`;
     ends.push({ text, x: x1, y: y1, color: style.color });
     const lineStyle = { color: style.color, type: style.dash, width: 1.8 };
     const id = `growing:${i}:${k}:fit`;
-    series.push(thinLine(i, style, { id, name: seriesName(view, s.cell), data: line, lineStyle, clip: false }));
+    series.push(thinLine(i, style, { id, name, data: line, lineStyle, clip: false }));
   });
   series.push(endLabels({ id: `names:${i}`, panel: i, box, scale: y, log: view.log, entries: ends, theme }));
-  return { series, x: { ...x, ticks: sizeTicks(sizes, x, view.log) }, y };
+  const ticks = sizeTicks(sizes, x, view.log);
+  const metrics = [...new Set(panel.series.map((s) => metricName(metricHere(view, s.cell))))];
+  return {
+    xAxis: axisOf(theme, i, { ...x, ticks }, { log: view.log, format: sizeTick, title: 'payload', gap: 28 }),
+    yAxis: axisOf(theme, i, y, { log: view.log, title: `median of a trial, ${metrics.join(' or ')}`, gap: 56 }),
+    series,
+  };
 }
 
 function dot(theme, style, cell, trial, ns, y, aside) {
   const common = { open: place(cell), trial: trial.number };
   const at = cell.e.payload_bytes;
   if (ns === null) {
-    return { ...common, value: [at, y.min], symbol: CROSS, symbolSize: 9, symbolOffset: [aside, -7], itemStyle: { color: theme.bad ?? theme.text } };
+    return { ...common, value: [at, y.min], symbol: CROSS, symbolSize: 9, symbolOffset: [aside, -7], itemStyle: { color: theme.bad } };
   }
   if (ns === Infinity) {
     return { ...common, value: [at, y.max], symbol: UP, symbolSize: 10, symbolOffset: [aside, 0] };
@@ -138,17 +130,6 @@ function hover(view, theme, d, { cell, data }) {
     notes: [trial.message, ...(trial.disturbed ?? []).slice(0, 2)],
   });
 }
-
-const partsOf = (view, theme, d, at) =>
-  eachPanel(d, at, (panel, i, box) => {
-    const { series, x, y } = panelOf(view, theme, panel, i, box, at.width >= 620);
-    const metrics = [...new Set(panel.series.map((s) => metricName(metricHere(view, s.cell))))];
-    return {
-      xAxis: axisOf(theme, i, x, { log: view.log, format: sizeTick, title: 'payload', gap: 28 }),
-      yAxis: axisOf(theme, i, y, { log: view.log, title: `median of a trial, ${metrics.join(' or ')}`, gap: 56 }),
-      series,
-    };
-  });
 
 const entries = (view, theme, d) => d.panels.flatMap((p) => p.series.map((s) => entryOf(view, theme, s.cell)));
 
@@ -184,8 +165,8 @@ export const growing = plotOf({
   kinds: { log: true, response: true },
   empty: 'No experiment of growing sizes is selected: a fit takes three sizes of one stream.',
   drawn,
-  placeOf,
-  partsOf,
+  room,
+  panelOf,
   entries,
   hover,
   columns,

@@ -20,14 +20,14 @@ import {
   CROSS,
   UP,
   axisOf,
-  layout,
+  dots,
   onPanel,
   scaleOf,
   stroke,
   thinLine,
   whiskers,
 } from './chart.js';
-import { cellColumns, column, eachPanel, plotOf, rounded } from './plot.js';
+import { cellColumns, column, plotOf, rounded } from './plot.js';
 import { brief, memoryTick, plural, rateTick, shareTick, short, sizeTick, timeTick } from './text.js';
 import { cellTip } from './tip.js';
 
@@ -123,10 +123,8 @@ function answerOf(view, { capacity, raised, cell }) {
   return `${short(seriesName(view, cell), 40)}, ${short(cell.e.experiment, 30)}: ${said ? said() : NONE}${open}.`;
 }
 
-const placeOf = (theme, d) => layout(theme, d.panels.length, { height: 260, caption: d.shared, notes: d.notes });
-
 function panelOf(view, theme, panel, i) {
-  const { limit, unit, series: all } = panel;
+  const { limit, raised, unit, series: all } = panel;
   const log = view.log && !unit.linear;
   const marks = all.flatMap((s) => s.marks).filter((m) => m.value !== null);
   const bound = lineOf(limit);
@@ -138,7 +136,7 @@ function panelOf(view, theme, panel, i) {
   const within = (value) => Math.min(Math.max(value, y.min), y.max);
   const series = [];
   if (bound !== null) {
-    const color = theme.bad ?? theme.text;
+    const color = theme.bad;
     const data = [x.min, x.max].map((at) => [at, within(bound)]);
     const lineStyle = { color, type: 'dashed', width: 1.4 };
     series.push(thinLine(i, { color, symbol: 'none' }, { id: `knee:${i}:limit`, name: 'limit', data, lineStyle, z: 1 }));
@@ -166,20 +164,20 @@ function panelOf(view, theme, panel, i) {
         color: style.color,
         top: y.max,
       }),
-      {
+      dots(i, style, {
         ...common,
         id: `knee:${i}:${k}`,
-        type: 'scatter',
-        symbol: style.symbol,
         symbolSize: 8,
         itemStyle: { color: style.color },
-        clip: false,
-        z: 3,
         data: known.map((m) => markOf(style, m, [i, k, s.marks.indexOf(m)], within)),
-      },
+      }),
     );
   });
-  return { series, x, y, log };
+  return {
+    xAxis: axisOf(theme, i, x, { log: view.log, format: raised.tick, title: raised.title, gap: 28 }),
+    yAxis: axisOf(theme, i, y, { log, format: unit.tick, title: short(limit.measure, 40), gap: 56 }),
+    series,
+  };
 }
 
 function markOf(style, { point, value }, at, within) {
@@ -254,17 +252,6 @@ function hover(view, theme, d, { data }) {
   });
 }
 
-const partsOf = (view, theme, d, at) =>
-  eachPanel(d, at, (panel, i) => {
-    const { series, x, y, log } = panelOf(view, theme, panel, i);
-    const { limit, raised, unit } = panel;
-    return {
-      xAxis: axisOf(theme, i, x, { log: view.log, format: raised.tick, title: raised.title, gap: 28 }),
-      yAxis: axisOf(theme, i, y, { log, format: unit.tick, title: short(limit.measure, 40), gap: 56 }),
-      series,
-    };
-  });
-
 const entries = (view, theme, d) => d.panels.flatMap((p) => p.series.map((s) => entryOf(view, theme, s.cell)));
 
 const columns = (view) => [
@@ -303,8 +290,8 @@ export const knee = plotOf({
   kinds: { log: true, response: false },
   empty: 'No search for a capacity is selected: see dyno run --search.',
   drawn,
-  placeOf,
-  partsOf,
+  room: () => ({ height: 260 }),
+  panelOf,
   entries,
   hover,
   columns,

@@ -2,22 +2,40 @@
 // opens. Pure.
 
 import { allConditions, runName } from './common.js';
-import { compose, exported, gridAt, legendOf, nothing, panelTitle } from './chart.js';
+import { compose, exported, gridAt, layout, legendOf, nothing, panelTitle } from './chart.js';
 
 /**
  * A plot of panels, as index.js describes it, made of what is its own:
  *
  *   drawn(view)                          { panels, shared, notes }: what it draws
- *   placeOf(theme, drawn)                its layout
+ *   boxes, room(drawn, theme)            how many boxes a panel has (1), and the measures of the layout; or
+ *   placeOf(theme, drawn)                the whole layout
  *   empty                                what it says where there is no panel
- *   partsOf(view, theme, drawn, at)      for each box of the layout { xAxis, yAxis, series, title }; under a
- *                                        `subtitle` instead of a title it belongs to the panel before it
+ *   panelOf(view, theme, panel, index, box, drawn)  what a panel draws in its one box: { xAxis, yAxis, series }; or
+ *   partsOf(view, theme, drawn, at)      the same for all boxes of the layout, with a `title`; under a `subtitle`
+ *                                        instead it belongs to the panel before it
  *   entries(view, theme, drawn, series)  entries of the legend
  *   hover(view, theme, drawn, hovered)   HTML of the tooltip of a mark; `hovered` has its cell, data and seriesId
  *   tooltip(view, theme, drawn)          instead of `hover`, the whole tooltip
  *   columns(view), rows(drawn, view)     those of the table; every row has a `cell`
  */
-export const plotOf = ({ drawn, placeOf, empty, partsOf, entries, hover, tooltip, columns, rows, ...plot }) => ({
+export const plotOf = ({
+  drawn,
+  boxes = 1,
+  room,
+  placeOf = (theme, d) =>
+    layout(theme, d.panels.length * boxes, { caption: d.shared, notes: d.notes, ...room(d, theme) }),
+  empty,
+  panelOf,
+  partsOf = (view, theme, d, at) =>
+    d.panels.map((panel, i) => ({ title: panel.title, ...panelOf(view, theme, panel, i, at.boxes[i], d) })),
+  entries,
+  hover,
+  tooltip,
+  columns,
+  rows,
+  ...plot
+}) => ({
   applies: (view) => drawn(view).panels.length > 0,
   height: (view, theme) => placeOf(theme, drawn(view)).total,
   notes: (view) => drawn(view).notes,
@@ -44,10 +62,6 @@ export const plotOf = ({ drawn, placeOf, empty, partsOf, entries, hover, tooltip
   },
   ...plot,
 });
-
-/** Parts of panels with one box each, drawn by `one(panel, index, box)`. */
-export const eachPanel = (d, at, one) =>
-  d.panels.map((panel, i) => ({ title: panel.title, ...one(panel, i, at.boxes[i]) }));
 
 /** What a click opens: the cell of the mark, or of the line. */
 export function pick(params) {

@@ -17,7 +17,7 @@ import {
   withFloors,
   withoutWait,
 } from './common.js';
-import { axisOf, categoryAxis, hatch, layout, onPanel, scaleOf, stroke } from './chart.js';
+import { axisOf, categoryAxis, hatch, lettering, onPanel, scaleOf, stroke } from './chart.js';
 import { cellColumns, column, plotOf, rounded } from './plot.js';
 import { memoryTick, plural, short, timeTick } from './text.js';
 import { cellTip } from './tip.js';
@@ -73,21 +73,10 @@ function drawn(view) {
 
 const rowHeight = (d) => (d.panels.some((p) => p.cells.length > 14) ? 18 : 24);
 
-function placeOf(theme, d) {
+function room(d) {
   const height = (i) => Math.max(48, d.panels[Math.floor(i / 2)].cells.length * rowHeight(d));
-  return layout(theme, d.panels.length * 2, {
-    height,
-    minWidth: 400,
-    left: 170,
-    right: 76,
-    below: 46,
-    caption: d.shared,
-    notes: d.notes,
-  });
+  return { height, minWidth: 400, left: 170, right: 76, below: 46 };
 }
-
-/** A pattern that tells daemons from participants without colour. */
-const ofDaemons = (theme) => hatch(theme.background ?? (theme.dark ? '#000000' : '#ffffff'));
 
 function panelOf(view, theme, panel, kind, x, i) {
   const cells = [...panel.cells].reverse();
@@ -117,7 +106,7 @@ function panelOf(view, theme, panel, kind, x, i) {
     cost: costs[n],
     text: costs[n] ? kind.text(costs[n].all) : lack(c)?.failed ? '✕ failed' : '–',
   }));
-  const series = [bars(REST, 'rest', { symbol: 'none' }), bars(DAEMONS, 'daemons', ofDaemons(theme)), spreads(theme, i, ends)];
+  const series = [bars(REST, 'rest', { symbol: 'none' }), bars(DAEMONS, 'daemons', hatch(theme.background)), spreads(theme, i, ends)];
   return { series, names: cells.map((c) => seriesName(view, c)) };
 }
 
@@ -148,9 +137,8 @@ function spreads(theme, i, ends) {
       const line = (a, b, c, d) => stroke(a, b, c, d, { color: theme.text, width: 1.2 });
       const { x, width } = params.coordSys;
       const { cost, text } = ends[params.dataIndex];
-      const value = { text, x: x + width + 8, y, align: 'left', verticalAlign: 'middle', fill: theme.text, fontSize: 11 };
       const spread = cost && x2 - x1 > 1 ? [line(x1, y, x2, y), line(x1, y - 3, x1, y + 3), line(x2, y - 3, x2, y + 3)] : [];
-      return { type: 'group', children: [...spread, { type: 'text', style: value }] };
+      return { type: 'group', children: [...spread, lettering(theme, text, x + width + 8, y)] };
     },
   };
 }
@@ -194,7 +182,7 @@ function partsOf(view, theme, d) {
 
 function entries(view, theme) {
   const box = (name, decal) => ({ name, icon: 'rect', itemStyle: { color: theme.muted, decal } });
-  return [box(REST, { symbol: 'none' }), box(DAEMONS, ofDaemons(theme))];
+  return [box(REST, { symbol: 'none' }), box(DAEMONS, hatch(theme.background))];
 }
 
 const columns = (view) => [
@@ -240,7 +228,8 @@ export const resources = plotOf({
   kinds: { log: false, response: false },
   empty: 'The cost of what is selected was not recorded.',
   drawn,
-  placeOf,
+  boxes: 2,
+  room,
   partsOf,
   entries,
   hover,

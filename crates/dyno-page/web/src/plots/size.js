@@ -8,6 +8,7 @@ import {
   isYardstick,
   lack,
   metricOf,
+  metricTitle,
   place,
   publishedOf,
   quantileOf,
@@ -20,21 +21,21 @@ import {
   UP,
   asideOf,
   axisOf,
+  curve,
+  dots,
   endLabels,
   failedSeries,
-  layout,
   markLabel,
-  onPanel,
   publishedSeries,
   scaleOf,
   thinLine,
   whiskers,
+  widthOf,
 } from './chart.js';
-import { cellColumns, column, eachPanel, plotOf, rounded } from './plot.js';
+import { cellColumns, column, plotOf, rounded } from './plot.js';
 import { fitLine, fitText, noSizes, sizePanels, sizeSeries, sizeTicks, slopeColumns } from './scaling.js';
 import { plural, short, sizeTick } from './text.js';
 import { cellTip, publishedTip } from './tip.js';
-import { metricName } from '../tables.js';
 
 const LEAST = 2;
 
@@ -55,15 +56,9 @@ function drawn(view) {
   return d;
 }
 
-function placeOf(theme, d) {
+function room(d) {
   const one = d.panels.length === 1;
-  return layout(theme, d.panels.length, {
-    height: one ? 340 : 240,
-    minWidth: 430,
-    caption: d.shared,
-    notes: d.notes,
-    right: one ? 210 : 30,
-  });
+  return { height: one ? 340 : 240, minWidth: 430, right: one ? 210 : 30 };
 }
 
 /** Figures of others of the quantile that is shown; an average, marked as one, where that is the median. */
@@ -72,41 +67,33 @@ function standsBeside(other, view) {
   return other.quantile === shown || (other.quantile === 'mean' && shown === 'p50');
 }
 
-function panelOf(view, theme, panel, i, box, labelled) {
+function panelOf(view, theme, panel, i, box, d) {
   const series = [];
-  const dots = panel.series.flatMap((s) => s.cells.map((cell) => ({ s, cell, ...figure(view, cell) })));
-  const others = dots.flatMap((p) =>
+  const figures = panel.series.flatMap((s) => s.cells.map((cell) => ({ s, cell, ...figure(view, cell) })));
+  const others = figures.flatMap((p) =>
     publishedOf(view, p.cell, metricOf(view, p.cell).metric)
       .filter((o) => standsBeside(o, view))
       .map((o) => ({ ...o, cell: p.cell })),
   );
-  const values = dots.flatMap((p) => [p.value, p.lo, p.hi]).concat(others.map((o) => o.value_ns));
-  const sizes = dots.map((p) => p.cell.e.payload_bytes);
-  const y = scaleOf(values.filter((v) => v !== null), { log: view.log, headroom: dots.some((p) => p.state === 'lost') });
+  const values = figures.flatMap((p) => [p.value, p.lo, p.hi]).concat(others.map((o) => o.value_ns));
+  const sizes = figures.map((p) => p.cell.e.payload_bytes);
+  const y = scaleOf(values.filter((v) => v !== null), { log: view.log, headroom: figures.some((p) => p.state === 'lost') });
   const x = scaleOf(sizes, { log: view.log });
   panel.series.forEach((s, k) => {
     const style = styleOf(view, s.cell, theme);
-    const points = dots.filter((p) => p.s === s);
+    const points = figures.filter((p) => p.s === s);
     const lost = points.filter((p) => p.state === 'lost');
     const known = points.filter((p) => p.state === 'known');
     // Intervals of several stay apart.
     const dodge = asideOf(k, panel.series.length, 3, 12);
-    series.push({
-      id: `size:${i}:${k}`,
-      name: seriesName(view, s.cell),
-      type: 'line',
-      ...onPanel(i),
-      data: known.map((p) => ({ value: [p.cell.e.payload_bytes, p.value], open: place(p.cell), fit: fitText(s.fit) })),
-      symbol: style.symbol,
-      symbolSize: 8,
-      symbolOffset: [dodge, 0],
-      itemStyle: fill(style),
-      lineStyle: { color: style.color, type: style.dash, width: 2 },
-      emphasis: { focus: 'series', blurScope: 'coordinateSystem' },
-      clip: false,
-      z: 3,
-    });
     series.push(
+      curve(i, style, {
+        id: `size:${i}:${k}`,
+        name: seriesName(view, s.cell),
+        symbolSize: 8,
+        symbolOffset: [dodge, 0],
+        data: known.map((p) => ({ value: [p.cell.e.payload_bytes, p.value], open: place(p.cell), fit: fitText(s.fit) })),
+      }),
       whiskers({
         id: `size:${i}:${k}:interval`,
         name: seriesName(view, s.cell),
@@ -140,14 +127,20 @@ function panelOf(view, theme, panel, i, box, labelled) {
     });
     series.push(publishedSeries(theme, i, marks));
   }
-  if (labelled) series.push(names(view, theme, panel, i, box, dots, y));
-  return { series, x: { ...x, ticks: sizeTicks(sizes, x, view.log) }, y };
+  if (d.panels.length === 1 && widthOf(theme) >= 620) series.push(names(view, theme, panel, i, box, figures, y));
+  const ticks = sizeTicks(sizes, x, view.log);
+  const title = `${QUANTILES[quantileName(view)]}, ${metricTitle(view, panel.series.map((s) => s.cell))}`;
+  return {
+    xAxis: axisOf(theme, i, { ...x, ticks }, { log: view.log, format: sizeTick, title: 'payload', gap: 28 }),
+    yAxis: axisOf(theme, i, y, { log: view.log, title, gap: 56 }),
+    series,
+  };
 }
 
 /** The name of each series at its last point, with its S. */
-function names(view, theme, panel, i, box, dots, y) {
+function names(view, theme, panel, i, box, figures, y) {
   const entries = panel.series.flatMap((s) => {
-    const last = dots.filter((p) => p.s === s && p.value !== null).pop();
+    const last = figures.filter((p) => p.s === s && p.value !== null).pop();
     if (!last) return [];
     const fit = s.fit?.s_ms_per_mb ? `, S ${fitText(s.fit).split(' ')[0]} ms/MB` : '';
     const text = `${short(seriesName(view, s.cell), fit ? 14 : 28)}${fit}`;
@@ -157,11 +150,9 @@ function names(view, theme, panel, i, box, dots, y) {
 }
 
 function lostSeries(view, theme, s, i, k, lost, y, style) {
-  return {
+  return dots(i, style, {
     id: `size:${i}:${k}:lost`,
     name: seriesName(view, s.cell),
-    type: 'scatter',
-    ...onPanel(i),
     symbol: UP,
     symbolSize: 11,
     itemStyle: { color: style.color },
@@ -171,9 +162,8 @@ function lostSeries(view, theme, s, i, k, lost, y, style) {
       fit: fitText(s.fit),
       label: n === lost.length - 1 ? markLabel(theme, 'lost') : undefined,
     })),
-    clip: false,
     z: 4,
-  };
+  });
 }
 
 function hover(view, theme, d, { cell, data }) {
@@ -181,20 +171,6 @@ function hover(view, theme, d, { cell, data }) {
   return cellTip(view, cell, theme, {
     first: [['payload', payload(cell.e.payload_bytes)]],
     notes: [data.fit && data.fit !== '–' ? `S ${data.fit}` : null],
-  });
-}
-
-function partsOf(view, theme, d, at) {
-  const labelled = d.panels.length === 1 && at.width >= 620;
-  return eachPanel(d, at, (panel, i, box) => {
-    const { series, x, y } = panelOf(view, theme, panel, i, box, labelled);
-    const metrics = [...new Set(panel.series.map((s) => metricName(metricOf(view, s.cell).metric)))];
-    const title = `${QUANTILES[quantileName(view)]}, ${metrics.join(' or ')}`;
-    return {
-      xAxis: axisOf(theme, i, x, { log: view.log, format: sizeTick, title: 'payload', gap: 28 }),
-      yAxis: axisOf(theme, i, y, { log: view.log, title, gap: 56 }),
-      series,
-    };
   });
 }
 
@@ -248,8 +224,8 @@ export const size = plotOf({
   kinds: { log: true, response: true },
   empty: noSizes(LEAST),
   drawn,
-  placeOf,
-  partsOf,
+  room,
+  panelOf,
   entries,
   hover,
   columns,

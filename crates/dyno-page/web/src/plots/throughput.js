@@ -23,14 +23,14 @@ import {
 import {
   asideOf,
   axisOf,
+  dots,
   failedSeries,
-  layout,
   markLabel,
   onPanel,
   scaleOf,
   thinLine,
 } from './chart.js';
-import { cellColumns, column, eachPanel, plotOf, rounded } from './plot.js';
+import { cellColumns, column, plotOf, rounded } from './plot.js';
 import { plural, rateTick, short } from './text.js';
 import { cellTip } from './tip.js';
 
@@ -102,16 +102,7 @@ function drawn(view) {
   return { panels, shared, notes };
 }
 
-function placeOf(theme, d) {
-  const one = d.panels.length === 1;
-  return layout(theme, d.panels.length, {
-    height: one ? 360 : 250,
-    minWidth: 400,
-    caption: d.shared,
-    notes: d.notes,
-    right: 56,
-  });
-}
+const room = (d) => ({ height: d.panels.length === 1 ? 360 : 250, minWidth: 400, right: 56 });
 
 function panelOf(view, theme, panel, i) {
   const cells = panel.stacks.flat();
@@ -127,32 +118,22 @@ function panelOf(view, theme, panel, i) {
     const known = stack.map((cell) => ({ cell, ...ratesOf(cell) })).filter((p) => p.offered);
     known.sort((a, b) => a.offered - b.offered);
     const aside = asideOf(k, panel.stacks.length, 5, 36);
-    series.push({
-      id: `throughput:${i}:${k}`,
-      name: seriesName(view, stack[0]),
-      // A sweep of one experiment's rates is a line; different topologies and loads are not.
-      type: 'scatter',
-      ...onPanel(i),
-      symbol: style.symbol,
-      symbolSize: 9,
-      itemStyle: fill(style),
-      clip: false,
-      z: 3,
-      data: known.map((p) => ({
-        value: [p.offered, view.log ? Math.max(p.delivered, y.min) : p.delivered],
-        open: place(p.cell),
-        symbolOffset: [aside, 0],
-        itemStyle: p.lost >= LOSS ? { ...fill(style, true), borderWidth: 2 } : undefined,
-        label: p.lost >= LOSS ? { ...markLabel(theme, `−${share(p.lost)}`), distance: 4 } : undefined,
-      })),
-      labelLayout: { moveOverlap: 'shiftY', hideOverlap: true },
-    });
+    const data = known.map((p) => ({
+      value: [p.offered, view.log ? Math.max(p.delivered, y.min) : p.delivered],
+      open: place(p.cell),
+      symbolOffset: [aside, 0],
+      itemStyle: p.lost >= LOSS ? { ...fill(style, true), borderWidth: 2 } : undefined,
+      label: p.lost >= LOSS ? { ...markLabel(theme, `−${share(p.lost)}`), distance: 4 } : undefined,
+    }));
+    const labelLayout = { moveOverlap: 'shiftY', hideOverlap: true };
+    const name = seriesName(view, stack[0]);
+    series.push(dots(i, style, { id: `throughput:${i}:${k}`, name, symbolSize: 9, data, labelLayout }));
+    // A sweep of one experiment's rates is a line; different topologies and loads are not.
     const sweep = sweepOf(known);
     if (new Set(sweep.map((p) => p.offered)).size > 2) {
       const lineStyle = { color: style.color, type: style.dash, width: 1.4, opacity: 0.8 };
-      const data = sweep.map((p) => [p.offered, p.delivered]);
-      const id = `throughput:${i}:${k}:sweep`;
-      series.push(thinLine(i, style, { id, name: seriesName(view, stack[0]), data, lineStyle }));
+      const swept = sweep.map((p) => [p.offered, p.delivered]);
+      series.push(thinLine(i, style, { id: `throughput:${i}:${k}:sweep`, name, data: swept, lineStyle }));
     }
   });
   if (failed.length > 0) {
@@ -160,7 +141,12 @@ function panelOf(view, theme, panel, i) {
     const crosses = failed.map((c, n) => ({ value: [planned(c) ?? x.min, y.min], ...at(n), open: place(c) }));
     series.push(failedSeries(theme, i, crosses));
   }
-  return { series, x, y };
+  const look = { log: view.log, format: rateTick };
+  return {
+    xAxis: axisOf(theme, i, x, { ...look, title: 'offered to all receivers, messages/s', gap: 28 }),
+    yAxis: axisOf(theme, i, y, { ...look, title: 'delivered', gap: 56 }),
+    series,
+  };
 }
 
 /** The points of the topology that was tried with the most rates. */
@@ -204,17 +190,6 @@ function hover(view, theme, d, { cell }) {
   return cellTip(view, cell, theme, { first });
 }
 
-const partsOf = (view, theme, d, at) =>
-  eachPanel(d, at, (panel, i) => {
-    const { series, x, y } = panelOf(view, theme, panel, i);
-    const look = { log: view.log, format: rateTick };
-    return {
-      xAxis: axisOf(theme, i, x, { ...look, title: 'offered to all receivers, messages/s', gap: 28 }),
-      yAxis: axisOf(theme, i, y, { ...look, title: 'delivered', gap: 56 }),
-      series,
-    };
-  });
-
 const entries = (view, theme, d) => d.panels.flatMap((p) => p.stacks.map(([cell]) => entryOf(view, theme, cell)));
 
 const columns = (view) => [
@@ -256,8 +231,8 @@ export const throughput = plotOf({
   kinds: { log: true, response: false },
   empty: 'No stream, flood or burst is selected: closed loops offer what is delivered.',
   drawn,
-  placeOf,
-  partsOf,
+  room,
+  panelOf,
   entries,
   hover,
   columns,

@@ -7,6 +7,7 @@ import {
   fill,
   groupBy,
   metricOf,
+  metricTitle,
   place,
   quantileOf,
   runName,
@@ -14,7 +15,7 @@ import {
   severalRuns,
   styleOf,
 } from './common.js';
-import { CROSS, UP, axisOf, layout, onPanel, scaleOf } from './chart.js';
+import { CROSS, UP, axisOf, dots, layout, onPanel, scaleOf } from './chart.js';
 import { BLOCK_CELLS, BLOCK_LINES, blockPanels, blockRows, blockTip } from './blocks.js';
 import { column, plotOf, rounded, stackColumns } from './plot.js';
 import { brief, plural, shareTick } from './text.js';
@@ -127,7 +128,7 @@ function trialSeries(view, theme, panel, i) {
       const common = { open: place(t.cell), trial: t.trial.number };
       const hollow = t.trial.counted === false;
       if (t.failed) {
-        data.push({ ...common, value: [x, y.min], symbol: CROSS, symbolSize: 9, symbolOffset: [0, -8], itemStyle: { color: theme.bad ?? theme.text } });
+        data.push({ ...common, value: [x, y.min], symbol: CROSS, symbolSize: 9, symbolOffset: [0, -8], itemStyle: { color: theme.bad } });
         continue;
       }
       for (const [quantile, v] of [['p50', t.p50], ['p99', panel.relative ? null : t.p99]]) {
@@ -142,17 +143,7 @@ function trialSeries(view, theme, panel, i) {
         });
       }
     }
-    series.push({
-      id: `trials:${i}:${k}`,
-      name: key,
-      type: 'scatter',
-      ...onPanel(i),
-      symbol: style.symbol,
-      itemStyle: fill(style),
-      clip: false,
-      data,
-      z: 3,
-    });
+    series.push(dots(i, style, { id: `trials:${i}:${k}`, name: key, data }));
   });
   const spans = disturbedSpans(panel.trials);
   if (spans.length > 0) {
@@ -165,7 +156,7 @@ function trialSeries(view, theme, panel, i) {
       silent: true,
       markArea: {
         silent: true,
-        itemStyle: { color: theme.warn ?? theme.muted, opacity: 0.22 },
+        itemStyle: { color: theme.warn, opacity: 0.22 },
         data: spans.map(([from, to]) => [{ xAxis: from / panel.seconds }, { xAxis: to / panel.seconds }]),
       },
     });
@@ -213,8 +204,8 @@ function hostSeries(theme, panel, i) {
     },
   });
   const series = [
-    part('stolen', STOLEN, theme.bad ?? theme.text, null),
-    part('foreign', FOREIGN, theme.warn ?? theme.muted, 'stolen'),
+    part('stolen', STOLEN, theme.bad, null),
+    part('foreign', FOREIGN, theme.warn, 'stolen'),
   ];
   return { series, y };
 }
@@ -255,8 +246,7 @@ function partsOf(view, theme, d) {
     x.ticks = x.ticks.filter((t) => t <= x.max);
     const top = trialSeries(view, theme, panel, 2 * p);
     const below = hostSeries(theme, panel, 2 * p + 1);
-    const metrics = [...new Set(panel.cells.map((c) => metricName(metricOf(view, c).metric)))];
-    const title = panel.relative ? '× its own median' : metrics.join(' or ');
+    const title = panel.relative ? '× its own median' : metricTitle(view, panel.cells);
     const ratio = panel.relative ? { format: (v) => `× ${brief(v)}` } : {};
     const run = severalRuns(view) ? `${runName(view, panel.cells[0])}: ` : '';
     const what = panel.relative ? 'p50 of each trial' : 'p50 (filled) and p99 (hollow, small) of each trial';
@@ -285,8 +275,8 @@ function entries(view, theme, d) {
   const box = (name, color) => ({ name, style: { symbol: 'rect', color } });
   return [
     ...cells.map((c) => entryOf(view, theme, c)),
-    box(STOLEN, theme.bad ?? theme.text),
-    box(FOREIGN, theme.warn ?? theme.muted),
+    box(STOLEN, theme.bad),
+    box(FOREIGN, theme.warn),
     ...(d.blocks.length > 0 ? BLOCK_LINES.map((name) => ({ name, line: true })) : []),
   ];
 }

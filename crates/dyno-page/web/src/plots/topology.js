@@ -25,8 +25,8 @@ import {
   styleOf,
   yardsticksLast,
 } from './common.js';
-import { axisOf, categoryAxis, layout, onPanel, scaleOf, stroke } from './chart.js';
-import { column, eachPanel, plotOf, stackColumns } from './plot.js';
+import { axisOf, categoryAxis, onPanel, scaleOf, stroke } from './chart.js';
+import { column, plotOf, stackColumns } from './plot.js';
 import { plural, short } from './text.js';
 import { cellTip, publishedTip } from './tip.js';
 import { isStart } from '../tables.js';
@@ -92,15 +92,7 @@ function others(view, cells) {
 
 const wide = (d) => d.panels.some((p) => p.categories.length * p.stacks.length > 12);
 
-function placeOf(theme, d) {
-  return layout(theme, d.panels.length, {
-    height: d.panels.length > 1 ? 210 : 320,
-    minWidth: wide(d) ? 1e9 : 400,
-    caption: d.shared,
-    notes: d.notes,
-    below: 40,
-  });
-}
+const room = (d) => ({ height: d.panels.length > 1 ? 210 : 320, minWidth: wide(d) ? 1e9 : 400, below: 40 });
 
 /** Line segments and a rectangle of one box; `y` maps ns to px, infinite ones to the top. */
 function drawBox(style, box, x, half, y, hollow) {
@@ -142,7 +134,7 @@ function drawBox(style, box, x, half, y, hollow) {
 
 /** A cross where a cell failed, at the bottom. */
 function drawCross(theme, x, y) {
-  const look = { color: theme.bad ?? theme.text, width: 2 };
+  const look = { color: theme.bad, width: 2 };
   return [stroke(x - 4, y - 10, x + 4, y - 2, look), stroke(x - 4, y - 2, x + 4, y - 10, look)];
 }
 
@@ -152,7 +144,7 @@ function slot(band, k, count) {
   return { offset: (k - (count - 1) / 2) * step, half: Math.max(1.5, Math.min(13, step * 0.36)) };
 }
 
-function panelOf(view, theme, panel, i) {
+function panelOf(view, theme, panel, i, box) {
   const count = panel.stacks.length;
   const boxes = panel.stacks.flat().map((c) => boxOf(view, c)).filter(Boolean);
   const slots = new Map(panel.stacks.flatMap((stack, k) => stack.map((cell) => [cell, k])));
@@ -186,7 +178,12 @@ function panelOf(view, theme, panel, i) {
     };
   });
   if (published.length > 0) series.push(othersSeries(theme, panel, i, published, count));
-  return { series, y };
+  const length = Math.max(6, Math.floor(box.px / panel.categories.length / 6.5));
+  return {
+    xAxis: categoryAxis(theme, i, panel.categories, { length }),
+    yAxis: axisOf(theme, i, y, { log: view.log, title: panel.metric, gap: 56 }),
+    series,
+  };
 }
 
 function othersSeries(theme, panel, i, published, count) {
@@ -209,7 +206,7 @@ function othersSeries(theme, panel, i, published, count) {
       const [x, y] = api.coord([api.value(0), api.value(1)]);
       const r = 4.5;
       // A hollow diamond for the median, a hollow circle for the largest.
-      const style = { fill: theme.background ?? 'none', stroke: theme.text, lineWidth: 1.4 };
+      const style = { fill: theme.background, stroke: theme.text, lineWidth: 1.4 };
       const cx = x + offset;
       if (o.quantile === 'max') return { type: 'circle', shape: { cx, cy: y, r: r - 1 }, style };
       const points = [[cx, y - r], [cx + r, y], [cx, y + r], [cx - r, y]];
@@ -231,17 +228,6 @@ function hover(view, theme, d, { cell, data }) {
     : [];
   return cellTip(view, cell, theme, { first });
 }
-
-const partsOf = (view, theme, d, at) =>
-  eachPanel(d, at, (panel, i, box) => {
-    const { series, y } = panelOf(view, theme, panel, i);
-    const length = Math.floor(box.px / panel.categories.length / 6.5);
-    return {
-      xAxis: categoryAxis(theme, i, panel.categories, { length: Math.max(6, length) }),
-      yAxis: axisOf(theme, i, y, { log: view.log, title: panel.metric, gap: 56 }),
-      series,
-    };
-  });
 
 function entries(view, theme, d, series) {
   const stacks = d.panels.flatMap((p) => p.stacks.map(([cell]) => entryOf(view, theme, cell)));
@@ -283,8 +269,8 @@ export const topology = plotOf({
   kinds: { log: true, response: true },
   empty: 'Nothing is selected that has samples.',
   drawn,
-  placeOf,
-  partsOf,
+  room,
+  panelOf,
   entries,
   hover,
   columns,
