@@ -1,8 +1,9 @@
 // The answer: in words, and as one table with the best stack of each question. Questions, order and words
 // come with the document; here they meet the reader's selection.
 
-import { el, name, refill, withNames } from './dom.js';
+import { el, fold, name, refill, withNames } from './dom.js';
 import {
+  COLUMNS,
   cpuKey,
   floorKey,
   floorOf,
@@ -10,6 +11,7 @@ import {
   lostOf,
   memoryKey,
   memoryOf,
+  opener,
   quantileKey,
   quantileOf,
   trialsOf,
@@ -17,7 +19,7 @@ import {
 import { NONE, duration } from './format.js';
 import { swatch } from './marks.js';
 import { groupBy, loadOf, stackName } from './plots/common.js';
-import { DataTable } from './table.js';
+import { keptTable, nameColumn } from './table.js';
 import { metricName } from './tables.js';
 
 /** So many questions of an experiment stand open; of more, the first and the heaviest, and the others fold. */
@@ -69,17 +71,9 @@ export function questionsOf(view) {
 /** Fills the section and keeps it up to date. */
 export function answers(section, store, open) {
   const words = el('div', { class: 'words' });
-  const table = new DataTable({
-    name: 'answers',
-    caption: 'The best stack of each question',
-    limit: 16,
-    explain: true,
-    sort: store.state.sorts.answers ?? null,
-    onSort: (sort) => store.set({ sorts: { ...store.state.sorts, answers: sort } }),
-  });
+  const table = keptTable(store, { name: 'answers', caption: 'The best stack of each question', limit: 16, explain: true });
   section.append(words, table.element);
-
-  function update(view) {
+  store.watch((view) => {
     const rows = questionsOf(view);
     fillWords(words, rows, view);
     table.fill({
@@ -87,11 +81,6 @@ export function answers(section, store, open) {
       rows,
       caption: 'The best stack of each question, by the median of its headline metric',
     });
-  }
-  update(store.view);
-  store.subscribe((view, state, changed) => {
-    if (changed.view) update(view);
-    table.sortBy(state.sorts.answers ?? null);
   });
 }
 
@@ -117,12 +106,7 @@ function fillWords(words, rows, view) {
     words,
     rows.length ? list(open) : el('p', { class: 'nothing' }, 'The selection asks no question.'),
     folded.map(({ experiment, rows: rest }) =>
-      el(
-        'details',
-        {},
-        el('summary', {}, `${rest.length} more of `, name(experiment), ', with loads in between'),
-        list(rest),
-      ),
+      fold([`${rest.length} more of `, name(experiment), ', with loads in between'], list(rest)),
     ),
     [...hints].map((hint) => el('p', { class: 'hint' }, hint)),
     rows.some((row) => row.partial)
@@ -160,12 +144,20 @@ function columnsOf(rows, view, open) {
     (f, none = NONE) =>
     (row) =>
       row.best ? f(row.best.e, row) : none;
-  const keyOfBest = (f) => (row) => (row.best ? f(row.best.e, row) : null);
+  const keyOfBest = (f) => onBest(f, null);
+  const quantile = (q, help) => ({
+    key: q,
+    title: q,
+    help,
+    numeric: true,
+    cell: onBest((e, row) => quantileOf(e, row.metric, q)),
+    sort: keyOfBest((e, row) => quantileKey(e, row.metric, q)),
+  });
   const metrics = new Set(rows.map((row) => row.metric));
   const anyFailed = rows.some((row) => row.failed.length > 0);
   const anyTrouble = rows.some((row) => row.best && (row.best.e.failed_trials > 0 || row.best.e.disturbed_trials > 0));
   return [
-    several && { key: 'run', title: 'Run', cell: (row) => name(row.run.name), sort: (row) => row.run.name },
+    several && nameColumn('run', 'Run', (row) => row.run.name),
     {
       key: 'question',
       title: 'Question',
@@ -185,46 +177,17 @@ function columnsOf(rows, view, open) {
       cell: (row) => bestCell(row, open),
       sort: (row) => row.best?.e.stack ?? null,
     },
+    quantile('p50', 'median with its 95 % interval'),
+    quantile('p99'),
+    { ...COLUMNS.floor, cell: onBest(floorOf), sort: keyOfBest(floorKey) },
     {
-      key: 'p50',
-      title: 'p50',
-      help: 'median with its 95 % interval',
-      numeric: true,
-      cell: onBest((e, row) => quantileOf(e, row.metric, 'p50')),
-      sort: keyOfBest((e, row) => quantileKey(e, row.metric, 'p50')),
-    },
-    {
-      key: 'p99',
-      title: 'p99',
-      numeric: true,
-      cell: onBest((e, row) => quantileOf(e, row.metric, 'p99')),
-      sort: keyOfBest((e, row) => quantileKey(e, row.metric, 'p99')),
-    },
-    {
-      key: 'floor',
-      title: '× floor',
-      help: 'p50 over that of the same exchange through bare shared memory',
-      numeric: true,
-      cell: onBest(floorOf),
-      sort: keyOfBest(floorKey),
-    },
-    {
-      key: 'cpu',
+      ...COLUMNS.cpu,
       title: 'CPU',
       unit: 'per message',
-      help: 'CPU time of all processes, daemons included, per message that arrived',
-      numeric: true,
       cell: onBest((e) => (cpuKey(e) === null ? NONE : duration(cpuKey(e)))),
       sort: keyOfBest(cpuKey),
     },
-    {
-      key: 'memory',
-      title: 'Memory',
-      help: 'proportional (PSS) of all processes, daemons included',
-      numeric: true,
-      cell: onBest(memoryOf),
-      sort: keyOfBest(memoryKey),
-    },
+    { ...COLUMNS.memory, cell: onBest(memoryOf), sort: keyOfBest(memoryKey) },
     {
       key: 'lost',
       title: 'Lost',
@@ -248,19 +211,6 @@ function columnsOf(rows, view, open) {
       sort: (row) => row.failed.length,
     },
   ].filter(Boolean);
-}
-
-function opener(cell, open, content) {
-  return el(
-    'button',
-    {
-      type: 'button',
-      class: 'open',
-      title: `${cell.e.stack}: trials, environment, distribution`,
-      on: { click: () => open(cell) },
-    },
-    content,
-  );
 }
 
 function bestCell(row, open) {

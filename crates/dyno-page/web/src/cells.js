@@ -1,28 +1,16 @@
 // What tables say of one experiment: quantiles with their intervals, or why there are none; cost, losses,
 // trials. The same words in the answer, the matrix and the dialog.
 
-import { name } from './dom.js';
-import { NONE, QUANTILES, count, duration, estimateParts, memory, refusal, share, sig3, timeUnit } from './format.js';
-import { isBetweenHosts, isStart } from './tables.js';
-
-/** Whether the clocks of the hosts are too far apart for this metric to say something. */
-export function unresolvable(e, metric) {
-  return e.one_way_resolvable === false && isBetweenHosts(metric);
-}
+import { button, name } from './dom.js';
+import { NONE, QUANTILES, count, estimateParts, memory, refusal, share, sig3, timeUnit, unresolvable } from './format.js';
+import { isStart } from './tables.js';
 
 /** A quantile as {value, interval, unit, title, note}: in `unit`, or in its own, which then stands beside. */
 export function quantileOf(e, metric, quantile, unit = null) {
   const m = e.metrics?.[metric];
   if (!m) return { value: NONE, interval: '' };
-  if (unresolvable(e, metric)) {
-    const bound = duration(e.clock_bound_ns);
-    return {
-      value: NONE,
-      interval: 'clocks',
-      title: `not shown: the hosts' clocks may be apart by ${bound}, more than a tenth of the median`,
-      note: "not shown, because of the hosts' clocks",
-    };
-  }
+  const title = unresolvable(e, metric);
+  if (title) return { value: NONE, interval: 'clocks', title, note: "not shown, because of the hosts' clocks" };
   const estimate = m[quantile];
   if (!estimate) {
     const refused = m[`${quantile}_refused`];
@@ -123,6 +111,32 @@ export function stackMarks(e) {
   if (e.is_base) marks.push('base');
   return marks;
 }
+
+/** What opens the dialog of a cell. */
+export function opener(cell, open, content) {
+  return button(content, () => open(cell), { class: 'open', title: `${cell.e.stack}: trials, environment, distribution` });
+}
+
+/** Columns of figures that several tables have, but for what they read. */
+export const COLUMNS = {
+  floor: {
+    key: 'floor',
+    title: '× floor',
+    help: 'p50 over that of the same exchange through bare shared memory',
+    numeric: true,
+  },
+  cpu: {
+    key: 'cpu',
+    help: 'CPU time of all processes, daemons included, per message that arrived',
+    numeric: true,
+  },
+  memory: {
+    key: 'memory',
+    title: 'Memory',
+    help: 'proportional (PSS) of all processes, daemons included',
+    numeric: true,
+  },
+};
 
 /** Which cell it is, in words for headings: suite, experiment and stack isolated from each other. */
 export function cellTitle(e) {

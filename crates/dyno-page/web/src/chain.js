@@ -3,7 +3,7 @@
 
 import { el, foreign, svg } from './dom.js';
 import { NONE, count, duration, share, timeEstimate } from './format.js';
-import { DataTable } from './table.js';
+import { tableOf } from './table.js';
 
 /** `leg 2 (tcp) back`. */
 export function partName(part) {
@@ -117,10 +117,11 @@ function rowText(parts, of) {
 }
 
 function table(parts) {
-  const all = new DataTable({ name: 'parts', caption: 'The parts of the way, there and back' });
   const time = (key, title) => ({ key, title, numeric: true, cell: ({ part }) => (part[key] ? timeEstimate(part[key]) : NONE) });
   const mean = (key, title) => ({ key, title, numeric: true, cell: ({ part }) => (part[key] === null ? NONE : duration(part[key])) });
-  all.fill({
+  return tableOf({
+    name: 'parts',
+    caption: 'The parts of the way, there and back',
     rows: parts.map((part, n) => ({ part, n })),
     columns: [
       {
@@ -137,5 +138,4 @@ function table(parts) {
       mean('in_tail_ns', 'In the slowest 1 %'),
     ],
   });
-  return all.element;
 }

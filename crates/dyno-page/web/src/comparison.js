@@ -1,8 +1,8 @@
 // Runs side by side: what `dyno compare` says of each later run against the first, as it says it.
 
-import { el, foreign, name } from './dom.js';
+import { button, el, fold, foreign, foreignList, name } from './dom.js';
 import { NONE, duration, exchange, payload, sig3, withPrefix } from './format.js';
-import { DataTable } from './table.js';
+import { nameColumn, tableOf, textColumn } from './table.js';
 import { inWords } from './tables.js';
 
 const SIGNS = {
@@ -19,14 +19,7 @@ const ORDER = ['higher', 'lower', 'machine-moved', 'undecided', 'same', 'left-ou
 export function comparison(section, store, open) {
   const box = el('div');
   section.append(box);
-  const update = () => {
-    const all = store.model.doc.comparisons ?? [];
-    box.replaceChildren(...all.map((c, at) => one(c, at, store, open)));
-  };
-  update();
-  store.subscribe((_view, _state, changed) => {
-    if (changed.view) update();
-  });
+  store.watch(({ doc }) => box.replaceChildren(...(doc.comparisons ?? []).map((c, at) => one(c, at, store, open))));
 }
 
 function one({ base, new: newer, compare }, at, store, open) {
@@ -45,16 +38,13 @@ function one({ base, new: newer, compare }, at, store, open) {
   const rows = (compare.cells ?? [])
     .filter(selected)
     .flatMap((cell) => (cell.rows ?? []).map((row) => ({ cell, row })));
-  const table = new DataTable({
+  const table = tableOf({
     name: `compare-${at}`,
-    caption: '',
     tall: true,
     limit: 80,
     // What has changed first.
     sort: { key: 'verdict', descending: false },
     rowClass: ({ row }) => `verdict-${row.verdict}`,
-  });
-  table.fill({
     rows,
     caption: captionOf(compare),
     columns: columnsOf(rows, newer, store, open),
@@ -83,15 +73,9 @@ function one({ base, new: newer, compare }, at, store, open) {
         )
       : null,
     differences(compare.differences ?? []),
-    table.element,
+    table,
     leftOut(compare.left_out ?? []),
-    compare.notes?.length
-      ? el(
-          'ul',
-          { class: 'notes' },
-          compare.notes.map((n) => el('li', {}, foreign(n))),
-        )
-      : null,
+    compare.notes?.length ? foreignList(compare.notes, { class: 'notes' }) : null,
   );
 }
 
@@ -146,23 +130,12 @@ function columnsOf(rows, newer, store, open) {
           name(cell.stack),
           cell.base_stack && cell.base_stack !== cell.stack ? [' over ', name(cell.base_stack)] : null,
         ];
-        return known ? el('button', { type: 'button', class: 'open', on: { click: () => open(known) } }, label) : label;
+        return known ? button(label, () => open(known), { class: 'open' }) : label;
       },
       sort: ({ cell }) => cell.stack,
     },
-    {
-      key: 'experiment',
-      title: 'Experiment',
-      cell: ({ cell }) => name(cell.experiment),
-      sort: ({ cell }) => cell.experiment,
-    },
-    {
-      key: 'conditions',
-      title: 'Conditions',
-      class: 'factor',
-      cell: ({ cell }) => conditions(cell),
-      sort: ({ cell }) => conditions(cell),
-    },
+    nameColumn('experiment', 'Experiment', ({ cell }) => cell.experiment),
+    textColumn('conditions', 'Conditions', ({ cell }) => conditions(cell), { class: 'factor' }),
     { key: 'figure', title: 'Figure', cell: ({ row }) => inWords(row.figure), sort: ({ row }) => row.figure },
     { key: 'base', title: 'Base', numeric: true, cell: ({ row }) => amount(row.base, row.unit) },
     { key: 'new', title: 'New', numeric: true, cell: ({ row }) => amount(row.new, row.unit) },
@@ -221,8 +194,10 @@ function find(model, run, cell) {
 function differences(all) {
   if (all.length === 0)
     return el('p', { class: 'hint' }, 'Nothing that was recorded of the two runs differs but their trials.');
-  const table = new DataTable({ name: 'differences', caption: 'What differs between the two runs', limit: 12 });
-  table.fill({
+  return tableOf({
+    name: 'differences',
+    caption: 'What differs between the two runs',
+    limit: 12,
     rows: all,
     columns: [
       { key: 'aspect', title: 'Of', cell: (d) => d.aspect },
@@ -231,27 +206,11 @@ function differences(all) {
       { key: 'new', title: 'New', cell: (d) => foreign(d.new) },
     ],
   });
-  return table.element;
 }
 
 function leftOut(all) {
   if (all.length === 0) return null;
-  return el(
-    'details',
-    {},
-    el('summary', {}, `${all.length} experiments were not compared`),
-    el(
-      'ul',
-      {},
-      all.map(({ cell, reason }) =>
-        el(
-          'li',
-          {},
-          typeof cell === 'string' ? foreign(cell) : [name(cell.experiment), ', ', name(cell.stack)],
-          ': ',
-          foreign(reason),
-        ),
-      ),
-    ),
-  );
+  const named = (cell) => (typeof cell === 'string' ? foreign(cell) : [name(cell.experiment), ', ', name(cell.stack)]);
+  const items = all.map(({ cell, reason }) => el('li', {}, named(cell), ': ', foreign(reason)));
+  return fold(`${all.length} experiments were not compared`, el('ul', {}, items));
 }

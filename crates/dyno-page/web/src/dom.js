@@ -83,6 +83,16 @@ export function foreign(text, properties = {}) {
   return el('bdi', { class: more ? `foreign ${more}` : 'foreign', ...rest }, String(text));
 }
 
+/** Texts that somebody else wrote, as a list. */
+export function foreignList(texts, properties = {}) {
+  return el('ul', properties, texts.map((text) => el('li', {}, foreign(text))));
+}
+
+/** What opens below its title. */
+export function fold(title, ...content) {
+  return el('details', {}, el('summary', {}, title), ...content);
+}
+
 /** A button that is no submit button. */
 export function button(label, onClick, properties = {}) {
   return el('button', { type: 'button', on: { click: onClick }, ...properties }, label);

@@ -1,10 +1,10 @@
 // The dialog of one experiment: its figures, distribution and time series, every trial, what failed and
 // why, what disturbed it, and where it ran.
 
-import { announce, button, el, foreign, name, pairs, refill } from './dom.js';
-import { cellTitle, floorOf, lostOf, quantileOf, spread, stackMarks, trialsOf, unresolvable } from './cells.js';
+import { announce, button, el, fold, foreign, foreignList, name, pairs, refill } from './dom.js';
+import { cellTitle, floorOf, lostOf, quantileOf, spread, stackMarks, trialsOf } from './cells.js';
 import { chainParts } from './chain.js';
-import { Figure } from './figure.js';
+import { Figure, applies } from './figure.js';
 import {
   FACTORS,
   NONE,
@@ -18,10 +18,11 @@ import {
   rate,
   share,
   sig3,
+  unresolvable,
   withPrefix,
 } from './format.js';
 import { environment } from './runs.js';
-import { DataTable } from './table.js';
+import { nameColumn, numberColumn, tableOf, textColumn } from './table.js';
 import { metricName } from './tables.js';
 import { viewOfCell } from './view.js';
 
@@ -50,7 +51,7 @@ export function drill(dialog, plots, store, context) {
     const run = store.model.doc.runs[cell.run];
     refill(heading, cellTitle(cell.e));
     drawn = PLOTS.map((id) => plots.find((p) => p.id === id))
-      .filter((plot) => plot && shows(plot, view))
+      .filter((plot) => plot && applies(plot, view))
       .map((plot) => new Figure(plot, view, { ...context, prefix: 'drill-', open: () => {} }));
     refill(
       body,
@@ -58,14 +59,7 @@ export function drill(dialog, plots, store, context) {
       troubles(cell),
       section('Figures', metricsTable(cell), facts(cell)),
       drawn.length
-        ? section(
-            'Shape and course',
-            el(
-              'div',
-              { class: 'grid' },
-              drawn.map((f) => f.element),
-            ),
-          )
+        ? section('Shape and course', el('div', { class: 'grid' }, drawn.map((f) => f.element)))
         : null,
       way(cell),
       section('Trials', trialsTable(cell, view)),
@@ -107,14 +101,6 @@ export function drill(dialog, plots, store, context) {
   };
 }
 
-function shows(plot, view) {
-  try {
-    return plot.applies(view);
-  } catch {
-    return false;
-  }
-}
-
 function section(title, ...content) {
   return el('section', {}, el('h3', {}, title), ...content);
 }
@@ -141,34 +127,25 @@ function about(cell, run, doc) {
 function troubles(cell) {
   const { e } = cell;
   const items = [];
+  const say = (...content) => items.push(el('li', {}, ...content));
+  const faster = (stacks) => `${stacks.join(', ')} ${stacks.length > 1 ? 'are' : 'is'} faster.`;
   for (const f of e.failures ?? []) {
-    items.push(
-      el(
-        'li',
-        { class: 'bad' },
-        `✕ ${f.count} failed: ${f.kind} in ${f.step}: `,
-        foreign(f.message),
-        f.stderr?.length
-          ? el('details', {}, el('summary', {}, 'What it printed'), el('pre', {}, f.stderr.join('\n')))
-          : null,
-      ),
-    );
+    const printed = f.stderr?.length ? fold('What it printed', el('pre', {}, f.stderr.join('\n'))) : null;
+    const what = `✕ ${f.count} failed: ${f.kind} in ${f.step}: `;
+    items.push(el('li', { class: 'bad' }, what, foreign(f.message), printed));
   }
-  if (e.unstable && e.trials > 0)
-    items.push(el('li', {}, '~ unstable: ', foreign(e.unstable_reason ?? 'a repeat may differ')));
+  if (e.unstable && e.trials > 0) say('~ unstable: ', foreign(e.unstable_reason ?? 'a repeat may differ'));
   if (unresolvable(e, 'response_ns')) {
-    items.push(
-      el('li', {}, `One-way times are not shown: the hosts' clocks may be apart by ${duration(e.clock_bound_ns)}.`),
-    );
+    say(`One-way times are not shown: the hosts' clocks may be apart by ${duration(e.clock_bound_ns)}.`);
   }
-  for (const d of e.disturbances ?? []) items.push(el('li', {}, `Disturbed (${d.trials}): `, foreign(d.text)));
-  if (e.all_disturbed) items.push(el('li', {}, 'Every trial was disturbed; so all are used.'));
-  if (e.floor?.why_none) items.push(el('li', {}, `No × floor: ${e.floor.why_none}.`));
-  if (e.floor?.undercut_by?.length)
-    items.push(el('li', {}, `${e.floor.stack} is a reference and no floor here: ${e.floor.undercut_by.join(', ')} ${e.floor.undercut_by.length > 1 ? 'are' : 'is'} faster.`));
-  if (e.undercut_by?.length)
-    items.push(el('li', {}, `A reference and no floor here: ${e.undercut_by.join(', ')} ${e.undercut_by.length > 1 ? 'are' : 'is'} faster.`));
-  for (const w of e.warnings ?? []) items.push(el('li', {}, `Warning (${w.trials}): `, foreign(w.text)));
+  for (const d of e.disturbances ?? []) say(`Disturbed (${d.trials}): `, foreign(d.text));
+  if (e.all_disturbed) say('Every trial was disturbed; so all are used.');
+  if (e.floor?.why_none) say(`No × floor: ${e.floor.why_none}.`);
+  if (e.floor?.undercut_by?.length) {
+    say(`${e.floor.stack} is a reference and no floor here: ${faster(e.floor.undercut_by)}`);
+  }
+  if (e.undercut_by?.length) say(`A reference and no floor here: ${faster(e.undercut_by)}`);
+  for (const w of e.warnings ?? []) say(`Warning (${w.trials}): `, foreign(w.text));
   return items.length ? section('What to know first', el('ul', { class: 'troubles' }, items)) : null;
 }
 
@@ -181,12 +158,13 @@ function metricsTable({ e }) {
     const all = { metric: e.headline, m, e: { ...e, metrics: { ...e.metrics, [e.headline]: m } }, with: trials };
     rows.splice(at + 1, 0, all);
   }
-  const table = new DataTable({ name: 'metrics', caption: 'All metrics, over the trials that count' });
   const plainTime = (of) => ({
     numeric: true,
     cell: (row) => (row.m[of] === null || unresolvable(e, row.metric) ? NONE : duration(row.m[of])),
   });
-  table.fill({
+  return tableOf({
+    name: 'metrics',
+    caption: 'All metrics, over the trials that count',
     rows,
     columns: [
       {
@@ -227,7 +205,6 @@ function metricsTable({ e }) {
       },
     ],
   });
-  return table.element;
 }
 
 function facts({ e }) {
@@ -297,13 +274,6 @@ function trialsTable(cell, view) {
   const trials = d?.trials ?? [];
   const metric = view.metricOf(cell);
   const unit = commonTimeUnit(trials.map((t) => t.metrics?.[metric]?.p50).filter((v) => v !== null));
-  const table = new DataTable({
-    name: 'trials',
-    caption: '',
-    limit: 50,
-    tall: true,
-    rowClass: (t) => (t.outcome === 'failed' ? 'failed' : t.counted ? null : 'left-out'),
-  });
   const at = (q) => (t) => {
     const m = t.metrics?.[metric];
     if (!m || unresolvable(e, metric)) return null;
@@ -320,41 +290,22 @@ function trialsTable(cell, view) {
     cell: (t) => (at(q)(t) === null ? NONE : sig3(at(q)(t) / unit.ns)),
     sort: at(q),
   });
-  const plain = (key, title, write, of = (t) => t[key], unit = null) => ({
-    key,
-    title,
-    unit,
-    numeric: true,
-    cell: (t) => (of(t) === null || of(t) === undefined ? NONE : write(of(t))),
-    sort: (t) => of(t) ?? null,
-  });
-  table.fill({
+  const plain = (key, title, write, of = (t) => t[key], unit = null) => {
+    const known = (v) => (v === null ? NONE : write(v));
+    return numberColumn(key, title, known, (t) => of(t) ?? null, { unit });
+  };
+  return tableOf({
+    name: 'trials',
+    limit: 50,
+    tall: true,
+    rowClass: (t) => (t.outcome === 'failed' ? 'failed' : t.counted ? null : 'left-out'),
     rows: trials,
     caption: `${trials.length} trials; ${metricName(metric)}, each in fresh processes`,
     columns: [
-      {
-        key: 'number',
-        title: 'Trial',
-        header: true,
-        numeric: true,
-        cell: (t) => String(t.number),
-        sort: (t) => t.number,
-      },
-      { key: 'state', title: 'State', cell: stateOf, sort: stateOf },
-      plain(
-        'start',
-        'Began',
-        (v) => sig3(v),
-        (t) => t.start_s,
-        's',
-      ),
-      plain(
-        'took',
-        'Took',
-        (v) => sig3(v),
-        (t) => t.wall_s,
-        's',
-      ),
+      numberColumn('number', 'Trial', String, (t) => t.number, { header: true }),
+      textColumn('state', 'State', stateOf),
+      plain('start', 'Began', sig3, (t) => t.start_s, 's'),
+      plain('took', 'Took', sig3, (t) => t.wall_s, 's'),
       plain('n', 'n', count, (t) => t.metrics?.[metric]?.n),
       time('p50', 'p50'),
       time('p90', 'p90'),
@@ -370,7 +321,6 @@ function trialsTable(cell, view) {
       { key: 'why', title: 'Remarks', class: 'remarks', cell: remarksOf },
     ],
   });
-  return table.element;
 }
 
 function stateOf(t) {
@@ -383,28 +333,26 @@ function remarksOf(t) {
   const parts = [];
   if (t.outcome === 'failed') parts.push(`${t.kind} in ${t.step}: ${t.message}`);
   parts.push(...(t.disturbed ?? []), ...(t.warnings ?? []));
-  if (parts.length === 0) return '';
-  return el(
-    'ul',
-    {},
-    parts.map((p) => el('li', {}, foreign(p))),
-  );
+  return parts.length ? foreignList(parts) : '';
 }
 
 /** Where the cost goes: every process of the trials that have some, daemons apart. */
 function processes({ d }) {
   const rows = (d?.trials ?? []).flatMap((t) => (t.processes ?? []).map((p) => ({ trial: t.number, ...p })));
   if (rows.length === 0) return null;
-  const table = new DataTable({ name: 'processes', caption: 'Cost of every process', limit: 20, tall: true });
-  table.fill({
+  const table = tableOf({
+    name: 'processes',
+    caption: 'Cost of every process',
+    limit: 20,
+    tall: true,
     rows,
     columns: [
-      { key: 'trial', title: 'Trial', numeric: true, cell: (p) => String(p.trial), sort: (p) => p.trial },
-      { key: 'label', title: 'Process', header: true, cell: (p) => name(p.label), sort: (p) => p.label },
+      numberColumn('trial', 'Trial', String, (p) => p.trial),
+      nameColumn('label', 'Process', (p) => p.label, { header: true }),
       { key: 'daemon', title: 'Daemon', cell: (p) => (p.daemon ? 'yes' : 'no'), sort: (p) => (p.daemon ? 0 : 1) },
-      { key: 'cpu', title: 'CPU', numeric: true, cell: (p) => duration(p.cpu_ns), sort: (p) => p.cpu_ns },
-      { key: 'pss', title: 'Memory (PSS)', numeric: true, cell: (p) => memory(p.pss_bytes), sort: (p) => p.pss_bytes },
+      numberColumn('cpu', 'CPU', duration, (p) => p.cpu_ns),
+      numberColumn('pss', 'Memory (PSS)', memory, (p) => p.pss_bytes),
     ],
   });
-  return section('Processes', table.element);
+  return section('Processes', table);
 }

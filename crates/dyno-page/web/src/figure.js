@@ -92,7 +92,11 @@ export class Figure {
   }
 
   height(width, mode = currentMode()) {
-    return Math.round(this.plot.height?.(this.view, themeOf(mode, width)) ?? HEIGHT);
+    return this.heightIn(themeOf(mode, width));
+  }
+
+  heightIn(theme) {
+    return Math.round(this.plot.height?.(this.view, theme) ?? HEIGHT);
   }
 
   /** The theme of drawings on the page, which says the notes of a plot below it. */
@@ -119,7 +123,7 @@ export class Figure {
     const { plot, view } = this;
     try {
       const theme = this.theme(width);
-      const height = Math.round(plot.height?.(view, theme) ?? HEIGHT);
+      const height = this.heightIn(theme);
       this.canvas.style.height = `${height}px`;
       if (!this.chart) {
         this.chart = echarts.init(this.canvas, null, { renderer: 'svg', width, height });
@@ -127,17 +131,23 @@ export class Figure {
       } else this.chart.resize({ width, height });
       this.chart.setOption(plot.option(view, theme), { notMerge: true });
       this.box.setAttribute('aria-label', `${plot.title}. ${plot.summary(view)}`);
-      refill(this.summary, foreign(plot.summary(view)));
-      const notes = plot.notes?.(view) ?? [];
-      refill(
-        this.notes,
-        notes.map((note) => el('li', {}, foreign(note))),
-      );
+      this.describe();
       this.say('');
     } catch (error) {
       this.fail('It could not be drawn', error);
     }
     if (this.tableOpen) this.fillTable();
+  }
+
+  /** Says below the drawing what it shows and what is to be known of it. */
+  describe() {
+    const { plot, view } = this;
+    const notes = plot.notes?.(view) ?? [];
+    refill(this.summary, foreign(plot.summary(view)));
+    refill(
+      this.notes,
+      notes.map((note) => el('li', {}, foreign(note))),
+    );
   }
 
   clicked(params) {
@@ -207,14 +217,10 @@ export class Figure {
   print() {
     try {
       const { plot, view } = this;
-      const height = Math.round(plot.height?.(view, this.theme(PAPER_WIDTH, 'print')) ?? HEIGHT);
+      const height = this.heightIn(this.theme(PAPER_WIDTH, 'print'));
       const made = picture({ plot, view, mode: 'print', width: PAPER_WIDTH, height, notes: false });
       refill(this.paper, made.element);
-      refill(this.summary, foreign(plot.summary(view)));
-      refill(
-        this.notes,
-        (plot.notes?.(view) ?? []).map((note) => el('li', {}, foreign(note))),
-      );
+      this.describe();
     } catch (error) {
       this.fail('It could not be drawn for paper', error);
     }
@@ -281,10 +287,7 @@ export function figures(section, plots, store, context) {
     for (const figure of all) if (!figure.element.hidden) figure.reserve();
     refill(absent, missing.length ? `Without anything to show in this selection: ${missing.join(', ')}.` : '');
   }
-  update(store.view);
-  store.subscribe((view, _state, changed) => {
-    if (changed.view) update(view);
-  });
+  store.watch(update);
 
   const byElement = new Map(all.map((f) => [f.element, f]));
   const watcher = new IntersectionObserver(
@@ -319,7 +322,8 @@ export function figures(section, plots, store, context) {
   };
 }
 
-function applies(plot, view) {
+/** Whether a plot has something to show of a view. */
+export function applies(plot, view) {
   try {
     return view.cells.length > 0 && plot.applies(view);
   } catch (error) {

@@ -4,7 +4,7 @@
 // Times are nanoseconds, sizes bytes, rates per second. `null` is infinite where a field may be
 // infinite (a lost message is infinitely late), and unknown elsewhere.
 
-import { isStart } from './tables.js';
+import { isBetweenHosts, isStart } from './tables.js';
 
 export const NONE = '–';
 
@@ -126,17 +126,17 @@ export function payload(bytes) {
   return `${bytes / scale} ${unit}`;
 }
 
+const MEMORY = [
+  [2 ** 30, 'GiB'],
+  [2 ** 20, 'MiB'],
+  [2 ** 10, 'KiB'],
+];
+
 /** An amount of memory in binary units: `66.1 MiB`. */
 export function memory(bytes) {
   if (bytes === null || bytes === undefined || Number.isNaN(bytes)) return NONE;
-  for (const [scale, unit] of [
-    [2 ** 30, 'GiB'],
-    [2 ** 20, 'MiB'],
-    [2 ** 10, 'KiB'],
-  ]) {
-    if (bytes >= scale) return `${sig3(bytes / scale)} ${unit}`;
-  }
-  return `${sig3(bytes)} B`;
+  const [scale, unit] = MEMORY.find(([scale]) => bytes >= scale) ?? [1, 'B'];
+  return `${sig3(bytes / scale)} ${unit}`;
 }
 
 /** A share of one as a percentage that says `100 %` only of the whole: 0.999999 is `>99.999 %`. */
@@ -168,6 +168,12 @@ export function instant(unixMs) {
   const away = Math.abs(minutes);
   const zone = minutes === 0 ? 'UTC' : `UTC${sign}${two(Math.floor(away / 60))}:${two(away % 60)}`;
   return `${day} ${time} ${zone}`;
+}
+
+/** Why a one-way time must not be shown: the clocks of the hosts are too far apart for it. Null: it may. */
+export function unresolvable(e, metric) {
+  if (e.one_way_resolvable !== false || !isBetweenHosts(metric)) return null;
+  return `not shown: the hosts' clocks may be apart by ${duration(e.clock_bound_ns)}, more than a tenth of the median`;
 }
 
 /** Names of the quantiles that experiments have. */

@@ -3,12 +3,14 @@
 
 import { el, name } from './dom.js';
 import {
+  COLUMNS,
   cpuKey,
   failureOf,
   floorKey,
   floorOf,
   lostOf,
   memoryKey,
+  opener,
   quantileKey,
   quantileOf,
   stackMarks,
@@ -26,30 +28,20 @@ import {
   windowOf,
 } from './format.js';
 import { rangeMark, rangeScale, swatch } from './marks.js';
-import { DataTable } from './table.js';
+import { keptTable, nameColumn, textColumn } from './table.js';
 import { metricName } from './tables.js';
 
 /** Fills the section and keeps it up to date. */
 export function matrix(section, store, open) {
-  const table = new DataTable({
+  const table = keptTable(store, {
     name: 'matrix',
     caption: 'All experiments',
     tall: true,
     explain: true,
-    sort: store.state.sorts.matrix ?? null,
-    onSort: (sort) => store.set({ sorts: { ...store.state.sorts, matrix: sort } }),
     rowClass: (c) => (c.e.trials === 0 ? 'failed' : c.e.is_floor || c.e.is_loopback ? 'yardstick' : null),
   });
   section.append(table.element);
-  function update(view) {
-    const { columns, caption } = columnsOf(view, open);
-    table.fill({ columns, rows: view.cells, caption });
-  }
-  update(store.view);
-  store.subscribe((view, state, changed) => {
-    if (changed.view) update(view);
-    table.sortBy(state.sorts.matrix ?? null);
-  });
+  store.watch((view) => table.fill({ ...columnsOf(view, open), rows: view.cells }));
 }
 
 const sortText = (of) => (c) => of(c) || null;
@@ -93,18 +85,8 @@ function columnsOf(view, open) {
       cell: (c) => stackCell(c, open),
       sort: (c) => c.e.stack,
     },
-    view.doc.runs.length > 1 && {
-      key: 'run',
-      title: 'Run',
-      cell: (c) => name(view.doc.runs[c.run].name),
-      sort: (c) => view.doc.runs[c.run].name,
-    },
-    names.size > 1 && {
-      key: 'experiment',
-      title: 'Experiment',
-      cell: (c) => name(c.e.experiment),
-      sort: (c) => c.e.experiment,
-    },
+    view.doc.runs.length > 1 && nameColumn('run', 'Run', (c) => view.doc.runs[c.run].name),
+    names.size > 1 && nameColumn('experiment', 'Experiment', (c) => c.e.experiment),
     ...varying.map((factor) => ({
       key: factor.key,
       title: factor.title.charAt(0).toUpperCase() + factor.title.slice(1),
@@ -114,13 +96,7 @@ function columnsOf(view, open) {
       sort: factorKey(factor),
     })),
     // Where the workload says which metric it is, the caption does, too.
-    !told && {
-      key: 'metric',
-      title: 'Metric',
-      class: 'factor',
-      cell: (c) => metricName(view.metricOf(c)),
-      sort: (c) => metricName(view.metricOf(c)),
-    },
+    !told && textColumn('metric', 'Metric', (c) => metricName(view.metricOf(c)), { class: 'factor' }),
     scale && {
       key: 'range',
       title: 'p50 to p99.9',
@@ -130,14 +106,7 @@ function columnsOf(view, open) {
       cell: (c) => rangeMark(ranges.get(c), scale, c.style),
     },
     ...Object.keys(QUANTILES).map(quantile),
-    {
-      key: 'floor',
-      title: '× floor',
-      help: 'p50 over that of the same exchange through bare shared memory',
-      numeric: true,
-      cell: (c) => floorOf(c.e),
-      sort: (c) => floorKey(c.e),
-    },
+    { ...COLUMNS.floor, cell: (c) => floorOf(c.e), sort: (c) => floorKey(c.e) },
     {
       key: 'delivered',
       title: 'Delivered',
@@ -147,20 +116,15 @@ function columnsOf(view, open) {
       sort: (c) => c.e.delivered_ratio ?? null,
     },
     {
-      key: 'cpu',
+      ...COLUMNS.cpu,
       title: 'CPU/message',
       unit: cpuUnit.name,
-      help: 'CPU time of all processes, daemons included, per message that arrived',
-      numeric: true,
       cell: (c) => (cpuKey(c.e) === null ? NONE : sig3(cpuKey(c.e) / cpuUnit.ns)),
       sort: (c) => cpuKey(c.e),
     },
     {
-      key: 'memory',
-      title: 'Memory',
+      ...COLUMNS.memory,
       unit: 'MiB',
-      help: 'proportional (PSS) of all processes, daemons included',
-      numeric: true,
       cell: (c) => (memoryKey(c.e) === null ? NONE : sig3(memoryKey(c.e) / 2 ** 20)),
       sort: (c) => memoryKey(c.e),
     },
@@ -205,17 +169,7 @@ function rangeOf(cell, metric) {
 function stackCell(c, open) {
   const marks = stackMarks(c.e);
   return [
-    el(
-      'button',
-      {
-        type: 'button',
-        class: 'open',
-        title: `${c.e.stack}: trials, environment, distribution`,
-        on: { click: () => open(c) },
-      },
-      swatch(c.style),
-      name(c.e.stack),
-    ),
+    opener(c, open, [swatch(c.style), name(c.e.stack)]),
     marks.length ? el('span', { class: 'marks' }, ` ${marks.join(', ')}`) : null,
     c.e.unstable && c.e.trials > 0
       ? el('abbr', { class: 'unstable', title: c.e.unstable_reason ?? 'a repeat may differ' }, ' ~')

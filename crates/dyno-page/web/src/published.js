@@ -1,13 +1,13 @@
 // Figures that others published, beside ours, and what is known to be wrong with them.
 
-import { el, foreign, name } from './dom.js';
+import { button, el, foreign, name } from './dom.js';
 import { quantileKey, quantileOf } from './cells.js';
 import { NONE, QUANTILES, conditions, sig3, splitFactors, timeEstimate } from './format.js';
-import { DataTable } from './table.js';
+import { DataTable, foreignColumn, nameColumn, textColumn } from './table.js';
 import { metricName } from './tables.js';
 
 /** All published figures of the selected cells, each with its cell and study. */
-export function figuresOf(view) {
+function figuresOf(view) {
   const shown = new Set(view.cells.map((c) => `${c.run}.${c.index}`));
   return view.runs.flatMap((run) =>
     (run.published ?? [])
@@ -26,7 +26,7 @@ export function published(section, store, open) {
   const table = new DataTable({ name: 'published', caption: '', tall: true, limit: 60 });
   const studies = el('div', { class: 'studies' });
   section.append(table.element, studies);
-  function update(view) {
+  store.watch((view) => {
     studies.replaceChildren(...view.studies.map(study));
     const rows = figuresOf(view);
     table.fill({
@@ -34,10 +34,6 @@ export function published(section, store, open) {
       caption: 'Published figures beside those of this page; other hardware, other versions',
       columns: columnsOf(rows, view, open),
     });
-  }
-  update(store.view);
-  store.subscribe((view, _state, changed) => {
-    if (changed.view) update(view);
   });
 }
 
@@ -72,24 +68,12 @@ function columnsOf(rows, view, open) {
       title: 'Stack',
       header: true,
       class: 'stack',
-      cell: (p) =>
-        el('button', { type: 'button', class: 'open', on: { click: () => open(p.cell) } }, name(p.cell.e.stack)),
+      cell: (p) => button(name(p.cell.e.stack), () => open(p.cell), { class: 'open' }),
       sort: (p) => p.cell.e.stack,
     },
-    several && { key: 'run', title: 'Run', cell: (p) => name(view.doc.runs[p.cell.run].name), sort: (p) => p.cell.run },
-    {
-      key: 'experiment',
-      title: 'Experiment',
-      cell: (p) => name(p.cell.e.experiment),
-      sort: (p) => p.cell.e.experiment,
-    },
-    {
-      key: 'conditions',
-      title: 'Conditions',
-      class: 'factor',
-      cell: (p) => conditions(varying, p.cell.e),
-      sort: (p) => conditions(varying, p.cell.e),
-    },
+    several && nameColumn('run', 'Run', (p) => view.doc.runs[p.cell.run].name, { sort: (p) => p.cell.run }),
+    nameColumn('experiment', 'Experiment', (p) => p.cell.e.experiment),
+    textColumn('conditions', 'Conditions', (p) => conditions(varying, p.cell.e), { class: 'factor' }),
     {
       key: 'metric',
       title: 'Figure',
@@ -105,7 +89,7 @@ function columnsOf(rows, view, open) {
       cell: (p) => (ratio(p) === null ? NONE : sig3(ratio(p))),
       sort: ratio,
     },
-    { key: 'as', title: 'Published as', cell: (p) => foreign(p.as), sort: (p) => p.as },
+    foreignColumn('as', 'Published as', (p) => p.as),
     {
       key: 'study',
       title: 'Source',

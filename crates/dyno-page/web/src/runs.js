@@ -1,9 +1,9 @@
 // Where the figures come from: each run's command, environment, adapters, what was refused, and what could
 // not be read.
 
-import { el, foreign, name, pairs } from './dom.js';
+import { el, fold, foreign, foreignList, name, pairs } from './dom.js';
 import { count, duration, instant, memory, share, sig3, withPrefix } from './format.js';
-import { DataTable } from './table.js';
+import { foreignColumn, nameColumn, tableOf } from './table.js';
 
 /** Fills the section. */
 export function runs(section, store) {
@@ -56,14 +56,7 @@ function againstText(a) {
 
 function list(title, texts, mark) {
   if (!texts?.length) return null;
-  return [
-    el('h4', { class: mark ?? null }, title),
-    el(
-      'ul',
-      { class: mark ?? null },
-      texts.map((text) => el('li', {}, foreign(text))),
-    ),
-  ];
+  return [el('h4', { class: mark }, title), foreignList(texts, { class: mark })];
 }
 
 /** The machine that a run ran on, and what it did while idle. */
@@ -106,37 +99,33 @@ export function environment(run) {
 
 function adapters(all) {
   if (all.length === 0) return null;
-  const table = new DataTable({ name: 'adapters', caption: 'Adapters and the libraries that they loaded', limit: 40 });
-  table.fill({
+  const table = tableOf({
+    name: 'adapters',
+    caption: 'Adapters and the libraries that they loaded',
+    limit: 40,
     rows: all,
     columns: [
-      { key: 'name', title: 'Adapter', header: true, cell: (a) => name(a.name), sort: (a) => a.name },
-      { key: 'version', title: 'Version', cell: (a) => foreign(a.version), sort: (a) => a.version },
+      nameColumn('name', 'Adapter', (a) => a.name, { header: true }),
+      foreignColumn('version', 'Version', (a) => a.version),
     ],
   });
-  return fold(`Adapters (${all.length})`, table.element);
+  return fold(`Adapters (${all.length})`, table);
 }
 
 function refused(all) {
   if (all.length === 0) return null;
-  const table = new DataTable({
+  const table = tableOf({
     name: 'refused',
     caption: 'What the suite asks for and the stack cannot do',
     limit: 60,
     tall: true,
-  });
-  table.fill({
     rows: all,
     columns: [
-      { key: 'stack', title: 'Stack', header: true, cell: (r) => name(r.stack), sort: (r) => r.stack },
-      { key: 'experiment', title: 'Experiment', cell: (r) => name(r.experiment), sort: (r) => r.experiment },
-      { key: 'factors', title: 'Conditions', cell: (r) => foreign(r.factors), sort: (r) => r.factors },
-      { key: 'reason', title: 'Reason', cell: (r) => foreign(r.reason), sort: (r) => r.reason },
+      nameColumn('stack', 'Stack', (r) => r.stack, { header: true }),
+      nameColumn('experiment', 'Experiment', (r) => r.experiment),
+      foreignColumn('factors', 'Conditions', (r) => r.factors),
+      foreignColumn('reason', 'Reason', (r) => r.reason),
     ],
   });
-  return fold(`Refused while planning (${all.length})`, table.element);
-}
-
-function fold(title, content) {
-  return el('details', {}, el('summary', {}, title), content);
+  return fold(`Refused while planning (${all.length})`, table);
 }

@@ -5,7 +5,7 @@
 // node or a list of both, or {value, interval} for a value with its interval, and `sort` a number, a
 // text or null (unknown: last in either direction). Columns without `sort` are not sortable.
 
-import { button, el, hidden, refill } from './dom.js';
+import { button, el, foreign, hidden, name, refill } from './dom.js';
 
 const COLLATOR = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
 
@@ -165,6 +165,36 @@ export class DataTable {
     this.onSort?.(this.sort);
   }
 }
+
+/** A table that is filled once, as an element. */
+export function tableOf({ rows, columns, ...options }) {
+  const table = new DataTable({ caption: '', ...options });
+  table.fill({ rows, columns });
+  return table.element;
+}
+
+/** A table whose order of rows the state keeps. */
+export function keptTable(store, options) {
+  const order = (state) => state.sorts[options.name] ?? null;
+  const onSort = (sort) => store.set({ sorts: { ...store.state.sorts, [options.name]: sort } });
+  const table = new DataTable({ ...options, sort: order(store.state), onSort });
+  store.subscribe((_view, state) => table.sortBy(order(state)));
+  return table;
+}
+
+/** A column that shows what `of` says of a row, and is sorted by it: a text that the page has written itself. */
+export const textColumn = (key, title, of, more) => ({ key, title, cell: of, sort: of, ...more });
+
+/** The same of names that somebody gave. */
+export const nameColumn = (key, title, of, more) => textColumn(key, title, of, { cell: (row) => name(of(row)), ...more });
+
+/** The same of longer texts that somebody else wrote. */
+export const foreignColumn = (key, title, of, more) =>
+  textColumn(key, title, of, { cell: (row) => foreign(of(row)), ...more });
+
+/** A column of numbers that `write` makes texts of. */
+export const numberColumn = (key, title, write, of, more) =>
+  textColumn(key, title, of, { numeric: true, cell: (row) => write(of(row)), ...more });
 
 function classes(column) {
   const names = [];

@@ -40,24 +40,9 @@ const PRINT = { ...LIGHT, page: '#ffffff', surface: '#ffffff', text: '#000000', 
 
 export const SYMBOLS = ['circle', 'rect', 'triangle', 'diamond', 'down', 'plus', 'star'];
 export const DASHES = ['solid', [6, 3], [2, 2], [9, 3, 2, 3], [1, 3]];
-const PATTERNS = [
-  { symbol: 'none' },
-  { symbol: 'rect', symbolSize: 1, dashArrayX: [1, 0], dashArrayY: [2, 4], rotation: Math.PI / 4 },
-  {
-    symbol: 'circle',
-    symbolSize: 0.8,
-    dashArrayX: [
-      [6, 6],
-      [0, 6, 6, 0],
-    ],
-    dashArrayY: [5, 0],
-  },
-  { symbol: 'rect', symbolSize: 1, dashArrayX: [1, 0], dashArrayY: [2, 4], rotation: -Math.PI / 4 },
-  { symbol: 'rect', symbolSize: 1, dashArrayX: [1, 0], dashArrayY: [3, 5], rotation: 0 },
-];
 
 /** Fonts of the page and of saved plots. Without ", which ECharts does not escape in the SVG that it makes. */
-export const FONT =
+const FONT =
   "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'Liberation Sans', Arial, sans-serif";
 
 /** The palette of a mode: `light`, `dark` or `print`. */
@@ -72,23 +57,16 @@ export function palette(mode) {
 export function themeOf(mode, width = 720) {
   const p = palette(mode);
   return {
-    mode,
     dark: mode === 'dark',
-    print: mode === 'print',
     width,
     font: FONT,
     colors: p.colors,
     symbols: SYMBOLS,
     dashes: DASHES,
-    decals: PATTERNS,
     text: p.text,
     muted: p.muted,
     grid: p.grid,
-    line: p.line,
-    surface: p.surface,
     background: p.surface,
-    accent: p.accent,
-    good: p.good,
     bad: p.bad,
     warn: p.warn,
   };

@@ -24,7 +24,7 @@ import { flowOf, payload } from './format.js';
 import { isClosedLoop, learn, metricChoices as allChoices, metricName } from './tables.js';
 
 /** What cells can be selected by: key in `selected`, name in the URL, heading, value, text of it. */
-export const FACETS = [
+const FACETS = [
   { key: 'runs', param: 'run', title: 'Runs', of: (c, doc) => doc.runs[c.run].name },
   { key: 'stacks', param: 'stack', title: 'Stacks', of: (c) => c.e.stack },
   { key: 'experiments', param: 'experiment', title: 'Experiments', of: (c) => c.e.experiment },
@@ -50,7 +50,7 @@ export function initialState() {
 }
 
 /** All cells of the document, with a stable style number for each stack. */
-export function allCells(doc) {
+function allCells(doc) {
   const styles = new Map();
   const cells = [];
   doc.runs.forEach((run, runIndex) => {
@@ -81,7 +81,7 @@ function nameWaits(doc, cells) {
 }
 
 /** The values that a facet has in these cells, in the order of their appearance or of the facet. */
-export function facetValues(facet, cells, doc) {
+function facetValues(facet, cells, doc) {
   const values = [...new Set(cells.map((c) => facet.of(c, doc)))];
   return facet.order ? values.sort(facet.order) : values;
 }
@@ -245,6 +245,12 @@ export class Store {
   /** Calls `listener(view, state, {view: bool, doc: bool})` at each change; the last says what changed. */
   subscribe(listener) {
     this.listeners.push(listener);
+  }
+
+  /** Calls `update(view)` now and whenever there is another view. */
+  watch(update) {
+    update(this.view);
+    this.subscribe((view, _state, changed) => changed.view && update(view));
   }
 
   /** Takes over these fields of the state. */

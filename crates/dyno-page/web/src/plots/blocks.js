@@ -1,8 +1,8 @@
 // Interval quantiles: p50, p99 and the largest of each block of the window, trial by trial, of few experiments.
 
-import { duration } from '../format.js';
-import { distinctions, fill, place, runName, seriesName, styleOf, unresolvable } from './common.js';
-import { UP, axisOf, exported, onPanel, scaleOf } from './chart.js';
+import { duration, unresolvable } from '../format.js';
+import { distinctions, fill, place, seriesName, styleOf } from './common.js';
+import { UP, axisOf, onPanel, scaleOf } from './chart.js';
 import { brief, timeTick } from './text.js';
 import { cellTip } from './tip.js';
 import { metricName } from '../tables.js';
@@ -17,8 +17,11 @@ const KINDS = [
   { index: 2, name: 'largest of a block', short: 'largest', dash: [1, 3], size: 3, width: 1 },
 ];
 
+/** The names of their lines. */
+export const BLOCK_LINES = KINDS.map((kind) => kind.name);
+
 const blocked = (cell) =>
-  unresolvable(cell, cell.e.headline) ? [] : (cell.d?.trials ?? []).filter((t) => t.blocks?.some((b) => b));
+  unresolvable(cell.e, cell.e.headline) ? [] : (cell.d?.trials ?? []).filter((t) => t.blocks?.some((b) => b));
 
 /**
  * A quantile of a block: Infinity where messages were lost, null where there is none. A p99 of few samples is not
@@ -38,7 +41,7 @@ export function blockPanels(view) {
   return cells.map((cell, n) => ({
     cell,
     title: `${seriesName(view, cell)}, ${words[n].join(', ')}: blocks of the window, ${metricName(cell.e.headline)}`,
-    draw: (theme, i, box) => draw(view, theme, cell, i, box),
+    draw: (theme, i) => draw(view, theme, cell, i),
   }));
 }
 
@@ -110,25 +113,8 @@ export function blockRows(view) {
   return blockPanels(view).flatMap(({ cell }) =>
     blocked(cell).flatMap((trial) =>
       trial.blocks.map((block, b) => {
-        const of = (k) => (block ? valueOf(trial, block, k) : null);
-        return [
-          runName(view, cell),
-          cell.e.stack,
-          cell.e.experiment,
-          trial.number,
-          null,
-          trial.outcome,
-          trial.counted === false ? 'no' : 'yes',
-          cell.e.headline,
-          b + 1,
-          of(0),
-          of(1),
-          of(2),
-          null,
-          null,
-          null,
-          null,
-        ].map(exported);
+        const [p50, p99, max] = KINDS.map(({ index }) => (block ? valueOf(trial, block, index) : null));
+        return { cell, trial, metric: cell.e.headline, block: b + 1, p50, p99, max };
       }),
     ),
   );

@@ -3,6 +3,7 @@
 // Vertical places are px from the top, which `height` of a plot answers for; horizontal ones are per cent, so
 // that a chart that is a little wider than planned is filled all the same.
 
+import { fill } from './common.js';
 import { clip, short, textWidth, timeTick } from './text.js';
 
 /** Height of a line of small text, and px that a character of it takes on average. */
@@ -115,7 +116,7 @@ export const gridAt = (box) => ({
 });
 
 /** A line of text in the drawing. */
-export function textAt(theme, text, { left = 0, top, muted = false, bold = false, size = 12 }) {
+function textAt(theme, text, { left = 0, top, muted = false, bold = false, size = 12 }) {
   return {
     text,
     left,
@@ -130,28 +131,15 @@ export function textAt(theme, text, { left = 0, top, muted = false, bold = false
   };
 }
 
-/** The title of a panel, cut to its width. */
-export function panelTitle(theme, box, text) {
-  const size = 12.5;
-  const top = box.titleTop + 4;
-  return textAt(theme, fit(text, box.px * 0.94), { left: box.titleLeft, top, bold: true, size });
+/** The title of a panel, cut to its width, or the subtitle of a box that belongs to the panel before it. */
+export function panelTitle(theme, box, title, subtitle) {
+  const at = { left: box.titleLeft, top: box.titleTop + 4 };
+  const room = (text) => fit(text, box.px * 0.94);
+  if (title !== undefined) return [textAt(theme, room(title), { ...at, bold: true, size: 12.5 })];
+  return subtitle === undefined ? [] : [textAt(theme, room(subtitle), { ...at, muted: true })];
 }
 
 // ---- The whole ----
-
-/** Grids, titles, axes and series of panels, each drawn by `one(panel, index, box)` as `{ xAxis, yAxis, series }`. */
-export function partsOf(theme, d, at, one) {
-  const all = d.panels.map((panel, i) => one(panel, i, at.boxes[i]));
-  return {
-    grid: d.panels.map((_, i) => gridAt(at.boxes[i])),
-    xAxis: all.map((part) => part.xAxis),
-    yAxis: all.map((part) => part.yAxis),
-    series: all.flatMap((part) => part.series),
-    titles: d.panels.map((panel, i) => panelTitle(theme, at.boxes[i], panel.title)),
-    caption: d.shared,
-    notes: d.notes,
-  };
-}
 
 /**
  * The option of a chart. `caption` says the conditions that everything shares, `notes` what is left out; both are
@@ -167,7 +155,7 @@ export function compose(theme, at, parts) {
     animation: false,
     backgroundColor: 'transparent',
     color: theme.colors,
-    textStyle: { fontFamily: theme.font ?? 'system-ui, sans-serif', color: theme.text },
+    textStyle: { fontFamily: theme.font, color: theme.text },
     aria: { enabled: true, label: { enabled: true, description: summary }, decal: { show: false } },
     title: texts,
     legend: legend ? { ...legend, top: at.legendTop } : undefined,
@@ -189,7 +177,7 @@ function tooltipLook(theme) {
     transitionDuration: 0,
     // A tooltip that can be entered can be read with a magnifier, and its text copied.
     enterable: true,
-    backgroundColor: theme.background ?? (theme.dark ? '#191d23' : '#ffffff'),
+    backgroundColor: theme.background,
     borderColor: theme.muted,
     borderWidth: 1,
     padding: [6, 9],
@@ -199,27 +187,21 @@ function tooltipLook(theme) {
 }
 
 /**
- * A legend that scrolls. Entries: `{ name, style, line, hollow }`; an entry is the name of one or more series.
+ * A legend that scrolls. Entries: `{ name, style, line }` or `{ name, icon, itemStyle }`; an entry is the name of one or
+ * more series.
  */
 export function legendOf(theme, entries) {
   const seen = new Set();
   const data = [];
-  for (const entry of entries) {
-    if (seen.has(entry.name)) continue;
-    seen.add(entry.name);
-    const { style } = entry;
+  for (const { style, line, ...shown } of entries) {
+    if (seen.has(shown.name)) continue;
+    seen.add(shown.name);
     // Lines show their dash and symbol by themselves; other series are shown by the symbol.
-    data.push(
-      entry.line || !style
-        ? { name: entry.name, ...(entry.icon ? { icon: entry.icon } : {}) }
-        : {
-            name: entry.name,
-            icon: style.symbol,
-            itemStyle: style.hollow
-              ? { color: 'transparent', borderColor: style.color, borderWidth: 1.5 }
-              : { color: style.color, borderColor: style.color },
-          },
-    );
+    if (!line && style) {
+      const { color } = style;
+      const itemStyle = style.hollow ? { color: 'transparent', borderColor: color, borderWidth: 1.5 } : { color, borderColor: color };
+      data.push({ ...shown, icon: style.symbol, itemStyle });
+    } else data.push(shown);
   }
   return {
     type: 'scroll',
@@ -245,13 +227,13 @@ export function legendOf(theme, entries) {
 const STEPS = [1, 2, 5];
 
 /** The largest 1, 2 or 5 times a power of ten that is at most `value`, which is positive. */
-export function floor125(value) {
+function floor125(value) {
   const power = 10 ** Math.floor(Math.log10(value) + 1e-9);
   return (value / power >= 5 ? 5 : value / power >= 2 ? 2 : 1) * power;
 }
 
 /** The smallest 1, 2 or 5 times a power of ten that is at least `value`, which is positive. */
-export function ceil125(value) {
+function ceil125(value) {
   const low = floor125(value);
   if (value <= low * (1 + 1e-9)) return low;
   const lead = Math.round(low / 10 ** Math.floor(Math.log10(low) + 1e-9));
@@ -356,22 +338,45 @@ export function categoryAxis(theme, index, names, { length = 24, rotate = 0, ...
 export const CROSS = 'path://M1 0L5 4L9 0L10 1L6 5L10 9L9 10L5 6L1 10L0 9L4 5L0 1z';
 export const UP = 'path://M5 0L10 9H0z';
 
+/** A line of a custom series. */
+export const stroke = (x1, y1, x2, y2, { color, width = 1.4, ...style }) => ({
+  type: 'line',
+  shape: { x1, y1, x2, y2 },
+  style: { stroke: color, lineWidth: width, fill: 'none', ...style },
+});
+
+/** A pattern of slanting lines that tells bars apart without colour. */
+export const hatch = (color) => ({
+  symbol: 'rect',
+  symbolSize: 1,
+  dashArrayX: [1, 0],
+  dashArrayY: [2, 4],
+  rotation: Math.PI / 4,
+  color,
+});
+
+/** Text of a custom series, in the middle of its line. */
+export const lettering = (theme, text, x, y, more) => ({
+  type: 'text',
+  style: { text, x, y, align: 'left', verticalAlign: 'middle', fill: theme.text, fontSize: 11, ...more },
+});
+
+/** px by which series `k` of `count` stands aside, at most `most` from the next and all of them within `room`. */
+export const asideOf = (k, count, most, room) => (k - (count - 1) / 2) * Math.min(most, room / count);
+
 /** The axes of panel `i`. */
 export const onPanel = (i) => ({ xAxisIndex: i, yAxisIndex: i });
 
 /** What has no figure. */
-export const failedSeries = (theme, i, data) => ({
-  id: `failed:${i}`,
-  name: 'no figure',
-  type: 'scatter',
-  ...onPanel(i),
-  symbol: CROSS,
-  symbolSize: 10,
-  itemStyle: { color: theme.bad ?? theme.text },
-  clip: false,
-  z: 4,
-  data,
-});
+export const failedSeries = (theme, i, data) =>
+  dots(i, { symbol: CROSS }, {
+    id: `failed:${i}`,
+    name: 'no figure',
+    symbolSize: 10,
+    itemStyle: { color: theme.bad },
+    z: 4,
+    data,
+  });
 
 /** Figures of others. */
 export const publishedSeries = (theme, i, data) => ({
@@ -383,6 +388,26 @@ export const publishedSeries = (theme, i, data) => ({
   itemStyle: { color: 'transparent', borderColor: theme.text, borderWidth: 1.5 },
   z: 4,
   data,
+});
+
+/** The marks of a series that is no line. */
+export const dots = (i, style, more) => ({
+  type: 'scatter',
+  ...onPanel(i),
+  symbol: style.symbol,
+  itemStyle: fill(style),
+  clip: false,
+  z: 3,
+  ...more,
+});
+
+/** A line with marks that stands out from others where it is hovered. */
+export const curve = (i, style, more) => ({
+  ...dots(i, style),
+  type: 'line',
+  lineStyle: { color: style.color, type: style.dash, width: 2 },
+  emphasis: { focus: 'series', blurScope: 'coordinateSystem' },
+  ...more,
 });
 
 /** A line without marks of its own that tells nothing when it is hovered. */
@@ -405,7 +430,7 @@ export const markLabel = (theme, text, position = 'right') => ({
   position,
   color: theme.text,
   fontSize: 11,
-  textBorderColor: theme.background ?? 'transparent',
+  textBorderColor: theme.background,
   textBorderWidth: 2,
 });
 
@@ -437,8 +462,7 @@ export function endLabels({ id, panel, box, scale, log, entries, theme }) {
     id,
     name: 'names',
     type: 'custom',
-    xAxisIndex: panel,
-    yAxisIndex: panel,
+    ...onPanel(panel),
     silent: true,
     clip: false,
     z: 5,
@@ -456,7 +480,7 @@ export function endLabels({ id, panel, box, scale, log, entries, theme }) {
         type: 'group',
         children: [
           { type: 'polyline', shape: { points }, style: { stroke: color, lineWidth: 0.8, fill: 'none', opacity: 0.7 } },
-          { type: 'text', style: { text, x: right + 13, y: at, align: 'left', verticalAlign: 'middle', fill: theme.text, fontSize: 11 } },
+          lettering(theme, text, right + 13, at),
         ],
       };
     },
@@ -471,8 +495,7 @@ export function whiskers({ id, name, panel, points, color, top, dodge = () => 0,
     id,
     name,
     type: 'custom',
-    xAxisIndex: panel,
-    yAxisIndex: panel,
+    ...onPanel(panel),
     silent: true,
     z,
     clip: false,
@@ -484,15 +507,8 @@ export function whiskers({ id, name, panel, points, color, top, dodge = () => 0,
       const [x0, low] = api.coord([api.value(0), api.value(1)]);
       const [, high] = api.coord([api.value(0), api.value(2)]);
       const x = x0 + dodge(params.dataIndex);
-      const line = (x1, y1, x2, y2) => ({
-        type: 'line',
-        shape: { x1, y1, x2, y2 },
-        style: { stroke: color, lineWidth: 1.4, fill: 'none' },
-      });
-      return {
-        type: 'group',
-        children: [line(x, low, x, high), line(x - cap, low, x + cap, low), line(x - cap, high, x + cap, high)],
-      };
+      const across = (y) => stroke(x - cap, y, x + cap, y, { color });
+      return { type: 'group', children: [stroke(x, low, x, high, { color }), across(low), across(high)] };
     },
   };
 }

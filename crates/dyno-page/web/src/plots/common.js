@@ -5,13 +5,13 @@ import {
   FACTORS,
   NONE,
   conditions,
-  duration,
   refusal,
   splitFactors,
   timeEstimate,
+  unresolvable,
 } from '../format.js';
 import { name, plural, short } from './text.js';
-import { isBetweenHosts, metricName } from '../tables.js';
+import { metricName } from '../tables.js';
 
 // ---- Cells, and what tells them apart ----
 
@@ -44,27 +44,6 @@ export function place(cell) {
 /** An identity of a series that belongs to one cell, from which `pick` reads the cell. */
 export function seriesId(cell, panel, what) {
   return `cell:${cell.run}.${cell.index}:${panel}:${what}`;
-}
-
-/** The cell that what is drawn opens. */
-export const openedBy = (view, data) =>
-  data?.open && view.cells.find((c) => c.run === data.open.run && c.index === data.open.experiment);
-
-/** A plot of panels: what `drawn` and `placeOf` say tells when it applies, its height and its notes. */
-export const plotOf = ({ drawn, placeOf, ...plot }) => ({
-  applies: (view) => drawn(view).panels.length > 0,
-  height: (view, theme) => placeOf(theme, drawn(view)).total,
-  notes: (view) => drawn(view).notes,
-  pick,
-  ...plot,
-});
-
-/** What a click opens: the cell of the mark, or of the line. */
-export function pick(params) {
-  const open = params?.data?.open;
-  if (open) return { run: open.run, experiment: open.experiment };
-  const id = /^cell:(\d+)\.(\d+):/.exec(params?.seriesId ?? '');
-  return id ? { run: Number(id[1]), experiment: Number(id[2]) } : null;
 }
 
 /**
@@ -169,19 +148,13 @@ export function allConditions(cell) {
 
 // ---- Figures ----
 
-/** Why a one-way time must not be shown: the clocks of the hosts are too far apart for it. Null: it may. */
-export function unresolvable(cell, metric) {
-  if (cell.e.one_way_resolvable !== false || !isBetweenHosts(metric)) return null;
-  return `not shown: the hosts' clocks may be apart by ${duration(cell.e.clock_bound_ns)}, more than a tenth of the median`;
-}
-
 /**
  * The metric to show of a cell: its name, what people call it, and its figures, or null where there are none or
  * where they would say nothing.
  */
 export function metricOf(view, cell) {
   const metric = view.metricOf(cell);
-  const figures = unresolvable(cell, metric) ? null : (cell.e.metrics?.[metric] ?? null);
+  const figures = unresolvable(cell.e, metric) ? null : (cell.e.metrics?.[metric] ?? null);
   return { metric, title: metricName(metric), figures };
 }
 
@@ -213,9 +186,12 @@ export function quantileOf(figures, quantile) {
   };
 }
 
+/** How many samples there are, the lost ones too. */
+export const samplesOf = (figures) => (figures?.n ?? 0) + (figures?.infinite ?? 0);
+
 /** The share of messages that never arrived, or null where there is no sample. */
 export function lostShare(figures) {
-  const all = (figures?.n ?? 0) + (figures?.infinite ?? 0);
+  const all = samplesOf(figures);
   return all > 0 ? figures.infinite / all : null;
 }
 
@@ -226,7 +202,7 @@ export function lostShare(figures) {
 export function lack(cell, metric) {
   const { e } = cell;
   if (e.trials > 0) {
-    const why = unresolvable(cell, metric);
+    const why = unresolvable(e, metric);
     return why && { failed: false, text: why };
   }
   const f = e.failures?.[0];
@@ -273,10 +249,8 @@ export const OUTLINES = {
   plus: 'M3.6 0h2.8v3.6h3.6v2.8h-3.6v3.6h-2.8v-3.6h-3.6v-2.8h3.6z',
   star: 'M5 0L6.3 3.4L9.9 3.5L7.1 5.8L8 9.3L5 7.3L2 9.3L2.9 5.8L.1 3.5L3.7 3.4z',
 };
-const SYMBOLS = Object.keys(OUTLINES);
 /** Symbols that ECharts has itself. */
 const BUILT_IN = ['circle', 'rect', 'triangle', 'diamond'];
-const DASHES = ['solid', [6, 3], [2, 2], [9, 3, 2, 3], [1, 3]];
 const RUN_DASHES = ['solid', [7, 4], [2, 3], [10, 3, 2, 3]];
 
 /**
@@ -285,8 +259,7 @@ const RUN_DASHES = ['solid', [7, 4], [2, 3], [10, 3, 2, 3]];
  */
 export function styleOf(view, cell, theme) {
   const i = cell.style ?? 0;
-  const symbols = theme.symbols ?? SYMBOLS;
-  const dashes = theme.dashes ?? DASHES;
+  const { symbols, dashes } = theme;
   const runs = [...new Set(view.cells.map((c) => c.run))].sort((a, b) => a - b);
   const rank = Math.max(0, runs.indexOf(cell.run));
   const mark = symbols[i % symbols.length];
@@ -298,6 +271,9 @@ export function styleOf(view, cell, theme) {
     hollow: rank > 0,
   };
 }
+
+/** The entry of a cell's series in a legend. */
+export const entryOf = (view, theme, cell) => ({ name: seriesName(view, cell), style: styleOf(view, cell, theme) });
 
 /** How a symbol is filled. Hollow ones are outlines, which also tell figures of others from ours. */
 export function fill(style, hollow = style.hollow) {
@@ -338,12 +314,29 @@ export function fastest(cells, figureOf, max) {
   return { shown: cells.filter((c) => kept.has(c)), left: cells.length - max };
 }
 
-/** What is left out, as sentences for the reader, each with the way to see it. */
-export function leftOut({ panels, panelsLeft = 0, what = 'question', seriesLeft = 0 }) {
+/**
+ * Panels of the groups that are shown: `{ panels, shared, left, seriesLeft, cells }`. `keep(group)` limits what a panel
+ * holds, `panel(kept, words, group)` makes it; `without` is what the panels' words leave out. What is shared is that of
+ * the first cells of the panels (`first`), or, with `all`, that of all their cells.
+ */
+export function panelsOf({ shown, left }, { keep, panel, without = [], all = false, first = (g) => g.items[0] }) {
+  const cells = shown.flatMap((g) => g.items);
+  const { words, shared } = distinctions(
+    shown.map((g) => first(g).e),
+    without,
+    all ? cells.map((c) => c.e) : undefined,
+  );
+  const kept = shown.map(keep);
+  const panels = shown.map((g, i) => panel(kept[i].shown, words[i], g));
+  return { panels, shared, left, seriesLeft: kept.reduce((sum, k) => sum + k.left, 0), cells };
+}
+
+/** What that leaves out, as sentences for the reader, each with the way to see it. */
+export function leftOut({ panels, left, seriesLeft = 0 }, what = 'panel') {
   const notes = [];
-  if (panelsLeft > 0) {
+  if (left > 0) {
     notes.push(
-      `${panels} of ${plural(panels + panelsLeft, what)} are drawn, the first of the plan and the heaviest load: choose experiments, sizes or conditions above to see others.`,
+      `${panels.length} of ${plural(panels.length + left, what)} are drawn, the first of the plan and the heaviest load: choose experiments, sizes or conditions above to see others.`,
     );
   }
   if (seriesLeft > 0) {

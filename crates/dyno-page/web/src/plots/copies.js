@@ -8,34 +8,20 @@ import {
   OUTLINES,
   allConditions,
   conditionKey,
-  distinctions,
   fill,
   groupBy,
   leftOut,
   limited,
   metricOf,
   metricTitle,
-  openedBy,
+  panelsOf,
   place,
-  plotOf,
   quantileOf,
-  runName,
   seriesName,
   styleOf,
 } from './common.js';
-import {
-  UP,
-  axisOf,
-  categoryAxis,
-  compose,
-  layout,
-  legendOf,
-  nothing,
-  onPanel,
-  partsOf,
-  scaleOf,
-  thinLine,
-} from './chart.js';
+import { UP, asideOf, axisOf, categoryAxis, dots, scaleOf, thinLine } from './chart.js';
+import { column, plotOf, stackColumns } from './plot.js';
 import { plural, short } from './text.js';
 import { cellTip } from './tip.js';
 
@@ -77,30 +63,26 @@ function drawn(view) {
     );
     return { ...g, series };
   });
-  const { shown, left } = limited(
+  const within = limited(
     groups.filter((g) => g.series.length > 0),
     MAX_PANELS,
   );
-  const { words, shared } = distinctions(
-    shown.map((g) => g.series[0].cell.e),
-    WITHIN,
-  );
-  let seriesLeft = 0;
-  const panels = shown.map((g, i) => {
-    const { shown: series, left: over } = limited(g.series, MAX_SERIES);
-    seriesLeft += over;
-    const labels = series.flatMap((s) => [...s.copies.map((c) => c.cpus), ...(s.alone ? [s.alone.cpus] : [])]);
-    const cpus = [...new Set(labels)].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
-    return { title: words[i].join(', '), series, cpus, metric: metricTitle(view, series.map((s) => s.cell)) };
+  const { panels, shared, ...rest } = panelsOf(within, {
+    without: WITHIN,
+    first: (g) => g.series[0].cell,
+    keep: (g) => limited(g.series, MAX_SERIES),
+    panel(series, words) {
+      const labels = series.flatMap((s) => [...s.copies.map((c) => c.cpus), ...(s.alone ? [s.alone.cpus] : [])]);
+      const cpus = [...new Set(labels)].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
+      return { title: words.join(', '), series, cpus, metric: metricTitle(view, series.map((s) => s.cell)) };
+    },
   });
   const notes = [
     'Marks: the p50 of each copy, median over its trials, all at once. Lines: one alone; its own mark is hollow.',
-    ...leftOut({ panels: panels.length, panelsLeft: left, what: 'panel', seriesLeft }),
+    ...leftOut({ panels, ...rest }),
   ];
   return { panels, shared, notes };
 }
-
-const placeOf = (theme, d) => layout(theme, d.panels.length, { height: 220, caption: d.shared, notes: d.notes });
 
 /** Stacks have marks of their own; probes, which have one stack, those of their place in the panel. */
 function lookOf(view, theme, cell, k) {
@@ -115,9 +97,9 @@ function panelOf(view, theme, panel, i) {
   const y = scaleOf(values, { log: view.log, headroom: values.includes(Infinity) });
   const series = panel.series.flatMap(({ cell, copies, alone }, k) => {
     const style = lookOf(view, theme, cell, k);
-    const common = { name: nameOf(view, cell), ...onPanel(i), clip: false };
+    const common = { name: nameOf(view, cell), clip: false };
     // Marks of several series on one CPU stand beside each other.
-    const aside = (k - (panel.series.length - 1) / 2) * Math.min(9, 60 / panel.series.length);
+    const aside = asideOf(k, panel.series.length, 9, 60);
     const mark = (owner, c, hollow) => ({
       value: [panel.cpus.indexOf(c.cpus), c.ns === Infinity ? y.max : c.ns],
       open: place(owner),
@@ -128,7 +110,8 @@ function panelOf(view, theme, panel, i) {
     });
     const marks = copies.map((c) => mark(cell, c, style.hollow));
     if (alone) marks.push(mark(alone.cell, alone, true));
-    const all = [{ ...common, id: `copies:${i}:${k}`, type: 'scatter', symbol: style.symbol, symbolSize: 9, itemStyle: { color: style.color }, z: 3, data: marks }];
+    const itemStyle = { color: style.color };
+    const all = [dots(i, style, { ...common, id: `copies:${i}:${k}`, symbolSize: 9, itemStyle, data: marks })];
     if (alone && Number.isFinite(alone.ns)) {
       const data = panel.cpus.map((_, at) => [at, alone.ns]);
       const lineStyle = { color: style.color, type: style.dash, width: 1.4 };
@@ -136,72 +119,43 @@ function panelOf(view, theme, panel, i) {
     }
     return all;
   });
-  return { series, y };
-}
-
-function tooltip(view, theme) {
-  return ({ data }) => {
-    const cell = openedBy(view, data);
-    if (!cell) return '';
-    const { cpus, ns, min, max } = data.copy;
-    const shown = (value) => (value === Infinity ? '∞ (lost)' : duration(value));
-    const range = min === undefined ? [] : [['over its trials', `${shown(min)} to ${shown(max)}`]];
-    const first = [['at once', String(cell.e.at_once)], ['CPUs', cpus], ['p50 there', shown(ns)], ...range];
-    return cellTip(view, cell, theme, { first });
+  const axis = { name: 'CPUs of each copy', nameLocation: 'middle', nameGap: 28, nameTextStyle: { color: theme.muted, fontSize: 12 } };
+  return {
+    xAxis: categoryAxis(theme, i, panel.cpus, { length: 12, ...axis }),
+    yAxis: axisOf(theme, i, y, { log: view.log, title: `p50, ${panel.metric}`, gap: 56 }),
+    series,
   };
 }
 
-function option(view, theme) {
-  const d = drawn(view);
-  if (d.panels.length === 0) return nothing(theme, 'Nothing is selected that ran several times at once.');
-  const at = placeOf(theme, d);
-  const entries = [];
-  const parts = partsOf(theme, d, at, (panel, i) => {
-    const { series, y } = panelOf(view, theme, panel, i);
-    const axis = { name: 'CPUs of each copy', nameLocation: 'middle', nameGap: 28, nameTextStyle: { color: theme.muted, fontSize: 12 } };
-    const xAxis = categoryAxis(theme, i, panel.cpus, { length: 12, ...axis });
-    const yAxis = axisOf(theme, i, y, { log: view.log, title: `p50, ${panel.metric}`, gap: 56 });
-    entries.push(...panel.series.map((s, k) => ({ name: nameOf(view, s.cell), style: lookOf(view, theme, s.cell, k) })));
-    return { xAxis, yAxis, series };
-  });
-  return compose(theme, at, {
-    ...parts,
-    summary: summary(view),
-    legend: legendOf(theme, entries),
-    tooltip: { formatter: tooltip(view, theme) },
-  });
+function hover(view, theme, d, { cell, data }) {
+  const { cpus, ns, min, max } = data.copy;
+  const shown = (value) => (value === Infinity ? '∞ (lost)' : duration(value));
+  const range = min === undefined ? [] : [['over its trials', `${shown(min)} to ${shown(max)}`]];
+  const first = [['at once', String(cell.e.at_once)], ['CPUs', cpus], ['p50 there', shown(ns)], ...range];
+  return cellTip(view, cell, theme, { first });
 }
 
-function table(view) {
-  const columns = [
-    { name: 'run' },
-    { name: 'stack' },
-    { name: 'what' },
-    { name: 'conditions' },
-    { name: 'at once' },
-    { name: 'CPUs' },
-    { name: 'p50', unit: 'ns' },
-    { name: 'smallest p50 of a trial', unit: 'ns' },
-    { name: 'largest p50 of a trial', unit: 'ns' },
-  ];
-  const rows = drawn(view).panels.flatMap((p) =>
-    p.series.flatMap(({ cell, copies, alone }) => {
-      const row = (owner, c) => [
-        runName(view, owner),
-        owner.e.stack,
-        whatOf(owner.e),
-        allConditions(owner),
-        owner.e.at_once,
-        c.cpus,
-        c.ns,
-        c.min ?? null,
-        c.max ?? null,
-      ];
-      return [...(alone ? [row(alone.cell, alone)] : []), ...copies.map((c) => row(cell, c))];
-    }),
-  );
-  return { columns, rows };
-}
+const entries = (view, theme, d) =>
+  d.panels.flatMap((p) => p.series.map(({ cell }, k) => ({ name: nameOf(view, cell), style: lookOf(view, theme, cell, k) })));
+
+const columns = (view) => [
+  ...stackColumns(view),
+  column('what', ({ cell }) => whatOf(cell.e)),
+  column('conditions', ({ cell }) => allConditions(cell)),
+  column('at once', ({ cell }) => cell.e.at_once),
+  column('CPUs', ({ copy }) => copy.cpus),
+  column('p50', ({ copy }) => copy.ns, 'ns'),
+  column('smallest p50 of a trial', ({ copy }) => copy.min, 'ns'),
+  column('largest p50 of a trial', ({ copy }) => copy.max, 'ns'),
+];
+
+const rows = (d) =>
+  d.panels
+    .flatMap((p) => p.series)
+    .flatMap(({ cell, copies, alone }) => [
+      ...(alone ? [{ cell: alone.cell, copy: alone }] : []),
+      ...copies.map((copy) => ({ cell, copy })),
+    ]);
 
 function summary(view) {
   const all = drawn(view).panels.flatMap((p) => p.series);
@@ -218,9 +172,13 @@ export const copies = plotOf({
   title: 'Several at once',
   question: 'Does it stay the same when every CPU does it?',
   kinds: { log: true, response: false },
+  empty: 'Nothing is selected that ran several times at once.',
   drawn,
-  placeOf,
-  option,
-  table,
+  room: () => ({ height: 220 }),
+  panelOf,
+  entries,
+  hover,
+  columns,
+  rows,
   summary,
 });

@@ -4,8 +4,6 @@
 import {
   MAX_PANELS,
   MAX_SERIES,
-  allConditions,
-  distinctions,
   fastest,
   fill,
   groupBy,
@@ -15,11 +13,12 @@ import {
   limitedGroups,
   metricOf,
   metricTitle,
+  panelsOf,
   place,
   publishedOf,
   quantileOf,
   questionKey,
-  runName,
+  samplesOf,
   seriesId,
   seriesName,
   sourceText,
@@ -27,9 +26,10 @@ import {
   withFloors,
   withoutWait,
 } from './common.js';
-import { exported, onPanel } from './chart.js';
+import { curve, exported, widthOf } from './chart.js';
+import { cellColumns, column, plotOf, rounded } from './plot.js';
 import { plural, rankName } from './text.js';
-import { flawsOf } from './tip.js';
+import { flawsOf, samplesText } from './tip.js';
 
 /** The curve of a cell at the ranks of the document's grid, or null. */
 function curveOf(view, cell) {
@@ -51,8 +51,13 @@ export function pointsOf(view, cell) {
   return points(view.doc.grid, curveOf(view, cell) ?? [], figures);
 }
 
+/** What the hover of a series at a rank says beside its value: `12 µs · n 1 500 · 5 trials`. */
+export function besideRank(view, cell, text) {
+  return `${text} · n ${samplesText(metricOf(view, cell).figures)} · ${cell.e.trials} trials`;
+}
+
 function points(grid, curve, figures) {
-  const all = (figures?.n ?? 0) + (figures?.infinite ?? 0);
+  const all = samplesOf(figures);
   const list = [];
   curve.forEach((ns, i) => {
     if (ns !== null && grid[i] < 1) list.push({ q: grid[i], x: nines(grid[i]), ns });
@@ -79,28 +84,23 @@ export function trialCurves(view, cell) {
 }
 
 /** What the plots draw of a view. */
-export function drawn(view) {
+function drawn(view) {
   const able = view.cells.filter((c) => curveOf(view, c));
   const all = withFloors(view, groupBy(view.cells, questionKey))
     .map((g) => ({ ...g, able: g.items.filter((c) => curveOf(view, c)) }))
     .filter((g) => g.able.length > 0);
-  const { shown, left } = limitedGroups(all, MAX_PANELS);
-  const { words, shared } = distinctions(
-    shown.map((g) => g.items[0].e),
-    withoutWait(shown.flatMap((g) => g.items)),
-    shown.flatMap((g) => g.items.map((c) => c.e)),
-  );
-  let seriesLeft = 0;
-  const panels = shown.map((g, i) => {
-    const p50 = (c) => quantileOf(metricOf(view, c).figures, 'p50').value;
-    const { shown: cells, left: over } = fastest(g.able, p50, MAX_SERIES);
-    seriesLeft += over;
-    return { title: words[i].join(', '), cells, metric: metricTitle(view, cells) };
+  const shown = limitedGroups(all, MAX_PANELS);
+  const p50 = (c) => quantileOf(metricOf(view, c).figures, 'p50').value;
+  const { panels, shared, ...rest } = panelsOf(shown, {
+    without: withoutWait(shown.shown.flatMap((g) => g.items)),
+    all: true,
+    keep: (g) => fastest(g.able, p50, MAX_SERIES),
+    panel: (cells, words) => ({ title: words.join(', '), cells, metric: metricTitle(view, cells) }),
   });
   const notes = [
-    ...leftOut({ panels: panels.length, panelsLeft: left, seriesLeft }),
+    ...leftOut({ panels, ...rest }, 'question'),
     ...(panels.length > 1 ? ['Each panel has its own scale.'] : []),
-    ...lacks(view, shown.flatMap((g) => g.items)),
+    ...lacks(view, rest.cells),
   ];
   return { panels, shared, notes, able };
 }
@@ -113,37 +113,64 @@ export function publishedPoints(view, cell) {
     .map((p) => ({ ...p, q: ranks[p.quantile] }));
 }
 
+const columns = (view) => [
+  ...cellColumns(view),
+  column('metric', ({ metric }) => metric),
+  column('rank', ({ q }) => (q === 1 ? 1 : exported(q))),
+  column('latency', ({ ns }) => ns, 'ns'),
+  rounded('lo', ({ interval }) => interval?.lo, 'ns'),
+  rounded('hi', ({ interval }) => interval?.hi, 'ns'),
+  column('samples', ({ figures }) => samplesOf(figures)),
+];
+
 /** Every point that is drawn; the interval where it is known. */
-export function curveTable(view) {
-  const columns = [
-    { name: 'run' },
-    { name: 'stack' },
-    { name: 'conditions' },
-    { name: 'metric' },
-    { name: 'rank' },
-    { name: 'latency', unit: 'ns' },
-    { name: 'lo', unit: 'ns' },
-    { name: 'hi', unit: 'ns' },
-    { name: 'samples' },
-  ];
-  const rows = [];
+function rows(d, view) {
   const intervals = { 0.5: 'p50', 0.9: 'p90', 0.99: 'p99', 0.999: 'p999' };
-  for (const cell of drawn(view).panels.flatMap((p) => p.cells)) {
-    const { metric, figures } = metricOf(view, cell);
-    const head = [runName(view, cell), cell.e.stack, allConditions(cell), metric];
-    const samples = (figures?.n ?? 0) + (figures?.infinite ?? 0);
-    const { points: list, lost } = pointsOf(view, cell);
-    for (const { q, ns } of list) {
-      const { lo, hi } = quantileOf(figures, intervals[Number(q.toPrecision(6))]);
-      rows.push([...head, q === 1 ? 1 : exported(q), ns, exported(lo), exported(hi), samples]);
-    }
-    if (lost !== null) rows.push([...head, 1, Infinity, null, null, samples]);
-  }
-  return { columns, rows };
+  return d.panels
+    .flatMap((p) => p.cells)
+    .flatMap((cell) => {
+      const row = { cell, ...metricOf(view, cell) };
+      const { points: list, lost } = pointsOf(view, cell);
+      const known = list.map(({ q, ns }) => {
+        const interval = quantileOf(row.figures, intervals[Number(q.toPrecision(6))]);
+        return { ...row, q, ns, interval };
+      });
+      return lost === null ? known : [...known, { ...row, q: 1, ns: Infinity }];
+    });
 }
 
+/** The cells of the curves by the series that they are drawn as. */
+const bySeries = (d) => new Map(d.panels.flatMap((p, i) => p.cells.map((cell) => [seriesId(cell, i, 'curve'), cell])));
+
+/**
+ * A plot of curves. `tall` and `flat` are px of one panel and of several, `axis` is the one along which a pointer
+ * reads all curves; `one(view, theme, panel, index, box, labelled)` draws a panel, `said(view, theme, byId)` makes the
+ * text of the tooltip, and `what` is what the summary says that it draws.
+ */
+export const curvePlot = ({ tall, flat, axis, one, said, what, ...plot }) =>
+  plotOf({
+    kinds: { log: true, response: true },
+    empty: 'Nothing is selected that has samples.',
+    drawn,
+    room(d) {
+      const alone = d.panels.length === 1;
+      return { height: alone ? tall : flat, right: alone ? 172 : 28, minWidth: 430 };
+    },
+    panelOf: (view, theme, panel, i, box, d) =>
+      one(view, theme, panel, i, box, d.panels.length === 1 && widthOf(theme) >= 620),
+    tooltip: (view, theme, d) => ({
+      trigger: 'axis',
+      axisPointer: { type: 'line', axis, lineStyle: { color: theme.muted } },
+      formatter: said(view, theme, bySeries(d)),
+    }),
+    columns,
+    rows,
+    summary: (view) => summaryOf(view, what),
+    ...plot,
+  });
+
 /** What is drawn, in one sentence for those who do not see it. */
-export function curveSummary(view, what) {
+function summaryOf(view, what) {
   const { panels, able } = drawn(view);
   if (panels.length === 0) return `${what}: nothing is selected that has samples.`;
   const cells = panels.flatMap((p) => p.cells);
@@ -171,22 +198,14 @@ export function rankText(q, figures) {
 /** The curve of a cell in panel `i`. */
 export function curveSeries(view, theme, cell, i, data) {
   const style = styleOf(view, cell, theme);
-  return {
+  return curve(i, style, {
     id: seriesId(cell, i, 'curve'),
     name: seriesName(view, cell),
-    type: 'line',
-    ...onPanel(i),
     data,
-    symbol: style.symbol,
     symbolSize: 7,
     showSymbol: true,
-    itemStyle: fill(style),
-    lineStyle: { color: style.color, type: style.dash, width: 2 },
-    emphasis: { focus: 'series', blurScope: 'coordinateSystem' },
     triggerEvent: 'line',
-    clip: false,
-    z: 3,
-  };
+  });
 }
 
 /** A figure of others beside the curves. */

@@ -1,45 +1,15 @@
 // The share of messages that arrived within a time. A curve that ends below 100 % lost the rest.
 
 import { duration, share } from '../format.js';
-import { lostShare, metricOf, place, plotOf, seriesId, seriesName, styleOf } from './common.js';
-import {
-  axisOf,
-  compose,
-  endLabels,
-  layout,
-  legendOf,
-  markLabel,
-  nothing,
-  partsOf,
-  publishedSeries,
-  scaleOf,
-} from './chart.js';
-import {
-  curveSeries,
-  curveSummary,
-  curveTable,
-  drawn,
-  pointsOf,
-  publishedMark,
-  publishedPoints,
-} from './distribution.js';
+import { lostShare, metricOf, place, seriesName, styleOf } from './common.js';
+import { axisOf, endLabels, markLabel, publishedSeries, scaleOf } from './chart.js';
+import { besideRank, curvePlot, curveSeries, pointsOf, publishedMark, publishedPoints } from './distribution.js';
 import { rankName, shareTick, short } from './text.js';
-import { cellTip, samplesText, tip } from './tip.js';
+import { cellTip, tip } from './tip.js';
 
 /** Ranks that have a symbol. */
 const MARKED = [0, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];
 const marked = (q) => MARKED.some((t) => Math.abs(t - q) < 1e-9);
-
-function placeOf(theme, d) {
-  const one = d.panels.length === 1;
-  return layout(theme, d.panels.length, {
-    height: one ? 320 : 220,
-    minWidth: 430,
-    caption: d.shared,
-    notes: d.notes,
-    right: one ? 172 : 28,
-  });
-}
 
 function panelOf(view, theme, panel, i, box, labelled) {
   const curves = panel.cells.map((cell) => ({ cell, ...pointsOf(view, cell) }));
@@ -76,7 +46,12 @@ function panelOf(view, theme, panel, i, box, labelled) {
       });
     series.push(endLabels({ id: `names:${i}`, panel: i, box, scale: { min: 0, max: 1 }, log: false, entries, theme }));
   }
-  return { series, x };
+  const shares = { min: 0, max: 1, ticks: [0, 0.25, 0.5, 0.75, 1] };
+  return {
+    xAxis: axisOf(theme, i, x, { log: view.log, title: panel.metric, gap: 28 }),
+    yAxis: axisOf(theme, i, shares, { log: false, format: shareTick, title: 'arrived', gap: 50 }),
+    series,
+  };
 }
 
 function tooltip(view, theme, byId) {
@@ -94,9 +69,7 @@ function tooltip(view, theme, byId) {
     for (const { seriesId: id, data } of [...list].sort((a, b) => a.data.value[0] - b.data.value[0])) {
       const cell = byId.get(id);
       if (cell) {
-        const { figures } = metricOf(view, cell);
-        const text = `${duration(data.value[0])} · n ${samplesText(figures)} · ${cell.e.trials} trials`;
-        rows.push([seriesName(view, cell), text, styleOf(view, cell, theme)]);
+        rows.push([seriesName(view, cell), besideRank(view, cell, duration(data.value[0])), styleOf(view, cell, theme)]);
       } else {
         notes.push(data.said, ...data.notes);
       }
@@ -105,45 +78,17 @@ function tooltip(view, theme, byId) {
   };
 }
 
-function option(view, theme) {
-  const d = drawn(view);
-  if (d.panels.length === 0) return nothing(theme, 'Nothing is selected that has samples.');
-  const at = placeOf(theme, d);
-  const labelled = d.panels.length === 1 && at.width >= 620;
-  const byId = new Map();
-  const shares = { min: 0, max: 1, ticks: [0, 0.25, 0.5, 0.75, 1] };
-  const parts = partsOf(theme, d, at, (panel, i, box) => {
-    const { series, x } = panelOf(view, theme, panel, i, box, labelled);
-    for (const cell of panel.cells) byId.set(seriesId(cell, i, 'curve'), cell);
-    const xAxis = axisOf(theme, i, x, { log: view.log, title: panel.metric, gap: 28 });
-    const yAxis = axisOf(theme, i, shares, { log: false, format: shareTick, title: 'arrived', gap: 50 });
-    return { xAxis, yAxis, series };
-  });
-  const named = parts.series.filter((s) => !s.id.startsWith('names'));
-  const entries = named.map((s) => ({ name: s.name, line: true }));
-  return compose(theme, at, {
-    ...parts,
-    summary: summary(view),
-    legend: legendOf(theme, entries),
-    tooltip: {
-      trigger: 'axis',
-      // Curves share ranks, not times.
-      axisPointer: { type: 'line', axis: 'y', lineStyle: { color: theme.muted } },
-      formatter: tooltip(view, theme, byId),
-    },
-  });
-}
-
-const summary = (view) => curveSummary(view, 'Share of messages that arrived within a time');
-
-export const ecdf = plotOf({
+export const ecdf = curvePlot({
   id: 'ecdf',
   title: 'Distribution',
   question: 'Which share of messages arrives within a given time?',
-  kinds: { log: true, response: true },
-  drawn,
-  placeOf,
-  option,
-  table: curveTable,
-  summary,
+  tall: 320,
+  flat: 220,
+  // Curves share ranks, not times.
+  axis: 'y',
+  one: panelOf,
+  entries: (view, theme, d, series) =>
+    series.filter((s) => !s.id.startsWith('names')).map((s) => ({ name: s.name, line: true })),
+  said: tooltip,
+  what: 'Share of messages that arrived within a time',
 });

@@ -1,39 +1,31 @@
 // Every fresh start as a dot: from go to the first message at all receivers, as in Fig. 3 of Klüner et al. (2025).
 // Beside it the medians of its parts: opening, matching, first delivery.
 
-import { duration } from '../format.js';
+import { duration, unresolvable } from '../format.js';
 import {
-  distinctions,
   fill,
   groupBy,
   isYardstick,
   limited,
-  openedBy,
+  panelsOf,
   place,
-  plotOf,
   publishedOf,
   quantileOf,
-  runName,
   seriesName,
   styleOf,
-  unresolvable,
 } from './common.js';
 import {
   CROSS,
   axisOf,
   categoryAxis,
-  compose,
-  exported,
-  gridAt,
-  layout,
-  legendOf,
-  nothing,
+  dots,
+  hatch,
   onPanel,
-  panelTitle,
   publishedSeries,
   scaleOf,
-  textAt,
+  stroke,
 } from './chart.js';
+import { column, plotOf, rounded, stackColumns } from './plot.js';
 import { plural, short } from './text.js';
 import { cellTip, publishedTip, tip } from './tip.js';
 import { isStart } from '../tables.js';
@@ -50,7 +42,7 @@ const MAX_TOPOLOGIES = 8;
 const MAX_ALL = 56;
 
 /** One sample of a trial in ns, Infinity where the message never came, null where it was not recorded. */
-export function sampleOf(trial, metric) {
+function sampleOf(trial, metric) {
   const m = trial.metrics?.[metric];
   if (!m) return null;
   if (!(m.n > 0)) return m.infinite > 0 ? Infinity : null;
@@ -66,7 +58,7 @@ export function median(values) {
 
 /** The starts of a cell's trials. */
 function startsOf(cell) {
-  if (unresolvable(cell, METRIC)) return [];
+  if (unresolvable(cell.e, METRIC)) return [];
   return (cell.d?.trials ?? []).map((trial) => ({ cell, trial, ns: sampleOf(trial, METRIC) }));
 }
 
@@ -82,19 +74,13 @@ function drawn(view) {
     .filter((g) => g.rows.some((r) => r.starts.some(ran)));
   const rowsTo = (n) => all.slice(0, n).reduce((sum, g) => sum + g.rows.length, 0);
   const fitting = all.filter((_, n) => n === 0 || rowsTo(n + 1) <= MAX_ALL).length;
-  const { shown, left } = limited(all, Math.min(MAX_TOPOLOGIES, fitting));
-  const { words, shared } = distinctions(
-    shown.map((g) => g.items[0].e),
-    [],
-    shown.flatMap((g) => g.items.map((c) => c.e)),
-  );
-  let rowsLeft = 0;
-  const panels = shown.map((g, i) => {
-    const { shown: rows, left: over } = limited(g.rows, MAX_ROWS);
-    rowsLeft += over;
-    const e = g.items[0].e;
-    const title = own.length > 0 && shown.length > 1 ? words[i].join(', ') : `${e.placement}, ${e.topology}`;
-    return { title, rows };
+  const several = own.length > 0 && Math.min(all.length, MAX_TOPOLOGIES, fitting) > 1;
+  const { panels, shared, left, seriesLeft } = panelsOf(limited(all, Math.min(MAX_TOPOLOGIES, fitting)), {
+    all: true,
+    keep: (g) => limited(g.rows, MAX_ROWS),
+    panel(rows, words, { items: [{ e }] }) {
+      return { title: several ? words.join(', ') : `${e.placement}, ${e.topology}`, rows };
+    },
   });
   const notes = [];
   if (own.length === 0 && panels.length > 0) {
@@ -103,7 +89,7 @@ function drawn(view) {
   if (left > 0) {
     notes.push(`${panels.length} of ${panels.length + left} topologies are drawn: choose topologies or placements above to see others.`);
   }
-  if (rowsLeft > 0) notes.push(`${plural(rowsLeft, 'stack')} left out: choose stacks above to see others.`);
+  if (seriesLeft > 0) notes.push(`${plural(seriesLeft, 'stack')} left out: choose stacks above to see others.`);
   const starts = panels.flatMap((p) => p.rows.flatMap((r) => r.starts));
   if (starts.some((s) => s.trial.outcome === 'completed' && s.trial.counted === false)) {
     notes.push('Hollow: the host disturbed the trial; it counts in no median.');
@@ -134,17 +120,9 @@ function rowsOf(view, cells) {
 const rowHeight = (d) => (d.panels.some((p) => p.rows.length > 12) ? 19 : 24);
 
 /** Boxes in pairs: the starts, and the parts beside them; below each other where the page is narrow. */
-function placeOf(theme, d) {
+function room(d) {
   const height = (i) => Math.max(56, d.panels[Math.floor(i / 2)].rows.length * rowHeight(d));
-  return layout(theme, d.panels.length * 2, {
-    height,
-    minWidth: 400,
-    left: 196,
-    right: 26,
-    below: 46,
-    caption: d.shared,
-    notes: d.notes,
-  });
+  return { height, minWidth: 400, left: 196, right: 26, below: 46 };
 }
 
 /** px up or down by which a dot stands aside of its row's middle: the same for the same trial. */
@@ -160,15 +138,10 @@ function starts(view, theme, d, panel, i) {
   const series = rows.map((row, n) => {
     const style = styleOf(view, row.cell, theme);
     const height = rowHeight(d);
-    return {
+    return dots(i, style, {
       id: `starts:${i}:${n}`,
       name: row.name,
-      type: 'scatter',
-      ...onPanel(i),
       symbolSize: 7,
-      symbol: style.symbol,
-      itemStyle: fill(style),
-      clip: false,
       data: row.starts.map(({ cell, trial, ns }) => {
         const lost = ns === null || ns === Infinity;
         const hollow = trial.counted === false || style.hollow;
@@ -176,19 +149,20 @@ function starts(view, theme, d, panel, i) {
           value: [lost ? x.max : ns, n],
           symbol: lost ? CROSS : style.symbol,
           symbolOffset: [lost ? 9 : 0, jitter(trial.number ?? 0, height)],
-          itemStyle: lost ? { color: theme.bad ?? theme.text } : { ...fill(style, hollow), opacity: 0.8 },
+          itemStyle: lost ? { color: theme.bad } : { ...fill(style, hollow), opacity: 0.8 },
           open: place(cell),
           trial: trial.number,
         };
       }),
-    };
+      z: 2,
+    });
   });
   series.push(medians(theme, rows, i, rowHeight(d)));
   if (others.length > 0) {
     const marks = others.map((o) => ({ value: [o.value_ns, o.n], symbol: 'diamond', symbolSize: 12, open: place(o.cell), other: o }));
     series.push(publishedSeries(theme, i, marks));
   }
-  return { series, x, names: rows.map((r) => r.name) };
+  return { series, x };
 }
 
 /** A line across each row at the median of its starts. */
@@ -206,8 +180,7 @@ function medians(theme, rows, i, height) {
     data: known.map(({ row, n }) => [row.median, n]),
     renderItem: (params, api) => {
       const [x, y] = api.coord([api.value(0), api.value(1)]);
-      const shape = { x1: x, y1: y - height * 0.42, x2: x, y2: y + height * 0.42 };
-      return { type: 'line', shape, style: { stroke: theme.text, lineWidth: 2, fill: 'none' } };
+      return stroke(x, y - height * 0.42, x, y + height * 0.42, { color: theme.text, width: 2 });
     },
   };
 }
@@ -216,8 +189,8 @@ function medians(theme, rows, i, height) {
 function partFill(theme, k) {
   const decals = [
     { symbol: 'none' },
-    { symbol: 'rect', symbolSize: 1, dashArrayX: [1, 0], dashArrayY: [2, 4], rotation: Math.PI / 4, color: theme.text },
-    { symbol: 'rect', symbolSize: 1, dashArrayX: [1, 0], dashArrayY: [1, 6], rotation: -Math.PI / 4, color: theme.muted },
+    hatch(theme.text),
+    { ...hatch(theme.muted), dashArrayY: [1, 6], rotation: -Math.PI / 4 },
   ];
   const fills = theme.dark ? ['#7f8a97', '#4a535e', '#2b323a'] : ['#6b747e', '#b4bac1', '#e4e6e9'];
   return { color: fills[k], decal: decals[k], borderColor: theme.muted, borderWidth: 1 };
@@ -242,110 +215,81 @@ function parts(view, theme, panel, i) {
       row: n,
     })),
   }));
-  return { series, x, names: rows.map((r) => r.name) };
+  return { series, x };
 }
 
-function tooltip(view, theme, d) {
-  return ({ data, seriesId: id }) => {
-    const cell = openedBy(view, data);
-    if (!cell) return '';
-    if (data.other) return publishedTip(view, data.other, seriesName(view, cell));
-    const bar = /^parts:(\d+):/.exec(id);
-    if (bar) {
-      const panel = d.panels[(Number(bar[1]) - 1) / 2];
-      const row = [...panel.rows].reverse()[data.row];
-      return tip({
-        title: row.name,
-        style: styleOf(view, row.cell, theme),
-        rows: [
-          ...PARTS.map(([, title], k) => [`${title}, median`, row.parts[k] === null ? '–' : duration(row.parts[k])]),
-          ['first message, median', row.median === null ? '–' : duration(row.median)],
-          ['starts', String(row.starts.filter(ran).length)],
-        ],
-        notes: ['Medians of parts need not add up to the median of the whole.'],
-      });
-    }
-    const trial = cell.d.trials.find((t) => t.number === data.trial);
-    const ns = sampleOf(trial, METRIC);
-    return cellTip(view, cell, theme, {
-      metric: METRIC,
-      first: [
-        [`trial ${trial.number}`, ns === null ? '✕ failed' : ns === Infinity ? '∞ (never came)' : duration(ns)],
-        ...PARTS.map(([metric, title]) => {
-          const part = sampleOf(trial, metric);
-          return [title, part === null ? null : duration(part)];
-        }),
+function hover(view, theme, d, { cell, data, seriesId: id }) {
+  if (data.other) return publishedTip(view, data.other, seriesName(view, cell));
+  const bar = /^parts:(\d+):/.exec(id);
+  if (bar) {
+    const panel = d.panels[(Number(bar[1]) - 1) / 2];
+    const row = [...panel.rows].reverse()[data.row];
+    const text = (ns) => (ns === null ? '–' : duration(ns));
+    return tip({
+      title: row.name,
+      style: styleOf(view, row.cell, theme),
+      rows: [
+        ...PARTS.map(([, title], k) => [`${title}, median`, text(row.parts[k])]),
+        ['first message, median', text(row.median)],
+        ['starts', String(row.starts.filter(ran).length)],
       ],
-      notes: [trial.message, ...(trial.disturbed ?? []).slice(0, 2)],
+      notes: ['Medians of parts need not add up to the median of the whole.'],
     });
-  };
-}
-
-function option(view, theme) {
-  const d = drawn(view);
-  if (d.panels.length === 0) return nothing(theme, 'No start of the selected stacks was recorded.');
-  const at = placeOf(theme, d);
-  const all = { grid: [], xAxis: [], yAxis: [], series: [], titles: [] };
-  d.panels.forEach((panel, p) => {
-    for (const [k, make] of [starts, parts].entries()) {
-      const i = 2 * p + k;
-      const box = at.boxes[i];
-      const made = k === 0 ? make(view, theme, d, panel, i) : make(view, theme, panel, i);
-      all.grid.push(gridAt(box));
-      all.xAxis.push(
-        axisOf(theme, i, made.x, { log: k === 0 && view.log, title: k === 0 ? 'go to first message' : 'median of each part', gap: 26 }),
-      );
-      all.yAxis.push(categoryAxis(theme, i, made.names, { length: 28 }));
-      all.series.push(...made.series);
-      if (k === 0) all.titles.push(panelTitle(theme, box, panel.title));
-      else all.titles.push(textAt(theme, 'parts', { left: box.titleLeft, top: box.titleTop + 4, muted: true }));
-    }
-  });
-  // Rows are named at the axis: the legend explains the rest.
-  const entries = PARTS.map(([, title]) => ({ name: title }));
-  if (all.series.some((s) => s.id.startsWith('published'))) entries.push({ name: 'published by others' });
-  return compose(theme, at, {
-    ...all,
-    caption: d.shared,
-    notes: d.notes,
-    summary: summary(view),
-    legend: legendOf(theme, entries),
-    tooltip: { formatter: tooltip(view, theme, d) },
-  });
-}
-
-function table(view) {
-  const columns = [
-    { name: 'run' },
-    { name: 'stack' },
-    { name: 'placement' },
-    { name: 'topology' },
-    { name: 'experiment' },
-    { name: 'trial' },
-    { name: 'counted' },
-    { name: 'first message', unit: 'ns' },
-    ...PARTS.map(([, name]) => ({ name, unit: 'ns' })),
-    { name: 'remark' },
-  ];
-  const rows = [];
-  for (const row of drawn(view).panels.flatMap((p) => p.rows)) {
-    for (const { cell, trial, ns } of row.starts) {
-      rows.push([
-        runName(view, cell),
-        cell.e.stack,
-        cell.e.placement,
-        cell.e.topology,
-        cell.e.experiment,
-        trial.number,
-        trial.counted === false || ns === null ? 'no' : 'yes',
-        exported(ns),
-        ...PARTS.map(([metric]) => exported(sampleOf(trial, metric))),
-        trial.message ?? trial.disturbed?.[0] ?? null,
-      ]);
-    }
   }
-  return { columns, rows };
+  const trial = cell.d.trials.find((t) => t.number === data.trial);
+  const ns = sampleOf(trial, METRIC);
+  return cellTip(view, cell, theme, {
+    metric: METRIC,
+    first: [
+      [`trial ${trial.number}`, ns === null ? '✕ failed' : ns === Infinity ? '∞ (never came)' : duration(ns)],
+      ...PARTS.map(([metric, title]) => {
+        const part = sampleOf(trial, metric);
+        return [title, part === null ? null : duration(part)];
+      }),
+    ],
+    notes: [trial.message, ...(trial.disturbed ?? []).slice(0, 2)],
+  });
 }
+
+const partsOf = (view, theme, d) =>
+  d.panels.flatMap((panel, p) => {
+    const [left, right] = [starts(view, theme, d, panel, 2 * p), parts(view, theme, panel, 2 * p + 1)];
+    const names = [...panel.rows].reverse().map((r) => r.name);
+    return [
+      {
+        title: panel.title,
+        xAxis: axisOf(theme, 2 * p, left.x, { log: view.log, title: 'go to first message', gap: 26 }),
+        yAxis: categoryAxis(theme, 2 * p, names, { length: 28 }),
+        series: left.series,
+      },
+      {
+        subtitle: 'parts',
+        xAxis: axisOf(theme, 2 * p + 1, right.x, { log: false, title: 'median of each part', gap: 26 }),
+        yAxis: categoryAxis(theme, 2 * p + 1, names, { length: 28 }),
+        series: right.series,
+      },
+    ];
+  });
+
+/** Rows are named at the axis: the legend explains the rest. */
+const entries = (view, theme, d, series) => [
+  ...PARTS.map(([, title]) => ({ name: title })),
+  ...(series.some((s) => s.id.startsWith('published')) ? [{ name: 'published by others' }] : []),
+];
+
+const columns = (view) => [
+  ...stackColumns(view),
+  column('placement', ({ cell }) => cell.e.placement),
+  column('topology', ({ cell }) => cell.e.topology),
+  column('experiment', ({ cell }) => cell.e.experiment),
+  column('trial', ({ trial }) => trial.number),
+  column('counted', ({ trial, ns }) => (trial.counted === false || ns === null ? 'no' : 'yes')),
+  rounded('first message', ({ ns }) => ns, 'ns'),
+  ...PARTS.map(([metric, title]) => rounded(title, ({ trial }) => sampleOf(trial, metric), 'ns')),
+  column('remark', ({ trial }) => trial.message ?? trial.disturbed?.[0]),
+];
+
+const rows = (d) => d.panels.flatMap((p) => p.rows).flatMap((row) => row.starts);
 
 function summary(view) {
   const { panels } = drawn(view);
@@ -366,9 +310,14 @@ export const firstMessage = plotOf({
   title: 'First message',
   question: 'How long from the start until everybody has heard everybody?',
   kinds: { log: true, response: false },
+  empty: 'No start of the selected stacks was recorded.',
   drawn,
-  placeOf,
-  option,
-  table,
+  boxes: 2,
+  room,
+  partsOf,
+  entries,
+  hover,
+  columns,
+  rows,
   summary,
 });

@@ -1,36 +1,21 @@
 // Growing sizes: the median of each trial over payload size and the line that Dyno fitted through them, whose
 // slope is S, as in Fig. 5 of Klüner et al. (2025).
 
-import { duration, payload } from '../format.js';
-import {
-  allConditions,
-  fill,
-  isYardstick,
-  openedBy,
-  place,
-  plotOf,
-  runName,
-  seriesName,
-  styleOf,
-  unresolvable,
-} from './common.js';
+import { duration, payload, unresolvable } from '../format.js';
+import { entryOf, fill, isYardstick, place, seriesName, styleOf } from './common.js';
 import {
   CROSS,
   UP,
+  asideOf,
   axisOf,
-  compose,
+  dots,
   endLabels,
-  exported,
-  layout,
-  legendOf,
-  nothing,
-  onPanel,
-  partsOf,
   scaleOf,
   thinLine,
   widthOf,
 } from './chart.js';
-import { fitLine, fitText, sizePanels, sizeSeries, sizeTicks } from './sizes.js';
+import { cellColumns, column, plotOf, rounded } from './plot.js';
+import { fitLine, fitText, sizePanels, sizeSeries, sizeTicks, slopeColumns } from './scaling.js';
 import { plural, short, sizeTick } from './text.js';
 import { cellTip } from './tip.js';
 import { metricName } from '../tables.js';
@@ -46,7 +31,7 @@ function metricHere(view, cell) {
 /** The median of each trial of a cell: `[{ cell, trial, ns }]`, Infinity where lost, null where it failed. */
 function trialsOf(view, cell) {
   const metric = metricHere(view, cell);
-  if (unresolvable(cell, metric)) return [];
+  if (unresolvable(cell.e, metric)) return [];
   return (cell.d?.trials ?? []).map((trial) => {
     const m = trial.metrics?.[metric];
     const lost = m && m.p50 === null && m.infinite > 0;
@@ -77,59 +62,52 @@ function drawn(view) {
   return d;
 }
 
-function placeOf(theme, d) {
-  const wide = widthOf(theme) >= 620;
-  return layout(theme, d.panels.length, {
-    height: d.panels.length === 1 ? 360 : 270,
-    maxColumns: 1,
-    caption: d.shared,
-    notes: d.notes,
-    right: wide ? 270 : 100,
-  });
-}
+const isWide = (theme) => widthOf(theme) >= 620;
 
-function panelOf(view, theme, panel, i, box, wide) {
-  const dots = panel.series.flatMap((s) => s.trials);
+const room = (d, theme) => ({
+  height: d.panels.length === 1 ? 360 : 270,
+  maxColumns: 1,
+  right: isWide(theme) ? 270 : 100,
+});
+
+function panelOf(view, theme, panel, i, box) {
   const sizes = panel.series.flatMap((s) => s.cells.map((c) => c.e.payload_bytes));
-  const values = dots.map((p) => p.ns).filter((v) => v !== null);
+  const values = panel.series.flatMap((s) => s.trials.map((t) => t.ns)).filter((v) => v !== null);
   const x = scaleOf(sizes, { log: view.log });
   const y = scaleOf(values, { log: view.log, headroom: values.includes(Infinity) });
   const series = [];
   const ends = [];
   panel.series.forEach((s, k) => {
     const style = styleOf(view, s.cell, theme);
-    const aside = panel.series.length > 1 ? (k - (panel.series.length - 1) / 2) * Math.min(2.5, 14 / panel.series.length) : 0;
-    series.push({
-      id: `growing:${i}:${k}`,
-      name: seriesName(view, s.cell),
-      type: 'scatter',
-      ...onPanel(i),
-      symbol: style.symbol,
-      symbolSize: 7,
-      itemStyle: fill(style),
-      clip: false,
-      z: 3,
-      data: s.trials.map(({ cell, trial, ns }) => dot(theme, style, cell, trial, ns, y, aside)),
-    });
+    const aside = asideOf(k, panel.series.length, 2.5, 14);
+    const name = seriesName(view, s.cell);
+    const data = s.trials.map(({ cell, trial, ns }) => dot(theme, style, cell, trial, ns, y, aside));
+    series.push(dots(i, style, { id: `growing:${i}:${k}`, name, symbolSize: 7, data }));
     const line = fitLine(s.fit, Math.min(...sizes), Math.max(...sizes), view.log).filter(([, ns]) => ns >= y.min && ns <= y.max);
     if (line.length === 0) return;
     const [x1, y1] = line[line.length - 1];
     const factor = fitText(s.fit).split(' ')[0];
-    const text = wide ? `${short(seriesName(view, s.cell), 24)}, S ${factor} ms/MB` : `${short(seriesName(view, s.cell), 8)} ${factor}`;
+    const text = isWide(theme) ? `${short(name, 24)}, S ${factor} ms/MB` : `${short(name, 8)} ${factor}`;
     ends.push({ text, x: x1, y: y1, color: style.color });
     const lineStyle = { color: style.color, type: style.dash, width: 1.8 };
     const id = `growing:${i}:${k}:fit`;
-    series.push(thinLine(i, style, { id, name: seriesName(view, s.cell), data: line, lineStyle, clip: false }));
+    series.push(thinLine(i, style, { id, name, data: line, lineStyle, clip: false }));
   });
   series.push(endLabels({ id: `names:${i}`, panel: i, box, scale: y, log: view.log, entries: ends, theme }));
-  return { series, x: { ...x, ticks: sizeTicks(sizes, x, view.log) }, y };
+  const ticks = sizeTicks(sizes, x, view.log);
+  const metrics = [...new Set(panel.series.map((s) => metricName(metricHere(view, s.cell))))];
+  return {
+    xAxis: axisOf(theme, i, { ...x, ticks }, { log: view.log, format: sizeTick, title: 'payload', gap: 28 }),
+    yAxis: axisOf(theme, i, y, { log: view.log, title: `median of a trial, ${metrics.join(' or ')}`, gap: 56 }),
+    series,
+  };
 }
 
 function dot(theme, style, cell, trial, ns, y, aside) {
   const common = { open: place(cell), trial: trial.number };
   const at = cell.e.payload_bytes;
   if (ns === null) {
-    return { ...common, value: [at, y.min], symbol: CROSS, symbolSize: 9, symbolOffset: [aside, -7], itemStyle: { color: theme.bad ?? theme.text } };
+    return { ...common, value: [at, y.min], symbol: CROSS, symbolSize: 9, symbolOffset: [aside, -7], itemStyle: { color: theme.bad } };
   }
   if (ns === Infinity) {
     return { ...common, value: [at, y.max], symbol: UP, symbolSize: 10, symbolOffset: [aside, 0] };
@@ -138,85 +116,35 @@ function dot(theme, style, cell, trial, ns, y, aside) {
   return { ...common, value: [at, ns], symbolOffset: [aside, 0], itemStyle: { ...fill(style, hollow), opacity: 0.85 } };
 }
 
-function tooltip(view, theme, d) {
-  return ({ data }) => {
-    const cell = openedBy(view, data);
-    if (!cell) return '';
-    const s = d.panels.flatMap((p) => p.series).find((one) => one.cells.includes(cell));
-    const { trial, ns } = s.trials.find((t) => t.cell === cell && t.trial.number === data.trial);
-    const metric = metricHere(view, cell);
-    const value = ns === null ? '✕ failed' : ns === Infinity ? '∞ (lost)' : duration(ns);
-    return cellTip(view, cell, theme, {
-      metric,
-      first: [
-        ['payload', payload(cell.e.payload_bytes)],
-        [`median of trial ${trial.number}`, value],
-        ['S', fitText(s.fit)],
-      ],
-      notes: [trial.message, ...(trial.disturbed ?? []).slice(0, 2)],
-    });
-  };
-}
-
-function option(view, theme) {
-  const d = drawn(view);
-  if (d.panels.length === 0) return nothing(theme, 'No experiment of growing sizes is selected: a fit takes three sizes of one stream.');
-  const at = placeOf(theme, d);
-  const entries = [];
-  const parts = partsOf(theme, d, at, (panel, i, box) => {
-    const { series, x, y } = panelOf(view, theme, panel, i, box, at.width >= 620);
-    const metrics = [...new Set(panel.series.map((s) => metricName(metricHere(view, s.cell))))];
-    const xAxis = axisOf(theme, i, x, { log: view.log, format: sizeTick, title: 'payload', gap: 28 });
-    const yAxis = axisOf(theme, i, y, { log: view.log, title: `median of a trial, ${metrics.join(' or ')}`, gap: 56 });
-    entries.push(...panel.series.map((s) => ({ name: seriesName(view, s.cell), style: styleOf(view, s.cell, theme) })));
-    return { xAxis, yAxis, series };
-  });
-  return compose(theme, at, {
-    ...parts,
-    summary: summary(view),
-    legend: legendOf(theme, entries),
-    tooltip: { formatter: tooltip(view, theme, d) },
+function hover(view, theme, d, { cell, data }) {
+  const s = d.panels.flatMap((p) => p.series).find((one) => one.cells.includes(cell));
+  const { trial, ns } = s.trials.find((t) => t.cell === cell && t.trial.number === data.trial);
+  const value = ns === null ? '✕ failed' : ns === Infinity ? '∞ (lost)' : duration(ns);
+  return cellTip(view, cell, theme, {
+    metric: metricHere(view, cell),
+    first: [
+      ['payload', payload(cell.e.payload_bytes)],
+      [`median of trial ${trial.number}`, value],
+      ['S', fitText(s.fit)],
+    ],
+    notes: [trial.message, ...(trial.disturbed ?? []).slice(0, 2)],
   });
 }
 
-function table(view) {
-  const columns = [
-    { name: 'run' },
-    { name: 'stack' },
-    { name: 'conditions' },
-    { name: 'payload', unit: 'bytes' },
-    { name: 'metric' },
-    { name: 'trial' },
-    { name: 'counted' },
-    { name: 'median', unit: 'ns' },
-    { name: 'fit', unit: 'ns' },
-    { name: 'S', unit: 'ms/MB' },
-    { name: 'S lo', unit: 'ms/MB' },
-    { name: 'S hi', unit: 'ms/MB' },
-  ];
-  const rows = [];
-  for (const s of drawn(view).panels.flatMap((p) => p.series)) {
-    const fit = s.fit.s_ms_per_mb;
-    for (const { cell, trial, ns } of s.trials) {
-      const bytes = cell.e.payload_bytes;
-      const figures = fit
-        ? [s.fit.intercept_ns + fit.value * bytes, fit.value, fit.lo ?? -Infinity, fit.hi ?? Infinity]
-        : [null, null, null, null];
-      rows.push([
-        runName(view, cell),
-        cell.e.stack,
-        allConditions(cell),
-        bytes,
-        metricHere(view, cell),
-        trial.number,
-        trial.counted === false || ns === null ? 'no' : 'yes',
-        exported(ns),
-        ...figures.map(exported),
-      ]);
-    }
-  }
-  return { columns, rows };
-}
+const entries = (view, theme, d) => d.panels.flatMap((p) => p.series.map((s) => entryOf(view, theme, s.cell)));
+
+const columns = (view) => [
+  ...cellColumns(view),
+  column('payload', ({ cell }) => cell.e.payload_bytes, 'bytes'),
+  column('metric', ({ cell }) => metricHere(view, cell)),
+  column('trial', ({ trial }) => trial.number),
+  column('counted', ({ trial, ns }) => (trial.counted === false || ns === null ? 'no' : 'yes')),
+  rounded('median', ({ ns }) => ns, 'ns'),
+  rounded('fit', ({ cell, fit }) => fit.s_ms_per_mb && fit.intercept_ns + fit.s_ms_per_mb.value * cell.e.payload_bytes, 'ns'),
+  ...slopeColumns,
+];
+
+const rows = (d) => d.panels.flatMap((p) => p.series).flatMap((s) => s.trials.map((one) => ({ ...one, fit: s.fit })));
 
 function summary(view) {
   const all = drawn(view).panels.flatMap((p) => p.series);
@@ -235,9 +163,13 @@ export const growing = plotOf({
   title: 'Growing sizes',
   question: 'How does the time grow with the size of messages?',
   kinds: { log: true, response: true },
+  empty: 'No experiment of growing sizes is selected: a fit takes three sizes of one stream.',
   drawn,
-  placeOf,
-  option,
-  table,
+  room,
+  panelOf,
+  entries,
+  hover,
+  columns,
+  rows,
   summary,
 });

@@ -17,9 +17,8 @@
 //   pick(params, view)    what a click opens: { run: index of the run, experiment: index in its
 //                         show.experiments }, or null
 //
-// `theme`: { dark, print, colors, symbols, decals, text, muted, grid } and, where given, `background`,
-// `width`, `font`, and `notes: false` where the page says the notes beside the drawing. Tooltips are HTML with the classes of tip.js and no style of their own; every text
-// in them is escaped.
+// Most are made of their parts by plot.js. `theme` has `notes: false` where the page says the notes beside the
+// drawing. Tooltips are HTML with the classes of tip.js and no style of their own; every text in them is escaped.
 
 import { copies } from './copies.js';
 import { ecdf } from './ecdf.js';

@@ -5,16 +5,14 @@ import { NONE, duration, memory, payload, rate, share, sig3, withPrefix } from '
 import {
   MAX_PANELS,
   MAX_SERIES,
-  allConditions,
   conditionKey,
-  distinctions,
+  entryOf,
   fill,
   groupBy,
   leftOut,
   limited,
-  pick,
+  panelsOf,
   place,
-  runName,
   seriesName,
   styleOf,
 } from './common.js';
@@ -22,16 +20,14 @@ import {
   CROSS,
   UP,
   axisOf,
-  compose,
-  exported,
-  gridAt,
-  layout,
-  legendOf,
-  nothing,
-  panelTitle,
+  dots,
+  onPanel,
   scaleOf,
+  stroke,
+  thinLine,
   whiskers,
 } from './chart.js';
+import { cellColumns, column, plotOf, rounded } from './plot.js';
 import { brief, memoryTick, plural, rateTick, shareTick, short, sizeTick, timeTick } from './text.js';
 import { cellTip } from './tip.js';
 
@@ -90,27 +86,23 @@ function drawn(view) {
   const all = searches.flatMap((s) => s.capacity.limits.map((limit) => ({ ...s, limit })));
   const keyOf = ({ cell, raised, limit }) =>
     JSON.stringify([raised.factor, limit.limit, limit.required, conditionKey(cell.e, [raised.factor])]);
-  const { shown, left } = limited(groupBy(all, keyOf), MAX_PANELS);
-  const without = [...new Set(shown.map((g) => g.items[0].raised.factor))];
-  const { words, shared } = distinctions(
-    shown.map((g) => g.items[0].cell.e),
-    without,
-  );
-  let seriesLeft = 0;
-  const panels = shown.map((g, i) => {
-    const { shown: kept, left: over } = limited(g.items, MAX_SERIES);
-    seriesLeft += over;
-    const { limit, raised } = g.items[0];
-    const series = kept.map((s) => ({
-      ...s,
-      marks: s.points.map((p) => ({ point: p, ...figureOf(p, limit.limit) })).filter((m) => m.held),
-    }));
-    return { title: [short(limit.required, 60), ...words[i]].join(', '), limit, raised, series, unit: unitOf(limit) };
+  const groups = limited(groupBy(all, keyOf), MAX_PANELS);
+  const { panels, shared, ...rest } = panelsOf(groups, {
+    without: [...new Set(groups.shown.map((g) => g.items[0].raised.factor))],
+    first: (g) => g.items[0].cell,
+    keep: (g) => limited(g.items, MAX_SERIES),
+    panel(kept, words, { items: [{ limit, raised }] }) {
+      const series = kept.map((s) => ({
+        ...s,
+        marks: s.points.map((p) => ({ point: p, ...figureOf(p, limit.limit) })).filter((m) => m.held),
+      }));
+      return { title: [short(limit.required, 60), ...words].join(', '), limit, raised, series, unit: unitOf(limit) };
+    },
   });
   const notes = [
     ...searches.slice(0, MAX_SERIES).map((s) => answerOf(view, s)),
     ...(panels.length > 0 ? ['Filled: all limits are kept; large: by trials of its own. ✕: a limit is broken. Hollow: the trials do not tell.'] : []),
-    ...leftOut({ panels: panels.length, panelsLeft: left, what: 'panel', seriesLeft }),
+    ...leftOut({ panels, ...rest }),
   ];
   return { searches, panels, shared, notes };
 }
@@ -131,10 +123,8 @@ function answerOf(view, { capacity, raised, cell }) {
   return `${short(seriesName(view, cell), 40)}, ${short(cell.e.experiment, 30)}: ${said ? said() : NONE}${open}.`;
 }
 
-const placeOf = (theme, d) => layout(theme, d.panels.length, { height: 260, caption: d.shared, notes: d.notes });
-
 function panelOf(view, theme, panel, i) {
-  const { limit, unit, series: all } = panel;
+  const { limit, raised, unit, series: all } = panel;
   const log = view.log && !unit.linear;
   const marks = all.flatMap((s) => s.marks).filter((m) => m.value !== null);
   const bound = lineOf(limit);
@@ -146,42 +136,26 @@ function panelOf(view, theme, panel, i) {
   const within = (value) => Math.min(Math.max(value, y.min), y.max);
   const series = [];
   if (bound !== null) {
-    series.push({
-      id: `knee:${i}:limit`,
-      name: 'limit',
-      type: 'line',
-      xAxisIndex: i,
-      yAxisIndex: i,
-      data: [x.min, x.max].map((at) => [at, within(bound)]),
-      showSymbol: false,
-      lineStyle: { color: theme.bad ?? theme.text, type: 'dashed', width: 1.4 },
-      itemStyle: { color: theme.bad ?? theme.text },
-      silent: true,
-      tooltip: { show: false },
-      z: 1,
-    });
+    const color = theme.bad;
+    const data = [x.min, x.max].map((at) => [at, within(bound)]);
+    const lineStyle = { color, type: 'dashed', width: 1.4 };
+    series.push(thinLine(i, { color, symbol: 'none' }, { id: `knee:${i}:limit`, name: 'limit', data, lineStyle, z: 1 }));
   }
   all.forEach((s, k) => {
     const style = styleOf(view, s.cell, theme);
-    const common = { name: seriesName(view, s.cell), xAxisIndex: i, yAxisIndex: i };
+    const common = { name: seriesName(view, s.cell), ...onPanel(i) };
     const known = s.marks.filter((m) => m.value !== null);
     // The last word on a value is its confirmation.
     const line = known.filter((m, at) => known[at + 1]?.point.value !== m.point.value);
     series.push(
       bandOf(`knee:${i}:${k}:band`, common, style, s.capacity, x, y),
-      {
+      thinLine(i, style, {
         ...common,
         id: `knee:${i}:${k}:line`,
-        type: 'line',
         data: line.map((m) => [m.point.value, within(m.value)]),
-        showSymbol: false,
         lineStyle: { color: style.color, type: style.dash, width: 1.4 },
-        itemStyle: { color: style.color },
-        silent: true,
-        tooltip: { show: false },
         clip: false,
-        z: 2,
-      },
+      }),
       whiskers({
         id: `knee:${i}:${k}:intervals`,
         name: common.name,
@@ -190,20 +164,20 @@ function panelOf(view, theme, panel, i) {
         color: style.color,
         top: y.max,
       }),
-      {
+      dots(i, style, {
         ...common,
         id: `knee:${i}:${k}`,
-        type: 'scatter',
-        symbol: style.symbol,
         symbolSize: 8,
         itemStyle: { color: style.color },
-        clip: false,
-        z: 3,
         data: known.map((m) => markOf(style, m, [i, k, s.marks.indexOf(m)], within)),
-      },
+      }),
     );
   });
-  return { series, x, y, log };
+  return {
+    xAxis: axisOf(theme, i, x, { log: view.log, format: raised.tick, title: raised.title, gap: 28 }),
+    yAxis: axisOf(theme, i, y, { log, format: unit.tick, title: short(limit.measure, 40), gap: 56 }),
+    series,
+  };
 }
 
 function markOf(style, { point, value }, at, within) {
@@ -237,17 +211,13 @@ function bandOf(id, common, style, { kept, broken }, x, y) {
       const { y: top, height } = params.coordSys;
       const [from] = api.coord([api.value(0), api.value(2)]);
       const [to] = api.coord([api.value(1), api.value(2)]);
-      const edge = (at, lineDash) => ({
-        type: 'line',
-        shape: { x1: at, y1: top, x2: at, y2: top + height },
-        style: { stroke: style.color, lineWidth: 1.2, fill: 'none', opacity: 0.8, ...(lineDash ? { lineDash } : {}) },
-      });
+      const edge = (at, dash) => stroke(at, top, at, top + height, { color: style.color, width: 1.2, opacity: 0.8, ...dash });
       return {
         type: 'group',
         children: [
           { type: 'rect', shape: { x: from, y: top, width: Math.max(0, to - from), height }, style: { fill: style.color, opacity: 0.12 } },
           ...(kept === null ? [] : [edge(from)]),
-          ...(broken === null ? [] : [edge(to, [4, 3])]),
+          ...(broken === null ? [] : [edge(to, { lineDash: [4, 3] })]),
         ],
       };
     },
@@ -263,93 +233,46 @@ function figureText(unit, { value, lo, hi }) {
 
 const cameTo = ({ rung, confirms }) => `${rung}${confirms ? ', confirming' : ''}`;
 
-function tooltip(view, theme, d) {
-  return ({ data }) => {
-    if (!data?.at) return '';
-    const [i, k, n] = data.at;
-    const panel = d.panels[i];
-    const mark = panel.series[k].marks[n];
-    const { point } = mark;
-    const hz = point.delivered_hz;
-    return cellTip(view, point.cell, theme, {
-      first: [
-        [panel.raised.title, panel.raised.text(point.value)],
-        ['came to', `${cameTo(point)}, by ${plural(point.trials, 'trial')}`],
-        [panel.limit.measure, figureText(panel.unit, mark)],
-        ['required', panel.limit.required],
-        ['delivered', hz === null ? null : withPrefix(hz, '/s')],
-        ['sent of what was due', point.sent_share === null ? null : share(point.sent_share)],
-      ],
-      notes: [mark.held.reason],
-    });
-  };
-}
-
-function option(view, theme) {
-  const d = drawn(view);
-  if (d.panels.length === 0) return nothing(theme, 'No search for a capacity is selected: see dyno run --search.');
-  const at = placeOf(theme, d);
-  const parts = { grid: [], xAxis: [], yAxis: [], series: [], titles: [] };
-  const entries = [];
-  d.panels.forEach((panel, i) => {
-    const box = at.boxes[i];
-    const { series, x, y, log } = panelOf(view, theme, panel, i);
-    parts.grid.push(gridAt(box));
-    parts.xAxis.push(axisOf(theme, i, x, { log: view.log, format: panel.raised.tick, title: panel.raised.title, gap: 28 }));
-    parts.yAxis.push(axisOf(theme, i, y, { log, format: panel.unit.tick, title: short(panel.limit.measure, 40), gap: 56 }));
-    parts.series.push(...series);
-    parts.titles.push(panelTitle(theme, box, panel.title));
-    entries.push(...panel.series.map((s) => ({ name: seriesName(view, s.cell), style: styleOf(view, s.cell, theme) })));
-  });
-  return compose(theme, at, {
-    ...parts,
-    caption: d.shared,
-    notes: d.notes,
-    summary: summary(view),
-    legend: legendOf(theme, entries),
-    tooltip: { formatter: tooltip(view, theme, d) },
+function hover(view, theme, d, { data }) {
+  const [i, k, n] = data.at;
+  const panel = d.panels[i];
+  const mark = panel.series[k].marks[n];
+  const { point } = mark;
+  const hz = point.delivered_hz;
+  return cellTip(view, point.cell, theme, {
+    first: [
+      [panel.raised.title, panel.raised.text(point.value)],
+      ['came to', `${cameTo(point)}, by ${plural(point.trials, 'trial')}`],
+      [panel.limit.measure, figureText(panel.unit, mark)],
+      ['required', panel.limit.required],
+      ['delivered', hz === null ? null : withPrefix(hz, '/s')],
+      ['sent of what was due', point.sent_share === null ? null : share(point.sent_share)],
+    ],
+    notes: [mark.held.reason],
   });
 }
 
-function table(view) {
-  const columns = [
-    { name: 'run' },
-    { name: 'stack' },
-    { name: 'conditions' },
-    { name: 'raised to' },
-    { name: 'unit raised' },
-    { name: 'came to' },
-    { name: 'trials' },
-    { name: 'limit' },
-    { name: 'required' },
-    { name: 'found' },
-    { name: 'lo' },
-    { name: 'hi' },
-    { name: 'unit' },
-    { name: 'delivered', unit: '1/s' },
-  ];
-  const rows = drawn(view).panels.flatMap(({ limit, raised, series }) =>
-    series.flatMap((s) =>
-      s.marks.map(({ point, value, lo, hi }) => [
-        runName(view, point.cell),
-        point.cell.e.stack,
-        allConditions(point.cell),
-        exported(point.value),
-        raised.unit,
-        cameTo(point),
-        point.trials,
-        limit.limit,
-        limit.required,
-        exported(value),
-        exported(lo),
-        exported(hi),
-        limit.unit,
-        exported(point.delivered_hz),
-      ]),
-    ),
+const entries = (view, theme, d) => d.panels.flatMap((p) => p.series.map((s) => entryOf(view, theme, s.cell)));
+
+const columns = (view) => [
+  ...cellColumns(view),
+  rounded('raised to', ({ point }) => point.value),
+  column('unit raised', ({ panel }) => panel.raised.unit),
+  column('came to', ({ point }) => cameTo(point)),
+  column('trials', ({ point }) => point.trials),
+  column('limit', ({ panel }) => panel.limit.limit),
+  column('required', ({ panel }) => panel.limit.required),
+  rounded('found', ({ value }) => value),
+  rounded('lo', ({ lo }) => lo),
+  rounded('hi', ({ hi }) => hi),
+  column('unit', ({ panel }) => panel.limit.unit),
+  rounded('delivered', ({ point }) => point.delivered_hz, '1/s'),
+];
+
+const rows = (d) =>
+  d.panels.flatMap((panel) =>
+    panel.series.flatMap((s) => s.marks.map((mark) => ({ ...mark, panel, cell: mark.point.cell }))),
   );
-  return { columns, rows };
-}
 
 function summary(view) {
   const { searches } = drawn(view);
@@ -360,16 +283,18 @@ function summary(view) {
     .join(' ')}`;
 }
 
-export const knee = {
+export const knee = plotOf({
   id: 'knee',
   title: 'The way to the capacity',
   question: 'Up to where are the limits kept, and what happens there?',
   kinds: { log: true, response: false },
-  applies: (view) => drawn(view).panels.length > 0,
-  height: (view, theme) => placeOf(theme, drawn(view)).total,
-  option,
-  table,
+  empty: 'No search for a capacity is selected: see dyno run --search.',
+  drawn,
+  room: () => ({ height: 260 }),
+  panelOf,
+  entries,
+  hover,
+  columns,
+  rows,
   summary,
-  notes: (view) => drawn(view).notes,
-  pick,
-};
+});

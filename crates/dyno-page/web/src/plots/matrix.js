@@ -10,16 +10,16 @@ import {
   lack,
   lostShare,
   metricOf,
-  pick,
   place,
   quantileOf,
   questionKey,
-  runName,
+  samplesOf,
   seriesName,
   withFloors,
   withoutWait,
 } from './common.js';
-import { categoryAxis, compose, exported, gridAt, layout, nothing, widthOf } from './chart.js';
+import { categoryAxis, compose, gridAt, layout, lettering, nothing, onPanel, stroke, widthOf } from './chart.js';
+import { column, pick, rounded, stackColumns, dataOf } from './plot.js';
 import { brief, name, plural, short, textWidth } from './text.js';
 import { cellTip } from './tip.js';
 import { metricName } from '../tables.js';
@@ -277,8 +277,8 @@ function bandSeries(view, theme, d, band, b, { ramp, min, max }) {
   const item = (e, extra) => ({ open: place(e.cell), ...extra });
   const numbers = within.filter((e) => e.ratio !== null);
   const marks = within.filter((e) => e.ratio === null);
-  const common = { type: 'heatmap', xAxisIndex: b, yAxisIndex: b };
-  const gap = { borderColor: theme.background ?? (theme.dark ? '#191d23' : '#ffffff'), borderWidth: 1.5 };
+  const common = { type: 'heatmap', ...onPanel(b) };
+  const gap = { borderColor: theme.background, borderWidth: 1.5 };
   return [
     {
       ...common,
@@ -323,8 +323,7 @@ function groupHeads(theme, d, band, b, box) {
     id: `heads:${b}`,
     name: 'experiments',
     type: 'custom',
-    xAxisIndex: b,
-    yAxisIndex: b,
+    ...onPanel(b),
     silent: true,
     clip: false,
     tooltip: { show: false },
@@ -337,14 +336,10 @@ function groupHeads(theme, d, band, b, box) {
       const x1 = api.coord([from, 0])[0] - w / 2 + 2;
       const x2 = api.coord([to, 0])[0] + w / 2 - 2;
       const y = box.titleTop + GROUP - 6;
-      const text = { text: short(group, Math.max(3, Math.floor((x2 - x1) / 7.4))), x: x1, y: y - 3, align: 'left', verticalAlign: 'bottom', fill: theme.text, fontSize: 12, fontWeight: 600 };
-      return {
-        type: 'group',
-        children: [
-          { type: 'line', shape: { x1, y1: y, x2, y2: y }, style: { stroke: theme.muted, lineWidth: 1, fill: 'none' } },
-          { type: 'text', style: text },
-        ],
-      };
+      const text = short(group, Math.max(3, Math.floor((x2 - x1) / 7.4)));
+      const look = { verticalAlign: 'bottom', fontSize: 12, fontWeight: 600 };
+      const line = stroke(x1, y, x2, y, { color: theme.muted, width: 1 });
+      return { type: 'group', children: [line, lettering(theme, text, x1, y - 3, look)] };
     },
   };
 }
@@ -354,27 +349,16 @@ function drawMark(theme, entry, api) {
   const [x, y] = api.coord([api.value(0), api.value(1)]);
   const [w, h] = api.size([1, 1]);
   const failed = entry.text === '✕';
+  const ink = failed ? theme.bad : theme.text;
   return {
     type: 'group',
     children: [
       {
         type: 'rect',
         shape: { x: x - w / 2 + 1, y: y - h / 2 + 1, width: w - 2, height: h - 2 },
-        style: { fill: theme.background ?? 'none', stroke: failed ? (theme.bad ?? theme.text) : theme.grid, lineWidth: 1 },
+        style: { fill: theme.background, stroke: failed ? ink : theme.grid, lineWidth: 1 },
       },
-      {
-        type: 'text',
-        style: {
-          text: entry.text,
-          x,
-          y,
-          align: 'center',
-          verticalAlign: 'middle',
-          fill: failed ? (theme.bad ?? theme.text) : theme.text,
-          fontSize: 12,
-          fontWeight: failed ? 700 : 400,
-        },
-      },
+      lettering(theme, entry.text, x, y, { align: 'center', fill: ink, fontSize: 12, fontWeight: failed ? 700 : 400 }),
     ],
   };
 }
@@ -402,42 +386,25 @@ function tooltip(view, theme, d) {
   };
 }
 
+const columns = (view) => [
+  ...stackColumns(view),
+  column('question', ({ question }) => question),
+  column('conditions', ({ cell }) => allConditions(cell)),
+  column('metric', ({ metric }) => metric),
+  rounded(quantileName(view), ({ value }) => value.value, 'ns'),
+  rounded('lo', ({ value }) => value.lo, 'ns'),
+  rounded('hi', ({ value }) => value.hi, 'ns'),
+  rounded(byFloor(view) ? 'times floor' : 'times best', ({ ratio }) => ratio),
+  column('samples', ({ figures }) => samplesOf(figures)),
+  column('trials', ({ cell }) => cell.e.trials),
+  column('failed trials', ({ cell }) => cell.e.failed_trials),
+  column('remark', ({ note }) => note),
+];
+
 function table(view) {
-  const columns = [
-    { name: 'run' },
-    { name: 'stack' },
-    { name: 'question' },
-    { name: 'conditions' },
-    { name: 'metric' },
-    { name: quantileName(view), unit: 'ns' },
-    { name: 'lo', unit: 'ns' },
-    { name: 'hi', unit: 'ns' },
-    { name: byFloor(view) ? 'times floor' : 'times best' },
-    { name: 'samples' },
-    { name: 'trials' },
-    { name: 'failed trials' },
-    { name: 'remark' },
-  ];
   const d = drawn(view);
-  const rows = d.entries.map(({ cell, value, ratio, note, x }) => {
-    const { metric, figures } = metricOf(view, cell);
-    return [
-      runName(view, cell),
-      cell.e.stack,
-      d.columns[x].title,
-      allConditions(cell),
-      metric,
-      value.value,
-      value.lo,
-      value.hi,
-      ratio,
-      figures ? figures.n + figures.infinite : 0,
-      cell.e.trials,
-      cell.e.failed_trials,
-      note ?? null,
-    ].map(exported);
-  });
-  return { columns, rows };
+  const rows = d.entries.map((e) => ({ ...e, ...metricOf(view, e.cell), question: d.columns[e.x].title }));
+  return dataOf(columns(view), rows);
 }
 
 function summary(view) {

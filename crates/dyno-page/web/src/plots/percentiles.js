@@ -1,36 +1,12 @@
 // Latency against percentile, the tail stretched: each nine takes as much room as the one before.
 
 import { duration, share } from '../format.js';
+import { MAX_SERIES, entryOf, lostShare, metricOf, place, quantileOf, seriesId, seriesName, styleOf } from './common.js';
+import { UP, axisOf, endLabels, markLabel, onPanel, publishedSeries, scaleOf } from './chart.js';
 import {
-  MAX_SERIES,
-  lostShare,
-  metricOf,
-  place,
-  plotOf,
-  quantileOf,
-  seriesId,
-  seriesName,
-  styleOf,
-} from './common.js';
-import {
-  UP,
-  axisOf,
-  compose,
-  endLabels,
-  layout,
-  legendOf,
-  markLabel,
-  nothing,
-  onPanel,
-  partsOf,
-  publishedSeries,
-  scaleOf,
-} from './chart.js';
-import {
+  besideRank,
+  curvePlot,
   curveSeries,
-  curveSummary,
-  curveTable,
-  drawn,
   nines,
   pointsOf,
   publishedMark,
@@ -38,24 +14,13 @@ import {
   rankText,
   trialCurves,
 } from './distribution.js';
-import { rankName, short, timeTick } from './text.js';
-import { cellTip, samplesText, tip } from './tip.js';
+import { rankName, short } from './text.js';
+import { cellTip, tip } from './tip.js';
 
 /** Ranks that have a tick, and ranks that have a symbol. */
 const TICKS = [0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999];
 const marked = (q) => TICKS.some((t) => Math.abs(t - q) < 1e-9) || q === 1;
 
-function placeOf(theme, d) {
-  return layout(theme, d.panels.length, {
-    height: d.panels.length > 1 ? 230 : 340,
-    minWidth: 430,
-    caption: d.shared,
-    notes: d.notes,
-    right: d.panels.length > 1 ? 28 : 172,
-  });
-}
-
-/** The series of one panel, and what its scales must hold. */
 function panelOf(view, theme, panel, i, box, labelled) {
   const curves = panel.cells.map((cell) => ({ cell, ...pointsOf(view, cell) }));
   const trials = panel.cells.flatMap((cell) => trialCurves(view, cell).map((t) => ({ cell, ...t })));
@@ -101,7 +66,13 @@ function panelOf(view, theme, panel, i, box, labelled) {
     });
     series.push(endLabels({ id: `names:${i}`, panel: i, box, scale: y, log: view.log, entries, theme }));
   }
-  return { series, y, far };
+  const ticks = TICKS.map(nines).filter((x) => x <= far * 1.02);
+  const format = (x) => rankName(TICKS[nearest(x)]);
+  return {
+    xAxis: axisOf(theme, i, { min: 0, max: far * 1.02, ticks }, { log: false, format, title: 'percentile', gap: 28 }),
+    yAxis: axisOf(theme, i, y, { log: view.log, title: panel.metric, gap: 56 }),
+    series,
+  };
 }
 
 function trialLine({ cell, trial, points }, i, theme, view) {
@@ -147,7 +118,7 @@ function tooltip(view, theme, byId) {
       const { figures } = metricOf(view, cell);
       const known = quantileOf(figures, { 0.5: 'p50', 0.9: 'p90', 0.99: 'p99', 0.999: 'p999' }[p.data.q]);
       const shown = known.state === 'known' ? known.text : value;
-      const text = `${shown} · n ${samplesText(figures)} · ${cell.e.trials} trials`;
+      const text = besideRank(view, cell, shown);
       rows.push([seriesName(view, cell), text, styleOf(view, cell, theme), p.data.lost ? Infinity : p.data.value[1]]);
     }
     rows.sort((a, b) => a[3] - b[3]);
@@ -159,49 +130,23 @@ function tooltip(view, theme, byId) {
   };
 }
 
-function option(view, theme) {
-  const d = drawn(view);
-  if (d.panels.length === 0) return nothing(theme, 'Nothing is selected that has samples.');
-  const at = placeOf(theme, d);
-  const labelled = d.panels.length === 1 && at.width >= 620;
-  const byId = new Map();
-  const parts = partsOf(theme, d, at, (panel, i, box) => {
-    const { series, y, far } = panelOf(view, theme, panel, i, box, labelled);
-    for (const cell of panel.cells) byId.set(seriesId(cell, i, 'curve'), cell);
-    const ticks = TICKS.map(nines).filter((x) => x <= far * 1.02);
-    const format = (x) => rankName(TICKS[nearest(x)]);
-    const xAxis = axisOf(theme, i, { min: 0, max: far * 1.02, ticks }, { log: false, format, title: 'percentile', gap: 28 });
-    const yAxis = axisOf(theme, i, y, { log: view.log, title: panel.metric, gap: 56 });
-    return { xAxis, yAxis, series };
-  });
-  const entries = d.panels.flatMap((p) =>
-    p.cells.map((c) => ({ name: seriesName(view, c), style: styleOf(view, c, theme), line: true })),
-  );
-  for (const s of parts.series) if (/^published|:trial/.test(s.id)) entries.push({ name: s.name, line: true });
-  return compose(theme, at, {
-    ...parts,
-    summary: summary(view),
-    legend: legendOf(theme, entries),
-    tooltip: {
-      trigger: 'axis',
-      axisPointer: { type: 'line', axis: 'x', lineStyle: { color: theme.muted } },
-      formatter: tooltip(view, theme, byId),
-    },
-  });
+function entries(view, theme, d, series) {
+  const stacks = d.panels.flatMap((p) => p.cells.map((c) => ({ ...entryOf(view, theme, c), line: true })));
+  const others = series.filter((s) => /^published|:trial/.test(s.id));
+  return [...stacks, ...others.map((s) => ({ name: s.name, line: true }))];
 }
 
 const nearest = (x) => TICKS.reduce((best, q, i) => (Math.abs(nines(q) - x) < Math.abs(nines(TICKS[best]) - x) ? i : best), 0);
 
-const summary = (view) => curveSummary(view, 'Latency by percentile');
-
-export const percentiles = plotOf({
+export const percentiles = curvePlot({
   id: 'percentiles',
   title: 'Percentiles',
   question: 'How long is the tail? Each step to the right is ten times as rare.',
-  kinds: { log: true, response: true },
-  drawn,
-  placeOf,
-  option,
-  table: curveTable,
-  summary,
+  tall: 340,
+  flat: 230,
+  axis: 'x',
+  one: panelOf,
+  entries,
+  said: tooltip,
+  what: 'Latency by percentile',
 });

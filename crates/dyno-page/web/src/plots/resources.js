@@ -2,8 +2,6 @@
 
 import { duration, memory } from '../format.js';
 import {
-  allConditions,
-  distinctions,
   groupBy,
   isYardstick,
   lack,
@@ -11,29 +9,16 @@ import {
   leftOut,
   limited,
   limitedGroups,
-  openedBy,
+  panelsOf,
   place,
-  plotOf,
   questionKey,
-  runName,
   seriesName,
   styleOf,
   withFloors,
   withoutWait,
 } from './common.js';
-import {
-  axisOf,
-  categoryAxis,
-  compose,
-  exported,
-  gridAt,
-  layout,
-  legendOf,
-  nothing,
-  onPanel,
-  panelTitle,
-  scaleOf,
-} from './chart.js';
+import { axisOf, categoryAxis, hatch, lettering, onPanel, scaleOf, stroke } from './chart.js';
+import { cellColumns, column, plotOf, rounded } from './plot.js';
 import { memoryTick, plural, short, timeTick } from './text.js';
 import { cellTip } from './tip.js';
 import { isStart } from '../tables.js';
@@ -69,52 +54,29 @@ const hasCost = (cell) => KINDS.some(({ key }) => costOf(cell, key));
 
 function drawn(view) {
   const all = withFloors(view, groupBy(view.cells, questionKey)).filter((g) => g.items.some(hasCost));
-  const { shown, left } = limitedGroups(all, MAX_COST_PANELS);
-  const { words, shared } = distinctions(
-    shown.map((g) => g.items[0].e),
-    withoutWait(shown.flatMap((g) => g.items)),
-    shown.flatMap((g) => g.items.map((c) => c.e)),
-  );
-  let rowsLeft = 0;
-  const panels = shown.map((g, i) => {
-    const { shown: cells, left: over } = limited(g.items, MAX_ROWS);
-    rowsLeft += over;
-    return { title: words[i].join(', '), cells };
+  const shown = limitedGroups(all, MAX_COST_PANELS);
+  const { panels, shared, left, seriesLeft, cells } = panelsOf(shown, {
+    without: withoutWait(shown.shown.flatMap((g) => g.items)),
+    all: true,
+    keep: (g) => limited(g.items, MAX_ROWS),
+    panel: (kept, words) => ({ title: words.join(', '), cells: kept }),
   });
   const notes = [
     'Bars: medians of the trials; lines: smallest to largest trial. Memory that processes share is split between them.',
     ...(panels.length > 1 ? ['Memory has one scale in all panels, CPU time its own in each.'] : []),
-    ...leftOut({ panels: panels.length, panelsLeft: left }),
-    ...(rowsLeft > 0 ? [`${plural(rowsLeft, 'stack')} left out: choose stacks above to see others.`] : []),
-    ...lacks(view, shown.flatMap((g) => g.items)),
+    ...leftOut({ panels, left }, 'question'),
+    ...(seriesLeft > 0 ? [`${plural(seriesLeft, 'stack')} left out: choose stacks above to see others.`] : []),
+    ...lacks(view, cells),
   ];
   return { panels, shared, notes };
 }
 
 const rowHeight = (d) => (d.panels.some((p) => p.cells.length > 14) ? 18 : 24);
 
-function placeOf(theme, d) {
+function room(d) {
   const height = (i) => Math.max(48, d.panels[Math.floor(i / 2)].cells.length * rowHeight(d));
-  return layout(theme, d.panels.length * 2, {
-    height,
-    minWidth: 400,
-    left: 170,
-    right: 76,
-    below: 46,
-    caption: d.shared,
-    notes: d.notes,
-  });
+  return { height, minWidth: 400, left: 170, right: 76, below: 46 };
 }
-
-/** A pattern that tells daemons from participants without colour. */
-const hatch = (theme) => ({
-  symbol: 'rect',
-  symbolSize: 1,
-  dashArrayX: [1, 0],
-  dashArrayY: [2, 4],
-  rotation: Math.PI / 4,
-  color: theme.background ?? (theme.dark ? '#000000' : '#ffffff'),
-});
 
 function panelOf(view, theme, panel, kind, x, i) {
   const cells = [...panel.cells].reverse();
@@ -144,7 +106,7 @@ function panelOf(view, theme, panel, kind, x, i) {
     cost: costs[n],
     text: costs[n] ? kind.text(costs[n].all) : lack(c)?.failed ? '✕ failed' : '–',
   }));
-  const series = [bars(REST, 'rest', { symbol: 'none' }), bars(DAEMONS, 'daemons', hatch(theme)), spreads(theme, i, ends)];
+  const series = [bars(REST, 'rest', { symbol: 'none' }), bars(DAEMONS, 'daemons', hatch(theme.background)), spreads(theme, i, ends)];
   return { series, names: cells.map((c) => seriesName(view, c)) };
 }
 
@@ -172,102 +134,78 @@ function spreads(theme, i, ends) {
     renderItem: (params, api) => {
       const [x1, y] = api.coord([api.value(0), api.value(2)]);
       const [x2] = api.coord([api.value(1), api.value(2)]);
-      const style = { stroke: theme.text, lineWidth: 1.2, fill: 'none' };
-      const line = (a, b, c, d) => ({ type: 'line', shape: { x1: a, y1: b, x2: c, y2: d }, style });
+      const line = (a, b, c, d) => stroke(a, b, c, d, { color: theme.text, width: 1.2 });
       const { x, width } = params.coordSys;
       const { cost, text } = ends[params.dataIndex];
-      const value = { text, x: x + width + 8, y, align: 'left', verticalAlign: 'middle', fill: theme.text, fontSize: 11 };
       const spread = cost && x2 - x1 > 1 ? [line(x1, y, x2, y), line(x1, y - 3, x1, y + 3), line(x2, y - 3, x2, y + 3)] : [];
-      return { type: 'group', children: [...spread, { type: 'text', style: value }] };
+      return { type: 'group', children: [...spread, lettering(theme, text, x + width + 8, y)] };
     },
   };
 }
 
-function tooltip(view, theme) {
-  return ({ data }) => {
-    const cell = openedBy(view, data);
-    if (!cell) return '';
-    const first = [];
-    for (const kind of KINDS) {
-      const cost = costOf(cell, kind.key);
-      if (!cost) continue;
-      first.push([kind.title, `${kind.text(cost.all)} [${kind.text(cost.min)} to ${kind.text(cost.max)} over trials]`]);
-      for (const d of cost.each) {
-        if (d.value !== null) first.push([`daemon ${short(d.name, 30)}`, kind.text(d.value)]);
-      }
+function hover(view, theme, d, { cell }) {
+  const first = [];
+  for (const kind of KINDS) {
+    const cost = costOf(cell, kind.key);
+    if (!cost) continue;
+    first.push([kind.title, `${kind.text(cost.all)} [${kind.text(cost.min)} to ${kind.text(cost.max)} over trials]`]);
+    for (const daemon of cost.each) {
+      if (daemon.value !== null) first.push([`daemon ${short(daemon.name, 30)}`, kind.text(daemon.value)]);
     }
-    const peak = cell.e.cost?.peak_rss_bytes?.median;
-    if (peak) first.push(['peak resident', memory(peak)]);
-    const switches = cell.e.cost?.switches_per_message?.median;
-    if (switches !== undefined) first.push(['switches per message', String(Number(switches.toPrecision(3)))]);
-    return cellTip(view, cell, theme, { quantiles: false, first });
-  };
+  }
+  const peak = cell.e.cost?.peak_rss_bytes?.median;
+  if (peak) first.push(['peak resident', memory(peak)]);
+  const switches = cell.e.cost?.switches_per_message?.median;
+  if (switches !== undefined) first.push(['switches per message', String(Number(switches.toPrecision(3)))]);
+  return cellTip(view, cell, theme, { quantiles: false, first });
 }
 
-function option(view, theme) {
-  const d = drawn(view);
-  if (d.panels.length === 0) return nothing(theme, 'The cost of what is selected was not recorded.');
-  const at = placeOf(theme, d);
-  const parts = { grid: [], xAxis: [], yAxis: [], series: [], titles: [] };
+function partsOf(view, theme, d) {
   const scaleOver = (cells, kind) => costScale(cells.map((c) => costOf(c, kind.key)?.max ?? 0), kind);
   // Memory is the same cost whatever is sent, so its bars are comparable across panels; the CPU time of a message
   // grows with it by orders of magnitude.
   const shared = scaleOver(d.panels.flatMap((p) => p.cells), KINDS[0]);
-  d.panels.forEach((panel, p) => {
-    KINDS.forEach((kind, k) => {
+  return d.panels.flatMap((panel, p) =>
+    KINDS.map((kind, k) => {
       const i = 2 * p + k;
-      const box = at.boxes[i];
       const x = k === 0 ? shared : scaleOver(panel.cells, kind);
       const { series, names } = panelOf(view, theme, panel, kind, x, i);
-      parts.grid.push(gridAt(box));
-      parts.xAxis.push(axisOf(theme, i, x, { log: false, format: kind.tick, title: titleOf(kind, panel), gap: 26 }));
-      parts.yAxis.push(categoryAxis(theme, i, names, { length: 25 }));
-      parts.series.push(...series);
-      if (k === 0) parts.titles.push(panelTitle(theme, box, panel.title));
-    });
-  });
-  const box = (name, decal) => ({ name, icon: 'rect', itemStyle: { color: theme.muted, decal } });
-  const legend = legendOf(theme, []);
-  legend.data = [box(REST, { symbol: 'none' }), box(DAEMONS, hatch(theme))];
-  return compose(theme, at, {
-    ...parts,
-    caption: d.shared,
-    notes: d.notes,
-    summary: summary(view),
-    legend,
-    tooltip: { formatter: tooltip(view, theme) },
-  });
+      return {
+        title: k === 0 ? panel.title : undefined,
+        xAxis: axisOf(theme, i, x, { log: false, format: kind.tick, title: titleOf(kind, panel), gap: 26 }),
+        yAxis: categoryAxis(theme, i, names, { length: 25 }),
+        series,
+      };
+    }),
+  );
 }
 
-function table(view) {
-  const columns = [{ name: 'run' }, { name: 'stack' }, { name: 'conditions' }];
-  for (const { key, unit } of KINDS) {
-    const name = key.replace(/_(bytes|ns)/, '').replaceAll('_', ' ');
-    columns.push(
-      { name, unit },
-      { name: `${name} min`, unit },
-      { name: `${name} max`, unit },
-      { name: `${name} of daemons`, unit },
-    );
-  }
-  columns.push({ name: 'daemons' }, { name: 'trials' }, { name: 'remark' });
-  const rows = drawn(view)
-    .panels.flatMap((p) => p.cells)
-    .map((cell) => {
-      const costs = KINDS.map((kind) => costOf(cell, kind.key));
-      const names = (cell.e.cost?.daemons ?? []).map((d) => d.name);
-      return [
-        runName(view, cell),
-        cell.e.stack,
-        allConditions(cell),
-        ...costs.flatMap((c) => (c ? [c.all, c.min, c.max, c.each.length ? c.daemons : 0] : [null, null, null, null])),
-        names.join(' ') || null,
-        cell.e.trials,
-        lack(cell)?.text ?? null,
-      ].map(exported);
-    });
-  return { columns, rows };
+function entries(view, theme) {
+  const box = (name, decal) => ({ name, icon: 'rect', itemStyle: { color: theme.muted, decal } });
+  return [box(REST, { symbol: 'none' }), box(DAEMONS, hatch(theme.background))];
 }
+
+const columns = (view) => [
+  ...cellColumns(view),
+  ...KINDS.flatMap(({ key, unit }) => {
+    const name = key.replace(/_(bytes|ns)/, '').replaceAll('_', ' ');
+    const of = (read) => (row) => row[key] && read(row[key]);
+    return [
+      rounded(name, of((cost) => cost.all), unit),
+      rounded(`${name} min`, of((cost) => cost.min), unit),
+      rounded(`${name} max`, of((cost) => cost.max), unit),
+      rounded(`${name} of daemons`, of((cost) => (cost.each.length ? cost.daemons : 0)), unit),
+    ];
+  }),
+  column('daemons', ({ cell }) => (cell.e.cost?.daemons ?? []).map((d) => d.name).join(' ') || null),
+  column('trials', ({ cell }) => cell.e.trials),
+  column('remark', ({ cell }) => lack(cell)?.text),
+];
+
+const rows = (d) =>
+  d.panels
+    .flatMap((p) => p.cells)
+    .map((cell) => ({ cell, ...Object.fromEntries(KINDS.map(({ key }) => [key, costOf(cell, key)])) }));
 
 function summary(view) {
   const { panels } = drawn(view);
@@ -288,9 +226,14 @@ export const resources = plotOf({
   title: 'Memory and CPU',
   question: 'What does it cost, daemons included?',
   kinds: { log: false, response: false },
+  empty: 'The cost of what is selected was not recorded.',
   drawn,
-  placeOf,
-  option,
-  table,
+  boxes: 2,
+  room,
+  partsOf,
+  entries,
+  hover,
+  columns,
+  rows,
   summary,
 });

@@ -3,43 +3,39 @@
 
 import { QUANTILES, payload } from '../format.js';
 import {
-  allConditions,
+  entryOf,
   fill,
   isYardstick,
   lack,
   metricOf,
-  openedBy,
+  metricTitle,
   place,
-  plotOf,
   publishedOf,
   quantileOf,
-  runName,
+  samplesOf,
   seriesName,
   sourceText,
   styleOf,
 } from './common.js';
 import {
   UP,
+  asideOf,
   axisOf,
-  compose,
+  curve,
+  dots,
   endLabels,
-  exported,
   failedSeries,
-  layout,
-  legendOf,
   markLabel,
-  nothing,
-  onPanel,
-  partsOf,
   publishedSeries,
   scaleOf,
   thinLine,
   whiskers,
+  widthOf,
 } from './chart.js';
-import { fitLine, fitText, sizePanels, sizeSeries, sizeTicks } from './sizes.js';
+import { cellColumns, column, plotOf, rounded } from './plot.js';
+import { fitLine, fitText, noSizes, sizePanels, sizeSeries, sizeTicks, slopeColumns } from './scaling.js';
 import { plural, short, sizeTick } from './text.js';
 import { cellTip, publishedTip } from './tip.js';
-import { metricName } from '../tables.js';
 
 const LEAST = 2;
 
@@ -60,15 +56,9 @@ function drawn(view) {
   return d;
 }
 
-function placeOf(theme, d) {
+function room(d) {
   const one = d.panels.length === 1;
-  return layout(theme, d.panels.length, {
-    height: one ? 340 : 240,
-    minWidth: 430,
-    caption: d.shared,
-    notes: d.notes,
-    right: one ? 210 : 30,
-  });
+  return { height: one ? 340 : 240, minWidth: 430, right: one ? 210 : 30 };
 }
 
 /** Figures of others of the quantile that is shown; an average, marked as one, where that is the median. */
@@ -77,40 +67,33 @@ function standsBeside(other, view) {
   return other.quantile === shown || (other.quantile === 'mean' && shown === 'p50');
 }
 
-function panelOf(view, theme, panel, i, box, labelled) {
+function panelOf(view, theme, panel, i, box, d) {
   const series = [];
-  const dots = panel.series.flatMap((s) => s.cells.map((cell) => ({ s, cell, ...figure(view, cell) })));
-  const others = dots.flatMap((p) =>
+  const figures = panel.series.flatMap((s) => s.cells.map((cell) => ({ s, cell, ...figure(view, cell) })));
+  const others = figures.flatMap((p) =>
     publishedOf(view, p.cell, metricOf(view, p.cell).metric)
       .filter((o) => standsBeside(o, view))
       .map((o) => ({ ...o, cell: p.cell })),
   );
-  const values = dots.flatMap((p) => [p.value, p.lo, p.hi]).concat(others.map((o) => o.value_ns));
-  const sizes = dots.map((p) => p.cell.e.payload_bytes);
-  const y = scaleOf(values.filter((v) => v !== null), { log: view.log, headroom: dots.some((p) => p.state === 'lost') });
+  const values = figures.flatMap((p) => [p.value, p.lo, p.hi]).concat(others.map((o) => o.value_ns));
+  const sizes = figures.map((p) => p.cell.e.payload_bytes);
+  const y = scaleOf(values.filter((v) => v !== null), { log: view.log, headroom: figures.some((p) => p.state === 'lost') });
   const x = scaleOf(sizes, { log: view.log });
   panel.series.forEach((s, k) => {
     const style = styleOf(view, s.cell, theme);
-    const points = dots.filter((p) => p.s === s);
+    const points = figures.filter((p) => p.s === s);
     const lost = points.filter((p) => p.state === 'lost');
     const known = points.filter((p) => p.state === 'known');
-    const dodge = dodgeOf(k, panel.series.length);
-    series.push({
-      id: `size:${i}:${k}`,
-      name: seriesName(view, s.cell),
-      type: 'line',
-      ...onPanel(i),
-      data: known.map((p) => ({ value: [p.cell.e.payload_bytes, p.value], open: place(p.cell), fit: fitText(s.fit) })),
-      symbol: style.symbol,
-      symbolSize: 8,
-      symbolOffset: [dodge, 0],
-      itemStyle: fill(style),
-      lineStyle: { color: style.color, type: style.dash, width: 2 },
-      emphasis: { focus: 'series', blurScope: 'coordinateSystem' },
-      clip: false,
-      z: 3,
-    });
+    // Intervals of several stay apart.
+    const dodge = asideOf(k, panel.series.length, 3, 12);
     series.push(
+      curve(i, style, {
+        id: `size:${i}:${k}`,
+        name: seriesName(view, s.cell),
+        symbolSize: 8,
+        symbolOffset: [dodge, 0],
+        data: known.map((p) => ({ value: [p.cell.e.payload_bytes, p.value], open: place(p.cell), fit: fitText(s.fit) })),
+      }),
       whiskers({
         id: `size:${i}:${k}:interval`,
         name: seriesName(view, s.cell),
@@ -121,7 +104,8 @@ function panelOf(view, theme, panel, i, box, labelled) {
         dodge: () => dodge,
       }),
     );
-    const line = fitLine(s.fit, Math.min(...points.map((p) => p.cell.e.payload_bytes)), Math.max(...points.map((p) => p.cell.e.payload_bytes)), view.log);
+    const own = points.map((p) => p.cell.e.payload_bytes);
+    const line = fitLine(s.fit, Math.min(...own), Math.max(...own), view.log);
     if (line.length > 0) {
       const data = line.filter(([, ns]) => ns >= y.min && ns <= y.max);
       const lineStyle = { color: style.color, type: 'solid', width: 1, opacity: 0.6 };
@@ -143,17 +127,20 @@ function panelOf(view, theme, panel, i, box, labelled) {
     });
     series.push(publishedSeries(theme, i, marks));
   }
-  if (labelled) series.push(names(view, theme, panel, i, box, dots, y));
-  return { series, x: { ...x, ticks: sizeTicks(sizes, x, view.log) }, y };
+  if (d.panels.length === 1 && widthOf(theme) >= 620) series.push(names(view, theme, panel, i, box, figures, y));
+  const ticks = sizeTicks(sizes, x, view.log);
+  const title = `${QUANTILES[quantileName(view)]}, ${metricTitle(view, panel.series.map((s) => s.cell))}`;
+  return {
+    xAxis: axisOf(theme, i, { ...x, ticks }, { log: view.log, format: sizeTick, title: 'payload', gap: 28 }),
+    yAxis: axisOf(theme, i, y, { log: view.log, title, gap: 56 }),
+    series,
+  };
 }
 
-/** px by which a series stands aside, so that intervals of several stay apart. */
-const dodgeOf = (k, count) => (count > 1 ? (k - (count - 1) / 2) * Math.min(3, 12 / count) : 0);
-
 /** The name of each series at its last point, with its S. */
-function names(view, theme, panel, i, box, dots, y) {
+function names(view, theme, panel, i, box, figures, y) {
   const entries = panel.series.flatMap((s) => {
-    const last = dots.filter((p) => p.s === s && p.value !== null).pop();
+    const last = figures.filter((p) => p.s === s && p.value !== null).pop();
     if (!last) return [];
     const fit = s.fit?.s_ms_per_mb ? `, S ${fitText(s.fit).split(' ')[0]} ms/MB` : '';
     const text = `${short(seriesName(view, s.cell), fit ? 14 : 28)}${fit}`;
@@ -163,11 +150,9 @@ function names(view, theme, panel, i, box, dots, y) {
 }
 
 function lostSeries(view, theme, s, i, k, lost, y, style) {
-  return {
+  return dots(i, style, {
     id: `size:${i}:${k}:lost`,
     name: seriesName(view, s.cell),
-    type: 'scatter',
-    ...onPanel(i),
     symbol: UP,
     symbolSize: 11,
     itemStyle: { color: style.color },
@@ -177,97 +162,50 @@ function lostSeries(view, theme, s, i, k, lost, y, style) {
       fit: fitText(s.fit),
       label: n === lost.length - 1 ? markLabel(theme, 'lost') : undefined,
     })),
-    clip: false,
     z: 4,
-  };
+  });
 }
 
-function tooltip(view, theme) {
-  return ({ data }) => {
-    const cell = openedBy(view, data);
-    if (!cell) return '';
-    if (data.other) return publishedTip(view, data.other, seriesName(view, cell));
-    return cellTip(view, cell, theme, {
-      first: [['payload', payload(cell.e.payload_bytes)]],
-      notes: [data.fit && data.fit !== '–' ? `S ${data.fit}` : null],
-    });
-  };
+function hover(view, theme, d, { cell, data }) {
+  if (data.other) return publishedTip(view, data.other, seriesName(view, cell));
+  return cellTip(view, cell, theme, {
+    first: [['payload', payload(cell.e.payload_bytes)]],
+    notes: [data.fit && data.fit !== '–' ? `S ${data.fit}` : null],
+  });
 }
 
-function option(view, theme) {
-  const d = drawn(view);
-  if (d.panels.length === 0) return nothing(theme, d.notes[0]);
-  const at = placeOf(theme, d);
-  const labelled = d.panels.length === 1 && at.width >= 620;
-  const entries = [];
-  const parts = partsOf(theme, d, at, (panel, i, box) => {
-    const { series, x, y } = panelOf(view, theme, panel, i, box, labelled);
-    const metrics = [...new Set(panel.series.map((s) => metricName(metricOf(view, s.cell).metric)))];
-    const xAxis = axisOf(theme, i, x, { log: view.log, format: sizeTick, title: 'payload', gap: 28 });
-    const title = `${QUANTILES[quantileName(view)]}, ${metrics.join(' or ')}`;
-    const yAxis = axisOf(theme, i, y, { log: view.log, title, gap: 56 });
-    entries.push(
-      ...panel.series.map((s) => ({ name: seriesName(view, s.cell), style: styleOf(view, s.cell, theme), line: true })),
-      ...series.filter((s) => /^(failed|published)/.test(s.id)).map((s) => ({ name: s.name, line: true })),
+const entries = (view, theme, d, series) =>
+  d.panels.flatMap((panel, i) => [
+    ...panel.series.map((s) => ({ ...entryOf(view, theme, s.cell), line: true })),
+    ...series.filter((s) => [`failed:${i}`, `published:${i}`].includes(s.id)).map((s) => ({ name: s.name, line: true })),
+  ]);
+
+const columns = (view) => [
+  ...cellColumns(view),
+  column('payload', ({ cell }) => cell.e.payload_bytes, 'bytes'),
+  column('metric', ({ metric }) => metric),
+  rounded(quantileName(view), ({ q }) => q.value, 'ns'),
+  rounded('lo', ({ q }) => q.lo, 'ns'),
+  rounded('hi', ({ q }) => q.hi, 'ns'),
+  column('samples', ({ n }) => n),
+  column('trials', ({ cell }) => cell.e.trials),
+  ...slopeColumns,
+  rounded('S at no payload', ({ fit }) => (fit?.s_ms_per_mb ? fit.intercept_ns : null), 'ns'),
+  column('published', ({ other }) => other?.value_ns, 'ns'),
+  column('source', ({ other }) => other && `${other.quantile === 'mean' ? 'mean; ' : ''}${sourceText(other.source)}`),
+  column('remark', ({ cell, metric, q, fit }) => lack(cell, metric)?.text ?? (q.state === 'refused' ? q.text : fit?.reason)),
+];
+
+const rows = (d, view) =>
+  d.panels
+    .flatMap((p) => p.series)
+    .flatMap(({ cells, fit }) =>
+      cells.map((cell) => {
+        const { metric, figures } = metricOf(view, cell);
+        const other = publishedOf(view, cell, metric).find((o) => standsBeside(o, view));
+        return { cell, fit, metric, n: samplesOf(figures), q: figure(view, cell), other };
+      }),
     );
-    return { xAxis, yAxis, series };
-  });
-  return compose(theme, at, {
-    ...parts,
-    summary: summary(view),
-    legend: legendOf(theme, entries),
-    tooltip: { formatter: tooltip(view, theme) },
-  });
-}
-
-function table(view) {
-  const columns = [
-    { name: 'run' },
-    { name: 'stack' },
-    { name: 'conditions' },
-    { name: 'payload', unit: 'bytes' },
-    { name: 'metric' },
-    { name: quantileName(view), unit: 'ns' },
-    { name: 'lo', unit: 'ns' },
-    { name: 'hi', unit: 'ns' },
-    { name: 'samples' },
-    { name: 'trials' },
-    { name: 'S', unit: 'ms/MB' },
-    { name: 'S lo', unit: 'ms/MB' },
-    { name: 'S hi', unit: 'ms/MB' },
-    { name: 'S at no payload', unit: 'ns' },
-    { name: 'published', unit: 'ns' },
-    { name: 'source' },
-    { name: 'remark' },
-  ];
-  const rows = [];
-  for (const s of drawn(view).panels.flatMap((p) => p.series)) {
-    const fit = s.fit?.s_ms_per_mb;
-    for (const cell of s.cells) {
-      const { metric, figures } = metricOf(view, cell);
-      const q = figure(view, cell);
-      const other = publishedOf(view, cell, metric).find((o) => standsBeside(o, view));
-      const why = lack(cell, metric);
-      rows.push([
-        runName(view, cell),
-        cell.e.stack,
-        allConditions(cell),
-        cell.e.payload_bytes,
-        metric,
-        exported(q.value),
-        exported(q.lo),
-        exported(q.hi),
-        figures ? figures.n + figures.infinite : 0,
-        cell.e.trials,
-        ...(fit ? [fit.value, fit.lo ?? -Infinity, fit.hi ?? Infinity, s.fit.intercept_ns].map(exported) : [null, null, null, null]),
-        other?.value_ns ?? null,
-        other ? `${other.quantile === 'mean' ? 'mean; ' : ''}${sourceText(other.source)}` : null,
-        why?.text ?? (q.state === 'refused' ? q.text : (s.fit?.reason ?? null)),
-      ]);
-    }
-  }
-  return { columns, rows };
-}
 
 function summary(view) {
   const { panels } = drawn(view);
@@ -284,9 +222,13 @@ export const size = plotOf({
   title: 'Latency against payload size',
   question: 'What does a larger message cost?',
   kinds: { log: true, response: true },
+  empty: noSizes(LEAST),
   drawn,
-  placeOf,
-  option,
-  table,
+  room,
+  panelOf,
+  entries,
+  hover,
+  columns,
+  rows,
   summary,
 });

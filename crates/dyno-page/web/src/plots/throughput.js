@@ -5,9 +5,8 @@ import { rate, share, withPrefix } from '../format.js';
 import {
   MAX_PANELS,
   MAX_SERIES,
-  allConditions,
   conditionKey,
-  distinctions,
+  entryOf,
   fastest,
   fill,
   groupBy,
@@ -15,28 +14,23 @@ import {
   lacks,
   leftOut,
   limited,
-  openedBy,
+  panelsOf,
   place,
-  plotOf,
-  runName,
   seriesName,
   styleOf,
   yardsticksLast,
 } from './common.js';
 import {
+  asideOf,
   axisOf,
-  compose,
-  exported,
+  dots,
   failedSeries,
-  layout,
-  legendOf,
   markLabel,
-  nothing,
   onPanel,
-  partsOf,
   scaleOf,
   thinLine,
 } from './chart.js';
+import { cellColumns, column, plotOf, rounded } from './plot.js';
 import { plural, rateTick, short } from './text.js';
 import { cellTip } from './tip.js';
 
@@ -86,44 +80,29 @@ function drawn(view) {
   const cells = view.cells.filter((c) => OPEN.has(c.e.workload) && (ratesOf(c) || lack(c)));
   const groups = groupBy(cells, (c) => conditionKey(c.e, WITHIN));
   const all = yardsticksLast(groups.filter(tells));
-  const { shown, left } = limited(all, MAX_PANELS);
-  const { words, shared } = distinctions(
-    shown.map((g) => g.items[0].e),
-    WITHIN,
-    shown.flatMap((g) => g.items.map((c) => c.e)),
-  );
-  let seriesLeft = 0;
-  const panels = shown.map((g, i) => {
-    const stacks = groupBy(g.items, (c) => seriesName(view, c)).map((s) => s.items);
-    // The most delivered first: of what is left out least is lost to the reader.
-    const most = (s) => -Math.max(...s.map((c) => ratesOf(c)?.delivered ?? 0));
-    const { shown: kept, left: over } = fastest(stacks, most, MAX_SERIES);
-    seriesLeft += over;
-    const names = [...new Set(g.items.map((c) => c.e.experiment))];
-    return { title: [short(names.join(', '), 60), ...words[i]].join(', '), stacks: kept };
+  const { panels, shared, ...rest } = panelsOf(limited(all, MAX_PANELS), {
+    without: WITHIN,
+    all: true,
+    keep(g) {
+      const stacks = groupBy(g.items, (c) => seriesName(view, c)).map((s) => s.items);
+      // The most delivered first: of what is left out least is lost to the reader.
+      return fastest(stacks, (s) => -Math.max(...s.map((c) => ratesOf(c)?.delivered ?? 0)), MAX_SERIES);
+    },
+    panel(stacks, words, g) {
+      const names = [...new Set(g.items.map((c) => c.e.experiment))];
+      return { title: [short(names.join(', '), 60), ...words].join(', '), stacks };
+    },
   });
+  const losing = panels.some((p) => p.stacks.flat().some((c) => ratesOf(c)?.lost >= LOSS));
   const notes = [
-    ...(panels.some((p) => p.stacks.flat().some((c) => ratesOf(c)?.lost >= LOSS))
-      ? ['Hollow with a percentage: messages were lost.']
-      : []),
-    ...leftOut({ panels: panels.length, panelsLeft: left, what: 'panel', seriesLeft }).map((n) =>
-      n.replace('the fastest ones', 'those that deliver most'),
-    ),
-    ...lacks(view, shown.flatMap((g) => g.items)),
+    ...(losing ? ['Hollow with a percentage: messages were lost.'] : []),
+    ...leftOut({ panels, ...rest }).map((n) => n.replace('the fastest ones', 'those that deliver most')),
+    ...lacks(view, rest.cells),
   ];
   return { panels, shared, notes };
 }
 
-function placeOf(theme, d) {
-  const one = d.panels.length === 1;
-  return layout(theme, d.panels.length, {
-    height: one ? 360 : 250,
-    minWidth: 400,
-    caption: d.shared,
-    notes: d.notes,
-    right: 56,
-  });
-}
+const room = (d) => ({ height: d.panels.length === 1 ? 360 : 250, minWidth: 400, right: 56 });
 
 function panelOf(view, theme, panel, i) {
   const cells = panel.stacks.flat();
@@ -138,33 +117,23 @@ function panelOf(view, theme, panel, i) {
     const style = styleOf(view, stack[0], theme);
     const known = stack.map((cell) => ({ cell, ...ratesOf(cell) })).filter((p) => p.offered);
     known.sort((a, b) => a.offered - b.offered);
-    const aside = panel.stacks.length > 1 ? (k - (panel.stacks.length - 1) / 2) * Math.min(5, 36 / panel.stacks.length) : 0;
-    series.push({
-      id: `throughput:${i}:${k}`,
-      name: seriesName(view, stack[0]),
-      // A sweep of one experiment's rates is a line; different topologies and loads are not.
-      type: 'scatter',
-      ...onPanel(i),
-      symbol: style.symbol,
-      symbolSize: 9,
-      itemStyle: fill(style),
-      clip: false,
-      z: 3,
-      data: known.map((p) => ({
-        value: [p.offered, view.log ? Math.max(p.delivered, y.min) : p.delivered],
-        open: place(p.cell),
-        symbolOffset: [aside, 0],
-        itemStyle: p.lost >= LOSS ? { ...fill(style, true), borderWidth: 2 } : undefined,
-        label: p.lost >= LOSS ? { ...markLabel(theme, `−${share(p.lost)}`), distance: 4 } : undefined,
-      })),
-      labelLayout: { moveOverlap: 'shiftY', hideOverlap: true },
-    });
+    const aside = asideOf(k, panel.stacks.length, 5, 36);
+    const data = known.map((p) => ({
+      value: [p.offered, view.log ? Math.max(p.delivered, y.min) : p.delivered],
+      open: place(p.cell),
+      symbolOffset: [aside, 0],
+      itemStyle: p.lost >= LOSS ? { ...fill(style, true), borderWidth: 2 } : undefined,
+      label: p.lost >= LOSS ? { ...markLabel(theme, `−${share(p.lost)}`), distance: 4 } : undefined,
+    }));
+    const labelLayout = { moveOverlap: 'shiftY', hideOverlap: true };
+    const name = seriesName(view, stack[0]);
+    series.push(dots(i, style, { id: `throughput:${i}:${k}`, name, symbolSize: 9, data, labelLayout }));
+    // A sweep of one experiment's rates is a line; different topologies and loads are not.
     const sweep = sweepOf(known);
     if (new Set(sweep.map((p) => p.offered)).size > 2) {
       const lineStyle = { color: style.color, type: style.dash, width: 1.4, opacity: 0.8 };
-      const data = sweep.map((p) => [p.offered, p.delivered]);
-      const id = `throughput:${i}:${k}:sweep`;
-      series.push(thinLine(i, style, { id, name: seriesName(view, stack[0]), data, lineStyle }));
+      const swept = sweep.map((p) => [p.offered, p.delivered]);
+      series.push(thinLine(i, style, { id: `throughput:${i}:${k}:sweep`, name, data: swept, lineStyle }));
     }
   });
   if (failed.length > 0) {
@@ -172,7 +141,12 @@ function panelOf(view, theme, panel, i) {
     const crosses = failed.map((c, n) => ({ value: [planned(c) ?? x.min, y.min], ...at(n), open: place(c) }));
     series.push(failedSeries(theme, i, crosses));
   }
-  return { series, x, y };
+  const look = { log: view.log, format: rateTick };
+  return {
+    xAxis: axisOf(theme, i, x, { ...look, title: 'offered to all receivers, messages/s', gap: 28 }),
+    yAxis: axisOf(theme, i, y, { ...look, title: 'delivered', gap: 56 }),
+    series,
+  };
 }
 
 /** The points of the topology that was tried with the most rates. */
@@ -200,85 +174,39 @@ function diagonal(theme, i, x, y) {
   };
 }
 
-function tooltip(view, theme) {
-  return ({ data }) => {
-    const cell = openedBy(view, data);
-    if (!cell) return '';
-    const r = ratesOf(cell);
-    const bytes = cell.e.throughput?.delivered_bytes_per_s?.median;
-    const blocked = cell.e.throughput?.blocked_share?.median;
-    const first = r
-      ? [
-          ['offered', rate(r.offered)],
-          ['delivered', `${rate(r.delivered)} [${rate(r.spread.min)} to ${rate(r.spread.max)} over trials]`],
-          ['lost', r.lost > 0 ? share(r.lost) : 'none'],
-          ['data', bytes ? withPrefix(bytes, 'B/s') : null],
-          ['in blocked sends', blocked > 0 ? share(blocked) : null],
-        ]
-      : [];
-    return cellTip(view, cell, theme, { first });
-  };
+function hover(view, theme, d, { cell }) {
+  const r = ratesOf(cell);
+  const bytes = cell.e.throughput?.delivered_bytes_per_s?.median;
+  const blocked = cell.e.throughput?.blocked_share?.median;
+  const first = r
+    ? [
+        ['offered', rate(r.offered)],
+        ['delivered', `${rate(r.delivered)} [${rate(r.spread.min)} to ${rate(r.spread.max)} over trials]`],
+        ['lost', r.lost > 0 ? share(r.lost) : 'none'],
+        ['data', bytes ? withPrefix(bytes, 'B/s') : null],
+        ['in blocked sends', blocked > 0 ? share(blocked) : null],
+      ]
+    : [];
+  return cellTip(view, cell, theme, { first });
 }
 
-function option(view, theme) {
-  const d = drawn(view);
-  if (d.panels.length === 0) return nothing(theme, 'No stream, flood or burst is selected: closed loops offer what is delivered.');
-  const at = placeOf(theme, d);
-  const entries = [];
-  const parts = partsOf(theme, d, at, (panel, i) => {
-    const { series, x, y } = panelOf(view, theme, panel, i);
-    const xAxis = axisOf(theme, i, x, { log: view.log, format: rateTick, title: 'offered to all receivers, messages/s', gap: 28 });
-    const yAxis = axisOf(theme, i, y, { log: view.log, format: rateTick, title: 'delivered', gap: 56 });
-    entries.push(...panel.stacks.map((s) => ({ name: seriesName(view, s[0]), style: styleOf(view, s[0], theme) })));
-    return { xAxis, yAxis, series };
-  });
-  return compose(theme, at, {
-    ...parts,
-    summary: summary(view),
-    legend: legendOf(theme, entries),
-    tooltip: { formatter: tooltip(view, theme) },
-  });
-}
+const entries = (view, theme, d) => d.panels.flatMap((p) => p.stacks.map(([cell]) => entryOf(view, theme, cell)));
 
-function table(view) {
-  const columns = [
-    { name: 'run' },
-    { name: 'stack' },
-    { name: 'conditions' },
-    { name: 'offered', unit: '1/s' },
-    { name: 'delivered', unit: '1/s' },
-    { name: 'delivered min', unit: '1/s' },
-    { name: 'delivered max', unit: '1/s' },
-    { name: 'delivered data', unit: 'bytes/s' },
-    { name: 'lost share' },
-    { name: 'lost messages' },
-    { name: 'blocked share' },
-    { name: 'trials' },
-    { name: 'remark' },
-  ];
-  const rows = drawn(view)
-    .panels.flatMap((p) => p.stacks.flat())
-    .map((cell) => {
-      const r = ratesOf(cell);
-      const t = cell.e.throughput;
-      return [
-        runName(view, cell),
-        cell.e.stack,
-        allConditions(cell),
-        r?.offered ?? null,
-        r?.delivered ?? null,
-        r?.spread.min ?? null,
-        r?.spread.max ?? null,
-        r ? (t.delivered_bytes_per_s?.median ?? null) : null,
-        r?.lost ?? null,
-        r ? cell.e.counts.lost : null,
-        r ? (t.blocked_share?.median ?? null) : null,
-        cell.e.trials,
-        lack(cell)?.text ?? null,
-      ].map(exported);
-    });
-  return { columns, rows };
-}
+const columns = (view) => [
+  ...cellColumns(view),
+  rounded('offered', ({ r }) => r?.offered, '1/s'),
+  rounded('delivered', ({ r }) => r?.delivered, '1/s'),
+  rounded('delivered min', ({ r }) => r?.spread.min, '1/s'),
+  rounded('delivered max', ({ r }) => r?.spread.max, '1/s'),
+  rounded('delivered data', ({ r, cell }) => r && cell.e.throughput.delivered_bytes_per_s?.median, 'bytes/s'),
+  rounded('lost share', ({ r }) => r?.lost),
+  rounded('lost messages', ({ r, cell }) => r && cell.e.counts.lost),
+  rounded('blocked share', ({ r, cell }) => r && cell.e.throughput.blocked_share?.median),
+  column('trials', ({ cell }) => cell.e.trials),
+  column('remark', ({ cell }) => lack(cell)?.text),
+];
+
+const rows = (d) => d.panels.flatMap((p) => p.stacks.flat()).map((cell) => ({ cell, r: ratesOf(cell) }));
 
 function summary(view) {
   const cells = drawn(view).panels.flatMap((p) => p.stacks.flat());
@@ -301,9 +229,13 @@ export const throughput = plotOf({
   title: 'Throughput',
   question: 'What arrives of what is offered?',
   kinds: { log: true, response: false },
+  empty: 'No stream, flood or burst is selected: closed loops offer what is delivered.',
   drawn,
-  placeOf,
-  option,
-  table,
+  room,
+  panelOf,
+  entries,
+  hover,
+  columns,
+  rows,
   summary,
 });

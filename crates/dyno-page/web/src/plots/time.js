@@ -3,33 +3,21 @@
 
 import { duration, share } from '../format.js';
 import {
+  entryOf,
   fill,
   groupBy,
   metricOf,
-  openedBy,
+  metricTitle,
   place,
-  plotOf,
   quantileOf,
   runName,
   seriesName,
   severalRuns,
   styleOf,
 } from './common.js';
-import {
-  CROSS,
-  UP,
-  axisOf,
-  compose,
-  exported,
-  gridAt,
-  layout,
-  legendOf,
-  nothing,
-  onPanel,
-  panelTitle,
-  scaleOf,
-} from './chart.js';
-import { BLOCK_CELLS, blockPanels, blockRows, blockTip } from './blocks.js';
+import { CROSS, UP, axisOf, dots, layout, onPanel, scaleOf } from './chart.js';
+import { BLOCK_CELLS, BLOCK_LINES, blockPanels, blockRows, blockTip } from './blocks.js';
+import { column, plotOf, rounded, stackColumns } from './plot.js';
 import { brief, plural, shareTick } from './text.js';
 import { cellTip, tip } from './tip.js';
 import { metricName } from '../tables.js';
@@ -40,6 +28,8 @@ const MAX_RUNS = 3;
 const MAX_TRIALS = 2500;
 /** Shares of the host below this are not worth a mark. */
 const NOISE = 0.002;
+const STOLEN = 'stolen by the hypervisor';
+const FOREIGN = 'taken by other processes';
 
 /** The trials of a run in the order of time, each with its cell and what is drawn of it. */
 function trialsOf(view, cells, relative) {
@@ -97,14 +87,14 @@ function placeOf(theme, d) {
     above: 28,
     maxColumns: 1,
   });
-  const blocks = layout(theme, d.blocks.length, {
+  const { boxes, notesTop, total } = layout(theme, d.blocks.length, {
     height: 220,
     minWidth: 430,
     legend: false,
     notes: d.notes,
     offset: trials.notesTop,
   });
-  return { ...trials, notesTop: blocks.notesTop, total: blocks.total, blocks: blocks.boxes };
+  return { ...trials, notesTop, total, boxes: [...trials.boxes, ...boxes] };
 }
 
 /** Spans of trials that the host disturbed, those that touch as one. */
@@ -138,7 +128,7 @@ function trialSeries(view, theme, panel, i) {
       const common = { open: place(t.cell), trial: t.trial.number };
       const hollow = t.trial.counted === false;
       if (t.failed) {
-        data.push({ ...common, value: [x, y.min], symbol: CROSS, symbolSize: 9, symbolOffset: [0, -8], itemStyle: { color: theme.bad ?? theme.text } });
+        data.push({ ...common, value: [x, y.min], symbol: CROSS, symbolSize: 9, symbolOffset: [0, -8], itemStyle: { color: theme.bad } });
         continue;
       }
       for (const [quantile, v] of [['p50', t.p50], ['p99', panel.relative ? null : t.p99]]) {
@@ -153,17 +143,7 @@ function trialSeries(view, theme, panel, i) {
         });
       }
     }
-    series.push({
-      id: `trials:${i}:${k}`,
-      name: key,
-      type: 'scatter',
-      ...onPanel(i),
-      symbol: style.symbol,
-      itemStyle: fill(style),
-      clip: false,
-      data,
-      z: 3,
-    });
+    series.push(dots(i, style, { id: `trials:${i}:${k}`, name: key, data }));
   });
   const spans = disturbedSpans(panel.trials);
   if (spans.length > 0) {
@@ -176,7 +156,7 @@ function trialSeries(view, theme, panel, i) {
       silent: true,
       markArea: {
         silent: true,
-        itemStyle: { color: theme.warn ?? theme.muted, opacity: 0.22 },
+        itemStyle: { color: theme.warn, opacity: 0.22 },
         data: spans.map(([from, to]) => [{ xAxis: from / panel.seconds }, { xAxis: to / panel.seconds }]),
       },
     });
@@ -224,155 +204,113 @@ function hostSeries(theme, panel, i) {
     },
   });
   const series = [
-    part('stolen', 'stolen by the hypervisor', theme.bad ?? theme.text, null),
-    part('foreign', 'taken by other processes', theme.warn ?? theme.muted, 'stolen'),
+    part('stolen', STOLEN, theme.bad, null),
+    part('foreign', FOREIGN, theme.warn, 'stolen'),
   ];
   return { series, y };
 }
 
-function tooltip(view, theme) {
-  return ({ data, seriesId: id }) => {
-    const cell = openedBy(view, data);
-    if (!cell) return '';
-    const trial = cell.d.trials.find((t) => t.number === data.trial);
-    if (id.startsWith('block:')) return blockTip(view, theme, cell, trial, data);
-    const h = trial.host;
-    const host = h
-      ? [
-          ['stolen by the hypervisor', share(h.stolen ?? null)],
-          ['taken by other processes', share(h.foreign ?? null)],
-          ['gaps of the bare machine', share(h.gaps ?? null)],
-        ]
-      : [];
-    const { metric } = metricOf(view, cell);
-    const m = trial.metrics?.[metric];
-    const of = (v) => (v === null ? (m.infinite > 0 ? '∞ (lost)' : null) : v === undefined ? null : duration(v));
-    const figures = m ? ['p50', 'p90', 'p99', 'max'].map((key) => [`${key} of the trial`, of(m[key])]) : [];
-    const at = `trial ${trial.number}, ${brief(trial.start_s)} s after the first`;
-    if (id.startsWith('host:')) {
-      return tip({ title: at, rows: [...host, ['measured then', seriesName(view, cell)]], notes: trial.disturbed ?? [] });
-    }
-    return cellTip(view, cell, theme, {
-      quantiles: false,
-      first: [[at, metricName(metric)], ...figures, ['samples of the trial', m ? String(m.n) : null], ...host],
-      notes: [
-        trial.outcome === 'failed' ? `✕ ${trial.kind} in ${trial.step}: ${trial.message}` : null,
-        ...(trial.disturbed ?? []).map((d) => `disturbed: ${d}`).slice(0, 3),
-      ],
-    });
-  };
+function hover(view, theme, d, { cell, data, seriesId: id }) {
+  const trial = cell.d.trials.find((t) => t.number === data.trial);
+  if (id.startsWith('block:')) return blockTip(view, theme, cell, trial, data);
+  const h = trial.host;
+  const host = h
+    ? [
+        [STOLEN, share(h.stolen ?? null)],
+        [FOREIGN, share(h.foreign ?? null)],
+        ['gaps of the bare machine', share(h.gaps ?? null)],
+      ]
+    : [];
+  const { metric } = metricOf(view, cell);
+  const m = trial.metrics?.[metric];
+  const of = (v) => (v === null ? (m.infinite > 0 ? '∞ (lost)' : null) : v === undefined ? null : duration(v));
+  const figures = m ? ['p50', 'p90', 'p99', 'max'].map((key) => [`${key} of the trial`, of(m[key])]) : [];
+  const at = `trial ${trial.number}, ${brief(trial.start_s)} s after the first`;
+  if (id.startsWith('host:')) {
+    return tip({ title: at, rows: [...host, ['measured then', seriesName(view, cell)]], notes: trial.disturbed ?? [] });
+  }
+  return cellTip(view, cell, theme, {
+    quantiles: false,
+    first: [[at, metricName(metric)], ...figures, ['samples of the trial', m ? String(m.n) : null], ...host],
+    notes: [
+      trial.outcome === 'failed' ? `✕ ${trial.kind} in ${trial.step}: ${trial.message}` : null,
+      ...(trial.disturbed ?? []).map((d) => `disturbed: ${d}`).slice(0, 3),
+    ],
+  });
 }
 
-function option(view, theme) {
-  const d = drawn(view);
-  if (d.panels.length === 0) return nothing(theme, 'Nothing is selected of which trials were stored.');
-  const at = placeOf(theme, d);
-  const parts = { grid: [], xAxis: [], yAxis: [], series: [], titles: [] };
-  d.panels.forEach((panel, p) => {
+function partsOf(view, theme, d) {
+  const trials = d.panels.flatMap((panel, p) => {
     const x = { ...scaleOf([panel.end / panel.seconds], { log: false, ticks: 8 }) };
     x.max = panel.end / panel.seconds;
     x.ticks = x.ticks.filter((t) => t <= x.max);
     const top = trialSeries(view, theme, panel, 2 * p);
     const below = hostSeries(theme, panel, 2 * p + 1);
-    const metrics = [...new Set(panel.cells.map((c) => metricName(metricOf(view, c).metric)))];
-    const title = panel.relative ? '× its own median' : metrics.join(' or ');
-    const ratio = (v) => `× ${brief(v)}`;
-    parts.grid.push(gridAt(at.boxes[2 * p]), gridAt(at.boxes[2 * p + 1]));
-    parts.xAxis.push(
-      axisOf(theme, 2 * p, x, { log: false, axisLabel: { show: false } }),
-      axisOf(theme, 2 * p + 1, x, { log: false, format: (v) => brief(v), title: `since the first trial, ${panel.unit}`, gap: 26 }),
-    );
-    parts.yAxis.push(
-      axisOf(theme, 2 * p, top.y, { log: view.log || panel.relative, title, gap: 56, ...(panel.relative ? { format: ratio } : {}) }),
-      axisOf(theme, 2 * p + 1, below.y, { log: false, format: shareTick, gap: 56 }),
-    );
-    parts.series.push(...top.series, ...below.series);
+    const title = panel.relative ? '× its own median' : metricTitle(view, panel.cells);
+    const ratio = panel.relative ? { format: (v) => `× ${brief(v)}` } : {};
     const run = severalRuns(view) ? `${runName(view, panel.cells[0])}: ` : '';
     const what = panel.relative ? 'p50 of each trial' : 'p50 (filled) and p99 (hollow, small) of each trial';
-    parts.titles.push(
-      panelTitle(theme, at.boxes[2 * p], `${run}${what} along the run`),
-      panelTitle(theme, at.boxes[2 * p + 1], 'what the host took of the CPUs meanwhile'),
-    );
+    return [
+      {
+        title: `${run}${what} along the run`,
+        xAxis: axisOf(theme, 2 * p, x, { log: false, axisLabel: { show: false } }),
+        yAxis: axisOf(theme, 2 * p, top.y, { log: view.log || panel.relative, title, gap: 56, ...ratio }),
+        series: top.series,
+      },
+      {
+        title: 'what the host took of the CPUs meanwhile',
+        xAxis: axisOf(theme, 2 * p + 1, x, { log: false, format: brief, title: `since the first trial, ${panel.unit}`, gap: 26 }),
+        yAxis: axisOf(theme, 2 * p + 1, below.y, { log: false, format: shareTick, gap: 56 }),
+        series: below.series,
+      },
+    ];
   });
-  d.blocks.forEach((panel, b) => {
-    const i = 2 * d.panels.length + b;
-    const made = panel.draw(theme, i, at.blocks[b]);
-    parts.grid.push(gridAt(at.blocks[b]));
-    parts.xAxis.push(made.xAxis);
-    parts.yAxis.push(made.yAxis);
-    parts.series.push(...made.series);
-    parts.titles.push(panelTitle(theme, at.blocks[b], panel.title));
-  });
-  return compose(theme, at, {
-    ...parts,
-    notes: d.notes,
-    summary: summary(view),
-    legend: legendOf(theme, legendEntries(view, theme, d)),
-    tooltip: { formatter: tooltip(view, theme) },
-  });
+  const blocks = d.blocks.map(({ title, draw }, b) => ({ title, ...draw(theme, 2 * d.panels.length + b) }));
+  return [...trials, ...blocks];
 }
 
-function legendEntries(view, theme, d) {
+function entries(view, theme, d) {
   // Cells without a trial have no series, which a legend would miss.
   const cells = [...new Set(d.panels.flatMap((p) => p.trials.map((t) => t.cell)))].sort((a, b) => a.style - b.style);
-  const entries = cells.map((c) => ({ name: seriesName(view, c), style: styleOf(view, c, theme) }));
   const box = (name, color) => ({ name, style: { symbol: 'rect', color } });
-  entries.push(
-    box('stolen by the hypervisor', theme.bad ?? theme.text),
-    box('taken by other processes', theme.warn ?? theme.muted),
-  );
-  if (d.blocks.length > 0) {
-    for (const name of ['p50 of a block', 'p99 of a block', 'largest of a block']) entries.push({ name, line: true });
-  }
-  return entries;
+  return [
+    ...cells.map((c) => entryOf(view, theme, c)),
+    box(STOLEN, theme.bad),
+    box(FOREIGN, theme.warn),
+    ...(d.blocks.length > 0 ? BLOCK_LINES.map((name) => ({ name, line: true })) : []),
+  ];
 }
 
-function table(view) {
-  const columns = [
-    { name: 'run' },
-    { name: 'stack' },
-    { name: 'experiment' },
-    { name: 'trial' },
-    { name: 'start', unit: 's' },
-    { name: 'outcome' },
-    { name: 'counted' },
-    { name: 'metric' },
-    { name: 'block' },
-    { name: 'p50', unit: 'ns' },
-    { name: 'p99', unit: 'ns' },
-    { name: 'max', unit: 'ns' },
-    { name: 'stolen share' },
-    { name: 'foreign share' },
-    { name: 'gap share' },
-    { name: 'remark' },
-  ];
-  const d = drawn(view);
-  const rows = [];
-  for (const { cell, trial } of d.panels.flatMap((p) => p.trials)) {
-    const { metric, figures } = metricOf(view, cell);
-    const m = figures ? trial.metrics?.[metric] : null;
-    const of = (key) => (m ? (m[key] ?? (m.infinite > 0 ? Infinity : null)) : null);
-    rows.push([
-      runName(view, cell),
-      cell.e.stack,
-      cell.e.experiment,
-      trial.number,
-      trial.start_s,
-      trial.outcome,
-      trial.counted === false ? 'no' : 'yes',
-      metric,
-      null,
-      of('p50'),
-      of('p99'),
-      m?.max ?? null,
-      trial.host?.stolen ?? null,
-      trial.host?.foreign ?? null,
-      trial.host?.gaps ?? null,
-      trial.message ?? trial.disturbed?.[0] ?? null,
-    ].map(exported));
-  }
-  rows.push(...blockRows(view));
-  return { columns, rows };
+const columns = (view) => [
+  ...stackColumns(view),
+  column('experiment', ({ cell }) => cell.e.experiment),
+  column('trial', ({ trial }) => trial.number),
+  rounded('start', ({ start }) => start, 's'),
+  column('outcome', ({ trial }) => trial.outcome),
+  column('counted', ({ trial }) => (trial.counted === false ? 'no' : 'yes')),
+  column('metric', ({ metric }) => metric),
+  column('block', ({ block }) => block),
+  rounded('p50', ({ p50 }) => p50, 'ns'),
+  rounded('p99', ({ p99 }) => p99, 'ns'),
+  rounded('max', ({ max }) => max, 'ns'),
+  rounded('stolen share', ({ host }) => host?.stolen),
+  rounded('foreign share', ({ host }) => host?.foreign),
+  rounded('gap share', ({ host }) => host?.gaps),
+  column('remark', ({ remark }) => remark),
+];
+
+function rows(d, view) {
+  const trials = d.panels
+    .flatMap((p) => p.trials)
+    .map(({ cell, trial }) => {
+      const { metric, figures } = metricOf(view, cell);
+      const m = figures ? trial.metrics?.[metric] : null;
+      const of = (key) => (m ? (m[key] ?? (m.infinite > 0 ? Infinity : null)) : null);
+      const remark = trial.message ?? trial.disturbed?.[0];
+      const { start_s: start, host } = trial;
+      return { cell, trial, start, metric, p50: of('p50'), p99: of('p99'), max: m?.max, host, remark };
+    });
+  return [...trials, ...blockRows(view)];
 }
 
 function summary(view) {
@@ -391,9 +329,13 @@ export const time = plotOf({
   title: 'Along the run',
   question: 'Did the machine, or anything else, change while it was measured?',
   kinds: { log: true, response: true },
+  empty: 'Nothing is selected of which trials were stored.',
   drawn,
   placeOf,
-  option,
-  table,
+  partsOf,
+  entries,
+  hover,
+  columns,
+  rows,
   summary,
 });

@@ -1,7 +1,7 @@
 // Tooltips: HTML without a style of its own, every text in it escaped. Classes: tip, tip-title, tip-mark,
 // tip-rows, tip-note.
 
-import { QUANTILES, count, ratioEstimate, share } from '../format.js';
+import { QUANTILES, count, ratioEstimate, share, unresolvable } from '../format.js';
 import { metricName } from '../tables.js';
 import {
   OUTLINES,
@@ -14,7 +14,6 @@ import {
   sourceText,
   styleOf,
   trialsText,
-  unresolvable,
 } from './common.js';
 import { escapeHtml, short } from './text.js';
 
@@ -62,7 +61,7 @@ export function samplesText(figures) {
 /** What every tooltip says of a cell: the metric's quantiles with intervals, n, trials, conditions. */
 export function cellTip(view, cell, theme, { first = [], quantiles = true, metric, notes = [] } = {}) {
   const shown = metric ?? metricOf(view, cell).metric;
-  const figures = unresolvable(cell, shown) ? null : (cell.e.metrics?.[shown] ?? null);
+  const figures = unresolvable(cell.e, shown) ? null : (cell.e.metrics?.[shown] ?? null);
   const rows = [...first];
   if (quantiles && figures) {
     for (const [key, title] of Object.entries(QUANTILES)) {

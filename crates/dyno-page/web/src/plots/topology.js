@@ -7,7 +7,7 @@ import {
   OUTLINES,
   allConditions,
   conditionKey,
-  distinctions,
+  entryOf,
   fastest,
   groupBy,
   lack,
@@ -16,17 +16,17 @@ import {
   limited,
   metricOf,
   metricTitle,
-  openedBy,
+  panelsOf,
   place,
-  plotOf,
   publishedOf,
   quantileOf,
-  runName,
+  samplesOf,
   seriesName,
   styleOf,
   yardsticksLast,
 } from './common.js';
-import { axisOf, categoryAxis, compose, layout, legendOf, nothing, onPanel, partsOf, scaleOf } from './chart.js';
+import { axisOf, categoryAxis, onPanel, scaleOf, stroke } from './chart.js';
+import { column, plotOf, stackColumns } from './plot.js';
 import { plural, short } from './text.js';
 import { cellTip, publishedTip } from './tip.js';
 import { isStart } from '../tables.js';
@@ -35,14 +35,17 @@ const MAX_BOX_PANELS = 5;
 /** Conditions that differ with the topology, or make it up. */
 const WITHIN = ['topology', 'placement', 'cpus'];
 
+/** The ranks that a box has. */
+const RANKS = ['min', 'p25', 'p50', 'p75', 'p95', 'max'];
+
 /** The box of a cell's metric, Infinity where lost, or null. */
 function boxOf(view, cell) {
   const { metric, figures } = metricOf(view, cell);
   const box = figures ? cell.d?.box?.[metric] : null;
   if (!box) return null;
   const at = (key) => (box[key] === null ? Infinity : box[key]);
-  const [min, p25, p50, p75, p95, max] = ['min', 'p25', 'p50', 'p75', 'p95', 'max'].map(at);
-  return [min, p25, p50, p75, p95, max].some((v) => v === undefined) ? null : { min, p25, p50, p75, p95, max };
+  const values = RANKS.map((rank) => [rank, at(rank)]);
+  return values.some(([, v]) => v === undefined) ? null : Object.fromEntries(values);
 }
 
 /** A start is measured a few times only; it has a plot of its own. */
@@ -52,29 +55,28 @@ function drawn(view) {
   const cells = view.cells.filter((c) => concerns(view, c));
   const groups = groupBy(cells, (c) => conditionKey(c.e, WITHIN));
   const all = yardsticksLast(groups.filter((g) => g.items.filter((c) => boxOf(view, c)).length > (view.one ? 0 : 1)));
-  const { shown, left } = limited(all, MAX_BOX_PANELS);
-  const { words, shared } = distinctions(
-    shown.map((g) => g.items[0].e),
-    WITHIN,
-  );
-  const placements = new Set(shown.flatMap((g) => g.items.map((c) => c.e.placement)));
+  const shown = limited(all, MAX_BOX_PANELS);
+  const placements = new Set(shown.shown.flatMap((g) => g.items.map((c) => c.e.placement)));
   const categoryOf = (e) => (placements.size > 1 ? `${e.placement} ${e.topology}` : e.topology);
-  let seriesLeft = 0;
-  const panels = shown.map((g, i) => {
-    const stacks = groupBy(g.items, (c) => seriesName(view, c)).map((s) => s.items);
-    const median = (s) => Math.min(...s.map((c) => quantileOf(metricOf(view, c).figures, 'p50').value ?? Infinity));
-    const { shown: kept, left: over } = fastest(stacks, median, MAX_SERIES);
-    seriesLeft += over;
-    const categories = [...new Set(g.items.map((c) => categoryOf(c.e)))];
-    return { title: words[i].join(', '), stacks: kept, categories, categoryOf, metric: metricTitle(view, kept.flat()) };
+  const median = (s) => Math.min(...s.map((c) => quantileOf(metricOf(view, c).figures, 'p50').value ?? Infinity));
+  const { panels, shared, ...rest } = panelsOf(shown, {
+    without: WITHIN,
+    keep(g) {
+      const stacks = groupBy(g.items, (c) => seriesName(view, c)).map((s) => s.items);
+      return fastest(stacks, median, MAX_SERIES);
+    },
+    panel(stacks, words, g) {
+      const categories = [...new Set(g.items.map((c) => categoryOf(c.e)))];
+      return { title: words.join(', '), stacks, categories, categoryOf, metric: metricTitle(view, stacks.flat()) };
+    },
   });
   const notes = [
     'Box: p25 to p75 with the median; whiskers: smallest to p95; symbol: largest. An arrow at the top: lost messages.',
-    ...leftOut({ panels: panels.length, panelsLeft: left, what: 'panel', seriesLeft }),
+    ...leftOut({ panels, ...rest }),
     ...(others(view, panels.flatMap((p) => p.stacks.flat())).length > 0
       ? ['White: figures of others, a diamond for the median, a circle for the largest.']
       : []),
-    ...lacks(view, shown.flatMap((g) => g.items)),
+    ...lacks(view, rest.cells),
   ];
   return { panels, shared, notes };
 }
@@ -90,23 +92,11 @@ function others(view, cells) {
 
 const wide = (d) => d.panels.some((p) => p.categories.length * p.stacks.length > 12);
 
-function placeOf(theme, d) {
-  return layout(theme, d.panels.length, {
-    height: d.panels.length > 1 ? 210 : 320,
-    minWidth: wide(d) ? 1e9 : 400,
-    caption: d.shared,
-    notes: d.notes,
-    below: 40,
-  });
-}
+const room = (d) => ({ height: d.panels.length > 1 ? 210 : 320, minWidth: wide(d) ? 1e9 : 400, below: 40 });
 
 /** Line segments and a rectangle of one box; `y` maps ns to px, infinite ones to the top. */
 function drawBox(style, box, x, half, y, hollow) {
-  const line = (x1, y1, x2, y2, width = 1.4) => ({
-    type: 'line',
-    shape: { x1, y1, x2, y2 },
-    style: { stroke: style.color, lineWidth: width, fill: 'none' },
-  });
+  const line = (x1, y1, x2, y2, width) => stroke(x1, y1, x2, y2, { color: style.color, width });
   // Narrow boxes are hit with their surroundings.
   const [low, high] = [y(box.min), y(box.max)];
   const around = { x: x - half - 2, y: high - 6, width: 2 * half + 4, height: low - high + 12 };
@@ -144,12 +134,8 @@ function drawBox(style, box, x, half, y, hollow) {
 
 /** A cross where a cell failed, at the bottom. */
 function drawCross(theme, x, y) {
-  const arm = (x1, y1, x2, y2) => ({
-    type: 'line',
-    shape: { x1: x + x1, y1: y + y1, x2: x + x2, y2: y + y2 },
-    style: { stroke: theme.bad ?? theme.text, lineWidth: 2, fill: 'none' },
-  });
-  return [arm(-4, -10, 4, -2), arm(-4, -2, 4, -10)];
+  const look = { color: theme.bad, width: 2 };
+  return [stroke(x - 4, y - 10, x + 4, y - 2, look), stroke(x - 4, y - 2, x + 4, y - 10, look)];
 }
 
 /** px from the middle of a category to a stack's place in it, and half of a box's width. */
@@ -158,7 +144,7 @@ function slot(band, k, count) {
   return { offset: (k - (count - 1) / 2) * step, half: Math.max(1.5, Math.min(13, step * 0.36)) };
 }
 
-function panelOf(view, theme, panel, i) {
+function panelOf(view, theme, panel, i, box) {
   const count = panel.stacks.length;
   const boxes = panel.stacks.flat().map((c) => boxOf(view, c)).filter(Boolean);
   const slots = new Map(panel.stacks.flatMap((stack, k) => stack.map((cell) => [cell, k])));
@@ -192,7 +178,12 @@ function panelOf(view, theme, panel, i) {
     };
   });
   if (published.length > 0) series.push(othersSeries(theme, panel, i, published, count));
-  return { series, y };
+  const length = Math.max(6, Math.floor(box.px / panel.categories.length / 6.5));
+  return {
+    xAxis: categoryAxis(theme, i, panel.categories, { length }),
+    yAxis: axisOf(theme, i, y, { log: view.log, title: panel.metric, gap: 56 }),
+    series,
+  };
 }
 
 function othersSeries(theme, panel, i, published, count) {
@@ -215,7 +206,7 @@ function othersSeries(theme, panel, i, published, count) {
       const [x, y] = api.coord([api.value(0), api.value(1)]);
       const r = 4.5;
       // A hollow diamond for the median, a hollow circle for the largest.
-      const style = { fill: theme.background ?? 'none', stroke: theme.text, lineWidth: 1.4 };
+      const style = { fill: theme.background, stroke: theme.text, lineWidth: 1.4 };
       const cx = x + offset;
       if (o.quantile === 'max') return { type: 'circle', shape: { cx, cy: y, r: r - 1 }, style };
       const points = [[cx, y - r], [cx + r, y], [cx, y + r], [cx - r, y]];
@@ -224,83 +215,43 @@ function othersSeries(theme, panel, i, published, count) {
   };
 }
 
-function tooltip(view, theme) {
-  return ({ data }) => {
-    const cell = openedBy(view, data);
-    if (!cell) return '';
-    if (data.other) return publishedTip(view, data.other, seriesName(view, cell));
-    const box = boxOf(view, cell);
-    const first = box
-      ? [
-          ['smallest', duration(box.min)],
-          ['p25 to p75', `${duration(box.p25)} to ${duration(box.p75)}`],
-          ['p95', duration(box.p95)],
-          ['largest', duration(box.max)],
-        ]
-      : [];
-    return cellTip(view, cell, theme, { first });
-  };
+function hover(view, theme, d, { cell, data }) {
+  if (data.other) return publishedTip(view, data.other, seriesName(view, cell));
+  const box = boxOf(view, cell);
+  const first = box
+    ? [
+        ['smallest', duration(box.min)],
+        ['p25 to p75', `${duration(box.p25)} to ${duration(box.p75)}`],
+        ['p95', duration(box.p95)],
+        ['largest', duration(box.max)],
+      ]
+    : [];
+  return cellTip(view, cell, theme, { first });
 }
 
-function option(view, theme) {
-  const d = drawn(view);
-  if (d.panels.length === 0) return nothing(theme, 'Nothing is selected that has samples.');
-  const at = placeOf(theme, d);
-  const parts = partsOf(theme, d, at, (panel, i, box) => {
-    const { series, y } = panelOf(view, theme, panel, i);
-    const length = Math.floor(box.px / panel.categories.length / 6.5);
-    const xAxis = categoryAxis(theme, i, panel.categories, { length: Math.max(6, length) });
-    const yAxis = axisOf(theme, i, y, { log: view.log, title: panel.metric, gap: 56 });
-    return { xAxis, yAxis, series };
-  });
-  const entries = d.panels.flatMap((p) =>
-    p.stacks.map((s) => ({ name: seriesName(view, s[0]), style: styleOf(view, s[0], theme) })),
-  );
-  if (parts.series.some((s) => s.id.startsWith('published'))) {
-    const style = { symbol: 'diamond', color: theme.text, hollow: true };
-    entries.push({ name: 'published by others', style });
-  }
-  return compose(theme, at, {
-    ...parts,
-    summary: summary(view),
-    legend: legendOf(theme, entries),
-    tooltip: { formatter: tooltip(view, theme) },
-  });
+function entries(view, theme, d, series) {
+  const stacks = d.panels.flatMap((p) => p.stacks.map(([cell]) => entryOf(view, theme, cell)));
+  const style = { symbol: 'diamond', color: theme.text, hollow: true };
+  const published = series.some((s) => s.id.startsWith('published'));
+  return published ? [...stacks, { name: 'published by others', style }] : stacks;
 }
 
-function table(view) {
-  const ranks = ['min', 'p25', 'p50', 'p75', 'p95', 'max'];
-  const columns = [
-    { name: 'run' },
-    { name: 'stack' },
-    { name: 'topology' },
-    { name: 'placement' },
-    { name: 'conditions' },
-    { name: 'metric' },
-    ...ranks.map((name) => ({ name, unit: 'ns' })),
-    { name: 'samples' },
-    { name: 'trials' },
-    { name: 'remark' },
-  ];
-  const cells = drawn(view).panels.flatMap((p) => p.stacks.flat());
-  const rows = cells.map((cell) => {
-    const { metric, figures } = metricOf(view, cell);
-    const box = boxOf(view, cell);
-    return [
-      runName(view, cell),
-      cell.e.stack,
-      cell.e.topology,
-      cell.e.placement,
-      allConditions(cell),
-      metric,
-      ...ranks.map((r) => box?.[r] ?? null),
-      figures ? figures.n + figures.infinite : 0,
-      cell.e.trials,
-      lack(cell, metric)?.text ?? null,
-    ];
-  });
-  return { columns, rows };
-}
+const columns = (view) => [
+  ...stackColumns(view),
+  column('topology', ({ cell }) => cell.e.topology),
+  column('placement', ({ cell }) => cell.e.placement),
+  column('conditions', ({ cell }) => allConditions(cell)),
+  column('metric', ({ metric }) => metric),
+  ...RANKS.map((rank) => column(rank, ({ box }) => box?.[rank], 'ns')),
+  column('samples', ({ figures }) => samplesOf(figures)),
+  column('trials', ({ cell }) => cell.e.trials),
+  column('remark', ({ cell, metric }) => lack(cell, metric)?.text),
+];
+
+const rows = (d, view) =>
+  d.panels
+    .flatMap((p) => p.stacks.flat())
+    .map((cell) => ({ cell, box: boxOf(view, cell), ...metricOf(view, cell) }));
 
 function summary(view) {
   const { panels } = drawn(view);
@@ -316,9 +267,13 @@ export const topology = plotOf({
   title: 'Latency by topology',
   question: 'What do more senders and receivers change?',
   kinds: { log: true, response: true },
+  empty: 'Nothing is selected that has samples.',
   drawn,
-  placeOf,
-  option,
-  table,
+  room,
+  panelOf,
+  entries,
+  hover,
+  columns,
+  rows,
   summary,
 });

@@ -6,7 +6,7 @@ import { splitFactors } from '../../src/format.js';
 import { pointsOf } from '../../src/plots/distribution.js';
 import { plots } from '../../src/plots/index.js';
 import { inkOn, luminance, rampAt } from '../../src/plots/matrix.js';
-import { fitLine, fitText } from '../../src/plots/sizes.js';
+import { fitLine, fitText } from '../../src/plots/scaling.js';
 import { HOSTILE, bare, cell, documentOf, rich, S, searched, several, stacks, theme, two, view, viewOfOne } from './fixture.mjs';
 
 const plot = (id) => plots.find((p) => p.id === id);

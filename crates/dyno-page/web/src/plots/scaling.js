@@ -6,14 +6,15 @@ import {
   MAX_PANELS,
   MAX_SERIES,
   conditionKey,
-  distinctions,
   fastest,
   groupBy,
   leftOut,
   limited,
+  panelsOf,
   yardsticksLast,
 } from './common.js';
 import { logTicks } from './chart.js';
+import { rounded } from './plot.js';
 import { short } from './text.js';
 
 /** Series of cells with `least` payloads or more, each by size: `[{ cell, cells, fit }]`, cell the first. */
@@ -52,6 +53,9 @@ export function fitLine(fit, lo, hi, log) {
   return Array.from({ length: steps + 1 }, (_, i) => at(lo * (hi / lo) ** (i / steps))).filter(([, ns]) => ns > 0);
 }
 
+/** What there is not where nothing can be drawn. */
+export const noSizes = (least) => `There are no ${least} payload sizes under the same conditions.`;
+
 /** Panels of series that differ in their stack alone, within the limits, and what that leaves out. */
 export function sizePanels(series, figureOf, least) {
   const groups = groupBy(series, (s) => conditionKey(s.cell.e, ['payload', 'experiment']));
@@ -59,25 +63,26 @@ export function sizePanels(series, figureOf, least) {
   const cellsOf = (g) => g.items.flatMap((s) => s.cells);
   // The more sizes, the more a panel says of them.
   const all = yardsticksLast([...groups].sort((a, b) => sizes(b) - sizes(a)), cellsOf);
-  const { shown, left } = limited(all, MAX_PANELS);
-  const { words, shared } = distinctions(
-    shown.map((g) => g.items[0].cell.e),
-    ['payload', 'experiment'],
-  );
-  let seriesLeft = 0;
-  const panels = shown.map((g, i) => {
-    const { shown: kept, left: over } = fastest(g.items, figureOf, MAX_SERIES);
-    seriesLeft += over;
-    const names = [...new Set(cellsOf(g).map((c) => c.e.experiment))];
-    return { title: [short(names.join(', '), 50), ...words[i]].join(', '), series: kept };
+  const d = panelsOf(limited(all, MAX_PANELS), {
+    without: ['payload', 'experiment'],
+    first: (g) => g.items[0].cell,
+    keep: (g) => fastest(g.items, figureOf, MAX_SERIES),
+    panel(kept, words, g) {
+      const names = [...new Set(cellsOf(g).map((c) => c.e.experiment))];
+      return { title: [short(names.join(', '), 50), ...words].join(', '), series: kept };
+    },
   });
-  const notes = [
-    ...leftOut({ panels: panels.length, panelsLeft: left, what: 'panel', seriesLeft }),
-    ...(panels.length > 1 ? ['Each panel has its own scale.'] : []),
-  ];
-  if (panels.length === 0) notes.push(`There are no ${least} payload sizes under the same conditions.`);
-  return { panels, shared, notes };
+  const notes = [...leftOut(d), ...(d.panels.length > 1 ? ['Each panel has its own scale.'] : [])];
+  if (d.panels.length === 0) notes.push(noSizes(least));
+  return { panels: d.panels, shared: d.shared, notes };
 }
+
+/** The slope of a fit with its interval and where it begins, as columns of a row with a `fit`. */
+export const slopeColumns = [
+  rounded('S', ({ fit }) => fit?.s_ms_per_mb?.value, 'ms/MB'),
+  rounded('S lo', ({ fit }) => fit?.s_ms_per_mb && (fit.s_ms_per_mb.lo ?? -Infinity), 'ms/MB'),
+  rounded('S hi', ({ fit }) => fit?.s_ms_per_mb && (fit.s_ms_per_mb.hi ?? Infinity), 'ms/MB'),
+];
 
 /** Ticks at the sizes themselves where they are few and apart, else at round ones. */
 export function sizeTicks(sizes, scale, log) {
@@ -86,4 +91,3 @@ export function sizeTicks(sizes, scale, log) {
   if (log && distinct.length <= 9 && apart) return distinct;
   return log ? logTicks(scale.min, scale.max, 7) : scale.ticks;
 }
-
