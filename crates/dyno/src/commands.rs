@@ -13,6 +13,7 @@ pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod new_adapter;
+mod new_run;
 pub(crate) mod report;
 mod request;
 mod requirements;

@@ -1,5 +1,8 @@
 //! How `dyno` ends. The codes are part of the documented interface (docs/reference/exit-codes.md).
 
+use dyno_plan::PlanError;
+use dyno_runner::{Ending, RunError};
+use dyno_store::StoreError;
 use miette::Report;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -85,6 +88,22 @@ fn plain(error: &dyn std::error::Error) -> Report {
 
 /// The result of a command.
 pub(crate) type Result<T = ExitCode> = std::result::Result<T, Failure>;
+
+/// A plan that is refused, with the places in its files.
+pub(crate) fn of_plan(e: PlanError) -> Failure {
+    Failure {
+        code: Code::Plan,
+        report: miette::Report::new(e),
+    }
+}
+
+/// How a run ended, with the code of what kept it from that.
+pub(crate) fn of_run(ending: std::result::Result<Ending, RunError<StoreError>>) -> Result<Ending> {
+    ending.map_err(|e| match e {
+        RunError::Store(e) => Failure::with(Code::Store)(e),
+        e @ (RunError::Session(_) | RunError::Hosts(_)) => Failure::with(Code::Error)(e),
+    })
+}
 
 /// Writes to standard output. A reader that has gone away (`dyno show | head`) is no error.
 pub(crate) fn print(text: &str) -> Result<()> {

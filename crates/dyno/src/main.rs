@@ -2,10 +2,14 @@
 
 #[cfg(not(all(feature = "live", feature = "parquet", feature = "serve")))]
 mod absent;
+mod agents;
+mod built;
 mod cli;
 mod commands;
 mod exit;
 mod files;
+mod host;
+mod interrupt;
 mod output;
 mod progress;
 #[cfg(feature = "live")]

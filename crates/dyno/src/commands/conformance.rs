@@ -1,9 +1,11 @@
 //! `dyno conformance`: plays the cases one by one and says how each went.
 
+use crate::agents::{agent_command, report_sweep};
 use crate::cli::ConformanceArgs;
-use crate::commands::run::{agent_command, host_facts, on_interrupt, report_sweep};
 use crate::exit::{self, Code, Failure, Result};
 use crate::files;
+use crate::host::host_facts;
+use crate::interrupt::on_interrupt;
 use crate::progress::Progress;
 use dyno_model::conformance::{CaseVerdict, Examinee};
 use dyno_model::{AdapterDescription, Nanos, Options, Stack};

@@ -1,9 +1,10 @@
 //! `dyno list`
 
+use crate::agents::agent_command;
 use crate::cli::{ListArgs, ListWhat};
-use crate::commands::run::{agent_command, host_facts};
 use crate::exit::{self, Code, Failure, Result};
 use crate::files;
+use crate::host::host_facts;
 use dyno_model::Stack;
 use dyno_model::adapter::{AdapterDescription, OptionKind, OptionSpec};
 use dyno_plan::Listing;

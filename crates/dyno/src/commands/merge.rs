@@ -1,8 +1,8 @@
 //! `dyno merge`
 
 use crate::cli::MergeArgs;
-use crate::commands::run::counted;
 use crate::exit::{self, Code, Failure, Result};
+use crate::progress::counted;
 use dyno_store::{DEFAULT_RUNS_DIR, MergeOptions};
 use std::path::Path;
 

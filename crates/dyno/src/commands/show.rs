@@ -1,8 +1,8 @@
 //! `dyno show`
 
+use crate::built::COMMIT;
 use crate::cli::{FormatArg, NotesArg, ShowArgs, ShowFormat};
 use crate::commands::export::FolderFormat;
-use crate::commands::run::COMMIT;
 use crate::commands::{imported, judged, requirements, search};
 use crate::exit::{self, Code, Failure, Result};
 use crate::output;

@@ -1,13 +1,13 @@
 //! `dyno audit --measure`: plans the experiments that statement files name as the nearest, runs them as `dyno run` does, and sets the
 //! claims beside what they give.
 
+use crate::agents::{agent_command, report_sweep};
 use crate::cli::AuditArgs;
-use crate::commands::run::{
-    Planned, agent_command, bare_machine, create, host_facts, measured, on_interrupt, refused,
-    report_sweep, seed,
-};
-use crate::exit::{Code, Failure, Result};
+use crate::commands::new_run::{Planned, create, seed};
+use crate::exit::{self, Code, Failure, Result};
 use crate::files;
+use crate::host::{bare_machine, host_facts};
+use crate::interrupt::on_interrupt;
 use crate::progress::Progress;
 use dyno_audit::{Audit, Beside, Cell, Statements};
 use dyno_model::event::RunEvent;
@@ -96,7 +96,9 @@ pub(super) fn measure(read: &mut [(Statements, Audit)], args: &AuditArgs) -> Res
     if !runnable.is_empty() {
         let titles: Vec<&str> = read.iter().map(|(s, _)| s.source.title.as_str()).collect();
         let cells: Vec<&Cell> = runnable.iter().map(|(_, cell)| cell).collect();
-        let plan = planner.plan(&titles.join(", "), &cells).map_err(refused)?;
+        let plan = planner
+            .plan(&titles.join(", "), &cells)
+            .map_err(exit::of_plan)?;
         let (summary, ended) = run(planner, plan, &agent, interrupt, &mut progress)?;
         ending = ended;
         for (i, cell) in &runnable {
@@ -154,7 +156,7 @@ fn run(
     let mut store = |record: &_| writer.write_trial(record);
     let mut on_event = |event: &RunEvent| progress.on_event(event);
     let plan = &run.manifest.plan;
-    let ending = measured(dyno_runner::run(plan, &options, &mut store, &mut on_event))?;
+    let ending = exit::of_run(dyno_runner::run(plan, &options, &mut store, &mut on_event))?;
     drop(writer);
     let read = dyno_store::read_run(&directory).map_err(Failure::with(Code::Store))?;
     for problem in dyno_store::told(&read.problems) {

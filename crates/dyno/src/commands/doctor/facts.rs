@@ -1,7 +1,7 @@
 //! Everything that the doctor reads and measures, without any judgement.
 
 use super::ground::{self, Syscall, Timer};
-use crate::commands::run::agent_command;
+use crate::agents::agent_command;
 use crate::exit::{Code, Failure, Result};
 use dyno_measure::probe::{
     clocks,

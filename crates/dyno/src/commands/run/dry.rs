@@ -1,0 +1,87 @@
+//! `dyno run --dry-run`: the plan for people.
+
+use crate::progress::{counted, minutes};
+use dyno_model::plan::Refusal;
+use dyno_model::{Nanos, Plan};
+
+/// What would be measured, how long that would take, and what is refused.
+pub(super) fn describe(plan: &Plan) -> String {
+    let all = plan.experiments.len();
+    let of = counted(all, "experiment");
+    let experiments = match &plan.shard {
+        Some(part) => format!("{part}, {} of {of}", part.experiments.len()),
+        None => of,
+    };
+    let time = plan.here().map(|e| plan.nominal_time(e).0);
+    let time = Nanos(time.fold(0, u64::saturating_add));
+    let mut lines = vec![format!(
+        "{} of {experiments}, about {}",
+        counted(plan.trial_count(), "trial"),
+        minutes(time.into())
+    )];
+    if plan.repeats > 0 {
+        lines.push(format!(
+            "  and at most {} more of each where the host disturbs them",
+            plan.repeats
+        ));
+    }
+    if let Some(p) = &plan.precision {
+        lines.push(format!(
+            "  and more, at most {} each, until p{} is known to ±{} %",
+            p.max_trials,
+            // Shares from the command line: their decimals are few.
+            (p.quantile * 1e6).round() / 1e4,
+            (p.within * 1e6).round() / 1e4
+        ));
+    }
+    if let Some(search) = &plan.search {
+        lines[0] = format!("search of {} until {}", search.raise, search.until.path);
+        lines.extend(plan.ladders().iter().filter_map(|ladder| {
+            let first = plan.experiment(*ladder.experiments.first()?)?;
+            let text = |value: Option<&f64>| search.raise.text(*value.unwrap_or(&0.0));
+            Some(format!(
+                "  {:<12} {:<14} from {} to at most {}",
+                first.name,
+                first.stack,
+                text(ladder.values.first()),
+                text(ladder.values.last())
+            ))
+        }));
+        lines.extend(
+            Refusal::lines(&plan.refused)
+                .iter()
+                .map(|line| format!("  refused: {line}")),
+        );
+        return lines.join("\n") + "\n";
+    }
+    let bases = plan.bases();
+    let legs = plan.legs();
+    for e in plan.here() {
+        let added = match e.added {
+            true if e.counted => "  (counted with tracepoints)",
+            true if e.workload.kind().is_probe() => "  (added for the ground)",
+            true if legs.contains(&e.id) => "  (a leg alone)",
+            true if e.flow.as_ref().is_some_and(|f| f.by_itself) => "  (a flow alone)",
+            true => "  (added for the floor)",
+            false if bases.contains(&e.id) => "  (base)",
+            false => "",
+        };
+        let name = match e.flow_name() {
+            Some(flow) => format!("{} {flow}", e.name),
+            None => e.name.clone(),
+        };
+        lines.push(format!(
+            "  {name:<12} {:<14} {}  {}  {}  {}  {}  {}{added}",
+            e.stack,
+            e.exchange(),
+            e.payload_text(),
+            e.wait,
+            e.access,
+            e.placement,
+            e.topology
+        ));
+    }
+    let refused = Refusal::lines(&plan.refused);
+    lines.extend(refused.iter().map(|line| format!("  refused: {line}")));
+    lines.join("\n") + "\n"
+}

@@ -1,0 +1,76 @@
+//! `dyno run --resume`: the rest of a run that is stored in part.
+
+use crate::cli::RunArgs;
+use crate::exit::{Code, Failure, Result};
+use crate::progress::Progress;
+use dyno_model::record::Run;
+use dyno_store::{DEFAULT_RUNS_DIR, Redo, RunWriter};
+use std::path::Path;
+
+/// Opens the run directory to go on with, with what it holds; says how far that goes.
+pub(super) fn resume(
+    args: &RunArgs,
+    directory: &Path,
+    progress: &Progress,
+) -> Result<(RunWriter, Run)> {
+    let directory = dyno_store::locate(directory, Path::new(DEFAULT_RUNS_DIR))
+        .map_err(Failure::with(Code::Store))?;
+    let redo = if args.retry_failed {
+        Redo::Failed
+    } else {
+        Redo::Interrupted
+    };
+    let (writer, read) =
+        RunWriter::open_for_resume(&directory, redo).map_err(Failure::with(Code::Store))?;
+    for problem in dyno_store::told(&read.problems) {
+        progress.say(format!("warning: {problem}"));
+    }
+    here_as_before(&directory, &read.run)?;
+    if !args.quiet {
+        progress.say(stored_already(&read.run));
+    }
+    Ok((writer, read.run))
+}
+
+/// A run has one machine: what another one measures would be left out by whoever reads it.
+fn here_as_before(directory: &Path, run: &Run) -> Result<()> {
+    let own = rustix::system::uname();
+    let own = own.nodename().to_string_lossy();
+    let parts = dyno_store::read_parts(directory).map_err(Failure::with(Code::Store))?;
+    let hosts: Vec<&str> = std::iter::once(&run.manifest)
+        .chain(&parts)
+        .map(|m| m.environment.host.as_str())
+        .filter(|host| !host.is_empty())
+        .collect();
+    if hosts.is_empty() || hosts.contains(&&*own) {
+        return Ok(());
+    }
+    Err(Failure::message(
+        Code::Usage,
+        format!(
+            "the run in {} was measured on {}, and this is {own}: a run has one machine; measure one here \
+             with `dyno run` and compare the two with `dyno compare`, or deal a run out with \
+             --shard and merge its parts",
+            directory.display(),
+            hosts[0]
+        ),
+    ))
+}
+
+/// How far the stored trials go.
+fn stored_already(run: &Run) -> String {
+    let plan = &run.manifest.plan;
+    let is_planned = |t: &&dyno_model::TrialRecord| {
+        let experiment = plan.experiment(t.id.experiment);
+        experiment.is_some_and(|e| t.id.number < e.trials)
+    };
+    let planned = run.trials.iter().filter(is_planned).count();
+    let more = match run.trials.len() - planned {
+        0 => String::new(),
+        n => format!(", and {n} that repeats or the precision added"),
+    };
+    format!(
+        "{planned} of {} planned trials are stored already{more}",
+        plan.trial_count()
+    )
+}

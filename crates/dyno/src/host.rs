@@ -1,0 +1,71 @@
+//! This machine, as plans and runs must know it: what it has, and what it does while nothing of a run is on it.
+
+use crate::exit::{Code, Failure, Result};
+use crate::progress::Progress;
+use dyno_measure::{Clock, ClockChoice, allowed_cores, allowed_cpus, isolated_cpus};
+use dyno_model::{BareMachine, Nanos};
+use dyno_plan::{Catalog, HostFacts};
+
+/// What planning must know of this machine.
+pub(crate) fn host_facts(catalog: &Catalog) -> HostFacts {
+    let shm = rustix::fs::statvfs("/dev/shm").ok();
+    HostFacts {
+        cpus: allowed_cpus(),
+        cores: allowed_cores(),
+        isolated: isolated_cpus(),
+        shm_free_bytes: shm.map(|s| s.f_bavail * s.f_frsize),
+        memory_bytes: available_memory(),
+        missing_programs: catalog
+            .programs()
+            .into_iter()
+            .filter(|p| !dyno_runner::is_installed(p))
+            .collect(),
+        vsock: dyno_runner::vsock_back_end(),
+    }
+}
+
+/// MemAvailable of /proc/meminfo (proc(5)), in bytes.
+fn available_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+/// How long the machine is watched before the first trial.
+const BARE: Nanos = Nanos::from_millis(400);
+
+/// How often the machine is watched again where others are at work on it: what is measured then would
+/// excuse the same load later.
+const LOOKS: u32 = 4;
+
+/// Others that use more than this share of the CPUs are no part of the bare machine.
+const AT_WORK: f64 = 0.02;
+
+/// What the machine does while nothing of the run is on it: the calmest of a few looks.
+pub(crate) fn bare_machine(progress: &Progress) -> Result<BareMachine> {
+    let choice = ClockChoice::Auto;
+    let (clock, _) = dyno_measure::calibrate(choice).map_err(Failure::with(Code::Error))?;
+    let clock = Clock::new(clock);
+    let look = || {
+        dyno_measure::bare_machine(clock, &allowed_cpus(), BARE).map_err(Failure::with(Code::Error))
+    };
+    let mut calmest = look()?;
+    for _ in 1..LOOKS {
+        if calmest.load.foreign_share() <= AT_WORK {
+            return Ok(calmest);
+        }
+        let next = look()?;
+        if next.load.foreign_share() < calmest.load.foreign_share() {
+            calmest = next;
+        }
+    }
+    let share = 100.0 * calmest.load.foreign_share();
+    if share > 100.0 * AT_WORK {
+        progress.say(format!(
+            "warning: other processes use {share:.0} % of the CPUs before the first trial; end them, or \
+             read the remarks on disturbed trials with care"
+        ));
+    }
+    Ok(calmest)
+}
