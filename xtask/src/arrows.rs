@@ -12,6 +12,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("dyno-abi", &["dyno-adapter"]),
     ("dyno-wire", &["dyno-adapter"]),
     ("dyno-conformance", &["dyno-adapter"]),
+    ("dyno-doctor", &["dyno-measure", "dyno-model"]),
     ("dyno-measure", &["dyno-model"]),
     ("dyno-plan", &["dyno-model", "dyno-toml"]),
     ("dyno-probe", &["dyno-measure", "dyno-model"]),
@@ -55,6 +56,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "dyno-agent",
             "dyno-audit",
+            "dyno-doctor",
             "dyno-export",
             "dyno-judge",
             "dyno-measure",

@@ -64,7 +64,12 @@ fn of_samples(samples: Samples<'_>, options: &SummaryOptions) -> Summary {
     let has_trials =
         |e: &&Experiment| plan.search.is_none() || run.trials_of(e.id).next().is_some();
     let here: Vec<&Experiment> = plan.here().filter(has_trials).collect();
-    let found = parallel::map(&here, |e| summarise_experiment(e, &shared, options));
+    let found = parallel::map_within(
+        AT_ONCE,
+        &here,
+        |e| most_values(run, e.id),
+        |e| summarise_experiment(e, &shared, options),
+    );
     let (experiments, medians): (Vec<ExperimentSummary>, Vec<_>) = found.into_iter().unzip();
     let medians: BTreeMap<TrialId, f64> = medians.into_iter().flatten().collect();
     // They stand last in a plan.
@@ -135,6 +140,19 @@ fn of_samples(samples: Samples<'_>, options: &SummaryOptions) -> Summary {
         capacity: None,
         scaling: scaling::summarise(samples, &options.bootstrap),
     }
+}
+
+/// Values that are summarised at once on all CPUs, some 30 bytes each, unless one experiment alone has more.
+const AT_ONCE: u64 = 4_000_000;
+
+/// Distinct values of a trial that a histogram can tell apart where latencies scatter as they usually do.
+const TOLD_APART: u64 = 10_000;
+
+/// How many distinct values the trials of an experiment have at most, or a bit more: what their samples take in memory.
+fn most_values(run: &Run, id: ExperimentId) -> u64 {
+    let trials = run.trials_of(id);
+    let distributions = trials.flat_map(|t| t.distributions.values());
+    distributions.map(|d| d.n.min(TOLD_APART)).sum()
 }
 
 fn defaults(adapter: &AdapterDescription) -> Options {

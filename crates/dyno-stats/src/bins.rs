@@ -30,7 +30,7 @@ pub fn log_bins(trials: &[TrialSamples], bins: usize) -> Option<LogBins> {
     let average = range.finite() as f64 / filled.clone().count() as f64;
     for trial in filled {
         let weight = average / trial.finite() as f64;
-        for cell in trial.blocks.iter().flat_map(|b| &b.cells) {
+        for cell in trial.blocks.iter().flat_map(|b| b.cells.iter()) {
             let bin = match per_bin > 0.0 {
                 // Not negative, because no value is below `lo`.
                 true => ((cell.value.max(lo) / lo).ln() / per_bin) as usize,

@@ -39,6 +39,7 @@ mod backlog;
 mod bins;
 mod bootstrap;
 mod carry_over;
+mod cells;
 mod change;
 mod compare;
 mod decode;

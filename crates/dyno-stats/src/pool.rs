@@ -9,6 +9,7 @@
 //! resample is then a binary search over those checkpoints (each a dot product with the blocks'
 //! weights) and a short walk. Resamples differ little, so each search begins where the last one ended.
 
+use crate::cells::Counts;
 use crate::samples::TrialSamples;
 use std::ops::Range;
 
@@ -17,45 +18,71 @@ const CHECKPOINTS: usize = 256;
 /// Counts in all checkpoints at most: of many blocks there are fewer checkpoints, so that they stay in the cache.
 const COUNTS: usize = 1 << 19;
 
-/// A large run has millions of them at once.
+/// A large run has millions of them at once; so their values, of which many are equal, stand apart.
+#[derive(Clone, Copy)]
 struct Entry {
-    value: f64,
     /// See [`Counts`].
     count: u32,
     block: u32,
 }
 
-/// Counts in half the bytes: one that does not fit below [`LARGE`] stands here, and in its place `LARGE` plus its number.
-#[derive(Default)]
-struct Counts(Vec<u64>);
+/// Finds values in a table that has them all, ascending and each once: each from where the last one was, because they
+/// ascend as well.
+pub(crate) struct Walk<'a> {
+    table: &'a [f64],
+    at: usize,
+}
 
-const LARGE: u32 = 1 << 31;
-
-impl Counts {
-    fn pack(&mut self, count: u64) -> u32 {
-        match u32::try_from(count) {
-            Ok(small) if small < LARGE => small,
-            // There are fewer entries than that.
-            _ => {
-                self.0.push(count);
-                LARGE + (self.0.len() - 1) as u32
-            }
-        }
+impl<'a> Walk<'a> {
+    pub(crate) fn new(table: &'a [f64]) -> Self {
+        Walk { table, at: 0 }
     }
 
-    #[inline]
-    fn of(&self, entry: &Entry) -> f64 {
-        match entry.count.checked_sub(LARGE) {
-            None => f64::from(entry.count),
-            Some(number) => self.0[number as usize] as f64,
+    /// Where the table has `value`, which is no smaller than the last one.
+    pub(crate) fn find(&mut self, value: f64) -> usize {
+        let is_before = |v: &f64| v.total_cmp(&value).is_lt();
+        let mut step = 1;
+        while self.table.get(self.at + step).is_some_and(is_before) {
+            self.at += step;
+            step *= 2;
         }
+        let end = (self.at + step + 1).min(self.table.len());
+        self.at += self.table[self.at..end].partition_point(is_before);
+        self.at
     }
+}
+
+/// Every value of these trials once, ascending.
+fn values(trials: &[&TrialSamples]) -> Vec<f64> {
+    /// Values at least that are sorted at once.
+    const AT_ONCE: usize = 1 << 14;
+    let (mut all, mut sorted) = (Vec::new(), 0);
+    let mut sort = |all: &mut Vec<f64>, more: usize| {
+        if all.len() > more {
+            // It makes use of what ascends already.
+            all.sort_by(f64::total_cmp);
+            all.dedup_by_key(|v| v.to_bits());
+            sorted = all.len();
+        }
+        2 * sorted + AT_ONCE
+    };
+    let mut more = AT_ONCE;
+    for block in trials.iter().flat_map(|t| &t.blocks) {
+        all.extend(block.cells.iter().map(|c| c.value));
+        more = sort(&mut all, more);
+    }
+    sort(&mut all, 0);
+    all
 }
 
 /// All blocks of several trials, ready for resampling.
 pub(crate) struct Pool {
-    /// Ascending by value.
+    /// Ascending by value; of one value, in the order of the blocks.
     entries: Vec<Entry>,
+    /// The values that there are, ascending.
+    values: Vec<f64>,
+    /// The first entry of each.
+    starts: Vec<u32>,
     counts: Counts,
     /// Entries from one checkpoint to the next.
     stride: usize,
@@ -77,6 +104,8 @@ impl Pool {
     pub(crate) fn new<'a>(trials: impl IntoIterator<Item = &'a TrialSamples>) -> Self {
         let mut pool = Pool {
             entries: Vec::new(),
+            values: Vec::new(),
+            starts: Vec::new(),
             counts: Counts::default(),
             stride: 1,
             below: Vec::new(),
@@ -87,18 +116,35 @@ impl Pool {
             trials: Vec::new(),
         };
         let trials: Vec<&TrialSamples> = trials.into_iter().collect();
-        let blocks = trials.iter().flat_map(|t| &t.blocks);
-        pool.entries
-            .reserve_exact(blocks.map(|b| b.cells.len()).sum());
-        for trial in trials {
+        pool.values = values(&trials);
+        let blocks = || trials.iter().flat_map(|t| &t.blocks);
+        // Where the next entry of each value goes: first how many there are of it.
+        let mut next = vec![0u32; pool.values.len()];
+        for block in blocks() {
+            let mut walk = Walk::new(&pool.values);
+            for cell in block.cells.iter() {
+                next[walk.find(cell.value)] += 1;
+            }
+        }
+        let mut entries = 0;
+        for next in &mut next {
+            entries += std::mem::replace(next, entries);
+        }
+        pool.starts.clone_from(&next);
+        pool.entries = vec![Entry { count: 0, block: 0 }; entries as usize];
+        for trial in trials.iter().copied() {
             let first = pool.finite.len();
             for block in &trial.blocks {
                 let number = pool.finite.len() as u32;
-                pool.entries.extend(block.cells.iter().map(|c| Entry {
-                    value: c.value,
-                    count: pool.counts.pack(c.count),
-                    block: number,
-                }));
+                let mut walk = Walk::new(&pool.values);
+                for cell in block.cells.iter() {
+                    let place = &mut next[walk.find(cell.value)];
+                    pool.entries[*place as usize] = Entry {
+                        count: pool.counts.pack(cell.count),
+                        block: number,
+                    };
+                    *place += 1;
+                }
                 let (finite, infinite) = (block.n as f64, block.infinite as f64);
                 pool.finite.push(finite);
                 pool.infinite.push(infinite);
@@ -106,8 +152,6 @@ impl Pool {
             }
             pool.trials.push(first..pool.finite.len());
         }
-        pool.entries
-            .sort_unstable_by(|a, b| a.value.total_cmp(&b.value));
         let samples: f64 = pool.n.iter().sum();
         pool.average = samples / pool.trials.len().max(1) as f64;
         let checkpoints = (COUNTS / pool.blocks().max(1)).clamp(1, CHECKPOINTS);
@@ -118,7 +162,7 @@ impl Pool {
         for chunk in pool.entries.chunks(pool.stride) {
             pool.below.extend_from_slice(&row);
             for entry in chunk {
-                row[entry.block as usize] += pool.counts.of(entry);
+                row[entry.block as usize] += pool.counts.of(entry.count) as f64;
             }
         }
         pool
@@ -171,12 +215,12 @@ impl Pool {
             found.push((target, 0.0, f64::INFINITY));
         }
         let mut open = found.len();
-        for entry in &self.entries {
+        for (at, entry) in self.entries.iter().enumerate() {
             let (target, seen, value) = &mut found[trial_of[entry.block as usize] as usize];
             let was_short = *seen < *target;
-            *seen += self.counts.of(entry);
+            *seen += self.count(entry);
             if was_short && *seen >= *target {
-                *value = entry.value;
+                *value = self.value(at);
                 open -= 1;
             }
             if open == 0 {
@@ -184,6 +228,22 @@ impl Pool {
             }
         }
         found.into_iter().map(|(_, _, value)| value).collect()
+    }
+
+    /// The values of all samples, ascending and each once.
+    pub(crate) fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    #[inline]
+    fn count(&self, entry: &Entry) -> f64 {
+        self.counts.of(entry.count) as f64
+    }
+
+    /// The value of the entry at this place.
+    fn value(&self, at: usize) -> f64 {
+        let number = self.starts.partition_point(|start| *start as usize <= at);
+        self.values[number - 1]
     }
 
     /// The blocks of each trial, as ranges of block numbers.
@@ -246,23 +306,27 @@ impl Pool {
             step *= 2;
         }
         *near = lo;
-        let rest = &self.entries[lo * self.stride..];
+        let first = lo * self.stride;
+        let rest = &self.entries[first..];
         let weight = |entry: &Entry| weights[entry.block as usize];
         // What weighs nothing takes part: it reaches nothing either, and to pass it over would take longer.
-        let reached = rest.iter().find(|entry| {
-            seen += weight(entry) * self.counts.of(entry);
+        let reached = rest.iter().position(|entry| {
+            seen += weight(entry) * self.count(entry);
             seen >= target
         });
-        let last = || rest.iter().rev().find(|entry| weight(entry) > 0.0);
-        reached.or_else(last).map(|entry| entry.value)
+        let last = || rest.iter().rposition(|entry| weight(entry) > 0.0);
+        reached.or_else(last).map(|at| self.value(first + at))
     }
 
     /// The share of each block's samples that lies above `value`, and the block's samples; blocks
     /// without any are left out.
     pub(crate) fn shares_above(&self, value: f64) -> (Vec<f64>, Vec<f64>) {
         let mut at_or_below = vec![0.0; self.blocks()];
-        for entry in self.entries.iter().take_while(|e| e.value <= value) {
-            at_or_below[entry.block as usize] += self.counts.of(entry);
+        let values = self.values.partition_point(|v| *v <= value);
+        let end = self.starts.get(values);
+        let end = end.map_or(self.entries.len(), |start| *start as usize);
+        for entry in &self.entries[..end] {
+            at_or_below[entry.block as usize] += self.count(entry);
         }
         at_or_below
             .iter()
@@ -278,11 +342,11 @@ impl Pool {
         let mut seen = 0;
         self.entries
             .iter()
-            .find(|e| {
-                seen += self.counts.of(e) as u64;
+            .position(|e| {
+                seen += self.counts.of(e.count);
                 seen >= rank
             })
-            .map_or(f64::INFINITY, |e| e.value)
+            .map_or(f64::INFINITY, |at| self.value(at))
     }
 }
 
@@ -310,6 +374,7 @@ fn dot(weights: &[f64], counts: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cells::{Cell, Cells};
     use crate::samples::Sorted;
 
     #[test]
@@ -384,17 +449,19 @@ mod tests {
     #[test]
     fn counts_too_large_for_half_the_bytes_are_kept_whole() {
         let block = |counts: &[(u64, u64)]| crate::samples::Block {
-            cells: counts
-                .iter()
-                .map(|(value, count)| crate::samples::Cell {
-                    value: *value as f64,
-                    count: *count,
-                })
-                .collect(),
+            cells: Cells::new(
+                &counts
+                    .iter()
+                    .map(|(value, count)| Cell {
+                        value: *value as f64,
+                        count: *count,
+                    })
+                    .collect::<Vec<_>>(),
+            ),
             n: counts.iter().map(|(_, count)| count).sum(),
             infinite: 0,
         };
-        let most = u64::from(LARGE);
+        let most = 1 << 31;
         let trial = TrialSamples {
             blocks: vec![
                 block(&[(1, most - 1), (2, most), (3, 5)]),

@@ -11,6 +11,7 @@
 //! further than the few that were seen, which no resampling of those few can know.
 
 use crate::bootstrap::Bootstrap;
+use crate::pool::Walk;
 use crate::samples::TrialSamples;
 use crate::small::Spread;
 use rand::Rng;
@@ -24,19 +25,39 @@ const TABLE: usize = 24;
 /// The scatter is at most this many times the observed one; beyond that draws are cut off.
 const SCATTER_RANGE: (f64, f64) = (0.25, 32.0);
 
-/// The logarithm of each cell of each block of each trial, which the draws of every quantile begin with.
-pub(crate) fn logs(trials: &[&TrialSamples]) -> Vec<f64> {
-    let blocks = || trials.iter().flat_map(|t| &t.blocks);
-    let mut logs = Vec::with_capacity(blocks().map(|b| b.cells.len()).sum());
-    logs.extend(blocks().flat_map(|b| b.cells.iter().map(|c| c.value.ln())));
-    logs
+/// The logarithm of each cell of each block of each trial, which the draws of every quantile begin with. Many cells have
+/// the same value, so that each has the number of its logarithm.
+pub(crate) struct Logs {
+    of_values: Vec<f64>,
+    /// In the order of the cells.
+    numbers: Vec<u32>,
 }
 
-/// Draws of quantile `q` of the population, in the samples' unit. `cells` are the [`logs`] of these trials, `own` the
+impl Logs {
+    /// Of the cells of these trials; `values` are all that they have, ascending and each once.
+    pub(crate) fn new(trials: &[&TrialSamples], values: &[f64]) -> Self {
+        let blocks = || trials.iter().flat_map(|t| &t.blocks);
+        let mut numbers = Vec::with_capacity(blocks().map(|b| b.cells.len()).sum());
+        for block in blocks() {
+            let mut walk = Walk::new(values);
+            numbers.extend(block.cells.iter().map(|c| walk.find(c.value) as u32));
+        }
+        Logs {
+            of_values: values.iter().map(|v| v.ln()).collect(),
+            numbers,
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = f64> {
+        self.numbers.iter().map(|n| self.of_values[*n as usize])
+    }
+}
+
+/// Draws of quantile `q` of the population, in the samples' unit. `cells` are the logarithms of these trials, `own` the
 /// trials' own quantiles, two or more. `None` where one of them is zero or infinite: then it has no logarithm.
 pub(crate) fn draws(
     trials: &[&TrialSamples],
-    cells: &[f64],
+    cells: &Logs,
     own: &[f64],
     q: f64,
     how: &Bootstrap,
@@ -124,13 +145,13 @@ struct Shape {
 }
 
 impl Shape {
-    fn new(trials: &[&TrialSamples], cells: &[f64], logs: &[f64], mean: f64) -> Self {
+    fn new(trials: &[&TrialSamples], cells: &Logs, logs: &[f64], mean: f64) -> Self {
         // Where each cell lies and what it weighs; each trial weighs the same. `None`: at zero.
         let each = |of: &mut dyn FnMut(Option<f64>, f64)| {
             let mut cells = cells.iter();
             for (trial, log) in trials.iter().zip(logs) {
                 let own = trial.n() as f64;
-                let own_cells = trial.blocks.iter().flat_map(|b| &b.cells);
+                let own_cells = trial.blocks.iter().flat_map(|b| b.cells.iter());
                 for (cell, of_cell) in own_cells.zip(&mut cells) {
                     let at = (cell.value > 0.0).then(|| of_cell - log + mean);
                     of(at, cell.count as f64 / own);
@@ -217,10 +238,15 @@ impl Shape {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pool::Pool;
 
     fn trial(level: f64) -> TrialSamples {
         let values = (1..1_000).map(|i| level * (1.0 + f64::from(i) / 1e5));
         TrialSamples::from_values(&[values.collect()], 0)
+    }
+
+    fn logs(trials: &[&TrialSamples]) -> Logs {
+        Logs::new(trials, Pool::new(trials.iter().copied()).values())
     }
 
     fn draw(levels: &[f64], q: f64) -> Vec<f64> {

@@ -28,7 +28,7 @@
 
 use crate::bootstrap::Bootstrap;
 use crate::pool::Pool;
-use crate::population;
+use crate::population::{self, Logs};
 use crate::samples::{Sorted, TrialSamples, worth};
 use crate::small::{Spread, clustering, design_effect, normal, order_ranks, stretch, student};
 use crate::value::{Estimate, Interval, Latency};
@@ -221,7 +221,7 @@ struct Side<'a> {
     /// By quantile, then by resample; drawn when first asked for.
     drawn: OnceCell<Vec<Vec<f64>>>,
     /// The logarithm of each cell of each block of each trial.
-    logs: OnceCell<Vec<f64>>,
+    logs: OnceCell<Logs>,
     /// By quantile: draws of that of the population, as [`population::draws`] gives them.
     populations: Vec<OnceCell<Option<Vec<f64>>>>,
 }
@@ -420,7 +420,9 @@ impl<'a> Side<'a> {
     fn population(&self, i: usize) -> Option<&[f64]> {
         let stream = self.stream + 2;
         let draws = || {
-            let logs = self.logs.get_or_init(|| population::logs(&self.trials));
+            let logs = self
+                .logs
+                .get_or_init(|| Logs::new(&self.trials, self.pool.values()));
             let (own, q) = (&self.own[i], self.qs[i]);
             population::draws(&self.trials, logs, own, q, self.how, stream)
         };

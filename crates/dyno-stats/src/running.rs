@@ -25,7 +25,7 @@ impl Running {
             return;
         }
         for block in &trial.blocks {
-            for cell in &block.cells {
+            for cell in block.cells.iter() {
                 let bits = cell.value.max(0.0).to_bits();
                 *self.cells.entry(bits).or_insert(0.0) += cell.count as f64 / n as f64;
             }

@@ -1,5 +1,6 @@
 //! The samples of one trial as sorted (value, count) pairs per block of its window.
 
+use crate::cells::{Cell, Cells};
 use crate::decode::{Recorded, recorded};
 use crate::pool::reached_from;
 use dyno_model::record::{Distribution, HdrText};
@@ -30,18 +31,11 @@ pub enum SampleError {
     },
 }
 
-/// One distinct value and how often it occurred.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Cell {
-    pub(crate) value: f64,
-    pub(crate) count: u64,
-}
-
 /// One stretch of a trial's window: the unit of resampling within the trial.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Block {
     /// Ascending by value, each value once.
-    pub(crate) cells: Vec<Cell>,
+    pub(crate) cells: Cells,
     /// Finite samples.
     pub(crate) n: u64,
     /// Lost messages.
@@ -49,10 +43,10 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    fn from_cells(cells: Vec<Cell>) -> Self {
+    fn from_cells(cells: &[Cell]) -> Self {
         let n = cells.iter().map(|c| c.count).sum();
         Block {
-            cells,
+            cells: Cells::new(cells),
             n,
             infinite: 0,
         }
@@ -82,14 +76,26 @@ impl TrialSamples {
                 .map(|(i, text)| decode(text, || format!("block {i}")))
                 .collect::<Result<_, _>>()?
         };
+        let (min, max) = (stored.min as f64, stored.max as f64);
         let blocks = histograms.iter().map(|h| {
             let cells = h.middles().map(|(value, count)| Cell {
                 value: value as f64,
                 count,
             });
-            Block::from_cells(cells.collect())
+            let mut cells: Vec<Cell> = cells.collect();
+            if let Some(cell) = cells.first_mut()
+                && h.buckets.equivalent(cell.value as u64, stored.min)
+            {
+                cell.value = cell.value.max(min);
+            }
+            if let Some(cell) = cells.last_mut()
+                && h.buckets.equivalent(cell.value as u64, stored.max)
+            {
+                cell.value = cell.value.min(max);
+            }
+            Block::from_cells(&cells)
         });
-        let mut trial = TrialSamples {
+        let trial = TrialSamples {
             blocks: blocks.collect(),
         }
         .with_infinite(stored.infinite);
@@ -99,19 +105,6 @@ impl TrialSamples {
                 found,
                 stated: stored.n,
             });
-        }
-        let (min, max) = (stored.min as f64, stored.max as f64);
-        for (block, histogram) in trial.blocks.iter_mut().zip(&histograms) {
-            if let Some(cell) = block.cells.first_mut()
-                && histogram.buckets.equivalent(cell.value as u64, stored.min)
-            {
-                cell.value = cell.value.max(min);
-            }
-            if let Some(cell) = block.cells.last_mut()
-                && histogram.buckets.equivalent(cell.value as u64, stored.max)
-            {
-                cell.value = cell.value.min(max);
-            }
         }
         Ok(trial)
     }
@@ -125,7 +118,7 @@ impl TrialSamples {
                     value: h.median_equivalent(step.value_iterated_to()) as f64,
                     count: step.count_at_value(),
                 });
-                Block::from_cells(cells.collect())
+                Block::from_cells(&cells.collect::<Vec<_>>())
             })
             .collect();
         TrialSamples { blocks }.with_infinite(infinite)
@@ -143,7 +136,7 @@ impl TrialSamples {
                     value: run[0],
                     count: run.len() as u64,
                 });
-                Block::from_cells(cells.collect())
+                Block::from_cells(&cells.collect::<Vec<_>>())
             })
             .collect();
         TrialSamples { blocks }.with_infinite(infinite)
@@ -271,10 +264,7 @@ pub(crate) struct Sorted {
 
 impl Sorted {
     pub(crate) fn of(blocks: &[Block]) -> Self {
-        let mut cells: Vec<Cell> = blocks
-            .iter()
-            .flat_map(|b| b.cells.iter().copied())
-            .collect();
+        let mut cells: Vec<Cell> = blocks.iter().flat_map(|b| b.cells.iter()).collect();
         // A block's cells ascend already, which a stable sort makes use of.
         if blocks.len() > 1 {
             cells.sort_by(|a, b| a.value.total_cmp(&b.value));

@@ -2,15 +2,12 @@
 //! the spot and changes nothing.
 
 mod facts;
-mod finding;
 mod ground;
 mod render;
-mod rules;
 
 use crate::cli::DoctorArgs;
 use crate::exit::{self, Code, Failure, Result};
-use facts::Facts;
-use finding::{Finding, Verdict};
+use dyno_doctor::{Facts, Finding, Verdict};
 use serde::Serialize;
 
 /// What `--json` prints; docs/reference/host-noise.md describes it.
@@ -28,7 +25,7 @@ struct Report {
 /// Examines the host and prints the findings.
 pub(crate) fn doctor(args: &DoctorArgs) -> Result {
     let facts = facts::examine(args.quiet)?;
-    let findings = rules::findings(&facts);
+    let findings = dyno_doctor::findings(&facts);
     let report = Report {
         format: 1,
         verdict: Verdict::of(&findings),

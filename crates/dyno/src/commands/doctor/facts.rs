@@ -1,21 +1,19 @@
-//! Everything that the doctor reads and measures, without any judgement.
+//! Reads and measures the facts of this host.
 
-use super::ground::{self, Syscall, Timer};
+use super::ground;
 use crate::agents::agent_command;
 use crate::exit::{Code, Failure, Result};
+use dyno_doctor::{FIFO, Facts, Library, MLOCK, Right, Unavailable};
 use dyno_measure::probe::{
     clocks,
-    futex::{self, FutexWake, Rest},
-    interrupts::{self, Interrupts},
-    limits, machine,
+    futex::{self, Rest},
+    interrupts, limits, machine,
     ping_pong::{self, Between, Lines, PingPong},
     settings, speed,
 };
-use dyno_measure::{Clock, ClockChoice, ClockFacts, HostError, allowed_cpus};
-use dyno_model::{BareMachine, CpuGaps, HostLoad, Nanos};
-use serde::Serialize;
+use dyno_measure::{Clock, ClockChoice, HostError, allowed_cpus};
+use dyno_model::{BareMachine, Nanos};
 use std::io::IsTerminal;
-use std::path::PathBuf;
 
 /// Round trips of all core-to-core exchanges together, at most and at least per exchange.
 const ROUNDS: usize = 400_000;
@@ -29,66 +27,6 @@ const DEEP_WAKE_UPS: u32 = 150;
 const PIECES: u32 = 100;
 /// How long the bare machine is watched: its CPUs idle, then spin.
 const WATCH: Nanos = Nanos::from_millis(1_600);
-
-/// The facts, as `--json` prints them.
-#[derive(Serialize)]
-pub(super) struct Facts {
-    /// `release` or `debug`.
-    pub(super) build_profile: &'static str,
-    pub(super) machine: machine::Machine,
-    pub(super) settings: settings::Settings,
-    pub(super) clock: ClockFacts,
-    pub(super) clocks: Vec<clocks::ClockReading>,
-    pub(super) syscall: Option<Syscall>,
-    pub(super) core_to_core: Vec<PingPong>,
-    pub(super) wake_up: Option<FutexWake>,
-    pub(super) wake_up_asleep: Option<FutexWake>,
-    pub(super) wake_up_awake: Option<FutexWake>,
-    pub(super) timers: Vec<Timer>,
-    pub(super) speeds: Vec<speed::Speed>,
-    pub(super) gaps: Vec<CpuGaps>,
-    /// Of the same time as `gaps` and as much again before.
-    pub(super) load: HostLoad,
-    /// Of the same time as `load`.
-    pub(super) interrupts: Vec<Interrupts>,
-    pub(super) limits: limits::Limits,
-    pub(super) rights: Vec<Right>,
-    pub(super) libraries: Vec<Library>,
-    pub(super) unavailable: Vec<Unavailable>,
-    /// Probes that could not be made, and why.
-    pub(super) failed: Vec<String>,
-}
-
-/// A right that experiments may ask for.
-#[derive(Serialize)]
-pub(super) struct Right {
-    pub(super) name: &'static str,
-    pub(super) granted: bool,
-    /// What would grant it.
-    pub(super) advice: Option<String>,
-}
-
-/// The right to SCHED_FIFO.
-pub(super) const FIFO: &str = "SCHED_FIFO (scheduling = \"fifo:50\")";
-/// The right to lock memory.
-pub(super) const MLOCK: &str = "locked memory (mlock = true)";
-
-/// An adapter in a shared library.
-#[derive(Serialize)]
-pub(super) struct Library {
-    pub(super) adapter: String,
-    /// The file that is in use.
-    pub(super) library: PathBuf,
-    /// Files of the same name in folders that are searched later, as of another installation.
-    pub(super) passed_over: Vec<PathBuf>,
-}
-
-/// An adapter that cannot be used here.
-#[derive(Serialize)]
-pub(super) struct Unavailable {
-    pub(super) adapter: String,
-    pub(super) reason: String,
-}
 
 /// Tells on standard error what is going on; the whole takes some seconds.
 struct Steps {

@@ -1,5 +1,6 @@
 //! What a system call and a sleep cost, measured by the probes of the suite `ground`; the doctor shows less of it.
 
+use dyno_doctor::{Syscall, Timer};
 use dyno_measure::probe::Summary;
 use dyno_measure::record::decode;
 use dyno_measure::{Clock, RecordError};
@@ -8,7 +9,6 @@ use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::probe::{Alarm, Call, Probe};
 use dyno_model::record::Distribution;
 use dyno_probe::{Ground, Place, ProbeError, Reading, measure};
-use serde::Serialize;
 
 /// Calls between two clock readings, and batches of them.
 const BATCH: u32 = 100;
@@ -16,25 +16,6 @@ const BATCHES: u64 = 200;
 /// From one due time to the next, and due times of each kind.
 const SLEEP: Nanos = Nanos::from_millis(1);
 const EXPIRIES: u64 = 200;
-
-/// The cheapest system call there is.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(super) struct Syscall {
-    /// One `getppid` in nanoseconds: into the kernel and back, median over batches of 100.
-    pub(super) cost_ns: f64,
-}
-
-/// Sleeps of one kind.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Timer {
-    /// From one due time to the next.
-    pub(super) sleep: Nanos,
-    /// How much the kernel was allowed to add (PR_SET_TIMERSLACK); `None`: its default, 50 µs unless
-    /// changed.
-    pub(super) slack: Option<Nanos>,
-    /// How much later than due the thread ran.
-    pub(super) overshoot: Summary,
-}
 
 /// Takes a few milliseconds.
 pub(super) fn syscall(clock: Clock, cpu: u32) -> Result<Syscall, ProbeError> {

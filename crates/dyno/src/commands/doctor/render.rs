@@ -1,8 +1,7 @@
 //! The doctor's findings and facts as text.
 
 use super::Report;
-use super::facts::Facts;
-use super::finding::{Finding, Fix, Severity};
+use dyno_doctor::{Facts, Finding, Fix, Severity, list};
 use dyno_measure::probe::ping_pong::{Between, PingPong};
 use std::fmt::Write;
 
@@ -183,12 +182,4 @@ fn limit_lines(f: &Facts) -> Vec<String> {
         .iter()
         .map(|l| format!("{:<28} {:<20} {}", l.name, l.text(), l.about))
         .collect()
-}
-
-/// `0,1,2`, as the kernel and taskset write it.
-pub(super) fn list(cpus: &[u32]) -> String {
-    cpus.iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(",")
 }

@@ -1,8 +1,8 @@
 //! The CPUs: how many, with whom they are shared, how fast they are and how they sleep.
 
-use crate::commands::doctor::facts::Facts;
-use crate::commands::doctor::finding::{Finding, Severity};
-use crate::commands::doctor::render::list;
+use super::list;
+use crate::facts::Facts;
+use crate::finding::{Finding, Severity};
 use dyno_measure::probe::speed;
 
 /// How much slower the slowest CPU may be: hurts, may hurt.

@@ -1,7 +1,7 @@
 //! What Dyno may do here: rights, limits, sizes.
 
-use crate::commands::doctor::facts::{FIFO, Facts, MLOCK, Right};
-use crate::commands::doctor::finding::Finding;
+use crate::facts::{FIFO, Facts, MLOCK, Right};
+use crate::finding::Finding;
 use dyno_measure::probe::limits::Limit;
 
 /// What a socket is charged for one small datagram on 64-bit Linux (the truesize of its buffer: 512 B of

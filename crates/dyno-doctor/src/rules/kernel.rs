@@ -1,7 +1,7 @@
 //! Settings of the kernel: clock, timers, mitigations, memory.
 
-use crate::commands::doctor::facts::Facts;
-use crate::commands::doctor::finding::{Finding, Severity};
+use crate::facts::Facts;
+use crate::finding::{Finding, Severity};
 use dyno_model::Nanos;
 
 /// How late a sleep may end without any slack: hurts, may hurt. A tick-driven timer is late by

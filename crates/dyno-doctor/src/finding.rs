@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 /// How bad it is, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Severity {
+pub enum Severity {
     /// Figures from this host are worse, or less certain, because of it.
     Hurts,
     /// It can disturb some measurements.
@@ -20,7 +20,7 @@ pub(super) enum Severity {
 /// What to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Fix {
+pub enum Fix {
     /// A command, to be typed as it is.
     Command(String),
     /// No command can fix it; what to do instead.
@@ -29,22 +29,24 @@ pub(super) enum Fix {
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Finding {
+pub struct Finding {
     /// Its stable name.
-    pub(super) id: &'static str,
-    pub(super) severity: Severity,
+    pub id: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
     /// What was found, in a sentence.
-    pub(super) what: String,
+    pub what: String,
     /// What was measured of its effect, in a sentence.
-    pub(super) how_much: Option<String>,
+    pub how_much: Option<String>,
     /// The part of it that can be said in one number: by how many nanoseconds it can delay an
     /// operation.
-    pub(super) delay_ns: Option<f64>,
-    pub(super) fix: Option<Fix>,
+    pub delay_ns: Option<f64>,
+    /// What to do about it; `None`: nothing, or nobody knows.
+    pub fix: Option<Fix>,
 }
 
 impl Finding {
-    pub(super) fn new(id: &'static str, severity: Severity, what: impl Into<String>) -> Self {
+    pub(crate) fn new(id: &'static str, severity: Severity, what: impl Into<String>) -> Self {
         Finding {
             id,
             severity,
@@ -55,34 +57,34 @@ impl Finding {
         }
     }
 
-    pub(super) fn hurts(id: &'static str, what: impl Into<String>) -> Self {
+    pub(crate) fn hurts(id: &'static str, what: impl Into<String>) -> Self {
         Self::new(id, Severity::Hurts, what)
     }
 
-    pub(super) fn may_hurt(id: &'static str, what: impl Into<String>) -> Self {
+    pub(crate) fn may_hurt(id: &'static str, what: impl Into<String>) -> Self {
         Self::new(id, Severity::MayHurt, what)
     }
 
-    pub(super) fn unknown(id: &'static str, what: impl Into<String>) -> Self {
+    pub(crate) fn unknown(id: &'static str, what: impl Into<String>) -> Self {
         Self::new(id, Severity::Unknown, what)
     }
 
-    pub(super) fn fine(id: &'static str, what: impl Into<String>) -> Self {
+    pub(crate) fn fine(id: &'static str, what: impl Into<String>) -> Self {
         Self::new(id, Severity::Fine, what)
     }
 
-    pub(super) fn how_much(mut self, text: impl Into<String>) -> Self {
+    pub(crate) fn how_much(mut self, text: impl Into<String>) -> Self {
         self.how_much = Some(text.into());
         self
     }
 
-    pub(super) fn delay_ns(mut self, ns: f64) -> Self {
+    pub(crate) fn delay_ns(mut self, ns: f64) -> Self {
         self.delay_ns = Some(ns);
         self
     }
 
     /// Not for what is fine: there is nothing to do.
-    pub(super) fn command(mut self, command: impl Into<String>) -> Self {
+    pub(crate) fn command(mut self, command: impl Into<String>) -> Self {
         if self.severity != Severity::Fine {
             self.fix = Some(Fix::Command(command.into()));
         }
@@ -90,7 +92,7 @@ impl Finding {
     }
 
     /// Not for what is fine: there is nothing to do.
-    pub(super) fn instead(mut self, advice: impl Into<String>) -> Self {
+    pub(crate) fn instead(mut self, advice: impl Into<String>) -> Self {
         if self.severity != Severity::Fine {
             self.fix = Some(Fix::Instead(advice.into()));
         }
@@ -98,7 +100,7 @@ impl Finding {
     }
 
     /// What hurts most first: by severity, then by the delay, those without one last.
-    pub(super) fn order(&self, other: &Finding) -> Ordering {
+    pub(crate) fn order(&self, other: &Finding) -> Ordering {
         let delay = |f: &Finding| f.delay_ns.unwrap_or(-1.0);
         self.severity
             .cmp(&other.severity)
@@ -108,15 +110,17 @@ impl Finding {
 
 /// All findings in one word and one sentence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Verdict {
-    pub(super) level: Level,
-    pub(super) sentence: String,
+pub struct Verdict {
+    /// In one word.
+    pub level: Level,
+    /// In one sentence.
+    pub sentence: String,
 }
 
 /// What the host is good for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Level {
+pub enum Level {
     /// Nothing was found.
     Good,
     /// Some things may hurt.
@@ -127,7 +131,7 @@ pub(super) enum Level {
 
 impl Verdict {
     /// `findings` are in their order.
-    pub(super) fn of(findings: &[Finding]) -> Self {
+    pub fn of(findings: &[Finding]) -> Self {
         let count = |severity| findings.iter().filter(|f| f.severity == severity).count();
         let (hurts, may) = (count(Severity::Hurts), count(Severity::MayHurt));
         let unknown = match count(Severity::Unknown) {

@@ -1,9 +1,9 @@
 //! What disturbs: other programs, interrupts, the hypervisor.
 
+use super::list;
 use super::percent;
-use crate::commands::doctor::facts::Facts;
-use crate::commands::doctor::finding::{Finding, Severity};
-use crate::commands::doctor::render::list;
+use crate::facts::Facts;
+use crate::finding::{Finding, Severity};
 use dyno_model::{CpuGaps, Nanos};
 
 /// A share of CPU time from which others hurt, and from which they may: a p99 has room for 1 %.

@@ -1,9 +1,9 @@
 //! Each rule on the facts of a perfect host with one thing changed.
 
-use super::super::ground::{Syscall, Timer};
 use super::*;
-use crate::commands::doctor::facts::{FIFO, MLOCK, Right};
-use crate::commands::doctor::finding::{Fix, Level, Severity, Verdict};
+use crate::facts::{FIFO, MLOCK, Right};
+use crate::facts::{Syscall, Timer};
+use crate::finding::{Fix, Level, Severity, Verdict};
 use dyno_measure::ClockFacts;
 use dyno_measure::probe::Summary;
 use dyno_measure::probe::futex::{FutexWake, Rest};

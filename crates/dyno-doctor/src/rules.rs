@@ -6,11 +6,11 @@ mod kernel;
 mod noise;
 mod rights;
 
-use super::facts::Facts;
-use super::finding::Finding;
+use crate::facts::Facts;
+use crate::finding::Finding;
 
 /// All findings, what hurts most first.
-pub(super) fn findings(f: &Facts) -> Vec<Finding> {
+pub fn findings(f: &Facts) -> Vec<Finding> {
     let mut all = vec![
         noise::build(f),
         noise::foreign_load(f),
@@ -55,6 +55,14 @@ fn percent(share: f64) -> String {
         1.0.. => format!("{p:.1} %"),
         _ => format!("{p:.2} %"),
     }
+}
+
+/// `0,1,2`, as the kernel and taskset write it.
+pub fn list(cpus: &[u32]) -> String {
+    cpus.iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(",")
 }
 
 #[cfg(test)]
