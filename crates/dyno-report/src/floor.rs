@@ -4,6 +4,7 @@ use crate::counted::counted_trials;
 use crate::decoded::Samples;
 use crate::measured::RANKS;
 use crate::summary::{ExperimentSummary, FloorRatio, LEAST_TRIALS, NoRatio};
+use dyno_model::record::Run;
 use dyno_model::{ExperimentId, Metric, TrialRecord};
 use dyno_stats::{Bootstrap, Estimate, Latency, RatioSide, TrialSamples, WIDEST};
 use std::collections::BTreeMap;
@@ -60,16 +61,7 @@ impl<'a> Floors<'a> {
     }
 
     fn undisturbed(&self, own: &[&TrialRecord], floor: ExperimentId) -> Result<(), NoRatio> {
-        let undisturbed = |t: &&TrialRecord| t.disturbed.is_empty();
-        let floor_trials = counted_trials(self.samples.run, floor);
-        match (
-            own.iter().all(undisturbed),
-            floor_trials.iter().all(undisturbed),
-        ) {
-            (false, _) => Err(NoRatio::Disturbed),
-            (true, false) => Err(NoRatio::FloorDisturbed),
-            (true, true) => Ok(()),
-        }
+        undisturbed(own, &counted_trials(self.samples.run, floor))
     }
 
     /// The ratio of a p50, that of `own` trials, to the floor's, or why there is none: both sides must be good.
@@ -107,6 +99,30 @@ impl<'a> Floors<'a> {
             true => Err(NoRatio::Wide),
             false => Ok(ratio),
         }
+    }
+}
+
+fn undisturbed(own: &[&TrialRecord], floor: &[&TrialRecord]) -> Result<(), NoRatio> {
+    let undisturbed = |t: &&TrialRecord| t.disturbed.is_empty();
+    match (own.iter().all(undisturbed), floor.iter().all(undisturbed)) {
+        (false, _) => Err(NoRatio::Disturbed),
+        (true, false) => Err(NoRatio::FloorDisturbed),
+        (true, true) => Ok(()),
+    }
+}
+
+/// Whether the trials of an experiment and of its floor are two good sides of a ratio: undisturbed, and several.
+///
+/// # Errors
+///
+/// Why they are not.
+pub fn good_sides(run: &Run, own: ExperimentId, floor: ExperimentId) -> Result<(), NoRatio> {
+    let [own, floor] = [own, floor].map(|id| counted_trials(run, id));
+    undisturbed(&own, &floor)?;
+    match (own.len() < LEAST_TRIALS, floor.len() < LEAST_TRIALS) {
+        (true, _) => Err(NoRatio::Few),
+        (false, true) => Err(NoRatio::FloorFew),
+        (false, false) => Ok(()),
     }
 }
 

@@ -68,6 +68,7 @@ pub use evidence::{
     PrecisionSummary, WarmupSummary,
 };
 pub use factors::{conditions, varying_conditions};
+pub use floor::good_sides;
 pub use format::{Format, Notes, RenderOptions, UnknownFormat};
 pub use json::JSON_FORMAT;
 pub use number::{duration, exported, share, sig3, with_prefix};

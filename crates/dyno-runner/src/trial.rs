@@ -265,14 +265,15 @@ impl<'a> Trial<'a, '_> {
             Report::Done { sent } => Some(sent),
             _ => None,
         })?;
+        // First, since agents read what they use from then on: the cost is taken at the last arrival, between two readings.
+        self.tell(&Command::Drain {
+            sent: sent.into_iter().flatten().collect(),
+        });
+        self.meters.insert(metering.begun()).note();
         let later = self.read_load();
         if self.context.hosts.is_local_machine() {
             record.noise.window = Some(load.until(&later));
         }
-        self.meters.insert(metering.begun()).note();
-        self.tell(&Command::Drain {
-            sent: sent.into_iter().flatten().collect(),
-        });
         let drain = deadline + Duration::from(self.context.experiment.drain);
         let last = self.each("drain", drain, |report| match report {
             Report::Drained { last } => Some(last),

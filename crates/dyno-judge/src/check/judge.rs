@@ -8,6 +8,7 @@ use crate::number::{Unit, counted, latency, same_number};
 use crate::standing::{Found, Line, Standing};
 use dyno_model::record::{Outcome, Run};
 use dyno_model::{Experiment, Metric, TrialFigure, TrialRecord};
+use dyno_report::good_sides;
 use dyno_stats::{
     Bootstrap, Estimate, Latency, Pairing, Quantile, TrialSamples, quantile, quantile_ratio, ratio,
 };
@@ -217,6 +218,9 @@ fn of_floor(
     let Some(metric) = trials.metric() else {
         return Finding::unknown("the trials hold no latencies");
     };
+    if let Err(reason) = good_sides(run, e.id, floor) {
+        return Finding::unknown(format!("there is no ratio, because {}", reason.as_str()));
+    }
     let below = Trials::read(run, floor, &[metric]);
     let both = trials
         .all_samples()

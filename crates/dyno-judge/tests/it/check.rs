@@ -408,6 +408,27 @@ fn a_loss_in_a_disturbed_trial_is_no_pass() {
 }
 
 #[test]
+fn a_limit_on_the_distance_to_a_floor_takes_two_good_sides() {
+    let limit = "stack = \"udp\"\nworkload = \"stream\"\nmetric = \"x_floor\"\nat_most = 1000000";
+    let mut run = run();
+    let before = one(&run, limit);
+    assert_eq!(before.0, Status::Pass, "{}", before.1);
+    let plan = &run.manifest.plan;
+    let floors: Vec<_> = plan.experiments.iter().filter_map(|e| e.floor).collect();
+    for t in &mut run.trials {
+        if floors.contains(&t.id.experiment) {
+            t.disturbed.push("foreign load".into());
+        }
+    }
+    let (status, reason) = one(&run, limit);
+    assert_eq!(status, Status::Undecided);
+    assert!(
+        reason.contains("disturbed every trial of the floor"),
+        "{reason}"
+    );
+}
+
+#[test]
 fn failed_trials_keep_a_limit_from_passing_and_none_completed_is_no_pass() {
     let run = run();
     let keys = |stack: &str, at_most: &str| {
