@@ -328,7 +328,11 @@ fn both_readers_read_every_file() {
 /// Adapters that can do everything, with the options that the built-in stacks set or hand to a daemon.
 fn adapters() -> Vec<AdapterDescription> {
     let mut options: BTreeMap<String, BTreeMap<String, OptionKind>> = BTreeMap::new();
-    for path in files_of("stacks") {
+    let folders = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../adapters"));
+    let folders = folders.unwrap().map(|f| f.unwrap().path().join("stacks"));
+    let folders = folders.filter(|f| f.is_dir());
+    let of_adapters = folders.flat_map(|f| files_of(f.to_str().unwrap()));
+    for path in files_of("stacks").into_iter().chain(of_adapters) {
         let text = std::fs::read_to_string(path).unwrap();
         let stack: toml::Table = text.parse().unwrap();
         // A chain has none of its own.
