@@ -9,7 +9,7 @@ use crate::registry;
 use crate::reporter::Reporter;
 use crate::results::{self, Starts};
 use crate::shared::{Call, Phase, Position, Shared};
-use dyno_measure::{Clock, LEAD_IN, Memory, RecordError, Tracepoints};
+use dyno_measure::{Clock, LEAD_IN, Memory, RecordError, Tracepoints, Used};
 use dyno_model::asked::NOT_COUNTED;
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::protocol::{AgentResult, Applied, Assignment, Command, Report, Role, Sent};
@@ -27,9 +27,6 @@ const TICK: Duration = Duration::from_millis(1);
 /// How long a receiver of an initiator may sleep before it is interrupted, so that the initiator can
 /// see that a pong is overdue. Some mechanisms sleep without a limit of their own.
 const OVERDUE: Duration = dyno_adapter::PATIENCE;
-
-/// The same for a warm-up that is a number of messages; half of a shorter one.
-const LEAD_IN_MESSAGES: u64 = 16;
 
 /// The pause between two readings of what this process uses while other agents wait for the last arrival.
 const METER_TICK: Duration = Duration::from_millis(5);
@@ -51,6 +48,8 @@ struct Trial {
     shared: Arc<Shared>,
     go: Vec<mpsc::Sender<Nanos>>,
     warnings: Vec<String>,
+    /// What happened since the warnings were told.
+    remarks: Vec<String>,
     prepared: usize,
     matched: usize,
     starts: Starts,
@@ -97,11 +96,17 @@ impl Trial {
         let most = self.assignment.experiment.raw_samples as usize;
         results.iter_mut().for_each(|r| r.raw.truncate(most));
         let sources = results.iter().flat_map(|r| &r.sources);
-        let pacing = Nanos(sources.map(|s| s.pacing.0).sum());
         let (last, memory) = self.end;
-        let label = results::label(&self.assignment);
+        let assignment = &self.assignment;
+        let used = Used {
+            label: results::label(assignment),
+            waited: sources.map(|s| s.pacing).sum(),
+            memory,
+            polls: assignment.polls(),
+        };
         if let Some(first) = results.first_mut() {
-            first.cost = self.shared.cost_until(last, label, pacing, memory);
+            first.cost = self.shared.cost_until(last, used);
+            first.warnings.append(&mut self.remarks);
         }
         Ok(results)
     }
@@ -239,12 +244,8 @@ impl Control {
                         Watch::Settling(Instant::now() + Duration::from(left))
                     }
                     (None, Extent::Duration(warmup)) => Watch::Opening(at.saturating_add(warmup)),
-                    (None, Extent::Messages(0)) => {
-                        trial.shared.begin_metering();
-                        trial.watch_in_window()
-                    }
-                    // The roles count, and take the reading themselves.
-                    (None, Extent::Messages(_)) => trial.watch_in_window(),
+                    // Nobody knows beforehand when so many messages are over: all that reads begins with the first.
+                    (None, Extent::Messages(_)) => Watch::Opening(at),
                 };
                 // Roles that wait for a probe's successor look at the phase again.
                 trial.shared.nudge_all();
@@ -300,10 +301,6 @@ impl Control {
         let assignment = Arc::new(assignment);
         let channels = assignment.channels.len();
         let clock = Clock::new(assignment.clock);
-        let lead_in = match (assignment.experiment.settle, assignment.experiment.warmup) {
-            (None, Extent::Messages(n)) => Some(n - LEAD_IN_MESSAGES.min(n / 2)),
-            _ => None,
-        };
         let mut warnings = Vec::new();
         // Threads count that are started from here on, those of libraries among them.
         let tracepoints = assignment.experiment.counted.then(Tracepoints::open);
@@ -314,7 +311,7 @@ impl Control {
                 None
             }
         };
-        let shared = Shared::new(clock, channels, lead_in).with(tracepoints);
+        let shared = Shared::new(clock, channels).with(tracepoints);
         let shared = Arc::new(shared);
         if let Scheduling::Fifo(priority) = assignment.experiment.scheduling {
             // The control thread must get through to roles that never sleep.
@@ -356,6 +353,7 @@ impl Control {
             shared,
             go,
             warnings,
+            remarks: Vec::new(),
             prepared: 0,
             matched: 0,
             starts: Starts::default(),
@@ -408,6 +406,8 @@ impl Control {
                 trial.sent.push(sent);
                 let participants = trial.assignment.participants();
                 if trial.sent.len() == participants.filter(|p| p.role.is_active()).count() {
+                    // The window is over for this process: what it uses is read before the runner's answer comes.
+                    trial.shared.meter();
                     self.out.send(&Report::Done {
                         sent: trial.sent.clone(),
                     });
@@ -445,8 +445,16 @@ impl Control {
                 trial.nudge_stalled();
             }
             Watch::Opening(at) => {
-                if trial.shared.clock.now() >= at.saturating_sub(LEAD_IN) {
-                    trial.shared.begin_metering();
+                let now = trial.shared.clock.now();
+                if now >= at.saturating_sub(LEAD_IN) {
+                    if !trial.shared.begin_metering(at) {
+                        let late = now.saturating_sub(at);
+                        trial.remarks.push(format!(
+                            "what {} uses was to be read before the window and could not be: its thread for that had no \
+                             CPU until {late} after it began; the trial has no costs",
+                            results::label(&trial.assignment)
+                        ));
+                    }
                     trial.watch = trial.watch_in_window();
                 }
             }

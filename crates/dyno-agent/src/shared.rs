@@ -1,6 +1,6 @@
 //! What the control thread and the role threads share: the phase, and where each thread is.
 
-use dyno_measure::{Clock, Memory, Meter, Tracepoints, Usage, memory_of, usage_of_self};
+use dyno_measure::{Clock, Memory, Meter, Tracepoints, Usage, Used, memory_of, usage_of_self};
 use dyno_model::Nanos;
 use dyno_model::record::ProcessCost;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, AtomicUsize, Ordering};
@@ -70,16 +70,13 @@ pub(crate) struct Shared {
     last_send: AtomicU64,
     /// When the drain began; zero before.
     drain_at: AtomicU64,
-    /// The message of a counted warm-up from which on the cost is counted.
-    lead_in: u64,
     linked: AtomicUsize,
     drained: AtomicUsize,
     threads: Mutex<Vec<Arc<ThreadState>>>,
 }
 
 impl Shared {
-    /// `lead_in` is the message of the warm-up with which the cost begins, where the warm-up is counted.
-    pub(crate) fn new(clock: Clock, channels: usize, lead_in: Option<u64>) -> Self {
+    pub(crate) fn new(clock: Clock, channels: usize) -> Self {
         let counters = || (0..channels).map(|_| AtomicU64::new(0)).collect();
         Shared {
             clock,
@@ -97,7 +94,6 @@ impl Shared {
             ends: Mutex::new(Vec::new()),
             last_send: AtomicU64::new(0),
             drain_at: AtomicU64::new(0),
-            lead_in: lead_in.unwrap_or(u64::MAX),
             linked: AtomicUsize::new(0),
             drained: AtomicUsize::new(0),
             threads: Mutex::new(Vec::new()),
@@ -229,22 +225,18 @@ impl Shared {
     }
 
     /// Takes the reading with which the cost begins, once: right before the window, or before go where the start
-    /// is what is measured.
-    pub(crate) fn begin_metering(&self) {
+    /// is what is measured. Without effect from `window` on: whoever comes so late must not disturb it, and knows
+    /// nothing of its first part. Whether there is such a reading.
+    pub(crate) fn begin_metering(&self, window: Nanos) -> bool {
         let mut meter = lock(&self.meter);
-        if !meter.has_begun() {
-            meter.note(self.usage());
-            self.metered.store(true, Ordering::Relaxed);
+        if !meter.has_begun() && self.clock.now() < window {
+            let usage = self.usage();
+            if usage.at() <= window {
+                meter.note(usage);
+                self.metered.store(true, Ordering::Relaxed);
+            }
         }
-    }
-
-    /// Called for each message of the warm-up. Where it is counted, nobody but the roles knows when it is about
-    /// to end.
-    #[inline]
-    pub(crate) fn on_warmup(&self, sequence: u64) {
-        if sequence >= self.lead_in && !self.is_metering() {
-            self.begin_metering();
-        }
+        meter.has_begun()
     }
 
     /// Whether the cost has begun.
@@ -258,9 +250,12 @@ impl Shared {
         Nanos(self.drain_at.load(Ordering::Relaxed))
     }
 
-    /// Takes a further reading, after the window.
+    /// Takes a further reading, after the window, of a cost that has begun.
     pub(crate) fn meter(&self) {
-        lock(&self.meter).note(self.usage());
+        let mut meter = lock(&self.meter);
+        if meter.has_begun() {
+            meter.note(self.usage());
+        }
     }
 
     fn usage(&self) -> Usage {
@@ -268,15 +263,10 @@ impl Shared {
         usage_of_self(self.clock, &self.thread_ids()).with_asked(asked)
     }
 
-    /// What this process used from the window's beginning until `last`; `None` if it never came to the window.
-    pub(crate) fn cost_until(
-        &self,
-        last: Nanos,
-        label: String,
-        pacing: Nanos,
-        memory: Memory,
-    ) -> Option<ProcessCost> {
-        lock(&self.meter).cost_until(last, label, pacing, memory)
+    /// What this process used from the window's beginning until `last`; `None` if it never came to the window, or came
+    /// too late to read before it.
+    pub(crate) fn cost_until(&self, last: Nanos, used: Used) -> Option<ProcessCost> {
+        lock(&self.meter).cost_until(last, used)
     }
 
     /// The memory of this process.
@@ -467,7 +457,7 @@ mod tests {
     use dyno_model::protocol::ClockSpec;
 
     fn shared() -> Shared {
-        Shared::new(Clock::new(ClockSpec::Monotonic), 2, None)
+        Shared::new(Clock::new(ClockSpec::Monotonic), 2)
     }
 
     #[test]
@@ -476,6 +466,19 @@ mod tests {
         s.advance(Phase::Drain);
         s.start_at(Nanos(5), None);
         assert_eq!(s.phase(), Phase::Drain);
+    }
+
+    #[test]
+    fn a_reading_that_comes_after_the_window_began_begins_no_cost() {
+        let (s, used) = (shared(), Used::default());
+        let late = s.clock.now();
+        assert!(!s.begin_metering(late));
+        s.meter();
+        s.meter();
+        assert_eq!(s.cost_until(s.clock.now(), used.clone()), None);
+        assert!(s.begin_metering(late.saturating_add(Nanos::from_secs(60))));
+        s.meter();
+        assert!(s.cost_until(s.clock.now(), used).is_some());
     }
 
     #[test]

@@ -9,6 +9,7 @@
 use crate::clock::Clock;
 use crate::procfile;
 use dyno_model::asked::Asked;
+use dyno_model::protocol::Waited;
 use dyno_model::record::ProcessCost;
 use dyno_model::unit::Nanos;
 use std::io;
@@ -39,6 +40,19 @@ pub struct Memory {
     pub peak_rss: u64,
     /// The proportional set size now.
     pub pss: u64,
+}
+
+/// What there is to say of a process beside the readings of its [`Meter`].
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Used {
+    /// As in [`ProcessCost::label`].
+    pub label: String,
+    /// What Dyno itself used within it waiting for due times.
+    pub waited: Waited,
+    /// Its memory.
+    pub memory: Memory,
+    /// Whether a thread of it polls for messages.
+    pub polls: bool,
 }
 
 /// Reads the usage of this process: some microseconds, all in system calls, so never in the window. The
@@ -110,35 +124,35 @@ impl Meter {
         !self.readings.is_empty()
     }
 
-    /// What the process used from the first reading until `last`: between the two readings around that
-    /// instant, use is taken to be even. `last` is the last arrival; a later reading is not asked for, and an
-    /// earlier one is the best there is. `pacing` is what of the user time Dyno burned itself. `None`
-    /// without two readings.
-    pub fn cost_until(
-        &self,
-        last: Nanos,
-        label: impl Into<String>,
-        pacing: Nanos,
-        memory: Memory,
-    ) -> Option<ProcessCost> {
+    /// What the process used from the first reading until `last`, the last arrival. Who polls uses as much after it as
+    /// before, so that use is taken to be even between the two readings around that instant; who does not has next to
+    /// nothing to do after it, and the first reading of after the window is taken as it is. A later reading than `last`
+    /// is not asked for: an earlier one is the best there is then. `None` without two readings.
+    pub fn cost_until(&self, last: Nanos, used: Used) -> Option<ProcessCost> {
         let [from, later @ ..] = self.readings.as_slice() else {
             return None;
         };
-        let index = later.iter().position(|r| r.at >= last);
-        let to = match index {
+        let to = match later.iter().position(|r| r.at >= last) {
             None => *later.last()?,
+            Some(0) if !used.polls => Usage {
+                at: last.max(from.at),
+                ..later[0]
+            },
             Some(index) => self.readings[index].towards(&later[index], last),
         };
         let (begin, end) = (&from.counters, &to.counters);
+        let Waited { cpu, sleeps } = used.waited;
+        let memory = used.memory;
         Some(ProcessCost {
-            label: label.into(),
+            label: used.label,
             user: end.user.saturating_sub(begin.user),
             system: end.system.saturating_sub(begin.system),
-            pacing,
+            pacing: cpu,
             wall: to.at.saturating_sub(from.at),
             voluntary_switches: end
                 .voluntary_switches
-                .saturating_sub(begin.voluntary_switches),
+                .saturating_sub(begin.voluntary_switches)
+                .saturating_sub(sleeps),
             involuntary_switches: end
                 .involuntary_switches
                 .saturating_sub(begin.involuntary_switches),
@@ -147,7 +161,7 @@ impl Meter {
             peak_rss_bytes: memory.peak_rss,
             pss_bytes: memory.pss,
             asked: begin.asked.zip(end.asked).map(|(a, b)| Asked {
-                calls: b.calls.saturating_sub(a.calls),
+                calls: b.calls.saturating_sub(a.calls).saturating_sub(sleeps),
                 carriers: b.carriers.saturating_sub(a.carriers),
                 wakings: b.wakings.saturating_sub(a.wakings),
             }),
@@ -157,6 +171,11 @@ impl Meter {
 }
 
 impl Usage {
+    /// When it was read.
+    pub fn at(&self) -> Nanos {
+        self.at
+    }
+
     /// The same with what the process had asked of the kernel.
     pub fn with_asked(mut self, asked: Option<Asked>) -> Usage {
         self.counters.asked = asked;
@@ -348,10 +367,17 @@ mod tests {
         assert!(!meter.has_begun());
         meter.note(from);
         meter.note(to);
+        let waited = Waited {
+            cpu: Nanos(4),
+            sleeps: 0,
+        };
         let memory = memory_of("self");
-        meter
-            .cost_until(Nanos(u64::MAX), "x", Nanos(4), memory)
-            .unwrap()
+        let used = Used {
+            waited,
+            memory,
+            ..Used::default()
+        };
+        meter.cost_until(Nanos(u64::MAX), used).unwrap()
     }
 
     #[test]
@@ -470,23 +496,64 @@ mod tests {
         for (at, user) in [(0, 0), (100, 40), (200, 140), (300, 240)] {
             meter.note(reading(at, user));
         }
-        let until = |last| {
-            let cost = meter.cost_until(Nanos(last), "x", Nanos(0), Memory::default());
-            let cost = cost.unwrap();
+        let until = |last, polls| {
+            let used = Used {
+                polls,
+                ..Used::default()
+            };
+            let cost = meter.cost_until(Nanos(last), used).unwrap();
             (cost.user.0, cost.wall.0)
         };
-        assert_eq!(until(50), (20, 50));
-        assert_eq!(until(200), (140, 200));
-        assert_eq!(until(250), (190, 250));
-        assert_eq!(until(9_000), (240, 300));
-        assert_eq!(until(0), (0, 0));
+        assert_eq!(until(50, true), (20, 50));
+        assert_eq!(until(0, true), (0, 0));
+        // Who does not poll did all of it for what had arrived by then.
+        assert_eq!(until(50, false), (40, 50));
+        for polls in [false, true] {
+            assert_eq!(until(200, polls), (140, 200));
+            assert_eq!(until(250, polls), (190, 250));
+            assert_eq!(until(9_000, polls), (240, 300));
+        }
+    }
+
+    #[test]
+    fn the_pacers_sleeps_are_no_switches_and_no_calls_of_the_process() {
+        let reading = |at, grown| {
+            let asked = Some(Asked {
+                calls: grown,
+                carriers: grown,
+                wakings: grown,
+            });
+            let counters = Counters {
+                voluntary_switches: grown,
+                asked,
+                ..Counters::default()
+            };
+            Usage {
+                at: Nanos(at),
+                counters,
+            }
+        };
+        let mut meter = Meter::default();
+        meter.note(reading(0, 10));
+        meter.note(reading(100, 40));
+        let waited = Waited {
+            cpu: Nanos(7),
+            sleeps: 12,
+        };
+        let used = Used {
+            waited,
+            ..Used::default()
+        };
+        let cost = meter.cost_until(Nanos(100), used).unwrap();
+        let asked = cost.asked.unwrap();
+        assert_eq!((cost.voluntary_switches, cost.pacing), (18, Nanos(7)));
+        assert_eq!((asked.calls, asked.carriers, asked.wakings), (18, 30, 30));
     }
 
     #[test]
     fn one_reading_is_no_cost() {
         let mut meter = Meter::default();
         meter.note(reading(1, 1));
-        let cost = meter.cost_until(Nanos(5), "x", Nanos(0), Memory::default());
-        assert_eq!(cost, None);
+        assert_eq!(meter.cost_until(Nanos(5), Used::default()), None);
     }
 }

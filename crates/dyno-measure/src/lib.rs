@@ -26,7 +26,9 @@ mod tracepoints;
 pub use clock::{
     Clock, ClockChoice, ClockError, Counters, best_counter, calibrate, nanos_at, tsc_refusal,
 };
-pub use cost::{LEAD_IN, Memory, Meter, Usage, memory_of, usage_of, usage_of_self, used_memory};
+pub use cost::{
+    LEAD_IN, Memory, Meter, Usage, Used, memory_of, usage_of, usage_of_self, used_memory,
+};
 pub use dyno_model::protocol::ClockSpec;
 pub use dyno_model::record::ClockFacts;
 pub use environment::environment;

@@ -134,6 +134,7 @@ fn exponential(bits: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dyno_model::Workload;
     use proptest::prelude::*;
 
     fn dues(mut s: Schedule, n: usize) -> Vec<u64> {
@@ -149,6 +150,26 @@ mod tests {
             let due = s.next_due().0;
             if i % 3_000 == 0 {
                 assert_eq!(due, 7 + i / 3 * 1_000_000);
+            }
+        }
+    }
+
+    #[test]
+    fn a_workload_knows_the_due_times_of_its_schedule() {
+        let rate = RateHz::new(3_000.0).unwrap();
+        let (arrivals, period) = (Arrivals::Fixed, Nanos::from_millis(7));
+        let stream = Workload::Stream { rate, arrivals };
+        let burst = Workload::Burst {
+            messages: 3,
+            period,
+        };
+        let start = Nanos(7);
+        for (workload, schedule) in [
+            (stream, Schedule::stream(rate, arrivals, start, 0)),
+            (burst, Schedule::burst(3, period, start)),
+        ] {
+            for (i, due) in (0..).zip(dues(schedule, 1_000)) {
+                assert_eq!(workload.due_after(i), Some(Nanos(due - 7)), "{i}");
             }
         }
     }

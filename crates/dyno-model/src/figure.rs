@@ -122,10 +122,15 @@ macro_rules! figures {
     };
 }
 
-/// A sum over the processes of the stack.
+/// A sum over the processes of the stack; nothing where no process told what it used.
 fn sum(t: &TrialRecord, of: fn(&ProcessCost) -> u64) -> Option<f64> {
     let all = t.cost.processes.iter().map(of);
-    Some(all.fold(0, u64::saturating_add) as f64)
+    all.reduce(u64::saturating_add).map(|sum| sum as f64)
+}
+
+/// A total of the trial's processes; nothing where none of them told what it used.
+fn known(t: &TrialRecord, total: u64) -> Option<f64> {
+    (!t.cost.processes.is_empty()).then_some(total as f64)
 }
 
 /// CPUs kept busy: each process's CPU time, without pacing, over its own time.
@@ -162,7 +167,7 @@ figures! {
         "rate in the window", "1/s", Throughput, Higher; |t| t.throughput.in_window_hz
     }
     CpuNs = "cpu_ns", "User and system time without Dyno's own pacing." {
-        "CPU", "ns", Cost, Lower, is_whole; |t| Some(t.cost.cpu.0 as f64)
+        "CPU", "ns", Cost, Lower, is_whole; |t| known(t, t.cost.cpu.0)
     }
     UserNs = "user_ns", "Time in user mode, pacing included." {
         "user time", "ns", Cost, Lower, is_whole; |t| sum(t, |p| p.user.0)
@@ -170,7 +175,7 @@ figures! {
     SystemNs = "system_ns", "Time in the kernel." {
         "system time", "ns", Cost, Lower, is_whole; |t| sum(t, |p| p.system.0)
     }
-    PacingNs = "pacing_ns", "The part of the user time that Dyno burned waiting for due times." {
+    PacingNs = "pacing_ns", "The part of the CPU time that Dyno itself used waiting for due times." {
         "pacing", "ns", Cost, Neither, is_whole; |t| sum(t, |p| p.pacing.0)
     }
     CpuPerMessage = "cpu_ns_per_message", "CPU time per message that arrived." {
@@ -200,10 +205,10 @@ figures! {
         "major faults", "", Cost, Lower, is_whole; |t| sum(t, |p| p.major_faults)
     }
     PssBytes = "pss_bytes", "Sum of the proportional set sizes at the end." {
-        "memory", "B", Cost, Lower, is_whole; |t| Some(t.cost.pss_bytes as f64)
+        "memory", "B", Cost, Lower, is_whole; |t| known(t, t.cost.pss_bytes)
     }
     PeakRssBytes = "peak_rss_bytes", "Sum of the peak resident set sizes." {
-        "peak memory", "B", Cost, Lower, is_whole; |t| Some(t.cost.peak_rss_bytes as f64)
+        "peak memory", "B", Cost, Lower, is_whole; |t| known(t, t.cost.peak_rss_bytes)
     }
 }
 

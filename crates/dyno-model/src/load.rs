@@ -4,7 +4,7 @@
 //! repetitions; of one message to several receivers one copy leaves its host where the stack may
 //! multicast, and the load with a copy for each receiver is named beside it.
 
-use crate::factor::Placement;
+use crate::factor::{Arrivals, Placement};
 use crate::graph::Graph;
 use crate::plan::{Experiment, Extent, Testbed};
 use crate::unit::Nanos;
@@ -21,6 +21,28 @@ impl Workload {
                 Some(f64::from(*messages) / period.as_secs_f64())
             }
             Workload::PingPong { .. }
+            | Workload::Call { .. }
+            | Workload::Flood
+            | Workload::FirstMessage { .. }
+            | Workload::Probe { .. } => None,
+        }
+    }
+
+    /// How long after the first message of a sender its message `sequence`, from 0, is due; `None` where the gaps between
+    /// them are not known beforehand.
+    pub fn due_after(&self, sequence: u64) -> Option<Nanos> {
+        match *self {
+            // A product, so that the period's rounding does not add up.
+            Workload::Stream {
+                rate,
+                arrivals: Arrivals::Fixed,
+            } => Some(Nanos((sequence as f64 * rate.period_ns()).round() as u64)),
+            Workload::Burst { messages, period } => {
+                let group = sequence / u64::from(messages.max(1));
+                Some(Nanos(group.saturating_mul(period.0)))
+            }
+            Workload::Stream { .. }
+            | Workload::PingPong { .. }
             | Workload::Call { .. }
             | Workload::Flood
             | Workload::FirstMessage { .. }

@@ -32,7 +32,7 @@ use std::path::PathBuf;
 pub use crate::role::Role;
 
 /// The version of this protocol. Runner and agent must agree exactly.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 
 /// How raw clock readings become nanoseconds on the run's clock. Calibrated once by the runner
 /// and handed to all participants, so that they convert alike.
@@ -195,6 +195,14 @@ impl Assignment {
         let own = self.graph.incoming(participant);
         let mut own = own.chain(self.graph.outgoing(participant));
         own.next().map_or(self.experiment.wait, |c| self.wait(c))
+    }
+
+    /// Whether a participant of this process polls for messages.
+    pub fn polls(&self) -> bool {
+        let mut received = self
+            .participants()
+            .flat_map(|p| self.graph.incoming(p.index));
+        received.any(|c| self.wait(c) == Wait::Spin)
     }
 }
 
@@ -381,12 +389,40 @@ pub struct SourceCounts {
     /// A send that took longer was blocked. `None` where the time of a send is not measured (closed loops) or
     /// none was accepted.
     pub blocked_above: Option<Nanos>,
-    /// Time that Dyno itself burned waiting for due times (a part of the process's CPU time).
-    pub pacing: Nanos,
+    /// What Dyno itself used waiting for due times.
+    pub pacing: Waited,
     /// The first due time, on the run's clock.
     pub first: Nanos,
     /// The end of the last send, on the run's clock.
     pub last: Nanos,
+}
+
+/// What waiting for due times took of the sender's process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Waited {
+    /// Its CPU time: of spinning as it was measured, and of each sleep what such a one takes.
+    pub cpu: Nanos,
+    /// Sleeps: each is one system call and one context switch of its own will.
+    pub sleeps: u64,
+}
+
+impl Waited {
+    /// What was used since `before`.
+    pub fn since(self, before: Waited) -> Waited {
+        Waited {
+            cpu: self.cpu.saturating_sub(before.cpu),
+            sleeps: self.sleeps.saturating_sub(before.sleeps),
+        }
+    }
+}
+
+impl std::iter::Sum for Waited {
+    fn sum<I: Iterator<Item = Waited>>(all: I) -> Waited {
+        all.fold(Waited::default(), |a, b| Waited {
+            cpu: a.cpu.saturating_add(b.cpu),
+            sleeps: a.sleeps + b.sleeps,
+        })
+    }
 }
 
 /// Agent to runner.

@@ -178,11 +178,11 @@ pub struct ProcessCost {
     pub user: Nanos,
     /// Time in the kernel.
     pub system: Nanos,
-    /// The part of `user` that Dyno itself burned waiting for due times.
+    /// The part of both that Dyno itself used waiting for due times: spinning, and its sleeps.
     pub pacing: Nanos,
     /// Length of the interval.
     pub wall: Nanos,
-    /// Context switches of its own will: it waited.
+    /// Context switches of its own will: it waited. Without Dyno's own sleeps until due times.
     pub voluntary_switches: u64,
     /// Context switches forced on it.
     pub involuntary_switches: u64,
@@ -194,7 +194,7 @@ pub struct ProcessCost {
     pub peak_rss_bytes: u64,
     /// Proportional set size after the last arrival, in bytes.
     pub pss_bytes: u64,
-    /// What it asked of the kernel, where that was counted.
+    /// What it asked of the kernel, where that was counted. Without Dyno's own sleeps until due times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
     /// It is a daemon of the stack, not an agent.

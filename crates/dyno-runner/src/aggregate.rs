@@ -24,18 +24,23 @@ pub(crate) fn blank(id: TrialId, position: u32) -> TrialRecord {
 }
 
 /// The records of a trial of that graph, one for each of its flows in their order; `trial` has what is of all of them.
-/// `sends_later`: of the stack. On contradiction: a sentence that says which.
+/// `sends_later`: of the stack. `agents`: how many of them must tell what they used; where one does not, or the number is
+/// missing since the runner cannot tell of the daemons, the trial has no costs: those of some processes would pass for
+/// those of all. On contradiction: a sentence that says which.
 pub(crate) fn fill(
     trial: &TrialRecord,
     flows: &[&Experiment],
     graph: &Graph,
     sends_later: bool,
+    agents: Option<usize>,
     results: Vec<AgentResult>,
 ) -> Result<Vec<TrialRecord>, String> {
     let of_exchange = graph.flows();
     let mut cost = trial.cost.clone();
     let mut by_flow: Vec<Vec<AgentResult>> = flows.iter().map(|_| Vec::new()).collect();
+    let mut told = 0;
     for mut result in results {
+        told += usize::from(result.cost.is_some());
         cost.processes.extend(result.cost.take());
         let flow = of_exchange.get(usize::from(result.exchange));
         let flow = flow.and_then(|flow| by_flow.get_mut(usize::from(*flow)));
@@ -43,6 +48,9 @@ pub(crate) fn fill(
         flow.push(result);
     }
     cost.processes.sort_by_key(|p| p.daemon);
+    if agents != Some(told) {
+        (cost.processes, cost.machines, cost.host_cpu) = Default::default();
+    }
     let mut records = Vec::new();
     let (mut messages, mut lead_in) = (0, 0);
     for (experiment, results) in flows.iter().zip(by_flow) {
@@ -247,7 +255,7 @@ fn finish_cost(cost: &mut Cost, received: u64, lead_in: u64) {
     cost.pss_bytes = sum(|p| p.pss_bytes);
     cost.peak_rss_bytes = sum(|p| p.peak_rss_bytes);
     let switches = sum(|p| p.voluntary_switches + p.involuntary_switches);
-    if received > 0 {
+    if received > 0 && !cost.processes.is_empty() {
         let messages = (received + lead_in) as f64;
         cost.cpu_ns_per_message = Some(cost.cpu.0 as f64 / messages);
         let pacing = sum(|p| p.pacing.0);

@@ -1,7 +1,7 @@
 //! What a trial costs beside its agents: its daemons, the machines that it runs in, and all that the host does.
 
 use crate::daemon::Daemon;
-use dyno_measure::{Clock, HostMeter, LEAD_IN, Meter};
+use dyno_measure::{Clock, HostMeter, LEAD_IN, Meter, Used};
 use dyno_model::Nanos;
 use dyno_model::record::ProcessCost;
 use std::thread::JoinHandle;
@@ -31,8 +31,12 @@ pub(crate) struct Meters {
     daemons: Vec<(u32, Meter)>,
     /// Processes that virtual machines are made of, by what they are called.
     machines: Vec<(String, (u32, Meter))>,
+    /// Whether somebody in them polls for messages.
+    polls: bool,
     /// Not where the trial runs on other machines.
     host: Option<HostMeter>,
+    /// Until when the first reading could be taken, where it was not in time; then nothing is known.
+    late: Option<Nanos>,
 }
 
 impl Meters {
@@ -40,6 +44,7 @@ impl Meters {
         clock: Clock,
         pids: &[u32],
         machines: Vec<(String, u32)>,
+        polls: bool,
         host: bool,
     ) -> Meters {
         let machines = machines.into_iter();
@@ -49,7 +54,9 @@ impl Meters {
             machines: machines
                 .map(|(label, pid)| (label, (pid, Meter::default())))
                 .collect(),
+            polls,
             host: host.then(HostMeter::default),
+            late: None,
         }
     }
 
@@ -59,7 +66,7 @@ impl Meters {
         Metering::Begun(self)
     }
 
-    /// Takes the first reading shortly before the run's clock passes `window`.
+    /// Takes the first reading shortly before the run's clock passes `window`, and none after that.
     pub(crate) fn begin_before(mut self, window: Nanos) -> Metering {
         Metering::Coming(std::thread::spawn(move || {
             let left = window
@@ -67,8 +74,15 @@ impl Meters {
                 .saturating_sub(self.clock.now());
             std::thread::sleep(left.into());
             self.note();
+            self.late =
+                Some(self.clock.now().saturating_sub(window)).filter(|late| *late > Nanos::ZERO);
             self
         }))
+    }
+
+    /// How much too late the first reading was, where it was.
+    pub(crate) fn late(&self) -> Option<Nanos> {
+        self.late
     }
 
     /// Takes a reading.
@@ -88,8 +102,8 @@ impl Meters {
     /// What each of `daemons` used from the first reading until `last`.
     pub(crate) fn costs(&self, daemons: &[Daemon], last: Nanos) -> Vec<ProcessCost> {
         let cost = |(daemon, (pid, meter)): (&Daemon, &(u32, Meter))| {
-            let memory = dyno_measure::memory_of(pid);
-            let cost = meter.cost_until(last, daemon.label().to_owned(), Nanos::ZERO, memory)?;
+            // A daemon works for messages, whoever polls for them.
+            let cost = meter.cost_until(last, used(daemon.label(), *pid, false))?;
             Some(ProcessCost {
                 daemon: true,
                 ..cost
@@ -101,8 +115,7 @@ impl Meters {
     /// What virtual machines used, as [`costs`](Meters::costs).
     pub(crate) fn of_machines(&self, last: Nanos) -> Vec<ProcessCost> {
         let cost = |(label, (pid, meter)): &(String, (u32, Meter))| {
-            let memory = dyno_measure::memory_of(pid);
-            meter.cost_until(last, label.clone(), Nanos::ZERO, memory)
+            meter.cost_until(last, used(label, *pid, self.polls))
         };
         self.machines.iter().filter_map(cost).collect()
     }
@@ -110,5 +123,14 @@ impl Meters {
     /// The time in which the CPUs of this machine worked, for whomever, from the first reading until `last`.
     pub(crate) fn host_cpu(&self, last: Nanos) -> Option<Nanos> {
         self.host.as_ref()?.busy_until(last)
+    }
+}
+
+fn used(label: &str, pid: u32, polls: bool) -> Used {
+    Used {
+        label: label.to_owned(),
+        memory: dyno_measure::memory_of(pid),
+        polls,
+        ..Used::default()
     }
 }

@@ -76,6 +76,8 @@ pub(crate) fn run(context: Context<'_, '_>) -> Vec<TrialRecord> {
         clocks: TrialClocks::default(),
         meters: None,
         networks: Networks::default(),
+        polls: false,
+        metered: true,
         started: None,
         inbox,
         step: "start",
@@ -91,7 +93,16 @@ pub(crate) fn run(context: Context<'_, '_>) -> Vec<TrialRecord> {
         stderr: Vec::new(),
     };
     let outcome = results.and_then(|results| {
-        aggregate::fill(&record, flows, &trial.graph, sends_later, results).map_err(inconsistent)
+        let processes = trial.metered.then_some(trial.agents.len());
+        aggregate::fill(
+            &record,
+            flows,
+            &trial.graph,
+            sends_later,
+            processes,
+            results,
+        )
+        .map_err(inconsistent)
     });
     let started = trial.started;
     drop(trial);
@@ -151,6 +162,10 @@ struct Trial<'a, 'p> {
     /// Once the window is over, until the last message has arrived.
     meters: Option<Meters>,
     networks: Networks,
+    /// Whether a participant polls for messages.
+    polls: bool,
+    /// Whether the runner could read in time what daemons and the host use.
+    metered: bool,
     /// How long the slowest start of its agents took, where that is measured.
     started: Option<Nanos>,
     inbox: mpsc::Receiver<(usize, Heard)>,
@@ -166,6 +181,7 @@ impl<'a> Trial<'a, '_> {
         let places = self.places()?;
         self.open_networks(&places, record)?;
         let groups = self.assignments(&places)?;
+        self.polls = groups.iter().any(|(_, assignment)| assignment.polls());
         self.start_daemons(&places)?;
         let at_rest = self.memory()?;
         let start = self.context.experiment.start;
@@ -282,6 +298,13 @@ impl<'a> Trial<'a, '_> {
         let last = last.into_iter().max().unwrap_or(Nanos::ZERO);
         if let Some(mut meters) = self.meters.take() {
             meters.note();
+            self.metered = meters.late().is_none();
+            record.warnings.extend(meters.late().map(|late| {
+                format!(
+                    "what daemons and host use was to be read before the window and was read {late} after it began; the \
+                     trial has no costs"
+                )
+            }));
             record.cost.processes = meters.costs(&self.daemons, last);
             record.cost.machines = meters.of_machines(last);
             record.cost.host_cpu = meters.host_cpu(last);
@@ -344,7 +367,13 @@ impl<'a> Trial<'a, '_> {
     fn meters(&self) -> Meters {
         let host = self.context.hosts.is_local_machine();
         let machines = self.context.hosts.processes();
-        Meters::new(self.context.clock, &self.daemon_pids(), machines, host)
+        Meters::new(
+            self.context.clock,
+            &self.daemon_pids(),
+            machines,
+            self.polls,
+            host,
+        )
     }
 
     /// Where the start itself is measured: what the machine and the daemons did before it.
@@ -371,7 +400,7 @@ impl<'a> Trial<'a, '_> {
             if let Extent::Duration(warmup) = experiment.warmup {
                 record.warmup = warmup;
             }
-            // Nobody here knows when a warm-up of so many messages ends: then it counts too.
+            // Nobody knows beforehand when a warm-up of so many messages ends: then it counts too, as in the agents.
             let window = at.saturating_add(record.warmup);
             return Ok((load, self.meters().begin_before(window)));
         };

@@ -18,7 +18,7 @@ use crate::job::{Job, Nodes};
 use crate::shared::{Call, Phase, Shared, ThreadState};
 use dyno_adapter::{Carries, ChannelSpec, Error, Receiver, Sender, Sent};
 use dyno_measure::host;
-use dyno_measure::stamp::{self, Kind, Tag};
+use dyno_measure::stamp::{self, Kind};
 use dyno_model::chain::{Forwarded, Threads};
 use dyno_model::{Nanos, Wait};
 use std::sync::Arc;
@@ -378,11 +378,6 @@ impl Inlet {
                     self.places.note(self.shared.clock.now());
                 }
             }
-            Some(Tag {
-                kind: Kind::Warmup,
-                sequence,
-                ..
-            }) => self.shared.on_warmup(sequence),
             _ => {}
         }
         if !self.linked {

@@ -13,7 +13,7 @@ use crate::shared::{Call, Phase, ThreadState};
 use dyno_adapter::Sent;
 use dyno_measure::Pacer;
 use dyno_measure::stamp::{self, Header, Kind, Tag};
-use dyno_model::protocol::SourceCounts;
+use dyno_model::protocol::{SourceCounts, Waited};
 use dyno_model::{Metric, Nanos};
 
 pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result<Played, Failure> {
@@ -57,7 +57,7 @@ pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result
         ..SourceCounts::default()
     };
     let mut warm_sequence = 0;
-    let mut burned = Nanos::ZERO;
+    let mut before_window = Waited::default();
 
     while go_on() {
         if let (None, Some((_, end))) = (window.begun, job.common_window()) {
@@ -96,11 +96,10 @@ pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result
             break;
         }
         let (kind, sequence) = if is_warm {
-            // What is burned from the reading on with which the cost begins is taken out of it.
+            // The waits from the reading on with which the cost begins are taken out of it.
             if !shared.is_metering() {
-                burned = pacer.burned();
+                before_window = pacer.waited();
             }
-            shared.on_warmup(warm_sequence);
             (Kind::Warmup, warm_sequence)
         } else {
             (Kind::Measured, counts.offered)
@@ -157,7 +156,7 @@ pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result
         }
     }
     counts.last = clock.now();
-    counts.pacing = pacer.burned().saturating_sub(burned);
+    counts.pacing = pacer.waited().since(before_window);
     job.tell_done(&counts);
     let mut played = measured
         .finish(counts.offered)

@@ -15,7 +15,7 @@ use dyno_adapter::{Sender, Sent};
 use dyno_measure::stamp::{self, Header, Kind, Tag};
 use dyno_measure::{Clock, Pacer, Recorder, Schedule, pacing};
 use dyno_model::plan::Extent;
-use dyno_model::protocol::SourceCounts;
+use dyno_model::protocol::{SourceCounts, Waited};
 use dyno_model::{Metric, Nanos};
 
 pub(super) fn play(
@@ -112,10 +112,10 @@ impl Due {
         }
     }
 
-    fn burned(&self) -> Nanos {
+    fn waited(&self) -> Waited {
         match self {
-            Due::Scheduled(_, pacer, _) => pacer.burned(),
-            Due::Now(..) => Nanos::ZERO,
+            Due::Scheduled(_, pacer, _) => pacer.waited(),
+            Due::Now(..) => Waited::default(),
         }
     }
 }
@@ -190,7 +190,7 @@ impl<'a> Source<'a> {
             Stage::new(Kind::Warmup, Extent::Messages(u64::MAX)),
             Stage::new(Kind::Measured, experiment.window),
         ];
-        let mut burned = Nanos::ZERO;
+        let mut before = Waited::default();
         let mut sends = Sends::default();
         let mut measured = false;
 
@@ -224,11 +224,10 @@ impl<'a> Source<'a> {
             let sent = self.send(kind, sequence, due, now)?;
             sends.sent(now, sent == Sent::Accepted, measured);
             if !measured {
-                // What is burned from the reading on with which the cost begins is taken out of it.
+                // The waits from the reading on with which the cost begins are taken out of it.
                 if !shared.is_metering() {
-                    burned = due_times.burned();
+                    before = due_times.waited();
                 }
-                shared.on_warmup(sequence);
                 continue;
             }
             if begins {
@@ -248,7 +247,7 @@ impl<'a> Source<'a> {
         self.counts.last = clock.now();
         self.counts.blocked = sends.blocked();
         self.counts.blocked_above = sends.above();
-        self.counts.pacing = due_times.burned().saturating_sub(burned);
+        self.counts.pacing = due_times.waited().since(before);
         Ok(())
     }
 

@@ -27,13 +27,16 @@ pub(super) struct Tally<const N: usize> {
     /// From one arrival to the next, where the workload has that.
     gaps: Option<Recorder>,
     raw: RawLog,
-    /// Knows when the window begins, where it is one for several flows: else with its first message.
-    common: Option<Arc<Shared>>,
+    /// Knows when the window begins at the latest; of several flows, exactly then. Of one alone it begins with its
+    /// first message.
+    shared: Arc<Shared>,
+    workload: Workload,
+    is_common: bool,
     /// When the newest message arrived; `None` before the first.
     newest: Option<Nanos>,
     /// How long messages are sent, where that is known beforehand, and since when.
     lasts: Option<Nanos>,
-    begun: Nanos,
+    begun: Option<Nanos>,
     /// How long the window of a schedule is, where that is known beforehand, and when it ends.
     length: Option<Nanos>,
     end: Nanos,
@@ -54,13 +57,15 @@ impl<const N: usize> Tally<N> {
             recorders: metrics.map(|metric| (metric, recorder(experiment))),
             gaps: has_gaps(job).then(|| recorder(experiment)),
             raw: raw_log(experiment),
-            common: experiment.flow.as_ref().map(|_| job.shared.clone()),
+            shared: job.shared.clone(),
+            workload: experiment.workload,
+            is_common: experiment.flow.is_some(),
             lasts: match experiment.window {
                 Extent::Duration(time) => Some(time),
                 Extent::Messages(_) => experiment.paced_window(),
             },
             newest: None,
-            begun: Nanos::ZERO,
+            begun: None,
             length: experiment.paced_window(),
             end: Nanos::ZERO,
             in_window: 0,
@@ -78,10 +83,12 @@ impl<const N: usize> Tally<N> {
             recorders: metrics.map(|metric| (metric, whole())),
             gaps: has_gaps(job).then(whole),
             raw: RawLog::new(raw.min(WARM_SAMPLES)),
-            common: None,
+            shared: job.shared.clone(),
+            workload: job.experiment().workload,
+            is_common: false,
             lasts: None,
             newest: None,
-            begun: Nanos::ZERO,
+            begun: None,
             length: None,
             end: Nanos::ZERO,
             in_window: 0,
@@ -108,8 +115,11 @@ impl<const N: usize> Tally<N> {
                 return;
             }
         }
+        if self.begun.is_none() {
+            let window_at = self.shared.window_at();
+            self.begin(first_due(&self.workload, header, window_at));
+        }
         if self.flow.received == 0 {
-            self.begin(header.intended);
             self.flow.first = arrival;
         }
         for ((_, recorder), latency) in self.recorders.iter_mut().zip(latencies) {
@@ -141,16 +151,15 @@ impl<const N: usize> Tally<N> {
 
     /// The first message is due at `due`.
     pub(super) fn begin(&mut self, due: Nanos) {
-        let due = self
-            .common
-            .as_ref()
-            .map_or(due, |shared| shared.window_at());
+        let due = match self.is_common {
+            true => self.shared.window_at(),
+            false => due,
+        };
         let gaps = self.gaps.iter_mut();
         for recorder in self.recorders.iter_mut().map(|(_, r)| r).chain(gaps) {
             recorder.begin(due);
         }
-        self.begun = due;
-        // Where the first messages were lost, this is later than the window's true end.
+        self.begun = Some(due);
         if let Some(length) = self.length {
             self.end = due.saturating_add(length);
             self.half = due.saturating_add(Nanos(length.0 / 2));
@@ -171,8 +180,10 @@ impl<const N: usize> Tally<N> {
         let (Some(gaps), Some(lasts)) = (&mut self.gaps, self.lasts.filter(|_| is_silent)) else {
             return;
         };
-        let end = self.begun.saturating_add(lasts);
-        if let Some(newest) = self.newest.filter(|newest| end > *newest) {
+        let end = self.begun.map(|begun| begun.saturating_add(lasts));
+        if let (Some(end), Some(newest)) = (end, self.newest)
+            && end > newest
+        {
             gaps.record(end, end.saturating_sub(newest));
         }
     }
@@ -203,6 +214,18 @@ impl<const N: usize> Tally<N> {
             raw: self.raw.into_samples(),
             ..Played::default()
         })
+    }
+}
+
+/// When the first message of the window was due, where this is the first that arrived: those before it were lost, or are
+/// still to come. `window_at` is when the window begins at the earliest.
+fn first_due(workload: &Workload, header: &Header, window_at: Nanos) -> Nanos {
+    let sequence = header.tag.sequence;
+    match (sequence, workload.due_after(sequence)) {
+        (0, _) => header.intended,
+        (_, Some(after)) => header.intended.saturating_sub(after),
+        // Not known until then where the window begins with a number of messages: then this is the best there is.
+        (_, None) => header.intended.min(window_at),
     }
 }
 
@@ -251,5 +274,43 @@ pub(super) fn expected_messages(experiment: &Experiment) -> u64 {
             | Workload::FirstMessage { .. }
             | Workload::Probe { .. },
         ) => (seconds(d) * 5e6) as u64 + 64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyno_measure::{Kind, Tag};
+    use dyno_model::factor::Arrivals;
+    use dyno_model::unit::RateHz;
+
+    #[test]
+    fn a_window_begins_with_its_first_message_also_where_that_was_lost() {
+        let first = |workload: Workload, sequence| {
+            let tag = Tag {
+                channel: 0,
+                kind: Kind::Measured,
+                sequence,
+            };
+            let header = Header {
+                tag,
+                intended: Nanos(1_000_000),
+                sent: Nanos(1_000_100),
+            };
+            first_due(&workload, &header, Nanos(900_000)).0
+        };
+        let stream = |arrivals| Workload::Stream {
+            rate: RateHz::new(100_000.0).unwrap(),
+            arrivals,
+        };
+        let fixed = stream(Arrivals::Fixed);
+        assert_eq!((first(fixed, 0), first(fixed, 7)), (1_000_000, 930_000));
+        let random = stream(Arrivals::Poisson);
+        assert_eq!((first(random, 0), first(random, 7)), (1_000_000, 900_000));
+        let burst = Workload::Burst {
+            messages: 4,
+            period: Nanos(20_000),
+        };
+        assert_eq!((first(burst, 3), first(burst, 9)), (1_000_000, 960_000));
     }
 }

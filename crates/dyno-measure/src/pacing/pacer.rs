@@ -1,6 +1,7 @@
-//! Waits for due times: sleeps until shortly before, then spins.
+//! Waits for due times: sleeps until shortly before where they are far, then spins.
 
 use crate::clock::{Clock, monotonic};
+use dyno_model::protocol::Waited;
 use dyno_model::unit::Nanos;
 use rustix::thread::{ClockId, clock_nanosleep_absolute, set_current_timer_slack};
 use rustix::time::Timespec;
@@ -23,6 +24,9 @@ const PREEMPTED: u64 = 16;
 const LONGEST_STEP: Nanos = Nanos::from_micros(10);
 /// So many steps show which is the usual one.
 const STEPS_TRIED: usize = 64;
+/// So many sleeps, of this length, show what one takes.
+const SLEEPS_TRIED: usize = 15;
+const SLEEP_TRIED: Nanos = Nanos::from_micros(30);
 /// The longest time without asking whether to go on.
 const ASK_EVERY: Nanos = Nanos::from_millis(50);
 
@@ -31,17 +35,21 @@ const ASK_EVERY: Nanos = Nanos::from_millis(50);
 pub struct Pacer {
     time: System,
     state: State,
+    /// CPU time of one sleep.
+    sleep: Nanos,
 }
 
 impl Pacer {
-    /// A pacer on `clock`, the clock of the schedule.
+    /// A pacer on `clock`, the clock of the schedule, for the calling thread. Sleeps for about a millisecond in
+    /// all to see what a sleep takes.
     pub fn new(clock: Clock) -> Self {
-        let time = System {
-            clock,
-            slack_set: false,
-        };
+        // The default slack lets the kernel delay a wake-up by 50 µs. Where it cannot be set the margin grows
+        // to cover it.
+        let _ = set_current_timer_slack(NonZeroU64::new(1));
+        let mut time = System { clock };
         let state = State::new(&time);
-        Pacer { time, state }
+        let sleep = cpu_of_a_sleep(&mut time);
+        Pacer { time, state, sleep }
     }
 
     /// Waits until `due` and returns the time, which is `due` or later; at once where `due` has
@@ -64,11 +72,41 @@ impl Pacer {
         self.state.entered
     }
 
-    /// Processor time spent spinning until due times so far, and never more: what interrupted the
-    /// spinning is left out, be it another thread or an interrupt of some hundred nanoseconds.
-    pub fn burned(&self) -> Nanos {
-        self.state.burned
+    /// What the waits so far took: the time spent spinning until due times and never more, for what interrupted
+    /// the spinning is left out, be it another thread or an interrupt of some hundred nanoseconds; and for
+    /// each sleep what one took when the pacer was made.
+    pub fn waited(&self) -> Waited {
+        let asleep = Nanos(self.state.sleeps * self.sleep.0);
+        Waited {
+            cpu: self.state.burned.saturating_add(asleep),
+            sleeps: self.state.sleeps,
+        }
     }
+}
+
+/// The CPU time that one sleep of the calling thread takes, from falling asleep to running again: the median of
+/// some, without what looking takes.
+fn cpu_of_a_sleep(time: &mut System) -> Nanos {
+    let mut taken = |sleep: Nanos| {
+        let before = ran();
+        if sleep > Nanos::ZERO {
+            time.sleep_until(time.now().saturating_add(sleep));
+        }
+        ran().saturating_sub(before)
+    };
+    let mut median = |sleep| {
+        let mut all: [Nanos; SLEEPS_TRIED] = std::array::from_fn(|_| taken(sleep));
+        all.sort_unstable();
+        all[SLEEPS_TRIED / 2]
+    };
+    let looking = median(Nanos::ZERO);
+    median(SLEEP_TRIED).saturating_sub(looking)
+}
+
+/// Processor time of the calling thread.
+fn ran() -> Nanos {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
 /// What the pacer needs of a clock; the tests have one of their own.
@@ -84,7 +122,6 @@ trait Time {
 #[derive(Debug)]
 struct System {
     clock: Clock,
-    slack_set: bool,
 }
 
 impl Time for System {
@@ -94,12 +131,6 @@ impl Time for System {
     }
 
     fn sleep_until(&mut self, wake: Nanos) {
-        if !self.slack_set {
-            // The default slack lets the kernel delay a wake-up by 50 µs. Where it cannot be set
-            // the margin grows to cover it.
-            let _ = set_current_timer_slack(NonZeroU64::new(1));
-            self.slack_set = true;
-        }
         // The kernel's clock first: a preemption between the two readings then ends the sleep too
         // early, which the caller's loop mends, and never too late.
         let kernel = monotonic();
@@ -118,6 +149,7 @@ impl Time for System {
 struct State {
     margin: Nanos,
     burned: Nanos,
+    sleeps: u64,
     entered: Nanos,
     asked: Nanos,
     /// The longest step of the spinning loop that is taken for nothing but the loop.
@@ -144,6 +176,7 @@ impl State {
         State {
             margin: FIRST_MARGIN,
             burned: Nanos::ZERO,
+            sleeps: 0,
             entered: now,
             asked: now,
             longest_step: longest.min(LONGEST_STEP),
@@ -168,7 +201,9 @@ impl State {
         if now >= due {
             return Some(now);
         }
-        while due.saturating_sub(now) > self.margin {
+        // Where less is left than the margin may become, spinning is all there is: a margin that had grown to more
+        // than the gap between two messages would otherwise end the sleeps of a trial for good.
+        while due.saturating_sub(now) > MOST_MARGIN {
             now = self.sleep(time, now, due);
             self.asked = now;
             if !go_on() {
@@ -201,6 +236,7 @@ impl State {
             .saturating_sub(self.margin)
             .min(now.saturating_add(ASK_EVERY));
         time.sleep_until(wake);
+        self.sleeps += 1;
         let woken = time.now();
         let overshoot = woken.saturating_sub(wake).0;
         // Doubled by a wake-up that used up more than half of it, shrunk by 1/64 by one that did not: it
@@ -350,7 +386,7 @@ mod tests {
                         let due = start.saturating_add(Nanos(i * 50_000));
                         pacer.wait_until(due, &|| true).unwrap();
                     }
-                    (pacer.burned(), ran().saturating_sub(before))
+                    (pacer.waited().cpu, ran().saturating_sub(before))
                 })
                 .join()
                 .unwrap();
@@ -358,12 +394,6 @@ mod tests {
             assert!(burned <= ran, "{burned} of {ran}");
             assert!(burned > Nanos::ZERO);
         });
-    }
-
-    /// Processor time of the calling thread.
-    fn ran() -> Nanos {
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-        Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
     }
 
     #[test]
@@ -417,6 +447,37 @@ mod tests {
             s.wait_until(&mut t, Nanos::from_millis(10 * i), &|| true);
         }
         assert_eq!(s.margin, LEAST_MARGIN);
+    }
+
+    #[test]
+    fn late_wake_ups_do_not_end_the_sleeps_for_good() {
+        // Of messages each 150 µs none sleeps, whatever wake-ups need; of messages each 300 µs each one does,
+        // also after wake-ups have been late.
+        for (period, oversleep, sleeps) in [
+            (150_000, 1_000, 0),
+            (150_000, 150_000, 0),
+            (300_000, 1_000, 1_000),
+            (300_000, 150_000, 1_000),
+        ] {
+            let (mut t, mut s) = (Fake::at(0), state());
+            t.oversleep = oversleep;
+            for i in 1..=1_000 {
+                s.wait_until(&mut t, Nanos(period * i), &|| true);
+            }
+            assert_eq!(s.sleeps, sleeps, "{period} {oversleep}");
+        }
+    }
+
+    #[test]
+    fn a_sleep_is_charged_to_the_wait() {
+        let clock = Clock::new(dyno_model::protocol::ClockSpec::Monotonic);
+        let mut pacer = Pacer::new(clock);
+        assert!(pacer.sleep > Nanos::ZERO);
+        let due = clock.now().saturating_add(Nanos::from_millis(2));
+        pacer.wait_until(due, &|| true).unwrap();
+        let waited = pacer.waited();
+        assert_eq!(waited.sleeps, 1);
+        assert_eq!(waited.cpu, pacer.state.burned.saturating_add(pacer.sleep));
     }
 
     #[test]
