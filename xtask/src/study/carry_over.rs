@@ -70,6 +70,10 @@ count = 2
 /// Trials of each experiment in one run.
 const TRIALS: usize = 6;
 const LEVEL: f64 = 0.05;
+/// The planted fault must be found in this share of tries.
+const POWER: f64 = 0.95;
+/// So many alarms as come by chance in one study of a hundred are too many.
+const TOO_MANY: f64 = 0.01;
 
 pub(super) fn study(tries: u32, runs: u32) -> Outcome {
     let place = Place::new("carry-over")?;
@@ -81,11 +85,12 @@ pub(super) fn study(tries: u32, runs: u32) -> Outcome {
         &format!("keeps_state = true\n{TESTBED}"),
     )?;
     place.file("testbeds/fresh.toml", TESTBED)?;
-    for (testbed, what) in [
-        ("kept", "namespaces kept (planted fault)"),
-        ("fresh", "namespaces of each trial"),
+    let mut wrong = Vec::new();
+    for (testbed, what, is_planted) in [
+        ("kept", "namespaces kept (planted fault)", true),
+        ("fresh", "namespaces of each trial", false),
     ] {
-        let (mut found, mut lost, mut offered) = (0, 0, 0);
+        let (mut found, mut lost, mut offered) = (0u32, 0, 0);
         for seed in 0..tries {
             let alone = radar(&place, "alone", testbed, seed)?;
             let beside = radar(&place, "beside", testbed, seed)?;
@@ -95,17 +100,24 @@ pub(super) fn study(tries: u32, runs: u32) -> Outcome {
                     .map(|(lost, offered)| *lost as f64 / *offered as f64);
                 lost.collect()
             };
-            found += usize::from(chance(&of(&beside), &of(&alone)) <= LEVEL);
+            found += u32::from(chance(&of(&beside), &of(&alone)) <= LEVEL);
             lost += beside.iter().map(|(lost, _)| lost).sum::<u64>();
             offered += beside.iter().map(|(_, offered)| offered).sum::<u64>();
         }
         println!(
             "{what}: radar beside lidar is told from radar alone in {}; {lost} of {offered} messages of \
              radar lost beside lidar",
-            share(found, tries as usize)
+            share(found as usize, tries as usize)
         );
+        let as_it_should = match is_planted {
+            true => f64::from(found) >= POWER * f64::from(tries),
+            false => by_chance(found, tries) >= TOO_MANY && lost == 0,
+        };
+        if !as_it_should {
+            wrong.push(what);
+        }
     }
-    let (mut alarms, mut told) = (0, 0);
+    let (mut alarms, mut told) = (0u32, 0u32);
     let mut findings: Vec<String> = Vec::new();
     for seed in 0..runs {
         measure(&place, "pairs", "fresh", seed)?;
@@ -115,7 +127,7 @@ pub(super) fn study(tries: u32, runs: u32) -> Outcome {
             continue;
         };
         told += 1;
-        alarms += usize::from(p <= LEVEL);
+        alarms += u32::from(p <= LEVEL);
         for finding in list(&shown["carry_over"], "findings") {
             findings.push(format!(
                 "  after {}: {} (p {})",
@@ -128,12 +140,36 @@ pub(super) fn study(tries: u32, runs: u32) -> Outcome {
     println!(
         "three stacks, clean and heavy, {TRIALS} trials each: what ran before made a difference in {}; 5 % \
          by chance",
-        share(alarms, told)
+        share(alarms as usize, told as usize)
     );
     for finding in findings {
         println!("{finding}");
     }
-    Ok(())
+    if by_chance(alarms, told) < TOO_MANY {
+        wrong.push("stacks and loads in random order");
+    }
+    match wrong.as_slice() {
+        [] => Ok(()),
+        _ => Err(format!(
+            "not as it should be (a planted fault found in less than {:.0} % of tries, a message of radar lost without \
+             it, or more alarms than chance explains): {}",
+            100.0 * POWER,
+            wrong.join(", ")
+        )),
+    }
+}
+
+/// The chance that of `tries` at least so many alarms are false, at [`LEVEL`] each: the upper tail of a binomial
+/// distribution.
+fn by_chance(alarms: u32, tries: u32) -> f64 {
+    // From none on, each term from the one before it.
+    let mut term = (1.0 - LEVEL).powi(i32::try_from(tries).unwrap_or(i32::MAX));
+    let mut fewer = 0.0;
+    for k in 0..alarms {
+        fewer += term;
+        term *= f64::from(tries - k) / f64::from(k + 1) * LEVEL / (1.0 - LEVEL);
+    }
+    1.0 - fewer
 }
 
 fn measure(place: &Place, suite: &str, testbed: &str, seed: u32) -> Result<(), String> {
@@ -195,6 +231,14 @@ fn chance(first: &[f64], second: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn few_alarms_come_by_chance_and_many_do_not() {
+        assert_eq!(by_chance(0, 20), 1.0);
+        // 1 - 0.95^20.
+        assert!((by_chance(1, 20) - 0.6415).abs() < 1e-4);
+        assert!(by_chance(3, 20) > TOO_MANY && by_chance(5, 20) < TOO_MANY);
+    }
 
     #[test]
     fn only_a_larger_sum_than_chance_gives_is_rare() {
