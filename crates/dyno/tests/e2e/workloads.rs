@@ -335,3 +335,43 @@ fn what_stands_behind_the_warm_up_when_the_drain_ends_is_under_way() {
     assert!(count(flood, "under_way") > 0, "{flood:#}");
     assert_eq!(count(flood, "under_way"), count(flood, "lost"), "{flood:#}");
 }
+
+/// Agents, daemons and host are read before the first message of such a warm-up, so all of its messages share the cost.
+#[test]
+fn all_messages_of_a_counted_warm_up_share_the_cost() {
+    let place = Place::new();
+    place.suite(
+        "counted",
+        r#"
+        title = "counted"
+        [defaults]
+        trials = 1
+        wait = "block"
+        [[experiment]]
+        name = "stream"
+        workload = "stream"
+        rate = "1 kHz"
+        messages = 200
+        stacks = ["pipe"]
+        [[experiment]]
+        name = "round-trip"
+        workload = "ping-pong"
+        round_trips = 200
+        stacks = ["pipe"]
+        "#,
+    );
+    for warmup in [1_u32, 100] {
+        let set = format!("warmup_messages={warmup}");
+        place.measure("counted", &["--set", &set]);
+        for name in place.trial_names("out") {
+            let trial = place.json(&format!("out/trials/{name}.json"));
+            assert_eq!(trial["flows"][0]["lead_in"], warmup, "{trial:#}");
+            let received = trial["counts"]["received"].as_f64().unwrap();
+            let cost = &trial["cost"];
+            let shared = cost["cpu"].as_f64().unwrap() / (received + f64::from(warmup));
+            let told = cost["cpu_ns_per_message"].as_f64().unwrap();
+            assert!((told - shared).abs() < 1e-6 * shared, "{cost:#}");
+        }
+        std::fs::remove_dir_all(place.path("out")).unwrap();
+    }
+}
