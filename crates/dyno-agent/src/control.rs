@@ -111,6 +111,28 @@ impl Trial {
         Ok(results)
     }
 
+    /// Takes the reading with which the cost begins, before the window that begins at `at`.
+    fn meter_before(&mut self, at: Nanos) {
+        if !self.shared.begin_metering(at) {
+            let late = self.shared.clock.now().saturating_sub(at);
+            self.remark_no_cost(&format!(
+                "the thread that reads had no CPU until {late} after it began"
+            ));
+        }
+    }
+
+    /// Whether the cost has not begun, and nobody has said so.
+    fn is_unread(&self) -> bool {
+        !self.shared.is_metering() && self.remarks.is_empty()
+    }
+
+    fn remark_no_cost(&mut self, why: &str) {
+        let label = results::label(&self.assignment);
+        self.remarks.push(format!(
+            "what {label} uses could not be read before the window, since {why}; the trial has no costs"
+        ));
+    }
+
     /// Interrupts threads that are in the same call as at the last look.
     fn nudge_stalled(&mut self) {
         let now = self.shared.positions();
@@ -230,12 +252,17 @@ impl Control {
             }
             (Command::Start { at }, Some(trial)) => {
                 self.counter.note(trial.shared.clock);
-                let experiment = &trial.assignment.experiment;
+                let assignment = trial.assignment.clone();
+                let experiment = &assignment.experiment;
                 let window = match (experiment.settle, experiment.warmup) {
                     (Some(_), _) => None,
                     (None, Extent::Duration(warmup)) => Some(at.saturating_add(warmup)),
                     (None, Extent::Messages(_)) => Some(at),
                 };
+                if window == Some(at) && experiment.counted_warmup().is_none() {
+                    // There is no warm-up, and floods do not even wait for that instant.
+                    trial.meter_before(at);
+                }
                 trial.shared.start_at(at, window);
                 trial.watch = match (experiment.settle, experiment.warmup) {
                     (Some(longest), _) => {
@@ -244,8 +271,8 @@ impl Control {
                         Watch::Settling(Instant::now() + Duration::from(left))
                     }
                     (None, Extent::Duration(warmup)) => Watch::Opening(at.saturating_add(warmup)),
-                    // Nobody knows beforehand when so many messages are over: all that reads begins with the first.
-                    (None, Extent::Messages(_)) => Watch::Opening(at),
+                    // Its first message begins the cost, in the role that sees it.
+                    (None, Extent::Messages(_)) => trial.watch_in_window(),
                 };
                 // Roles that wait for a probe's successor look at the phase again.
                 trial.shared.nudge_all();
@@ -257,6 +284,9 @@ impl Control {
             }
             (Command::Drain { sent }, Some(trial)) => {
                 self.counter.note(trial.shared.clock);
+                if trial.is_unread() {
+                    trial.remark_no_cost("the window was over before");
+                }
                 trial.shared.drain(&sent);
                 trial.shared.meter();
                 let limit = Duration::from(trial.assignment.experiment.drain);
@@ -301,6 +331,7 @@ impl Control {
         let assignment = Arc::new(assignment);
         let channels = assignment.channels.len();
         let clock = Clock::new(assignment.clock);
+        let counts_warmup = assignment.experiment.counted_warmup().is_some();
         let mut warnings = Vec::new();
         // Threads count that are started from here on, those of libraries among them.
         let tracepoints = assignment.experiment.counted.then(Tracepoints::open);
@@ -311,7 +342,7 @@ impl Control {
                 None
             }
         };
-        let shared = Shared::new(clock, channels).with(tracepoints);
+        let shared = Shared::new(clock, channels, counts_warmup).with(tracepoints);
         let shared = Arc::new(shared);
         if let Scheduling::Fifo(priority) = assignment.experiment.scheduling {
             // The control thread must get through to roles that never sleep.
@@ -445,16 +476,8 @@ impl Control {
                 trial.nudge_stalled();
             }
             Watch::Opening(at) => {
-                let now = trial.shared.clock.now();
-                if now >= at.saturating_sub(LEAD_IN) {
-                    if !trial.shared.begin_metering(at) {
-                        let late = now.saturating_sub(at);
-                        trial.remarks.push(format!(
-                            "what {} uses was to be read before the window and could not be: its thread for that had no \
-                             CPU until {late} after it began; the trial has no costs",
-                            results::label(&trial.assignment)
-                        ));
-                    }
+                if trial.shared.clock.now() >= at.saturating_sub(LEAD_IN) {
+                    trial.meter_before(at);
                     trial.watch = trial.watch_in_window();
                 }
             }

@@ -5,6 +5,7 @@ use crate::shared::{Call, Phase, Shared, ThreadState};
 use dyno_adapter::{
     Adapter, ChannelSpec, Error, Node, NodeContext, OnMessage, Receiver, Sender, Subscription,
 };
+use dyno_measure::Pacer;
 use dyno_measure::host;
 use dyno_measure::stamp::{self, Tag};
 use dyno_model::adapter::QUEUE_DEPTH;
@@ -67,6 +68,12 @@ impl Job {
     #[inline]
     pub(crate) fn experiment(&self) -> &Experiment {
         &self.experiment
+    }
+
+    /// What waits until messages are due; what the waits take counts from when the cost has begun.
+    pub(crate) fn pacer(&self) -> Pacer {
+        let shared = self.shared.clone();
+        Pacer::new(shared.clock, move || shared.is_metering())
     }
 
     /// How many bytes messages have.

@@ -70,13 +70,16 @@ pub(crate) struct Shared {
     last_send: AtomicU64,
     /// When the drain began; zero before.
     drain_at: AtomicU64,
+    /// The warm-up is a number of messages: the first of them begins the cost.
+    counts_warmup: bool,
     linked: AtomicUsize,
     drained: AtomicUsize,
     threads: Mutex<Vec<Arc<ThreadState>>>,
 }
 
 impl Shared {
-    pub(crate) fn new(clock: Clock, channels: usize) -> Self {
+    /// `counts_warmup`: the warm-up is a number of messages.
+    pub(crate) fn new(clock: Clock, channels: usize, counts_warmup: bool) -> Self {
         let counters = || (0..channels).map(|_| AtomicU64::new(0)).collect();
         Shared {
             clock,
@@ -94,6 +97,7 @@ impl Shared {
             ends: Mutex::new(Vec::new()),
             last_send: AtomicU64::new(0),
             drain_at: AtomicU64::new(0),
+            counts_warmup,
             linked: AtomicUsize::new(0),
             drained: AtomicUsize::new(0),
             threads: Mutex::new(Vec::new()),
@@ -237,6 +241,15 @@ impl Shared {
             }
         }
         meter.has_begun()
+    }
+
+    /// Called for each message of the warm-up. Where it is a number of messages, its first one begins the cost: before
+    /// it who polls has only waited, and when its last one comes nobody knows beforehand.
+    #[inline]
+    pub(crate) fn on_warmup(&self) {
+        if self.counts_warmup && !self.is_metering() {
+            self.begin_metering(Nanos(u64::MAX));
+        }
     }
 
     /// Whether the cost has begun.
@@ -457,7 +470,7 @@ mod tests {
     use dyno_model::protocol::ClockSpec;
 
     fn shared() -> Shared {
-        Shared::new(Clock::new(ClockSpec::Monotonic), 2)
+        Shared::new(Clock::new(ClockSpec::Monotonic), 2, false)
     }
 
     #[test]

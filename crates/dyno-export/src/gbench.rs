@@ -147,7 +147,8 @@ fn context(summary: &Summary, without_figure: Vec<WithoutFigure>) -> Context {
 struct Repetition {
     iterations: u64,
     real_time: f64,
-    cpu_time: f64,
+    /// `None` where no process told what it used.
+    cpu_time: Option<f64>,
     counters: BTreeMap<&'static str, f64>,
 }
 
@@ -190,7 +191,8 @@ fn benchmarks(
                 repetition_index: Some(i),
                 iterations: r.iterations,
                 real_time: r.real_time,
-                cpu_time: r.cpu_time,
+                // The format has no word for what is not known.
+                cpu_time: r.cpu_time.unwrap_or(0.0),
                 counters: r.counters.clone(),
                 label: Some(format!("p50 of {headline}")),
                 ..blank()
@@ -278,7 +280,7 @@ fn repetition(
     Ok(Repetition {
         iterations: samples.n(),
         real_time: exported(p50),
-        cpu_time: trial.cost.cpu_ns_per_message.map_or(0.0, exported),
+        cpu_time: trial.cost.cpu_ns_per_message.map(exported),
         counters,
     })
 }
@@ -339,7 +341,7 @@ fn aggregate(a: &Aggregate, name: &str, all: &[Repetition], blank: Benchmark) ->
         aggregate_unit: Some(a.unit),
         iterations: all.len() as u64,
         real_time: finite(over(all.iter().map(|r| r.real_time).collect())),
-        cpu_time: finite(over(all.iter().map(|r| r.cpu_time).collect())),
+        cpu_time: finite(over(all.iter().filter_map(|r| r.cpu_time).collect())),
         counters: counters.collect(),
         ..blank
     }

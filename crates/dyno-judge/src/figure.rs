@@ -71,6 +71,14 @@ pub(crate) struct Trials<'a> {
     pub(crate) remarks: Vec<String>,
 }
 
+/// Why none of these trials tells what it cost.
+pub(crate) fn no_cost(trials: &[&TrialRecord]) -> &'static str {
+    match trials.iter().all(|t| t.cost.processes.is_empty()) {
+        true => "no trial has costs, for reasons that are among its warnings",
+        false => "no message arrived",
+    }
+}
+
 impl<'a> Trials<'a> {
     /// The trials that count, by [`dyno_report::counted_trials`], with the first of `metrics` that
     /// they have.
@@ -157,7 +165,7 @@ impl<'a> Trials<'a> {
             Figure::CpuPerMessage => {
                 let values = self.each(TrialFigure::CpuPerMessage);
                 match values.is_empty() {
-                    true => Err("no message arrived".into()),
+                    true => Err(no_cost(&self.records).into()),
                     false => Ok(values),
                 }
             }

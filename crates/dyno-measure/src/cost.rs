@@ -125,19 +125,16 @@ impl Meter {
     }
 
     /// What the process used from the first reading until `last`, the last arrival. Who polls uses as much after it as
-    /// before, so that use is taken to be even between the two readings around that instant; who does not has next to
-    /// nothing to do after it, and the first reading of after the window is taken as it is. A later reading than `last`
-    /// is not asked for: an earlier one is the best there is then. `None` without two readings.
+    /// before, so that use is taken to be even between the two readings around that instant. Who does not has next to
+    /// nothing to do after it: the first reading that is not earlier is taken as it is, with its time. Where all are
+    /// earlier, the last is the best there is. `None` without two readings.
     pub fn cost_until(&self, last: Nanos, used: Used) -> Option<ProcessCost> {
         let [from, later @ ..] = self.readings.as_slice() else {
             return None;
         };
         let to = match later.iter().position(|r| r.at >= last) {
             None => *later.last()?,
-            Some(0) if !used.polls => Usage {
-                at: last.max(from.at),
-                ..later[0]
-            },
+            Some(index) if !used.polls => later[index],
             Some(index) => self.readings[index].towards(&later[index], last),
         };
         let (begin, end) = (&from.counters, &to.counters);
@@ -506,11 +503,12 @@ mod tests {
         };
         assert_eq!(until(50, true), (20, 50));
         assert_eq!(until(0, true), (0, 0));
+        assert_eq!(until(250, true), (190, 250));
         // Who does not poll did all of it for what had arrived by then.
-        assert_eq!(until(50, false), (40, 50));
+        assert_eq!(until(50, false), (40, 100));
+        assert_eq!(until(250, false), (240, 300));
         for polls in [false, true] {
             assert_eq!(until(200, polls), (140, 200));
-            assert_eq!(until(250, polls), (190, 250));
             assert_eq!(until(9_000, polls), (240, 300));
         }
     }

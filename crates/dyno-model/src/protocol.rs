@@ -406,16 +406,6 @@ pub struct Waited {
     pub sleeps: u64,
 }
 
-impl Waited {
-    /// What was used since `before`.
-    pub fn since(self, before: Waited) -> Waited {
-        Waited {
-            cpu: self.cpu.saturating_sub(before.cpu),
-            sleeps: self.sleeps.saturating_sub(before.sleeps),
-        }
-    }
-}
-
 impl std::iter::Sum for Waited {
     fn sum<I: Iterator<Item = Waited>>(all: I) -> Waited {
         all.fold(Waited::default(), |a, b| Waited {

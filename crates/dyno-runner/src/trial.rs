@@ -365,7 +365,9 @@ impl<'a> Trial<'a, '_> {
     }
 
     fn meters(&self) -> Meters {
-        let host = self.context.hosts.is_local_machine();
+        // Before the first message of a counted warm-up who polls has only waited, which agents leave out and the host cannot.
+        let waits = self.polls && self.context.experiment.counted_warmup().is_some();
+        let host = self.context.hosts.is_local_machine() && !waits;
         let machines = self.context.hosts.processes();
         Meters::new(
             self.context.clock,
@@ -400,7 +402,8 @@ impl<'a> Trial<'a, '_> {
             if let Extent::Duration(warmup) = experiment.warmup {
                 record.warmup = warmup;
             }
-            // Nobody knows beforehand when a warm-up of so many messages ends: then it counts too, as in the agents.
+            // Nobody knows beforehand when a warm-up of so many messages ends: then it counts too, in the agents from its
+            // first message on.
             let window = at.saturating_add(record.warmup);
             return Ok((load, self.meters().begin_before(window)));
         };

@@ -76,6 +76,9 @@ const POWER: f64 = 0.95;
 const TOO_MANY: f64 = 0.01;
 
 pub(super) fn study(tries: u32, runs: u32) -> Outcome {
+    if tries == 0 || runs == 0 {
+        return Err("nothing is tested without tries and runs: give at least one of each".into());
+    }
     let place = Place::new("carry-over")?;
     place.file("suites/alone.toml", ALONE)?;
     place.file("suites/beside.toml", &format!("{ALONE}{LIDAR}"))?;
@@ -145,14 +148,14 @@ pub(super) fn study(tries: u32, runs: u32) -> Outcome {
     for finding in findings {
         println!("{finding}");
     }
-    if by_chance(alarms, told) < TOO_MANY {
+    if told < runs || by_chance(alarms, told) < TOO_MANY {
         wrong.push("stacks and loads in random order");
     }
     match wrong.as_slice() {
         [] => Ok(()),
         _ => Err(format!(
             "not as it should be (a planted fault found in less than {:.0} % of tries, a message of radar lost without \
-             it, or more alarms than chance explains): {}",
+             it, more alarms than chance explains, or a report without a test): {}",
             100.0 * POWER,
             wrong.join(", ")
         )),

@@ -256,7 +256,7 @@ impl Answer {
         match tag.kind {
             Kind::Probe if self.intake.is_probed() => {}
             Kind::Probe => self.intake.probed(self.intake.shared.clock.now()),
-            Kind::Warmup => {}
+            Kind::Warmup => self.intake.shared.on_warmup(),
             Kind::Measured => {
                 self.flow.received += 1;
                 self.flow.bytes += bytes;

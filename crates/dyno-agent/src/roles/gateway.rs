@@ -378,6 +378,7 @@ impl Inlet {
                     self.places.note(self.shared.clock.now());
                 }
             }
+            Some(tag) if tag.kind == Kind::Warmup => self.shared.on_warmup(),
             _ => {}
         }
         if !self.linked {

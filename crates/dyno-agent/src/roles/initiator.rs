@@ -12,10 +12,9 @@ use crate::event::{Failure, Played};
 use crate::job::{Job, Nodes};
 use crate::shared::{Arrivals, Call, Phase, ThreadState};
 use dyno_adapter::{Sender, Sent};
-use dyno_measure::Pacer;
 use dyno_measure::stamp::{self, Header, Kind, Tag};
 use dyno_model::plan::Extent;
-use dyno_model::protocol::{SourceCounts, Waited};
+use dyno_model::protocol::SourceCounts;
 use dyno_model::{Metric, Nanos, Workload};
 use std::sync::Arc;
 
@@ -146,11 +145,10 @@ impl Initiator<'_> {
         };
         let clock = shared.clock;
         let go_on = || shared.phase() < Phase::Drain;
-        let mut pacer = Pacer::new(clock);
+        let mut pacer = self.job.pacer();
         let mut warmup = Warmup::new(&shared, experiment);
         let mut window = Progress::new(experiment.window);
         let mut warm_sequence = 0;
-        let mut before_window = Waited::default();
         let counted = matches!(experiment.window, Extent::Messages(_));
 
         // What is decided before a ping is decided by the time of the pong before it; the stamp follows.
@@ -164,10 +162,7 @@ impl Initiator<'_> {
             let warms = window.begun.is_none() && warm && warmup.admits(now);
             let begins = !warms && window.begun.is_none();
             let (kind, sequence) = if warms {
-                // The waits from the reading on with which the cost begins are taken out of it.
-                if !shared.is_metering() {
-                    before_window = pacer.waited();
-                }
+                shared.on_warmup();
                 warm_sequence += 1;
                 (Kind::Warmup, warm_sequence - 1)
             } else {
@@ -194,7 +189,7 @@ impl Initiator<'_> {
             };
         }
         self.counts.last = clock.now();
-        self.counts.pacing = pacer.waited().since(before_window);
+        self.counts.pacing = pacer.waited();
         Ok(())
     }
 

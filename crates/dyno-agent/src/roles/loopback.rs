@@ -11,9 +11,8 @@ use crate::event::{Failure, Played};
 use crate::job::{Job, Nodes};
 use crate::shared::{Call, Phase, ThreadState};
 use dyno_adapter::Sent;
-use dyno_measure::Pacer;
 use dyno_measure::stamp::{self, Header, Kind, Tag};
-use dyno_model::protocol::{SourceCounts, Waited};
+use dyno_model::protocol::SourceCounts;
 use dyno_model::{Metric, Nanos};
 
 pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result<Played, Failure> {
@@ -46,7 +45,7 @@ pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result
     let start = shared.start();
     let mut schedule = due::schedule(job, start);
     let mut before = Nanos(u64::MAX);
-    let mut pacer = Pacer::new(clock);
+    let mut pacer = job.pacer();
     let go_on = || shared.phase() < Phase::Drain;
     let mut warmup = Warmup::new(shared, experiment);
     let mut settling = Settling::new(job);
@@ -57,7 +56,6 @@ pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result
         ..SourceCounts::default()
     };
     let mut warm_sequence = 0;
-    let mut before_window = Waited::default();
 
     while go_on() {
         if let (None, Some((_, end))) = (window.begun, job.common_window()) {
@@ -96,10 +94,7 @@ pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result
             break;
         }
         let (kind, sequence) = if is_warm {
-            // The waits from the reading on with which the cost begins are taken out of it.
-            if !shared.is_metering() {
-                before_window = pacer.waited();
-            }
+            shared.on_warmup();
             (Kind::Warmup, warm_sequence)
         } else {
             (Kind::Measured, counts.offered)
@@ -156,7 +151,7 @@ pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result
         }
     }
     counts.last = clock.now();
-    counts.pacing = pacer.waited().since(before_window);
+    counts.pacing = pacer.waited();
     job.tell_done(&counts);
     let mut played = measured
         .finish(counts.offered)

@@ -144,7 +144,7 @@ mod tests {
 
     fn queue(depth: u32, full: Full) -> Queue {
         let clock = Clock::new(ClockSpec::Monotonic);
-        let shared = Arc::new(Shared::new(clock, 1));
+        let shared = Arc::new(Shared::new(clock, 1, false));
         Queue::new(shared, chain::Queue { depth, full }, 8)
     }
 

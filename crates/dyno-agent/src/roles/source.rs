@@ -61,7 +61,7 @@ impl Due {
     fn new(job: &Job, start: Nanos) -> Self {
         let clock = job.shared.clock;
         match due::schedule(job, start) {
-            Some(schedule) => Due::Scheduled(schedule, Pacer::new(clock), Nanos(u64::MAX)),
+            Some(schedule) => Due::Scheduled(schedule, job.pacer(), Nanos(u64::MAX)),
             None => Due::Now(clock, Nanos::ZERO),
         }
     }
@@ -190,7 +190,6 @@ impl<'a> Source<'a> {
             Stage::new(Kind::Warmup, Extent::Messages(u64::MAX)),
             Stage::new(Kind::Measured, experiment.window),
         ];
-        let mut before = Waited::default();
         let mut sends = Sends::default();
         let mut measured = false;
 
@@ -224,10 +223,7 @@ impl<'a> Source<'a> {
             let sent = self.send(kind, sequence, due, now)?;
             sends.sent(now, sent == Sent::Accepted, measured);
             if !measured {
-                // The waits from the reading on with which the cost begins are taken out of it.
-                if !shared.is_metering() {
-                    before = due_times.waited();
-                }
+                shared.on_warmup();
                 continue;
             }
             if begins {
@@ -247,7 +243,7 @@ impl<'a> Source<'a> {
         self.counts.last = clock.now();
         self.counts.blocked = sends.blocked();
         self.counts.blocked_above = sends.above();
-        self.counts.pacing = due_times.waited().since(before);
+        self.counts.pacing = due_times.waited();
         Ok(())
     }
 

@@ -32,6 +32,8 @@ pub(super) struct Tally<const N: usize> {
     shared: Arc<Shared>,
     workload: Workload,
     is_common: bool,
+    /// Messages of a counted warm-up.
+    before: u64,
     /// When the newest message arrived; `None` before the first.
     newest: Option<Nanos>,
     /// How long messages are sent, where that is known beforehand, and since when.
@@ -60,6 +62,7 @@ impl<const N: usize> Tally<N> {
             shared: job.shared.clone(),
             workload: experiment.workload,
             is_common: experiment.flow.is_some(),
+            before: experiment.counted_warmup().unwrap_or(0),
             lasts: match experiment.window {
                 Extent::Duration(time) => Some(time),
                 Extent::Messages(_) => experiment.paced_window(),
@@ -86,6 +89,7 @@ impl<const N: usize> Tally<N> {
             shared: job.shared.clone(),
             workload: job.experiment().workload,
             is_common: false,
+            before: 0,
             lasts: None,
             newest: None,
             begun: None,
@@ -116,8 +120,8 @@ impl<const N: usize> Tally<N> {
             }
         }
         if self.begun.is_none() {
-            let window_at = self.shared.window_at();
-            self.begin(first_due(&self.workload, header, window_at));
+            let window_at = (self.before == 0).then(|| self.shared.window_at());
+            self.begin(first_due(&self.workload, header, self.before, window_at));
         }
         if self.flow.received == 0 {
             self.flow.first = arrival;
@@ -218,14 +222,17 @@ impl<const N: usize> Tally<N> {
 }
 
 /// When the first message of the window was due, where this is the first that arrived: those before it were lost, or are
-/// still to come. `window_at` is when the window begins at the earliest.
-fn first_due(workload: &Workload, header: &Header, window_at: Nanos) -> Nanos {
+/// still to come. `before` messages of a counted warm-up are due before the window, and `window_at` is when it begins
+/// at the earliest, where that is known.
+fn first_due(workload: &Workload, header: &Header, before: u64, window_at: Option<Nanos>) -> Nanos {
     let sequence = header.tag.sequence;
-    match (sequence, workload.due_after(sequence)) {
-        (0, _) => header.intended,
-        (_, Some(after)) => header.intended.saturating_sub(after),
-        // Not known until then where the window begins with a number of messages: then this is the best there is.
-        (_, None) => header.intended.min(window_at),
+    if sequence == 0 {
+        return header.intended;
+    }
+    let after = |n| workload.due_after(before + n);
+    match after(sequence).zip(after(0)) {
+        Some((this, first)) => header.intended.saturating_sub(this.saturating_sub(first)),
+        None => window_at.map_or(header.intended, |at| at.min(header.intended)),
     }
 }
 
@@ -286,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_window_begins_with_its_first_message_also_where_that_was_lost() {
-        let first = |workload: Workload, sequence| {
+        let first_of = |workload: Workload, before, window_at, sequence| {
             let tag = Tag {
                 channel: 0,
                 kind: Kind::Measured,
@@ -297,8 +304,9 @@ mod tests {
                 intended: Nanos(1_000_000),
                 sent: Nanos(1_000_100),
             };
-            first_due(&workload, &header, Nanos(900_000)).0
+            first_due(&workload, &header, before, window_at).0
         };
+        let first = |workload, sequence| first_of(workload, 0, Some(Nanos(900_000)), sequence);
         let stream = |arrivals| Workload::Stream {
             rate: RateHz::new(100_000.0).unwrap(),
             arrivals,
@@ -312,5 +320,10 @@ mod tests {
             period: Nanos(20_000),
         };
         assert_eq!((first(burst, 3), first(burst, 9)), (1_000_000, 960_000));
+        // A warm-up of ten messages ends in the middle of a group, and at a time that nobody knows beforehand.
+        assert_eq!(first_of(burst, 10, None, 1), 1_000_000);
+        assert_eq!(first_of(burst, 10, None, 2), 980_000);
+        assert_eq!(first_of(fixed, 10, None, 7), 930_000);
+        assert_eq!(first_of(random, 10, None, 7), 1_000_000);
     }
 }

@@ -17,11 +17,12 @@ impl Row<'_> {
             .filter(|_| matches!(self.ended, Ended::Completed))
     }
 
-    /// A sum over the daemons of the stack.
+    /// A sum over the daemons of the stack, zero where it has none.
     fn daemons(&self, of: fn(&ProcessCost) -> u64) -> Option<u64> {
-        let processes = self.measured()?.cost.processes.iter();
-        let daemons = processes.filter(|p| p.daemon).map(of);
-        Some(daemons.fold(0, u64::saturating_add))
+        let processes = &self.measured()?.cost.processes;
+        let daemons = processes.iter().filter(|p| p.daemon).map(of);
+        // Where no process told what it used, no daemon did.
+        (!processes.is_empty()).then(|| daemons.fold(0, u64::saturating_add))
     }
 
     fn load(&self) -> Option<&HostLoad> {

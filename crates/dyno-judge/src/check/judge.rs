@@ -3,7 +3,7 @@
 use super::limits::{Bound, Limit};
 use super::measure::Measure;
 use super::{CheckOptions, Checked, Status, loss};
-use crate::figure::{Figure, LARGEST, Trials, rank};
+use crate::figure::{Figure, LARGEST, Trials, no_cost, rank};
 use crate::number::{Unit, counted, latency, same_number};
 use crate::standing::{Found, Line, Standing};
 use dyno_model::record::{Outcome, Run};
@@ -50,15 +50,17 @@ pub(crate) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions
             Measure::Latency(metric, q) => of_latency(&trials, metric, q, limit, how),
             Measure::XFloor(q) => of_floor(run, e, &trials, q, limit, how),
             Measure::Loss => loss::judge(run, e, records, limit, how),
-            Measure::CpuPerMessage => each(records, limit, how, "no message arrived", |t| {
+            Measure::CpuPerMessage => each(records, limit, how, no_cost(records), |t| {
                 TrialFigure::CpuPerMessage.of(t)
             }),
-            Measure::CpuShare => each(records, limit, how, "no message arrived", cpu_share),
+            Measure::CpuShare => each(records, limit, how, no_cost(records), cpu_share),
             Measure::Tail => of_tail(&trials, limit, how),
             Measure::Throughput => {
                 each(records, limit, how, "", |t| TrialFigure::DeliveredHz.of(t))
             }
-            Measure::Memory => each(records, limit, how, "", |t| TrialFigure::PssBytes.of(t)),
+            Measure::Memory => each(records, limit, how, no_cost(records), |t| {
+                TrialFigure::PssBytes.of(t)
+            }),
             Measure::Start(metric, q) => of_starts(records, metric, q, limit, how),
         },
     };

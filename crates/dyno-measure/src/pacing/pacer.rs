@@ -30,8 +30,10 @@ const SLEEP_TRIED: Nanos = Nanos::from_micros(30);
 /// The longest time without asking whether to go on.
 const ASK_EVERY: Nanos = Nanos::from_millis(50);
 
+/// Whether what a wait takes counts by now.
+type Counts = Box<dyn Fn() -> bool + Send>;
+
 /// Waits for the due times of one sender, on the thread that sends.
-#[derive(Debug)]
 pub struct Pacer {
     time: System,
     state: State,
@@ -41,13 +43,14 @@ pub struct Pacer {
 
 impl Pacer {
     /// A pacer on `clock`, the clock of the schedule, for the calling thread. Sleeps for about a millisecond in
-    /// all to see what a sleep takes.
-    pub fn new(clock: Clock) -> Self {
+    /// all to see what a sleep takes. What waits take counts from the first look on at which `counts` says
+    /// so; there is one when a wait begins and after each sleep.
+    pub fn new(clock: Clock, counts: impl Fn() -> bool + Send + 'static) -> Self {
         // The default slack lets the kernel delay a wake-up by 50 µs. Where it cannot be set the margin grows
         // to cover it.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
         let mut time = System { clock };
-        let state = State::new(&time);
+        let state = State::new(&time, Box::new(counts));
         let sleep = cpu_of_a_sleep(&mut time);
         Pacer { time, state, sleep }
     }
@@ -72,7 +75,7 @@ impl Pacer {
         self.state.entered
     }
 
-    /// What the waits so far took: the time spent spinning until due times and never more, for what interrupted
+    /// What the waits that count took so far: the time spent spinning until due times and never more, for what interrupted
     /// the spinning is left out, be it another thread or an interrupt of some hundred nanoseconds; and for
     /// each sleep what one took when the pacer was made.
     pub fn waited(&self) -> Waited {
@@ -119,7 +122,6 @@ trait Time {
     }
 }
 
-#[derive(Debug)]
 struct System {
     clock: Clock,
 }
@@ -145,9 +147,12 @@ impl Time for System {
     }
 }
 
-#[derive(Debug)]
 struct State {
     margin: Nanos,
+    /// The due time before this one.
+    last_due: Nanos,
+    /// `None` once they count.
+    counts: Option<Counts>,
     burned: Nanos,
     sleeps: u64,
     entered: Nanos,
@@ -158,7 +163,7 @@ struct State {
 
 impl State {
     /// Looks how long a step of the loop takes on this machine with this clock.
-    fn new<T: Time>(time: &T) -> Self {
+    fn new<T: Time>(time: &T, counts: Counts) -> Self {
         let mut now = time.now();
         let mut steps = [0; STEPS_TRIED];
         for step in &mut steps {
@@ -175,6 +180,8 @@ impl State {
         });
         State {
             margin: FIRST_MARGIN,
+            last_due: Nanos::ZERO,
+            counts: Some(counts),
             burned: Nanos::ZERO,
             sleeps: 0,
             entered: now,
@@ -192,6 +199,11 @@ impl State {
     ) -> Option<Nanos> {
         let mut now = time.now();
         self.entered = now;
+        let gap = due.saturating_sub(self.last_due);
+        self.last_due = due;
+        if self.counts.is_some() {
+            self.begin_to_count();
+        }
         if now.saturating_sub(self.asked) >= ASK_EVERY {
             self.asked = now;
             if !go_on() {
@@ -201,16 +213,34 @@ impl State {
         if now >= due {
             return Some(now);
         }
-        // Where less is left than the margin may become, spinning is all there is: a margin that had grown to more
-        // than the gap between two messages would otherwise end the sleeps of a trial for good.
-        while due.saturating_sub(now) > MOST_MARGIN {
-            now = self.sleep(time, now, due);
-            self.asked = now;
-            if !go_on() {
-                return None;
+        // Decided by the schedule alone: a stack whose sends take longer must not find its caches warmer.
+        if gap > MOST_MARGIN {
+            if due.saturating_sub(now) <= self.margin {
+                // Nothing is learnt, and a margin that had grown to more than what is left would end the sleeps for good.
+                self.shrink();
+            }
+            // As it is now: what a wake-up teaches is for the next due time.
+            let margin = self.margin;
+            while due.saturating_sub(now) > margin {
+                now = self.sleep(time, now, due.saturating_sub(margin));
+                self.asked = now;
+                if self.counts.is_some() {
+                    self.begin_to_count();
+                }
+                if !go_on() {
+                    return None;
+                }
             }
         }
         Some(self.spin_from(time, now, due))
+    }
+
+    /// Forgets what the waits took that do not count.
+    fn begin_to_count(&mut self) {
+        (self.burned, self.sleeps) = (Nanos::ZERO, 0);
+        if self.counts.as_ref().is_some_and(|counts| counts()) {
+            self.counts = None;
+        }
     }
 
     /// Spins until `due` from `now` on, which was just read.
@@ -230,11 +260,9 @@ impl State {
         now
     }
 
-    /// Sleeps towards `due`, at most [`ASK_EVERY`], and learns from the wake-up.
-    fn sleep<T: Time>(&mut self, time: &mut T, now: Nanos, due: Nanos) -> Nanos {
-        let wake = due
-            .saturating_sub(self.margin)
-            .min(now.saturating_add(ASK_EVERY));
+    /// Sleeps until `until`, at most [`ASK_EVERY`], and learns from the wake-up.
+    fn sleep<T: Time>(&mut self, time: &mut T, now: Nanos, until: Nanos) -> Nanos {
+        let wake = until.min(now.saturating_add(ASK_EVERY));
         time.sleep_until(wake);
         self.sleeps += 1;
         let woken = time.now();
@@ -243,15 +271,19 @@ impl State {
         // stays above what nearly all wake-ups need and follows when that becomes less. A wake-up that
         // no margin covers says nothing: others had the CPU, and spinning longer would not help.
         let margin = self.margin.0;
-        let margin = if overshoot > MOST_MARGIN.0 {
-            margin
-        } else if overshoot > margin / 2 {
-            margin * 2
+        if overshoot > MOST_MARGIN.0 {
+            return woken;
+        }
+        if overshoot > margin / 2 {
+            self.margin = Nanos(margin * 2).min(MOST_MARGIN);
         } else {
-            margin - margin / 64
-        };
-        self.margin = Nanos(margin).clamp(LEAST_MARGIN, MOST_MARGIN);
+            self.shrink();
+        }
         woken
+    }
+
+    fn shrink(&mut self) {
+        self.margin = Nanos(self.margin.0 - self.margin.0 / 64).max(LEAST_MARGIN);
     }
 }
 
@@ -291,7 +323,7 @@ mod tests {
 
     /// Of a loop whose steps take 100 ns.
     fn state() -> State {
-        let state = State::new(&Fake::at(0));
+        let state = State::new(&Fake::at(0), Box::new(|| true));
         assert_eq!(state.longest_step, Nanos(1_600));
         State {
             asked: Nanos::ZERO,
@@ -357,7 +389,10 @@ mod tests {
                 self.0.sleep_until(wake);
             }
         }
-        let (mut t, mut s) = (Coarse(Fake::at(0)), State::new(&Coarse(Fake::at(0))));
+        let (mut t, mut s) = (
+            Coarse(Fake::at(0)),
+            State::new(&Coarse(Fake::at(0)), Box::new(|| true)),
+        );
         s.asked = Nanos::ZERO;
         s.wait_until(&mut t, Nanos(80_000), &|| true).unwrap();
         assert_eq!(s.burned, Nanos(80_000));
@@ -379,7 +414,7 @@ mod tests {
                 .spawn(|| {
                     crate::host::pin(cpu).unwrap();
                     let clock = Clock::new(dyno_model::protocol::ClockSpec::Monotonic);
-                    let mut pacer = Pacer::new(clock);
+                    let mut pacer = Pacer::new(clock, || true);
                     let before = ran();
                     let start = clock.now();
                     for i in 1..3_000 {
@@ -449,29 +484,67 @@ mod tests {
         assert_eq!(s.margin, LEAST_MARGIN);
     }
 
-    #[test]
-    fn late_wake_ups_do_not_end_the_sleeps_for_good() {
-        // Of messages each 150 µs none sleeps, whatever wake-ups need; of messages each 300 µs each one does,
-        // also after wake-ups have been late.
-        for (period, oversleep, sleeps) in [
-            (150_000, 1_000, 0),
-            (150_000, 150_000, 0),
-            (300_000, 1_000, 1_000),
-            (300_000, 150_000, 1_000),
-        ] {
-            let (mut t, mut s) = (Fake::at(0), state());
-            t.oversleep = oversleep;
-            for i in 1..=1_000 {
-                s.wait_until(&mut t, Nanos(period * i), &|| true);
-            }
-            assert_eq!(s.sleeps, sleeps, "{period} {oversleep}");
+    /// Sleeps in a thousand waits, `period` apart, of a sender that is busy for `busy` after each.
+    fn sleeps(period: u64, oversleep: u64, busy: u64) -> u64 {
+        let (mut t, mut s) = (Fake::at(0), state());
+        // The first gap is from when the clock was started.
+        s.last_due = Nanos(1_000_000);
+        t.now.set(1_000_000);
+        t.oversleep = oversleep;
+        for i in 1..=1_000 {
+            s.wait_until(&mut t, Nanos(1_000_000 + period * i), &|| true);
+            t.now.set(t.now.get() + busy);
         }
+        s.sleeps
+    }
+
+    #[test]
+    fn whether_to_sleep_depends_on_the_schedule_alone() {
+        for oversleep in [1_000, 150_000] {
+            assert_eq!(sleeps(150_000, oversleep, 0), 0);
+            assert_eq!(sleeps(200_000, oversleep, 0), 0);
+            assert_eq!(sleeps(450_000, oversleep, 0), 1_000);
+            assert_eq!(sleeps(450_000, oversleep, 200_000), 1_000);
+        }
+        // Where a late wake-up needs more than is left, it is tried again.
+        let tried = sleeps(300_000, 150_000, 150_000);
+        assert!((10..1_000).contains(&tried), "{tried}");
+    }
+
+    #[test]
+    fn what_waits_take_counts_from_when_it_is_told() {
+        use std::sync::Arc;
+        use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+        let told = Arc::new(AtomicBool::new(false));
+        let counts = {
+            let told = told.clone();
+            Box::new(move || told.load(Relaxed))
+        };
+        let mut t = Fake::at(0);
+        let mut s = State::new(&Fake::at(0), counts);
+        s.asked = Nanos::ZERO;
+        s.wait_until(&mut t, Nanos::from_millis(200), &|| true);
+        // Within a wait of many sleeps, of which one has ended by then.
+        let looked = Cell::new(0);
+        let go_on = || {
+            looked.set(looked.get() + 1);
+            told.store(looked.get() == 3, Relaxed);
+            true
+        };
+        s.wait_until(&mut t, Nanos::from_millis(400), &go_on);
+        assert_eq!((looked.get(), s.sleeps), (4, 0));
+        told.store(true, Relaxed);
+        s.wait_until(&mut t, Nanos::from_millis(600), &|| true);
+        assert_eq!(s.sleeps, 4);
+        told.store(false, Relaxed);
+        s.wait_until(&mut t, Nanos::from_millis(800), &|| true);
+        assert_eq!(s.sleeps, 8);
     }
 
     #[test]
     fn a_sleep_is_charged_to_the_wait() {
         let clock = Clock::new(dyno_model::protocol::ClockSpec::Monotonic);
-        let mut pacer = Pacer::new(clock);
+        let mut pacer = Pacer::new(clock, || true);
         assert!(pacer.sleep > Nanos::ZERO);
         let due = clock.now().saturating_add(Nanos::from_millis(2));
         pacer.wait_until(due, &|| true).unwrap();
@@ -483,7 +556,7 @@ mod tests {
     #[test]
     fn the_system_clock_is_waited_for() {
         let clock = Clock::new(dyno_model::protocol::ClockSpec::Monotonic);
-        let mut pacer = Pacer::new(clock);
+        let mut pacer = Pacer::new(clock, || true);
         let due = clock.now().saturating_add(Nanos::from_millis(3));
         assert!(pacer.wait_until(due, &|| true).unwrap() >= due);
     }

@@ -134,6 +134,14 @@ const fn is_first(host: &usize) -> bool {
 }
 
 impl Experiment {
+    /// The messages of the warm-up, where it is a number of messages and has some.
+    pub fn counted_warmup(&self) -> Option<u64> {
+        match (self.settle, self.warmup) {
+            (None, Extent::Messages(n)) if n > 0 => Some(n),
+            _ => None,
+        }
+    }
+
     /// One trial of a cell on no CPUs of its own, in which nothing takes any time, and nothing else said of it: what
     /// differs is set by whoever makes one.
     pub fn blank(
