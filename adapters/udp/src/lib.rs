@@ -13,8 +13,8 @@
 mod socket;
 
 use dyno_adapter::{
-    Adapter, AdapterDescription, Capabilities, ChannelSpec, Error, Node, NodeContext, Placement,
-    Receiver, Result, Sender, Wait,
+    Adapter, AdapterDescription, Capabilities, ChannelSpec, Error, Node, NodeContext, OptionSpec,
+    Placement, Receiver, Result, Sender, Wait,
 };
 use dyno_wire::datagram::{self, DatagramReceiver, DatagramSender};
 use dyno_wire::fd::{Buffers, int_option, kernel_release, positive};
@@ -56,11 +56,14 @@ impl Adapter for Udp {
                 loopback: false,
             },
             options: vec![
-                int_option(
-                    "fragment",
-                    Some(LARGEST),
-                    "largest datagram in bytes, at most 65507, its 12-byte header included",
-                ),
+                OptionSpec {
+                    most: i64::try_from(LARGEST).ok(),
+                    ..int_option(
+                        "fragment",
+                        Some(LARGEST),
+                        "largest datagram in bytes, its 12-byte header included",
+                    )
+                },
                 Buffers::send_option(),
                 Buffers::receive_option(),
             ],

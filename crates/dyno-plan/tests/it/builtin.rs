@@ -259,6 +259,7 @@ fn able_adapters() -> Vec<dyno_model::AdapterDescription> {
             name: name.into(),
             kind,
             default: None,
+            least: None,
             most: None,
             doc: String::new(),
         };

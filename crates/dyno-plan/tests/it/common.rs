@@ -41,6 +41,7 @@ fn option(name: &str, kind: OptionKind, doc: &str) -> OptionSpec {
         name: name.into(),
         kind,
         default: None,
+        least: (name == "queue_depth").then_some(1),
         most: None,
         doc: doc.into(),
     }
