@@ -110,13 +110,17 @@ fn depth(part: &Part<'_>) -> Option<String> {
 }
 
 fn send_timeout(part: &Part<'_>) -> Option<String> {
+    let never = || Some("none".to_owned());
     if part.get("reliable") == Some(&OptionValue::Bool(false)) {
-        return Some("none".to_owned());
+        return never();
     }
-    // How long zenoh waits before it drops is not the option's.
-    let drops = part.get("congestion") == Some(&OptionValue::Text("drop".into()));
-    let set = part.get("send_timeout_ms").filter(|_| !drops);
-    set.map(ToString::to_string)
+    let set = part.get("send_timeout_ms");
+    match part.get("congestion") == Some(&OptionValue::Text("drop".into())) {
+        // How long zenoh waits before it drops is not the option's.
+        true if set.is_some() => None,
+        true => never(),
+        false => set.map(ToString::to_string),
+    }
 }
 
 fn queues_in_broker(parts: &[Part<'_>]) -> bool {

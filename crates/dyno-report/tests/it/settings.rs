@@ -180,21 +180,26 @@ fn a_default_depth_may_be_less_of_large_messages_and_one_that_is_set_is_not() {
 
 #[test]
 fn a_sender_that_never_waits_says_so() {
-    let shown = lines(&["patient", "best-effort", "drops", "pipe"], |b| {
-        for stack in ["patient", "best-effort", "drops"] {
-            let stack = b.stack(stack, false);
-            stack.adapter = "patient".into();
-        }
-        let mut set = |stack: &str, option: &str, value| {
-            let options = &mut b.stack(stack, false).options;
-            options.insert(option.into(), value);
-        };
-        set("best-effort", "reliable", OptionValue::Bool(false));
-        set("drops", "congestion", OptionValue::Text("drop".into()));
-    });
+    let shown = lines(
+        &["patient", "best-effort", "drops", "pipe", "udp-drop"],
+        |b| {
+            for stack in ["patient", "best-effort", "drops"] {
+                let stack = b.stack(stack, false);
+                stack.adapter = "patient".into();
+            }
+            let mut set = |stack: &str, option: &str, value| {
+                let options = &mut b.stack(stack, false).options;
+                options.insert(option.into(), value);
+            };
+            set("best-effort", "reliable", OptionValue::Bool(false));
+            for stack in ["drops", "udp-drop"] {
+                set(stack, "congestion", OptionValue::Text("drop".into()));
+            }
+        },
+    );
     assert_eq!(
         shown[0],
-        "longest wait of a send in milliseconds: pipe, drops the stack's own; best-effort none; patient 10000."
+        "longest wait of a send in milliseconds: pipe, drops the stack's own; best-effort, udp-drop none; patient 10000."
     );
 }
 
