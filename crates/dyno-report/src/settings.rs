@@ -3,7 +3,9 @@
 use crate::summary::{ExperimentSummary, RunSummary};
 use crate::text::clean;
 use dyno_model::adapter::{QUEUE_BYTES, QUEUE_DEPTH};
-use dyno_model::{OptionValue, Options, Stack, Wait};
+use dyno_model::chain::ChainLeg;
+use dyno_model::machine::SHARING;
+use dyno_model::{Experiment, OptionValue, Options, Placement, Stack, Wait};
 
 /// A setting that has one meaning in all adapters: what it is called in prose, which stacks have it, whether all are named
 /// as soon as others stand beside them that do not, and its value as a line says it; `None`: Dyno does not set it.
@@ -161,20 +163,29 @@ pub(crate) fn lines<'a>(
 fn parts<'r>(run: &'r RunSummary, stack: &'r Stack, rows: &[&ExperimentSummary]) -> Vec<Part<'r>> {
     let own = rows.iter().map(|row| &row.experiment);
     let own: Vec<_> = own.filter(|e| e.stack == stack.name).collect();
-    let bytes =
-        |e: &&dyno_model::Experiment| e.payload.bytes() as u64 * u64::from(e.topology.receivers);
+    let bytes = |e: &&Experiment| e.payload.bytes() as u64 * u64::from(e.topology.receivers);
     let bytes = own.iter().map(bytes).max().unwrap_or_default();
-    let part = |adapter: &str, options: &'r Options, wait: Option<Wait>| Part {
+    // How much of a memory that machines share is one queue's, only the trial knows.
+    let shares = |adapter: &str, placement: Option<Placement>| {
+        let crosses = |e: &&Experiment| placement.unwrap_or(e.placement) == Placement::Host;
+        adapter == SHARING && own.iter().any(crosses)
+    };
+    let part = |adapter: &str, options: &'r Options, leg: Option<&ChainLeg>| Part {
         options,
         defaults: run.option_defaults.get(adapter),
-        bytes,
-        takes: own.iter().any(|e| wait.unwrap_or(e.wait) != Wait::Callback),
+        bytes: match shares(adapter, leg.map(|l| l.placement)) {
+            true => u64::MAX,
+            false => bytes,
+        },
+        takes: own
+            .iter()
+            .any(|e| leg.and_then(|l| l.wait).unwrap_or(e.wait) != Wait::Callback),
     };
     match &stack.chain {
         None => vec![part(&stack.adapter, &stack.options, None)],
         Some(chain) => {
             let legs = chain.legs.iter();
-            legs.map(|leg| part(&leg.adapter, &leg.options, leg.wait))
+            legs.map(|leg| part(&leg.adapter, &leg.options, Some(leg)))
                 .collect()
         }
     }

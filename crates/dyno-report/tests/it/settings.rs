@@ -55,6 +55,7 @@ fn lines(stacks: &[&str], change: impl FnOnce(&mut Builder)) -> Vec<String> {
         adapter("shallow", "6.18", Some(10)),
         adapter("pipe", "6.18", None),
         adapter("unused", "9", Some(3)),
+        adapter("floor", "1", Some(16)),
         with(
             adapter("keeper", "2", None),
             &[("history", 0), ("samples", 0)],
@@ -175,6 +176,22 @@ fn a_default_depth_may_be_less_of_large_messages_and_one_that_is_set_is_not() {
         shown(8 << 20).ends_with(": set 20; deep 16 or fewer; shallow 10 or fewer."),
         "{}",
         shown(8 << 20)
+    );
+}
+
+#[test]
+fn in_memory_that_machines_share_a_default_depth_may_be_less_of_any_message() {
+    let shown = lines(&["within", "across", "pipe"], |b| {
+        let all = b.plan().experiments.iter_mut();
+        all.filter(|e| e.stack == "across")
+            .for_each(|e| e.placement = Placement::Host);
+        for stack in ["within", "across"] {
+            b.stack(stack, false).adapter = "floor".into();
+        }
+    });
+    assert_eq!(
+        shown[0],
+        "queue depth in messages: pipe the stack's own; within 16; across 16 or fewer."
     );
 }
 
