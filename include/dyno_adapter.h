@@ -103,7 +103,7 @@ typedef int32_t dyno_status;
 
 /* The kinds of options; their values are always passed as text. */
 #define DYNO_OPTION_BOOL 1  /* `true` or `false` */
-#define DYNO_OPTION_INT 2   /* decimal, zero or more */
+#define DYNO_OPTION_INT 2   /* decimal, zero or more; `queue_depth` is one or more */
 #define DYNO_OPTION_FLOAT 3 /* such as `0.5` */
 #define DYNO_OPTION_TEXT 4
 #define DYNO_OPTION_ONE_OF 5 /* one of `values` */

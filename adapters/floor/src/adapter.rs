@@ -45,6 +45,7 @@ impl Adapter for Floor {
                 name: "queue_depth".into(),
                 kind: OptionKind::Int,
                 default: Some(OptionValue::Int(DEPTH as i64)),
+                least: Some(1),
                 most: Some(MAX_DEPTH as i64),
                 doc: format!(
                     "slots of the ring, 1 to {MAX_DEPTH}; left out: {DEPTH}, or fewer (at least 4) \

@@ -67,15 +67,18 @@ impl Adapter for Iceoryx2 {
                     name: "queue_depth".into(),
                     kind: OptionKind::Int,
                     default: Some(OptionValue::Int(service::DEFAULT_DEPTH)),
+                    least: Some(1),
                     most: None,
-                    doc: "messages that a reader's buffer holds; fewer where they would take \
-                          more than 128 MiB; the library's own: 2"
-                        .into(),
+                    doc:
+                        "messages that a reader's buffer holds; left out: 16, or fewer where they \
+                          would take more than 128 MiB; the library's own: 2"
+                            .into(),
                 },
                 OptionSpec {
                     name: "history".into(),
                     kind: OptionKind::Int,
                     default: Some(OptionValue::Int(0)),
+                    least: None,
                     most: None,
                     doc: "old messages that a reader gets when it joins".into(),
                 },
@@ -83,6 +86,7 @@ impl Adapter for Iceoryx2 {
                     name: "safe_overflow".into(),
                     kind: OptionKind::Bool,
                     default: Some(OptionValue::Bool(false)),
+                    least: None,
                     most: None,
                     doc: "true: a full buffer loses its oldest message (best effort); false: the \
                           sender waits for room (reliable)"

@@ -8,7 +8,8 @@ use iceoryx2::service::port_factory::{event, publish_subscribe, request_response
 
 /// Messages in a reader's buffer where the stack does not say.
 pub(crate) const DEFAULT_DEPTH: i64 = 16;
-/// Most bytes of payload memory per publisher, as long as that leaves a buffer of one message.
+/// Most bytes of payload memory per publisher where the stack does not say how many messages, as long as that leaves a
+/// buffer of one.
 const MEMORY: usize = 128 << 20;
 /// Messages that the publisher lends at a time.
 pub(crate) const LOANS: usize = 1;
@@ -30,6 +31,8 @@ pub(crate) type Wakeups = event::PortFactory<ipc::Service>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Quality {
     buffer: usize,
+    /// The stack says how many messages: they are what it gets, however large they are.
+    asked: bool,
     history: usize,
     /// A full buffer loses its oldest message instead of holding up the sender.
     pub(crate) overflow: bool,
@@ -58,14 +61,18 @@ impl Quality {
         }
         Ok(Quality {
             buffer,
+            asked: context.options.contains_key("queue_depth"),
             history,
             overflow: context.bool("safe_overflow", false)?,
         })
     }
 
-    /// The buffer and history that a channel gets: as asked for, less where the messages that a
-    /// publisher must preallocate would take more than [`MEMORY`].
+    /// The buffer and history that a channel gets: as asked for; a buffer that nobody asked for is smaller where the
+    /// messages that a publisher must preallocate would take more than [`MEMORY`].
     fn on(&self, channel: &ChannelSpec) -> (usize, usize) {
+        if self.asked {
+            return (self.buffer, self.history);
+        }
         let readers = channel.readers.len().max(1);
         let messages = MEMORY / channel.max_payload.max(1);
         let room = messages.saturating_sub(LOANS + self.history) / readers;
@@ -139,7 +146,7 @@ fn service_name(name: &str) -> Result<ServiceName> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_adapter::Endpoint;
+    use dyno_adapter::{Endpoint, QUEUE_BYTES};
 
     fn channel(max_payload: usize, readers: u16) -> ChannelSpec {
         ChannelSpec {
@@ -159,26 +166,42 @@ mod tests {
         }
     }
 
-    #[test]
-    fn buffers_shrink_so_that_big_payloads_stay_within_the_memory_limit() {
-        let asked = Quality {
-            buffer: 64,
+    fn quality(buffer: usize, asked: bool) -> Quality {
+        Quality {
+            buffer,
+            asked,
             history: 0,
             overflow: false,
-        };
-        assert_eq!(asked.on(&channel(64, 1)), (64, 0));
-        assert_eq!(asked.on(&channel(64, 16)), (64, 0));
-        // The default depth holds for the largest messages that suites send.
-        let default = Quality {
-            buffer: DEFAULT_DEPTH as usize,
-            ..asked
-        };
-        assert_eq!(default.on(&channel(4 << 20, 1)), (16, 0));
-        for (payload, readers) in [(8_000_000, 1), (4_000_000, 3), (4 << 20, 2)] {
-            let (buffer, _) = asked.on(&channel(payload, readers));
-            let held = (buffer + BORROWS) * usize::from(readers) + LOANS;
-            assert!(buffer > 1 && held * payload <= MEMORY, "{payload} {buffer}");
         }
-        assert_eq!(asked.on(&channel(1 << 30, 4)), (1, 0));
+    }
+
+    #[test]
+    fn a_buffer_that_nobody_asked_for_stays_within_the_memory_limit() {
+        let default = quality(DEFAULT_DEPTH as usize, false);
+        assert_eq!(default.on(&channel(64, 1)), (16, 0));
+        for (payload, readers) in [(8_000_000, 1), (4_000_000, 3), (4 << 20, 2)] {
+            let (buffer, _) = default.on(&channel(payload, readers));
+            let held = (buffer + BORROWS) * usize::from(readers) + LOANS;
+            assert!((2..16).contains(&buffer) && held * payload <= MEMORY);
+        }
+        assert_eq!(default.on(&channel(1 << 30, 4)), (1, 0));
+    }
+
+    /// As tables say of a default.
+    #[test]
+    fn a_buffer_of_default_depth_is_whole_within_what_every_queue_may_take() {
+        let default = quality(DEFAULT_DEPTH as usize, false);
+        for readers in [1, 2, 4, 8, 64] {
+            let payload = QUEUE_BYTES as usize / 16 / usize::from(readers);
+            assert_eq!(default.on(&channel(payload, readers)), (16, 0));
+        }
+    }
+
+    #[test]
+    fn a_buffer_that_was_asked_for_is_never_smaller() {
+        let asked = quality(64, true);
+        for (payload, readers) in [(64, 1), (4 << 20, 1), (1 << 30, 4)] {
+            assert_eq!(asked.on(&channel(payload, readers)), (64, 0));
+        }
     }
 }

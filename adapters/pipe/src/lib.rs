@@ -61,6 +61,7 @@ impl Adapter for Pipe {
                     name: "named".into(),
                     kind: OptionKind::Bool,
                     default: Some(OptionValue::Bool(false)),
+                    least: None,
                     most: None,
                     doc: "named pipes (mkfifo) instead of anonymous ones".into(),
                 },

@@ -52,6 +52,7 @@ impl Adapter for Tcp {
                     name: "nodelay".into(),
                     kind: OptionKind::Bool,
                     default: Some(OptionValue::Bool(true)),
+                    least: None,
                     most: None,
                     doc: "send small messages at once (TCP_NODELAY) instead of gathering them"
                         .into(),

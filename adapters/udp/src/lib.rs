@@ -1,6 +1,7 @@
 //! Adapter `udp`: a UDP socket for each reader of a channel, bound to the address and port of its
 //! endpoint, and a connected one for it on the sender's side.
 //!
+//! A send waits for room in its own send buffer, as behind a slow link, or does not (option `congestion`).
 //! UDP does not wait for a receiver: what its receive buffer has no room for is lost, and a message
 //! in fragments is lost with any of them. The kernel counts more than the payload against that
 //! buffer (in Linux 6.18 a datagram of 64 bytes costs 832, the largest one 66,700), and makes it
@@ -13,8 +14,8 @@
 mod socket;
 
 use dyno_adapter::{
-    Adapter, AdapterDescription, Capabilities, ChannelSpec, Error, Node, NodeContext, Placement,
-    Receiver, Result, Sender, Wait,
+    Adapter, AdapterDescription, Capabilities, ChannelSpec, Error, Node, NodeContext, OptionKind,
+    OptionSpec, OptionValue, Placement, Receiver, Result, Sender, Wait,
 };
 use dyno_wire::datagram::{self, DatagramReceiver, DatagramSender};
 use dyno_wire::fd::{Buffers, int_option, kernel_release, positive};
@@ -56,11 +57,24 @@ impl Adapter for Udp {
                 loopback: false,
             },
             options: vec![
-                int_option(
-                    "fragment",
-                    Some(LARGEST),
-                    "largest datagram in bytes, at most 65507, its 12-byte header included",
-                ),
+                OptionSpec {
+                    name: "congestion".into(),
+                    kind: OptionKind::OneOf(["block", "drop"].map(str::to_owned).into()),
+                    default: Some(OptionValue::Text("drop".into())),
+                    least: None,
+                    most: None,
+                    doc: "what a send does when its socket's send buffer is full: wait for room, as a socket \
+                          does by itself, or refuse the message (MSG_DONTWAIT); no stack waits for a receiver"
+                        .into(),
+                },
+                OptionSpec {
+                    most: i64::try_from(LARGEST).ok(),
+                    ..int_option(
+                        "fragment",
+                        Some(LARGEST),
+                        "largest datagram in bytes, its 12-byte header included",
+                    )
+                },
                 Buffers::send_option(),
                 Buffers::receive_option(),
             ],
@@ -78,10 +92,21 @@ impl Adapter for Udp {
             });
         }
         let buffers = Buffers::from_options(context)?;
+        let waits = match context.text("congestion", "drop")? {
+            "block" => true,
+            "drop" => false,
+            other => {
+                return Err(Error::Option {
+                    name: "congestion".into(),
+                    message: format!("write block or drop instead of {other:?}"),
+                });
+            }
+        };
         Ok(Box::new(UdpNode {
             context: context.clone(),
             fragment,
             buffers,
+            waits,
         }))
     }
 }
@@ -90,14 +115,25 @@ struct UdpNode {
     context: NodeContext,
     fragment: usize,
     buffers: Buffers,
+    /// A send waits for room.
+    waits: bool,
+}
+
+impl UdpNode {
+    fn sender_that<const WAITS: bool>(&self, channel: &ChannelSpec) -> Result<Box<dyn Sender>> {
+        let layout = datagram::layout(channel, self.fragment)?;
+        let dial = |reader| UdpDial::<WAITS>::new(address(reader)?, self.buffers);
+        let dials = channel.readers.iter().map(dial).collect::<Result<_>>()?;
+        Ok(Box::new(DatagramSender::new(channel, layout, dials)))
+    }
 }
 
 impl Node for UdpNode {
     fn sender(&mut self, channel: &ChannelSpec) -> Result<Box<dyn Sender>> {
-        let layout = datagram::layout(channel, self.fragment)?;
-        let dial = |reader| UdpDial::new(address(reader)?, self.buffers);
-        let dials = channel.readers.iter().map(dial).collect::<Result<_>>()?;
-        Ok(Box::new(DatagramSender::new(channel, layout, dials)))
+        match self.waits {
+            true => self.sender_that::<true>(channel),
+            false => self.sender_that::<false>(channel),
+        }
     }
 
     fn receiver(&mut self, channel: &ChannelSpec, wait: Wait) -> Result<Box<dyn Receiver>> {

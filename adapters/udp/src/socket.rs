@@ -1,10 +1,11 @@
 //! Making UDP sockets, and finding out whether anybody listens at the other end.
 
-use dyno_adapter::{Error, Result, Wait};
+use dyno_adapter::{Error, PATIENCE, Result, Wait};
 use dyno_wire::fd::{Buffers, SocketInlet};
 use dyno_wire::link::{Accept, Dial, Inlet, Outlet};
 use rustix::fd::OwnedFd;
 use rustix::io::{self, Errno};
+use rustix::net::sockopt::Timeout;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
 use rustix::net::{bind, connect, getpeername, getsockname};
 use rustix::net::{recv, recvfrom, send, sendto, socket_with};
@@ -36,7 +37,9 @@ fn socket(address: SocketAddr, buffers: Buffers) -> Result<OwnedFd> {
 /// returns, and the kernel does not limit the rate of such messages there: no error is the answer. A
 /// reader on another host answers with an empty datagram of its own, since no error tells nothing:
 /// messages take time and may be left out. Where answers are lost, the lack of errors must do.
-pub(crate) struct UdpDial {
+///
+/// Where it WAITS, so does what it reaches the reader through.
+pub(crate) struct UdpDial<const WAITS: bool> {
     address: SocketAddr,
     buffers: Buffers,
     /// Taken by the outlet.
@@ -46,7 +49,7 @@ pub(crate) struct UdpDial {
     silent: Option<Instant>,
 }
 
-impl UdpDial {
+impl<const WAITS: bool> UdpDial<WAITS> {
     pub(crate) fn new(address: SocketAddr, buffers: Buffers) -> Result<Self> {
         Ok(UdpDial {
             address,
@@ -87,10 +90,10 @@ fn is_refused(fd: &OwnedFd) -> io::Result<bool> {
     }
 }
 
-impl Dial for UdpDial {
-    type Outlet = UdpOutlet;
+impl<const WAITS: bool> Dial for UdpDial<WAITS> {
+    type Outlet = UdpOutlet<WAITS>;
 
-    fn dial(&mut self) -> Result<Option<UdpOutlet>> {
+    fn dial(&mut self) -> Result<Option<UdpOutlet<WAITS>>> {
         let fd = match self.fd.take() {
             Some(fd) => fd,
             None => match self.connect()? {
@@ -117,14 +120,14 @@ impl Dial for UdpDial {
             false => self.has_answered(&fd, refused)?,
         };
         if found {
-            return Ok(Some(UdpOutlet(fd)));
+            return UdpOutlet::new(fd).map(Some);
         }
         self.fd = Some(fd);
         Ok(None)
     }
 }
 
-impl UdpDial {
+impl<const WAITS: bool> UdpDial<WAITS> {
     /// Whether a reader on another host has answered, or must be there.
     fn has_answered(&mut self, fd: &OwnedFd, refused: bool) -> Result<bool> {
         match recv(fd, &mut [0u8; 1], RecvFlags::DONTWAIT) {
@@ -141,18 +144,30 @@ impl UdpDial {
     }
 }
 
-/// The sending end: never waits.
-pub(crate) struct UdpOutlet(OwnedFd);
+/// The sending end. Where it does not WAIT, what finds no room in the send buffer is refused.
+pub(crate) struct UdpOutlet<const WAITS: bool>(OwnedFd);
 
-impl Outlet for UdpOutlet {
-    const WAITS: bool = false;
+impl<const WAITS: bool> UdpOutlet<WAITS> {
+    fn new(fd: OwnedFd) -> Result<Self> {
+        sockopt::set_socket_timeout(&fd, Timeout::Send, Some(PATIENCE))
+            .map_err(|e| Error::system("setsockopt SO_SNDTIMEO", e))?;
+        Ok(UdpOutlet(fd))
+    }
+}
+
+impl<const WAITS: bool> Outlet for UdpOutlet<WAITS> {
+    const WAITS: bool = WAITS;
 
     #[inline]
     fn offer(&self, bytes: &[u8]) -> io::Result<usize> {
         send(&self.0, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)
     }
     fn push(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.offer(bytes)
+        match send(&self.0, bytes, SendFlags::NOSIGNAL) {
+            // Room elsewhere in the kernel, which there will be again.
+            Err(Errno::NOBUFS) => Err(Errno::AGAIN),
+            sent => sent,
+        }
     }
     fn is_alive(&self) -> bool {
         matches!(is_refused(&self.0), Ok(false))

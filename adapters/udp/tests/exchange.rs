@@ -3,6 +3,7 @@
 use dyno_adapter::{Error, Sent, Wait};
 use dyno_adapter_udp::adapter;
 use dyno_wire::testing::{Rig, exchange, message, send, take, until};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::time::Duration;
 
 const LARGEST: usize = 65_507;
@@ -63,6 +64,75 @@ fn a_small_receive_buffer_loses_what_it_cannot_hold_and_never_holds_up_the_sende
     while receiver.take(&mut |_| arrived += 1).unwrap() {}
     // 8,192 bytes, twice the request, at about 832 each, less the greeting.
     assert!((1..=11).contains(&arrived), "{arrived} arrived");
+}
+
+/// Runs in a network of its own, whose loopback interface is a link of 8 Mbit/s with room for 10 MB in front of it. Says so
+/// where that cannot be had.
+fn behind_a_slow_link(work: fn()) {
+    let run = |line: &str| {
+        let mut words = line.split(' ');
+        let mut command = std::process::Command::new(words.next()?);
+        command.args(words).status().ok()?.success().then_some(())
+    };
+    let here = move || {
+        // SAFETY: only this thread's network changes, and nothing of it is in use.
+        unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.ok()?;
+        run("ip link set lo up")?;
+        run("tc qdisc add dev lo root tbf rate 8mbit burst 70000 limit 10000000")?;
+        work();
+        Some(())
+    };
+    if std::thread::spawn(here).join().unwrap().is_none() {
+        eprintln!("NOT TESTED: a slow link needs root, `ip` and `tc`");
+    }
+}
+
+fn small_buffer(congestion: &str) -> Rig {
+    let rig = Rig::new(adapter()).text("congestion", congestion);
+    rig.int("sndbuf", 4096).int("rcvbuf", 1 << 20)
+}
+
+#[test]
+fn where_a_send_blocks_it_waits_behind_a_slow_link_and_nothing_is_lost() {
+    behind_a_slow_link(|| {
+        let (mut sender, mut receiver) = small_buffer("block").pair(1000, Wait::Block);
+        // More than the link takes at once, and far more than the send buffer.
+        let messages = 300;
+        let sends = std::thread::spawn(move || {
+            for i in 0..messages {
+                let sent = send(sender.as_mut(), &message(i, 1000)).unwrap();
+                assert_eq!(sent, Sent::Accepted);
+            }
+        });
+        for i in 0..messages {
+            assert_eq!(take(receiver.as_mut()).unwrap(), message(i, 1000));
+        }
+        sends.join().unwrap();
+    });
+}
+
+#[test]
+fn where_a_send_drops_a_slow_link_makes_it_refuse_and_what_was_accepted_arrives() {
+    behind_a_slow_link(|| {
+        let (mut sender, mut receiver) = small_buffer("drop").pair(1000, Wait::Block);
+        let mut accepted = Vec::new();
+        for i in 0..300 {
+            if send(sender.as_mut(), &message(i, 1000)).unwrap() == Sent::Accepted {
+                accepted.push(i);
+            }
+        }
+        assert!((1..300).contains(&accepted.len()), "{}", accepted.len());
+        for i in accepted {
+            assert_eq!(take(receiver.as_mut()).unwrap(), message(i, 1000));
+        }
+    });
+}
+
+#[test]
+fn a_word_that_congestion_is_not_is_refused() {
+    let rig = Rig::new(adapter()).text("congestion", "wait");
+    let error = rig.sender(&rig.channel(1, 1)).err().unwrap().to_string();
+    assert!(error.contains("block or drop"), "{error}");
 }
 
 #[test]

@@ -71,6 +71,7 @@ impl Adapter for Uds {
                     name: "type".into(),
                     kind: OptionKind::OneOf(Kind::ALL.map(|(name, _)| name.to_owned()).into()),
                     default: Some(OptionValue::Text("stream".into())),
+                    least: None,
                     most: None,
                     doc: "the kind of socket".into(),
                 },

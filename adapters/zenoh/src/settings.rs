@@ -36,6 +36,8 @@ pub(crate) struct Settings {
     pub(crate) express: bool,
     batching: bool,
     buffer: usize,
+    /// The stack says how large it is.
+    asked: bool,
 }
 
 impl Settings {
@@ -63,6 +65,7 @@ impl Settings {
             },
             express: context.bool("express", true)?,
             batching: context.bool("batching", true)?,
+            asked: context.options.contains_key("buffer"),
             buffer: usize::try_from(buffer)
                 .ok()
                 .filter(|messages| *messages > 0)
@@ -73,9 +76,12 @@ impl Settings {
         })
     }
 
-    /// Messages that the channel between zenoh and a reader holds.
+    /// Messages that the channel between zenoh and a reader holds: those that were asked for, else fewer of large ones.
     pub(crate) fn buffer(&self, max_payload: usize) -> usize {
-        self.buffer.min(BUFFERED / max_payload.max(1)).max(1)
+        match self.asked {
+            true => self.buffer,
+            false => self.buffer.min(BUFFERED / max_payload.max(1)).max(1),
+        }
     }
 
     /// The key of a channel's messages.
@@ -207,6 +213,7 @@ pub(crate) fn specs() -> Vec<OptionSpec> {
         name: name.into(),
         kind,
         default: Some(default),
+        least: None,
         most: None,
         doc: doc.into(),
     };
@@ -223,8 +230,8 @@ pub(crate) fn specs() -> Vec<OptionSpec> {
             "buffer",
             OptionKind::Int,
             OptionValue::Int(DEFAULT_BUFFER),
-            "messages between zenoh and a reader that spins or blocks; fewer where they would \
-             take more than 64 MiB; zenoh's own default is 256",
+            "messages between zenoh and a reader that spins or blocks; left out: 16, or fewer where \
+             they would take more than 64 MiB; zenoh's own default is 256",
         ),
         spec(
             "congestion",
@@ -358,6 +365,13 @@ mod tests {
         assert_eq!(settings.buffer(4 << 20), 16);
         assert_eq!(settings.buffer(8 << 20), 8);
         assert_eq!(settings.buffer(1 << 30), 1);
+    }
+
+    #[test]
+    fn a_buffer_that_was_asked_for_is_never_smaller() {
+        let settings = settings(&[("buffer", OptionValue::Int(256))]).unwrap();
+        assert_eq!(settings.buffer(64), 256);
+        assert_eq!(settings.buffer(1 << 30), 256);
     }
 
     #[test]

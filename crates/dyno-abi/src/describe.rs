@@ -2,7 +2,8 @@
 
 use crate::raw::{self, Ops};
 use dyno_adapter::{
-    AdapterDescription, Capabilities, OptionKind, OptionSpec, OptionValue, Placement, Wait,
+    AdapterDescription, Capabilities, OptionKind, OptionSpec, OptionValue, Placement, QUEUE_DEPTH,
+    Wait,
 };
 use std::ffi::{CStr, c_char};
 use std::path::Path;
@@ -139,6 +140,8 @@ unsafe fn option(spec: &raw::OptionSpec) -> Result<OptionSpec, String> {
         .map(|t| value(&kind, &t).ok_or_else(|| format!("option `{name}` cannot be {t:?}")))
         .transpose()?;
     Ok(OptionSpec {
+        // The interface has no least value; this one has the same meaning in all adapters.
+        least: (name == QUEUE_DEPTH).then_some(1),
         name,
         kind,
         default,

@@ -29,7 +29,8 @@
 //! - **Dropping** a node, sender or receiver releases everything it created.
 
 pub use dyno_model::adapter::{
-    AdapterDescription, Capabilities, OptionKind, OptionSpec, OptionValue, Options,
+    AdapterDescription, Capabilities, OptionKind, OptionSpec, OptionValue, Options, QUEUE_BYTES,
+    QUEUE_DEPTH,
 };
 pub use dyno_model::factor::{Placement, Wait};
 pub use dyno_model::machine::{SHARED_MEMORY, SHARES_BYTES, Share, VSOCK, VsockPeer};

@@ -6,7 +6,7 @@ use dyno_adapter::{
     Adapter, ChannelSpec, Error, Node, NodeContext, OnMessage, Receiver, Sender, Subscription,
 };
 use dyno_measure::Pacer;
-use dyno_measure::host;
+use dyno_measure::host::{self, HostError};
 use dyno_measure::stamp::{self, Tag};
 use dyno_model::adapter::QUEUE_DEPTH;
 use dyno_model::chain::Gateway;
@@ -350,6 +350,21 @@ impl Job {
                 host::pin(cpu).map_err(|e| self.failure("prepare", e))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// What follows where a thread did not get its CPUs: a trial whose CPUs were listed fails, any other warns.
+    pub(crate) fn confined(
+        &self,
+        result: Result<(), HostError>,
+    ) -> Result<Option<String>, Failure> {
+        match result {
+            Ok(()) => Ok(None),
+            Err(e) if self.experiment().cpus_listed => Err(self.failure(
+                "prepare",
+                format!("{e}, or let dyno choose with `cpus = \"auto\"`"),
+            )),
+            Err(e) => Ok(Some(format!("{}: {e}", self.name()))),
         }
     }
 

@@ -25,7 +25,7 @@ pub(crate) fn play(job: &Job, go: &mpsc::Receiver<Nanos>) {
 }
 
 fn steps(job: &Job, thread: &ThreadState, go: &mpsc::Receiver<Nanos>) -> Result<Played, Failure> {
-    let warnings = prepare(job);
+    let warnings = prepare(job)?;
     let kit = Kit::new(job);
     job.tell(Event::Prepared(warnings));
     let Ok(at) = go.recv() else {
@@ -43,28 +43,29 @@ fn steps(job: &Job, thread: &ThreadState, go: &mpsc::Receiver<Nanos>) -> Result<
     Ok(played)
 }
 
-/// Pins, schedules and locks; what the machine does not grant becomes a warning.
-fn prepare(job: &Job) -> Vec<String> {
+/// Pins, schedules and locks; what the machine does not grant becomes a warning, but for CPUs that were listed.
+fn prepare(job: &Job) -> Result<Vec<String>, Failure> {
     let experiment = job.experiment();
     let mut warnings = Vec::new();
+    // The library's threads come from this one, and where they may run is settled by then.
+    let confined = match (job.participant.cpu, job.participant.library_cpus.as_slice()) {
+        (Some(cpu), []) => host::pin(cpu),
+        (_, []) => Ok(()),
+        (_, set) => host::confine(set),
+    };
+    warnings.extend(job.confined(confined)?);
     let mut note = |result: Result<(), host::HostError>| {
         if let Err(e) = result {
             warnings.push(format!("{}: {e}", job.name()));
         }
     };
-    // The library's threads come from this one, and where they may run is settled by then.
-    match (job.participant.cpu, job.participant.library_cpus.as_slice()) {
-        (Some(cpu), []) => note(host::pin(cpu)),
-        (_, []) => {}
-        (_, set) => note(host::confine(set)),
-    }
     if experiment.mlock {
         note(host::lock_memory());
     }
     if let Scheduling::Fifo(priority) = experiment.scheduling {
         note(host::set_fifo(priority));
     }
-    warnings
+    Ok(warnings)
 }
 
 /// Sleeps until the run's clock passes `at`.

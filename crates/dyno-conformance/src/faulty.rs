@@ -132,6 +132,7 @@ fn merge_options(specs: &mut Vec<OptionSpec>, inner: impl Iterator<Item = Option
         match specs.iter_mut().find(|s| s.name == option.name) {
             None => specs.push(OptionSpec {
                 default: None,
+                least: None,
                 most: None,
                 doc: format!("of the wrapped adapter: {}", option.doc),
                 ..option

@@ -51,8 +51,13 @@ pub enum OptionKind {
 }
 
 /// The option by which an adapter declares how many messages it may hold at most between a sender and a receiver,
-/// wherever they wait (fewer of large ones). One that does not have it may hold any number.
+/// wherever they wait. One that does not have it may hold any number. It is at least 1. What a stack sets it to holds for
+/// messages of every size; what holds without is fewer where a channel's messages would take more than [`QUEUE_BYTES`].
 pub const QUEUE_DEPTH: &str = "queue_depth";
+
+/// What a queue of default depth may take for all receivers of a channel together, and still hold as many messages as its
+/// adapter declares: 16 of 4 MiB.
+pub const QUEUE_BYTES: u64 = 64 << 20;
 
 /// One option that an adapter understands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -64,6 +69,9 @@ pub struct OptionSpec {
     pub kind: OptionKind,
     /// What holds when it is left out; `None` where the library's own default does.
     pub default: Option<OptionValue>,
+    /// The least value of a whole number; `None`: zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least: Option<i64>,
     /// The largest value of a whole number that it can have on this machine; `None`: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<i64>,

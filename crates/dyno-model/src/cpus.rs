@@ -1,7 +1,8 @@
 //! CPUs of an experiment: sets of them as text, and who runs where.
 
-use crate::plan::Experiment;
+use crate::plan::{Experiment, Stack, Testbed};
 use crate::unit::UnitError;
+use std::collections::BTreeSet;
 
 /// The most CPUs that a set can name: no machine that Linux runs on has a CPU of a higher number.
 const MOST: u32 = 65_536;
@@ -68,6 +69,25 @@ impl Experiment {
         all.sort_unstable();
         all.dedup();
         all
+    }
+
+    /// Which CPUs are needed where: for each participant its host, by its index in the testbed, and the CPUs that it and
+    /// its library's threads run on. Then those of a probe's other copies, and of the second of two sides that one
+    /// participant plays.
+    pub fn cpus_by_participant(
+        &self,
+        stack: Option<&Stack>,
+        testbed: &Testbed,
+    ) -> Vec<(usize, BTreeSet<u32>)> {
+        let participants = self.graph(stack, testbed).participants;
+        let further = self.cpus.iter().skip(participants.len());
+        let further: Vec<u32> = further.copied().collect();
+        let own = participants.into_iter().map(|p| {
+            let all = p.cpu.into_iter().chain(p.library_cpus);
+            (p.host, all.collect())
+        });
+        let further = further.into_iter().map(|c| (self.on_host, [c].into()));
+        own.chain(further).collect()
     }
 
     /// The CPUs of the participants of one exchange, the first: all, where there is one; empty: not pinned.

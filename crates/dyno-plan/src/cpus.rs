@@ -8,11 +8,12 @@ use crate::host::HostFacts;
 use crate::matrix::{Cell, Matrix};
 use crate::parallel;
 use crate::quantity::At;
+use crate::remote;
 use dyno_model::cpus::parse_set;
 use dyno_model::graph::Shape;
-use dyno_model::plan::Reach;
+use dyno_model::plan::{Experiment, Host, Reach};
 use dyno_model::{Chain, Channel, Graph, Loop, Participant, Stack, Testbed, Wait};
-use dyno_toml::{Node, Problem, Problems, Value};
+use dyno_toml::{Node, Place, Problem, Problems, Value};
 use std::collections::BTreeSet;
 
 /// What `cpus` says.
@@ -169,8 +170,8 @@ fn set(node: &Node, problems: &mut Problems) -> Option<At<Vec<u32>>> {
     }
 }
 
-/// Refuses listed CPUs that do not exist or that do not match the number of participants.
-pub(crate) fn check(matrix: &Matrix<'_>, facts: &HostFacts, problems: &mut Problems) {
+/// Refuses lists that do not match the number of participants.
+pub(crate) fn check_count(matrix: &Matrix<'_>, problems: &mut Problems) {
     if matrix.flow.is_some() {
         // A list is refused with the flow.
         return;
@@ -179,19 +180,6 @@ pub(crate) fn check(matrix: &Matrix<'_>, facts: &HostFacts, problems: &mut Probl
     let Cpus::Listed(listed) = &matrix.conditions.cpus.value else {
         return;
     };
-    for set in &listed.sets {
-        let is_there = |cpu: &&u32| facts.cpus.contains(cpu) || facts.isolated.contains(cpu);
-        let missing = set.value.iter().find(|cpu| !is_there(cpu));
-        if let Some(cpu) = missing.filter(|_| !facts.cpus.is_empty()) {
-            let all: BTreeSet<u32> = facts.cpus.iter().chain(&facts.isolated).copied().collect();
-            let all: Vec<String> = all.iter().map(u32::to_string).collect();
-            problems.push(
-                Problem::at(&set.at, format!("there is no CPU {cpu} to run on"))
-                    .label("does not exist, or is not allowed to this process")
-                    .help(format!("CPUs: {}", all.join(", "))),
-            );
-        }
-    }
     // Copies of a probe take theirs from the list, however many there are.
     let topologies = matrix.topologies().iter().filter(|_| !matrix.is_probe());
     for topology in topologies {
@@ -214,6 +202,61 @@ pub(crate) fn check(matrix: &Matrix<'_>, facts: &HostFacts, problems: &mut Probl
             );
         }
     }
+}
+
+/// Refuses listed CPUs that the participants' hosts do not have. What a host that is reached by ssh has, the run asks
+/// when it connects.
+pub(crate) fn check_hosts(
+    matrix: &Matrix<'_>,
+    experiment: &Experiment,
+    stack: &Stack,
+    testbed: &Testbed,
+    machine: &HostFacts,
+    problems: &mut Problems,
+) {
+    let Cpus::Listed(listed) = &matrix.conditions.cpus.value else {
+        return;
+    };
+    let mut wanted = experiment.cpus_by_participant(Some(stack), testbed);
+    if matrix.is_probe() {
+        // Any of them may be probed.
+        wanted = vec![(experiment.on_host, listed.cpus().into_iter().collect())];
+    }
+    for (number, (host, cpus)) in wanted.iter().enumerate() {
+        let Some(host) = testbed.hosts.get(*host) else {
+            continue;
+        };
+        let Some(there) = remote::cpus_of(host, machine) else {
+            continue;
+        };
+        if let Some(cpu) = cpus.difference(&there).next() {
+            let names = |set: &&At<Vec<u32>>| set.value.contains(cpu);
+            // Of a further copy the set that its own was made from.
+            let own = listed.sets.get(number).filter(names);
+            let Some(set) = own.or_else(|| listed.sets.iter().find(names)) else {
+                continue;
+            };
+            problems.push(missing(&set.at, *cpu, host, &there));
+        }
+    }
+}
+
+fn missing(at: &Place, cpu: u32, host: &Host, there: &BTreeSet<u32>) -> Problem {
+    let all: Vec<String> = there.iter().map(u32::to_string).collect();
+    let all = all.join(", ");
+    if let Reach::Vm(_) = host.reach {
+        return Problem::at(
+            at,
+            format!("the host {} has no CPU {cpu} to run on", host.name),
+        )
+        .label("not a CPU of the virtual machine")
+        .help(format!(
+            "its CPUs: {all}; give it more with `cpus` in the testbed's file"
+        ));
+    }
+    Problem::at(at, format!("there is no CPU {cpu} to run on"))
+        .label("does not exist, or is not allowed to this process")
+        .help(format!("CPUs: {all}"))
 }
 
 /// Who of `cell` runs where. Listed sets of one machine that overlap are refused, but for the same single
@@ -280,10 +323,15 @@ pub(crate) fn spins(cell: &Cell, participant: &Participant, polls: bool) -> bool
     }
 }
 
-/// Participants with the same number share CPUs: namespaces have those of this machine.
+/// Participants with the same number share CPUs: namespaces have those of this machine, and hosts that ssh reaches by
+/// the same destination are one.
 fn machine(testbed: &Testbed, participant: &Participant) -> usize {
     match testbed.hosts.get(participant.host).map(|h| &h.reach) {
-        Some(Reach::Ssh { .. } | Reach::Vm(_)) => 1 + participant.host,
+        Some(reach @ Reach::Ssh { .. }) => {
+            let first = testbed.hosts.iter().position(|h| h.reach == *reach);
+            1 + first.unwrap_or(participant.host)
+        }
+        Some(Reach::Vm(_)) => 1 + participant.host,
         _ => 0,
     }
 }

@@ -1,7 +1,7 @@
 //! From matrices to experiments: every cell on every stack, on its CPUs, or why it cannot be measured.
 
 use crate::configured::Configured;
-use crate::cpus::{self, Places};
+use crate::cpus::{self, Cpus, Places};
 use crate::daemon::missing_daemon;
 use crate::flow;
 use crate::host::HostFacts;
@@ -135,6 +135,7 @@ fn place(
             cpus: places.cpus,
             library_cpus: places.library_cpus,
             daemon_cpus: places.daemon_cpus,
+            cpus_listed: matches!(conditions.cpus.value, Cpus::Listed(_)),
             scheduling: cell.scheduling,
             mlock: conditions.mlock,
             on_host: remote::index(conditions.host, testbed).unwrap_or_default(),

@@ -104,7 +104,7 @@ pub fn plan(
             if let Some(search) = &request.search {
                 search::climb(&mut matrix, search.raise, spec, &mut problems);
             }
-            cpus::check(&matrix, facts, &mut problems);
+            cpus::check_count(&matrix, &mut problems);
             if let Some((flows, _)) = matrices.last_mut()
                 && matrix.flow.is_some()
                 && flows.first().is_some_and(|first| first.name == matrix.name)
@@ -137,6 +137,7 @@ pub fn plan(
         let host = flows.first().and_then(|m| m.conditions.host);
         let facts = &remote::facts(&testbed, host, machine);
         for configured in on {
+            let from = experiments.len();
             expand(
                 flows,
                 configured,
@@ -146,6 +147,13 @@ pub fn plan(
                 &mut refused,
                 &mut problems,
             );
+            // A list of CPUs is refused with flows.
+            if let [matrix] = flows.as_slice() {
+                let stack = &configured.stack;
+                for e in &experiments[from..] {
+                    cpus::check_hosts(matrix, e, stack, &testbed, machine, &mut problems);
+                }
+            }
         }
     }
     // A suite does not know the machine and the testbed that it will run on.

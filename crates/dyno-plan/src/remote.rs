@@ -7,7 +7,7 @@ use crate::matrix::{Cell, Conditions, Matrix};
 use dyno_model::machine::{SHARING, VsockBackEnd};
 use dyno_model::plan::{Experiment, Host, Reach};
 use dyno_model::{AdapterDescription, Placement, Stack, Start, Testbed, Wait};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The adapter of what only virtual machines have.
 const VSOCK: &str = "vsock";
@@ -45,6 +45,18 @@ pub(crate) fn facts(testbed: &Testbed, host: Option<&str>, own: &HostFacts) -> H
             ..HostFacts::default()
         },
         false => own.clone(),
+    }
+}
+
+/// The CPUs that participants on a host may run on; `None` where that is not known before the run connects to it.
+pub(crate) fn cpus_of(host: &Host, own: &HostFacts) -> Option<BTreeSet<u32>> {
+    match &host.reach {
+        Reach::Local | Reach::Namespace if own.cpus.is_empty() => None,
+        Reach::Local | Reach::Namespace => {
+            Some(own.cpus.iter().chain(&own.isolated).copied().collect())
+        }
+        Reach::Vm(machine) => Some((0..machine.cpus).collect()),
+        Reach::Ssh { .. } => None,
     }
 }
 

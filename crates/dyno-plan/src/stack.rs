@@ -216,7 +216,7 @@ fn option(
             problems.push(too_much(entry, spec, *v));
             return None;
         }
-        (OptionKind::Int, Value::Int(v)) if *v >= 0 => OptionValue::Int(*v),
+        (OptionKind::Int, Value::Int(v)) if *v >= spec.least.unwrap_or(0) => OptionValue::Int(*v),
         (OptionKind::Float, Value::Float(v)) if v.is_finite() => OptionValue::Float(*v),
         // Every whole number that a person writes here is exact as a float.
         (OptionKind::Float, Value::Int(v)) => OptionValue::Float(*v as f64),
@@ -246,9 +246,13 @@ fn too_much(entry: &Entry, spec: &OptionSpec, found: i64) -> Problem {
 fn wrong_option(entry: &Entry, spec: &OptionSpec) -> Problem {
     let node = &entry.node;
     let subject = format!("the option `{}`", spec.name);
+    let number = match spec.least {
+        None => "a whole number, zero or more".to_owned(),
+        Some(least) => format!("a whole number, {least} or more"),
+    };
     let wanted = match &spec.kind {
         OptionKind::Bool => "true or false",
-        OptionKind::Int => "a whole number, zero or more",
+        OptionKind::Int => number.as_str(),
         OptionKind::Float => "a number",
         OptionKind::Text => "text in quotes",
         OptionKind::OneOf(values) => {

@@ -329,10 +329,11 @@ impl Hosts {
             let hosts = at_switch(testbed, namespaces, &network, supplies, &mut common, tell)?;
             (hosts, Some(network))
         } else {
-            let hosts = testbed.hosts.iter().map(|host| match &host.reach {
+            let hosts = testbed.hosts.iter().enumerate();
+            let hosts = hosts.map(|(index, host)| match &host.reach {
                 Reach::Local | Reach::Namespace | Reach::Vm(_) => Ok::<_, HostsError>(Host::Local),
                 Reach::Ssh { destination } => {
-                    let ssh = Ssh::open(host, destination, supplies, tell)?;
+                    let ssh = Ssh::open((index, host), destination, supplies, tell)?;
                     Ok(Host::Ssh(Box::new(ssh)))
                 }
             });

@@ -2,12 +2,13 @@
 //!
 //! The runner asks over stdio, line by line, and each line is answered with one: `open SESSION` makes a
 //! scratch directory and answers with its path, `clear SESSION` ends the session's processes and removes
-//! what they left, `network` says what the host's network has counted and holds, `memory` how many bytes are in use there, `alive` is not answered. All of it is as on the runner's own host ([`crate::session`]);
+//! what they left, `network` says what the host's network has counted and holds, `memory` how many bytes are in use there, `cpus` which CPUs an agent there may run on, `alive` is not answered. All of it is as on the runner's own host ([`crate::session`]);
 //! the keeper is the process that owns the place. It ends when the runner does, or its host, or the way
 //! between them, and clears what is still open.
 
 use crate::session::{Place, sweep};
-use dyno_measure::{read_network, used_memory};
+use dyno_measure::{allowed_cpus, isolated_cpus, read_network, used_memory};
+use dyno_model::cpus::ranges;
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 use std::sync::mpsc;
@@ -65,6 +66,12 @@ pub fn keep() -> ExitCode {
                 Some(bytes) => answer(&format!("ok {bytes}")),
                 None => answer("error /proc/meminfo has no MemTotal and MemAvailable"),
             },
+            _ if line == "cpus" => {
+                let mut all = [allowed_cpus(), isolated_cpus()].concat();
+                all.sort_unstable();
+                all.dedup();
+                answer(&format!("ok {}", ranges(&all)))
+            }
             _ if line == "alive" => true,
             _ => answer(&format!("error there is no command {line:?}")),
         };

@@ -135,10 +135,9 @@ pub fn run_guided<E>(
     let began = Instant::now();
     let mut position = 0u32;
     let mut place = session::Place::create()?;
-    let adapters = plan.stacks.values().flat_map(|s| s.adapters()).collect();
     let runner = place.path().to_owned();
     let agents = vec![&options.agent, &base_agent];
-    let mut supplies = hosts::Supplies::new(agents, adapters, &runner, &options.interrupt);
+    let mut supplies = hosts::Supplies::new(plan, agents, &runner, &options.interrupt);
     let mut tell = |remark: String| on_event(&RunEvent::Warning(remark));
     let mut hosts = match hosts::Hosts::open(&plan.testbed, &mut supplies, &mut tell) {
         Err(e) if e.is_interrupt() => return Ok(Ending::Interrupted),

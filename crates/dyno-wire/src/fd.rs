@@ -110,12 +110,13 @@ pub fn positive(context: &NodeContext, name: &str) -> Result<Option<usize>> {
     }
 }
 
-/// How an adapter describes a whole-number option.
+/// How an adapter describes a whole-number option of at least 1, which [`positive`] reads.
 pub fn int_option(name: &str, default: Option<usize>, doc: impl Into<String>) -> OptionSpec {
     OptionSpec {
         name: name.to_owned(),
         kind: OptionKind::Int,
         default: default.map(|v| OptionValue::Int(i64::try_from(v).unwrap_or(i64::MAX))),
+        least: Some(1),
         most: None,
         doc: doc.into(),
     }

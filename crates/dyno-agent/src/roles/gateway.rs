@@ -189,27 +189,25 @@ fn on_own_thread(
     let thread = job
         .shared
         .register(participant.index, participant.role.as_str());
-    let mut warnings = Vec::new();
-    if spins
-        && !participant.library_cpus.is_empty()
-        && let Err(e) = host::confine(&participant.library_cpus)
-    {
-        warnings.push(format!("{}: {e}", job.name()));
-    }
+    let confined = match participant.library_cpus.as_slice() {
+        set if spins && !set.is_empty() => host::confine(set),
+        _ => Ok(()),
+    };
+    let warning = told(job, job.confined(confined))?;
     let played = told(job, work(&thread));
     thread.ended();
     played.map(|mut played| {
-        played.warnings.extend(warnings);
+        played.warnings.extend(warning);
         played
     })
 }
 
 /// Tells of a failure at once: the other threads of the participant end only with the trial.
-fn told(job: &Job, played: Result<Played, Failure>) -> Result<Played, Failure> {
-    if let Err(failure) = &played {
+fn told<T>(job: &Job, done: Result<T, Failure>) -> Result<T, Failure> {
+    if let Err(failure) = &done {
         job.tell(Event::Failed(failure.clone()));
     }
-    played
+    done
 }
 
 /// The lanes of each thread.

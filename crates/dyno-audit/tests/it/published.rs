@@ -385,6 +385,7 @@ fn adapters() -> Vec<AdapterDescription> {
                 name,
                 default: (kind == OptionKind::Int).then_some(OptionValue::Int(8)),
                 kind,
+                least: None,
                 most: None,
                 doc: String::new(),
             })

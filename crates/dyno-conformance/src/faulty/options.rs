@@ -223,6 +223,7 @@ pub(super) fn specs(inner: Vec<String>) -> Vec<OptionSpec> {
         name: name.into(),
         kind,
         default,
+        least: None,
         most: None,
         doc: doc.into(),
     };

@@ -59,6 +59,7 @@ impl Adapter for Memory {
                 name: "mode".into(),
                 kind: OptionKind::OneOf(vec!["plain".into()]),
                 default: None,
+                least: None,
                 most: None,
                 doc: "nothing else than plain".into(),
             }],

@@ -82,6 +82,10 @@ pub struct Experiment {
     /// Where the stack's daemons run; empty: wherever the kernel puts them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub daemon_cpus: Vec<u32>,
+    /// Whoever asked for the run listed these CPUs: a trial whose participants do not get them fails. False: Dyno chose
+    /// them, and what the machine does not grant is a warning.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cpus_listed: bool,
     /// Scheduling class of the participants' threads.
     pub scheduling: Scheduling,
     /// Whether participants lock their memory.
@@ -170,6 +174,7 @@ impl Experiment {
             cpus: Vec::new(),
             library_cpus: Vec::new(),
             daemon_cpus: Vec::new(),
+            cpus_listed: false,
             scheduling: Scheduling::Other,
             mlock: false,
             on_host: 0,

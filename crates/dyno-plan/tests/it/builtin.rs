@@ -259,6 +259,7 @@ fn able_adapters() -> Vec<dyno_model::AdapterDescription> {
             name: name.into(),
             kind,
             default: None,
+            least: None,
             most: None,
             doc: String::new(),
         };
@@ -446,5 +447,34 @@ fn defaults_are_those_of_the_table_of_workloads() {
             }
             (KeyDefault::Required | KeyDefault::InPlaceOf(_), line) => assert_eq!(line, None),
         }
+    }
+}
+
+/// As its users get it, or set by what its documentation advises: the reader of a figure finds which, and why.
+#[test]
+fn every_stack_file_begins_with_the_reason_for_its_settings() {
+    let root = format!("{}/../..", env!("CARGO_MANIFEST_DIR"));
+    let adapters = std::fs::read_dir(format!("{root}/adapters")).unwrap();
+    let mut folders: Vec<_> = adapters.map(|a| a.unwrap().path().join("stacks")).collect();
+    folders.push(format!("{root}/stacks").into());
+    let files: Vec<_> = folders
+        .iter()
+        .filter_map(|folder| std::fs::read_dir(folder).ok())
+        .flatten()
+        .map(|file| file.unwrap().path())
+        .collect();
+    assert_eq!(files.len(), Catalog::builtin().stacks().len());
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let reason: Vec<&str> = text
+            .lines()
+            .map_while(|l| l.strip_prefix("# ").or_else(|| l.strip_prefix('#')))
+            .collect();
+        let reason = reason.join(" ");
+        assert!(
+            reason.len() > 40 && reason.contains(['.', ':']),
+            "{}",
+            file.display()
+        );
     }
 }

@@ -41,6 +41,7 @@ fn option(name: &str, kind: OptionKind, doc: &str) -> OptionSpec {
         name: name.into(),
         kind,
         default: None,
+        least: (name == "queue_depth").then_some(1),
         most: None,
         doc: doc.into(),
     }
@@ -76,7 +77,14 @@ pub(crate) fn adapters() -> Vec<AdapterDescription> {
         "send small messages at once",
     )];
     let mut udp = adapter("udp", &both);
-    udp.options = vec![option("rcvbuf", OptionKind::Int, "receive buffer in bytes")];
+    udp.options = vec![
+        option("rcvbuf", OptionKind::Int, "receive buffer in bytes"),
+        option(
+            "congestion",
+            one_of(&["block", "drop"]),
+            "a full send buffer",
+        ),
+    ];
     let mut vsock = adapter("vsock", &both);
     vsock.capabilities.placements = vec![Placement::Host];
     let mut iceoryx2 = adapter("iceoryx2", &both);

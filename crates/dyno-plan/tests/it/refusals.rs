@@ -414,6 +414,12 @@ fn stack_files() {
             ))
         ),
         (
+            "a queue that holds nothing",
+            with_stack(&format!(
+                "{head}adapter = \"iceoryx2\"\n[options]\nqueue_depth = 0\n"
+            ))
+        ),
+        (
             "wrong value",
             with_stack(&format!(
                 "{head}adapter = \"uds\"\n[options]\ntype = \"datagram\"\n"

@@ -168,3 +168,85 @@ fn across_a_machines_border_is_measured_beside_within() {
     assert_eq!(placements("vm-alone", &mut request), ["process"]);
     assert_eq!(placements("local", &mut request), ["process"]);
 }
+
+const TWO_ON_ONE: &str = r#"
+description = "one machine under two names"
+[[host]]
+name = "a"
+reach = "ssh"
+destination = "one.lab"
+address = "192.168.7.11"
+[[host]]
+name = "b"
+reach = "ssh"
+destination = "one.lab"
+address = "192.168.7.12"
+"#;
+
+/// What is said of a list of CPUs, and the experiments that are planned where nothing is.
+fn with_cpus(testbed: &str, placement: &str, cpus: &str) -> Result<Plan, String> {
+    let text = suite(&format!(
+        "workload = \"ping-pong\"\nwait = \"block\"\nstacks = \"tcp\"\nplacement = \"{placement}\"\ncpus = {cpus}"
+    ));
+    let mut catalog = Catalog::builtin();
+    catalog.add_suite("mine", "mine.toml", &text);
+    catalog.add_testbed("lab", "lab.toml", HOSTS);
+    catalog.add_testbed("one", "one.toml", TWO_ON_ONE);
+    let mut request = request("mine");
+    request.testbed = testbed.into();
+    let planned = plan(&catalog, &request, &adapters(), &facts());
+    planned.map_err(|e| crate::common::shown(&e))
+}
+
+#[test]
+fn a_listed_cpu_that_the_participants_host_lacks_is_refused_there() {
+    // `vm` is this machine with CPUs 0 and 1, and a guest with CPU 0 alone.
+    let planned = with_cpus("vm", "host", "[1, 0]").unwrap();
+    assert_eq!(planned.experiments[0].cpus, [1, 0]);
+    assert!(planned.experiments[0].cpus_listed);
+    for (testbed, placement, cpus, says) in [
+        ("vm", "host", "[0, 1]", "the host guest has no CPU 1"),
+        (
+            "vm",
+            "host",
+            "[\"0\", \"0-1\"]",
+            "the host guest has no CPU 1",
+        ),
+        ("vm", "host", "[2, 0]", "there is no CPU 2"),
+        ("vm-pair", "host", "[0, 3]", "the host right has no CPU 3"),
+        ("vm-pair", "process", "[0, 1]", "the host left has no CPU 1"),
+        (
+            "vm-alone",
+            "process",
+            "[0, 2]",
+            "the host guest has no CPU 2",
+        ),
+    ] {
+        let said = with_cpus(testbed, placement, cpus).unwrap_err();
+        assert!(said.contains(says), "{testbed} {cpus}: {said}");
+    }
+    // The same number in both sets: the guest's set is the wrong one.
+    let said = with_cpus("vm", "host", "[1, 1]").unwrap_err();
+    assert!(said.contains("mine.toml:8:12"), "{said}");
+    // What these hosts have is not known before the run connects.
+    assert!(with_cpus("lab", "host", "[40, 41]").is_ok());
+}
+
+#[test]
+fn sets_overlap_on_another_machine_as_on_this_one() {
+    for (testbed, placement) in [("lab", "process"), ("one", "host"), ("vm-alone", "process")] {
+        let said = with_cpus(testbed, placement, "[\"0-1\", 1]").unwrap_err();
+        assert!(
+            said.contains("participants 0 and 1 both have CPU 1"),
+            "{testbed}: {said}"
+        );
+    }
+    assert!(with_cpus("lab", "host", "[\"0-1\", 1]").is_ok());
+}
+
+#[test]
+fn cpus_that_dyno_chose_are_not_listed() {
+    let planned = with_cpus("local", "process", "\"auto\"").unwrap();
+    assert_eq!(planned.experiments[0].cpus, [0, 1]);
+    assert!(!planned.experiments[0].cpus_listed);
+}

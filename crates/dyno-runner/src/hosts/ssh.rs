@@ -14,7 +14,8 @@ use crate::hosts::{HostsError, network};
 use crate::machine::{Image, Kernel, MachineError};
 pub(crate) use connection::end_group;
 use connection::{Connection, Ran};
-use dyno_model::plan;
+use dyno_model::cpus::parse_set;
+use dyno_model::{Plan, plan};
 pub(crate) use keeper::Keeper;
 use payload::PROGRAM;
 pub(crate) use payload::{Payload, Piece};
@@ -132,6 +133,18 @@ pub enum SshError {
         /// What it said, or how it ended.
         said: String,
     },
+    /// The run lists CPUs that the host does not have.
+    #[error(
+        "`cpus` lists CPU {cpu} of host {host}, where an agent may run on the CPUs {there}; list others, or leave `cpus` out"
+    )]
+    Cpus {
+        /// The host's name in the testbed.
+        host: String,
+        /// The first that it lacks.
+        cpu: u32,
+        /// Those that it has.
+        there: String,
+    },
     /// The user does not want to wait.
     #[error("interrupted")]
     Interrupted,
@@ -141,6 +154,8 @@ pub enum SshError {
 pub(crate) struct Supplies<'a> {
     /// What will be started on them: the running program, and another build where the plan compares.
     pub(crate) agents: Vec<&'a AgentCommand>,
+    /// The CPUs that the plan lists, by the host's index in the testbed.
+    pub(crate) cpus: BTreeMap<usize, BTreeSet<u32>>,
     /// The adapters of the plan's stacks.
     pub(crate) adapters: BTreeSet<&'a str>,
     /// The runner's own place.
@@ -155,14 +170,22 @@ pub(crate) struct Supplies<'a> {
 
 impl<'a> Supplies<'a> {
     pub(crate) fn new(
+        plan: &'a Plan,
         agents: Vec<&'a AgentCommand>,
-        adapters: BTreeSet<&'a str>,
         place: &'a Path,
         interrupt: &'a Arc<AtomicBool>,
     ) -> Self {
+        let mut cpus: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();
+        for e in plan.experiments.iter().filter(|e| e.cpus_listed) {
+            let stack = plan.stacks.get(&e.stack);
+            for (host, own) in e.cpus_by_participant(stack, &plan.testbed) {
+                cpus.entry(host).or_default().extend(own);
+            }
+        }
         Supplies {
             agents,
-            adapters,
+            cpus,
+            adapters: plan.stacks.values().flat_map(|s| s.adapters()).collect(),
             place,
             interrupt,
             payloads: BTreeMap::new(),
@@ -236,9 +259,10 @@ fn connect(
 }
 
 impl Ssh {
-    /// Reaches the host and brings the agents there. `tell` hears remarks for the user.
+    /// Reaches the host of that index, brings the agents there, and sees that it has the CPUs that the plan lists of it.
+    /// `tell` hears remarks for the user.
     pub(crate) fn open(
-        host: &plan::Host,
+        (index, host): (usize, &plan::Host),
         destination: &str,
         supplies: &mut Supplies<'_>,
         tell: &mut dyn FnMut(String),
@@ -257,12 +281,15 @@ impl Ssh {
         let own = supplies.agents.first();
         let own = own.and_then(|agent| programs.get(&agent.program));
         let program = own.map_or("", String::as_str);
-        let keeper = Keeper::start(
+        let mut keeper = Keeper::start(
             connection.command(&[program, "agent", "--keep"]),
             &name,
             interrupt,
             tell,
         )?;
+        if let Some(wanted) = supplies.cpus.get(&index).filter(|cpus| !cpus.is_empty()) {
+            see_cpus(&mut keeper, &name, wanted)?;
+        }
         Ok(Ssh {
             name,
             destination: destination.to_owned(),
@@ -337,6 +364,26 @@ impl Ssh {
         Some(format!(
             "the connection to host {name} ({destination}) was lost: {said}"
         ))
+    }
+}
+
+/// Refuses CPUs that an agent on the host cannot run on.
+fn see_cpus(keeper: &mut Keeper, host: &str, wanted: &BTreeSet<u32>) -> Result<(), SshError> {
+    let host = host.to_owned();
+    let there = match keeper.ask("cpus", ANSWER) {
+        Ok(there) => there,
+        Err(said) => return Err(SshError::Agent { host, said }),
+    };
+    let has = match parse_set(&there) {
+        Ok(has) => has,
+        Err(e) => {
+            let said = format!("{there:?} are no CPUs: {}", e.reason);
+            return Err(SshError::Agent { host, said });
+        }
+    };
+    match wanted.iter().find(|cpu| !has.contains(cpu)) {
+        Some(&cpu) => Err(SshError::Cpus { host, cpu, there }),
+        None => Ok(()),
     }
 }
 

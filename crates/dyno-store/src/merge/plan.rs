@@ -19,6 +19,7 @@ fn essence(plan: &Plan) -> Plan {
         e.cpus.clear();
         e.library_cpus.clear();
         e.daemon_cpus.clear();
+        e.cpus_listed = false;
     }
     // Where a machine's kernel lies is the host's matter; which one it is, is the run's.
     for host in &mut plan.testbed.hosts {

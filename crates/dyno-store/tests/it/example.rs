@@ -179,6 +179,7 @@ pub(crate) fn manifest() -> RunManifest {
                 name: "rcvbuf".into(),
                 kind: OptionKind::Int,
                 default: None,
+                least: None,
                 most: None,
                 doc: "receive buffer in bytes".into(),
             }],

@@ -192,9 +192,11 @@ fn adapter_row(a: &AdapterDescription) -> Row {
 fn option_line(o: &OptionSpec) -> String {
     let kind = match &o.kind {
         OptionKind::Bool => "true|false".to_owned(),
-        OptionKind::Int => match o.most {
-            Some(most) => format!("integer up to {most}"),
-            None => "integer".to_owned(),
+        OptionKind::Int => match (o.least, o.most) {
+            (Some(least), Some(most)) => format!("integer from {least} to {most}"),
+            (Some(least), None) => format!("integer from {least}"),
+            (None, Some(most)) => format!("integer up to {most}"),
+            (None, None) => "integer".to_owned(),
         },
         OptionKind::Float => "number".to_owned(),
         OptionKind::Text => "text".to_owned(),

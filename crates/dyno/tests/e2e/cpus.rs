@@ -84,6 +84,45 @@ fn listed_cpus_are_not_left() {
     run.end().with_code(0);
 }
 
+/// As where a CPU has gone since the run was planned.
+#[test]
+fn a_trial_fails_whose_listed_cpu_is_not_granted_and_warns_where_dyno_chose_it() {
+    let place = Place::new();
+    place.suite("one", &suite("[0, 0]").replace("zenoh-tcp", "tcp"));
+    let run = |out: &str, listed: bool| {
+        let plan = ["run", "one", "--out", out, "--quiet"];
+        place
+            .run(&[&plan[..], &["--set", "window=50 ms"]].concat())
+            .with_code(0);
+        for trial in std::fs::read_dir(place.path(out).join("trials")).unwrap() {
+            std::fs::remove_file(trial.unwrap().path()).unwrap();
+        }
+        let file = place.path(out).join("run.json");
+        let mut kept: serde_json::Value =
+            serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        for e in kept["plan"]["experiments"].as_array_mut().unwrap() {
+            assert_eq!(e["cpus_listed"], true);
+            e["cpus"] = serde_json::json!([0, 4000]);
+            e["cpus_listed"] = listed.into();
+        }
+        std::fs::write(&file, kept.to_string()).unwrap();
+        let ended = place.run(&["run", "--resume", out, "--quiet"]);
+        (ended, place.trials(out))
+    };
+    let (ended, trials) = run("listed", true);
+    ended.with_code(4);
+    assert!(!trials.is_empty());
+    for trial in &trials {
+        let message = trial["message"].as_str().unwrap();
+        assert!(message.contains("cannot pin to cpu 4000"), "{message}");
+        assert!(message.contains("cpus = \"auto\""), "{message}");
+    }
+    let (ended, trials) = run("chosen", false);
+    ended.with_code(0);
+    let warned = |trial: &serde_json::Value| trial["warnings"].to_string().contains("cpu 4000");
+    assert!(trials.iter().all(warned), "{trials:?}");
+}
+
 #[test]
 fn a_daemon_runs_on_the_cpus_that_no_participant_has() {
     if dyno_measure::allowed_cpus().len() < 2 {

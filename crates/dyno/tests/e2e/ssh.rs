@@ -169,6 +169,29 @@ fn hosts_that_cannot_be_used_are_named_before_any_trial() {
 }
 
 #[test]
+fn a_listed_cpu_that_a_server_lacks_ends_the_run_before_any_trial() {
+    if !is_possible() {
+        return;
+    }
+    let rig = Rig::new(2);
+    rig.place.suite("slow", SLOW);
+    let run = |cpus: &str, out: &str| {
+        let arguments = ["run", "slow", "--testbed", "bench", "--trials", "1"];
+        rig.run(&[&arguments[..], &["--out", out, "--set", cpus]].concat())
+    };
+    let ended = run("cpus=0,4000", "out").with_code(1);
+    ended
+        .says("`cpus` lists CPU 4000 of host h2")
+        .says("list others");
+    let trials = rig.place.path("out/trials");
+    assert!(!trials.exists() || std::fs::read_dir(trials).unwrap().next().is_none());
+    run("cpus=0,0", "both").with_code(0);
+    for number in 1..=2 {
+        rig.wait_until_clear(number);
+    }
+}
+
+#[test]
 fn what_happens_to_a_host_costs_one_trial_and_is_named() {
     if !is_possible() {
         return;
