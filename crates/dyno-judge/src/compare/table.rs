@@ -155,6 +155,17 @@ fn values<'a>(
     figures.collect()
 }
 
+/// Whether both sides have a trial that the host did not disturb; or why there is no ratio.
+fn undisturbed(a: &Trials<'_>, b: &Trials<'_>) -> Result<(), String> {
+    let sides = match (a.all_disturbed(), b.all_disturbed()) {
+        (false, false) => return Ok(()),
+        (true, true) => "both sides",
+        (true, false) => "the base",
+        (false, true) => "the new side",
+    };
+    Err(format!("the host disturbed every trial of {sides}"))
+}
+
 /// The values of one figure: new, base. In pairs only where both trials of a number count.
 fn sides(
     a: &Trials<'_>,
@@ -162,6 +173,7 @@ fn sides(
     figure: Figure,
     pairing: Pairing,
 ) -> Result<(Vec<f64>, Vec<f64>), String> {
+    undisturbed(a, b)?;
     let base = a.values(figure).map_err(|e| format!("base: {e}"))?;
     let new = b.values(figure).map_err(|e| format!("new: {e}"))?;
     let (base, new): (Vec<f64>, Vec<f64>) = match pairing {
