@@ -1,5 +1,6 @@
 //! Reports of stored runs, over made-up ones.
 
+mod carry_over;
 mod causes;
 mod clocks;
 mod common;
