@@ -18,7 +18,7 @@ const ORDERS: [[usize; 3]; 6] = [
 
 /// Twelve rounds of three stacks, two flows at once in each trial. `slower`: what the p50 of a flow is multiplied with,
 /// by the flow and the stack that ran before.
-fn flows(slower: impl Fn(&str, Option<usize>) -> f64) -> Run {
+pub(crate) fn flows(slower: impl Fn(&str, Option<usize>) -> f64) -> Run {
     let mut b = Builder::new("flows", "several at once", TableKind::Stacks);
     let stacks = ["udp", "tcp", "zenoh-tcp"].map(|stack| {
         let group = ExperimentId(b.plan().experiments.len() as u32);

@@ -6,6 +6,7 @@ mod clocks;
 mod common;
 mod daemons;
 mod evidence;
+mod flows;
 mod formats;
 mod in_copies;
 mod light;
