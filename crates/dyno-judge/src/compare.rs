@@ -167,10 +167,13 @@ pub struct LeftOut {
 }
 
 impl Comparison {
-    /// Whether something cannot be told at all: no cell was compared, or the new side refused one that the base
-    /// measured, or failed in every trial of it.
+    /// Whether something cannot be told at all: no cell was compared, no figure of one was (the host disturbed every
+    /// trial of a side, say), or the new side refused one that the base measured, or failed in every trial of it.
     pub fn is_blind(&self) -> bool {
-        self.cells.is_empty() || self.left_out.iter().any(|l| l.new_failed)
+        let is_compared = |c: &ComparedCell| c.rows.iter().any(|row| row.result.is_ok());
+        self.cells.is_empty()
+            || !self.judged().all(is_compared)
+            || self.left_out.iter().any(|l| l.new_failed)
     }
 
     /// The cells that say something of what is compared. The floor tells of the machine: it counts only where

@@ -67,7 +67,7 @@ pub(crate) struct Trials<'a> {
     /// The metric's samples by trial, or why they cannot be read; empty without the metric.
     samples: Vec<Result<TrialSamples, String>>,
     metric: Option<Metric>,
-    /// What must be known of them: failures, disturbed trials, warm-ups that never settled.
+    /// What must be known of them: failures, trials that were left out, warm-ups that never settled.
     pub(crate) remarks: Vec<String>,
 }
 
@@ -149,6 +149,11 @@ impl<'a> Trials<'a> {
         &self.records
     }
 
+    /// Whether the host disturbed every one of them: they are all that there is, and no side of a ratio.
+    pub(crate) fn all_disturbed(&self) -> bool {
+        all_disturbed(&self.records)
+    }
+
     /// All samples, or why there are none.
     pub(crate) fn all_samples(&self) -> Result<Vec<TrialSamples>, String> {
         self.samples.iter().cloned().collect()
@@ -213,6 +218,11 @@ impl<'a> Trials<'a> {
     }
 }
 
+/// Whether there are only trials that the host disturbed.
+pub(crate) fn all_disturbed(counted: &[&TrialRecord]) -> bool {
+    !counted.is_empty() && counted.iter().all(|t| !t.disturbed.is_empty())
+}
+
 /// What a reader must know of an experiment's trials.
 fn remarks(run: &Run, id: ExperimentId, counted: &[&TrialRecord]) -> Vec<String> {
     let mut remarks = Vec::new();
@@ -239,12 +249,7 @@ fn remarks(run: &Run, id: ExperimentId, counted: &[&TrialRecord]) -> Vec<String>
         ));
     }
     let completed = all - failures.len();
-    let disturbed = counted.iter().filter(|t| !t.disturbed.is_empty()).count();
-    if disturbed > 0 {
-        remarks.push(format!(
-            "the host disturbed every trial ({disturbed}), so they are used all the same"
-        ));
-    } else if completed > counted.len() {
+    if !all_disturbed(counted) && completed > counted.len() {
         let out = completed - counted.len();
         remarks.push(format!(
             "{out} of {completed} completed trials left out: the host disturbed them"

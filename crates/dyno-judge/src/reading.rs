@@ -4,6 +4,7 @@ use crate::check::{Measure, cpu_share, start, tails};
 use crate::figure::{Figure, Trials};
 use dyno_model::record::Run;
 use dyno_model::{Experiment, Loop, Metric, TrialFigure, TrialRecord};
+use dyno_report::good_sides;
 
 /// One figure of one experiment in one run.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,6 +69,8 @@ pub(crate) fn read(run: &Run, e: &Experiment, measure: Measure) -> Result<Readin
             let floor = e
                 .floor
                 .ok_or("no floor was measured under its conditions")?;
+            good_sides(run, e.id, floor)
+                .map_err(|reason| format!("there is no ratio, because {}", reason.as_str()))?;
             let below = Trials::read(run, floor, &[metric]);
             let below = below.values(Figure::Quantile { metric, q });
             let below = median(only_values(below.map_err(|e| format!("floor: {e}"))?));

@@ -1,4 +1,5 @@
-//! Whether what ran before a trial changed what it shows: asked of every run, over its random order.
+//! Whether what ran before a trial changed what it shows: asked of every run, over its random order. Flows that ran
+//! together are one trial in that order, with what each of them shows.
 
 use crate::counted::counted_trials;
 use crate::decoded::Samples;
@@ -6,8 +7,8 @@ use crate::number::exported;
 use crate::remark::Item;
 use crate::summary::{CarryOverFinding, CarryOverSummary};
 use crate::text::clean;
-use dyno_model::record::Outcome;
-use dyno_model::{Plan, TrialId, TrialRecord};
+use dyno_model::record::{Outcome, Run};
+use dyno_model::{Experiment, ExperimentId, Plan, TrialId, TrialRecord};
 use dyno_stats::{Memory, OrderedTrial};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,49 +30,52 @@ pub(crate) fn summarise(
 ) -> Option<CarryOverSummary> {
     let run = from.run;
     let plan = &run.manifest.plan;
-    let mut ran: Vec<&TrialRecord> = run
-        .trials
-        .iter()
-        .filter(|t| plan.experiment(t.id.experiment).is_some())
-        .collect();
-    ran.sort_by_key(|t| t.position);
-    let positions: BTreeSet<u32> = ran.iter().map(|t| t.position).collect();
-    if positions.len() < ran.len() {
-        return None;
-    }
+    let ran = in_order(run)?;
     let suspects = Suspects::of(plan, &ran);
     let counted: BTreeSet<TrialId> = plan
         .here()
         .flat_map(|e| counted_trials(run, e.id))
         .map(|t| t.id)
         .collect();
+    // Each flow is a series of its own within the trials of its experiment; what has no flows is one without a name.
+    let flows: BTreeSet<Option<&str>> = ran.iter().flatten().map(|t| flow(plan, t)).collect();
+    let shown_by = |together: &[&TrialRecord], wanted: Option<&str>| -> [f64; MEASURES.len()] {
+        let trial = together.iter().find(|t| flow(plan, t) == wanted);
+        match trial.filter(|t| counted.contains(&t.id)) {
+            Some(trial) => values(from, trial, medians.get(&trial.id).copied()),
+            None => [f64::NAN; MEASURES.len()],
+        }
+    };
     let trials: Vec<OrderedTrial> = ran
         .iter()
         .enumerate()
-        .map(|(i, trial)| {
-            let experiment = plan.experiment(trial.id.experiment);
-            let group = experiment.map_or(trial.id.experiment, |e| e.base.unwrap_or(e.id));
+        .map(|(i, together)| {
+            let lead = lead(plan, together[0]);
+            let base = plan.experiment(lead).and_then(|e| e.base);
             OrderedTrial {
-                experiment: trial.id.experiment.0 as usize,
-                round: trial.id.number,
-                group: group.0 as usize,
-                seconds: seconds(trial, ran.get(i + 1).copied()),
-                values: match counted.contains(&trial.id) {
-                    true => values(from, trial, medians.get(&trial.id).copied()),
-                    false => vec![f64::NAN; MEASURES.len()],
-                },
-                suspects: suspects.numbers(plan, trial),
+                experiment: lead.0 as usize,
+                round: together[0].id.number,
+                group: base.unwrap_or(lead).0 as usize,
+                seconds: seconds(together[0], ran.get(i + 1).map(|next| next[0])),
+                values: flows.iter().flat_map(|f| shown_by(together, *f)).collect(),
+                suspects: suspects.numbers(plan, together),
             }
         })
         .collect();
     let found = dyno_stats::carry_over(&trials, &suspects.memories(), seed)?;
     let mut findings = Vec::new();
+    let of_flows = || {
+        flows
+            .iter()
+            .flat_map(|f| MEASURES.iter().map(move |m| (f, m)))
+    };
     for (suspect, of_one) in suspects.0.iter().zip(&found.findings) {
-        for (measure, finding) in MEASURES.iter().zip(of_one) {
+        for ((flow, measure), finding) in of_flows().zip(of_one) {
             if finding.p <= LEVEL {
                 findings.push(CarryOverFinding {
                     after: suspect.label.clone(),
                     measure,
+                    flow: flow.map(str::to_owned),
                     p: exported(finding.p),
                     trials: finding.after,
                     higher: finding.higher.map(exported),
@@ -91,6 +95,36 @@ pub(crate) fn summarise(
     })
 }
 
+/// The trials in the order in which they ran; those of flows that ran together share their place in it. `None` where
+/// others do, as in merged runs.
+fn in_order(run: &Run) -> Option<Vec<Vec<&TrialRecord>>> {
+    let plan = &run.manifest.plan;
+    let mut ran: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
+    let known = run.trials.iter();
+    for trial in known.filter(|t| plan.experiment(t.id.experiment).is_some()) {
+        ran.entry(trial.position).or_default().push(trial);
+    }
+    let place = |t: &TrialRecord| (lead(plan, t), t.id.number);
+    let is_one = |together: &Vec<&TrialRecord>| {
+        let ids: BTreeSet<TrialId> = together.iter().map(|t| t.id).collect();
+        ids.len() == together.len() && together.iter().all(|t| place(t) == place(together[0]))
+    };
+    ran.values()
+        .all(is_one)
+        .then(|| ran.into_values().collect())
+}
+
+/// The experiment whose trial it is: of flows that run together, that of the first.
+fn lead(plan: &Plan, trial: &TrialRecord) -> ExperimentId {
+    let own = trial.id.experiment;
+    plan.experiment(own).map_or(own, Experiment::lead)
+}
+
+fn flow<'a>(plan: &'a Plan, trial: &TrialRecord) -> Option<&'a str> {
+    let flow = plan.experiment(trial.id.experiment)?.flow.as_ref();
+    flow.map(|flow| flow.name.as_str())
+}
+
 /// The time from the start of a trial to that of the next one.
 fn seconds(trial: &TrialRecord, next: Option<&TrialRecord>) -> f64 {
     let own = trial.wall.as_secs_f64();
@@ -105,14 +139,14 @@ fn seconds(trial: &TrialRecord, next: Option<&TrialRecord>) -> f64 {
 }
 
 /// What a trial showed, in the order of [`MEASURES`].
-fn values(from: Samples<'_>, trial: &TrialRecord, median: Option<f64>) -> Vec<f64> {
+fn values(from: Samples<'_>, trial: &TrialRecord, median: Option<f64>) -> [f64; MEASURES.len()] {
     let p50 = median.or_else(|| own_median(from, trial));
     let counts = &trial.counts;
     let loss = match counts.offered {
         0 => f64::NAN,
         offered => counts.lost as f64 / offered as f64,
     };
-    vec![p50.unwrap_or(f64::NAN), loss]
+    [p50.unwrap_or(f64::NAN), loss]
 }
 
 /// The median of the trial's headline metric; infinite where that is a lost message.
@@ -138,12 +172,12 @@ struct Suspects(Vec<Suspect>);
 
 impl Suspects {
     /// Each stack and each experiment where there are several, and what trials may leave behind.
-    fn of(plan: &Plan, ran: &[&TrialRecord]) -> Self {
+    fn of(plan: &Plan, ran: &[Vec<&TrialRecord>]) -> Self {
         let mut all = Vec::new();
         let experiment = |t: &TrialRecord| plan.experiment(t.id.experiment);
         let names = |of: fn(&dyno_model::Experiment) -> &str| -> BTreeMap<String, usize> {
             let mut found = BTreeMap::new();
-            for e in ran.iter().filter_map(|t| experiment(t)) {
+            for e in ran.iter().flatten().filter_map(|t| experiment(t)) {
                 *found.entry(of(e).to_owned()).or_default() += 1;
             }
             found
@@ -180,7 +214,7 @@ impl Suspects {
             (lingers.as_str(), Memory::Seconds(LINGERS), lossy),
             ("after a trial that failed", Memory::Next, failed),
         ] {
-            if ran.iter().any(|t| is_one(plan, t)) {
+            if ran.iter().flatten().any(|t| is_one(plan, t)) {
                 all.push(Suspect {
                     label: label.trim_start_matches("after ").to_owned(),
                     memory,
@@ -195,9 +229,10 @@ impl Suspects {
         self.0.iter().map(|s| s.memory).collect()
     }
 
-    fn numbers(&self, plan: &Plan, trial: &TrialRecord) -> Vec<usize> {
+    /// Those that any of these trials is, which ran together.
+    fn numbers(&self, plan: &Plan, together: &[&TrialRecord]) -> Vec<usize> {
         let all = self.0.iter().enumerate();
-        all.filter(|(_, s)| (s.is_one)(plan, trial))
+        all.filter(|(_, s)| together.iter().any(|t| (s.is_one)(plan, t)))
             .map(|(number, _)| number)
             .collect()
     }

@@ -4,6 +4,7 @@ use crate::number::{Measured, duration, sig3};
 use crate::precision::{OwnQuantiles, own_quantiles};
 use crate::remark::Item;
 use crate::summary::{AGAINST_ALONE, AloneRatio, ExperimentSummary};
+use crate::totals::{add_counts, missing_messages};
 use crate::view::View;
 use dyno_model::plan::Scheduling;
 use dyno_model::{Experiment, ExperimentId, TrialFigure};
@@ -103,13 +104,9 @@ fn of_group(view: &View<'_>, lead: ExperimentId) -> Vec<Item> {
             sig3(bytes / 1e6)
         ));
     }
-    let (lost, offered) = flows.iter().fold((0u64, 0u64), |(lost, offered), e| {
-        (
-            lost.saturating_add(e.counts.lost),
-            offered.saturating_add(e.counts.offered),
-        )
-    });
-    text.push_str(&format!(", {lost} of {offered} lost"));
+    let counts = add_counts(flows.iter().map(|e| &e.counts));
+    let missing = missing_messages(&counts).unwrap_or_else(|| "none lost".into());
+    text.push_str(&format!(", {missing} of {}", counts.offered));
     if let Some(cpu) = first.figure(TrialFigure::CpuPerMessage) {
         let cpu = duration(cpu.median);
         text.push_str(&format!(

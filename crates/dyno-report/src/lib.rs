@@ -81,6 +81,7 @@ pub use summary::{
     RunSummary, ScalingSummary, Spread, Summary, TrialCounts, WithDisturbed,
 };
 pub use text::{clean, wrap};
+pub use totals::{add_counts, missing_messages};
 
 use dyno_model::plan::TableKind;
 

@@ -24,6 +24,7 @@ pub use network::NetworkSummary;
 pub use spread::Spread;
 
 use crate::evidence::{BareSummary, HostSummary, ModesSummary, PrecisionSummary, WarmupSummary};
+use crate::totals::missing_messages;
 use dyno_model::asked::AskedPerMessage;
 use dyno_model::plan::{Refusal, TableKind};
 use dyno_model::record::{Environment, FailureKind};
@@ -344,16 +345,7 @@ impl ExperimentSummary {
 
     /// What did not arrive, in words: lost, and still under way when the drain ended; `None` where all arrived.
     pub fn missing_messages(&self) -> Option<String> {
-        let Counts {
-            lost, under_way, ..
-        } = self.counts;
-        let parts = [
-            (lost.saturating_sub(under_way), "lost"),
-            (under_way, "under way"),
-        ];
-        let parts = parts.iter().filter(|(n, _)| *n > 0);
-        let parts: Vec<String> = parts.map(|(n, what)| format!("{n} {what}")).collect();
-        (!parts.is_empty()).then(|| parts.join(", "))
+        missing_messages(&self.counts)
     }
 
     /// Of the messages offered, those that had arrived intact when the window ended, 0 to 1; `None`

@@ -5,8 +5,8 @@ use dyno_model::record::{MemoryUse, ProcessCost};
 use dyno_model::{COUNTS, Counts, TrialFigure, TrialRecord};
 use std::collections::BTreeMap;
 
-/// Sums saturate: a damaged record must not end a report.
-pub(crate) fn add_counts<'a>(counts: impl Iterator<Item = &'a Counts>) -> Counts {
+/// The counts of some trials together. Sums saturate: a damaged record must not end a report.
+pub fn add_counts<'a>(counts: impl Iterator<Item = &'a Counts>) -> Counts {
     let none = Counts {
         in_window: Some(0),
         ..Counts::default()
@@ -25,6 +25,20 @@ pub(crate) fn add_counts<'a>(counts: impl Iterator<Item = &'a Counts>) -> Counts
         sum.in_window = both.map(|(a, b)| a.saturating_add(b));
         sum
     })
+}
+
+/// What did not arrive, in words: lost, and still under way when the drain ended; `None` where all arrived.
+pub fn missing_messages(counts: &Counts) -> Option<String> {
+    let Counts {
+        lost, under_way, ..
+    } = *counts;
+    let parts = [
+        (lost.saturating_sub(under_way), "lost"),
+        (under_way, "under way"),
+    ];
+    let parts = parts.iter().filter(|(n, _)| *n > 0);
+    let parts: Vec<String> = parts.map(|(n, what)| format!("{n} {what}")).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// Rates and costs of these trials.

@@ -350,6 +350,49 @@ mod tests {
         assert!(alarms <= 35, "{alarms} of {tries}");
     }
 
+    /// The same run where the first three experiments have three flows, with a measure for each, which move together in
+    /// part; the others have none of these.
+    fn with_flows(mut trials: Vec<OrderedTrial>, seed: u64) -> Vec<OrderedTrial> {
+        let mut random = ChaCha8Rng::seed_from_u64(seed + 1_000);
+        for trial in &mut trials {
+            let own = trial.values[0];
+            let mut flow = || own + random.random::<f64>();
+            trial.values = match trial.experiment {
+                0..3 => vec![f64::NAN, flow(), flow(), flow()],
+                _ => vec![own, f64::NAN, f64::NAN, f64::NAN],
+            };
+        }
+        trials
+    }
+
+    #[test]
+    fn false_alarms_over_all_flows_are_one_in_twenty_too() {
+        let tries = 400;
+        let alarms = (0..tries)
+            .filter_map(|seed| carry_over(&with_flows(run(8, 5, seed, |_| 0.0), seed), &next(5), 1))
+            .filter(|found| found.p <= 0.05)
+            .count();
+        // 20 are expected; more than 35 have a chance of 1 in 1,000.
+        assert!(alarms <= 35, "{alarms} of {tries}");
+    }
+
+    #[test]
+    fn what_is_left_to_one_flow_of_the_next_trial_is_found() {
+        let found = (0..40)
+            .filter_map(|seed| {
+                let mut trials = with_flows(run(12, 5, seed, |_| 0.0), seed);
+                for i in 1..trials.len() {
+                    if trials[i - 1].experiment == 4 {
+                        trials[i].values[3] += 3.0;
+                    }
+                }
+                carry_over(&trials, &next(5), 1)
+            })
+            .filter(|found| found.findings[4][3].p <= 0.05 && found.findings[4][3].p == found.p)
+            .count();
+        assert!(found >= 36, "{found} of 40");
+    }
+
     #[test]
     fn what_one_experiment_leaves_to_the_next_trial_is_found_and_named() {
         let found = (0..40)

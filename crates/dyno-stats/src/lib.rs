@@ -60,6 +60,7 @@ mod separation;
 mod small;
 mod stability;
 mod value;
+mod values;
 
 pub use backlog::{SecondHalf, backlog_growth};
 pub use bins::{LogBins, log_bins};

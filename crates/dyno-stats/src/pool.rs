@@ -11,6 +11,7 @@
 
 use crate::cells::Counts;
 use crate::samples::TrialSamples;
+use crate::values::Values;
 use std::ops::Range;
 
 /// Checkpoints at most; more would only shorten a short walk.
@@ -26,61 +27,11 @@ struct Entry {
     block: u32,
 }
 
-/// Finds values in a table that has them all, ascending and each once: each from where the last one was, because they
-/// ascend as well.
-pub(crate) struct Walk<'a> {
-    table: &'a [f64],
-    at: usize,
-}
-
-impl<'a> Walk<'a> {
-    pub(crate) fn new(table: &'a [f64]) -> Self {
-        Walk { table, at: 0 }
-    }
-
-    /// Where the table has `value`, which is no smaller than the last one.
-    pub(crate) fn find(&mut self, value: f64) -> usize {
-        let is_before = |v: &f64| v.total_cmp(&value).is_lt();
-        let mut step = 1;
-        while self.table.get(self.at + step).is_some_and(is_before) {
-            self.at += step;
-            step *= 2;
-        }
-        let end = (self.at + step + 1).min(self.table.len());
-        self.at += self.table[self.at..end].partition_point(is_before);
-        self.at
-    }
-}
-
-/// Every value of these trials once, ascending.
-fn values(trials: &[&TrialSamples]) -> Vec<f64> {
-    /// Values at least that are sorted at once.
-    const AT_ONCE: usize = 1 << 14;
-    let (mut all, mut sorted) = (Vec::new(), 0);
-    let mut sort = |all: &mut Vec<f64>, more: usize| {
-        if all.len() > more {
-            // It makes use of what ascends already.
-            all.sort_by(f64::total_cmp);
-            all.dedup_by_key(|v| v.to_bits());
-            sorted = all.len();
-        }
-        2 * sorted + AT_ONCE
-    };
-    let mut more = AT_ONCE;
-    for block in trials.iter().flat_map(|t| &t.blocks) {
-        all.extend(block.cells.iter().map(|c| c.value));
-        more = sort(&mut all, more);
-    }
-    sort(&mut all, 0);
-    all
-}
-
 /// All blocks of several trials, ready for resampling.
 pub(crate) struct Pool {
     /// Ascending by value; of one value, in the order of the blocks.
     entries: Vec<Entry>,
-    /// The values that there are, ascending.
-    values: Vec<f64>,
+    values: Values,
     /// The first entry of each.
     starts: Vec<u32>,
     counts: Counts,
@@ -104,7 +55,7 @@ impl Pool {
     pub(crate) fn new<'a>(trials: impl IntoIterator<Item = &'a TrialSamples>) -> Self {
         let mut pool = Pool {
             entries: Vec::new(),
-            values: Vec::new(),
+            values: Values::default(),
             starts: Vec::new(),
             counts: Counts::default(),
             stride: 1,
@@ -116,15 +67,11 @@ impl Pool {
             trials: Vec::new(),
         };
         let trials: Vec<&TrialSamples> = trials.into_iter().collect();
-        pool.values = values(&trials);
-        let blocks = || trials.iter().flat_map(|t| &t.blocks);
+        pool.values = Values::of(&trials);
         // Where the next entry of each value goes: first how many there are of it.
-        let mut next = vec![0u32; pool.values.len()];
-        for block in blocks() {
-            let mut walk = Walk::new(&pool.values);
-            for cell in block.cells.iter() {
-                next[walk.find(cell.value)] += 1;
-            }
+        let mut next = vec![0u32; pool.values.all.len()];
+        for value in &pool.values.of_cells {
+            next[*value as usize] += 1;
         }
         let mut entries = 0;
         for next in &mut next {
@@ -132,13 +79,13 @@ impl Pool {
         }
         pool.starts.clone_from(&next);
         pool.entries = vec![Entry { count: 0, block: 0 }; entries as usize];
+        let mut of_cells = pool.values.of_cells.iter();
         for trial in trials.iter().copied() {
             let first = pool.finite.len();
             for block in &trial.blocks {
                 let number = pool.finite.len() as u32;
-                let mut walk = Walk::new(&pool.values);
-                for cell in block.cells.iter() {
-                    let place = &mut next[walk.find(cell.value)];
+                for (cell, value) in block.cells.iter().zip(&mut of_cells) {
+                    let place = &mut next[*value as usize];
                     pool.entries[*place as usize] = Entry {
                         count: pool.counts.pack(cell.count),
                         block: number,
@@ -230,8 +177,8 @@ impl Pool {
         found.into_iter().map(|(_, _, value)| value).collect()
     }
 
-    /// The values of all samples, ascending and each once.
-    pub(crate) fn values(&self) -> &[f64] {
+    /// The values of all samples.
+    pub(crate) fn values(&self) -> &Values {
         &self.values
     }
 
@@ -243,7 +190,7 @@ impl Pool {
     /// The value of the entry at this place.
     fn value(&self, at: usize) -> f64 {
         let number = self.starts.partition_point(|start| *start as usize <= at);
-        self.values[number - 1]
+        self.values.all[number - 1]
     }
 
     /// The blocks of each trial, as ranges of block numbers.
@@ -322,7 +269,7 @@ impl Pool {
     /// without any are left out.
     pub(crate) fn shares_above(&self, value: f64) -> (Vec<f64>, Vec<f64>) {
         let mut at_or_below = vec![0.0; self.blocks()];
-        let values = self.values.partition_point(|v| *v <= value);
+        let values = self.values.all.partition_point(|v| *v <= value);
         let end = self.starts.get(values);
         let end = end.map_or(self.entries.len(), |start| *start as usize);
         for entry in &self.entries[..end] {

@@ -11,9 +11,9 @@
 //! further than the few that were seen, which no resampling of those few can know.
 
 use crate::bootstrap::Bootstrap;
-use crate::pool::Walk;
 use crate::samples::TrialSamples;
 use crate::small::Spread;
+use crate::values::Values;
 use rand::Rng;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -26,30 +26,23 @@ const TABLE: usize = 24;
 const SCATTER_RANGE: (f64, f64) = (0.25, 32.0);
 
 /// The logarithm of each cell of each block of each trial, which the draws of every quantile begin with. Many cells have
-/// the same value, so that each has the number of its logarithm.
-pub(crate) struct Logs {
-    of_values: Vec<f64>,
-    /// In the order of the cells.
-    numbers: Vec<u32>,
+/// the same value.
+#[derive(Clone, Copy)]
+pub(crate) struct Logs<'a> {
+    /// The logarithm of each value, as [`logs_of`] gives them.
+    pub(crate) of_values: &'a [f64],
+    /// Of each cell, in their order: the place of its value.
+    pub(crate) of_cells: &'a [u32],
 }
 
-impl Logs {
-    /// Of the cells of these trials; `values` are all that they have, ascending and each once.
-    pub(crate) fn new(trials: &[&TrialSamples], values: &[f64]) -> Self {
-        let blocks = || trials.iter().flat_map(|t| &t.blocks);
-        let mut numbers = Vec::with_capacity(blocks().map(|b| b.cells.len()).sum());
-        for block in blocks() {
-            let mut walk = Walk::new(values);
-            numbers.extend(block.cells.iter().map(|c| walk.find(c.value) as u32));
-        }
-        Logs {
-            of_values: values.iter().map(|v| v.ln()).collect(),
-            numbers,
-        }
-    }
+/// The logarithm of each value.
+pub(crate) fn logs_of(values: &Values) -> Vec<f64> {
+    values.all.iter().map(|v| v.ln()).collect()
+}
 
+impl Logs<'_> {
     fn iter(&self) -> impl Iterator<Item = f64> {
-        self.numbers.iter().map(|n| self.of_values[*n as usize])
+        self.of_cells.iter().map(|n| self.of_values[*n as usize])
     }
 }
 
@@ -57,7 +50,7 @@ impl Logs {
 /// trials' own quantiles, two or more. `None` where one of them is zero or infinite: then it has no logarithm.
 pub(crate) fn draws(
     trials: &[&TrialSamples],
-    cells: &Logs,
+    cells: Logs<'_>,
     own: &[f64],
     q: f64,
     how: &Bootstrap,
@@ -145,7 +138,7 @@ struct Shape {
 }
 
 impl Shape {
-    fn new(trials: &[&TrialSamples], cells: &Logs, logs: &[f64], mean: f64) -> Self {
+    fn new(trials: &[&TrialSamples], cells: Logs<'_>, logs: &[f64], mean: f64) -> Self {
         // Where each cell lies and what it weighs; each trial weighs the same. `None`: at zero.
         let each = |of: &mut dyn FnMut(Option<f64>, f64)| {
             let mut cells = cells.iter();
@@ -238,22 +231,26 @@ impl Shape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pool::Pool;
 
     fn trial(level: f64) -> TrialSamples {
         let values = (1..1_000).map(|i| level * (1.0 + f64::from(i) / 1e5));
         TrialSamples::from_values(&[values.collect()], 0)
     }
 
-    fn logs(trials: &[&TrialSamples]) -> Logs {
-        Logs::new(trials, Pool::new(trials.iter().copied()).values())
+    fn drawn(trials: &[&TrialSamples], own: &[f64], q: f64) -> Option<Vec<f64>> {
+        let values = Values::of(trials);
+        let cells = Logs {
+            of_values: &logs_of(&values),
+            of_cells: &values.of_cells,
+        };
+        draws(trials, cells, own, q, &Bootstrap::default(), 0)
     }
 
     fn draw(levels: &[f64], q: f64) -> Vec<f64> {
         let trials: Vec<_> = levels.iter().map(|l| trial(*l)).collect();
         let own: Vec<f64> = levels.iter().map(|l| l * (1.0 + q / 100.0)).collect();
         let trials: Vec<_> = trials.iter().collect();
-        draws(&trials, &logs(&trials), &own, q, &Bootstrap::default(), 0).unwrap()
+        drawn(&trials, &own, q).unwrap()
     }
 
     #[test]
@@ -287,9 +284,7 @@ mod tests {
     fn a_quantile_without_logarithm_gives_no_draws() {
         let trials = [trial(1.0), trial(2.0)];
         let both: Vec<_> = trials.iter().collect();
-        let how = Bootstrap::default();
-        let cells = logs(&both);
-        assert!(draws(&both, &cells, &[0.0, 1.0], 0.5, &how, 0).is_none());
-        assert!(draws(&both, &cells, &[f64::INFINITY, 1.0], 0.5, &how, 0).is_none());
+        assert!(drawn(&both, &[0.0, 1.0], 0.5).is_none());
+        assert!(drawn(&both, &[f64::INFINITY, 1.0], 0.5).is_none());
     }
 }

@@ -28,7 +28,7 @@
 
 use crate::bootstrap::Bootstrap;
 use crate::pool::Pool;
-use crate::population::{self, Logs};
+use crate::population::{self, Logs, logs_of};
 use crate::samples::{Sorted, TrialSamples, worth};
 use crate::small::{Spread, clustering, design_effect, normal, order_ranks, stretch, student};
 use crate::value::{Estimate, Interval, Latency};
@@ -220,8 +220,8 @@ struct Side<'a> {
     n: u64,
     /// By quantile, then by resample; drawn when first asked for.
     drawn: OnceCell<Vec<Vec<f64>>>,
-    /// The logarithm of each cell of each block of each trial.
-    logs: OnceCell<Logs>,
+    /// The logarithm of each value.
+    logs: OnceCell<Vec<f64>>,
     /// By quantile: draws of that of the population, as [`population::draws`] gives them.
     populations: Vec<OnceCell<Option<Vec<f64>>>>,
 }
@@ -420,9 +420,11 @@ impl<'a> Side<'a> {
     fn population(&self, i: usize) -> Option<&[f64]> {
         let stream = self.stream + 2;
         let draws = || {
-            let logs = self
-                .logs
-                .get_or_init(|| Logs::new(&self.trials, self.pool.values()));
+            let values = self.pool.values();
+            let logs = Logs {
+                of_values: self.logs.get_or_init(|| logs_of(values)),
+                of_cells: &values.of_cells,
+            };
             let (own, q) = (&self.own[i], self.qs[i]);
             population::draws(&self.trials, logs, own, q, self.how, stream)
         };

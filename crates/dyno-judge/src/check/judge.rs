@@ -76,6 +76,14 @@ pub(crate) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions
         },
         (other, _) => (other, finding.reason),
     };
+    let all_disturbed = trials.all_disturbed() && finding.found.is_some();
+    let trials_used = trials.records().len();
+    let mut remarks = trials.remarks;
+    if all_disturbed {
+        remarks.push(format!(
+            "the host disturbed every trial ({trials_used}), so they are used all the same"
+        ));
+    }
     Checked {
         limit: limit.clone(),
         experiment: e.clone(),
@@ -83,7 +91,7 @@ pub(crate) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions
         standing: finding.standing,
         found: finding.found,
         reason,
-        remarks: trials.remarks,
+        remarks,
     }
 }
 

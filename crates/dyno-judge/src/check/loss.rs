@@ -6,10 +6,12 @@ use super::limits::{Bound, Limit};
 use crate::number::{Unit, latency, percent};
 use crate::standing::{Found, Standing};
 use dyno_model::record::{Outcome, Run};
-use dyno_model::{Experiment, TrialRecord};
+use dyno_model::{Counts, Experiment, TrialRecord};
+use dyno_report::{add_counts, missing_messages};
 use dyno_stats::{Pairing, ratio};
 
-/// All losses of the counted trials against the limit.
+/// All losses of the counted trials against the limit. Messages that were under way when the drain ended are lost too, and
+/// named apart.
 pub(super) fn judge(
     run: &Run,
     e: &Experiment,
@@ -17,48 +19,24 @@ pub(super) fn judge(
     limit: &Limit,
     how: &CheckOptions,
 ) -> Finding {
-    let sum = |of: fn(&TrialRecord) -> u64| {
-        records
-            .iter()
-            .map(|t| of(t))
-            .fold(0u64, u64::saturating_add)
-    };
-    let (lost, offered) = (sum(|t| t.counts.lost), sum(|t| t.counts.offered));
+    let own = Losses::of(records, limit, how);
+    let Counts { lost, offered, .. } = own.counts;
     if offered == 0 {
         return Finding::unknown("no message was offered");
     }
-    let n = offered as f64;
-    let (lo, hi) = share(records, lost, offered, how.confidence);
-    let found = Found {
-        value: lost as f64 / n,
-        lo,
-        hi,
-    };
-    let observed = match lost {
-        0 => format!("none of {offered} messages lost"),
-        _ => format!("{lost} of {offered} messages lost"),
-    };
+    let (n, observed) = (offered as f64, own.text());
     let line = limit.bound.line();
-    // A number of messages is what was observed; a share is what would be observed again.
-    let standing = match limit.bound {
-        Bound::AtMostCount(_) => line.standing(Some(&Found::exactly(lost as f64))),
-        _ => line.standing(Some(&found)),
-    };
-    let mut but = None;
+    let standing = line.standing(Some(&own.judged));
     let text = |v| Unit::Share.text(v);
-    let ends = || format!("{observed}; {} to {}", text(lo), text(hi));
-    let reason = match (limit.bound, standing) {
+    let ends = || {
+        let Found { lo, hi, .. } = own.share;
+        format!("{observed}; {} to {}", text(lo), text(hi))
+    };
+    let mut reason = match (limit.bound, standing) {
         (Bound::AtMostCount(0), Standing::Keeps) => {
-            let others = lost_in_others(run, e, records);
-            but = (others > 0).then(|| {
-                format!(
-                    "{observed} in the trials that count, but {others} in those left out because \
-                     the host disturbed them"
-                )
-            });
             format!("{observed}; {}", rule_of_three(n, how))
         }
-        (Bound::AtMostCount(_), _) => observed,
+        (Bound::AtMostCount(_), _) => observed.clone(),
         (_, Standing::Keeps) => format!("{}: the bad end keeps it", ends()),
         (_, Standing::Breaks) => format!("{}: even the good end breaks it", ends()),
         (_, Standing::Between | Standing::Refused) => format!(
@@ -67,12 +45,89 @@ pub(super) fn judge(
             further(lost, n, line.bound(), how)
         ),
     };
+    if standing != Standing::Keeps && own.counts.under_way > 0 {
+        reason.push_str("; a longer `drain` would tell how many of those under way arrive");
+    }
+    let but = match standing {
+        Standing::Keeps => only_without_disturbed(run, e, records, &own, limit, how),
+        _ => None,
+    };
     Finding {
         standing,
-        found: Some(found),
+        found: Some(own.share),
         reason,
         but,
     }
+}
+
+/// The losses of some trials.
+struct Losses {
+    counts: Counts,
+    /// Of what was offered, with its interval.
+    share: Found,
+    /// What the limit is on: a number of messages is what was observed; a share is what would be observed again.
+    judged: Found,
+}
+
+impl Losses {
+    fn of(records: &[&TrialRecord], limit: &Limit, how: &CheckOptions) -> Losses {
+        let counts = add_counts(records.iter().map(|t| &t.counts));
+        let (lo, hi) = share(records, counts.lost, counts.offered, how.confidence);
+        let share = Found {
+            value: counts.lost as f64 / counts.offered as f64,
+            lo,
+            hi,
+        };
+        let judged = match limit.bound {
+            Bound::AtMostCount(_) => Found::exactly(counts.lost as f64),
+            _ => share,
+        };
+        Losses {
+            counts,
+            share,
+            judged,
+        }
+    }
+
+    fn text(&self) -> String {
+        let Counts { lost, offered, .. } = self.counts;
+        match missing_messages(&self.counts) {
+            None => format!("none of {offered} messages lost"),
+            Some(missing) if self.counts.under_way > 0 => {
+                format!("{missing} of {offered} messages")
+            }
+            Some(_) => format!("{lost} of {offered} messages lost"),
+        }
+    }
+}
+
+/// Why a limit that the losses of the counted trials keep is not passed: with those of the trials that do not count,
+/// because the host disturbed them, more is lost and the limit is no longer kept.
+fn only_without_disturbed(
+    run: &Run,
+    e: &Experiment,
+    records: &[&TrialRecord],
+    own: &Losses,
+    limit: &Limit,
+    how: &CheckOptions,
+) -> Option<String> {
+    let completed = run.trials_of(e.id);
+    let all: Vec<&TrialRecord> = completed
+        .filter(|t| matches!(t.outcome, Outcome::Completed))
+        .collect();
+    let others = all.iter().filter(|t| !records.iter().any(|r| r.id == t.id));
+    let others = add_counts(others.map(|t| &t.counts));
+    let with = Losses::of(&all, limit, how);
+    let is_kept = limit.bound.line().standing(Some(&with.judged)) == Standing::Keeps;
+    (with.judged.value > own.judged.value && !is_kept).then(|| {
+        format!(
+            "{} in the trials that count, but {} of {} in those left out because the host disturbed them, with \
+             which the limit is not kept for sure",
+            own.text(),
+            missing_messages(&others).unwrap_or_default(),
+            others.offered
+        )
+    })
 }
 
 /// With none lost of `n`, the true share is below `-ln(1 - confidence)/n`: 3/n at 95 % (Hanley &
@@ -84,15 +139,6 @@ fn rule_of_three(n: f64, how: &CheckOptions) -> String {
         percent(how.confidence),
         Unit::Share.text(bound)
     )
-}
-
-/// Messages that trials lost which do not count, because the host disturbed them.
-fn lost_in_others(run: &Run, e: &Experiment, records: &[&TrialRecord]) -> u64 {
-    run.trials_of(e.id)
-        .filter(|t| matches!(t.outcome, Outcome::Completed))
-        .filter(|t| !records.iter().any(|r| r.id == t.id))
-        .map(|t| t.counts.lost)
-        .fold(0, u64::saturating_add)
 }
 
 /// How much further to measure where nothing, or little, was lost.

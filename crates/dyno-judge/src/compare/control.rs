@@ -3,10 +3,11 @@
 use super::{CompareOptions, Comparison, Finding, MovedFloor};
 use crate::cell;
 use crate::difference::{Aspect, Difference};
-use crate::figure::{Figure, Trials};
+use crate::figure::{Figure, Trials, all_disturbed};
 use crate::number::latency;
 use dyno_model::record::Run;
 use dyno_model::{Experiment, ExperimentId};
+use dyno_report::counted_trials;
 use dyno_stats::{Pairing, ratio};
 
 /// Looks at the floors of two runs on the same machine, and takes back what they contradict.
@@ -36,6 +37,18 @@ pub(super) fn control(
                 .into(),
         );
         return;
+    }
+    let undisturbed = |run, id| !all_disturbed(&counted_trials(run, id));
+    let floors: Vec<_> = floors
+        .into_iter()
+        .filter(|(x, y, _)| undisturbed(base, *x) && undisturbed(new, *y))
+        .collect();
+    if floors.is_empty() {
+        comparison.notes.push(
+            "the host disturbed every trial of the floor in one of the runs, so nothing shows whether the machine \
+             itself moved between them; measure both interleaved with --against"
+                .into(),
+        );
     }
     comparison.moved = moved_floor(base, new, &floors, &comparison.options);
     if comparison.moved.is_none() {

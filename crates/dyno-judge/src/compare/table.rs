@@ -6,6 +6,7 @@ use crate::cell::{self, Factors};
 use crate::figure::{Figure, Trials};
 use dyno_model::record::Run;
 use dyno_model::{Experiment, Metric};
+use dyno_report::{add_counts, missing_messages};
 use dyno_stats::{Pairing, Verdict, simultaneous, verdict};
 
 /// The values of one figure on both sides.
@@ -155,6 +156,17 @@ fn values<'a>(
     figures.collect()
 }
 
+/// Whether both sides have a trial that the host did not disturb; or why there is no ratio.
+fn undisturbed(a: &Trials<'_>, b: &Trials<'_>) -> Result<(), String> {
+    let sides = match (a.all_disturbed(), b.all_disturbed()) {
+        (false, false) => return Ok(()),
+        (true, true) => "both sides",
+        (true, false) => "the base",
+        (false, true) => "the new side",
+    };
+    Err(format!("the host disturbed every trial of {sides}"))
+}
+
 /// The values of one figure: new, base. In pairs only where both trials of a number count.
 fn sides(
     a: &Trials<'_>,
@@ -162,6 +174,7 @@ fn sides(
     figure: Figure,
     pairing: Pairing,
 ) -> Result<(Vec<f64>, Vec<f64>), String> {
+    undisturbed(a, b)?;
     let base = a.values(figure).map_err(|e| format!("base: {e}"))?;
     let new = b.values(figure).map_err(|e| format!("new: {e}"))?;
     let (base, new): (Vec<f64>, Vec<f64>) = match pairing {
@@ -194,26 +207,19 @@ fn sides(
     Ok((new, base))
 }
 
-/// Remarks on the trials of both sides, and on messages that were lost.
+/// Remarks on the trials of both sides, and on messages that did not arrive.
 fn both_remarks(a: &Trials<'_>, b: &Trials<'_>) -> Vec<String> {
     let mut remarks: Vec<String> = Vec::new();
     for (name, trials) in [("base", a), ("new", b)] {
         remarks.extend(trials.remarks.iter().map(|r| format!("{name}: {r}")));
     }
-    let lost = |t: &Trials<'_>| {
-        let counts = t.records().iter().map(|r| r.counts);
-        counts.fold((0u64, 0u64), |(lost, offered), c| {
-            (
-                lost.saturating_add(c.lost),
-                offered.saturating_add(c.offered),
-            )
-        })
-    };
-    let ((la, oa), (lb, ob)) = (lost(a), lost(b));
-    if la > 0 || lb > 0 {
-        remarks.push(format!(
-            "messages lost: base {la} of {oa}, new {lb} of {ob}"
-        ));
+    let [la, lb] = [a, b].map(|t| add_counts(t.records().iter().map(|r| &r.counts)));
+    if la.lost > 0 || lb.lost > 0 {
+        let [la, lb] = [la, lb].map(|counts| {
+            let missing = missing_messages(&counts).unwrap_or_else(|| "none".into());
+            format!("{missing} of {}", counts.offered)
+        });
+        remarks.push(format!("messages that did not arrive: base {la}, new {lb}"));
     }
     remarks
 }

@@ -404,7 +404,86 @@ fn a_loss_in_a_disturbed_trial_is_no_pass() {
     }
     let (status, reason) = one(&run, "stack = \"udp\"\nmetric = \"loss\"\nat_most = 0");
     assert_eq!(status, Status::Undecided);
-    assert!(reason.contains("but 8 in those left out"), "{reason}");
+    assert!(
+        reason.contains("but 8 lost of 6008 in those left out"),
+        "{reason}"
+    );
+}
+
+/// Marks these trials of a run as disturbed.
+fn disturb(run: &mut Run, numbers: &[u32]) {
+    let marked = |t: &&mut dyno_model::TrialRecord| numbers.contains(&t.id.number);
+    for t in run.trials.iter_mut().filter(marked) {
+        t.disturbed.push("foreign load".into());
+    }
+}
+
+#[test]
+fn no_limit_on_loss_is_passed_that_only_the_undisturbed_trials_keep() {
+    let limit = |run: &Run, most: &str| one(run, &format!("metric = \"loss\"\nat_most = {most}"));
+    // Trials 1 and 3 lost a tenth.
+    let mut run = losing(&[0, 200, 0, 200, 0]);
+    disturb(&mut run, &[1, 3]);
+    for most in ["0", "\"399\"", "\"1 %\"", "\"5 %\""] {
+        let (status, reason) = limit(&run, most);
+        assert_eq!(status, Status::Undecided, "{most}: {reason}");
+        assert!(
+            reason.starts_with(
+                "none of 6000 messages lost in the trials that count, but 400 lost of 4000 in those left out"
+            ),
+            "{reason}"
+        );
+    }
+    // What all trials keep is passed.
+    for most in ["\"400\"", "\"20 %\""] {
+        let (status, reason) = limit(&run, most);
+        assert_eq!(status, Status::Pass, "{most}: {reason}");
+    }
+    // What the others break is broken, whatever disturbed trials lost, and so it is where these lost less.
+    let mut run = losing(&[200, 0, 200, 0, 200]);
+    disturb(&mut run, &[1, 3]);
+    for most in ["0", "\"599\"", "\"1 %\""] {
+        assert_eq!(limit(&run, most).0, Status::Fail, "{most}");
+    }
+    assert_eq!(limit(&run, "\"12 %\"").0, Status::Pass);
+}
+
+#[test]
+fn what_is_under_way_is_no_pass_and_is_told_from_what_is_lost() {
+    let mut run = losing(&[0, 3, 0, 2, 0]);
+    let limit = |run: &Run, most: &str| one(run, &format!("metric = \"loss\"\nat_most = {most}"));
+    assert_eq!(
+        limit(&run, "0"),
+        (Status::Fail, "5 of 10000 messages lost".into())
+    );
+    run.trials[3].counts.under_way = 2;
+    let longer = "a longer `drain` would tell how many of those under way arrive";
+    assert_eq!(
+        limit(&run, "0"),
+        (
+            Status::Fail,
+            format!("3 lost, 2 under way of 10000 messages; {longer}")
+        )
+    );
+    // What keeps a limit needs no longer drain.
+    let (status, reason) = limit(&run, "\"5\"");
+    assert_eq!(status, Status::Pass);
+    assert_eq!(reason, "3 lost, 2 under way of 10000 messages");
+    run.trials[1].counts.under_way = 3;
+    let (status, reason) = limit(&run, "\"0.05 %\"");
+    assert_eq!(status, Status::Undecided);
+    assert!(
+        reason.starts_with("5 under way of 10000 messages; ") && reason.ends_with(longer),
+        "{reason}"
+    );
+    // Those of a disturbed trial too.
+    disturb(&mut run, &[1, 3]);
+    let (status, reason) = limit(&run, "0");
+    assert_eq!(status, Status::Undecided);
+    assert!(
+        reason.contains("but 5 under way of 4000 in those left out"),
+        "{reason}"
+    );
 }
 
 #[test]

@@ -5,6 +5,7 @@ use dyno_judge::{
     Aspect, CompareOptions, ComparedCell, Comparison, Figure, Finding, compare, compare_within,
 };
 use dyno_model::plan::{Against, Refusal};
+use dyno_model::record::Run;
 use dyno_model::{Metric, Nanos, OptionValue};
 use dyno_report::{Format, RenderOptions};
 
@@ -255,7 +256,7 @@ fn lost_messages_make_a_quantile_infinite_and_say_so() {
     let b = new.experiment("udp", stream);
     for _ in 0..6 {
         base.trial(a, 12_000.0, 2_000, 0);
-        new.trial(b, 12_000.0, 1_800, 200);
+        new.trial(b, 12_000.0, 1_800, 200).counts.under_way = 10;
     }
     let c = compare(&base.build(), &new.build(), &how());
     let rows = &cell(&c, "udp").rows;
@@ -270,7 +271,9 @@ fn lost_messages_make_a_quantile_infinite_and_say_so() {
     assert_eq!(json["cells"][0]["rows"][2]["new"], serde_json::Value::Null);
     let remarks = cell(&c, "udp").remarks.join("\n");
     assert!(
-        remarks.contains("messages lost: base 0 of 12000, new 1200 of 12000"),
+        remarks.contains(
+            "messages that did not arrive: base none of 12000, new 1140 lost, 60 under way of 12000"
+        ),
         "{remarks}"
     );
 }
@@ -379,6 +382,107 @@ fn a_new_side_that_completes_nothing_is_told_apart_from_one_that_is_as_fast() {
     assert!(!compare(&new, &base, &how()).is_blind());
     let other = Builder::new(2).build();
     assert!(compare(&base, &other, &how()).is_blind());
+}
+
+/// Marks every trial of a stack as disturbed.
+fn disturb(run: &mut Run, stack: &str) {
+    let plan = &run.manifest.plan;
+    let of = |t: &dyno_model::TrialRecord| plan.experiment(t.id.experiment).unwrap().stack == stack;
+    for t in run.trials.iter_mut().filter(|t| of(t)) {
+        t.disturbed.push("foreign load".into());
+    }
+}
+
+/// `tcp` and `pipe` beside a floor; `tcp` takes so long.
+fn beside_a_floor(day: u64, tcp: f64, floor: f64) -> Run {
+    let mut b = Builder::new(day);
+    b.measured("floor-futex", floor);
+    b.measured("tcp", tcp);
+    b.measured("pipe", 9_000.0);
+    b.build()
+}
+
+#[test]
+fn a_side_of_which_the_host_disturbed_every_trial_has_no_verdict() {
+    let runs = || [12_000.0, 24_000.0].map(|tcp| beside_a_floor(0, tcp, 6_900.0));
+    let [base, new] = runs();
+    let plain = compare(&base, &new, &how());
+    assert!(plain.has_slower() && !plain.is_blind());
+    for (which, sides) in [
+        ([true, false], "the base"),
+        ([false, true], "the new side"),
+        ([true, true], "both sides"),
+    ] {
+        let mut all = runs();
+        for (run, _) in all
+            .iter_mut()
+            .zip(which)
+            .filter(|(_, disturbed)| *disturbed)
+        {
+            disturb(run, "tcp");
+        }
+        let c = compare(&all[0], &all[1], &how());
+        let reason = format!("the host disturbed every trial of {sides}");
+        for row in &cell(&c, "tcp").rows {
+            assert_eq!(row.result, Err(reason.clone()));
+        }
+        assert_eq!(finding(cell(&c, "pipe"), P50), Finding::Same);
+        assert!(!c.has_slower() && c.is_blind(), "{sides}");
+        let show = |format| c.render(format, &RenderOptions::default());
+        let table = show(Format::Table);
+        assert!(
+            table.contains(&reason) && !table.contains("used all the same"),
+            "{table}"
+        );
+        let json: serde_json::Value = serde_json::from_str(&show(Format::Json)).unwrap();
+        let rows = json["cells"][1]["rows"].as_array().unwrap();
+        for row in rows {
+            assert_eq!(row["verdict"], "left-out");
+            assert_eq!(row["reason"], reason.as_str());
+            assert_eq!(row.get("ratio"), None);
+        }
+        let csv = show(Format::Csv);
+        assert_eq!(csv.matches(&reason).count(), rows.len(), "{csv}");
+        let said = said(&c);
+        assert_eq!(said.len(), 1, "{said:?}");
+    }
+    // One trial that the host left alone is not enough for a ratio either, two are.
+    let mut all = runs();
+    disturb(&mut all[1], "tcp");
+    let mut of_tcp = all[1].trials.iter_mut().filter(|t| t.id.experiment.0 == 1);
+    of_tcp.next().unwrap().disturbed.clear();
+    of_tcp.next().unwrap().disturbed.clear();
+    let c = compare(&all[0], &all[1], &how());
+    let p50 = cell(&c, "tcp").rows[0].result.as_ref().unwrap();
+    assert_eq!(p50.ratio.n, (2, 5));
+}
+
+#[test]
+fn pairs_of_which_the_host_disturbed_every_trial_of_a_side_have_no_verdict() {
+    let mut run = within().build();
+    disturb(&mut run, "uds-stream");
+    let c = compare_within(&run, &how());
+    let row = &cell(&c, "tcp").rows[0];
+    let reason = "the host disturbed every trial of the base";
+    assert_eq!(row.result, Err(reason.into()));
+    assert!(c.is_blind());
+}
+
+#[test]
+fn a_floor_that_the_host_disturbed_is_no_control() {
+    let base = beside_a_floor(0, 12_000.0, 6_900.0);
+    let mut new = beside_a_floor(1, 12_000.0, 9_900.0);
+    assert!(compare(&base, &new, &how()).moved.is_some());
+    disturb(&mut new, "floor-futex");
+    let c = compare(&base, &new, &how());
+    assert_eq!(c.moved, None);
+    assert!(
+        c.notes[0].contains("disturbed every trial of the floor"),
+        "{:?}",
+        c.notes
+    );
+    // A floor tells of the machine: what is judged was compared.
+    assert!(!c.is_blind());
 }
 
 fn said(c: &Comparison) -> Vec<(Option<bool>, String)> {

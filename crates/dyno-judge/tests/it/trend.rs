@@ -277,6 +277,31 @@ fn every_metric_of_limits_has_a_trend() {
 }
 
 #[test]
+fn the_distance_to_a_floor_takes_two_good_sides() {
+    let night = |day, disturbed: bool| {
+        let mut b = Builder::new(day);
+        let floor = b.experiment("floor-futex", |_| {});
+        b.trials(floor, 7_000.0);
+        let e = b.experiment("udp", |e| e.floor = Some(floor));
+        b.trials(e, 21_000.0);
+        let mut run = b.build();
+        let of_floor = |t: &&mut dyno_model::TrialRecord| t.id.experiment == floor;
+        for t in run.trials.iter_mut().filter(of_floor).filter(|_| disturbed) {
+            t.disturbed.push("foreign load".into());
+        }
+        run
+    };
+    let how = TrendOptions {
+        measure: Measure::of_word("x_floor", Some(0.5)),
+        ..TrendOptions::default()
+    };
+    let t = trend(&[night(0, false), night(1, true)], &how);
+    let reason = "there is no ratio, because the host disturbed every trial of the floor";
+    assert_eq!(series(&t, "udp").values.len(), 1);
+    assert_eq!(series(&t, "udp").missing, [(1, reason.to_owned())]);
+}
+
+#[test]
 fn a_metric_that_is_asked_for_takes_only_the_cells_that_have_it() {
     let runs: Vec<Run> = (0..6)
         .map(|day| {

@@ -1,5 +1,6 @@
 //! Whether what ran before a trial changed what it shows.
 
+use crate::text::clean;
 use serde::Serialize;
 
 /// What the order of a run says.
@@ -22,6 +23,9 @@ pub struct CarryOverFinding {
     pub after: String,
     /// `p50`, the trial's own of its headline metric, or `loss`, its share of lost messages.
     pub measure: &'static str,
+    /// The flow that shows it, of trials with several at the same time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow: Option<String>,
     /// The chance of it without any carry-over, all suspects and measures taken together.
     pub p: f64,
     /// Trials that ran after it.
@@ -53,12 +57,14 @@ impl CarryOverSummary {
                 "loss" => "a higher loss",
                 _ => "a higher p50",
             };
+            let of_flow = f.flow.as_ref().map(|flow| format!(" of {}", clean(flow)));
+            let of_flow = of_flow.unwrap_or_default();
             let pairs = match f.higher {
                 Some(share) => format!("{:.0} % of pairs", 100.0 * share),
                 None => "no pair".to_owned(),
             };
             format!(
-                "{after}: {what} than other trials of their experiments in {pairs} (50 % by chance; {} trials, p {})",
+                "{after}: {what}{of_flow} than other trials of their experiments in {pairs} (50 % by chance; {} trials, p {})",
                 f.trials,
                 chance(f.p)
             )

@@ -1,10 +1,12 @@
 //! Reports of stored runs, over made-up ones.
 
+mod carry_over;
 mod causes;
 mod clocks;
 mod common;
 mod daemons;
 mod evidence;
+mod flows;
 mod formats;
 mod in_copies;
 mod light;
