@@ -67,12 +67,16 @@ impl Adapter for PosixMq {
                 loopback: false,
             },
             options: vec![
-                int_option(
-                    "fragment",
-                    Some(FRAGMENT),
-                    "largest queued message in bytes, its 12-byte header included; the kernel's \
-                     limit is fs.mqueue.msgsize_max",
-                ),
+                OptionSpec {
+                    // A byte behind the header.
+                    least: Some(13),
+                    ..int_option(
+                        "fragment",
+                        Some(FRAGMENT),
+                        "largest queued message in bytes, its 12-byte header included; the kernel's \
+                         limit is fs.mqueue.msgsize_max",
+                    )
+                },
                 OptionSpec {
                     most: mq::limit("msg_max").and_then(|most| i64::try_from(most).ok()),
                     ..int_option(

@@ -68,6 +68,8 @@ impl Adapter for Udp {
                         .into(),
                 },
                 OptionSpec {
+                    // A byte behind the header.
+                    least: Some(13),
                     most: i64::try_from(LARGEST).ok(),
                     ..int_option(
                         "fragment",

@@ -270,7 +270,10 @@ impl Control {
                         let left = latest.saturating_sub(trial.shared.clock.now());
                         Watch::Settling(Instant::now() + Duration::from(left))
                     }
-                    (None, Extent::Duration(warmup)) => Watch::Opening(at.saturating_add(warmup)),
+                    (None, Extent::Duration(warmup)) if warmup > Nanos::ZERO => {
+                        Watch::Opening(at.saturating_add(warmup))
+                    }
+                    (None, Extent::Duration(_)) => trial.watch_in_window(),
                     // Its first message begins the cost, in the role that sees it.
                     (None, Extent::Messages(_)) => trial.watch_in_window(),
                 };

@@ -130,7 +130,7 @@ fn sum(t: &TrialRecord, of: fn(&ProcessCost) -> u64) -> Option<f64> {
 
 /// A total of the trial's processes; nothing where none of them told what it used.
 fn known(t: &TrialRecord, total: u64) -> Option<f64> {
-    (!t.cost.processes.is_empty()).then_some(total as f64)
+    (total > 0 || !t.cost.processes.is_empty()).then_some(total as f64)
 }
 
 /// CPUs kept busy: each process's CPU time, without pacing, over its own time.

@@ -397,15 +397,19 @@ impl<'a> Trial<'a, '_> {
         let experiment = self.context.experiment;
         let Some(longest) = experiment.settle else {
             let load = self.read_load();
+            // A flood does not wait for its start, and only a warm-up that is a time leaves some for a reading in it.
+            let metering = match experiment.warmup {
+                Extent::Duration(time) if time > Nanos::ZERO => None,
+                _ => Some(self.meters().begin()),
+            };
             let at = self.context.clock.now().saturating_add(self.notice());
             self.tell(&Command::Start { at });
             if let Extent::Duration(warmup) = experiment.warmup {
                 record.warmup = warmup;
             }
-            // Nobody knows beforehand when a warm-up of so many messages ends: then it counts too, in the agents from its
-            // first message on.
             let window = at.saturating_add(record.warmup);
-            return Ok((load, self.meters().begin_before(window)));
+            let metering = metering.unwrap_or_else(|| self.meters().begin_before(window));
+            return Ok((load, metering));
         };
         let start = self.context.clock.now().saturating_add(self.notice());
         self.tell(&Command::Start { at: start });

@@ -138,10 +138,10 @@ const fn is_first(host: &usize) -> bool {
 }
 
 impl Experiment {
-    /// The messages of the warm-up, where it is a number of messages and has some.
+    /// The messages of the warm-up, where it is a number of messages and has some. A probe sends none.
     pub fn counted_warmup(&self) -> Option<u64> {
         match (self.settle, self.warmup) {
-            (None, Extent::Messages(n)) if n > 0 => Some(n),
+            (None, Extent::Messages(n)) if n > 0 && !self.workload.kind().is_probe() => Some(n),
             _ => None,
         }
     }

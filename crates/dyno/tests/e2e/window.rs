@@ -206,18 +206,21 @@ const SLEEPING: &str = r#"
     title = "sleeping"
     [defaults]
     trials = 3
-    warmup = "60 ms"
+    warmup = "40 ms"
+    settle = "0 s"
     window = "40 ms"
     raw_samples = 100000
     [[experiment]]
     name = "ping-pong"
     workload = "ping-pong"
+    round_trips = 2000
     stacks = ["floor-futex", "floor-callback"]
     [experiment.matrix]
     wait = ["block", "callback"]
     [[experiment]]
     name = "call"
     workload = "call"
+    round_trips = 2000
     wait = "block"
     stacks = ["floor-futex"]
     [[experiment]]
