@@ -37,8 +37,6 @@ type Counts = Box<dyn Fn() -> bool + Send>;
 pub struct Pacer {
     time: System,
     state: State,
-    /// CPU time of one sleep.
-    sleep: Nanos,
 }
 
 impl Pacer {
@@ -50,9 +48,9 @@ impl Pacer {
         // to cover it.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
         let mut time = System { clock };
-        let state = State::new(&time, Box::new(counts));
-        let sleep = cpu_of_a_sleep(&mut time);
-        Pacer { time, state, sleep }
+        let mut state = State::new(&time, Box::new(counts));
+        state.try_sleeps(&mut time);
+        Pacer { time, state }
     }
 
     /// Waits until `due` and returns the time, which is `due` or later; at once where `due` has
@@ -77,37 +75,19 @@ impl Pacer {
 
     /// What the waits that count took so far: the time spent spinning until due times and never more, for what interrupted
     /// the spinning is left out, be it another thread or an interrupt of some hundred nanoseconds; and for
-    /// each sleep what one took when the pacer was made.
+    /// each sleep the median of what those took before that did not count: the longer a CPU slept, the more it has to do
+    /// when it wakes.
     pub fn waited(&self) -> Waited {
         // A closed loop without gaps waits for its start alone, and nothing looks again after that.
         if self.state.counts.is_some() {
             return Waited::default();
         }
-        let asleep = Nanos(self.state.sleeps * self.sleep.0);
+        let asleep = Nanos(self.state.sleeps * self.state.sleep().0);
         Waited {
             cpu: self.state.burned.saturating_add(asleep),
             sleeps: self.state.sleeps,
         }
     }
-}
-
-/// The CPU time that one sleep of the calling thread takes, from falling asleep to running again: the median of
-/// some, without what looking takes.
-fn cpu_of_a_sleep(time: &mut System) -> Nanos {
-    let mut taken = |sleep: Nanos| {
-        let before = ran();
-        if sleep > Nanos::ZERO {
-            time.sleep_until(time.now().saturating_add(sleep));
-        }
-        ran().saturating_sub(before)
-    };
-    let mut median = |sleep| {
-        let mut all: [Nanos; SLEEPS_TRIED] = std::array::from_fn(|_| taken(sleep));
-        all.sort_unstable();
-        all[SLEEPS_TRIED / 2]
-    };
-    let looking = median(Nanos::ZERO);
-    median(SLEEP_TRIED).saturating_sub(looking)
 }
 
 /// Processor time of the calling thread.
@@ -119,6 +99,8 @@ fn ran() -> Nanos {
 /// What the pacer needs of a clock; the tests have one of their own.
 trait Time {
     fn now(&self) -> Nanos;
+    /// Processor time of the calling thread.
+    fn ran(&self) -> Nanos;
     /// Sleeps until about `wake`, or until a signal comes.
     fn sleep_until(&mut self, wake: Nanos);
     fn spin(&self) {
@@ -134,6 +116,10 @@ impl Time for System {
     #[inline(always)]
     fn now(&self) -> Nanos {
         self.clock.now()
+    }
+
+    fn ran(&self) -> Nanos {
+        ran()
     }
 
     fn sleep_until(&mut self, wake: Nanos) {
@@ -159,6 +145,11 @@ struct State {
     counts: Option<Counts>,
     burned: Nanos,
     sleeps: u64,
+    /// What the latest sleeps took that do not count, and how many there were.
+    tried: [Nanos; SLEEPS_TRIED],
+    tries: usize,
+    /// What looking at the processor time takes.
+    looking: Nanos,
     entered: Nanos,
     asked: Nanos,
     /// The longest step of the spinning loop that is taken for nothing but the loop.
@@ -188,6 +179,9 @@ impl State {
             counts: Some(counts),
             burned: Nanos::ZERO,
             sleeps: 0,
+            tried: [Nanos::ZERO; SLEEPS_TRIED],
+            tries: 0,
+            looking: Nanos::ZERO,
             entered: now,
             asked: now,
             longest_step: longest.min(LONGEST_STEP),
@@ -226,8 +220,14 @@ impl State {
             }
             // As it is now: what a wake-up teaches is for the next due time.
             let margin = self.margin;
+            let before = match due.saturating_sub(now) > margin && self.counts.is_some() {
+                true => Some(time.ran()),
+                false => None,
+            };
+            let mut sleeps = 0;
             while due.saturating_sub(now) > margin {
-                now = self.sleep(time, now, due.saturating_sub(margin));
+                sleeps += 1;
+                now = self.sleep_towards(time, now, due.saturating_sub(margin));
                 self.asked = now;
                 if self.counts.is_some() {
                     self.begin_to_count();
@@ -236,8 +236,45 @@ impl State {
                     return None;
                 }
             }
+            if let Some(before) = before
+                && self.counts.is_some()
+            {
+                let burned = self.burned;
+                now = self.spin_from(time, now, due);
+                let spun = self.burned.saturating_sub(burned);
+                let used = time.ran().saturating_sub(before).saturating_sub(spun);
+                self.learn(Nanos(used.saturating_sub(self.looking).0 / sleeps));
+                return Some(now);
+            }
         }
         Some(self.spin_from(time, now, due))
+    }
+
+    /// Sees what looking takes, and some sleeps.
+    fn try_sleeps<T: Time>(&mut self, time: &mut T) {
+        for _ in 0..SLEEPS_TRIED {
+            let before = time.ran();
+            self.learn(time.ran().saturating_sub(before));
+        }
+        self.looking = self.sleep();
+        for _ in 0..SLEEPS_TRIED {
+            let before = time.ran();
+            time.sleep_until(time.now().saturating_add(SLEEP_TRIED));
+            let used = time.ran().saturating_sub(before);
+            self.learn(used.saturating_sub(self.looking));
+        }
+    }
+
+    fn learn(&mut self, sleep: Nanos) {
+        self.tried[self.tries % SLEEPS_TRIED] = sleep;
+        self.tries += 1;
+    }
+
+    /// What a sleep takes.
+    fn sleep(&self) -> Nanos {
+        let mut all = self.tried;
+        all.sort_unstable();
+        all[SLEEPS_TRIED / 2]
     }
 
     /// Forgets what the waits took that do not count.
@@ -266,7 +303,7 @@ impl State {
     }
 
     /// Sleeps until `until`, at most [`ASK_EVERY`], and learns from the wake-up.
-    fn sleep<T: Time>(&mut self, time: &mut T, now: Nanos, until: Nanos) -> Nanos {
+    fn sleep_towards<T: Time>(&mut self, time: &mut T, now: Nanos, until: Nanos) -> Nanos {
         let wake = until.min(now.saturating_add(ASK_EVERY));
         time.sleep_until(wake);
         self.sleeps += 1;
@@ -302,6 +339,8 @@ mod tests {
         now: Cell<u64>,
         oversleep: u64,
         slept: u64,
+        /// What a sleep takes of the processor.
+        works: u64,
     }
 
     impl Fake {
@@ -310,6 +349,7 @@ mod tests {
                 now: Cell::new(now),
                 oversleep: 5_000,
                 slept: 0,
+                works: 0,
             }
         }
     }
@@ -319,10 +359,13 @@ mod tests {
             self.now.set(self.now.get() + 100);
             Nanos(self.now.get())
         }
+        fn ran(&self) -> Nanos {
+            Nanos(self.now.get() - self.slept)
+        }
         fn sleep_until(&mut self, wake: Nanos) {
             let end = (wake.0 + self.oversleep).max(self.now.get());
             self.slept += end - self.now.get();
-            self.now.set(end);
+            self.now.set(end + self.works);
         }
     }
 
@@ -365,6 +408,9 @@ mod tests {
             fn now(&self) -> Nanos {
                 self.fake.now()
             }
+            fn ran(&self) -> Nanos {
+                self.fake.ran()
+            }
             fn sleep_until(&mut self, wake: Nanos) {
                 self.fake.sleep_until(wake);
             }
@@ -389,6 +435,9 @@ mod tests {
         impl Time for Coarse {
             fn now(&self) -> Nanos {
                 Nanos(self.0.now().0 / 4_000 * 4_000)
+            }
+            fn ran(&self) -> Nanos {
+                self.0.ran()
             }
             fn sleep_until(&mut self, wake: Nanos) {
                 self.0.sleep_until(wake);
@@ -548,6 +597,27 @@ mod tests {
     }
 
     #[test]
+    fn what_a_sleep_takes_is_learnt_from_those_that_do_not_count() {
+        let (mut t, mut s) = (Fake::at(0), State::new(&Fake::at(0), Box::new(|| false)));
+        s.asked = Nanos::ZERO;
+        s.try_sleeps(&mut t);
+        // One reading of the clock, to know until when.
+        assert_eq!(s.sleep(), Nanos(100));
+        t.works = 7_000;
+        for i in 1..=20 {
+            s.wait_until(&mut t, Nanos::from_millis(10 * i), &|| true);
+        }
+        // With the reading that ends it.
+        assert_eq!(s.sleep(), Nanos(7_100));
+        s.counts = None;
+        t.works = 9_000;
+        for i in 21..=40 {
+            s.wait_until(&mut t, Nanos::from_millis(10 * i), &|| true);
+        }
+        assert_eq!((s.sleep(), s.sleeps), (Nanos(7_100), 20));
+    }
+
+    #[test]
     fn a_wait_before_anything_counts_is_no_pacing() {
         let clock = Clock::new(dyno_model::protocol::ClockSpec::Monotonic);
         let mut pacer = Pacer::new(clock, || false);
@@ -560,12 +630,15 @@ mod tests {
     fn a_sleep_is_charged_to_the_wait() {
         let clock = Clock::new(dyno_model::protocol::ClockSpec::Monotonic);
         let mut pacer = Pacer::new(clock, || true);
-        assert!(pacer.sleep > Nanos::ZERO);
+        assert!(pacer.state.sleep() > Nanos::ZERO);
         let due = clock.now().saturating_add(Nanos::from_millis(2));
         pacer.wait_until(due, &|| true).unwrap();
         let waited = pacer.waited();
         assert_eq!(waited.sleeps, 1);
-        assert_eq!(waited.cpu, pacer.state.burned.saturating_add(pacer.sleep));
+        assert_eq!(
+            waited.cpu,
+            pacer.state.burned.saturating_add(pacer.state.sleep())
+        );
     }
 
     #[test]
