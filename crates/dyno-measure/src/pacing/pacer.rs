@@ -146,7 +146,7 @@ struct State {
     burned: Nanos,
     sleeps: u64,
     /// What the latest sleeps took that do not count, and how many there were.
-    tried: [Nanos; SLEEPS_TRIED],
+    tried: Box<[Nanos; SLEEPS_TRIED]>,
     tries: usize,
     /// What looking at the processor time takes.
     looking: Nanos,
@@ -179,7 +179,7 @@ impl State {
             counts: Some(counts),
             burned: Nanos::ZERO,
             sleeps: 0,
-            tried: [Nanos::ZERO; SLEEPS_TRIED],
+            tried: Box::new([Nanos::ZERO; SLEEPS_TRIED]),
             tries: 0,
             looking: Nanos::ZERO,
             entered: now,
@@ -272,7 +272,7 @@ impl State {
 
     /// What a sleep takes.
     fn sleep(&self) -> Nanos {
-        let mut all = self.tried;
+        let mut all = *self.tried;
         all.sort_unstable();
         all[SLEEPS_TRIED / 2]
     }
