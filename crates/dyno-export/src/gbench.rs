@@ -147,8 +147,7 @@ fn context(summary: &Summary, without_figure: Vec<WithoutFigure>) -> Context {
 struct Repetition {
     iterations: u64,
     real_time: f64,
-    /// `None` where no process told what it used.
-    cpu_time: Option<f64>,
+    cpu_time: f64,
     counters: BTreeMap<&'static str, f64>,
 }
 
@@ -191,8 +190,7 @@ fn benchmarks(
                 repetition_index: Some(i),
                 iterations: r.iterations,
                 real_time: r.real_time,
-                // The format has no word for what is not known.
-                cpu_time: r.cpu_time.unwrap_or(0.0),
+                cpu_time: r.cpu_time,
                 counters: r.counters.clone(),
                 label: Some(format!("p50 of {headline}")),
                 ..blank()
@@ -252,6 +250,10 @@ fn repetition(
         }
         None => return Err(format!("it has no samples of {headline}")),
     };
+    if trial.cost.processes.is_empty() {
+        // The format has no word for what is not known, and zero would be the best of all.
+        return Err("it has no costs, for reasons that are among its warnings".to_owned());
+    }
     let mut counters = BTreeMap::new();
     let mut add = |name: &'static str, value: Option<f64>| {
         if let Some(value) = value.filter(|v| v.is_finite()) {
@@ -280,7 +282,8 @@ fn repetition(
     Ok(Repetition {
         iterations: samples.n(),
         real_time: exported(p50),
-        cpu_time: trial.cost.cpu_ns_per_message.map(exported),
+        // A probe sends no messages.
+        cpu_time: trial.cost.cpu_ns_per_message.map_or(0.0, exported),
         counters,
     })
 }
@@ -341,7 +344,7 @@ fn aggregate(a: &Aggregate, name: &str, all: &[Repetition], blank: Benchmark) ->
         aggregate_unit: Some(a.unit),
         iterations: all.len() as u64,
         real_time: finite(over(all.iter().map(|r| r.real_time).collect())),
-        cpu_time: finite(over(all.iter().filter_map(|r| r.cpu_time).collect())),
+        cpu_time: finite(over(all.iter().map(|r| r.cpu_time).collect())),
         counters: counters.collect(),
         ..blank
     }

@@ -210,6 +210,23 @@ fn what_has_no_figure_stands_apart_with_its_reason() {
     );
 }
 
+/// Zero would be the best processor time of all.
+#[test]
+fn a_trial_without_costs_stands_apart() {
+    let mut shown = full();
+    let name = |document: &Value| named(&document["benchmarks"], UDS)["repetitions"].clone();
+    assert_eq!(name(&document(&shown)), 5);
+    let mut trials = shown.run.trials.iter_mut();
+    let trial = trials.find(|t| t.id.experiment == ExperimentId(1)).unwrap();
+    trial.cost.processes.clear();
+    let document = document(&Shown::of(shown.run));
+    assert_eq!(name(&document), 4);
+    let apart = &document["context"]["dyno_without_figure"];
+    let mut apart = apart.as_array().unwrap().iter();
+    let found = apart.find(|b| b["reason"].as_str().unwrap().contains("has no costs"));
+    assert!(found.unwrap()["name"].as_str().unwrap().starts_with(UDS));
+}
+
 #[test]
 fn how_long_an_echo_sleeps_is_named_in_every_run_where_it_does() {
     let name = |poll: Option<u64>| {

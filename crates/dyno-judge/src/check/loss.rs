@@ -118,8 +118,7 @@ fn only_without_disturbed(
     let others = all.iter().filter(|t| !records.iter().any(|r| r.id == t.id));
     let others = add_counts(others.map(|t| &t.counts));
     let with = Losses::of(&all, limit, how);
-    // A number grows with the trials that it is of: more trials that lose no larger share tell nothing new.
-    let lose_more = with.share.value > own.share.value;
+    let lose_more = with.judged.value > own.judged.value;
     let is_kept = limit.bound.line().standing(Some(&with.judged)) == Standing::Keeps;
     (lose_more && !is_kept).then(|| {
         format!(
