@@ -243,11 +243,12 @@ impl Shared {
         meter.has_begun()
     }
 
-    /// Called for each message of the warm-up. Where it is a number of messages, its first one begins the cost: before
-    /// it who polls has only waited, and when its last one comes nobody knows beforehand.
+    /// Called for each message of the warm-up, and of no effect for one that is measured. Where the warm-up is a number
+    /// of messages, its first one begins the cost: before it who polls has only waited, and when its last one comes
+    /// nobody knows beforehand.
     #[inline]
-    pub(crate) fn on_warmup(&self) {
-        if self.counts_warmup && !self.is_metering() {
+    pub(crate) fn on_message(&self, measured: bool) {
+        if self.counts_warmup & !measured & !self.is_metering() {
             self.begin_metering(Nanos(u64::MAX));
         }
     }

@@ -8,6 +8,8 @@ use dyno_model::unit::Nanos;
 pub struct RawLog {
     samples: Vec<RawSample>,
     used: usize,
+    /// Of the index of a sample: all bits, or those of a ring.
+    bits: usize,
     dropped: u64,
 }
 
@@ -26,7 +28,18 @@ impl RawLog {
         RawLog {
             samples: vec![blank; capacity],
             used: 0,
+            bits: usize::MAX,
             dropped: 0,
+        }
+    }
+
+    /// A log that begins anew when it is full, for samples that nobody reads: it takes a sample as one with room does,
+    /// however many there are. `capacity` is a power of two.
+    pub fn of_newest(capacity: usize) -> Self {
+        debug_assert!(capacity.is_power_of_two(), "{capacity} is no power of two");
+        RawLog {
+            bits: capacity.wrapping_sub(1),
+            ..RawLog::new(capacity)
         }
     }
 
@@ -35,7 +48,7 @@ impl RawLog {
     pub fn push(&mut self, sample: RawSample) {
         if let Some(place) = self.samples.get_mut(self.used) {
             *place = sample;
-            self.used += 1;
+            self.used = (self.used + 1) & self.bits;
         } else {
             self.dropped += 1;
         }

@@ -199,8 +199,8 @@ struct Ping {
 struct Answer {
     intake: Intake,
     pong: u16,
-    /// Of the window.
-    flow: FlowCounts,
+    /// Of the warm-up, thrown away, and of the window.
+    flows: [FlowCounts; 2],
     places: Places,
     log: Option<Log>,
 }
@@ -211,20 +211,21 @@ impl Answer {
         Answer {
             intake: Intake::new(job, ping),
             pong,
-            flow: FlowCounts {
+            flows: [(); 2].map(|()| FlowCounts {
                 channel: ping,
                 receiver,
                 ..FlowCounts::default()
-            },
+            }),
             places: Places::new(job),
             log: Log::new(job, ping),
         }
     }
 
-    fn finish(mut self, played: &mut Played) {
-        self.intake.add_to(&mut self.flow);
+    fn finish(self, played: &mut Played) {
+        let [_, mut flow] = self.flows;
+        self.intake.add_to(&mut flow);
         played.first.extend(self.intake.first());
-        played.flows.push(self.flow);
+        played.flows.push(flow);
         played.places.extend(self.places.finish());
         played.passages.extend(self.log.map(Log::finish));
     }
@@ -249,21 +250,25 @@ impl Answer {
     }
 
     /// Counts a ping, after it was answered: whatever only measured pings need would be new to the caches in the
-    /// first round trip, or not even mapped.
+    /// first round trip, or not even mapped. Those of the warm-up and of the window take the same way, by which a
+    /// processor foresees the branches that follow.
     #[inline]
     fn note(&mut self, ping: Ping) {
         let Ping { tag, bytes, .. } = ping;
-        match tag.kind {
-            Kind::Probe if self.intake.is_probed() => {}
-            Kind::Probe => self.intake.probed(self.intake.shared.clock.now()),
-            Kind::Warmup => self.intake.shared.on_warmup(),
-            Kind::Measured => {
-                self.flow.received += 1;
-                self.flow.bytes += bytes;
-                if self.places.is_watched() && self.flow.received % PINGS_PER_LOOK == 1 {
-                    self.places.note(self.intake.shared.clock.now());
-                }
+        let shared = &self.intake.shared;
+        if tag.kind == Kind::Probe {
+            if !self.intake.is_probed() {
+                self.intake.probed(shared.clock.now());
             }
+            return;
+        }
+        let measured = tag.kind == Kind::Measured;
+        shared.on_message(measured);
+        let flow = &mut self.flows[usize::from(measured)];
+        flow.received += 1;
+        flow.bytes += bytes;
+        if measured & self.places.is_watched() && flow.received % PINGS_PER_LOOK == 1 {
+            self.places.note(shared.clock.now());
         }
     }
 
@@ -272,7 +277,7 @@ impl Answer {
         let Ping {
             tag: ping, came, ..
         } = ping;
-        if let (Some(log), Kind::Measured) = (&mut self.log, ping.kind) {
+        if let Some(log) = self.log.as_mut().filter(|_| ping.kind == Kind::Measured) {
             log.note(ping.sequence, came, self.intake.shared.clock.now());
         }
         let experiment = self.intake.experiment();

@@ -376,7 +376,7 @@ impl Inlet {
                     self.places.note(self.shared.clock.now());
                 }
             }
-            Some(tag) if tag.kind == Kind::Warmup => self.shared.on_warmup(),
+            Some(tag) if tag.kind == Kind::Warmup => self.shared.on_message(false),
             _ => {}
         }
         if !self.linked {

@@ -5,7 +5,7 @@ use super::link::send_probe;
 use super::passages::Log;
 use super::places::Places;
 use super::pongs::{PongCheck, Pongs};
-use super::progress::Progress;
+use super::progress::Stage;
 use super::tally::Tally;
 use super::warmup::{Settling, Warmup};
 use crate::event::{Failure, Played};
@@ -30,14 +30,15 @@ pub(super) fn play(
     let echoes = ping.readers.len();
     let mut sender = job.sender(thread, nodes, ping)?;
     let Kit {
-        mut warmup,
-        mut window,
+        mut tallies,
         settling,
         log,
         checks,
     } = kit;
     // Pongs arrive over other channels, but what is counted is the round trip of a ping.
-    (warmup.flow.channel, window.flow.channel) = (ping.id, ping.id);
+    for tally in &mut tallies {
+        tally.flow.channel = ping.id;
+    }
     let mut pongs = Pongs::new(job, thread, nodes, checks)?;
     let opened = job.shared.clock.now();
     let matched = &mut || Ok(pongs.matched()? & (sender.matched()? >= echoes));
@@ -54,8 +55,7 @@ pub(super) fn play(
             channel,
             ..SourceCounts::default()
         },
-        warmup,
-        window,
+        tallies,
         arrived: job.shared.add_end(channel),
         settling,
         places: Places::new(job),
@@ -77,9 +77,8 @@ pub(super) fn play(
 
 /// What an initiator records into.
 pub(crate) struct Kit {
-    /// Thrown away.
-    warmup: Tally<1>,
-    window: Tally<1>,
+    /// Of the warm-up, thrown away, and of the window.
+    tallies: [Tally<1>; 2],
     settling: Settling,
     log: Option<Log>,
     /// In the order of the channels that it receives from.
@@ -90,8 +89,10 @@ impl Kit {
     pub(super) fn new(job: &Job) -> Self {
         let metrics = [Metric::Rtt];
         Kit {
-            warmup: Tally::of_warmup(job, 0, metrics),
-            window: Tally::of_window(job, 0, metrics, 0),
+            tallies: [
+                Tally::of_warmup(job, 0, metrics),
+                Tally::of_window(job, 0, metrics, 0),
+            ],
             settling: Settling::new(job),
             log: job.outgoing().next().and_then(|c| Log::new(job, c.id)),
             checks: job
@@ -108,8 +109,8 @@ struct Initiator<'a> {
     sender: &'a mut dyn Sender,
     pongs: &'a mut Pongs,
     counts: SourceCounts,
-    warmup: Tally<1>,
-    window: Tally<1>,
+    /// Of the warm-up and of the window.
+    tallies: [Tally<1>; 2],
     arrived: Arc<Arrivals>,
     settling: Settling,
     places: Places,
@@ -147,40 +148,39 @@ impl Initiator<'_> {
         let go_on = || shared.phase() < Phase::Drain;
         let mut pacer = self.job.pacer();
         let mut warmup = Warmup::new(&shared, experiment);
-        let mut window = Progress::new(experiment.window);
-        let mut warm_sequence = 0;
+        let mut stages = Stage::both(experiment.window);
+        let mut measured = false;
         let counted = matches!(experiment.window, Extent::Messages(_));
+        // A counted warm-up of lost messages must leave time for the window; one that settles has a longest time of
+        // its own.
+        let warms_until = match !counted || experiment.settle.is_some() {
+            true => Nanos(u64::MAX),
+            false => Nanos(experiment.deadline.0 / 4),
+        };
 
         // What is decided before a ping is decided by the time of the pong before it; the stamp follows.
         let mut at = pacer.wait_until(shared.start(), &go_on);
         while let Some(now) = at {
             let used = now.saturating_sub(shared.start());
-            // A counted warm-up of lost messages must leave time for the window; one that settles has
-            // a longest time of its own.
-            let warm =
-                used.0 < experiment.deadline.0 / 4 || !counted || experiment.settle.is_some();
-            let warms = window.begun.is_none() && warm && warmup.admits(now);
-            let begins = !warms && window.begun.is_none();
-            let (kind, sequence) = if warms {
-                shared.on_warmup();
-                warm_sequence += 1;
-                (Kind::Warmup, warm_sequence - 1)
-            } else {
-                if begins {
-                    window.begun = self.job.common_window().map(|(begun, _)| begun);
-                }
-                if !window.admits(now) {
-                    break;
-                }
-                if counted && used > experiment.deadline {
-                    self.cut_short();
-                    break;
-                }
-                (Kind::Measured, self.counts.offered)
-            };
-            // The compiler must not make a way of its own for each kind: that of the window would be new to the
-            // caches.
-            let kind = std::hint::black_box(kind);
+            let warms = warmup.admits(now) & (used < warms_until);
+            let begins = !measured & !warms;
+            measured |= begins;
+            // The compiler must not make a way of its own for each stage: that of the window would be new to the
+            // caches, and no processor would foresee its branches.
+            let stage = &mut stages[std::hint::black_box(usize::from(measured))];
+            if let Some((begun, _)) = self.job.common_window().filter(|_| begins) {
+                stage.progress.begin(begun);
+            }
+            if !stage.progress.admits(now) {
+                break;
+            }
+            if measured & counted & (used > experiment.deadline) {
+                self.cut_short();
+                break;
+            }
+            let (kind, sequence) = (stage.kind, stage.sequence);
+            stage.sequence += 1;
+            shared.on_message(measured);
             let (sent, arrival) = self.exchange_one((kind, sequence), (now, begins), timeout)?;
             at = match gap {
                 Nanos::ZERO if !go_on() => None,
@@ -202,7 +202,7 @@ impl Initiator<'_> {
             "{}: stopped after {offered} round trips, {} of them lost, because the deadline of {} \
              has passed",
             self.job.name(),
-            offered - self.window.flow.received,
+            offered - self.tallies[1].flow.received,
             experiment.deadline
         ));
     }
@@ -229,32 +229,30 @@ impl Initiator<'_> {
             sent,
         };
         let arrival = self.round_trip(&header, timeout)?;
-        if kind == Kind::Measured {
-            if begins {
-                self.window.begin(at);
-                self.counts.first = at;
-            }
-            self.places.note(at);
-            self.counts.offered += 1;
+        let measured = kind == Kind::Measured;
+        if begins {
+            self.settling.end();
+            self.tallies[1].begin(at);
+            self.counts.first = at;
         }
+        if measured & self.places.is_watched() {
+            self.places.note(at);
+        }
+        self.counts.offered += u64::from(measured);
         let Some(arrival) = arrival else {
             return Ok((sent, None));
         };
         let latency = arrival.saturating_sub(sent);
-        let tally = if kind == Kind::Measured {
-            &mut self.window
-        } else {
-            self.settling.note(arrival, latency);
-            self.window.flow.lead_in += u64::from(self.job.shared.is_metering());
-            &mut self.warmup
-        };
+        self.settling.note(arrival, latency);
         let bytes = self.job.experiment().payload.bytes();
-        tally.note(&header, arrival, bytes, [latency]);
-        if kind == Kind::Measured {
-            self.arrived.note(self.window.flow.received, arrival);
-            if let Some(log) = &mut self.log {
-                log.note(sequence, sent, arrival);
-            }
+        self.tallies[usize::from(measured)].note(&header, arrival, bytes, [latency]);
+        let flow = &mut self.tallies[1].flow;
+        flow.lead_in += u64::from(!measured & self.job.shared.is_metering());
+        // Nothing has arrived before the window.
+        let seen = Nanos(arrival.0 * u64::from(measured));
+        self.arrived.note(flow.received, seen);
+        if let Some(log) = self.log.as_mut().filter(|_| measured) {
+            log.note(sequence, sent, arrival);
         }
         Ok((sent, Some(arrival)))
     }
@@ -291,7 +289,8 @@ impl Initiator<'_> {
     }
 
     fn finish(self) -> Result<Played, Failure> {
-        let played = self.window.finish(self.counts.offered);
+        let [_, window] = self.tallies;
+        let played = window.finish(self.counts.offered);
         Ok(Played {
             sources: vec![self.counts],
             warnings: self.warnings,

@@ -58,7 +58,7 @@ pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result
     let mut warm_sequence = 0;
 
     while go_on() {
-        if let (None, Some((_, end))) = (window.begun, job.common_window()) {
+        if let (false, Some((_, end))) = (window.has_begun(), job.common_window()) {
             before = end;
         }
         let (mut due, mut now) = match &mut schedule {
@@ -77,8 +77,8 @@ pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result
                 (now, now)
             }
         };
-        let is_warm = window.begun.is_none() && warmup.admits(due);
-        if !is_warm && window.begun.is_none() {
+        let is_warm = !window.has_begun() && warmup.admits(due);
+        if !is_warm && !window.has_begun() {
             measured.begin(due);
             counts.first = due;
             if schedule.is_none() {
@@ -86,7 +86,7 @@ pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result
                 due = now;
             }
             if let Some((begun, end)) = job.common_window() {
-                window.begun = Some(begun);
+                window.begin(begun);
                 before = end;
             }
         }
@@ -94,7 +94,7 @@ pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result
             break;
         }
         let (kind, sequence) = if is_warm {
-            shared.on_warmup();
+            shared.on_message(false);
             (Kind::Warmup, warm_sequence)
         } else {
             (Kind::Measured, counts.offered)

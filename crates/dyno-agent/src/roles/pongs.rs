@@ -201,16 +201,17 @@ struct Pong {
 /// Stamps and checks the pongs of one echo.
 pub(crate) struct PongCheck {
     intake: Intake,
-    tracker: SequenceTracker,
-    duplicated: u64,
+    /// Of the warm-up, thrown away, and of the window.
+    trackers: [SequenceTracker; 2],
+    duplicated: [u64; 2],
 }
 
 impl PongCheck {
     pub(super) fn new(job: &Job, channel: u16) -> Self {
         PongCheck {
             intake: Intake::new(job, channel),
-            tracker: SequenceTracker::new(expected_messages(job.experiment())),
-            duplicated: 0,
+            trackers: [0, expected_messages(job.experiment())].map(SequenceTracker::new),
+            duplicated: [0; 2],
         }
     }
 
@@ -218,7 +219,7 @@ impl PongCheck {
     pub(super) fn add_to(self, played: &mut Played) {
         played.first.extend(self.intake.first());
         if let Some(flow) = played.flows.first_mut() {
-            flow.duplicated += self.duplicated;
+            flow.duplicated += self.duplicated[1];
             self.intake.add_to(flow);
         }
     }
@@ -239,9 +240,9 @@ impl PongCheck {
             }
             return None;
         }
-        if tag.kind == Kind::Measured && self.tracker.observe(tag.sequence) == Seen::Duplicate {
-            self.duplicated += 1;
-        }
+        let stage = usize::from(tag.kind == Kind::Measured);
+        let seen = self.trackers[stage].observe(tag.sequence);
+        self.duplicated[stage] += u64::from(seen == Seen::Duplicate);
         Some(Pong {
             kind: tag.kind,
             sequence: tag.sequence,

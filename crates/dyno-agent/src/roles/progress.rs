@@ -1,5 +1,6 @@
-//! How far a warm-up or a window has come.
+//! How far a warm-up or a window has come, and which of both a message belongs to.
 
+use dyno_measure::stamp::Kind;
 use dyno_model::Nanos;
 use dyno_model::plan::Extent;
 
@@ -8,7 +9,8 @@ use dyno_model::plan::Extent;
 pub(super) struct Progress {
     lasts: Nanos,
     most: u64,
-    pub(super) begun: Option<Nanos>,
+    /// Later than any time until it has begun.
+    begun: Nanos,
     messages: u64,
 }
 
@@ -21,7 +23,7 @@ impl Progress {
         Progress {
             lasts,
             most,
-            begun: None,
+            begun: Nanos(u64::MAX),
             messages: 0,
         }
     }
@@ -29,19 +31,44 @@ impl Progress {
     /// Whether a message due at `due` still belongs to the extent; the first one begins it.
     #[inline]
     pub(super) fn admits(&mut self, due: Nanos) -> bool {
-        let begun = self.begun.unwrap_or(due);
-        self.begun = Some(begun);
-        let inside = (due.saturating_sub(begun) < self.lasts) & (self.messages < self.most);
+        self.begun = self.begun.min(due);
+        let inside = (due.saturating_sub(self.begun) < self.lasts) & (self.messages < self.most);
         self.messages += u64::from(inside);
         inside
     }
 
-    /// As [`Progress::admits`], with the beginning known beforehand.
-    pub(super) fn from(extent: Extent, begun: Nanos) -> Self {
-        Progress {
-            begun: Some(begun),
-            ..Progress::new(extent)
-        }
+    /// It begins at `begun`, before anything is due.
+    pub(super) fn begin(&mut self, begun: Nanos) {
+        self.begun = begun;
+    }
+
+    pub(super) fn has_begun(&self) -> bool {
+        self.begun < Nanos(u64::MAX)
+    }
+}
+
+/// The warm-up or the window, as far as a message that is sent concerns it.
+pub(super) struct Stage {
+    pub(super) kind: Kind,
+    pub(super) progress: Progress,
+    /// The next message's number.
+    pub(super) sequence: u64,
+}
+
+impl Stage {
+    /// The warm-up, which something else ends, and the window. A message finds its own by index, so that those of the
+    /// warm-up and of the window take the same way: the first measured one finds nothing that its predecessors have not
+    /// just used.
+    pub(super) fn both(window: Extent) -> [Stage; 2] {
+        let stage = |kind, extent| Stage {
+            kind,
+            progress: Progress::new(extent),
+            sequence: 0,
+        };
+        [
+            stage(Kind::Warmup, Extent::Messages(u64::MAX)),
+            stage(Kind::Measured, window),
+        ]
     }
 }
 

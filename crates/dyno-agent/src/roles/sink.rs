@@ -188,7 +188,7 @@ impl Inbox {
                 let service = arrival.saturating_sub(header.sent);
                 self.settling.note(arrival, service);
                 let shared = &self.intake.shared;
-                shared.on_warmup();
+                shared.on_message(false);
                 self.window.flow.lead_in += u64::from(shared.is_metering());
                 false
             }

@@ -5,7 +5,7 @@
 use super::due;
 use super::link::probe_until_linked;
 use super::places::Places;
-use super::progress::Progress;
+use super::progress::Stage;
 use super::sends::Sends;
 use super::warmup::Warmup;
 use crate::event::{Failure, Played};
@@ -14,7 +14,6 @@ use crate::shared::{Call, Phase, ThreadState};
 use dyno_adapter::{Sender, Sent};
 use dyno_measure::stamp::{self, Header, Kind, Tag};
 use dyno_measure::{Clock, Pacer, Recorder, Schedule, pacing};
-use dyno_model::plan::Extent;
 use dyno_model::protocol::{SourceCounts, Waited};
 use dyno_model::{Metric, Nanos};
 
@@ -122,24 +121,6 @@ impl Due {
     }
 }
 
-/// The warm-up or the window, as far as a message that is sent concerns it.
-struct Stage {
-    kind: Kind,
-    progress: Progress,
-    /// The next message's number.
-    sequence: u64,
-}
-
-impl Stage {
-    fn new(kind: Kind, extent: Extent) -> Self {
-        Stage {
-            kind,
-            progress: Progress::new(extent),
-            sequence: 0,
-        }
-    }
-}
-
 struct Source<'a> {
     job: &'a Job,
     thread: &'a ThreadState,
@@ -188,10 +169,7 @@ impl<'a> Source<'a> {
         let start = shared.start();
         let mut due_times = Due::new(self.job, start);
         let mut warmup = Warmup::new(shared, experiment);
-        let mut stages = [
-            Stage::new(Kind::Warmup, Extent::Messages(u64::MAX)),
-            Stage::new(Kind::Measured, experiment.window),
-        ];
+        let mut stages = Stage::both(experiment.window);
         let mut sends = Sends::default();
         let mut measured = false;
 
@@ -213,7 +191,7 @@ impl<'a> Source<'a> {
             // caches.
             let stage = &mut stages[std::hint::black_box(usize::from(measured))];
             if let Some((begun, end)) = self.job.common_window().filter(|_| begins) {
-                stage.progress.begun = Some(begun);
+                stage.progress.begin(begun);
                 due_times.end_at(end);
             }
             if !stage.progress.admits(due) {
@@ -225,7 +203,7 @@ impl<'a> Source<'a> {
             let sent = self.send(kind, sequence, due, now)?;
             sends.sent(now, sent == Sent::Accepted, measured);
             if !measured {
-                shared.on_warmup();
+                shared.on_message(false);
                 continue;
             }
             if begins {

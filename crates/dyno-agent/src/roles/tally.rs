@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Blocks that a window is cut into.
 pub(super) const BLOCKS: usize = 10;
 
-/// Raw samples that a warm-up keeps before it throws them away.
+/// The newest raw samples of a warm-up, which are thrown away: a power of two.
 const WARM_SAMPLES: usize = 64;
 
 /// The record of one end in the warm-up or in the window, with `N` latencies of each message.
@@ -78,14 +78,20 @@ impl<const N: usize> Tally<N> {
     }
 
     pub(super) fn of_warmup(job: &Job, channel: u16, metrics: [Metric; N]) -> Self {
-        let raw = job.experiment().raw_samples as usize;
-        let whole = || Recorder::by_time(1, Nanos(u64::MAX));
+        // One block, cut as those of the window are.
+        let whole = || match job.experiment().window {
+            Extent::Duration(_) => Recorder::by_time(1, Nanos(u64::MAX)),
+            Extent::Messages(_) => Recorder::by_count(1, u64::MAX),
+        };
         Tally {
             flow: flow(job, channel),
             tracker: SequenceTracker::new(0),
             recorders: metrics.map(|metric| (metric, whole())),
             gaps: has_gaps(job).then(whole),
-            raw: RawLog::new(raw.min(WARM_SAMPLES)),
+            raw: match job.experiment().raw_samples {
+                0 => RawLog::new(0),
+                _ => RawLog::of_newest(WARM_SAMPLES),
+            },
             shared: job.shared.clone(),
             workload: job.experiment().workload,
             is_common: false,
