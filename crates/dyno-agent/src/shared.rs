@@ -248,7 +248,16 @@ impl Shared {
     /// nobody knows beforehand.
     #[inline]
     pub(crate) fn on_message(&self, measured: bool) {
-        if self.counts_warmup & !measured & !self.is_metering() {
+        if self.counts_warmup {
+            self.on_counted(measured);
+        }
+    }
+
+    /// Apart, so that where the warm-up is a time the compiler cannot ask first whether it is over: the processor would
+    /// foresee another way there.
+    #[cold]
+    fn on_counted(&self, measured: bool) {
+        if !std::hint::black_box(self.is_metering()) && !measured {
             self.begin_metering(Nanos(u64::MAX));
         }
     }
