@@ -26,7 +26,19 @@ dyno_conformance::conformance_tests!(
     || common::foreign("fastdds"),
     { "type" = "array", "publish" = "async", "durability" = "transient-local" }
 );
-dyno_conformance::conformance_tests!(shm, || common::foreign("fastdds"), { "transport" = "shm" });
+dyno_conformance::conformance_tests!(
+    shm,
+    || common::foreign("fastdds"),
+    { "transport" = "shm" },
+    except {
+        // A process that is killed while it holds the lock of a port in shared memory leaves it taken. A second later boost
+        // throws from a thread of the library's, which catches nothing ("Interprocess mutex timeout when locking", seen
+        // once in CI); one of 60 receivers ended by signal 11, which may be another fault, and none of 60
+        // senders (Fast DDS 2.9).
+        SenderSurvivesAKilledReceiver: "the library may end the process whose peer is killed, by the same lock",
+        ReceiverSurvivesAKilledSender: "the library may end the process whose peer is killed with a lock in its hand"
+    }
+);
 // Not by default: in two of some twenty-five runs the program ended by signal 11 among these cases, and in one of some
 // ten with those of the library as it comes (Fast DDS 2.9; where was not found out), and took the other tests along.
 #[cfg(feature = "data-sharing")]

@@ -15,6 +15,7 @@ use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::protocol::{AgentResult, Applied, Assignment, Command, Report, Role, Sent};
 use dyno_model::{Experiment, Nanos, Participant, Wait};
 use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The agent ends without a result; everything that there is to say has been said.
@@ -30,6 +31,9 @@ const OVERDUE: Duration = dyno_adapter::PATIENCE;
 
 /// The pause between two readings of what this process uses while other agents wait for the last arrival.
 const METER_TICK: Duration = Duration::from_millis(5);
+
+/// How long participants' threads may take to end after the result, at most.
+const ENDING: Duration = Duration::from_secs(2);
 
 /// Two looks at a thread that are this far apart and show it in the same call: it is stuck. Longer
 /// than any call may wait by the adapter's contract.
@@ -47,6 +51,7 @@ struct Trial {
     assignment: Arc<Assignment>,
     shared: Arc<Shared>,
     go: Vec<mpsc::Sender<Nanos>>,
+    threads: Vec<JoinHandle<()>>,
     warnings: Vec<String>,
     /// What happened since the warnings were told.
     remarks: Vec<String>,
@@ -192,7 +197,10 @@ impl Control {
                 Watch::Linked | Watch::Drained(_) | Watch::Played => self.inbox.recv_timeout(TICK),
             };
             let over = match event {
-                Ok(Event::Command(command)) => self.on_command(command)?,
+                Ok(Event::Command(command)) => {
+                    self.on_command(command)?;
+                    false
+                }
                 Ok(Event::Garbled(message)) => return self.fail("protocol", message),
                 Ok(Event::RunnerGone) => return Err(Ended),
                 Ok(Event::Failed(f)) => {
@@ -229,16 +237,9 @@ impl Control {
         at.saturating_sub(LEAD_IN).saturating_sub(now).into()
     }
 
-    /// Whether the agent is done.
-    fn on_command(&mut self, command: Command) -> Result<bool, Ended> {
+    fn on_command(&mut self, command: Command) -> Result<(), Ended> {
         match (command, &mut self.trial) {
             (Command::Prepare(assignment), None) => self.prepare(*assignment)?,
-            (Command::Stop, _) => {
-                if let Some(trial) = &self.trial {
-                    trial.shared.advance(Phase::Stop);
-                }
-                return Ok(true);
-            }
             (Command::Go { at }, Some(trial)) => {
                 trial.starts.go = at;
                 for go in &trial.go {
@@ -311,7 +312,7 @@ impl Control {
                 return self.fail("protocol", format!("{command:?} came out of order"));
             }
         }
-        Ok(false)
+        Ok(())
     }
 
     /// Once all ends that record are steady, the warm-up may end.
@@ -361,7 +362,7 @@ impl Control {
             let own = flows.get(usize::from(flow)).unwrap_or(&flows[0]);
             own.clone()
         };
-        let mut go = Vec::new();
+        let (mut go, mut threads) = (Vec::new(), Vec::new());
         for participant in assignment.participants() {
             let (sender, receiver) = mpsc::channel();
             go.push(sender);
@@ -378,14 +379,16 @@ impl Control {
             let spawned = std::thread::Builder::new()
                 .name(name)
                 .spawn(move || participant::play(&job, &receiver));
-            if let Err(e) = spawned {
-                return self.fail("prepare", format!("cannot start a thread: {e}"));
+            match spawned {
+                Ok(thread) => threads.push(thread),
+                Err(e) => return self.fail("prepare", format!("cannot start a thread: {e}")),
             }
         }
         self.trial = Some(Trial {
             assignment,
             shared,
             go,
+            threads,
             warnings,
             remarks: Vec::new(),
             prepared: 0,
@@ -456,6 +459,8 @@ impl Control {
                                 first.warnings.extend(self.counter.remark());
                             }
                             self.out.send(&Report::Result { exchanges });
+                            let deadline = trial.assignment.experiment.deadline.into();
+                            end_in_order(std::mem::take(&mut trial.threads), deadline);
                             Ok(true)
                         }
                         Err(e) => self.fail("record", e.to_string()),
@@ -522,6 +527,25 @@ impl Control {
             Watch::Played => trial.shared.nudge_all(),
         }
         Ok(false)
+    }
+}
+
+/// Waits for the participants' threads after their result was sent: what libraries do when a thread ends comes before what
+/// they do at exit. Where a thread hangs in that, the process ends without the latter: the result stands, and the
+/// runner waits no longer than `deadline`.
+fn end_in_order(threads: Vec<JoinHandle<()>>, deadline: Duration) {
+    let (all, ended) = mpsc::channel();
+    let join = move || {
+        for thread in threads {
+            // A panic has ended the process.
+            let _ = thread.join();
+        }
+        let _ = all.send(());
+    };
+    let joins = std::thread::Builder::new().spawn(join).is_ok();
+    if !joins || ended.recv_timeout(ENDING.min(deadline / 2)).is_err() {
+        eprintln!("dyno agent: a participant's thread does not end after its result");
+        crate::end_at_once(0);
     }
 }
 

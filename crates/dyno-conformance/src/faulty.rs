@@ -83,6 +83,12 @@ impl Adapter for Faulty {
         let mut context = context.clone();
         context.options.retain(|name, _| !options::is_own(name));
 
+        if faults.crash_at_exit {
+            trap::crash_at_exit()?;
+        }
+        if faults.hang_at_thread_end {
+            trap::hang_at_thread_end();
+        }
         let traps = Traps::new(&faults);
         std::thread::sleep(faults.slow_open);
         traps.spring(Place::Open, None)?;

@@ -251,8 +251,6 @@ pub enum Command {
         /// Which counter.
         counter: Counter,
     },
-    /// End at once.
-    Stop,
 }
 
 /// What one participant offered on its channel, told when it is done.

@@ -112,6 +112,8 @@ pub(super) struct Faults {
     pub(super) always_matched: bool,
     pub(super) hang: Option<(Place, u64)>,
     pub(super) crash: Option<(Place, u64, Crash)>,
+    pub(super) crash_at_exit: bool,
+    pub(super) hang_at_thread_end: bool,
     pub(super) error: Option<(Place, u64)>,
     pub(super) side: Option<Side>,
 }
@@ -151,6 +153,8 @@ impl Faults {
             always_matched: context.bool("always_matched", false)?,
             hang: at("hang_in", "hang_after")?,
             crash: at("crash_in", "crash_after")?.map(|(place, after)| (place, after, crash)),
+            crash_at_exit: context.bool("crash_at_exit", false)?,
+            hang_at_thread_end: context.bool("hang_at_thread_end", false)?,
             error,
             side: one_of(
                 context,
@@ -320,6 +324,18 @@ pub(super) fn specs(inner: Vec<String>) -> Vec<OptionSpec> {
             OptionKind::OneOf(texts(Crash::ALL)),
             Some(OptionValue::Text("segv".into())),
             "how the process ends; `exit` is exit code 3",
+        ),
+        spec(
+            "crash_at_exit",
+            OptionKind::Bool,
+            Some(OptionValue::Bool(false)),
+            "whether the process ends by SIGABRT in what it does at exit, as with a library whose threads outlive what they use",
+        ),
+        spec(
+            "hang_at_thread_end",
+            OptionKind::Bool,
+            Some(OptionValue::Bool(false)),
+            "whether the thread that opens the node never ends, as with a library whose thread waits there for another one",
         ),
         spec(
             "error_in",

@@ -123,6 +123,33 @@ fn go_off(armed: &Armed) -> Result<()> {
     }
 }
 
+/// Ends the process by SIGABRT when it runs what is registered for its exit.
+pub(super) fn crash_at_exit() -> Result<()> {
+    extern "C" fn crash() {
+        eprintln!("faulty: crash at exit");
+        std::process::abort();
+    }
+    // SAFETY: the function lives as long as the process, whose program it is part of.
+    match unsafe { libc::atexit(crash) } {
+        0 => Ok(()),
+        _ => Err(Error::library("atexit", "there is no room for one more")),
+    }
+}
+
+/// The calling thread hangs in what it does when it ends.
+pub(super) fn hang_at_thread_end() {
+    struct Hanging;
+    impl Drop for Hanging {
+        fn drop(&mut self) {
+            loop {
+                std::thread::sleep(Duration::from_secs(3600));
+            }
+        }
+    }
+    thread_local!(static HANGING: Hanging = const { Hanging });
+    HANGING.with(|_| ());
+}
+
 fn end_process(crash: Crash) -> ! {
     match crash {
         Crash::Panic => panic!("faulty panics as told"),

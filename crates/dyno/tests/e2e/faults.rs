@@ -1,7 +1,7 @@
 //! Every lie that a stack can tell is reported as what it is, and costs its own trial only.
 
 use crate::harness::{Place, count, experiments, on_stack, quantile};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const SUITE: &str = r#"
     title = "faults"
@@ -179,6 +179,29 @@ fn a_crash_shows_its_signal_and_the_last_words() {
             "{how}: {trial:#}"
         );
     }
+}
+
+#[test]
+fn a_crash_at_exit_shows_after_a_result_and_hides_no_error() {
+    let trial = failure("crash_at_exit = true");
+    assert_eq!(
+        (&trial["kind"], &trial["step"]),
+        (&json!("crash"), &json!("exit")),
+        "{trial:#}"
+    );
+    for place in ["open", "send"] {
+        let trial = failure(&format!("crash_at_exit = true\nerror_in = \"{place}\""));
+        assert_eq!(trial["kind"], "error", "{place}: {trial:#}");
+        let message = trial["message"].as_str().unwrap();
+        assert!(message.contains("faulty fails here"), "{place}: {message}");
+    }
+}
+
+#[test]
+fn a_thread_that_hangs_at_its_end_costs_no_result() {
+    // Nor is a crash at exit met then: its handlers are not run beside the thread.
+    let e = liar("hang_at_thread_end = true\ncrash_at_exit = true");
+    assert_eq!(count(&e, "received"), 200, "{e:#}");
 }
 
 #[test]
