@@ -2,14 +2,15 @@
 
 use dyno_model::record::RawSample;
 use dyno_model::unit::Nanos;
+use std::hint::select_unpredictable;
 
-/// Keeps the first samples of a window, up to its capacity, and counts the rest.
+/// Keeps the first samples of a window, up to its capacity, and counts the rest. Until the window
+/// [begins](RawLog::begin_if), samples of a warm-up take the same places, again and again, and are not kept.
 #[derive(Debug, Clone)]
 pub struct RawLog {
     samples: Vec<RawSample>,
     used: usize,
-    /// Of the index of a sample: all bits, or those of a ring.
-    bits: usize,
+    begun: bool,
     dropped: u64,
 }
 
@@ -28,19 +29,16 @@ impl RawLog {
         RawLog {
             samples: vec![blank; capacity],
             used: 0,
-            bits: usize::MAX,
+            begun: false,
             dropped: 0,
         }
     }
 
-    /// A log that begins anew when it is full, for samples that nobody reads: it takes a sample as one with room does,
-    /// however many there are. `capacity` is a power of two.
-    pub fn of_newest(capacity: usize) -> Self {
-        debug_assert!(capacity.is_power_of_two(), "{capacity} is no power of two");
-        RawLog {
-            bits: capacity.wrapping_sub(1),
-            ..RawLog::new(capacity)
-        }
+    /// Samples are kept from here on if the window `begins`; without a branch, for whoever asks with each sample.
+    #[inline]
+    pub fn begin_if(&mut self, begins: bool) {
+        self.used = select_unpredictable(begins, 0, self.used);
+        self.begun |= begins;
     }
 
     /// Keeps `sample` if there is room.
@@ -48,15 +46,30 @@ impl RawLog {
     pub fn push(&mut self, sample: RawSample) {
         if let Some(place) = self.samples.get_mut(self.used) {
             *place = sample;
-            self.used = (self.used + 1) & self.bits;
+            self.used += 1;
         } else {
-            self.dropped += 1;
+            self.overflow(sample);
+        }
+    }
+
+    #[cold]
+    fn overflow(&mut self, sample: RawSample) {
+        match (self.begun, self.samples.first_mut()) {
+            (false, Some(place)) => {
+                *place = sample;
+                self.used = 1;
+            }
+            (false, None) => {}
+            (true, _) => self.dropped += 1,
         }
     }
 
     /// The samples kept so far.
     pub fn samples(&self) -> &[RawSample] {
-        &self.samples[..self.used]
+        match self.begun {
+            true => &self.samples[..self.used],
+            false => &[],
+        }
     }
 
     /// Samples for which there was no room.
@@ -66,7 +79,8 @@ impl RawLog {
 
     /// The samples kept.
     pub fn into_samples(mut self) -> Vec<RawSample> {
-        self.samples.truncate(self.used);
+        let kept = self.samples().len();
+        self.samples.truncate(kept);
         self.samples
     }
 }
@@ -89,6 +103,7 @@ mod tests {
     #[test]
     fn the_first_samples_are_kept_and_the_rest_counted() {
         let mut log = RawLog::new(2);
+        log.begin_if(true);
         (0..5).for_each(|s| log.push(sample(s)));
         assert_eq!(log.samples(), [sample(0), sample(1)]);
         assert_eq!(log.dropped(), 3);
@@ -96,9 +111,24 @@ mod tests {
     }
 
     #[test]
+    fn what_comes_before_the_window_is_not_kept() {
+        let mut log = RawLog::new(2);
+        (10..13).for_each(|s| log.push(sample(s)));
+        assert!(log.samples().is_empty());
+        assert!(log.clone().into_samples().is_empty());
+        log.begin_if(true);
+        (0..3).for_each(|s| log.push(sample(s)));
+        assert_eq!(log.dropped(), 1);
+        assert_eq!(log.into_samples(), [sample(0), sample(1)]);
+    }
+
+    #[test]
     fn a_log_without_capacity_keeps_nothing() {
         let mut log = RawLog::new(0);
         log.push(sample(0));
+        log.begin_if(true);
+        log.push(sample(1));
+        assert_eq!(log.dropped(), 1);
         assert!(log.into_samples().is_empty());
     }
 }

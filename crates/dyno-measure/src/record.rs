@@ -17,6 +17,7 @@ use dyno_model::unit::Nanos;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use hdrhistogram::{Counter, Histogram};
 use std::collections::BTreeMap;
+use std::hint::select_unpredictable;
 
 /// The smallest latency told apart from zero.
 pub const LOWEST: Nanos = Nanos(1);
@@ -62,7 +63,7 @@ enum Cut {
         from: u64,
         to: u64,
     },
-    /// Blocks of an equal number of samples; `left` fit into the current one.
+    /// Blocks of an equal number of samples; `left` more fit into the current one.
     Count { per_block: u64, left: u64 },
 }
 
@@ -110,46 +111,69 @@ impl Recorder {
         }
     }
 
-    /// The window begins at `at` on the run's clock. Only [`by_time`](Recorder::by_time) needs to know.
+    /// The window begins at `at` on the run's clock. [`by_time`](Recorder::by_time) needs to know, and so does
+    /// whoever has [rehearsed](Recorder::record_if).
     pub fn begin(&mut self, at: Nanos) {
-        self.current = 0;
-        if let Cut::Time {
-            begin,
-            block,
-            from,
-            to,
-        } = &mut self.cut
-        {
-            *begin = at.0;
-            *from = at.0;
-            *to = at.0.saturating_add(*block);
+        self.begin_if(true, at);
+    }
+
+    /// The window begins at `at` if it `begins`; without a branch, for whoever asks with each sample.
+    #[inline]
+    pub fn begin_if(&mut self, begins: bool, at: Nanos) {
+        self.current = select_unpredictable(begins, 0, self.current);
+        match &mut self.cut {
+            Cut::Time {
+                begin,
+                block,
+                from,
+                to,
+            } => {
+                *begin = select_unpredictable(begins, at.0, *begin);
+                *from = select_unpredictable(begins, at.0, *from);
+                *to = select_unpredictable(begins, at.0.saturating_add(*block), *to);
+            }
+            Cut::Count { per_block, left } => {
+                *left = select_unpredictable(begins, *per_block, *left);
+            }
         }
     }
 
     /// Records a sample that belongs to the instant `at`.
     #[inline]
     pub fn record(&mut self, at: Nanos, value: Nanos) {
+        self.record_if(true, at, value);
+    }
+
+    /// Records a sample that belongs to the instant `at` if it `counts`. If it does not, it takes the same instructions
+    /// through the same memory and leaves nothing behind: so a warm-up rehearses, before [`begin`](Recorder::begin).
+    /// It finds a place in the first block of equal time, and in all blocks of equal numbers, one after the other, again
+    /// and again.
+    #[inline]
+    pub fn record_if(&mut self, counts: bool, at: Nanos, value: Nanos) {
         let value = value.0;
+        let once = u64::from(counts);
+        // A branch would be taken another way by the first sample that counts than by those before it.
+        let kept = once.wrapping_neg();
         match &mut self.cut {
             Cut::Time { from, to, .. } => {
-                if at.0.wrapping_sub(*from) >= *to - *from {
+                if at.0.wrapping_sub(*from) & kept >= *to - *from {
                     self.turn_to(at.0);
                 }
             }
             Cut::Count { per_block, left } => {
-                if *left == 0 && self.current + 1 < self.blocks.len() {
-                    self.current += 1;
-                    *left = *per_block;
+                if *left == 0 {
+                    let is_last = self.current + 1 == self.blocks.len();
+                    (self.current, *left) = next_block(self.current, is_last, *per_block, counts);
                 }
-                *left = left.saturating_sub(1);
+                *left -= 1;
             }
         }
-        self.n += 1;
-        self.sum += u128::from(value);
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
-        self.saturated += u64::from(value > HIGHEST.0);
-        self.blocks[self.current].record(value);
+        self.n += once;
+        self.sum += u128::from(value & kept);
+        self.min = self.min.min(value | !kept);
+        self.max = self.max.max(value & kept);
+        self.saturated += u64::from(value > HIGHEST.0) & kept;
+        self.blocks[self.current].record(value, counts);
     }
 
     /// Makes the block current that `at` falls into.
@@ -205,6 +229,17 @@ impl Recorder {
             min: if self.n == 0 { 0 } else { self.min },
             max: self.max,
         })
+    }
+}
+
+/// The block of equal numbers behind `current`, and how many samples fit into it. The last one takes the rest of a
+/// window; a rehearsal begins anew.
+#[cold]
+fn next_block(current: usize, is_last: bool, per_block: u64, counts: bool) -> (usize, u64) {
+    match (is_last, counts) {
+        (false, _) => (current + 1, per_block),
+        (true, true) => (current, u64::MAX),
+        (true, false) => (0, per_block),
     }
 }
 

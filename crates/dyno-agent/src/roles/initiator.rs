@@ -16,6 +16,7 @@ use dyno_measure::stamp::{self, Header, Kind, Tag};
 use dyno_model::plan::Extent;
 use dyno_model::protocol::SourceCounts;
 use dyno_model::{Metric, Nanos, Workload};
+use std::hint::select_unpredictable;
 use std::sync::Arc;
 
 pub(super) fn play(
@@ -30,15 +31,13 @@ pub(super) fn play(
     let echoes = ping.readers.len();
     let mut sender = job.sender(thread, nodes, ping)?;
     let Kit {
-        mut tallies,
+        mut tally,
         settling,
         log,
         checks,
     } = kit;
     // Pongs arrive over other channels, but what is counted is the round trip of a ping.
-    for tally in &mut tallies {
-        tally.flow.channel = ping.id;
-    }
+    tally.flow.channel = ping.id;
     let mut pongs = Pongs::new(job, thread, nodes, checks)?;
     let opened = job.shared.clock.now();
     let matched = &mut || Ok(pongs.matched()? & (sender.matched()? >= echoes));
@@ -55,7 +54,7 @@ pub(super) fn play(
             channel,
             ..SourceCounts::default()
         },
-        tallies,
+        tally,
         arrived: job.shared.add_end(channel),
         settling,
         places: Places::new(job),
@@ -77,8 +76,7 @@ pub(super) fn play(
 
 /// What an initiator records into.
 pub(crate) struct Kit {
-    /// Of the warm-up, thrown away, and of the window.
-    tallies: [Tally<1>; 2],
+    tally: Tally<1>,
     settling: Settling,
     log: Option<Log>,
     /// In the order of the channels that it receives from.
@@ -87,12 +85,8 @@ pub(crate) struct Kit {
 
 impl Kit {
     pub(super) fn new(job: &Job) -> Self {
-        let metrics = [Metric::Rtt];
         Kit {
-            tallies: [
-                Tally::of_warmup(job, 0, metrics),
-                Tally::of_window(job, 0, metrics, 0),
-            ],
+            tally: Tally::new(job, 0, [Metric::Rtt], 0),
             settling: Settling::new(job),
             log: job.outgoing().next().and_then(|c| Log::new(job, c.id)),
             checks: job
@@ -109,8 +103,7 @@ struct Initiator<'a> {
     sender: &'a mut dyn Sender,
     pongs: &'a mut Pongs,
     counts: SourceCounts,
-    /// Of the warm-up and of the window.
-    tallies: [Tally<1>; 2],
+    tally: Tally<1>,
     arrived: Arc<Arrivals>,
     settling: Settling,
     places: Places,
@@ -202,7 +195,7 @@ impl Initiator<'_> {
             "{}: stopped after {offered} round trips, {} of them lost, because the deadline of {} \
              has passed",
             self.job.name(),
-            offered - self.tallies[1].flow.received,
+            offered - self.tally.flow.received,
             experiment.deadline
         ));
     }
@@ -230,13 +223,11 @@ impl Initiator<'_> {
         };
         let arrival = self.round_trip(&header, timeout)?;
         let measured = kind == Kind::Measured;
-        if begins {
-            self.settling.end();
-            self.tallies[1].begin(at);
-            self.counts.first = at;
-        }
-        if measured & self.places.is_watched() {
-            self.places.note(at);
+        self.settling.end_if(begins);
+        self.tally.begin_if(begins, at);
+        self.counts.first = select_unpredictable(begins, at, self.counts.first);
+        if self.places.is_watched() {
+            self.look(measured, at);
         }
         self.counts.offered += u64::from(measured);
         let Some(arrival) = arrival else {
@@ -245,8 +236,9 @@ impl Initiator<'_> {
         let latency = arrival.saturating_sub(sent);
         self.settling.note(arrival, latency);
         let bytes = self.job.experiment().payload.bytes();
-        self.tallies[usize::from(measured)].note(&header, arrival, bytes, [latency]);
-        let flow = &mut self.tallies[1].flow;
+        self.tally
+            .note(measured, &header, arrival, bytes, [latency]);
+        let flow = &mut self.tally.flow;
         flow.lead_in += u64::from(!measured & self.job.shared.is_metering());
         // Nothing has arrived before the window.
         let seen = Nanos(arrival.0 * u64::from(measured));
@@ -255,6 +247,14 @@ impl Initiator<'_> {
             log.note(sequence, sent, arrival);
         }
         Ok((sent, Some(arrival)))
+    }
+
+    /// Apart, so that where nothing is watched the compiler cannot ask first whether a ping is measured.
+    #[cold]
+    fn look(&mut self, measured: bool, at: Nanos) {
+        if measured {
+            self.places.note(at);
+        }
     }
 
     /// One ping and all its pongs; the arrival of the last, or nothing where one is missing.
@@ -289,8 +289,7 @@ impl Initiator<'_> {
     }
 
     fn finish(self) -> Result<Played, Failure> {
-        let [_, window] = self.tallies;
-        let played = window.finish(self.counts.offered);
+        let played = self.tally.finish(self.counts.offered);
         Ok(Played {
             sources: vec![self.counts],
             warnings: self.warnings,

@@ -29,9 +29,7 @@ pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result
         true => [Metric::Response, Metric::Service],
         false => [Metric::Lateness, Metric::Rtt],
     };
-    // Thrown away.
-    let mut warm = Tally::of_warmup(job, channel.id, metrics);
-    let mut measured = Tally::of_window(job, channel.id, metrics, expected);
+    let mut tally = Tally::new(job, channel.id, metrics, expected);
     let arrived = shared.add_end(channel.id);
     let opened = job.shared.clock.now();
     let matched = &mut || Ok(receiver.matched()? & (sender.matched()? >= 1));
@@ -79,7 +77,7 @@ pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result
         };
         let is_warm = !window.has_begun() && warmup.admits(due);
         if !is_warm && !window.has_begun() {
-            measured.begin(due);
+            tally.begin(due);
             counts.first = due;
             if schedule.is_none() {
                 now = clock.now();
@@ -125,35 +123,33 @@ pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result
                 })
             })
             .map_err(job.in_call("take"))?;
-        let tally = if is_warm {
+        if is_warm {
             warm_sequence += 1;
-            &mut warm
         } else {
             counts.offered += 1;
             match sent {
                 Sent::Accepted => counts.sent += 1,
                 Sent::Refused => counts.refused += 1,
             }
-            &mut measured
-        };
+        }
         let Some((header, arrival)) = taken else {
-            tally.flow.corrupted += 1;
+            tally.flow.corrupted += u64::from(!is_warm);
             continue;
         };
         let latencies = [due, now].map(|from| arrival.saturating_sub(from));
-        tally.note(&header, arrival, len, latencies);
+        tally.note(!is_warm, &header, arrival, len, latencies);
         if is_warm {
             settling.note(arrival, latencies[1]);
-            measured.flow.lead_in += u64::from(shared.is_metering());
+            tally.flow.lead_in += u64::from(shared.is_metering());
         } else {
             places.note(now);
-            arrived.note(measured.flow.received, arrival);
+            arrived.note(tally.flow.received, arrival);
         }
     }
     counts.last = clock.now();
     counts.pacing = pacer.waited();
     job.tell_done(&counts);
-    let mut played = measured
+    let mut played = tally
         .finish(counts.offered)
         .map_err(|e| job.failure("record", e))?;
     if !experiment.workload.is_one_way() {

@@ -122,9 +122,7 @@ fn by_callback(
 /// What arrives at one reading end.
 pub(crate) struct Inbox {
     intake: Intake,
-    /// Thrown away.
-    warmup: Tally<2>,
-    window: Tally<2>,
+    tally: Tally<2>,
     settling: Settling,
     places: Places,
     log: Option<Log>,
@@ -143,8 +141,7 @@ impl Inbox {
         let expected = expected_messages(job.experiment());
         Inbox {
             intake: Intake::new(job, channel),
-            warmup: Tally::of_warmup(job, channel, metrics),
-            window: Tally::of_window(job, channel, metrics, expected),
+            tally: Tally::new(job, channel, metrics, expected),
             settling: Settling::new(job),
             places: Places::new(job),
             log: Log::new(job, channel),
@@ -189,7 +186,7 @@ impl Inbox {
                 self.settling.note(arrival, service);
                 let shared = &self.intake.shared;
                 shared.on_message(false);
-                self.window.flow.lead_in += u64::from(shared.is_metering());
+                self.tally.flow.lead_in += u64::from(shared.is_metering());
                 false
             }
             Kind::Probe => {
@@ -197,12 +194,9 @@ impl Inbox {
                 return false;
             }
         };
-        let tally = match measured {
-            true => &mut self.window,
-            false => &mut self.warmup,
-        };
         let latencies = [header.intended, header.sent].map(|from| arrival.saturating_sub(from));
-        tally.note(&header, arrival, bytes.len(), latencies);
+        self.tally
+            .note(measured, &header, arrival, bytes.len(), latencies);
         if measured {
             self.places.note(arrival);
             self.note_arrival(arrival);
@@ -219,7 +213,7 @@ impl Inbox {
             return;
         }
         if self.intake.experiment().workload.kind().is_start() {
-            let flow = &mut self.window.flow;
+            let flow = &mut self.tally.flow;
             flow.received = 1;
             flow.bytes = bytes as u64;
             (flow.first, flow.last) = (arrival, arrival);
@@ -236,7 +230,7 @@ impl Inbox {
     }
 
     fn note_arrival(&self, at: Nanos) {
-        let count = self.window.flow.received + self.intake.damage();
+        let count = self.tally.flow.received + self.intake.damage();
         self.arrived.note(count, at);
     }
 
@@ -250,8 +244,7 @@ impl Inbox {
     fn was_delivering(&self) -> bool {
         let length = self.intake.experiment().drain;
         let quarter = Nanos(length.0 - length.0 / 4);
-        let last = self.window.flow.last.max(self.warmup.flow.last);
-        last >= self.intake.shared.drain_at().saturating_add(quarter)
+        self.tally.last() >= self.intake.shared.drain_at().saturating_add(quarter)
     }
 
     /// What never arrived stands as infinitely late in both distributions.
@@ -259,11 +252,11 @@ impl Inbox {
         let (shared, channel) = (&self.intake.shared, self.intake.channel);
         let (offered, sent) = (shared.offered(channel), shared.sent(channel));
         if self.was_delivering() {
-            self.window.find_under_way(offered, sent, self.most_held);
+            self.tally.find_under_way(offered, sent, self.most_held);
         }
-        self.intake.add_to(&mut self.window.flow);
+        self.intake.add_to(&mut self.tally.flow);
         let of_start = self.intake.experiment().workload.kind().is_start();
-        let mut played = self.window.finish(offered)?;
+        let mut played = self.tally.finish(offered)?;
         if of_start {
             // Its one time is not of the message but of the start.
             played.distributions.clear();

@@ -1,7 +1,7 @@
 //! What one reading end records of its messages.
 //!
-//! Each end has two: one of the warm-up, which is thrown away, and one of the window. So the first measured message
-//! finds instructions and branches as all that follow it do.
+//! Messages of the warm-up take the same instructions through the same memory and leave nothing behind: so those of the
+//! window find it as they leave it for each other.
 
 use crate::event::Played;
 use crate::job::Job;
@@ -11,18 +11,17 @@ use dyno_measure::{RawLog, RecordError, Recorder, Seen, SequenceTracker};
 use dyno_model::plan::Extent;
 use dyno_model::record::{FlowCounts, RawSample};
 use dyno_model::{Experiment, Metric, Nanos, Workload};
+use std::hint::select_unpredictable;
 use std::sync::Arc;
 
 /// Blocks that a window is cut into.
 pub(super) const BLOCKS: usize = 10;
 
-/// The newest raw samples of a warm-up, which are thrown away: a power of two.
-const WARM_SAMPLES: usize = 64;
-
-/// The record of one end in the warm-up or in the window, with `N` latencies of each message.
+/// The record of one end, with `N` latencies of each message.
 pub(super) struct Tally<const N: usize> {
     pub(super) flow: FlowCounts,
-    tracker: SequenceTracker,
+    /// Of the warm-up, thrown away, and of the window.
+    trackers: [SequenceTracker; 2],
     recorders: [(Metric, Recorder); N],
     /// From one arrival to the next, where the workload has that.
     gaps: Option<Recorder>,
@@ -34,8 +33,10 @@ pub(super) struct Tally<const N: usize> {
     is_common: bool,
     /// Messages of a counted warm-up.
     before: u64,
-    /// When the newest message arrived; `None` before the first.
+    /// When the newest message of the warm-up or of the window arrived; `None` before the first of either.
     newest: Option<Nanos>,
+    /// When any arrived last, be it one of the warm-up.
+    last: Nanos,
     /// How long messages are sent, where that is known beforehand, and since when.
     lasts: Option<Nanos>,
     begun: Option<Nanos>,
@@ -51,11 +52,11 @@ pub(super) struct Tally<const N: usize> {
 
 impl<const N: usize> Tally<N> {
     /// `expected` messages may come in any order; where they cannot overtake each other, none need be.
-    pub(super) fn of_window(job: &Job, channel: u16, metrics: [Metric; N], expected: u64) -> Self {
+    pub(super) fn new(job: &Job, channel: u16, metrics: [Metric; N], expected: u64) -> Self {
         let experiment = job.experiment();
         Tally {
             flow: flow(job, channel),
-            tracker: SequenceTracker::new(expected),
+            trackers: [0, expected].map(SequenceTracker::new),
             recorders: metrics.map(|metric| (metric, recorder(experiment))),
             gaps: has_gaps(job).then(|| recorder(experiment)),
             raw: raw_log(experiment),
@@ -68,6 +69,7 @@ impl<const N: usize> Tally<N> {
                 Extent::Messages(_) => experiment.paced_window(),
             },
             newest: None,
+            last: Nanos::ZERO,
             begun: None,
             length: experiment.paced_window(),
             end: Nanos::ZERO,
@@ -77,67 +79,44 @@ impl<const N: usize> Tally<N> {
         }
     }
 
-    pub(super) fn of_warmup(job: &Job, channel: u16, metrics: [Metric; N]) -> Self {
-        // One block, cut as those of the window are.
-        let whole = || match job.experiment().window {
-            Extent::Duration(_) => Recorder::by_time(1, Nanos(u64::MAX)),
-            Extent::Messages(_) => Recorder::by_count(1, u64::MAX),
-        };
-        Tally {
-            flow: flow(job, channel),
-            tracker: SequenceTracker::new(0),
-            recorders: metrics.map(|metric| (metric, whole())),
-            gaps: has_gaps(job).then(whole),
-            raw: match job.experiment().raw_samples {
-                0 => RawLog::new(0),
-                _ => RawLog::of_newest(WARM_SAMPLES),
-            },
-            shared: job.shared.clone(),
-            workload: job.experiment().workload,
-            is_common: false,
-            before: 0,
-            lasts: None,
-            newest: None,
-            begun: None,
-            length: None,
-            end: Nanos::ZERO,
-            in_window: 0,
-            half: Nanos::ZERO,
-            by_half: 0,
-        }
-    }
-
     /// Records an intact message that arrived at `arrival`, unless it had arrived before; `latencies` are in the
-    /// order of the metrics.
+    /// order of the metrics. Nothing of one that is not `measured` is kept but when it arrived.
     #[inline]
     pub(super) fn note(
         &mut self,
+        measured: bool,
         header: &Header,
         arrival: Nanos,
         bytes: usize,
         latencies: [Nanos; N],
     ) {
-        match self.tracker.observe(header.tag.sequence) {
-            Seen::First => self.freshen(header, arrival),
-            Seen::FirstReordered => self.flow.reordered += 1,
-            Seen::Duplicate => {
-                self.flow.duplicated += 1;
-                return;
-            }
+        self.last = arrival;
+        // Of a warm-up that the window has overtaken.
+        if !measured & self.begun.is_some() {
+            return;
         }
-        if self.begun.is_none() {
+        if measured & self.begun.is_none() {
             let window_at = (self.before == 0).then(|| self.shared.window_at());
             self.begin(first_due(&self.workload, header, self.before, window_at));
         }
+        let once = u64::from(measured);
+        match self.trackers[usize::from(measured)].observe(header.tag.sequence) {
+            Seen::First => self.freshen(measured, header, arrival),
+            Seen::FirstReordered => self.flow.reordered += once,
+            Seen::Duplicate => {
+                self.flow.duplicated += once;
+                return;
+            }
+        }
         if self.flow.received == 0 {
-            self.flow.first = arrival;
+            self.flow.first = Nanos(arrival.0 * once);
         }
         for ((_, recorder), latency) in self.recorders.iter_mut().zip(latencies) {
-            recorder.record(header.intended, latency);
+            recorder.record_if(measured, header.intended, latency);
         }
-        self.flow.received += 1;
-        self.flow.bytes += bytes as u64;
-        self.flow.last = arrival;
+        self.flow.received += once;
+        self.flow.bytes += bytes as u64 * once;
+        self.flow.last = Nanos(arrival.0 * once);
         self.in_window += u64::from(arrival < self.end);
         self.by_half += u64::from(arrival < self.half);
         self.raw.push(RawSample {
@@ -150,43 +129,58 @@ impl<const N: usize> Tally<N> {
         });
     }
 
+    /// When any message arrived last, be it one of the warm-up; zero before.
+    pub(super) fn last(&self) -> Nanos {
+        self.last
+    }
+
     /// A message newer than all before it ends a gap; one that comes late does not.
     #[inline]
-    fn freshen(&mut self, header: &Header, arrival: Nanos) {
+    fn freshen(&mut self, measured: bool, header: &Header, arrival: Nanos) {
         if let (Some(gaps), Some(newest)) = (&mut self.gaps, self.newest) {
-            gaps.record(header.intended, arrival.saturating_sub(newest));
+            gaps.record_if(measured, header.intended, arrival.saturating_sub(newest));
         }
         self.newest = Some(arrival);
     }
 
     /// The first message is due at `due`.
     pub(super) fn begin(&mut self, due: Nanos) {
+        self.begin_if(true, due);
+    }
+
+    /// The window `begins` with the message due at `due`, or does not; without a branch, after which a processor would
+    /// foresee those of the next messages worse.
+    #[inline]
+    pub(super) fn begin_if(&mut self, begins: bool, due: Nanos) {
         let due = match self.is_common {
             true => self.shared.window_at(),
             false => due,
         };
         let gaps = self.gaps.iter_mut();
         for recorder in self.recorders.iter_mut().map(|(_, r)| r).chain(gaps) {
-            recorder.begin(due);
+            recorder.begin_if(begins, due);
         }
-        self.begun = Some(due);
+        self.raw.begin_if(begins);
+        self.newest = select_unpredictable(begins, None, self.newest);
+        self.begun = select_unpredictable(begins, Some(due), self.begun);
         if let Some(length) = self.length {
-            self.end = due.saturating_add(length);
-            self.half = due.saturating_add(Nanos(length.0 / 2));
+            let [end, half] = [length.0, length.0 / 2].map(|of| due.saturating_add(Nanos(of)));
+            self.end = select_unpredictable(begins, end, self.end);
+            self.half = select_unpredictable(begins, half, self.half);
         }
     }
 
     /// Counts as under way what is behind the last message that arrived, but no more than `most`: for a channel
     /// that was still delivering when the drain ended.
     pub(super) fn find_under_way(&mut self, offered: u64, sent: u64, most: u64) {
-        let behind = offered.saturating_sub(self.tracker.next());
+        let behind = offered.saturating_sub(self.trackers[1].next());
         let missing = sent.saturating_sub(self.flow.received);
         self.flow.under_way = behind.min(missing).min(most);
     }
 
     /// Where the last of `offered` messages were lost, the last gap lasts until the window ends.
     fn fall_silent(&mut self, offered: u64) {
-        let is_silent = self.tracker.next() < offered && self.flow.under_way == 0;
+        let is_silent = self.trackers[1].next() < offered && self.flow.under_way == 0;
         let (Some(gaps), Some(lasts)) = (&mut self.gaps, self.lasts.filter(|_| is_silent)) else {
             return;
         };

@@ -12,6 +12,7 @@ use crate::shared::Shared;
 use dyno_model::plan::Extent;
 use dyno_model::{Experiment, Nanos};
 use dyno_stats::SteadyTest;
+use std::hint::select_unpredictable;
 use std::sync::{Arc, mpsc};
 
 /// Slices that are tested at a time.
@@ -113,9 +114,10 @@ impl Settling {
         }
     }
 
-    /// The warm-up is over, steady or not.
-    pub(super) fn end(&mut self) {
-        self.least = None;
+    /// The warm-up is over, steady or not, or goes on.
+    #[inline]
+    pub(super) fn end_if(&mut self, is_over: bool) {
+        self.least = select_unpredictable(is_over, None, self.least);
     }
 
     /// A latency of the warm-up that was seen at `at`.

@@ -43,11 +43,11 @@ impl Bins {
         }
     }
 
-    /// Counts `value`; what is above [`HIGHEST`] as that.
+    /// Counts `value` if it `counts`; what is above [`HIGHEST`] as that.
     #[inline(always)]
-    pub(super) fn record(&mut self, value: u64) {
+    pub(super) fn record(&mut self, value: u64, counts: bool) {
         let count = &mut self.0[bin(value.min(HIGHEST.0))];
-        *count = count.saturating_add(1);
+        *count = count.saturating_add(u32::from(counts));
     }
 
     /// Adds what was counted to a histogram.
@@ -96,7 +96,7 @@ mod tests {
         ) {
             let (mut bins, mut library) = (Bins::prefaulted(), empty::<u64>());
             for value in values.into_iter().map(|(bits, x)| x >> bits) {
-                bins.record(value);
+                bins.record(value, true);
                 library.saturating_record(value.min(HIGHEST.0));
             }
             prop_assert_eq!(encode(&bins.histogram()).unwrap(), encode(&library).unwrap());

@@ -97,6 +97,30 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn a_rehearsal_leaves_nothing_behind(
+        blocks in 1usize..5, block in 1u64..40,
+        rehearsed in prop::collection::vec((0u64..200, any::<u64>()), 0..100),
+        samples in prop::collection::vec((0u64..200, latencies()), 0..100),
+    ) {
+        let recorders = || [Recorder::by_time(blocks, Nanos(block)), Recorder::by_count(blocks, block)];
+        for (mut fresh, mut used) in recorders().into_iter().zip(recorders()) {
+            for (at, value) in &rehearsed {
+                used.record_if(false, Nanos(*at), Nanos(*value));
+            }
+            for recorder in [&mut fresh, &mut used] {
+                recorder.begin(Nanos(1_000));
+                for (at, value) in &samples {
+                    recorder.record(Nanos(1_000 + at), Nanos(*value));
+                }
+            }
+            prop_assert_eq!(used.len(), samples.len() as u64);
+            prop_assert_eq!(used.finish(1).unwrap(), fresh.finish(1).unwrap());
+        }
+    }
+}
+
 fn lengths(d: &Distribution) -> Vec<u64> {
     d.blocks.iter().map(|t| decode(t).unwrap().len()).collect()
 }
