@@ -199,8 +199,7 @@ struct Ping {
 struct Answer {
     intake: Intake,
     pong: u16,
-    /// Of the warm-up, thrown away, and of the window.
-    flows: [FlowCounts; 2],
+    flow: FlowCounts,
     places: Places,
     log: Option<Log>,
 }
@@ -211,18 +210,18 @@ impl Answer {
         Answer {
             intake: Intake::new(job, ping),
             pong,
-            flows: [(); 2].map(|()| FlowCounts {
+            flow: FlowCounts {
                 channel: ping,
                 receiver,
                 ..FlowCounts::default()
-            }),
+            },
             places: Places::new(job),
             log: Log::new(job, ping),
         }
     }
 
     fn finish(self, played: &mut Played) {
-        let [_, mut flow] = self.flows;
+        let mut flow = self.flow;
         self.intake.add_to(&mut flow);
         played.first.extend(self.intake.first());
         played.flows.push(flow);
@@ -264,9 +263,9 @@ impl Answer {
         }
         let measured = tag.kind == Kind::Measured;
         shared.on_message(measured);
-        let flow = &mut self.flows[usize::from(measured)];
-        flow.received += 1;
-        flow.bytes += bytes;
+        let once = u64::from(measured);
+        self.flow.received += once;
+        self.flow.bytes += bytes * once;
         if self.places.is_watched() {
             self.look(measured);
         }
@@ -275,7 +274,7 @@ impl Answer {
     /// Apart, so that where nothing is watched the compiler cannot ask first whether it is time to.
     #[cold]
     fn look(&mut self, measured: bool) {
-        if measured && self.flows[1].received % PINGS_PER_LOOK == 1 {
+        if measured && self.flow.received % PINGS_PER_LOOK == 1 {
             self.places.note(self.intake.shared.clock.now());
         }
     }

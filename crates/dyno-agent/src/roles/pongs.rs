@@ -203,7 +203,8 @@ pub(crate) struct PongCheck {
     intake: Intake,
     /// Of the warm-up, thrown away, and of the window.
     trackers: [SequenceTracker; 2],
-    duplicated: [u64; 2],
+    /// Of the window.
+    duplicated: u64,
 }
 
 impl PongCheck {
@@ -211,7 +212,7 @@ impl PongCheck {
         PongCheck {
             intake: Intake::new(job, channel),
             trackers: [0, expected_messages(job.experiment())].map(SequenceTracker::new),
-            duplicated: [0; 2],
+            duplicated: 0,
         }
     }
 
@@ -219,7 +220,7 @@ impl PongCheck {
     pub(super) fn add_to(self, played: &mut Played) {
         played.first.extend(self.intake.first());
         if let Some(flow) = played.flows.first_mut() {
-            flow.duplicated += self.duplicated[1];
+            flow.duplicated += self.duplicated;
             self.intake.add_to(flow);
         }
     }
@@ -240,9 +241,10 @@ impl PongCheck {
             }
             return None;
         }
-        let stage = usize::from(tag.kind == Kind::Measured);
-        let seen = self.trackers[stage].observe(tag.sequence);
-        self.duplicated[stage] += u64::from(seen == Seen::Duplicate);
+        let measured = tag.kind == Kind::Measured;
+        self.trackers[1].touch();
+        let seen = self.trackers[usize::from(measured)].observe(tag.sequence);
+        self.duplicated += u64::from(measured & (seen == Seen::Duplicate));
         Some(Pong {
             kind: tag.kind,
             sequence: tag.sequence,

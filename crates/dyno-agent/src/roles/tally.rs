@@ -100,6 +100,7 @@ impl<const N: usize> Tally<N> {
             self.begin(first_due(&self.workload, header, self.before, window_at));
         }
         let once = u64::from(measured);
+        self.trackers[1].touch();
         match self.trackers[usize::from(measured)].observe(header.tag.sequence) {
             Seen::First => self.freshen(measured, header, arrival),
             Seen::FirstReordered => self.flow.reordered += once,
