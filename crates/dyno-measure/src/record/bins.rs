@@ -46,8 +46,17 @@ impl Bins {
     /// Counts `value` if it `counts`; what is above [`HIGHEST`] as that.
     #[inline(always)]
     pub(super) fn record(&mut self, value: u64, counts: bool) {
-        let count = &mut self.0[bin(value.min(HIGHEST.0))];
+        // A branch that is foreseen, where the lesser of two values would have to be waited for.
+        let count = match self.0.get_mut(bin(value)) {
+            Some(count) => count,
+            None => self.highest(),
+        };
         *count = count.saturating_add(u32::from(counts));
+    }
+
+    #[cold]
+    fn highest(&mut self) -> &mut u32 {
+        &mut self.0[BINS - 1]
     }
 
     /// Adds what was counted to a histogram.
