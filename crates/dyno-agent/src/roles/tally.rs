@@ -35,7 +35,7 @@ pub(super) struct Tally<const N: usize> {
     before: u64,
     /// When the newest message of the warm-up or of the window arrived; `None` before the first of either.
     newest: Option<Nanos>,
-    /// When any arrived last, be it one of the warm-up.
+    /// When any message arrived last, be it one of the warm-up.
     last: Nanos,
     /// How long messages are sent, where that is known beforehand, and since when.
     lasts: Option<Nanos>,
@@ -90,34 +90,30 @@ impl<const N: usize> Tally<N> {
         bytes: usize,
         latencies: [Nanos; N],
     ) {
-        self.last = arrival;
-        // Of a warm-up that the window has overtaken.
-        if !measured & self.begun.is_some() {
-            return;
-        }
-        if measured & self.begun.is_none() {
-            let window_at = (self.before == 0).then(|| self.shared.window_at());
-            self.begin(first_due(&self.workload, header, self.before, window_at));
-        }
         let once = u64::from(measured);
         self.trackers[1].touch();
-        match self.trackers[usize::from(measured)].observe(header.tag.sequence) {
+        let seen = self.trackers[usize::from(measured)].observe(header.tag.sequence);
+        if seen == Seen::Duplicate {
+            self.flow.duplicated += once;
+            return;
+        }
+        self.last = arrival;
+        if measured != self.begun.is_some() && !self.begins_with(measured, header) {
+            return;
+        }
+        match seen {
             Seen::First => self.freshen(measured, header, arrival),
-            Seen::FirstReordered => self.flow.reordered += once,
-            Seen::Duplicate => {
-                self.flow.duplicated += once;
-                return;
-            }
+            _ => self.flow.reordered += once,
         }
-        if self.flow.received == 0 {
-            self.flow.first = Nanos(arrival.0 * once);
-        }
+        let is_first = self.flow.received == 0;
+        let counted_at = Nanos(arrival.0 * once);
+        self.flow.first = select_unpredictable(is_first, counted_at, self.flow.first);
         for ((_, recorder), latency) in self.recorders.iter_mut().zip(latencies) {
             recorder.record_if(measured, header.intended, latency);
         }
         self.flow.received += once;
         self.flow.bytes += bytes as u64 * once;
-        self.flow.last = Nanos(arrival.0 * once);
+        self.flow.last = counted_at;
         self.in_window += u64::from(arrival < self.end);
         self.by_half += u64::from(arrival < self.half);
         self.raw.push(RawSample {
@@ -128,6 +124,16 @@ impl<const N: usize> Tally<N> {
             sent: header.sent,
             arrival,
         });
+    }
+
+    /// Whether it begins the window; a message of the warm-up that the window has overtaken does not.
+    #[cold]
+    fn begins_with(&mut self, measured: bool, header: &Header) -> bool {
+        if measured {
+            let window_at = (self.before == 0).then(|| self.shared.window_at());
+            self.begin(first_due(&self.workload, header, self.before, window_at));
+        }
+        measured
     }
 
     /// When any message arrived last, be it one of the warm-up; zero before.
