@@ -112,6 +112,11 @@ fn registry() -> MutexGuard<'static, Registry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+unsafe extern "C" {
+    /// at_quick_exit(3) of the C library (C11, 7.22.4.3).
+    fn at_quick_exit(handler: extern "C" fn()) -> libc::c_int;
+}
+
 /// One session that uses shared memory.
 pub(crate) struct Lease {
     claims: PathBuf,
@@ -124,7 +129,11 @@ impl Lease {
         ONCE.call_once(|| {
             // SAFETY: the handler is a function without captures that does not unwind. If there
             // is no room for it, what it would remove is removed by the next user.
-            unsafe { libc::atexit(remove_own_segments) };
+            unsafe {
+                libc::atexit(remove_own_segments);
+                // So an agent ends whose trial has failed.
+                at_quick_exit(remove_own_segments);
+            }
             // Once, since a piece that another process has just created and not locked yet looks like
             // one that was left: its messages would reach nobody.
             cleanup_orphaned_shm_segments();

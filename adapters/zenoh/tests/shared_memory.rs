@@ -5,6 +5,7 @@
 //! would clear up after each other. `WhatIsCreatedIsClaimedAndRemoved` is left out for the same
 //! reason: it wants gone at once what zenoh only removes when the process exits.
 
+use dyno_adapter::{ChannelSpec, Endpoint, NodeContext};
 use dyno_conformance::{Case, IntoOption, Subject, run, run_child};
 use std::sync::{Mutex, PoisonError};
 
@@ -84,4 +85,76 @@ cases! {
     two_callers_reach_one_provider: TwoCallersReachOneProvider,
     call_survives_a_killed_provider: CallSurvivesAKilledProvider,
     open_and_close_leak_nothing: OpenAndCloseLeakNothing,
+}
+
+unsafe extern "C" {
+    fn quick_exit(code: i32) -> !;
+}
+
+/// So an agent ends whose trial has failed.
+#[test]
+fn a_process_that_ends_at_once_leaves_no_segment() {
+    if std::env::var_os(ALONE).is_some() {
+        return send_and_end();
+    }
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let test = "a_process_that_ends_at_once_leaves_no_segment";
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env(ALONE, "1")
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    let segments: Vec<_> = told
+        .lines()
+        .filter_map(|line| line.split_once("segment "))
+        .map(|(_, path)| std::path::PathBuf::from(path))
+        .collect();
+    assert!(!segments.is_empty(), "{told}");
+    let left: Vec<_> = segments.iter().filter(|path| path.exists()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// Tells which shared memory it has, its session closed, and ends the process.
+fn send_and_end() {
+    let scratch = tempfile::tempdir().unwrap();
+    let subject = subject();
+    let mut node = subject
+        .adapter
+        .open(&NodeContext {
+            session: format!("end{}", std::process::id()),
+            scratch: scratch.path().to_owned(),
+            participant: 0,
+            address: "127.0.0.1".into(),
+            options: subject.options,
+        })
+        .unwrap();
+    let channel = ChannelSpec {
+        id: 0,
+        name: "end.c0".into(),
+        max_payload: 65_536,
+        writer: 0,
+        writer_address: "127.0.0.1".into(),
+        readers: vec![Endpoint {
+            participant: 0,
+            address: "127.0.0.1".into(),
+            port: 20_000,
+        }],
+        carries: Default::default(),
+    };
+    let mut sender = node.sender(&channel).unwrap();
+    sender
+        .send(channel.max_payload, &mut |buffer| buffer.fill(1))
+        .unwrap();
+    drop((sender, node));
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let segments = maps.lines().filter(|line| line.ends_with(".zenoh"));
+    for (_, path) in segments.filter_map(|line| line.split_once("/dev/shm/")) {
+        println!("segment /dev/shm/{path}");
+    }
+    drop(scratch);
+    std::io::Write::flush(&mut std::io::stdout()).unwrap();
+    // SAFETY: it ends the process.
+    unsafe { quick_exit(3) }
 }

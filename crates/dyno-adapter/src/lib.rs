@@ -141,7 +141,8 @@ pub struct NodeContext {
 
 impl NodeContext {
     /// Notes that `resource` is about to be created, so that whoever cleans up after a crash
-    /// removes it. Call it before creating the resource; it costs one small file.
+    /// removes it. Call it before creating the resource; it costs one small file. A process whose trial has failed ends
+    /// by quick_exit(3), which calls nothing of atexit(3).
     pub fn claim(&self, resource: &Resource) -> Result<()> {
         let dir = self.scratch.join(CLAIMS);
         let (kind, name) = match resource {

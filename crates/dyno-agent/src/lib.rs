@@ -91,22 +91,29 @@ pub fn run() -> ExitCode {
     }
 }
 
+unsafe extern "C" {
+    /// quick_exit(3) of the C library (C11, 7.22.4.7).
+    fn quick_exit(code: libc::c_int) -> !;
+}
+
 /// Ends this process without what libraries do at exit: their threads, and those of participants, may still be at work,
-/// and what is freed under them would look like a crash in place of what was reported.
+/// and what is freed under them would look like a crash in place of what was reported. Handlers of at_quick_exit(3) run,
+/// by which an adapter removes what its library leaves.
 fn end_at_once(code: libc::c_int) -> ! {
-    // SAFETY: fflush(3) of all streams takes a null pointer; _exit(2) ends the process without running anything of it.
+    // SAFETY: fflush(3) of all streams takes a null pointer; quick_exit(3) runs handlers that were made for it, and ends
+    // the process.
     unsafe {
         // What a library printed says why.
         libc::fflush(std::ptr::null_mut());
-        libc::_exit(code)
+        quick_exit(code)
     }
 }
 
-/// How long an agent whose runner is gone may take to end in order.
+/// How long an agent whose runner is gone may take to end.
 const FAREWELL: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// Ends this process after a while if nothing else does: the control thread, or what a library does at
-/// exit, may hang. Where the runner is on another machine, nobody else would.
+/// Ends this process after a while if nothing else does: the control thread may hang. Where the runner is on another
+/// machine, nobody else would.
 fn end_without(patience: std::time::Duration) {
     std::thread::sleep(patience);
     // SAFETY: _exit(2) ends the process without running anything of it.

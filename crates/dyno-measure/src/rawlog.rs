@@ -52,15 +52,15 @@ impl RawLog {
         }
     }
 
+    /// Apart, and without a branch on whether the window has begun where no sample is kept at all, which is the rule.
     #[cold]
     fn overflow(&mut self, sample: RawSample) {
-        match (self.begun, self.samples.first_mut()) {
-            (false, Some(place)) => {
-                *place = sample;
-                self.used = 1;
-            }
-            (false, None) => {}
-            (true, _) => self.dropped += 1,
+        self.dropped += u64::from(self.begun);
+        if let Some(place) = self.samples.first_mut()
+            && !self.begun
+        {
+            *place = sample;
+            self.used = 1;
         }
     }
 

@@ -66,6 +66,7 @@ fn exchange(clock: Clock, len: usize, access: Access, arrivals: Arrivals) {
     let mut schedule = Schedule::stream(rate, arrivals, clock.now(), 1);
     let mut pacer = Pacer::new(clock, || true);
     by_time.begin(clock.now());
+    raw.begin_if(true);
 
     let before = calls();
     let mut intact = 0;

@@ -19,6 +19,7 @@ fn record_everywhere() -> (u64, impl Sized) {
     let mut by_time = Recorder::by_time(8, Nanos(1));
     let mut sequences = SequenceTracker::new(MESSAGES);
     let mut raw = RawLog::new(10_000);
+    raw.begin_if(true);
     let before = faults();
     for block in 0..8 {
         for magnitude in 0..42 {

@@ -16,7 +16,7 @@ use dyno_measure::stamp::{self, Header, Kind, Tag};
 use dyno_model::plan::Extent;
 use dyno_model::protocol::SourceCounts;
 use dyno_model::{Metric, Nanos, Workload};
-use std::hint::select_unpredictable;
+use std::hint::{black_box, select_unpredictable};
 use std::sync::Arc;
 
 pub(super) fn play(
@@ -150,6 +150,11 @@ impl Initiator<'_> {
             true => Nanos(u64::MAX),
             false => Nanos(experiment.deadline.0 / 4),
         };
+        // From the start on, in the warm-up and in the window.
+        let most_used = match counted {
+            true => [Nanos(u64::MAX), experiment.deadline],
+            false => [Nanos(u64::MAX); 2],
+        };
 
         // What is decided before a ping is decided by the time of the pong before it; the stamp follows.
         let mut at = pacer.wait_until(shared.start(), &go_on);
@@ -160,14 +165,15 @@ impl Initiator<'_> {
             measured |= begins;
             // The compiler must not make a way of its own for each stage: that of the window would be new to the
             // caches, and no processor would foresee its branches.
-            let stage = &mut stages[std::hint::black_box(usize::from(measured))];
+            let index = black_box(usize::from(measured));
+            let stage = &mut stages[index];
             if let Some((begun, _)) = self.job.common_window().filter(|_| begins) {
                 stage.progress.begin(begun);
             }
             if !stage.progress.admits(now) {
                 break;
             }
-            if measured & counted & (used > experiment.deadline) {
+            if used > most_used[index] {
                 self.cut_short();
                 break;
             }

@@ -1,7 +1,8 @@
 //! What one reading end records of its messages.
 //!
-//! Messages of the warm-up take the same instructions through the same memory and leave nothing behind: so those of the
-//! window find it as they leave it for each other.
+//! Messages of the warm-up take the same instructions through the same distributions and raw samples, and leave nothing
+//! behind: so those of the window find instructions and memory as they leave them for each other. The numbers of either are
+//! tracked apart.
 
 use crate::event::Played;
 use crate::job::Job;
@@ -11,7 +12,7 @@ use dyno_measure::{RawLog, RecordError, Recorder, Seen, SequenceTracker};
 use dyno_model::plan::Extent;
 use dyno_model::record::{FlowCounts, RawSample};
 use dyno_model::{Experiment, Metric, Nanos, Workload};
-use std::hint::select_unpredictable;
+use std::hint::{black_box, select_unpredictable};
 use std::sync::Arc;
 
 /// Blocks that a window is cut into.
@@ -163,6 +164,8 @@ impl<const N: usize> Tally<N> {
             true => self.shared.window_at(),
             false => due,
         };
+        // The compiler must not make a way of its own for the message that begins it.
+        let begins = black_box(begins);
         let gaps = self.gaps.iter_mut();
         for recorder in self.recorders.iter_mut().map(|(_, r)| r).chain(gaps) {
             recorder.begin_if(begins, due);
