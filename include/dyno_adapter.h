@@ -48,8 +48,8 @@
  *   Whatever others on the machine can see by name (sockets, shared memory, services) carries the
  *   channel's name or the session's name, or lies in the scratch directory. What has such a name
  *   and lies elsewhere is claimed first (dyno_context.claim), so that it can be removed after a crash.
- *   A process whose trial has failed ends by quick_exit(3), which calls nothing of atexit(3): what a library
- *   only removes at exit, an adapter removes by at_quick_exit(3) as well.
+ *   A process that reports a failure ends by quick_exit(3), which calls nothing of atexit(3), and others of
+ *   its trial may be killed: claim also what a library removes at exit. Handlers of at_quick_exit(3) run.
  *
  * Errors.
  *   A negative status is an error; `last_error` then says on the same thread what happened. No

@@ -95,7 +95,7 @@ unsafe extern "C" {
 #[test]
 fn a_process_that_ends_at_once_leaves_no_segment() {
     if std::env::var_os(ALONE).is_some() {
-        return send_and_end();
+        return open_and_end();
     }
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let test = "a_process_that_ends_at_once_leaves_no_segment";
@@ -104,12 +104,12 @@ fn a_process_that_ends_at_once_leaves_no_segment() {
         .env(ALONE, "1")
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(output.status.code(), Some(3), "{told}");
+    let [told, errors] = [&output.stdout, &output.stderr].map(|s| String::from_utf8_lossy(s));
+    assert_eq!(output.status.code(), Some(3), "{told}{errors}");
     let segments: Vec<_> = told
         .lines()
-        .filter_map(|line| line.split_once("segment "))
-        .map(|(_, path)| std::path::PathBuf::from(path))
+        .filter_map(|line| line.strip_prefix("left: "))
+        .map(std::path::PathBuf::from)
         .collect();
     assert!(!segments.is_empty(), "{told}");
     let left: Vec<_> = segments.iter().filter(|path| path.exists()).collect();
@@ -117,7 +117,7 @@ fn a_process_that_ends_at_once_leaves_no_segment() {
 }
 
 /// Tells which shared memory it has, its session closed, and ends the process.
-fn send_and_end() {
+fn open_and_end() {
     let scratch = tempfile::tempdir().unwrap();
     let subject = subject();
     let mut node = subject
@@ -144,6 +144,7 @@ fn send_and_end() {
         carries: Default::default(),
     };
     let mut sender = node.sender(&channel).unwrap();
+    // Nobody reads it, but shared memory is made for it.
     sender
         .send(channel.max_payload, &mut |buffer| buffer.fill(1))
         .unwrap();
@@ -151,7 +152,7 @@ fn send_and_end() {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let segments = maps.lines().filter(|line| line.ends_with(".zenoh"));
     for (_, path) in segments.filter_map(|line| line.split_once("/dev/shm/")) {
-        println!("segment /dev/shm/{path}");
+        println!("\nleft: /dev/shm/{path}");
     }
     drop(scratch);
     std::io::Write::flush(&mut std::io::stdout()).unwrap();

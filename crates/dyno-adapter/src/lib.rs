@@ -141,8 +141,9 @@ pub struct NodeContext {
 
 impl NodeContext {
     /// Notes that `resource` is about to be created, so that whoever cleans up after a crash
-    /// removes it. Call it before creating the resource; it costs one small file. A process whose trial has failed ends
-    /// by quick_exit(3), which calls nothing of atexit(3).
+    /// removes it. Call it before creating the resource; it costs one small file. Claim also what a
+    /// library removes at exit: a process that reports a failure ends by quick_exit(3), which calls nothing of atexit(3)
+    /// but handlers of at_quick_exit(3), and others of its trial may be killed.
     pub fn claim(&self, resource: &Resource) -> Result<()> {
         let dir = self.scratch.join(CLAIMS);
         let (kind, name) = match resource {

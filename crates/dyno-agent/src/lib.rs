@@ -112,8 +112,8 @@ fn end_at_once(code: libc::c_int) -> ! {
 /// How long an agent whose runner is gone may take to end.
 const FAREWELL: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// Ends this process after a while if nothing else does: the control thread may hang. Where the runner is on another
-/// machine, nobody else would.
+/// Ends this process after a while if nothing else does: the control thread, or what a library does at exit, may hang.
+/// Where the runner is on another machine, nobody else would.
 fn end_without(patience: std::time::Duration) {
     std::thread::sleep(patience);
     // SAFETY: _exit(2) ends the process without running anything of it.

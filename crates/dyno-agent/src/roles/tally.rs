@@ -164,11 +164,10 @@ impl<const N: usize> Tally<N> {
             true => self.shared.window_at(),
             false => due,
         };
-        // The compiler must not make a way of its own for the message that begins it.
-        let begins = black_box(begins);
         let gaps = self.gaps.iter_mut();
         for recorder in self.recorders.iter_mut().map(|(_, r)| r).chain(gaps) {
-            recorder.begin_if(begins, due);
+            // In the loop: the compiler must not make one of its own for the message that begins it.
+            recorder.begin_if(black_box(begins), due);
         }
         self.raw.begin_if(begins);
         self.newest = select_unpredictable(begins, None, self.newest);
