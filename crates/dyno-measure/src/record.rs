@@ -17,7 +17,7 @@ use dyno_model::unit::Nanos;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use hdrhistogram::{Counter, Histogram};
 use std::collections::BTreeMap;
-use std::hint::select_unpredictable;
+use std::hint::black_box;
 
 /// The smallest latency told apart from zero.
 pub const LOWEST: Nanos = Nanos(1);
@@ -120,7 +120,10 @@ impl Recorder {
     /// The window begins at `at` if it `begins`; without a branch, for whoever asks with each sample.
     #[inline]
     pub fn begin_if(&mut self, begins: bool, at: Nanos) {
-        self.current = select_unpredictable(begins, 0, self.current);
+        // The compiler must not know that it is one of two values: it makes a branch of a choice.
+        let mask = black_box(u64::from(begins).wrapping_neg());
+        let choose = |new: u64, old: u64| old ^ ((old ^ new) & mask);
+        self.current &= !mask as usize;
         match &mut self.cut {
             Cut::Time {
                 begin,
@@ -128,13 +131,11 @@ impl Recorder {
                 from,
                 to,
             } => {
-                *begin = select_unpredictable(begins, at.0, *begin);
-                *from = select_unpredictable(begins, at.0, *from);
-                *to = select_unpredictable(begins, at.0.saturating_add(*block), *to);
+                *begin = choose(at.0, *begin);
+                *from = choose(at.0, *from);
+                *to = choose(at.0.saturating_add(*block), *to);
             }
-            Cut::Count { per_block, left } => {
-                *left = select_unpredictable(begins, *per_block, *left);
-            }
+            Cut::Count { per_block, left } => *left = choose(*per_block, *left),
         }
     }
 

@@ -12,7 +12,7 @@ use dyno_measure::{RawLog, RecordError, Recorder, Seen, SequenceTracker};
 use dyno_model::plan::Extent;
 use dyno_model::record::{FlowCounts, RawSample};
 use dyno_model::{Experiment, Metric, Nanos, Workload};
-use std::hint::{black_box, select_unpredictable};
+use std::hint::select_unpredictable;
 use std::sync::Arc;
 
 /// Blocks that a window is cut into.
@@ -166,8 +166,7 @@ impl<const N: usize> Tally<N> {
         };
         let gaps = self.gaps.iter_mut();
         for recorder in self.recorders.iter_mut().map(|(_, r)| r).chain(gaps) {
-            // In the loop: the compiler must not make one of its own for the message that begins it.
-            recorder.begin_if(black_box(begins), due);
+            recorder.begin_if(begins, due);
         }
         self.raw.begin_if(begins);
         self.newest = select_unpredictable(begins, None, self.newest);
