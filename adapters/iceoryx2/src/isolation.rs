@@ -185,11 +185,22 @@ fn short_link(context: &NodeContext, home: &Path, room: usize) -> Result<PathBuf
     context.claim(&Resource::File(link.clone()))?;
     match std::os::unix::fs::symlink(home, &link) {
         Ok(()) => Ok(link),
-        Err(_) if std::fs::read_link(&link).is_ok_and(|target| target == home) => Ok(link),
+        // A stranger could turn a link of his own elsewhere later.
+        Err(_) if is_own_link(&link, home) => Ok(link),
         Err(e) => Err(Error::system_hint(
             format!("symlink {}", link.display()),
             e,
             "remove the file of that name",
         )),
     }
+}
+
+/// Whether the link leads to `home` and belongs to whoever `home` belongs to.
+fn is_own_link(link: &Path, home: &Path) -> bool {
+    let owner = |path| {
+        std::fs::symlink_metadata(path)
+            .map(|found| found.uid())
+            .ok()
+    };
+    std::fs::read_link(link).is_ok_and(|target| target == home) && owner(link) == owner(home)
 }

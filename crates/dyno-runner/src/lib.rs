@@ -21,6 +21,7 @@ mod machine;
 mod meters;
 mod noise;
 mod order;
+mod own;
 mod parts;
 mod prepare;
 mod schedule;
@@ -39,6 +40,7 @@ pub use hosts::{HostsError, SshError, check_hosts, settle_hosts};
 pub use keeper::keep;
 pub use machine::{INIT, MachineError, init, relay, vsock_back_end};
 pub use order::order;
+pub use own::{Left, Why};
 pub use session::{SessionError, Swept, sweep};
 
 use dyno_measure::Clock;

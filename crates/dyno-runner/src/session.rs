@@ -3,12 +3,16 @@
 //! A runner has a place of its own, `TMP/dyno-UID/PID-START`, and in it one scratch directory per
 //! trial, its session. A session is cleared when its trial ends. After a crash the next start
 //! finds places whose runner is gone and clears them: agents that still live are killed, claimed
-//! resources and shared memory that carries the session's name are removed.
+//! resources and shared memory that carries the session's name are removed. Whatever another user may have
+//! written there is left alone and named ([`crate::own`]).
 
+use crate::own::{Left, OwnDir, objection, remove_named, user};
 use dyno_adapter_names::{CLAIMS, SHM};
 use rustix::process::{Pid, Signal};
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// Names that the runner shares with adapters by convention, without linking them.
@@ -21,11 +25,29 @@ mod dyno_adapter_names {
 
 /// Why scratch directories cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {action} {}: {source}; set TMPDIR to a directory that you can write to", path.display())]
-pub struct SessionError {
-    action: &'static str,
-    path: PathBuf,
-    source: io::Error,
+pub enum SessionError {
+    /// The kernel refused.
+    #[error("cannot {action} {}: {source}; set TMPDIR to a directory that you can write to", path.display())]
+    System {
+        /// What was tried.
+        action: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// Another user could change files of a trial.
+    #[error("cannot put temporary files into {}: {}; set TMPDIR to an existing directory that only you and root can change", .0.path.display(), .0.why)]
+    Unsafe(Left),
+}
+
+fn fail(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> SessionError {
+    let path = path.to_path_buf();
+    move |source| SessionError::System {
+        action,
+        path,
+        source,
+    }
 }
 
 /// What a sweep removed.
@@ -37,6 +59,8 @@ pub struct Swept {
     pub killed: Vec<u32>,
     /// Shared memory, queues and other files outside the places that were removed.
     pub removed: Vec<String>,
+    /// What stands in a place of Dyno's and may be another user's.
+    pub left: Vec<Left>,
 }
 
 impl Swept {
@@ -46,76 +70,120 @@ impl Swept {
     }
 }
 
-fn base() -> PathBuf {
-    std::env::temp_dir().join(format!("dyno-{}", rustix::process::getuid().as_raw()))
+/// The folder of this user's places in `folder`, as it is called where nobody has taken the name.
+fn base_name() -> String {
+    format!("dyno-{}", user())
 }
 
 /// Clears what runners left behind that do not live any more.
 pub fn sweep() -> Swept {
+    sweep_in(&std::env::temp_dir())
+}
+
+fn sweep_in(folder: &Path) -> Swept {
     let mut swept = Swept::default();
-    for entry in fs::read_dir(base()).into_iter().flatten().flatten() {
-        let owner = entry.file_name().to_string_lossy().into_owned();
-        if !Process::parse(&owner).is_some_and(|p| p.is_alive()) {
-            clear_place(&entry.path(), &mut swept);
-            swept.places.push(entry.path());
+    let usual = base_name();
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let is_base = |name: &String| {
+        let rest = name.strip_prefix(&usual);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let mut bases: Vec<String> = names.filter(is_base).collect();
+    bases.sort_unstable();
+    for name in bases {
+        match OwnDir::top(&folder.join(&name)) {
+            Ok(base) => {
+                clear_base(&base, &mut swept);
+                // Only succeeds when no other runner is at work.
+                let _ = fs::remove_dir(base.path());
+            }
+            Err(left) => swept.left.push(left),
         }
     }
-    // Only succeeds when no other runner is at work.
-    let _ = fs::remove_dir(base());
     swept
 }
 
-fn clear_place(place: &Path, swept: &mut Swept) {
-    for session in fs::read_dir(place).into_iter().flatten().flatten() {
-        clear_session(&session.path(), swept);
+fn clear_base(base: &OwnDir, swept: &mut Swept) {
+    for name in base.names() {
+        let owner = name.to_str().and_then(Process::parse);
+        if owner.is_some_and(Process::is_alive) {
+            continue;
+        }
+        match base.dir(&name) {
+            Ok(place) => {
+                clear_place(&place, swept);
+                base.remove(&name);
+                swept.places.push(place.path().to_owned());
+            }
+            Err(left) => swept.left.push(left),
+        }
     }
-    // What cannot be removed now is tried again at the next start.
-    let _ = fs::remove_dir_all(place);
+}
+
+fn clear_place(place: &OwnDir, swept: &mut Swept) {
+    for session in place.names() {
+        clear_session(place, &session, swept);
+    }
+}
+
+/// Whether a directory is called as sessions are: `dyno-PID-START-NUMBER`.
+fn is_session(name: &str) -> bool {
+    let owner = name
+        .strip_prefix("dyno-")
+        .and_then(|rest| rest.rsplit_once('-'));
+    owner.is_some_and(|(owner, number)| {
+        Process::parse(owner).is_some() && number.parse::<usize>().is_ok()
+    })
 }
 
 /// Ends the session's agents and daemons and removes everything that carries its name.
-fn clear_session(scratch: &Path, swept: &mut Swept) {
-    let agents = fs::read_to_string(scratch.join(AGENTS)).unwrap_or_default();
-    for agent in agents.lines().filter_map(Process::parse) {
-        if agent.is_alive() {
-            agent.kill();
-            swept.killed.push(agent.pid);
+fn clear_session(place: &OwnDir, name: &OsStr, swept: &mut Swept) {
+    let session = name.to_str().filter(|name| is_session(name));
+    match (place.dir(name), session) {
+        (Ok(scratch), Some(session)) => {
+            for agent in scratch.note(OsStr::new(AGENTS)).lines() {
+                if let Some(agent) = Process::parse(agent).filter(|agent| agent.is_alive()) {
+                    agent.kill();
+                    swept.killed.push(agent.pid);
+                }
+            }
+            remove_claimed(&scratch, &scratch, session, swept);
+            // Several hosts of this machine have a directory each, within that of the session.
+            for below in scratch.names() {
+                if let Ok(host) = scratch.dir(&below) {
+                    remove_claimed(&scratch, &host, session, swept);
+                }
+            }
+            let named = remove_named(Path::new(SHM), session);
+            let named = named.iter().map(|path| path.display().to_string());
+            swept.removed.extend(named);
         }
+        // The directory of no session says nothing about what lies elsewhere.
+        (Ok(_), None) => {}
+        (Err(left), _) => swept.left.push(left),
     }
-    // Several hosts of this machine have a directory each, within that of the session.
-    let below = fs::read_dir(scratch).into_iter().flatten().flatten();
-    let mut places = vec![scratch.to_path_buf()];
-    places.extend(below.map(|entry| entry.path()).filter(|path| path.is_dir()));
-    let claims = places.iter().flat_map(|p| fs::read_dir(p.join(CLAIMS)));
-    for claim in claims.flatten().flatten() {
-        let text = fs::read_to_string(claim.path()).unwrap_or_default();
+    place.remove(name);
+}
+
+/// Removes what processes of the session in `scratch` noted in `place`.
+fn remove_claimed(scratch: &OwnDir, place: &OwnDir, session: &str, swept: &mut Swept) {
+    let Ok(claims) = place.dir(OsStr::new(CLAIMS)) else {
+        return;
+    };
+    for note in claims.names() {
+        let text = claims.note(&note);
         let removed = match text.trim_end().split_once(' ') {
-            Some(("mqueue", name)) => unlink_mqueue(name).then(|| format!("message queue {name}")),
-            Some(("file", path)) => fs::remove_file(path).is_ok().then(|| path.to_owned()),
+            Some(("mqueue", name)) if name.contains(session) => {
+                unlink_mqueue(name).then(|| format!("message queue {name}"))
+            }
+            Some(("file", path)) => scratch
+                .remove_noted(Path::new(path))
+                .then(|| path.to_owned()),
             _ => None,
         };
         swept.removed.extend(removed);
     }
-    if let Some(name) = scratch
-        .file_name()
-        .and_then(|n| n.to_str())
-        .filter(|n| !n.is_empty())
-    {
-        for entry in fs::read_dir(SHM).into_iter().flatten().flatten() {
-            if entry.file_name().to_string_lossy().contains(name) {
-                let path = entry.path();
-                let gone = if path.is_dir() {
-                    fs::remove_dir_all(&path)
-                } else {
-                    fs::remove_file(&path)
-                };
-                if gone.is_ok() {
-                    swept.removed.push(path.display().to_string());
-                }
-            }
-        }
-    }
-    let _ = fs::remove_dir_all(scratch);
 }
 
 fn unlink_mqueue(name: &str) -> bool {
@@ -185,6 +253,7 @@ fn start_time(pid: u32) -> Option<u64> {
 
 /// This runner's place.
 pub(crate) struct Place {
+    base: OwnDir,
     path: PathBuf,
     owner: Process,
     port: u16,
@@ -192,26 +261,30 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn create() -> Result<Self, SessionError> {
+        Self::create_in(&std::env::temp_dir())
+    }
+
+    fn create_in(folder: &Path) -> Result<Self, SessionError> {
+        if let Some(why) = objection(folder) {
+            let path = folder.to_owned();
+            return Err(SessionError::Unsafe(Left { path, why }));
+        }
         let owner = Process::of(std::process::id()).unwrap_or(Process {
             pid: std::process::id(),
             start: 0,
         });
-        let path = base().join(owner.to_string());
-        let fail = |action, path: &Path| {
-            let path = path.to_path_buf();
-            move |source| SessionError {
-                action,
-                path,
-                source,
-            }
-        };
-        fs::create_dir_all(&path).map_err(fail("create", &path))?;
-        use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(base(), fs::Permissions::from_mode(0o700))
-            .map_err(fail("protect", &base()))?;
+        let base = own_base(folder)?;
+        base.protect().map_err(fail("protect", base.path()))?;
+        let path = base.path().join(owner.to_string());
+        make(&path).map_err(fail("create", &path))?;
         // Runners that start together begin at different ports.
         let port = FIRST_PORT + (owner.pid % 64) as u16 * 128;
-        Ok(Place { path, owner, port })
+        Ok(Place {
+            base,
+            path,
+            owner,
+            port,
+        })
     }
 
     /// Where it is.
@@ -220,19 +293,33 @@ impl Place {
     }
 
     /// A fresh scratch directory for a session that another runner names.
+    ///
+    /// # Errors
+    ///
+    /// Where no session has such a name, and where the directory cannot be made.
     pub(crate) fn open(&self, name: &str) -> Result<PathBuf, SessionError> {
         let scratch = self.path.join(name);
-        fs::create_dir(&scratch).map_err(|source| SessionError {
-            action: "create",
-            path: scratch.clone(),
-            source,
-        })?;
+        let made = match is_session(name) {
+            true => make(&scratch),
+            false => Err(io::ErrorKind::InvalidFilename.into()),
+        };
+        made.map_err(fail("create", &scratch))?;
         Ok(scratch)
     }
 
     /// Ends the processes of that session and removes what they left.
     pub(crate) fn clear(&self, name: &str) {
-        clear_session(&self.path.join(name), &mut Swept::default());
+        if let (true, Ok(place)) = (is_session(name), self.handle()) {
+            clear_session(&place, OsStr::new(name), &mut Swept::default());
+        }
+    }
+
+    fn handle(&self) -> Result<OwnDir, Left> {
+        self.base.dir(&self.name())
+    }
+
+    fn name(&self) -> OsString {
+        OsString::from(self.owner.to_string())
     }
 
     /// A fresh scratch directory for the trial at that position of the run.
@@ -241,11 +328,7 @@ impl Place {
         let scratch = self.open(&name)?;
         // There from the start: whoever looks for what an adapter has created knows it.
         let notes = scratch.join(AGENTS);
-        fs::File::create(&notes).map_err(|source| SessionError {
-            action: "create",
-            path: notes.clone(),
-            source,
-        })?;
+        fs::File::create(&notes).map_err(fail("create", &notes))?;
         Ok(Session {
             name,
             scratch,
@@ -256,8 +339,12 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        clear_place(&self.path, &mut Swept::default());
-        let _ = fs::remove_dir(base());
+        if let Ok(place) = self.handle() {
+            clear_place(&place, &mut Swept::default());
+        }
+        self.base.remove(&self.name());
+        // Only succeeds when no other runner is at work.
+        let _ = fs::remove_dir(self.base.path());
     }
 }
 
@@ -325,8 +412,34 @@ impl Session<'_> {
 
 impl Drop for Session<'_> {
     fn drop(&mut self) {
-        clear_session(&self.scratch, &mut Swept::default());
+        self.place.clear(&self.name);
     }
+}
+
+/// Makes a directory for this user alone.
+fn make(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().mode(0o700).create(path)
+}
+
+/// The folder of this user's places. Where a stranger has taken its name, another one: nobody can keep a user from measuring.
+fn own_base(folder: &Path) -> Result<OwnDir, SessionError> {
+    let usual = folder.join(base_name());
+    match make(&usual) {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(fail("create", &usual)(e));
+        }
+        _ => {}
+    }
+    // The start that sweeps says what was left alone.
+    if let Ok(base) = OwnDir::top(&usual) {
+        return Ok(base);
+    }
+    let other = tempfile::Builder::new()
+        .prefix(&format!("{}.", base_name()))
+        .tempdir_in(folder)
+        .map_err(fail("create", folder))?
+        .keep();
+    OwnDir::top(&other).map_err(SessionError::Unsafe)
 }
 
 #[cfg(test)]
@@ -348,22 +461,217 @@ mod tests {
     }
 
     #[test]
-    fn clearing_a_session_removes_what_it_claimed() {
+    fn sessions_are_told_from_other_names() {
+        assert!(is_session("dyno-12-345-0"));
+        for other in [
+            "",
+            "x",
+            "dyno-",
+            "dyno-1-2",
+            "dyno-1-2-x",
+            "../dyno-1-2-3",
+            "dyno-1-2-3/..",
+        ] {
+            assert!(!is_session(other), "{other}");
+        }
+    }
+
+    /// A folder in which a session of a runner that is gone claims `victim`, and the folder's places.
+    fn folder_with_claims(victim: &Path) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().join(base_name());
+        let claims = base.join("1-1/dyno-1-1-77").join(CLAIMS);
+        fs::create_dir_all(&claims).unwrap();
+        // So that what is claimed from now on is newer than the session for a coarse clock too.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        fs::write(claims.join("a"), format!("file {}\n", victim.display())).unwrap();
+        (folder, base)
+    }
+
+    #[test]
+    fn what_a_lost_session_claimed_is_removed_and_nothing_older() {
         let dir = tempfile::tempdir().unwrap();
-        let scratch = dir.path().join("dyno-test-session-77");
-        let outside = dir.path().join("outside");
+        let (old, outside) = (dir.path().join("old"), dir.path().join("outside"));
+        fs::write(&old, "x").unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let (folder, base) = folder_with_claims(&outside);
+        let session = base.join("1-1/dyno-1-1-77");
         fs::write(&outside, "x").unwrap();
-        fs::create_dir_all(scratch.join(CLAIMS)).unwrap();
         fs::write(
-            scratch.join(CLAIMS).join("a"),
-            format!("file {}\n", outside.display()),
+            session.join(CLAIMS).join("b"),
+            format!("file {}\n", old.display()),
         )
         .unwrap();
-        let shm = Path::new(SHM).join("dyno-test-session-77.segment");
+        let shm = Path::new(SHM).join("dyno-1-1-77.segment");
         fs::write(&shm, "x").unwrap();
-        let mut swept = Swept::default();
-        clear_session(&scratch, &mut swept);
-        assert!(!outside.exists() && !scratch.exists() && !shm.exists());
+        let swept = sweep_in(folder.path());
+        assert!(!outside.exists() && !base.exists() && !shm.exists());
+        assert!(old.exists(), "it is older than the session");
         assert_eq!(swept.removed.len(), 2);
+        assert_eq!((swept.left, swept.places.len()), (vec![], 1));
+    }
+
+    #[test]
+    fn a_claim_of_something_with_a_second_name_or_of_a_directory_does_not_count() {
+        let dir = tempfile::tempdir().unwrap();
+        let victim = dir.path().join("victim");
+        let (folder, base) = folder_with_claims(&victim);
+        fs::write(&victim, "x").unwrap();
+        fs::hard_link(&victim, dir.path().join("second")).unwrap();
+        let inner = dir.path().join("inner");
+        fs::create_dir(&inner).unwrap();
+        let claims = base.join("1-1/dyno-1-1-77").join(CLAIMS);
+        fs::write(claims.join("b"), format!("file {}\n", inner.display())).unwrap();
+        fs::write(claims.join("c"), "mqueue /somebody.elses\n").unwrap();
+        assert!(sweep_in(folder.path()).removed.is_empty());
+        assert!(victim.exists() && inner.exists());
+    }
+
+    #[test]
+    fn directories_that_are_no_sessions_speak_for_nothing_elsewhere() {
+        let shm = Path::new(SHM).join(format!("mine-{}", std::process::id()));
+        fs::write(&shm, "x").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        // Its name is part of many others'.
+        fs::create_dir_all(folder.path().join(base_name()).join("1-1/mine")).unwrap();
+        let swept = sweep_in(folder.path());
+        assert!(shm.exists());
+        fs::remove_file(&shm).unwrap();
+        assert!(swept.removed.is_empty() && swept.places.len() == 1);
+    }
+
+    /// Puts something hostile in the place of a folder, for which there is room aside.
+    type Plant = fn(&Path, &Path);
+
+    /// What a stranger can put where this user's places would be: each is left as it is, and named.
+    #[test]
+    fn what_others_may_have_written_is_left_alone_and_named() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let victim = dir.path().join("victim");
+        let hostile: [(&str, Plant); 4] = [
+            ("others may write", |base, _| {
+                fs::set_permissions(base, fs::Permissions::from_mode(0o777)).unwrap();
+            }),
+            ("others may write", |base, _| {
+                fs::set_permissions(base, fs::Permissions::from_mode(0o770)).unwrap();
+            }),
+            ("a link", |base, aside| {
+                fs::rename(base, aside).unwrap();
+                std::os::unix::fs::symlink(aside, base).unwrap();
+            }),
+            ("no directory", |base, aside| {
+                fs::rename(base, aside).unwrap();
+                let path = std::ffi::CString::new(base.to_str().unwrap()).unwrap();
+                // SAFETY: the string ends with NUL and lives for the call.
+                assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o666) }, 0);
+            }),
+        ];
+        for (why, make) in hostile {
+            let (folder, base) = folder_with_claims(&victim);
+            fs::write(&victim, "x").unwrap();
+            make(&base, &folder.path().join("aside"));
+            let swept = sweep_in(folder.path());
+            assert!(victim.exists() && swept.removed.is_empty() && swept.places.is_empty());
+            let [left] = swept.left.as_slice() else {
+                panic!("{:?}", swept.left)
+            };
+            assert!(left.to_string().contains(why), "{left}");
+            // And a runner works beside it.
+            let place = Place::create_in(folder.path()).unwrap();
+            assert_ne!(place.base.path(), base);
+            assert!(place.path().is_dir());
+            drop(place);
+            assert!(sweep_in(folder.path()).places.is_empty());
+        }
+    }
+
+    /// Only root can make files of another user.
+    fn strangers(folder: &Path) -> Option<u32> {
+        const NOBODY: u32 = 65_534;
+        let given = std::os::unix::fs::chown(folder, Some(NOBODY), Some(NOBODY));
+        if given.is_err() {
+            eprintln!("NOT TESTED: making files of another user needs root");
+        }
+        given.is_ok().then_some(NOBODY)
+    }
+
+    #[test]
+    fn a_strangers_folder_is_not_obeyed() {
+        let dir = tempfile::tempdir().unwrap();
+        let victim = dir.path().join("victim");
+        let (folder, base) = folder_with_claims(&victim);
+        fs::write(&victim, "x").unwrap();
+        let mut child = std::process::Command::new("sleep")
+            .arg("60")
+            .spawn()
+            .unwrap();
+        let process = Process::of(child.id()).unwrap();
+        fs::write(
+            base.join("1-1/dyno-1-1-77").join(AGENTS),
+            process.to_string(),
+        )
+        .unwrap();
+        if let Some(nobody) = strangers(&base) {
+            let swept = sweep_in(folder.path());
+            assert!(victim.exists() && process.is_alive() && base.exists());
+            assert!(swept.left[0].to_string().contains(&nobody.to_string()));
+            assert!(swept.killed.is_empty() && swept.removed.is_empty());
+            // Nor one in a folder of this user's.
+            let inner = base.join("1-1");
+            strangers(&inner);
+            std::os::unix::fs::chown(&base, Some(user()), None).unwrap();
+            let swept = sweep_in(folder.path());
+            assert!(victim.exists() && process.is_alive() && inner.exists());
+            assert_eq!(swept.left.len(), 1);
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_is_changed_between_check_and_use_is_never_obeyed() {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use std::sync::atomic::{AtomicBool, Ordering};
+        let dir = tempfile::tempdir().unwrap();
+        let victim = dir.path().join("victim");
+        let (folder, base) = folder_with_claims(&victim);
+        fs::write(&victim, "x").unwrap();
+        if strangers(&base).is_none() {
+            return;
+        }
+        let own = folder.path().join("own");
+        fs::create_dir(&own).unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    // The sweep removes a folder of its own that is empty.
+                    let _ = fs::create_dir(own.join("1-1"));
+                    let _ = renameat_with(CWD, &own, CWD, &base, RenameFlags::EXCHANGE);
+                }
+            });
+            let tries = 10_000;
+            let swept = (0..tries).map(|_| sweep_in(folder.path()));
+            let removed = swept.filter(|s| !s.removed.is_empty()).count();
+            done.store(true, Ordering::Relaxed);
+            assert_eq!(removed, 0);
+        });
+        assert!(victim.exists());
+    }
+
+    #[test]
+    fn a_folder_for_temporary_files_must_exist_and_be_safe() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let missing = dir.path().join("missing");
+        let refused = |folder: &Path| Place::create_in(folder).err().unwrap().to_string();
+        assert!(refused(&missing).contains("set TMPDIR to an existing directory"));
+        assert!(!missing.exists());
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(refused(dir.path()).contains("others may write to it (mode 777)"));
+        // As /tmp is.
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+        assert!(Place::create_in(dir.path()).is_ok());
     }
 }

@@ -225,3 +225,52 @@ fn a_full_disk_keeps_every_finished_trial() {
     std::fs::rename(place.path("kept"), place.path("out")).unwrap();
     assert_resumes(&place);
 }
+
+#[test]
+fn a_run_beside_a_hostile_folder_obeys_nothing_of_it_and_says_so() {
+    if !is_root() {
+        return;
+    }
+    let place = place();
+    let (victim, base) = (place.path("victim"), place.path("tmp/dyno-0"));
+    std::fs::write(&victim, "x").unwrap();
+    let session = base.join("1-1/dyno-1-1-0");
+    std::fs::create_dir_all(session.join("claims")).unwrap();
+    std::fs::write(
+        session.join("claims/c"),
+        format!("file {}\n", victim.display()),
+    )
+    .unwrap();
+    std::os::unix::fs::chown(&base, Some(65_534), Some(65_534)).unwrap();
+    let ended = place.run(&[
+        "run",
+        "slow",
+        "--stack",
+        "uds-stream",
+        "--trials",
+        "1",
+        "--out",
+        "out",
+    ]);
+    assert!(matches!(ended.status.code(), Some(0 | 4)));
+    ended.says("tmp/dyno-0 alone: it belongs to user 65534");
+    assert!(victim.exists() && session.exists());
+    assert!(stored_trials(&place) > 0);
+    // Of the run itself nothing stays.
+    let left: Vec<_> = std::fs::read_dir(place.path("tmp"))
+        .unwrap()
+        .flatten()
+        .collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+}
+
+#[test]
+fn a_folder_for_temporary_files_that_is_missing_is_not_made() {
+    let place = place();
+    let missing = place.path("missing");
+    let mut command = place.dyno(&["run", "slow", "--out", "out"]);
+    let ended: crate::harness::Ended = command.env("TMPDIR", &missing).output().unwrap().into();
+    assert!(!ended.status.success());
+    ended.says("set TMPDIR to an existing directory");
+    assert!(!missing.exists());
+}
