@@ -1,14 +1,24 @@
 //! Answers, each with the headers that keep it to itself.
 
 use crate::gate::Refusal;
+use crate::places::Place;
 use bytes::Bytes;
-use http_body_util::Full;
+use hyper::body::{Frame, SizeHint};
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
 /// What may happen in a page of ours: nothing but its form and style sheets of this server.
 const PLAIN: &str = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; \
                      frame-ancestors 'none'";
+
+/// Bytes of an answer that are handed over at once. The next ones are when the client has taken them.
+const PART: usize = 64 << 10;
+/// Seconds after which who was refused for want of time may ask again.
+const AGAIN: &str = "5";
 
 /// On every answer. No answer allows another origin anything, so there is no CORS header.
 const ALWAYS: [(&str, &str); 6] = [
@@ -98,8 +108,9 @@ impl Answer {
         self
     }
 
-    /// The response to a request with these headers. The connection leaves the body out for HEAD.
-    pub(crate) fn into_response(self, asked: &HeaderMap) -> Response<Full<Bytes>> {
+    /// The response to a request with these headers, for the connection at that place, which leaves the body out
+    /// for HEAD.
+    pub(crate) fn into_response(self, asked: &HeaderMap, place: Arc<Place>) -> Response<Body> {
         let known = asked.get(header::IF_NONE_MATCH).map(HeaderValue::as_bytes);
         let unchanged = self
             .etag
@@ -109,7 +120,8 @@ impl Answer {
             true => (StatusCode::NOT_MODIFIED, Bytes::new()),
             false => (self.status, self.body),
         };
-        let mut response = Response::new(Full::new(body));
+        place.is_owed(body.len());
+        let mut response = Response::new(Body { left: body, place });
         *response.status_mut() = status;
         let headers = response.headers_mut();
         for (name, value) in ALWAYS {
@@ -133,6 +145,9 @@ impl Answer {
         if status == StatusCode::METHOD_NOT_ALLOWED {
             headers.insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
         }
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static(AGAIN));
+        }
         // What was not read of such a request must not be taken for the next one.
         if matches!(
             status,
@@ -141,5 +156,44 @@ impl Answer {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
+    }
+}
+
+/// The body of an answer, handed over in parts, so that it is seen how the client takes it.
+#[derive(Debug)]
+pub(crate) struct Body {
+    left: Bytes,
+    place: Arc<Place>,
+}
+
+impl hyper::body::Body for Body {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.left.is_empty() {
+            return Poll::Ready(None);
+        }
+        let part = PART.min(self.left.len());
+        let part = self.left.split_to(part);
+        self.place.has_left(self.left.len());
+        Poll::Ready(Some(Ok(Frame::data(part))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.left.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left.len() as u64)
+    }
+}
+
+impl Drop for Body {
+    fn drop(&mut self) {
+        self.place.has_left(0);
     }
 }

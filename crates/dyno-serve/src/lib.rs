@@ -20,7 +20,8 @@
 //!   allows its own scripts only.
 //! - A name from a request is looked up among the names in the folder and never joined to a path. Links
 //!   out of the folder are not followed.
-//! - Connections, time for headers, time of a connection, renderings at once and kept pages are bounded.
+//! - Connections, time for headers and answers, renderings at once, kept pages and untaken answers are bounded, and
+//!   shared among peers: see `peer`, `places` and `turns`.
 //! - Following costs the machine that measures no more than a share of one CPU; see `pages`.
 //!
 //! It stands on hyper rather than on a web framework: the limits above are limits of connections, which
@@ -33,10 +34,13 @@ mod gate;
 mod list;
 mod name;
 mod pages;
+mod peer;
+mod places;
 mod report;
 mod server;
 mod shelf;
 mod site;
+mod turns;
 
 pub use error::ServeError;
 pub use server::{Options, Server, Stopper};

@@ -116,13 +116,24 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// The place of a report, made if there is none. Only for runs that there are.
+    /// The place of a report, made if there is none. Only for who is about to make the report of runs that there
+    /// are: there are as many places as pairs of runs.
     pub(crate) fn slot(&self, key: &Key) -> Arc<Slot> {
-        let mut slots = lock(&self.slots);
-        let slot = slots.entry(key.clone()).or_default();
+        let slot = lock(&self.slots).entry(key.clone()).or_default().clone();
+        self.use_now(&slot);
+        slot
+    }
+
+    /// The report, if there is one that can be shown of runs in that state.
+    pub(crate) fn serving(&self, key: &Key, version: u64, running: bool) -> Option<Arc<Made>> {
+        let slot = lock(&self.slots).get(key).cloned()?;
+        self.use_now(&slot);
+        slot.serving(version, running)
+    }
+
+    fn use_now(&self, slot: &Slot) {
         let question = self.questions.fetch_add(1, Ordering::Relaxed);
         slot.used.store(question, Ordering::Relaxed);
-        slot.clone()
     }
 
     /// The version that would be shown of a run in this state.

@@ -1,36 +1,43 @@
 //! Connections: taken, bounded, and brought to an end.
 
+use crate::answer::{Answer, Body};
 use crate::error::ServeError;
 use crate::folder::Folder;
 use crate::gate::Gate;
+use crate::peer::Peers;
+use crate::places::{Place, Places};
 use crate::site::Site;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use rustix::net::sockopt;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-/// Connections at once. Further ones wait in the kernel's queue until one ends.
-const CONNECTIONS: usize = 128;
+/// Connections at once. Further ones take the places of others.
+const CONNECTIONS: usize = 768;
+/// Connections that the kernel holds until they are accepted; otherwise it would let some of many that come at
+/// once try again after a second.
+const BACKLOG: i32 = 4096;
 /// A request's head must be there within this time, and the next one's on a connection that is kept.
 const HEAD: Duration = Duration::from_secs(10);
-/// The largest head in bytes, and what is buffered of an answer.
+/// The largest head in bytes, and what hyper buffers of an answer.
 const BUFFER: usize = 16 << 10;
-/// What was sent must be taken within this time.
-const UNTAKEN: Duration = Duration::from_secs(20);
-/// The longest that a connection is kept, so that nobody holds one by taking an answer byte by byte.
-const LONGEST: Duration = Duration::from_secs(120);
-/// What an answer under way may take beyond that.
-const LAST: Duration = Duration::from_secs(10);
+/// What the kernel buffers of an answer, in bytes: so much of it may be sent that the client has not taken.
+const SENT: usize = 128 << 10;
+/// The next part of an answer must be taken within this time.
+const UNTAKEN_MS: u32 = 20_000;
+const UNTAKEN: Duration = Duration::from_millis(UNTAKEN_MS as u64);
+/// The time between two looks for clients that did not.
+const LOOK: Duration = Duration::from_secs(1);
 /// What answers under way may take when the server ends.
 const GRACE: Duration = Duration::from_secs(2);
 /// Threads for reading and rendering. They end when there is nothing to do.
@@ -89,6 +96,8 @@ impl Server {
         let failed = |source| ServeError::Listen { address, source };
         let listener = std::net::TcpListener::bind(address).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
+        // An improvement only.
+        let _ = rustix::net::listen(&listener, BACKLOG);
         Ok(Server {
             address: listener.local_addr().map_err(failed)?,
             listener,
@@ -131,89 +140,102 @@ impl Server {
 
     async fn serve(self) -> Result<(), ServeError> {
         let listener = TcpListener::from_std(self.listener).map_err(ServeError::Start)?;
-        let slots = Arc::new(Semaphore::new(CONNECTIONS));
-        let gate = Arc::new(self.gate);
-        let mut connections = JoinSet::new();
+        let places = Places::new(connections());
+        let (peers, gate) = (Peers::new(), Arc::new(self.gate));
+        let graceful = GracefulShutdown::new();
+        let mut look = interval(LOOK);
         loop {
-            let (stream, slot) = tokio::select! {
+            let (stream, remote) = tokio::select! {
                 biased;
                 () = self.stop.cancelled() => break,
-                Some(_) = connections.join_next(), if !connections.is_empty() => continue,
-                accepted = accept(&listener, &slots) => accepted,
+                _ = look.tick() => {
+                    places.end_those_idle_for(UNTAKEN);
+                    continue;
+                }
+                accepted = accept(&listener) => accepted,
             };
-            let served = connection(stream, gate.clone(), self.site.clone(), self.stop.clone());
-            connections.spawn(async move {
-                served.await;
-                drop(slot);
+            // None: the client is gone already.
+            let Ok(local) = stream.local_addr() else {
+                continue;
+            };
+            let place = places.take(peers.of(remote, local));
+            let answer = service_fn({
+                let (place, gate, site) = (place.clone(), gate.clone(), self.site.clone());
+                move |request| {
+                    let (place, gate, site) = (place.clone(), gate.clone(), site.clone());
+                    let local = local.ip();
+                    async move { Ok::<_, Infallible>(answer(request, place, &gate, site, local).await) }
+                }
+            });
+            // All three are improvements only.
+            let _ = stream.set_nodelay(true);
+            let _ = sockopt::set_socket_send_buffer_size(&stream, SENT);
+            let _ = sockopt::set_tcp_user_timeout(&stream, UNTAKEN_MS);
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEAD)
+                .max_buf_size(BUFFER)
+                .serve_connection(TokioIo::new(stream), answer);
+            let connection = graceful.watch(connection);
+            tokio::spawn(async move {
+                // What goes wrong with a connection is the client's affair.
+                tokio::select! {
+                    _ = connection => {}
+                    () = place.lost() => {}
+                }
             });
         }
         drop(listener);
-        let all_ended = async { while connections.join_next().await.is_some() {} };
-        // What has not ended by then is dropped with the set.
-        let _ = timeout(GRACE, all_ended).await;
+        // What has not ended by then is dropped with the runtime.
+        let _ = timeout(GRACE, graceful.shutdown()).await;
         Ok(())
     }
 }
 
-/// The next connection, once there is a place for it.
-async fn accept(
-    listener: &TcpListener,
-    slots: &Arc<Semaphore>,
-) -> (TcpStream, Option<OwnedSemaphorePermit>) {
-    // The semaphore is never closed.
-    let slot = slots.clone().acquire_owned().await.ok();
+/// How many connections there are files for, with as many left for what is read. The limit on open files is raised
+/// for it as far as it may be.
+fn connections() -> usize {
+    let wanted = 2 * CONNECTIONS as u64;
+    let limit = getrlimit(Resource::Nofile);
+    let now = limit.current.unwrap_or(wanted);
+    let may = limit.maximum.unwrap_or(wanted).min(wanted);
+    let raised = Rlimit {
+        current: Some(may),
+        ..limit
+    };
+    let files = match now < may && setrlimit(Resource::Nofile, raised).is_ok() {
+        true => may,
+        false => now.min(wanted),
+    };
+    usize::try_from(files / 2).unwrap_or(CONNECTIONS).max(1)
+}
+
+/// The next connection, and where it comes from.
+async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => return (stream, slot),
+            Ok(accepted) => return accepted,
             // The client is gone, or this process has no room; either passes.
             Err(_) => sleep(RETRY).await,
         }
     }
 }
 
-/// Answers the requests of one connection until its end.
-async fn connection(stream: TcpStream, gate: Arc<Gate>, site: Arc<Site>, stop: CancellationToken) {
-    let Ok(local) = stream.local_addr() else {
-        return;
-    };
-    // Both are improvements only.
-    let _ = stream.set_nodelay(true);
-    let untaken = u32::try_from(UNTAKEN.as_millis()).unwrap_or(u32::MAX);
-    let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, untaken);
-    let answer = service_fn(move |request| {
-        let (gate, site) = (gate.clone(), site.clone());
-        async move { Ok::<_, Infallible>(answer(request, &gate, site, local.ip()).await) }
-    });
-    let mut connection = pin!(
-        http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD)
-            .max_buf_size(BUFFER)
-            .serve_connection(TokioIo::new(stream), answer)
-    );
-    // What goes wrong with a connection is the client's affair.
-    tokio::select! {
-        _ = connection.as_mut() => return,
-        () = stop.cancelled() => {}
-        () = sleep(LONGEST) => {}
-    }
-    connection.as_mut().graceful_shutdown();
-    let _ = timeout(LAST, connection).await;
-}
-
 async fn answer(
     request: hyper::Request<hyper::body::Incoming>,
+    place: Arc<Place>,
     gate: &Gate,
     site: Arc<Site>,
     local: IpAddr,
-) -> hyper::Response<http_body_util::Full<bytes::Bytes>> {
+) -> hyper::Response<Body> {
+    place.asks();
     let (head, _unread) = request.into_parts();
     let answer = match gate.check(&head, local) {
         Ok(()) => {
-            site.answer(head.uri.path(), head.uri.query().unwrap_or_default())
-                .await
+            let (path, query) = (head.uri.path(), head.uri.query().unwrap_or_default());
+            site.answer(place.peer, path, query).await
         }
-        Err(refusal) => crate::answer::Answer::refused(refusal),
+        Err(refusal) => Answer::refused(refusal),
     };
-    answer.into_response(&head.headers)
+    answer.into_response(&head.headers, place)
 }

@@ -5,8 +5,10 @@ use crate::folder::Folder;
 use crate::list::{List, Query};
 use crate::name;
 use crate::pages::{Key, LEAST_PAUSE, Made, Pages};
+use crate::peer::Peer;
 use crate::report::{self, Part};
 use crate::shelf::{Look, Shelf, Unseen};
+use crate::turns::{self, Full, Turns};
 use bytes::Bytes;
 use hyper::StatusCode;
 use minijinja::value::Serde;
@@ -16,13 +18,17 @@ use serde_json::json;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
-use tokio::sync::Semaphore;
+use std::time::{Duration, Instant};
+use tokio::task::JoinError;
 
-/// Looks at the folder at once.
+/// Looks at the folder at once, and those for one peer.
 const LOOKS: usize = 4;
-/// Reports made at once. Each takes a CPU.
+const LOOKS_EACH: usize = 2;
+/// Reports made at once, and those for one peer. Each takes a CPU.
 const REPORTS: usize = 2;
+const REPORTS_EACH: usize = 1;
+/// A request is answered within this time.
+const ANSWER: Duration = Duration::from_secs(60);
 
 const STYLE: &str = include_str!("../assets/serve.css");
 const FOLLOW: &str = include_str!("../assets/follow.js");
@@ -42,8 +48,8 @@ pub(crate) struct Site {
     templates: Environment<'static>,
     /// How the user calls the folder.
     folder: String,
-    looks: Arc<Semaphore>,
-    reports: Arc<Semaphore>,
+    looks: Turns,
+    reports: Turns,
 }
 
 /// Why something is not shown.
@@ -57,6 +63,10 @@ enum Trouble {
     Unreadable { name: String, reason: String },
     /// The request makes no sense.
     Asked(&'static str),
+    /// The peer has too many requests here already.
+    Busy,
+    /// It was not done in time.
+    Late,
     /// Our own fault, or the machine's.
     Defect(String),
 }
@@ -70,6 +80,7 @@ impl Trouble {
             Trouble::Nowhere | Trouble::Missing(_) => StatusCode::NOT_FOUND,
             Trouble::Unreadable { .. } => StatusCode::UNPROCESSABLE_ENTITY,
             Trouble::Asked(_) => StatusCode::BAD_REQUEST,
+            Trouble::Busy | Trouble::Late => StatusCode::SERVICE_UNAVAILABLE,
             Trouble::Defect(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -92,8 +103,35 @@ impl Trouble {
                 ("This run cannot be shown", format!("{name}: {reason}"))
             }
             Trouble::Asked(text) => ("This cannot be shown", (*text).to_owned()),
+            Trouble::Busy => (
+                "Too many requests at once",
+                format!(
+                    "{} requests of yours wait here already. Ask again when they are answered.",
+                    turns::LINE
+                ),
+            ),
+            Trouble::Late => (
+                "This takes longer",
+                format!(
+                    "There is no answer after {} seconds. Load the page again: a report that was begun is \
+                     finished meanwhile.",
+                    ANSWER.as_secs()
+                ),
+            ),
             Trouble::Defect(text) => ("This went wrong", text.clone()),
         }
+    }
+}
+
+impl From<Full> for Trouble {
+    fn from(_: Full) -> Trouble {
+        Trouble::Busy
+    }
+}
+
+impl From<JoinError> for Trouble {
+    fn from(_: JoinError) -> Trouble {
+        defect("The server failed while it made this.".to_owned())
     }
 }
 
@@ -154,27 +192,37 @@ impl Site {
             pages: Pages::default(),
             templates,
             folder: called.display().to_string(),
-            looks: Arc::new(Semaphore::new(LOOKS)),
-            reports: Arc::new(Semaphore::new(REPORTS)),
+            looks: Turns::new(LOOKS, LOOKS_EACH),
+            reports: Turns::new(REPORTS, REPORTS_EACH),
         }
     }
 
-    /// The answer to a request that the gate let pass.
-    pub(crate) async fn answer(self: Arc<Site>, path: &str, query: &str) -> Answer {
+    /// The answer to a request of a peer that the gate let pass.
+    pub(crate) async fn answer(self: Arc<Site>, peer: Peer, path: &str, query: &str) -> Answer {
         let asked = Asked::of(path);
-        let answered = match &asked {
-            Asked::List => self.clone().list(query).await,
-            Asked::Report(name) => self.clone().report(one(name)).await,
-            Asked::Data(name) => self.clone().data(one(name)).await,
-            Asked::State(name) => self.clone().state(one(name)).await,
-            Asked::Compare => self.clone().compare(query).await,
-            Asked::CompareData => self.clone().data(two(query)).await,
+        let answered = tokio::time::timeout(ANSWER, self.clone().find(peer, &asked, query)).await;
+        let answered = answered.unwrap_or(Err(Trouble::Late));
+        answered.unwrap_or_else(|trouble| self.tell(&trouble, asked.is_data()))
+    }
+
+    async fn find(
+        self: Arc<Site>,
+        peer: Peer,
+        asked: &Asked<'_>,
+        query: &str,
+    ) -> Result<Answer, Trouble> {
+        match asked {
+            Asked::List => self.list(peer, query).await,
+            Asked::Report(name) => self.report(peer, one(name)).await,
+            Asked::Data(name) => self.data(peer, one(name)).await,
+            Asked::State(name) => self.state(peer, one(name)).await,
+            Asked::Compare => self.compare(peer, query).await,
+            Asked::CompareData => self.data(peer, two(query)).await,
             Asked::Style => Ok(Answer::css(STYLE)),
             Asked::Follow => Ok(Answer::javascript(FOLLOW)),
             Asked::Icon => Ok(Answer::nothing()),
             Asked::Nothing => Err(Trouble::Nowhere),
-        };
-        answered.unwrap_or_else(|trouble| self.tell(&trouble, asked.is_data()))
+        }
     }
 
     fn tell(&self, trouble: &Trouble, to_program: bool) -> Answer {
@@ -198,10 +246,10 @@ impl Site {
         rendered.map_err(|e| defect(format!("The page {template} cannot be made: {e}")))
     }
 
-    async fn list(self: Arc<Site>, query: &str) -> Result<Answer, Trouble> {
+    async fn list(self: Arc<Site>, peer: Peer, query: &str) -> Result<Answer, Trouble> {
         let query = Query::parse(query);
         let site = self.clone();
-        let page = work(&self.looks, move || {
+        let page = self.looking(peer, move || {
             let listing = site.shelf.list().map_err(Trouble::Defect)?;
             let list = List::of(&listing, &query, &site.folder);
             site.page("list.html", Serde(&list).into())
@@ -209,22 +257,34 @@ impl Site {
         Ok(Answer::html(page.await??))
     }
 
-    async fn report(self: Arc<Site>, key: Result<Key, Trouble>) -> Result<Answer, Trouble> {
-        let made = self.made(key?).await?;
+    async fn report(
+        self: Arc<Site>,
+        peer: Peer,
+        key: Result<Key, Trouble>,
+    ) -> Result<Answer, Trouble> {
+        let made = self.made(peer, key?).await?;
         Ok(Answer::html(made.html.clone())
             .with_policy(made.policy.clone())
             .with_version(&version(made.version)))
     }
 
-    async fn data(self: Arc<Site>, key: Result<Key, Trouble>) -> Result<Answer, Trouble> {
-        let made = self.made(key?).await?;
+    async fn data(
+        self: Arc<Site>,
+        peer: Peer,
+        key: Result<Key, Trouble>,
+    ) -> Result<Answer, Trouble> {
+        let made = self.made(peer, key?).await?;
         Ok(Answer::json(made.json.clone()).with_version(&version(made.version)))
     }
 
-    async fn state(self: Arc<Site>, key: Result<Key, Trouble>) -> Result<Answer, Trouble> {
+    async fn state(
+        self: Arc<Site>,
+        peer: Peer,
+        key: Result<Key, Trouble>,
+    ) -> Result<Answer, Trouble> {
         let key = key?;
         let site = self.clone();
-        let state = work(&self.looks, move || {
+        let state = self.looking(peer, move || {
             let looks = site.looks_at(&key)?;
             let Some(Ok(look)) = looks.first() else {
                 return Err(defect("A state is of one run.".to_owned()));
@@ -246,10 +306,10 @@ impl Site {
     }
 
     /// The report of two runs. What the list's form sends is put in order first: the older run is the base.
-    async fn compare(self: Arc<Site>, query: &str) -> Result<Answer, Trouble> {
+    async fn compare(self: Arc<Site>, peer: Peer, query: &str) -> Result<Answer, Trouble> {
         let ticked: Vec<&str> = name::values(query, "run").collect();
         if ticked.is_empty() {
-            return self.report(two(query)).await;
+            return self.report(peer, two(query)).await;
         }
         let names: Option<Vec<OsString>> = ticked.into_iter().map(name::of_form).collect();
         let Some([a, b]) = names.and_then(|n| <[OsString; 2]>::try_from(n).ok()) else {
@@ -257,7 +317,7 @@ impl Site {
         };
         let site = self.clone();
         let key = Key::Two(a.clone(), b.clone());
-        let looks = work(&self.looks, move || site.looks_at(&key)).await??;
+        let looks = self.looking(peer, move || site.looks_at(&key)).await??;
         let started = looks.iter().flatten().map(|look| look.head.started_unix_ms);
         let (base, new) = if started.is_sorted() { (a, b) } else { (b, a) };
         let (base, new) = (name::encode(&base), name::encode(&new));
@@ -299,26 +359,39 @@ impl Site {
         (self.shelf.together(versions), running)
     }
 
+    /// Runs a look at the folder in the peer's turn.
+    async fn looking<T: Send + 'static>(
+        &self,
+        peer: Peer,
+        look: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Trouble> {
+        let first = self.looks.first(peer).await?;
+        Ok(self.looks.work(first, look).await?)
+    }
+
     /// The report, made if there is none that can be shown. It is made once for all who wait for it, and
     /// its making goes on when they leave: both locks go with it.
-    async fn made(self: Arc<Site>, key: Key) -> Result<Arc<Made>, Trouble> {
+    async fn made(self: Arc<Site>, peer: Peer, key: Key) -> Result<Arc<Made>, Trouble> {
         let asked = Instant::now();
         let (site, whose) = (self.clone(), key.clone());
-        let seen = work(&self.looks, move || {
+        let seen = self.looking(peer, move || {
             let looks = site.looks_at(&whose)?;
             Ok::<_, Trouble>(site.together(&looks))
         });
         let (now, running) = seen.await??;
-        let slot = self.pages.slot(&key);
-        if let Some(made) = slot.serving(now, running) {
+        if let Some(made) = self.pages.serving(&key, now, running) {
             return Ok(made);
         }
+        // Before the report's lock: who holds that then waits for the turns of other peers at most, and not
+        // in its own line, where others who want the same report would wait with it.
+        let first = self.reports.first(peer).await?;
+        let slot = self.pages.slot(&key);
         let turn = slot.turn.clone().lock_owned().await;
         if let Some(made) = slot.since(asked).or_else(|| slot.serving(now, running)) {
             return Ok(made);
         }
         let site = self.clone();
-        let made = work(&self.reports, move || {
+        let made = self.reports.work(first, move || {
             let made = Arc::new(site.make(&key)?);
             site.pages.keep(&slot, made.clone());
             drop(turn);
@@ -383,23 +456,6 @@ impl Site {
             context! { state, running, done, planned, links => Serde(links) },
         )
     }
-}
-
-/// Runs what reads or computes on a thread for that, when there is a place. The place is given back when
-/// the work ends, also if nobody waits for it any more.
-async fn work<T: Send + 'static>(
-    places: &Arc<Semaphore>,
-    job: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Trouble> {
-    // The semaphores are never closed.
-    let place = places.clone().acquire_owned().await.ok();
-    let done = tokio::task::spawn_blocking(move || {
-        let result = job();
-        drop(place);
-        result
-    });
-    done.await
-        .map_err(|_| defect("The server failed while it made this.".to_owned()))
 }
 
 fn defect(text: String) -> Trouble {
