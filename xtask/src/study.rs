@@ -14,6 +14,7 @@ mod made_of;
 mod nightly;
 mod noise;
 mod scale;
+mod serve;
 mod turns;
 
 use crate::Outcome;
@@ -50,7 +51,10 @@ usage: cargo xtask study WHICH
                       here, beside the measured p50; half a minute, needs tracefs and root
   scale RUN [TRIALS] [TIMES]  a run directory with TRIALS of each of its experiments (328): time and memory of its summary,
                       size of its page, time until that can be used (opened TIMES times, 5), and the plan of 33,000
-                      cells; two minutes, needs node and Chromium";
+                      cells; two minutes, needs node and Chromium
+  serve RUN [CLIENTS] [SECONDS] [DYNO]  `dyno serve` over copies of a run under CLIENTS silent, idle, slow and greedy clients
+                      (1000) for SECONDS (30): how long does another user wait? DYNO is another program than the release
+                      build; as root the clients are another user's";
 
 /// Runs the study that `arguments` name.
 pub(crate) fn run(arguments: &[String]) -> Outcome {
@@ -85,6 +89,13 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
         Some("made-of") => made_of::study(),
         Some("scale") => match arguments.get(1) {
             Some(run) => scale::study(Path::new(run), number(2, 328)? as usize, number(3, 5)?),
+            None => Err(USAGE.to_owned()),
+        },
+        Some("serve") => match arguments.get(1) {
+            Some(run) => {
+                let program = arguments.get(4).map(String::as_str);
+                serve::study(Path::new(run), number(2, 1000)?, number(3, 30)?, program)
+            }
             None => Err(USAGE.to_owned()),
         },
         Some("agree") => agree::study(number(1, 5)?),

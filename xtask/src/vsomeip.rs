@@ -108,7 +108,7 @@ fn build(source: &Path, work: &Path, prefix: &Path) -> Result<(), String> {
     adapters::cmake(&["--install", &objects, "--strip"])
 }
 
-fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
+pub(crate) fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
