@@ -114,6 +114,16 @@ fn install(adapters: &[&Manifest]) -> Outcome {
     packages::install(packages.map(String::as_str).chain(tools.iter().copied()))
 }
 
+/// Installs what the adapters in Rust are built from, without which cargo does not build the whole workspace.
+pub(crate) fn equip_for_cargo() -> Outcome {
+    let all = manifest::all()?;
+    let in_rust: Vec<&Manifest> = all
+        .iter()
+        .filter(|m| m.language == Language::Rust)
+        .collect();
+    install(&in_rust)
+}
+
 /// Configures and builds one adapter, and copies its library to the others.
 fn build(manifest: &Manifest, target: &Path, sanitize: bool) -> Outcome {
     let name = manifest.name.as_str();

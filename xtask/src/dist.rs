@@ -196,6 +196,8 @@ fn build(metadata: &Metadata, apart: Option<&Path>) -> Outcome {
             "--locked",
             "--lib",
             "--package",
+            "dyno-adapter-kuksa",
+            "--package",
             "dyno-adapter-zenoh",
         ],
     );

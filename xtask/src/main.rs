@@ -99,11 +99,16 @@ fn test() -> Outcome {
     packages::daemons(&metadata)?;
     kernel::fetch()?;
     packages::vsock()?;
+    adapters::equip_for_cargo()?;
     adapters::run(&metadata.target_directory, &adapters::in_c()?)?;
     web::run(&metadata, &["--check".to_owned()])?;
     steps::run(&[steps::build()])?;
     adapters::place_debug(&metadata.target_directory)?;
-    steps::run(&steps::test(&metadata))
+    let outcome = steps::run(&steps::test(&metadata));
+    for line in steps::not_tested() {
+        println!("── {line}");
+    }
+    outcome
 }
 
 fn sanitize() -> Outcome {
@@ -113,6 +118,7 @@ fn sanitize() -> Outcome {
 }
 
 fn lint() -> Outcome {
+    adapters::equip_for_cargo()?;
     steps::run(&steps::lint())?;
     arrows::check()?;
     licences::check()?;

@@ -1,0 +1,289 @@
+//! The options of a stack, parsed once.
+
+use dyno_adapter::{Error, NodeContext, OptionKind, OptionSpec, OptionValue, Result};
+use std::net::IpAddr;
+use std::path::Path;
+use std::time::Duration;
+
+/// Where the databroker listens for gRPC and for VISS; no broker of anyone else does by default.
+const PORT: i64 = 15_555;
+const VISS_PORT: i64 = 15_556;
+/// The most values that databroker 0.7.0 keeps for a subscriber (MAX_SUBSCRIPTION_BUFFER).
+const MOST_QUEUED: i64 = 1000;
+
+/// How values come out of the broker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Receive {
+    Grpc,
+    /// At this port.
+    Viss(u16),
+}
+
+/// What a participant is set to.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) address: IpAddr,
+    pub(crate) port: u16,
+    /// Whether values are published over the provider's stream, or each by a call.
+    pub(crate) streams: bool,
+    pub(crate) receive: Receive,
+    pub(crate) queue_depth: u32,
+    pub(crate) send_timeout: Duration,
+    /// The certificate of the broker, which signs itself and names the address that is connected to.
+    pub(crate) certificate: Option<String>,
+    pub(crate) token: Option<String>,
+}
+
+impl Settings {
+    pub(crate) fn from_options(context: &NodeContext) -> Result<Self> {
+        let receive = match choice(context, "receive", &["grpc", "viss"])? {
+            "viss" => Receive::Viss(port(context, "viss_port", VISS_PORT)?),
+            _ => Receive::Grpc,
+        };
+        let depth = ranged(context, "broker_queue", MOST_QUEUED, 0..=MOST_QUEUED)?;
+        let timeout = ranged(context, "send_timeout_ms", 10_000, 1..=3_600_000)?;
+        let wants_token = context.bool("token", false)?;
+        if wants_token && receive != Receive::Grpc {
+            return Err(wrong(
+                "token",
+                "goes with receive = \"grpc\" alone; over VISS none is sent".into(),
+            ));
+        }
+        let read = |wanted: bool, name: &str, what: &str| match wanted {
+            true => made(&context.scratch, name, what).map(Some),
+            false => Ok(None),
+        };
+        Ok(Settings {
+            address: context.address.parse().map_err(|e| {
+                Error::library(
+                    format!("parse the address {:?} of a participant", context.address),
+                    format!("{e}; write an IP address in the testbed"),
+                )
+            })?,
+            port: port(context, "port", PORT)?,
+            streams: choice(context, "publish", &["stream", "unary"])? == "stream",
+            receive,
+            queue_depth: depth as u32,
+            send_timeout: Duration::from_millis(timeout as u64),
+            certificate: read(
+                context.bool("tls", false)?,
+                "server.crt",
+                "the databroker's certificate",
+            )?,
+            token: read(wants_token, "token", "the token for the databroker")?,
+        })
+    }
+
+    /// Where the broker is, as an URL; an address of version six stands in brackets.
+    pub(crate) fn place(&self) -> String {
+        let scheme = match self.certificate {
+            Some(_) => "https",
+            None => "http",
+        };
+        format!("{scheme}://{}", self.authority(self.port))
+    }
+
+    pub(crate) fn authority(&self, port: u16) -> String {
+        std::net::SocketAddr::new(self.address, port).to_string()
+    }
+}
+
+/// The whole of a file that the stack's daemon makes in the trial's scratch directory.
+fn made(scratch: &Path, name: &str, what: &str) -> Result<String> {
+    let path = scratch.join(name);
+    let hint = "the stack's daemon makes it (`prepare`)";
+    let call = || format!("read {what}, {}", path.display());
+    let text = std::fs::read_to_string(&path).map_err(|e| Error::system_hint(call(), e, hint))?;
+    match text.trim() {
+        "" => Err(Error::library(call(), format!("it is empty; {hint}"))),
+        text => Ok(text.to_owned()),
+    }
+}
+
+fn wrong(name: &str, message: String) -> Error {
+    Error::Option {
+        name: name.into(),
+        message,
+    }
+}
+
+fn ranged(
+    context: &NodeContext,
+    name: &str,
+    default: i64,
+    range: std::ops::RangeInclusive<i64>,
+) -> Result<i64> {
+    let value = context.int(name, default)?;
+    match range.contains(&value) {
+        true => Ok(value),
+        false => Err(wrong(
+            name,
+            format!(
+                "write {} to {} instead of {value}",
+                range.start(),
+                range.end()
+            ),
+        )),
+    }
+}
+
+fn port(context: &NodeContext, name: &str, default: i64) -> Result<u16> {
+    Ok(ranged(context, name, default, 1..=65_535)? as u16)
+}
+
+/// A text option that is one of `known`; the first of them where it is left out.
+fn choice<'a>(context: &'a NodeContext, name: &str, known: &[&'a str]) -> Result<&'a str> {
+    let value = context.text(name, known[0])?;
+    match known.contains(&value) {
+        true => Ok(value),
+        false => Err(wrong(
+            name,
+            format!("write one of {} instead of {value:?}", known.join(", ")),
+        )),
+    }
+}
+
+/// The options that the adapter understands.
+pub(crate) fn specs() -> Vec<OptionSpec> {
+    let spec = |name: &str, kind, most, default, doc: &str| OptionSpec {
+        name: name.into(),
+        kind,
+        default: Some(default),
+        least: None,
+        most,
+        doc: doc.into(),
+    };
+    let int = |name, most, default, doc| {
+        spec(
+            name,
+            OptionKind::Int,
+            Some(most),
+            OptionValue::Int(default),
+            doc,
+        )
+    };
+    let bool = |name, doc| spec(name, OptionKind::Bool, None, OptionValue::Bool(false), doc);
+    let one_of = |name, values: &[&str], doc| {
+        let values = values
+            .iter()
+            .copied()
+            .map(str::to_owned)
+            .collect::<Vec<_>>();
+        let default = OptionValue::Text(values[0].clone());
+        spec(name, OptionKind::OneOf(values), None, default, doc)
+    };
+    vec![
+        int(
+            "port",
+            65_535,
+            PORT,
+            "the port of the databroker on each participant's host",
+        ),
+        one_of(
+            "publish",
+            &["stream", "unary"],
+            "stream: OpenProviderStream, unanswered; unary: PublishValue, whose answer a send waits for",
+        ),
+        one_of(
+            "receive",
+            &["grpc", "viss"],
+            "grpc: SubscribeById; viss: a VISS subscription over a WebSocket, which has no buffer and no TLS here",
+        ),
+        int(
+            "viss_port",
+            65_535,
+            VISS_PORT,
+            "the port of the databroker's VISS",
+        ),
+        int(
+            "broker_queue",
+            MOST_QUEUED,
+            MOST_QUEUED,
+            "values that the databroker keeps for a subscriber that is slower (buffer_size); its own: 0, the latest \
+             alone",
+        ),
+        int(
+            "send_timeout_ms",
+            3_600_000,
+            10_000,
+            "unary, and requests (Actuate) however values are published: how long a send waits for its answer \
+             before it is an error, in ms",
+        ),
+        bool(
+            "tls",
+            "the connection is encrypted; the databroker's certificate is server.crt in the trial's scratch directory",
+        ),
+        bool(
+            "token",
+            "calls bear the JSON web token that the file token in the trial's scratch directory holds \
+             (authorization: Bearer)",
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(options: &[(&str, OptionValue)], scratch: &Path) -> Result<Settings> {
+        Settings::from_options(&NodeContext {
+            session: "s".into(),
+            scratch: scratch.into(),
+            participant: 0,
+            address: "127.0.0.1".into(),
+            options: options
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), value.clone()))
+                .collect(),
+        })
+    }
+
+    #[test]
+    fn wrong_values_are_refused_with_those_that_there_are() {
+        let text = |value: &str| OptionValue::Text(value.into());
+        for (name, value, word) in [
+            ("broker_queue", OptionValue::Int(1001), "0 to 1000"),
+            ("port", OptionValue::Int(0), "1 to 65535"),
+            ("publish", text("often"), "stream, unary"),
+            ("receive", text("post"), "grpc, viss"),
+            ("send_timeout_ms", OptionValue::Int(0), "1 to 3600000"),
+            ("tls", OptionValue::Int(1), "true or false"),
+        ] {
+            let error = settings(&[(name, value)], Path::new("/nonexistent"));
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_token_or_certificate_that_is_not_there_is_named_with_who_makes_it() {
+        let scratch = tempfile::tempdir().unwrap();
+        let yes = OptionValue::Bool(true);
+        for (option, file) in [("tls", "server.crt"), ("token", "token")] {
+            let missing = settings(&[(option, yes.clone())], scratch.path());
+            let missing = missing.unwrap_err().to_string();
+            assert!(
+                missing.contains(file) && missing.contains("prepare"),
+                "{missing}"
+            );
+            std::fs::write(scratch.path().join(file), "\n").unwrap();
+            let empty = settings(&[(option, yes.clone())], scratch.path());
+            assert!(empty.unwrap_err().to_string().contains("it is empty"));
+        }
+        let viss = [
+            ("token", yes),
+            ("receive", OptionValue::Text("viss".into())),
+        ];
+        let error = settings(&viss, scratch.path()).unwrap_err().to_string();
+        assert!(error.contains("over VISS none is sent"), "{error}");
+    }
+
+    #[test]
+    fn addresses_of_version_six_stand_in_brackets() {
+        let mut settings = settings(&[], Path::new("/nonexistent")).unwrap();
+        assert_eq!(settings.place(), "http://127.0.0.1:15555");
+        settings.address = "fe80::1".parse().unwrap();
+        settings.certificate = Some("pem".into());
+        assert_eq!(settings.place(), "https://[fe80::1]:15555");
+    }
+}

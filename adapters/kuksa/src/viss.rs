@@ -1,0 +1,139 @@
+//! A subscription of one signal over VISS version 2: JSON over a WebSocket.
+
+use crate::client::{Client, PATIENCE, Refused};
+use crate::listener::Listener;
+use crate::subscriber::OnText;
+use dyno_adapter::{Error, Result};
+use futures_util::{SinkExt, StreamExt};
+use serde::Deserialize;
+use std::time::{Duration, Instant};
+use tokio::net::TcpStream;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::http::header::SEC_WEBSOCKET_PROTOCOL;
+use tokio_tungstenite::tungstenite::{self, Message, Utf8Bytes};
+use tonic::Code;
+
+type Socket = WebSocketStream<TcpStream>;
+
+/// What comes over the socket, as far as it is looked at.
+#[derive(Deserialize)]
+struct Told<'a> {
+    #[serde(rename = "subscriptionId")]
+    subscription: Option<&'a str>,
+    #[serde(borrow)]
+    data: Option<Data<'a>>,
+    error: Option<serde_json::Value>,
+}
+
+#[derive(Deserialize)]
+struct Data<'a> {
+    #[serde(borrow)]
+    dp: Point<'a>,
+}
+
+#[derive(Deserialize)]
+struct Point<'a> {
+    /// None: no value yet. Base64 has nothing that JSON escapes.
+    value: Option<&'a str>,
+}
+
+/// Subscribes to `path` at `port`. It is made when the broker has said that the subscription stands. The value from before comes first and is
+/// not shown.
+///
+/// The broker listens for gRPC, and a moment later for VISS. Databroker 0.7.0 also breaks off the connection of who subscribes to a signal whose
+/// provider has just gone, as it does over gRPC: both are tried again.
+pub(crate) fn subscribe(
+    client: &Client,
+    port: u16,
+    path: &str,
+    mut on_text: OnText,
+) -> Result<Listener> {
+    let place = client.settings.authority(port);
+    let until = Instant::now() + PATIENCE;
+    let mut socket = loop {
+        let failure = match client.handle().block_on(stand(&place, path)) {
+            Ok(Ok(socket)) => break socket,
+            Ok(Err(answer)) => {
+                return Err(Error::library(
+                    format!("VISS subscribe of {path}"),
+                    format!(
+                        "{answer}, says the databroker at {place}; the VSS tree of the stack file has the signals"
+                    ),
+                ));
+            }
+            Err(e) => e,
+        };
+        if Instant::now() >= until {
+            return Err(Error::library(
+                "VISS subscribe",
+                format!(
+                    "no databroker answers VISS at {place}: {failure}; the stack's daemon must listen there \
+                     (option `viss_port`, --enable-viss)"
+                ),
+            ));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let mut is_first = true;
+    Listener::start(
+        client,
+        async move || next(&mut socket).await.map_err(over),
+        move |text: Utf8Bytes| {
+            let told: Told<'_> =
+                serde_json::from_str(&text).map_err(|e| over(format!("{e}: {text}")))?;
+            let value = told.data.and_then(|data| data.dp.value);
+            if let Some(value) = value.filter(|_| !is_first) {
+                on_text(value);
+            }
+            is_first = false;
+            Ok(())
+        },
+    )
+}
+
+fn over(why: impl std::fmt::Display) -> Refused {
+    Refused {
+        code: Some(Code::Unavailable),
+        error: Error::library(
+            "VISS",
+            format!("the databroker has ended a subscription: {why}"),
+        ),
+    }
+}
+
+/// Connects and subscribes. The inner error is the broker's refusal.
+async fn stand(
+    place: &str,
+    path: &str,
+) -> std::result::Result<std::result::Result<Socket, String>, tungstenite::Error> {
+    let stream = TcpStream::connect(place).await?;
+    stream.set_nodelay(true)?;
+    let mut request = format!("ws://{place}/").into_client_request()?;
+    // The version that is spoken (VISS version 2, TRANSPORT, 5.1).
+    request
+        .headers_mut()
+        .insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("VISSv2"));
+    let (mut socket, _) = tokio_tungstenite::client_async(request, stream).await?;
+    let wish = serde_json::json!({"action": "subscribe", "path": path, "requestId": "dyno"});
+    socket.send(Message::text(wish.to_string())).await?;
+    let answer = next(&mut socket).await?;
+    Ok(match serde_json::from_str::<Told<'_>>(&answer) {
+        Ok(told) if told.subscription.is_some() && told.error.is_none() => Ok(socket),
+        _ => Err(answer.to_string()),
+    })
+}
+
+/// The next text.
+async fn next(socket: &mut Socket) -> std::result::Result<Utf8Bytes, tungstenite::Error> {
+    loop {
+        match socket.next().await {
+            Some(Ok(Message::Text(text))) => return Ok(text),
+            // The library answers pings by itself.
+            Some(Ok(_)) => {}
+            Some(Err(e)) => return Err(e),
+            None => return Err(tungstenite::Error::ConnectionClosed),
+        }
+    }
+}

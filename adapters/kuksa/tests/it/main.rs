@@ -1,0 +1,5 @@
+//! The adapter over the stand-in of the databroker: what the cases of conformance, which play whole stacks, do not reach.
+
+mod bad_input;
+mod common;
+mod values;
