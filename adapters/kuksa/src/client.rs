@@ -2,7 +2,10 @@
 
 use crate::settings::Settings;
 use dyno_adapter::{Error, Result};
+use kuksa_rust_sdk::kuksa::common::ClientTraitV1;
+use kuksa_rust_sdk::kuksa::val::v1::KuksaClient;
 use kuksa_rust_sdk::kuksa::val::v2::{ClientError, ClientTraitV2, KuksaClientV2};
+use kuksa_rust_sdk::v1_proto;
 use kuksa_rust_sdk::v2_proto::val_client::ValClient;
 use kuksa_rust_sdk::v2_proto::value::TypedValue;
 use kuksa_rust_sdk::v2_proto::{Datapoint, PublishValueRequest, SignalId, Value, signal_id};
@@ -16,7 +19,7 @@ use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig};
-use tonic::{Code, Request, Status};
+use tonic::{Code, Request, Status, Streaming};
 
 /// How long the broker may take to answer what is asked while nothing is measured.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
@@ -77,24 +80,11 @@ impl Client {
             .parse()
             .map_err(|e| Error::library(format!("parse {place}"), e))?;
         let mut sdk = KuksaClientV2::new(uri);
-        if let Some(certificate) = &settings.certificate {
-            let roots = Certificate::from_pem(certificate);
-            sdk.basic_client
-                .set_tls_config(ClientTlsConfig::new().ca_certificate(roots));
-        }
+        equip(&mut sdk.basic_client, &settings)?;
         let mut authorize = Authorize(None);
         if let Some(token) = &settings.token {
-            let bad = |e: &dyn std::fmt::Display| {
-                Error::library(
-                    "set_access_token",
-                    format!("{e}; the stack's daemon makes the file token"),
-                )
-            };
-            sdk.basic_client
-                .set_access_token(token)
-                .map_err(|e| bad(&e))?;
             let value = format!("Bearer {token}").parse();
-            authorize.0 = Some(value.map_err(|e| bad(&e))?);
+            authorize.0 = Some(value.map_err(|e| no_token(&e))?);
         }
         let has_token = authorize.0.is_some();
         let first = async {
@@ -193,6 +183,21 @@ impl Client {
         }
     }
 
+    /// The targets of an actuator, which kuksa.val.v1 alone tells to more than its provider. The SDK's client for it has a connection of its own.
+    pub(crate) fn targets(
+        &self,
+        path: &str,
+    ) -> std::result::Result<Streaming<v1_proto::SubscribeResponse>, Refused> {
+        let bad = |error| Refused { code: None, error };
+        let uri = self.place.parse();
+        let uri = uri.map_err(|e| bad(Error::library(format!("parse {}", self.place), e)))?;
+        let mut sdk = KuksaClient::new(uri);
+        equip(&mut sdk.basic_client, &self.settings).map_err(bad)?;
+        let paths = vec![path.to_owned()];
+        let targets = sdk.subscribe_target_values(paths);
+        self.wait(crate::subscriber::TARGETS, PATIENCE, targets)
+    }
+
     /// What publishes short texts of the adapter's own for signal `id`, in the order of the calls and without waiting.
     pub(crate) fn teller(&self, id: i32) -> crate::presence::Tell {
         let sayings = self.sayings.clone();
@@ -216,6 +221,23 @@ impl Drop for Client {
                 .block_on(async { tokio::time::timeout(PATIENCE, teller).await });
         }
     }
+}
+
+/// Gives a client of the SDK the certificate and the token.
+fn equip(sdk: &mut kuksa_rust_sdk::kuksa::common::Client, settings: &Settings) -> Result<()> {
+    if let Some(certificate) = &settings.certificate {
+        let roots = Certificate::from_pem(certificate);
+        sdk.set_tls_config(ClientTlsConfig::new().ca_certificate(roots));
+    }
+    match &settings.token {
+        Some(token) => sdk.set_access_token(token).map_err(|e| no_token(&e)),
+        None => Ok(()),
+    }
+}
+
+fn no_token(e: &dyn std::fmt::Display) -> Error {
+    let message = format!("{e}; the stack's daemon makes the file token");
+    Error::library("set_access_token", message)
 }
 
 /// Publishes each text. One that does not arrive leaves both ends unmatched, which Dyno reports.

@@ -5,7 +5,7 @@ use crate::client::Client;
 use crate::listener::Listener;
 use crate::presence::{Readers, Writer};
 use crate::provider::{self, Actuator, Provider};
-use crate::settings::Receive;
+use crate::settings::{Publish, Receive};
 use crate::subscriber::{self, OnText};
 use crate::viss;
 use base64::Engine;
@@ -57,11 +57,12 @@ impl KuksaSender {
             SAYINGS,
             Box::new(move |said| heard.heard(said)),
         )?;
-        let data = client.id_of(&path(channel, "Data"))?;
+        let data_path = path(channel, "Data");
+        let data = client.id_of(&data_path)?;
         let is_request = matches!(channel.carries, Carries::Requests { .. });
         let way = match is_request {
             true => Way::Target(Actuator::new(client, data)),
-            false => Way::Value(Provider::new(client, data)?),
+            false => Way::Value(Provider::new(client, data, data_path)?),
         };
         readers.ask();
         Ok(KuksaSender {
@@ -146,6 +147,10 @@ impl KuksaSubscription {
         let values = match client.settings.receive {
             _ if is_request => provider::provide(client, client.id_of(&data)?, shows)?,
             Receive::Viss(port) => viss::subscribe(client, port, &data, shows)?,
+            Receive::Get => subscriber::poll(client, client.id_of(&data)?, shows)?,
+            Receive::Grpc if matches!(client.settings.publish, Publish::Viss(_)) => {
+                subscriber::targets(client, &data, shows)?
+            }
             Receive::Grpc => {
                 let depth = client.settings.queue_depth;
                 subscriber::subscribe(client, client.id_of(&data)?, depth, shows)?

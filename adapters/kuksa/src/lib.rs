@@ -27,8 +27,11 @@
 //! does not wait for it and hands it to nobody. The response is a value that the provider publishes as above, of the responses'
 //! channel's own signal, which the caller subscribes to.
 //!
-//! **VISS.** With `receive = "viss"` a value goes in over gRPC as always, since what VISS sets is no value but a target, and comes out over
-//! VISS. The broker keeps the latest value alone for such a subscriber.
+//! **Reads.** With `receive = "get"` a thread reads what the broker keeps by GetValue, again as soon as the answer is there; each value that is
+//! another than the one before is a message. Values that come between two reads are lost, and counted.
+//!
+//! **VISS.** With `publish = "viss"` a value goes in as a target: `set` of the actuator over a WebSocket, and a send waits for the answer. The broker
+//! tells targets that it keeps over kuksa.val.v1 alone, to which the SDK's client for it subscribes. With `receive = "viss"` a value goes in over gRPC and comes out over VISS. The broker keeps the latest value alone for such a subscriber.
 
 mod client;
 mod ends;

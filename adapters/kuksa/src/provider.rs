@@ -2,7 +2,9 @@
 
 use crate::client::{Calls, Client, PATIENCE, Refused, by_id, point, text_of, value};
 use crate::listener::Listener;
+use crate::settings::Publish;
 use crate::subscriber::{OnText, first_or};
+use crate::viss;
 use dyno_adapter::{Error, Result};
 use kuksa_rust_sdk::kuksa::common::types::OpenProviderStream;
 use kuksa_rust_sdk::kuksa::val::v2::ClientTraitV2;
@@ -62,14 +64,23 @@ pub(crate) enum Provider {
         id: i32,
         calls: Calls,
     },
+    /// Of targets.
+    Viss(viss::Setter),
 }
 
 impl Provider {
-    pub(crate) fn new(client: &Client, id: i32) -> Result<Self> {
-        if !client.settings.streams {
-            let calls = client.calls();
-            return Ok(Provider::Unary { id, calls });
+    pub(crate) fn new(client: &Client, id: i32, path: String) -> Result<Self> {
+        match client.settings.publish {
+            Publish::Stream => Provider::stream(client, id),
+            Publish::Unary => Ok(Provider::Unary {
+                id,
+                calls: client.calls(),
+            }),
+            Publish::Viss(port) => viss::Setter::new(client, port, path).map(Provider::Viss),
         }
+    }
+
+    fn stream(client: &Client, id: i32) -> Result<Self> {
         let interval = SampleInterval { interval_ms: 0 };
         let claim = Action::ProvideSignalRequest(ProvideSignalRequest {
             signals_sample_intervals: HashMap::from([(id, interval)]),
@@ -129,6 +140,7 @@ impl Provider {
                 let answer = client.wait("PublishValue", timeout, calls.publish_value(value));
                 answer.map(drop).map_err(|refused| refused.of(channel))
             }
+            Provider::Viss(setter) => setter.set(client, channel, &text),
         }
     }
 }

@@ -17,6 +17,19 @@ pub(crate) enum Receive {
     Grpc,
     /// At this port.
     Viss(u16),
+    /// Read from what the broker keeps, again and again.
+    Get,
+}
+
+/// How values go into the broker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Publish {
+    /// Over the provider's stream.
+    Stream,
+    /// Each by a call.
+    Unary,
+    /// As targets, over VISS at this port; subscribers then get targets.
+    Viss(u16),
 }
 
 /// What a participant is set to.
@@ -24,8 +37,7 @@ pub(crate) enum Receive {
 pub(crate) struct Settings {
     pub(crate) address: IpAddr,
     pub(crate) port: u16,
-    /// Whether values are published over the provider's stream, or each by a call.
-    pub(crate) streams: bool,
+    pub(crate) publish: Publish,
     pub(crate) receive: Receive,
     pub(crate) queue_depth: u32,
     pub(crate) send_timeout: Duration,
@@ -36,17 +48,32 @@ pub(crate) struct Settings {
 
 impl Settings {
     pub(crate) fn from_options(context: &NodeContext) -> Result<Self> {
-        let receive = match choice(context, "receive", &["grpc", "viss"])? {
-            "viss" => Receive::Viss(port(context, "viss_port", VISS_PORT)?),
+        let viss = || port(context, "viss_port", VISS_PORT);
+        let receive = match choice(context, "receive", &["grpc", "viss", "get"])? {
+            "viss" => Receive::Viss(viss()?),
+            "get" => Receive::Get,
             _ => Receive::Grpc,
         };
+        let publish = match choice(context, "publish", &["stream", "unary", "viss"])? {
+            "viss" => Publish::Viss(viss()?),
+            "unary" => Publish::Unary,
+            _ => Publish::Stream,
+        };
+        if matches!(publish, Publish::Viss(_)) && receive != Receive::Grpc {
+            return Err(wrong(
+                "publish",
+                "viss sets targets, which come out over gRPC alone; leave out `receive`".into(),
+            ));
+        }
         let depth = ranged(context, "broker_queue", MOST_QUEUED, 0..=MOST_QUEUED)?;
         let timeout = ranged(context, "send_timeout_ms", 10_000, 1..=3_600_000)?;
         let wants_token = context.bool("token", false)?;
-        if wants_token && receive != Receive::Grpc {
+        if wants_token
+            && (matches!(receive, Receive::Viss(_)) || matches!(publish, Publish::Viss(_)))
+        {
             return Err(wrong(
                 "token",
-                "goes with receive = \"grpc\" alone; over VISS none is sent".into(),
+                "goes with gRPC alone; over VISS none is sent".into(),
             ));
         }
         let read = |wanted: bool, name: &str, what: &str| match wanted {
@@ -61,7 +88,7 @@ impl Settings {
                 )
             })?,
             port: port(context, "port", PORT)?,
-            streams: choice(context, "publish", &["stream", "unary"])? == "stream",
+            publish,
             receive,
             queue_depth: depth as u32,
             send_timeout: Duration::from_millis(timeout as u64),
@@ -181,13 +208,15 @@ pub(crate) fn specs() -> Vec<OptionSpec> {
         ),
         one_of(
             "publish",
-            &["stream", "unary"],
-            "stream: OpenProviderStream, unanswered; unary: PublishValue, whose answer a send waits for",
+            &["stream", "unary", "viss"],
+            "stream: OpenProviderStream, unanswered; unary: PublishValue, whose answer a send waits for; viss: `set` of an \
+             actuator's target over a WebSocket, whose answer a send waits for, and subscribers get targets (kuksa.val.v1)",
         ),
         one_of(
             "receive",
-            &["grpc", "viss"],
-            "grpc: SubscribeById; viss: a VISS subscription over a WebSocket, which has no buffer and no TLS here",
+            &["grpc", "viss", "get"],
+            "grpc: SubscribeById; viss: a VISS subscription over a WebSocket, which has no buffer and no TLS here; get: \
+             GetValue, again as soon as the answer is there: each value that is another is a message",
         ),
         int(
             "viss_port",
@@ -206,7 +235,7 @@ pub(crate) fn specs() -> Vec<OptionSpec> {
             "send_timeout_ms",
             3_600_000,
             10_000,
-            "unary, and requests (Actuate) however values are published: how long a send waits for its answer \
+            "unary and viss, and requests (Actuate) however values are published: how long a send waits for its answer \
              before it is an error, in ms",
         ),
         bool(
@@ -244,8 +273,8 @@ mod tests {
         for (name, value, word) in [
             ("broker_queue", OptionValue::Int(1001), "0 to 1000"),
             ("port", OptionValue::Int(0), "1 to 65535"),
-            ("publish", text("often"), "stream, unary"),
-            ("receive", text("post"), "grpc, viss"),
+            ("publish", text("often"), "stream, unary, viss"),
+            ("receive", text("post"), "grpc, viss, get"),
             ("send_timeout_ms", OptionValue::Int(0), "1 to 3600000"),
             ("tls", OptionValue::Int(1), "true or false"),
         ] {

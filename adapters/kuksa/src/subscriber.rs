@@ -1,10 +1,11 @@
-//! A subscription of one signal over gRPC.
+//! Who gets the values of one signal over gRPC, or its targets.
 
-use crate::client::{Client, PATIENCE, Refused, text_of};
+use crate::client::{Client, PATIENCE, Refused, by_id, text_of};
 use crate::listener::Listener;
 use dyno_adapter::Result;
 use kuksa_rust_sdk::kuksa::val::v2::ClientTraitV2;
-use kuksa_rust_sdk::v2_proto::SubscribeByIdResponse;
+use kuksa_rust_sdk::v1_proto::datapoint::Value as Target;
+use kuksa_rust_sdk::v2_proto::{GetValueRequest, SubscribeByIdResponse};
 use std::time::{Duration, Instant};
 use tonic::{Code, Status, Streaming};
 
@@ -12,6 +13,7 @@ use tonic::{Code, Status, Streaming};
 pub(crate) type OnText = Box<dyn FnMut(&str) + Send>;
 
 const CALL: &str = "SubscribeById";
+pub(crate) const TARGETS: &str = "Subscribe (kuksa.val.v1)";
 
 /// A subscription of signal `id`, for which the broker keeps `buffer_size` values. It is made when the broker has said that it stands, with the
 /// value from before, which is not shown.
@@ -62,6 +64,53 @@ fn stand(
         first_or(stream.message().await).map(drop)
     })?;
     Ok(stream)
+}
+
+/// The targets of the actuator `path`. The target from before comes first and is not shown.
+pub(crate) fn targets(client: &Client, path: &str, mut on_text: OnText) -> Result<Listener> {
+    let told = |refused: Refused| refused.error;
+    let mut stream = client.targets(path).map_err(told)?;
+    let first = async { first_or(stream.message().await).map(drop) };
+    client.wait(TARGETS, PATIENCE, first).map_err(told)?;
+    let ended = client.ended(TARGETS);
+    Listener::start(
+        client,
+        async move || first_or(stream.message().await).map_err(&ended),
+        move |told| {
+            for update in told.updates {
+                let target = update.entry.and_then(|entry| entry.actuator_target);
+                if let Some(Target::String(text)) = target.and_then(|target| target.value) {
+                    on_text(&text);
+                }
+            }
+            Ok(())
+        },
+    )
+}
+
+/// Reads signal `id` again as soon as the answer is there. Each value that is another than the one before is shown.
+pub(crate) fn poll(client: &Client, id: i32, mut on_text: OnText) -> Result<Listener> {
+    const CALL: &str = "GetValue";
+    let mut calls = client.calls();
+    let request = GetValueRequest {
+        signal_id: Some(by_id(id)),
+    };
+    let ended = client.ended(CALL);
+    let read = async move || {
+        let answer = calls.get_value(request.clone()).await;
+        let value = answer.map_err(&ended)?.into_inner().data_point;
+        Ok(text_of(value.and_then(|point| point.value)))
+    };
+    // Whatever is there first is from before.
+    let mut before: Option<Option<String>> = None;
+    Listener::start(client, read, move |text| {
+        let is_new = before.as_ref().is_some_and(|before| *before != text);
+        if let Some(text) = text.as_ref().filter(|_| is_new) {
+            on_text(text);
+        }
+        before = Some(text);
+        Ok(())
+    })
 }
 
 /// A stream that has ended in order is over as one that was broken off.

@@ -1,6 +1,6 @@
-//! A subscription of one signal over VISS version 2: JSON over a WebSocket.
+//! VISS version 2, JSON over a WebSocket: a subscription of one signal, and what sets the target of an actuator.
 
-use crate::client::{Client, PATIENCE, Refused};
+use crate::client::{Client, Failed, PATIENCE, Refused};
 use crate::listener::Listener;
 use crate::subscriber::OnText;
 use dyno_adapter::{Error, Result};
@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::http::header::SEC_WEBSOCKET_PROTOCOL;
 use tokio_tungstenite::tungstenite::{self, Message, Utf8Bytes};
-use tonic::Code;
+use tonic::{Code, Status};
 
 type Socket = WebSocketStream<TcpStream>;
 
@@ -41,41 +41,14 @@ struct Point<'a> {
 
 /// Subscribes to `path` at `port`. It is made when the broker has said that the subscription stands. The value from before comes first and is
 /// not shown.
-///
-/// The broker listens for gRPC, and a moment later for VISS. Databroker 0.7.0 also breaks off the connection of who subscribes to a signal whose
-/// provider has just gone, as it does over gRPC: both are tried again.
 pub(crate) fn subscribe(
     client: &Client,
     port: u16,
     path: &str,
     mut on_text: OnText,
 ) -> Result<Listener> {
-    let place = client.settings.authority(port);
-    let until = Instant::now() + PATIENCE;
-    let mut socket = loop {
-        let failure = match client.handle().block_on(stand(&place, path)) {
-            Ok(Ok(socket)) => break socket,
-            Ok(Err(answer)) => {
-                return Err(Error::library(
-                    format!("VISS subscribe of {path}"),
-                    format!(
-                        "{answer}, says the databroker at {place}; the VSS tree of the stack file has the signals"
-                    ),
-                ));
-            }
-            Err(e) => e,
-        };
-        if Instant::now() >= until {
-            return Err(Error::library(
-                "VISS subscribe",
-                format!(
-                    "no databroker answers VISS at {place}: {failure}; the stack's daemon must listen there \
-                     (option `viss_port`, --enable-viss)"
-                ),
-            ));
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    };
+    let wish = serde_json::json!({"action": "subscribe", "path": path, "requestId": "dyno"});
+    let mut socket = connect(client, port, Some(&wish.to_string()))?;
     let mut is_first = true;
     Listener::start(
         client,
@@ -93,6 +66,41 @@ pub(crate) fn subscribe(
     )
 }
 
+/// What sets the target of an actuator.
+pub(crate) struct Setter {
+    socket: Socket,
+    path: String,
+}
+
+impl Setter {
+    pub(crate) fn new(client: &Client, port: u16, path: String) -> Result<Self> {
+        let socket = connect(client, port, None)?;
+        Ok(Setter { socket, path })
+    }
+
+    /// Waits for the broker's answer.
+    pub(crate) fn set(&mut self, client: &Client, channel: &str, text: &str) -> Result<()> {
+        // Neither a path nor base64 has anything that JSON escapes.
+        let wish = format!(
+            r#"{{"action":"set","path":"{}","value":"{text}","requestId":"dyno"}}"#,
+            self.path
+        );
+        let answer = client.wait("VISS set", client.settings.send_timeout, async {
+            let gone = |e: tungstenite::Error| Failed::from(Status::unavailable(e.to_string()));
+            self.socket.send(Message::text(wish)).await.map_err(gone)?;
+            next(&mut self.socket).await.map_err(gone)
+        });
+        let answer = answer.map_err(|refused| refused.of(channel))?;
+        match serde_json::from_str::<Told<'_>>(&answer) {
+            Ok(Told { error: None, .. }) => Ok(()),
+            _ => Err(Error::library(
+                format!("VISS set of {}", self.path),
+                format!("{answer}, says the databroker"),
+            )),
+        }
+    }
+}
+
 fn over(why: impl std::fmt::Display) -> Refused {
     Refused {
         code: Some(Code::Unavailable),
@@ -103,10 +111,44 @@ fn over(why: impl std::fmt::Display) -> Refused {
     }
 }
 
-/// Connects and subscribes. The inner error is the broker's refusal.
+/// A connection; with a `wish` one on which it is granted.
+///
+/// The broker listens for gRPC, and a moment later for VISS. Databroker 0.7.0 also breaks off the connection of who subscribes to a signal whose
+/// provider has just gone, as it does over gRPC: both are tried again.
+fn connect(client: &Client, port: u16, wish: Option<&str>) -> Result<Socket> {
+    let place = client.settings.authority(port);
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let failure = match client.handle().block_on(stand(&place, wish)) {
+            Ok(Ok(socket)) => return Ok(socket),
+            Ok(Err(answer)) => {
+                return Err(Error::library(
+                    "VISS subscribe",
+                    format!(
+                        "{answer}, says the databroker at {place}; the VSS tree of the stack file has a branch for each \
+                         channel of a trial, or wants one more"
+                    ),
+                ));
+            }
+            Err(e) => e,
+        };
+        if Instant::now() >= until {
+            return Err(Error::library(
+                "VISS",
+                format!(
+                    "no databroker answers VISS at {place}: {failure}; the stack's daemon must listen there \
+                     (option `viss_port`, --enable-viss)"
+                ),
+            ));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The inner error is the broker's refusal of the wish.
 async fn stand(
     place: &str,
-    path: &str,
+    wish: Option<&str>,
 ) -> std::result::Result<std::result::Result<Socket, String>, tungstenite::Error> {
     let stream = TcpStream::connect(place).await?;
     stream.set_nodelay(true)?;
@@ -116,11 +158,17 @@ async fn stand(
         .headers_mut()
         .insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("VISSv2"));
     let (mut socket, _) = tokio_tungstenite::client_async(request, stream).await?;
-    let wish = serde_json::json!({"action": "subscribe", "path": path, "requestId": "dyno"});
-    socket.send(Message::text(wish.to_string())).await?;
+    let Some(wish) = wish else {
+        return Ok(Ok(socket));
+    };
+    socket.send(Message::text(wish)).await?;
     let answer = next(&mut socket).await?;
     Ok(match serde_json::from_str::<Told<'_>>(&answer) {
-        Ok(told) if told.subscription.is_some() && told.error.is_none() => Ok(socket),
+        Ok(Told {
+            subscription: Some(_),
+            error: None,
+            ..
+        }) => Ok(socket),
         _ => Err(answer.to_string()),
     })
 }

@@ -22,6 +22,8 @@ pub(crate) struct Signal {
     value: Option<Datapoint>,
     /// Each with the buffer that it asked for.
     subscribers: Vec<broadcast::Sender<Datapoint>>,
+    target: Option<String>,
+    target_subscribers: Vec<broadcast::Sender<Option<String>>>,
     /// The stream that claims its value.
     publisher: Option<u64>,
     /// The stream that acts on its targets.
@@ -89,6 +91,30 @@ impl Broker {
         let (sender, receiver) = broadcast::channel(buffer_size as usize + 1);
         self.signals()[number].subscribers.push(sender);
         Ok((before, receiver))
+    }
+
+    /// Keeps the target of an actuator, as VISS sets it. False: it is none.
+    pub(crate) fn set_target(&self, number: usize, text: &str) -> bool {
+        let signal = &mut self.signals()[number];
+        if signal.is_actuator {
+            signal.target = Some(text.to_owned());
+            let target = &signal.target;
+            signal
+                .target_subscribers
+                .retain(|subscriber| subscriber.send(target.clone()).is_ok());
+        }
+        signal.is_actuator
+    }
+
+    /// The target from before, and the latest of those that come.
+    pub(crate) fn subscribe_target(
+        &self,
+        number: usize,
+    ) -> (Option<String>, broadcast::Receiver<Option<String>>) {
+        let signal = &mut self.signals()[number];
+        let (sender, receiver) = broadcast::channel(1);
+        signal.target_subscribers.push(sender);
+        (signal.target.clone(), receiver)
     }
 
     pub(crate) fn claim_value(&self, number: usize, stream: u64) -> Result<(), Status> {
@@ -188,6 +214,8 @@ fn grow(branch: &serde_json::Value, above: &str, signals: &mut Vec<Signal>) {
                 allowed: serde_json::from_value(node["allowed"].clone()).ok(),
                 value: None,
                 subscribers: Vec::new(),
+                target: None,
+                target_subscribers: Vec::new(),
                 publisher: None,
                 actor: None,
             }),

@@ -5,10 +5,11 @@
 mod broker;
 mod grpc;
 mod token;
+mod v1;
 mod viss;
 
 use broker::Broker;
-use kuksa_rust_sdk::v2_proto::val_server::ValServer;
+use kuksa_rust_sdk::{v1_proto, v2_proto};
 use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -76,16 +77,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
         tokio::spawn(viss::serve(listener, Arc::clone(&broker)));
     }
     let incoming = TcpIncoming::bind(place(arguments.port)?)?.with_nodelay(Some(true));
-    let service = match arguments.is_old {
-        true => None,
-        false => Some(InterceptedService::new(
-            ValServer::new(grpc::Service(broker)),
-            guard,
-        )),
-    };
-    // Without a service every call is unknown.
+    let v1 = v1_proto::val_server::ValServer::new(v1::Service(Arc::clone(&broker)));
+    let v2 = v2_proto::val_server::ValServer::new(grpc::Service(broker));
+    let v2 = InterceptedService::new(v2, guard.clone());
     server
-        .add_optional_service(service)
+        .add_service(InterceptedService::new(v1, guard))
+        .add_optional_service(Some(v2).filter(|_| !arguments.is_old))
         .serve_with_incoming(incoming)
         .await?;
     Ok(())

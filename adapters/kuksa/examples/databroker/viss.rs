@@ -1,4 +1,4 @@
-//! VISS version 2 of the stand-in: `subscribe` of the latest value over a WebSocket.
+//! VISS version 2 of the stand-in over a WebSocket: `set` of a target, and `subscribe` to the latest value.
 
 use crate::broker::Broker;
 use futures_util::{SinkExt, StreamExt};
@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::broadcast::error::RecvError;
+use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::server::{
     Callback, ErrorResponse, Request, Response,
 };
@@ -39,31 +40,49 @@ impl Callback for Version {
     }
 }
 
-/// One subscription, which is what a connection of the adapter's is for.
+/// A connection of the adapter's: sets, or one subscription, with which it stays.
 async fn speak(stream: TcpStream, broker: &Broker) -> Result<(), Error> {
     stream.set_nodelay(true)?;
     let mut socket = tokio_tungstenite::accept_hdr_async(stream, Version).await?;
-    let Some(Message::Text(wish)) = socket.next().await.transpose()? else {
+    while let Some(Message::Text(wish)) = socket.next().await.transpose()? {
+        let wish: Value = serde_json::from_str(&wish).unwrap_or_default();
+        let path = wish["path"].as_str().unwrap_or_default();
+        let number = broker.number(Some(SignalId {
+            signal: Some(By::Path(path.to_owned())),
+        }));
+        let (action, id) = (&wish["action"], &wish["requestId"]);
+        let mut answer = json!({"action": action, "requestId": id, "ts": TS});
+        match (action.as_str(), number) {
+            (Some("subscribe"), Ok(number)) => {
+                answer["subscriptionId"] = "1".into();
+                socket.send(Message::text(answer.to_string())).await?;
+                return tell(socket, broker, number, path).await;
+            }
+            (Some("set"), Ok(number)) => {
+                let text = wish["value"].as_str().unwrap_or_default();
+                if !broker.set_target(number, text) {
+                    answer["error"] = json!({"number": 401, "reason": "read_only", "message": "It is no actuator."});
+                }
+            }
+            _ => {
+                answer["error"] = json!({"number": 404, "reason": "invalid_path", "message": "There is no such path."});
+            }
+        }
+        socket.send(Message::text(answer.to_string())).await?;
+    }
+    Ok(())
+}
+
+/// The latest value, and each that comes.
+async fn tell(
+    mut socket: WebSocketStream<TcpStream>,
+    broker: &Broker,
+    number: usize,
+    path: &str,
+) -> Result<(), Error> {
+    let Ok((mut next, mut values)) = broker.subscribe(number, 0) else {
         return Ok(());
     };
-    let wish: Value = serde_json::from_str(&wish).unwrap_or_default();
-    let path = wish["path"].as_str().unwrap_or_default().to_owned();
-    let signal = By::Path(path.clone());
-    let number = broker.number(Some(SignalId {
-        signal: Some(signal),
-    }));
-    let id = &wish["requestId"];
-    let (true, Ok(number)) = (wish["action"] == "subscribe", number) else {
-        let error = json!({"number": 404, "reason": "invalid_path", "message": "The specified data path does not exist."});
-        let answer = json!({"action": wish["action"], "requestId": id, "error": error, "ts": TS});
-        return socket.send(Message::text(answer.to_string())).await;
-    };
-    let answer = json!({"action": "subscribe", "subscriptionId": "1", "requestId": id, "ts": TS});
-    socket.send(Message::text(answer.to_string())).await?;
-    let Ok((before, mut values)) = broker.subscribe(number, 0) else {
-        return Ok(());
-    };
-    let mut next = before;
     loop {
         let dp = json!({"value": text(next), "ts": TS});
         let event = json!({"action": "subscription", "subscriptionId": "1", "data": {"path": path, "dp": dp}, "ts": TS});

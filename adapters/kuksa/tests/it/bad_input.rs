@@ -147,8 +147,13 @@ fn a_value_that_the_broker_refuses_fails_a_later_send_in_its_words() {
 
 #[test]
 fn a_broker_that_ends_is_noticed_by_both_ends() {
-    for (receive, words) in [("grpc", "--insecure"), ("viss", "--enable-viss")] {
-        let mut trial = Trial::new().text("receive", receive).with_broker(&[words]);
+    for (option, value, words) in [
+        ("receive", "grpc", "--insecure"),
+        ("receive", "viss", "--enable-viss"),
+        ("receive", "get", "--insecure"),
+        ("publish", "viss", "--enable-viss"),
+    ] {
+        let mut trial = Trial::new().text(option, value).with_broker(&[words]);
         let (mut sender, mut subscription, _) = pair(&trial, Duration::ZERO);
         trial.end_broker();
         wait_until("the sender's error", || sender.matched().is_err());

@@ -32,6 +32,18 @@ fn a_web_socket_carries_every_length() {
     carries(trial.with_broker(&["--insecure", "--enable-viss"]));
 }
 
+#[test]
+fn a_set_over_a_web_socket_and_a_subscription_of_targets_carry_every_length() {
+    let trial = Trial::new().text("publish", "viss");
+    carries(trial.with_broker(&["--insecure", "--enable-viss"]));
+}
+
+#[test]
+fn reads_again_and_again_find_every_value_that_waits_for_them() {
+    let trial = Trial::new().text("receive", "get");
+    carries(trial.with_broker(&["--insecure"]));
+}
+
 /// The reader still handles the first when the others come: the broker drops the oldest, and the newest arrives.
 #[test]
 fn a_slow_reader_without_a_buffer_misses_values_but_not_the_last() {
