@@ -11,7 +11,7 @@ use crate::study::Page;
 use crate::summary::{ExperimentSummary, Summary};
 use crate::text::clean;
 use crate::view::View;
-use dyno_model::{Metric, Topology, TrialFigure, Wait, WorkloadKind};
+use dyno_model::{Metric, OptionValue, Topology, TrialFigure, Wait, WorkloadKind};
 use dyno_stats::Quantile;
 
 /// Where nothing can be said.
@@ -40,7 +40,10 @@ pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) ->
     let mut out = Page::new(limit, markdown);
     out.head(&notes::title(&summary.run), &notes::origin(&summary.run));
     let all: Vec<&ExperimentSummary> = summary.experiments.iter().filter(|e| shows(e)).collect();
-    out.part("The study's table (its section 4)", &table(study, &all));
+    out.part(
+        "The study's table (its section 4)",
+        &table(study, summary, &all),
+    );
     out.part(
         "A loop that waits, and a schedule that does not",
         &loops(&all),
@@ -70,10 +73,15 @@ fn legend(summary: &Summary) -> Vec<String> {
             "set and get: a call that sets a value at its provider and gets the answer, over what the broker has for it (Kuksa: \
              Actuate, and the answer as a published value);{PAIR}: it has nothing, and the call takes two channels."
         ),
-        "reads: Dyno does not read a broker's cache. WebSocket: the round trip of kuksa-viss, whose values go in over gRPC and come out over VISS on a WebSocket; \
-         of other stacks the round trip stands in its place."
+        "reads: values per second that readers got which ask the broker for what it keeps, each again as soon as the answer is there, beside a \
+         provider that never waits (Kuksa: GetValue, kuksa-get); reads that found no new value are not counted, so that it is the least that was read."
             .into(),
-        "clients: dyno run signals --experiment clients --search clients --until limits/signals.toml".into(),
+        "WebSocket: the time from one set to the next of a client that waits for the broker's answer to each, as the study's script does; the mean, as the \
+         study's (Kuksa: VISS, kuksa-viss-set). The round trip below it is to the subscriber and back."
+            .into(),
+        "clients before degradation: subscribers of one provider, the most of those tried with which, as with fewer, nothing was lost and p99 was surely no \
+         later than the next value; ≥: with all. Each number: dyno run signals --experiment clients --search clients --until limits/signals.toml"
+            .into(),
         "p99 of a schedule counts from when a value was due, that of a loop from when it was sent; ratio: the first over half the second, \
          which is not all of what a loop hides: values that come seldom find CPUs asleep. While a loop waits nothing is due, so that a stall of 10 ms is one late value there, and at \
          2,000 values per second twenty."
@@ -104,12 +112,19 @@ fn of<'a>(
     all.iter().copied().filter(move |e| {
         let x = &e.experiment;
         (x.stack.as_str(), x.wait, x.workload.kind()) == (stack, wait, kind)
+            && x.topology == Topology::ONE_TO_ONE
     })
 }
 
 /// A row for each of the study's, a column for each stack.
-fn table(study: &PrintedTables, all: &[&ExperimentSummary]) -> Grid {
+fn table(study: &PrintedTables, summary: &Summary, all: &[&ExperimentSummary]) -> Grid {
     let stacks = stacks(all);
+    // Whether a stack has this option set so.
+    let is_set = |(stack, _): (&str, Wait), option: &str, to: &str| {
+        let options = summary.run.stacks.get(stack).map(|stack| &stack.options);
+        let value = options.and_then(|options| options.get(option));
+        matches!(value, Some(OptionValue::Text(text)) if text == to)
+    };
     let several = |stack: &str| stacks.iter().filter(|(s, _)| *s == stack).count() > 1;
     let title = |(stack, wait): &(&str, Wait)| match several(stack) {
         true => format!("{} ({wait})", clean(stack)),
@@ -147,7 +162,20 @@ fn table(study: &PrintedTables, all: &[&ExperimentSummary]) -> Grid {
             false => figure,
         }
     };
-    let none = |_: usize| NONE.to_owned();
+    let reads = |s: usize, several: bool| match is_set(stacks[s], "receive", "get") {
+        true if several => several_readers(summary, stacks[s]),
+        true => rate(s, WorkloadKind::Flood),
+        false => NONE.to_owned(),
+    };
+    let set = |s: usize| {
+        let sets = is_set(stacks[s], "publish", "viss");
+        let flood = of(all, stacks[s], WorkloadKind::Flood).next();
+        let hz = flood
+            .filter(|_| sets)
+            .and_then(|e| e.median(TrialFigure::SentHz));
+        hz.filter(|hz| *hz > 0.0)
+            .map_or(NONE.into(), |hz| duration(1e9 / hz))
+    };
     Grid {
         head: head.chain(stacks.iter().map(title)).collect(),
         labels: 1,
@@ -159,15 +187,19 @@ fn table(study: &PrintedTables, all: &[&ExperimentSummary]) -> Grid {
                 rate(s, WorkloadKind::Flood)
             }),
             row(
-                "reads/s",
+                "reads/s, one client",
                 printed("vss-rate", "Messages/second (read)"),
-                &none,
+                &|s| reads(s, false),
             ),
+            row("reads/s, several clients", NONE.into(), &|s| reads(s, true)),
             row(
-                "round trip, p50",
+                "WebSocket: a set with its answer",
                 printed("vss-latency", "WebSocket latency (avg)"),
-                &|s| trip(s, WorkloadKind::PingPong, 0),
+                &set,
             ),
+            row("round trip, p50", NONE.into(), &|s| {
+                trip(s, WorkloadKind::PingPong, 0)
+            }),
             row("round trip, p99", NONE.into(), &|s| {
                 trip(s, WorkloadKind::PingPong, 2)
             }),
@@ -183,9 +215,82 @@ fn table(study: &PrintedTables, all: &[&ExperimentSummary]) -> Grid {
             row(
                 "clients before degradation",
                 printed("vss-clients", "Concurrent clients (max)"),
-                &none,
+                &|s| clients(summary, stacks[s]),
             ),
         ],
+    }
+}
+
+/// The experiments of a stack with one sender and any number of receivers.
+fn fans<'a>(
+    summary: &'a Summary,
+    (stack, wait): (&'a str, Wait),
+    kind: WorkloadKind,
+) -> impl Iterator<Item = &'a ExperimentSummary> {
+    summary.experiments.iter().filter(move |e| {
+        let x = &e.experiment;
+        (x.stack.as_str(), x.wait, x.workload.kind()) == (stack, wait, kind)
+            && (x.topology.senders, x.topology.copies) == (1, 1)
+            && !(e.is_base || e.is_leg || x.added)
+    })
+}
+
+/// What the most readers that were tried got together, and their number.
+fn several_readers(summary: &Summary, stack: (&str, Wait)) -> String {
+    let most = fans(summary, stack, WorkloadKind::Flood)
+        .filter(|e| e.experiment.topology.receivers > 1)
+        .max_by_key(|e| e.experiment.topology.receivers);
+    let found = most.and_then(|e| Some((e.median(TrialFigure::DeliveredHz)?, e)));
+    found
+        .filter(|(hz, _)| *hz > 0.0)
+        .map_or(NONE.into(), |(hz, e)| {
+            let readers = e.experiment.topology.receivers;
+            format!("{} ({readers})", with_prefix(hz, "/s"))
+        })
+}
+
+/// The most subscribers that surely get all in time, among those that were tried.
+fn clients(summary: &Summary, stack: (&str, Wait)) -> String {
+    let rate = |e: &ExperimentSummary| e.experiment.workload.numbers().rate;
+    let receivers = |e: &ExperimentSummary| e.experiment.topology.receivers;
+    let all = || fans(summary, stack, WorkloadKind::Stream);
+    let Some(fanned) = all().find(|e| receivers(e) > 1) else {
+        return NONE.into();
+    };
+    let mut steps: Vec<_> = all().filter(|e| rate(e) == rate(fanned)).collect();
+    steps.sort_by_key(|e| receivers(e));
+    let kept = steps
+        .iter()
+        .take_while(|e| keeps_up(e) == Some(true))
+        .count();
+    let before = kept.checked_sub(1).map(|last| receivers(steps[last]));
+    match (before, steps.get(kept)) {
+        (Some(n), None) => format!("≥ {n}"),
+        (None, None) => NONE.into(),
+        (before, Some(next)) => {
+            let m = receivers(next);
+            match (before, keeps_up(next)) {
+                (Some(n), None) => format!("{n}, {m} undecided"),
+                (Some(n), Some(_)) => format!("{n}, not {m}"),
+                (None, None) => NONE.into(),
+                (None, Some(_)) => format!("not {m}"),
+            }
+        }
+    }
+}
+
+/// Whether all values arrive, and surely no later than the next is due; `None`: the trials do not tell.
+fn keeps_up(e: &ExperimentSummary) -> Option<bool> {
+    let period = 1e9 / e.experiment.workload.numbers().rate?.hz();
+    if e.delivered_ratio()? < 1.0 {
+        return Some(false);
+    }
+    let p99 = e.metrics.get(&Metric::Response)?.quantiles[2].estimate()?;
+    match (latency_ns(&p99.lo), latency_ns(&p99.hi)) {
+        _ if e.trials.failed > 0 => None,
+        (_, hi) if hi <= period => Some(true),
+        (lo, _) if lo > period => Some(false),
+        _ => None,
     }
 }
 

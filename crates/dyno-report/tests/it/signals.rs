@@ -1,9 +1,11 @@
 //! The table of the suite `signals`.
 
 use crate::common::{Builder, summary};
+use dyno_model::factor::Arrivals;
 use dyno_model::plan::TableKind;
 use dyno_model::record::Run;
-use dyno_model::{Metric, Nanos, Workload};
+use dyno_model::unit::RateHz;
+use dyno_model::{Metric, Nanos, OptionValue, Topology, Workload};
 use dyno_report::{Format, RenderOptions, render};
 
 const US: f64 = 1e3;
@@ -78,4 +80,85 @@ fn a_call_has_rows_of_its_own_and_says_whether_two_channels_carried_it() {
     // The round trip is that of another experiment.
     assert!(row(&text, "round trip, p50")[1].starts_with("4"), "{text}");
     assert_eq!(row(&text, "round trip, p50")[2], "–");
+}
+
+fn one_to(receivers: u16) -> Topology {
+    Topology {
+        receivers,
+        ..Topology::ONE_TO_ONE
+    }
+}
+
+/// A flood of a stack whose option is set so, to one and to four.
+fn floods(b: &mut Builder, stack: &str, option: &str, to: &str) {
+    for receivers in [1, 4] {
+        let flood = b.experiment(stack, |e| {
+            e.name = "flood".into();
+            e.workload = Workload::Flood;
+            e.topology = one_to(receivers);
+        });
+        let samples = 3_000 * u64::from(receivers);
+        b.trials(flood, &[(Metric::Service, 400.0 * US, samples, 0)]);
+    }
+    let options = &mut b.stack(stack, false).options;
+    options.insert(option.into(), OptionValue::Text(to.into()));
+}
+
+#[test]
+fn reads_and_sets_stand_in_the_columns_of_the_stacks_that_read_and_set() {
+    let mut b = Builder::new("signals", "signals through brokers", TableKind::Signals);
+    floods(&mut b, "kuksa-get", "receive", "get");
+    floods(&mut b, "kuksa-viss-set", "publish", "viss");
+    floods(&mut b, "kuksa", "receive", "grpc");
+    let text = render(
+        &summary(&b.build()),
+        Format::Markdown,
+        &RenderOptions::default(),
+    );
+    // 3,000 in 0.3 s, and four times as many.
+    assert_eq!(
+        row(&text, "reads/s, one client"),
+        ["18,500", "10.0 k/s", "–", "–"]
+    );
+    assert_eq!(
+        row(&text, "reads/s, several clients"),
+        ["–", "40.0 k/s (4)", "–", "–"]
+    );
+    assert_eq!(
+        row(&text, "WebSocket: a set with its answer"),
+        ["3.2ms", "–", "100 µs", "–"]
+    );
+}
+
+/// Streams of 100 Hz to several numbers of subscribers, each with its p99 about and with its losses.
+fn clients(steps: &[(u16, f64, u64)]) -> String {
+    let mut b = Builder::new("signals", "signals through brokers", TableKind::Signals);
+    for (receivers, p50, lost) in steps {
+        let stream = b.experiment("kuksa", |e| {
+            e.workload = Workload::Stream {
+                rate: RateHz::new(100.0).unwrap(),
+                arrivals: Arrivals::Fixed,
+            };
+            e.topology = one_to(*receivers);
+        });
+        b.trials(stream, &[(Metric::Response, *p50, 3_000, *lost)]);
+    }
+    let text = render(
+        &summary(&b.build()),
+        Format::Markdown,
+        &RenderOptions::default(),
+    );
+    row(&text, "clients before degradation")[1].clone()
+}
+
+#[test]
+fn clients_are_the_most_with_which_as_with_fewer_all_is_in_time() {
+    let (fast, slow) = (400.0 * US, 40_000.0 * US);
+    assert_eq!(clients(&[(1, fast, 0), (8, fast, 0)]), "≥ 8");
+    let late = [(48, fast, 0), (1, fast, 0), (24, slow, 0), (8, fast, 0)];
+    assert_eq!(clients(&late), "8, not 24");
+    assert_eq!(clients(&[(1, fast, 0), (8, fast, 1)]), "1, not 8");
+    assert_eq!(clients(&[(1, slow, 0), (8, slow, 0)]), "not 1");
+    // Nothing was tried with several.
+    assert_eq!(clients(&[(1, fast, 0)]), "–");
 }

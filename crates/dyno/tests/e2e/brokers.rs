@@ -240,6 +240,43 @@ fn the_suite_signals_has_kuksas_calls() {
     assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
 }
 
+/// Reads of what the broker keeps, and sets over the WebSocket, in the rows of the suite's table.
+#[test]
+fn the_suite_signals_has_kuksas_reads_and_sets() {
+    let Some(_turn) = turn(DATABROKER) else {
+        return;
+    };
+    let place = Place::new();
+    let arguments = [
+        "run",
+        "signals",
+        "--experiment",
+        "reads,sets",
+        "--set",
+        "scale=short",
+        "--out",
+        "out",
+        "--repeats",
+        "0",
+    ];
+    place.run(&arguments).with_code(0);
+    let shown = place.run(&["show", "out", "--format", "markdown"]);
+    let row = |label: &str| -> Vec<&str> {
+        let mut rows = shown.stdout.lines().filter(|l| l.contains(label));
+        let row = rows.next().unwrap_or_else(|| panic!("{}", shown.stdout));
+        row.trim_matches('|').split('|').map(str::trim).collect()
+    };
+    // Label, study, kuksa-get, kuksa-viss-set.
+    for (label, column) in [
+        ("reads/s, one client", 2),
+        ("reads/s, several clients", 2),
+        ("WebSocket: a set with its answer", 3),
+    ] {
+        assert_ne!(row(label)[column], "–", "{}", shown.stdout);
+    }
+    assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
+}
+
 /// The broker logs every message to a file system of 64 KiB, which is full after some hundred of 2,000.
 #[test]
 fn a_brokers_log_on_a_full_disk_costs_no_message() {

@@ -250,8 +250,10 @@ fn what_cannot_be_examined_is_refused_with_the_reason() {
 }
 
 #[test]
-fn kuksa_conforms_over_viss() {
-    if let Some(_turn) = brokers::turn(brokers::DATABROKER) {
-        brokers::conforms("kuksa-viss");
+fn kuksa_conforms_over_viss_and_where_values_are_read() {
+    for stack in ["kuksa-viss", "kuksa-viss-set", "kuksa-get"] {
+        if let Some(_turn) = brokers::turn(brokers::DATABROKER) {
+            brokers::conforms(stack);
+        }
     }
 }

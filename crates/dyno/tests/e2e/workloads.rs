@@ -36,8 +36,10 @@ fn is_lossy(e: &Value) -> bool {
     let stack = e["stack"].as_str().unwrap_or_default();
     // As they come, all libraries but vsomeip lose what finds no room.
     let shipped = stack.ends_with("-defaults") && !stack.starts_with("vsomeip");
-    // The broker keeps one value, the latest, for each subscriber over VISS.
-    matches!(stack, "udp" | "zenoh-udp" | "kuksa-viss")
+    // The broker keeps one value, the latest, for who subscribes over VISS or to targets, or who reads again and again.
+    let latest = ["kuksa-viss", "kuksa-viss-set", "kuksa-get"];
+    matches!(stack, "udp" | "zenoh-udp")
+        || latest.contains(&stack)
         || stack.ends_with("-best-effort")
         || shipped
 }
