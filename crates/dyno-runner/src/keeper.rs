@@ -25,6 +25,9 @@ pub(crate) const HELLO: &str = "dyno-keeper";
 /// Keeps places until standard input ends. Prints first what it cleared of runners that are gone.
 pub fn keep() -> ExitCode {
     let swept = sweep();
+    for line in swept.told() {
+        eprintln!("{line}");
+    }
     let place = match Place::create() {
         Ok(place) => place,
         Err(e) => {

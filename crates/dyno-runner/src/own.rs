@@ -4,7 +4,8 @@
 //! a directory is opened without following a link, its owner and mode are read from the handle, and all further work goes
 //! through that handle, so that what a stranger puts in its place meanwhile is never reached.
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fstat, openat};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2};
+use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::{self, File};
@@ -23,7 +24,7 @@ pub enum Why {
     Owner(u32),
     /// Others may write to it; the mode.
     Writable(u32),
-    /// A link or a file stands where a directory of Dyno's would.
+    /// A link, a mount or a file stands where a directory of Dyno's would.
     NoDirectory,
     /// The kernel does not let it be read.
     Unreadable(String),
@@ -34,7 +35,7 @@ impl fmt::Display for Why {
         match self {
             Why::Owner(uid) => write!(f, "it belongs to user {uid}"),
             Why::Writable(mode) => write!(f, "others may write to it (mode {mode:o})"),
-            Why::NoDirectory => f.write_str("it is a link or no directory"),
+            Why::NoDirectory => f.write_str("it is a link, a mount or no directory"),
             Why::Unreadable(error) => f.write_str(error),
         }
     }
@@ -51,7 +52,8 @@ pub struct Left {
 
 impl fmt::Display for Left {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "left {} alone: {}", self.path.display(), self.why)
+        // Quoted: whoever chose the name may have put control characters into it.
+        write!(f, "left {:?} alone: {}", self.path, self.why)
     }
 }
 
@@ -79,8 +81,15 @@ impl OwnDir {
             path: path.clone(),
             why,
         };
-        let handle = openat(parent, name, flags, Mode::empty()).map_err(|e| match e {
-            rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR => left(Why::NoDirectory),
+        // A file system of a stranger's own may say of its files what it likes, and may never answer.
+        let resolve = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
+        let handle = match openat2(&parent, name, flags, Mode::empty(), resolve) {
+            // Linux before 5.6, and sandboxes that do not know the call.
+            Err(Errno::NOSYS | Errno::PERM) => openat(&parent, name, flags, Mode::empty()),
+            other => other,
+        };
+        let handle = handle.map_err(|e| match e {
+            Errno::LOOP | Errno::NOTDIR | Errno::XDEV => left(Why::NoDirectory),
             _ => left(Why::Unreadable(io::Error::from(e).to_string())),
         })?;
         let stat = fstat(&handle).map_err(|e| left(Why::Unreadable(e.to_string())))?;
@@ -90,9 +99,15 @@ impl OwnDir {
         Ok(OwnDir { handle, path })
     }
 
-    /// The scratch place `path`, to which nobody else may write.
-    pub(crate) fn top(path: &Path) -> Result<Self, Left> {
-        let own = Self::open(CWD, path.as_os_str(), path.to_owned())?;
+    /// The directory `name` in `folder`, to which nobody else may write.
+    pub(crate) fn top(folder: &Path, name: &OsStr) -> Result<Self, Left> {
+        let path = folder.join(name);
+        let parent = rustix::fs::open(folder, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+        let parent = parent.map_err(|e| Left {
+            path: path.clone(),
+            why: Why::Unreadable(io::Error::from(e).to_string()),
+        })?;
+        let own = Self::open(parent, name, path)?;
         match fstat(&own.handle) {
             Ok(stat) if !is_open(&stat) => Ok(own),
             Ok(stat) => Err(Left {
@@ -104,6 +119,11 @@ impl OwnDir {
                 why: Why::Unreadable(e.to_string()),
             }),
         }
+    }
+
+    /// Makes a directory in it for this user alone.
+    pub(crate) fn make(&self, name: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::mkdirat(&self.handle, name, Mode::RWXU)?)
     }
 
     /// A directory in it.
@@ -209,19 +229,29 @@ fn is_own_file(stat: &Stat) -> bool {
 /// Whether an entry of this user stays what it is in that directory: its owner is this user or root, and others
 /// either cannot write to it or cannot remove what is not theirs.
 fn keeps_names(stat: &Stat) -> bool {
-    (stat.st_uid == user() || stat.st_uid == 0) && (!is_open(stat) || stat.st_mode & 0o1000 != 0)
+    is_trusted(stat.st_uid) && (!is_open(stat) || stat.st_mode & 0o1000 != 0)
 }
 
-/// Why temporary files cannot be put below `folder`, if they cannot.
-pub(crate) fn objection(folder: &Path) -> Option<Why> {
+/// This user, root, or whoever root is seen as in a user namespace.
+fn is_trusted(uid: u32) -> bool {
+    uid == user() || uid == 0 || fs::metadata("/").is_ok_and(|root| root.uid() == uid)
+}
+
+/// Why temporary files cannot be put below `folder`, if they cannot: strangers could exchange it, or a directory above it.
+pub(crate) fn objection(folder: &Path) -> Option<Left> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let stat = rustix::fs::open(folder, flags, Mode::empty()).and_then(fstat);
-    match stat {
+    let why = |path: &Path| match rustix::fs::open(path, flags, Mode::empty()).and_then(fstat) {
         Err(e) => Some(Why::Unreadable(io::Error::from(e).to_string())),
         Ok(stat) if keeps_names(&stat) => None,
-        Ok(stat) if stat.st_uid != user() && stat.st_uid != 0 => Some(Why::Owner(stat.st_uid)),
+        Ok(stat) if !is_trusted(stat.st_uid) => Some(Why::Owner(stat.st_uid)),
         Ok(stat) => Some(Why::Writable(stat.st_mode & 0o7777)),
-    }
+    };
+    folder.ancestors().find_map(|path| {
+        why(path).map(|why| Left {
+            path: path.to_owned(),
+            why,
+        })
+    })
 }
 
 /// Removes the files and directories of this user in `folder` whose names contain `name`; returns their paths.

@@ -50,6 +50,9 @@ fn fail(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> SessionE
     }
 }
 
+/// So many entries that were left alone are named; a stranger can make any number of them.
+const LEFT_TOLD: usize = 3;
+
 /// What a sweep removed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Swept {
@@ -68,6 +71,28 @@ impl Swept {
     pub fn is_empty(&self) -> bool {
         self.places.is_empty() && self.killed.is_empty() && self.removed.is_empty()
     }
+
+    /// What was left alone, as lines for people: the first few, then how many more there are.
+    pub fn told(&self) -> Vec<String> {
+        let told = self.left.iter().take(LEFT_TOLD);
+        let mut lines: Vec<String> = told
+            .map(|left| format!("{left}; its owner or root may remove it"))
+            .collect();
+        let more = self.left.len().saturating_sub(LEFT_TOLD);
+        if more > 0 {
+            lines.push(format!(
+                "left {more} further entries alone for reasons of this kind"
+            ));
+        }
+        lines
+    }
+}
+
+/// The folder for temporary files.
+fn folder() -> PathBuf {
+    let named = std::env::temp_dir();
+    // One that does not exist is refused under the name that it was given.
+    fs::canonicalize(&named).unwrap_or(named)
 }
 
 /// The folder of this user's places in `folder`, as it is called where nobody has taken the name.
@@ -77,7 +102,7 @@ fn base_name() -> String {
 
 /// Clears what runners left behind that do not live any more.
 pub fn sweep() -> Swept {
-    sweep_in(&std::env::temp_dir())
+    sweep_in(&folder())
 }
 
 fn sweep_in(folder: &Path) -> Swept {
@@ -87,12 +112,13 @@ fn sweep_in(folder: &Path) -> Swept {
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let is_base = |name: &String| {
         let rest = name.strip_prefix(&usual);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        rest.is_some_and(|rest| {
+            let other = rest.strip_prefix('.').unwrap_or_default();
+            rest.is_empty() || other.len() == 6 && other.chars().all(|c| c.is_ascii_alphanumeric())
+        })
     };
-    let mut bases: Vec<String> = names.filter(is_base).collect();
-    bases.sort_unstable();
-    for name in bases {
-        match OwnDir::top(&folder.join(&name)) {
+    for name in names.filter(is_base) {
+        match OwnDir::top(folder, OsStr::new(&name)) {
             Ok(base) => {
                 clear_base(&base, &mut swept);
                 // Only succeeds when no other runner is at work.
@@ -261,22 +287,30 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn create() -> Result<Self, SessionError> {
-        Self::create_in(&std::env::temp_dir())
+        Self::create_in(&folder())
     }
 
     fn create_in(folder: &Path) -> Result<Self, SessionError> {
-        if let Some(why) = objection(folder) {
-            let path = folder.to_owned();
-            return Err(SessionError::Unsafe(Left { path, why }));
+        if let Some(left) = objection(folder) {
+            return Err(SessionError::Unsafe(left));
         }
         let owner = Process::of(std::process::id()).unwrap_or(Process {
             pid: std::process::id(),
             start: 0,
         });
-        let base = own_base(folder)?;
+        let name = OsString::from(owner.to_string());
+        // Another runner that ends meanwhile removes the folder while it is empty. Once this place is in it, it stays.
+        let mut tries = 0..10;
+        let base = loop {
+            let base = own_base(folder)?;
+            match base.make(&name) {
+                Ok(()) => break base,
+                Err(e) if e.kind() == io::ErrorKind::NotFound && tries.next().is_some() => {}
+                Err(e) => return Err(fail("create", &base.path().join(&name))(e)),
+            }
+        };
         base.protect().map_err(fail("protect", base.path()))?;
-        let path = base.path().join(owner.to_string());
-        make(&path).map_err(fail("create", &path))?;
+        let path = base.path().join(&name);
         // Runners that start together begin at different ports.
         let port = FIRST_PORT + (owner.pid % 64) as u16 * 128;
         Ok(Place {
@@ -299,9 +333,10 @@ impl Place {
     /// Where no session has such a name, and where the directory cannot be made.
     pub(crate) fn open(&self, name: &str) -> Result<PathBuf, SessionError> {
         let scratch = self.path.join(name);
-        let made = match is_session(name) {
-            true => make(&scratch),
-            false => Err(io::ErrorKind::InvalidFilename.into()),
+        let made = match (is_session(name), self.handle()) {
+            (true, Ok(place)) => place.make(OsStr::new(name)),
+            (true, Err(left)) => return Err(SessionError::Unsafe(left)),
+            (false, _) => Err(io::ErrorKind::InvalidFilename.into()),
         };
         made.map_err(fail("create", &scratch))?;
         Ok(scratch)
@@ -431,7 +466,7 @@ fn own_base(folder: &Path) -> Result<OwnDir, SessionError> {
         _ => {}
     }
     // The start that sweeps says what was left alone.
-    if let Ok(base) = OwnDir::top(&usual) {
+    if let Ok(base) = OwnDir::top(folder, OsStr::new(&base_name())) {
         return Ok(base);
     }
     let other = tempfile::Builder::new()
@@ -439,7 +474,7 @@ fn own_base(folder: &Path) -> Result<OwnDir, SessionError> {
         .tempdir_in(folder)
         .map_err(fail("create", folder))?
         .keep();
-    OwnDir::top(&other).map_err(SessionError::Unsafe)
+    OwnDir::top(folder, other.file_name().unwrap_or_default()).map_err(SessionError::Unsafe)
 }
 
 #[cfg(test)]
@@ -569,6 +604,8 @@ mod tests {
         ];
         for (why, make) in hostile {
             let (folder, base) = folder_with_claims(&victim);
+            // Newer than the session, so that only the folder can keep it from being removed.
+            let _ = fs::remove_file(&victim);
             fs::write(&victim, "x").unwrap();
             make(&base, &folder.path().join("aside"));
             let swept = sweep_in(folder.path());
@@ -641,21 +678,26 @@ mod tests {
             return;
         }
         let own = folder.path().join("own");
-        fs::create_dir(&own).unwrap();
+        // With the place of a runner that lives, it is never removed.
+        let alive = Process::of(std::process::id()).unwrap().to_string();
+        fs::create_dir_all(own.join(alive)).unwrap();
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {
-                    // The sweep removes a folder of its own that is empty.
-                    let _ = fs::create_dir(own.join("1-1"));
-                    let _ = renameat_with(CWD, &own, CWD, &base, RenameFlags::EXCHANGE);
+                    renameat_with(CWD, &own, CWD, &base, RenameFlags::EXCHANGE).unwrap();
                 }
             });
             let tries = 10_000;
-            let swept = (0..tries).map(|_| sweep_in(folder.path()));
-            let removed = swept.filter(|s| !s.removed.is_empty()).count();
+            let (mut removed, mut strange) = (0, 0);
+            for swept in (0..tries).map(|_| sweep_in(folder.path())) {
+                removed += swept.removed.len() + swept.places.len();
+                strange += swept.left.len();
+            }
             done.store(true, Ordering::Relaxed);
             assert_eq!(removed, 0);
+            // Both folders were met.
+            assert!((1..tries).contains(&strange), "{strange}");
         });
         assert!(victim.exists());
     }
@@ -668,8 +710,12 @@ mod tests {
         let refused = |folder: &Path| Place::create_in(folder).err().unwrap().to_string();
         assert!(refused(&missing).contains("set TMPDIR to an existing directory"));
         assert!(!missing.exists());
+        let inner = dir.path().join("inner");
+        fs::create_dir(&inner).unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(refused(dir.path()).contains("others may write to it (mode 777)"));
+        for folder in [dir.path(), &inner] {
+            assert!(refused(folder).contains("others may write to it (mode 777)"));
+        }
         // As /tmp is.
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o1777)).unwrap();
         assert!(Place::create_in(dir.path()).is_ok());

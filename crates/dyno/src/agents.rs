@@ -17,20 +17,11 @@ pub(crate) fn agent_command() -> Result<AgentCommand> {
     })
 }
 
-/// So many entries that were left alone are named; a stranger can make any number of them.
-const LEFT_TOLD: usize = 3;
-
 /// Clears what an earlier run left behind, and says so.
 pub(crate) fn report_sweep(progress: &Progress) {
     let swept = dyno_runner::sweep();
-    for left in swept.left.iter().take(LEFT_TOLD) {
-        progress.say(format!("{left}; its owner or root may remove it"));
-    }
-    let more = swept.left.len().saturating_sub(LEFT_TOLD);
-    if more > 0 {
-        progress.say(format!(
-            "left {more} further entries alone for reasons of this kind"
-        ));
+    for line in swept.told() {
+        progress.say(line);
     }
     if !swept.is_empty() {
         progress.say(format!(

@@ -145,7 +145,7 @@ fn is_root() -> bool {
     // SAFETY: geteuid has no preconditions.
     let root = unsafe { libc::geteuid() } == 0;
     if !root {
-        eprintln!("NOT TESTED: mounting a small tmpfs needs root");
+        eprintln!("NOT TESTED: mounts and files of other users need root");
     }
     root
 }
@@ -233,7 +233,6 @@ fn a_run_beside_a_hostile_folder_obeys_nothing_of_it_and_says_so() {
     }
     let place = place();
     let (victim, base) = (place.path("victim"), place.path("tmp/dyno-0"));
-    std::fs::write(&victim, "x").unwrap();
     let session = base.join("1-1/dyno-1-1-0");
     std::fs::create_dir_all(session.join("claims")).unwrap();
     std::fs::write(
@@ -241,6 +240,9 @@ fn a_run_beside_a_hostile_folder_obeys_nothing_of_it_and_says_so() {
         format!("file {}\n", victim.display()),
     )
     .unwrap();
+    // Newer than the session also for a coarse clock.
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    std::fs::write(&victim, "x").unwrap();
     std::os::unix::fs::chown(&base, Some(65_534), Some(65_534)).unwrap();
     let ended = place.run(&[
         "run",
@@ -253,7 +255,7 @@ fn a_run_beside_a_hostile_folder_obeys_nothing_of_it_and_says_so() {
         "out",
     ]);
     assert!(matches!(ended.status.code(), Some(0 | 4)));
-    ended.says("tmp/dyno-0 alone: it belongs to user 65534");
+    ended.says("tmp/dyno-0\" alone: it belongs to user 65534");
     assert!(victim.exists() && session.exists());
     assert!(stored_trials(&place) > 0);
     // Of the run itself nothing stays.
