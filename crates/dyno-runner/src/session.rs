@@ -185,9 +185,9 @@ fn clear_session(place: &OwnDir, name: &OsStr, swept: &mut Swept) {
             let named = named.iter().map(|path| path.display().to_string());
             swept.removed.extend(named);
         }
-        // The directory of no session says nothing about what lies elsewhere.
-        (Ok(_), None) => {}
-        (Err(left), _) => swept.left.push(left),
+        // The directory of no session says nothing about what lies elsewhere, and neither does a socket.
+        (_, None) => {}
+        (Err(left), Some(_)) => swept.left.push(left),
     }
     place.remove(name);
 }
