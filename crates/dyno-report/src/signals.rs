@@ -68,19 +68,21 @@ fn legend(summary: &Summary) -> Vec<String> {
         "writes, one client that waits: round trips per second of a provider that waits until the subscriber's answer is \
          back through the broker; the study's script waits for the broker's alone."
             .to_owned(),
-        "writes, as fast as accepted: values per second that the subscriber got, of a provider that never waits.".into(),
+        "writes, as fast as accepted: values per second that the subscriber got, of a provider that never waits; only for stacks whose subscriber is \
+         sent each value.".into(),
         format!(
             "set and get: a call that sets a value at its provider and gets the answer, over what the broker has for it (Kuksa: \
              Actuate, and the answer as a published value);{PAIR}: it has nothing, and the call takes two channels."
         ),
-        "reads: values per second that readers got which ask the broker for what it keeps, each again as soon as the answer is there, beside a \
-         provider that never waits (Kuksa: GetValue, kuksa-get); reads that found no new value are not counted, so that it is the least that was read."
+        "reads: a reader asks the broker for the value that it keeps and asks again as soon as it has the answer, beside a provider that never \
+         waits (Kuksa: GetValue, kuksa-get). Dyno counts the reads that found a new value, so there were at least (≥) that many reads; the provider may be \
+         what limits them. Of several clients it is the sum. Reads while nobody writes are not measured."
             .into(),
         "WebSocket: the time from one set to the next of a client that waits for the broker's answer to each, as the study's script does; the mean, as the \
          study's (Kuksa: VISS, kuksa-viss-set). The round trip below it is to the subscriber and back."
             .into(),
-        "clients before degradation: subscribers of one provider, the most of those tried with which, as with fewer, nothing was lost and p99 was surely no \
-         later than the next value; ≥: with all. Each number: dyno run signals --experiment clients --search clients --until limits/signals.toml"
+        "clients before degradation: how many subscribers one provider can have. A number counts if with it, and with each smaller number that was tried, \
+         nothing was lost and the whole interval of p99 lies before the next value is due; ≥: the largest number of the run counts. To find the exact number: dyno run signals --experiment clients --search clients --until limits/signals.toml"
             .into(),
         "p99 of a schedule counts from when a value was due, that of a loop from when it was sent; ratio: the first over half the second, \
          which is not all of what a loop hides: values that come seldom find CPUs asleep. While a loop waits nothing is due, so that a stall of 10 ms is one late value there, and at \
@@ -162,16 +164,22 @@ fn table(study: &PrintedTables, summary: &Summary, all: &[&ExperimentSummary]) -
             false => figure,
         }
     };
-    let reads = |s: usize, several: bool| match is_set(stacks[s], "receive", "get") {
-        true if several => several_readers(summary, stacks[s]),
-        true => rate(s, WorkloadKind::Flood),
+    let polls = |s: usize| is_set(stacks[s], "receive", "get");
+    let sets = |s: usize| is_set(stacks[s], "publish", "viss");
+    // What the reader misses between two reads was read by nobody.
+    let at_least = |figure: String| match figure.as_str() {
+        NONE => figure,
+        _ => format!("≥ {figure}"),
+    };
+    let reads = |s: usize, several: bool| match polls(s) {
+        true if several => at_least(several_readers(summary, stacks[s])),
+        true => at_least(rate(s, WorkloadKind::Flood)),
         false => NONE.to_owned(),
     };
     let set = |s: usize| {
-        let sets = is_set(stacks[s], "publish", "viss");
         let flood = of(all, stacks[s], WorkloadKind::Flood).next();
         let hz = flood
-            .filter(|_| sets)
+            .filter(|_| sets(s))
             .and_then(|e| e.median(TrialFigure::SentHz));
         hz.filter(|hz| *hz > 0.0)
             .map_or(NONE.into(), |hz| duration(1e9 / hz))
@@ -183,15 +191,24 @@ fn table(study: &PrintedTables, summary: &Summary, all: &[&ExperimentSummary]) -
             row("writes/s, one client that waits", writes.clone(), &|s| {
                 rate(s, WorkloadKind::PingPong)
             }),
-            row("writes/s, as fast as accepted", writes, &|s| {
-                rate(s, WorkloadKind::Flood)
-            }),
             row(
-                "reads/s, one client",
+                "writes/s, as fast as accepted",
+                writes,
+                &|s| match polls(s) || sets(s) {
+                    true => NONE.to_owned(),
+                    false => rate(s, WorkloadKind::Flood),
+                },
+            ),
+            row(
+                "reads/s beside a writer, one client",
                 printed("vss-rate", "Messages/second (read)"),
                 &|s| reads(s, false),
             ),
-            row("reads/s, several clients", NONE.into(), &|s| reads(s, true)),
+            row(
+                "reads/s beside a writer, several clients",
+                NONE.into(),
+                &|s| reads(s, true),
+            ),
             row(
                 "WebSocket: a set with its answer",
                 printed("vss-latency", "WebSocket latency (avg)"),
@@ -264,15 +281,25 @@ fn clients(summary: &Summary, stack: (&str, Wait)) -> String {
         .take_while(|e| keeps_up(e) == Some(true))
         .count();
     let before = kept.checked_sub(1).map(|last| receivers(steps[last]));
+    // What was planned for other stacks and is missing here tells nothing good of this one.
+    let most = summary
+        .experiments
+        .iter()
+        .filter(|e| e.experiment.workload.kind() == WorkloadKind::Stream && rate(e) == rate(fanned))
+        .map(receivers)
+        .max();
     match (before, steps.get(kept)) {
-        (Some(n), None) => format!("≥ {n}"),
+        (Some(n), None) => match most.filter(|most| *most > n) {
+            Some(most) => format!("{n}, {most} not run"),
+            None => format!("≥ {n}"),
+        },
         (None, None) => NONE.into(),
         (before, Some(next)) => {
             let m = receivers(next);
             match (before, keeps_up(next)) {
                 (Some(n), None) => format!("{n}, {m} undecided"),
                 (Some(n), Some(_)) => format!("{n}, not {m}"),
-                (None, None) => NONE.into(),
+                (None, None) => format!("{m} undecided"),
                 (None, Some(_)) => format!("not {m}"),
             }
         }
