@@ -95,20 +95,22 @@ pub(crate) fn poll(client: &Client, id: i32, mut on_text: OnText) -> Result<List
     let request = GetValueRequest {
         signal_id: Some(by_id(id)),
     };
+    // Whatever is there first is from before. Only then does the reader say that it reads.
+    let first = client.wait(CALL, PATIENCE, calls.get_value(request.clone()));
+    let first = first.map_err(|refused| refused.error)?.into_inner();
+    let mut before = text_of(first.data_point.and_then(|point| point.value));
     let ended = client.ended(CALL);
     let read = async move || {
         let answer = calls.get_value(request.clone()).await;
         let value = answer.map_err(&ended)?.into_inner().data_point;
         Ok(text_of(value.and_then(|point| point.value)))
     };
-    // Whatever is there first is from before.
-    let mut before: Option<Option<String>> = None;
     Listener::start(client, read, move |text| {
-        let is_new = before.as_ref().is_some_and(|before| *before != text);
+        let is_new = before != text;
         if let Some(text) = text.as_ref().filter(|_| is_new) {
             on_text(text);
         }
-        before = Some(text);
+        before = text;
         Ok(())
     })
 }

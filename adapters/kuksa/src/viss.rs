@@ -119,9 +119,11 @@ fn connect(client: &Client, port: u16, wish: Option<&str>) -> Result<Socket> {
     let place = client.settings.authority(port);
     let until = Instant::now() + PATIENCE;
     loop {
-        let failure = match client.handle().block_on(stand(&place, wish)) {
-            Ok(Ok(socket)) => return Ok(socket),
-            Ok(Err(answer)) => {
+        // A listener that accepts and stays silent is no databroker.
+        let tried = async { tokio::time::timeout(PATIENCE, stand(&place, wish)).await };
+        let failure = match client.handle().block_on(tried) {
+            Ok(Ok(Ok(socket))) => return Ok(socket),
+            Ok(Ok(Err(answer))) => {
                 return Err(Error::library(
                     "VISS subscribe",
                     format!(
@@ -130,7 +132,8 @@ fn connect(client: &Client, port: u16, wish: Option<&str>) -> Result<Socket> {
                     ),
                 ));
             }
-            Err(e) => e,
+            Ok(Err(e)) => e.to_string(),
+            Err(_) => format!("no answer within {} s", PATIENCE.as_secs()),
         };
         if Instant::now() >= until {
             return Err(Error::library(
