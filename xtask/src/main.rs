@@ -92,6 +92,8 @@ fn main() -> ExitCode {
 
 fn test() -> Outcome {
     let metadata = metadata::load()?;
+    // A databroker that is named and missing is said before what takes long.
+    let tests = steps::test(&metadata)?;
     packages::of_tests()?;
     // Said before what takes long: Debian 12's own node is too old.
     packages::of_web()?;
@@ -104,7 +106,7 @@ fn test() -> Outcome {
     web::run(&metadata, &["--check".to_owned()])?;
     steps::run(&[steps::build()])?;
     adapters::place_debug(&metadata.target_directory)?;
-    let outcome = steps::run(&steps::test(&metadata));
+    let outcome = steps::run(&tests);
     for line in steps::not_tested() {
         println!("── {line}");
     }

@@ -183,12 +183,27 @@ pub(crate) fn fast() -> Vec<Step> {
 const SEED: &str = "20261121";
 
 /// Kuksa's databroker, which no registry has: as the variable names it, or on the PATH.
-fn databroker() -> Option<PathBuf> {
-    let named = std::env::var_os("DYNO_KUKSA_DATABROKER").map(PathBuf::from);
+///
+/// # Errors
+///
+/// Where the variable names a program that is not there: the stand-in must not answer in its place.
+fn databroker() -> Result<Option<PathBuf>, String> {
+    let named = std::env::var_os("DYNO_KUKSA_DATABROKER");
+    let program = PathBuf::from(named.clone().unwrap_or_else(|| "databroker".into()));
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path = std::env::split_paths(&path).map(|dir| dir.join("databroker"));
-    let mut all = named.into_iter().chain(on_path);
-    all.find(|file| file.is_file())
+    let on_path = std::env::split_paths(&path).map(|dir| dir.join(&program));
+    // A name with a slash is a path, as for a shell.
+    let found = match program.components().count() {
+        1 => on_path.into_iter().find(|file| file.is_file()),
+        _ => Some(program.clone()).filter(|file| file.is_file()),
+    };
+    match (found, named) {
+        (None, Some(_)) => Err(format!(
+            "DYNO_KUKSA_DATABROKER names {}, and there is no such program; correct it, or unset it to test with the stand-in",
+            program.display()
+        )),
+        (found, _) => Ok(found),
+    }
 }
 
 /// What the tests leave out on this machine, one line each.
@@ -196,8 +211,8 @@ pub(crate) fn not_tested() -> Vec<&'static str> {
     const DATABROKER: &str = "NOT TESTED: the stacks kuksa* with a real databroker, which DYNO_KUKSA_DATABROKER or the PATH names \
                               where there is one; a stand-in answered them";
     match databroker() {
-        Some(_) => Vec::new(),
-        None => vec![DATABROKER],
+        Ok(Some(_)) => Vec::new(),
+        _ => vec![DATABROKER],
     }
 }
 
@@ -208,14 +223,14 @@ fn test_threads() -> usize {
 
 /// Tests what was built, the page's scripts too. The loom models have a target directory of their own, because
 /// their flags would make cargo build everything twice in turns.
-pub(crate) fn test(metadata: &Metadata) -> Vec<Step> {
+pub(crate) fn test(metadata: &Metadata) -> Result<Vec<Step>, String> {
     let loom = metadata.target_directory.join("loom");
     let daemons = packages::daemons_in(metadata).join("bin");
     let path = std::env::var("PATH").unwrap_or_default();
     // The stand-in is an example of the adapter.
     let stand_in = metadata.target_directory.join("debug/examples/databroker");
-    let databroker = databroker().unwrap_or(stand_in);
-    vec![
+    let databroker = databroker()?.unwrap_or(stand_in);
+    Ok(vec![
         cargo(
             "tests and doc tests",
             &[
@@ -247,7 +262,7 @@ pub(crate) fn test(metadata: &Metadata) -> Vec<Step> {
         )
         .with("RUSTFLAGS", "--cfg loom")
         .with("CARGO_TARGET_DIR", loom.to_string_lossy()),
-    ]
+    ])
 }
 
 /// The conformance suite over sanitized adapters in C and C++. Leaks are not looked for: the suite's own
