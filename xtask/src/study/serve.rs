@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Runs in the folder. Greedy clients ask for reports of pairs of them.
@@ -66,13 +66,17 @@ pub(super) fn study(run: &Path, clients: u32, seconds: u32, program: Option<&str
     );
     let alone = ask(address, ASKED.len() as u32 * 5);
     table("alone", &alone);
-    let ended = AtomicBool::new(false);
+    let (ended, joined) = (AtomicBool::new(false), AtomicU32::new(0));
     let under = std::thread::scope(|scope| {
-        let ended = &ended;
+        let (ended, joined) = (&ended, &joined);
         for number in 0..clients {
             let client = move || {
                 if root && set_thread_uid(rustix::process::Uid::from_raw(CLIENT)).is_err() {
                     return;
+                }
+                // The first connection tells whether there is such a client at all.
+                if connect(address).is_ok() {
+                    joined.fetch_add(1, Ordering::Relaxed);
                 }
                 while !ended.load(Ordering::Relaxed) {
                     // That a client is sent away is what it may expect.
@@ -98,6 +102,10 @@ pub(super) fn study(run: &Path, clients: u32, seconds: u32, program: Option<&str
         waits
     });
     table("under clients", &under);
+    println!(
+        "  {} of {clients} clients could connect",
+        joined.load(Ordering::Relaxed)
+    );
     let status =
         std::fs::read_to_string(format!("/proc/{}/status", server.0.id())).unwrap_or_default();
     for line in status.lines().filter(|line| line.starts_with("VmHWM")) {
@@ -147,17 +155,21 @@ fn table(title: &str, waits: &[Wait]) {
     for (kind, what) in ASKED.iter().enumerate() {
         let of_kind: Vec<Option<Duration>> =
             waits.iter().filter(|w| w.0 == kind).map(|w| w.1).collect();
-        let mut answered: Vec<Duration> = of_kind.iter().flatten().copied().collect();
-        answered.sort();
-        let shown = |wait: Option<&Duration>| {
-            wait.map_or("-".to_owned(), |w| format!("{:.3} s", w.as_secs_f64()))
+        let unanswered = of_kind.iter().filter(|wait| wait.is_none()).count();
+        // Who is not answered waits for ever.
+        let mut all = of_kind;
+        all.sort_by_key(|wait| (wait.is_none(), *wait));
+        let shown = |wait: Option<&Option<Duration>>| match wait {
+            None => "-".to_owned(),
+            Some(None) => "∞".to_owned(),
+            Some(Some(wait)) => format!("{:.3} s", wait.as_secs_f64()),
         };
         println!(
             "  {what:<22} {:>5} {:>5} {:>10} {:>10}",
-            of_kind.len(),
-            of_kind.len() - answered.len(),
-            shown(answered.get(answered.len() / 2)),
-            shown(answered.last())
+            all.len(),
+            unanswered,
+            shown(all.get(all.len() / 2)),
+            shown(all.last())
         );
     }
 }
