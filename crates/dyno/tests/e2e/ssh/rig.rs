@@ -160,7 +160,7 @@ impl Rig {
              PermitRootLogin yes\n\
              PasswordAuthentication no\n\
              KbdInteractiveAuthentication no\n\
-             SetEnv TMPDIR={tmp} XDG_CACHE_HOME={dir}/cache\n",
+             SetEnv TMPDIR={tmp} XDG_CACHE_HOME={dir}/cache HOME={dir}\n",
             dir = dir.display(),
             tmp = tmp.display(),
         );
