@@ -456,7 +456,7 @@ fn make(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().mode(0o700).create(path)
 }
 
-/// The folder of this user's places. Where a stranger has taken its name, another one: nobody can keep a user from measuring.
+/// The folder of this user's places. Where a stranger has taken its name, another one.
 fn own_base(folder: &Path) -> Result<OwnDir, SessionError> {
     let usual = folder.join(base_name());
     match make(&usual) {

@@ -1,5 +1,6 @@
 //! Who is at the other end of a connection. Places and turns are shared among peers, so a peer must be somebody
-//! who cannot become many: a user of this machine, an IPv4 address, or a network of IPv6 addresses.
+//! who cannot easily become many: a user of this machine, an IPv4 address, or a network of IPv6 addresses. A user with subordinate
+//! ids can.
 
 use rustix::fd::OwnedFd;
 use rustix::net::netlink::{SOCK_DIAG, SocketAddrNetlink};
