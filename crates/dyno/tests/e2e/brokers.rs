@@ -268,8 +268,8 @@ fn the_suite_signals_has_kuksas_reads_and_sets() {
     };
     // Label, study, kuksa-get, kuksa-viss-set.
     for (label, column) in [
-        ("reads/s, one client", 2),
-        ("reads/s, several clients", 2),
+        ("reads/s beside a writer, one client", 2),
+        ("reads/s beside a writer, several clients", 2),
         ("WebSocket: a set with its answer", 3),
     ] {
         assert_ne!(row(label)[column], "–", "{}", shown.stdout);
