@@ -27,7 +27,9 @@ const CONTROL =
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]|[\ud802\ud803\ud83a\ud83b]/;
 
 const clean = (text) => String(text).replace(CONTROL, ' ').trim() || '(no name)';
-const isolated = (line) => (RIGHT_TO_LEFT.test(line) ? `\u2068${line}\u2069` : line);
+/** By number: as characters they would turn what a terminal shows of this script. */
+const [ISOLATE, END] = [0x2068, 0x2069].map((code) => String.fromCodePoint(code));
+const isolated = (line) => (RIGHT_TO_LEFT.test(line) ? ISOLATE + line + END : line);
 
 /** One line of text, isolated where it would turn the direction of its surroundings. */
 export function name(text) {
