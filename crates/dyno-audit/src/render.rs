@@ -10,6 +10,7 @@ use crate::audit::{Audit, Group};
 use crate::measure::Beside;
 use crate::outcome::{Outcome, Verdict};
 use crate::statement::Statements;
+use dyno_report::clean;
 use std::fmt::Write as _;
 
 /// How many findings of one kind stand with their calculation where not all are asked for.
@@ -29,41 +30,68 @@ const NEVER: &str = "writing to a string cannot fail";
 
 /// For a terminal.
 pub fn text(statements: &Statements, audit: &Audit, options: Options) -> String {
-    let mut out = String::new();
-    let bold = |text: &str| match options.color {
-        true => format!("\x1b[1m{text}\x1b[0m"),
-        false => text.to_owned(),
+    let mut out = Lines {
+        text: String::new(),
+        color: options.color,
     };
-    writeln!(out, "{}", bold(&heading(statements))).expect(NEVER);
+    out.styled(BOLD, &heading(statements));
     for sentence in audit.sentences(statements) {
-        writeln!(out, "  {sentence}").expect(NEVER);
+        out.add(2, &sentence);
     }
     for verdict in verdicts(options) {
         let groups = groups(audit, verdict);
         if groups.is_empty() {
             continue;
         }
+        out.blank();
         let title = format!("{} ({})", verdict.as_str(), audit.count(verdict));
-        writeln!(out, "\n{}", painted(&title, verdict, options.color)).expect(NEVER);
+        out.styled(style(verdict), &title);
         for group in groups {
-            writeln!(out, "  {} · {}", group.first.check, group.first.place).expect(NEVER);
+            out.add(2, &format!("{} · {}", group.first.check, group.first.place));
             for (i, outcome) in group.all().enumerate() {
                 if i >= SHOWN && !options.all {
-                    writeln!(out, "    and {} more (--all)", group.more.len() + 1 - i)
-                        .expect(NEVER);
+                    out.add(4, &format!("and {} more (--all)", group.more.len() + 1 - i));
                     break;
                 }
-                writeln!(out, "    {}", sentence(outcome)).expect(NEVER);
+                out.add(4, &sentence(outcome));
                 if !outcome.calculation.is_empty() {
-                    writeln!(out, "      {}", outcome.calculation).expect(NEVER);
+                    out.add(6, &outcome.calculation);
                 }
             }
         }
     }
     if !audit.measured.is_empty() {
-        write_measured(&mut out, audit, bold);
+        write_measured(&mut out, audit);
     }
-    out
+    out.text
+}
+
+/// Text that grows by lines, whose words may be anybody's.
+struct Lines {
+    text: String,
+    color: bool,
+}
+
+impl Lines {
+    fn blank(&mut self) {
+        self.text.push('\n');
+    }
+
+    fn add(&mut self, indent: usize, line: &str) {
+        self.text
+            .push_str(&format!("{:indent$}{}\n", "", clean(line)));
+    }
+
+    /// With the parameters of SGR (ECMA-48, section 8.3.117) where colours are wanted.
+    fn styled(&mut self, style: &str, line: &str) {
+        match self.color {
+            true => {
+                let line = clean(line);
+                self.text.push_str(&format!("\x1b[{style}m{line}\x1b[0m\n"));
+            }
+            false => self.add(0, line),
+        }
+    }
 }
 
 /// For a page of documentation.
@@ -71,7 +99,7 @@ pub fn markdown(statements: &Statements, audit: &Audit, options: Options) -> Str
     let mut out = String::new();
     writeln!(out, "# {}\n", escaped(&heading(statements))).expect(NEVER);
     for sentence in audit.sentences(statements) {
-        writeln!(out, "{sentence}").expect(NEVER);
+        writeln!(out, "{}", clean(&sentence)).expect(NEVER);
     }
     for verdict in verdicts(options) {
         let groups = groups(audit, verdict);
@@ -126,35 +154,40 @@ const MEASURED: &str = "Beside this machine";
 const NO_VERDICT: &str = "A ratio between two machines and two methods says how far apart they are, and not that a figure is wrong.";
 
 /// Each claim with what stands beside it; what differs is said once for those in a row that share it.
-fn write_measured(out: &mut String, audit: &Audit, bold: impl Fn(&str) -> String) {
-    writeln!(out, "\n{}\n  {NO_VERDICT}", bold(MEASURED)).expect(NEVER);
+fn write_measured(out: &mut Lines, audit: &Audit) {
+    out.blank();
+    out.styled(BOLD, MEASURED);
+    out.add(2, NO_VERDICT);
     let mut differs = &[] as &[String];
     for one in &audit.measured {
-        writeln!(out, "  {} · {} [{}]", one.claim, one.place, one.figure).expect(NEVER);
-        match (&one.measured, &one.reason) {
-            (Some(measured), _) => writeln!(
-                out,
-                "    {} on {}: {}; {}",
-                measured.what,
-                one.stack,
-                measured.text,
-                measured.ratio_text()
-            ),
-            (None, reason) => writeln!(
-                out,
-                "    not set beside {}: {}",
-                one.stack,
-                reason.as_deref().unwrap_or_default()
-            ),
-        }
-        .expect(NEVER);
+        out.add(
+            2,
+            &format!("{} · {} [{}]", one.claim, one.place, one.figure),
+        );
+        out.add(
+            4,
+            &match (&one.measured, &one.reason) {
+                (Some(measured), _) => format!(
+                    "{} on {}: {}; {}",
+                    measured.what,
+                    one.stack,
+                    measured.text,
+                    measured.ratio_text()
+                ),
+                (None, reason) => format!(
+                    "not set beside {}: {}",
+                    one.stack,
+                    reason.as_deref().unwrap_or_default()
+                ),
+            },
+        );
         if !one.conditions.is_empty() {
-            writeln!(out, "    {}", one.conditions).expect(NEVER);
+            out.add(4, &one.conditions);
         }
         match one.differs == differs {
             _ if one.differs.is_empty() => {}
-            true => writeln!(out, "    differs: as above").expect(NEVER),
-            false => writeln!(out, "    differs: {}", one.differs.join("; ")).expect(NEVER),
+            true => out.add(4, "differs: as above"),
+            false => out.add(4, &format!("differs: {}", one.differs.join("; "))),
         }
         differs = &one.differs;
     }
@@ -216,16 +249,14 @@ fn heading(statements: &Statements) -> String {
     }
 }
 
-fn painted(text: &str, verdict: Verdict, color: bool) -> String {
-    let code = match verdict {
-        Verdict::Impossible | Verdict::Inconsistent => 31,
-        Verdict::NotWhatItIsCalled => 33,
-        Verdict::CannotBeKnown => 36,
-        Verdict::NoObjection => 32,
-    };
-    match color {
-        true => format!("\x1b[1;{code}m{text}\x1b[0m"),
-        false => text.to_owned(),
+const BOLD: &str = "1";
+
+fn style(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Impossible | Verdict::Inconsistent => "1;31",
+        Verdict::NotWhatItIsCalled => "1;33",
+        Verdict::CannotBeKnown => "1;36",
+        Verdict::NoObjection => "1;32",
     }
 }
 
@@ -240,13 +271,12 @@ fn capital(text: &str) -> String {
 /// Text of others within a Markdown table.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in clean(text).chars() {
         match c {
             '|' | '*' | '_' | '`' | '<' | '[' | ']' | '\\' => {
                 out.push('\\');
                 out.push(c);
             }
-            '\n' | '\r' => out.push(' '),
             c => out.push(c),
         }
     }

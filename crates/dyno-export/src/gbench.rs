@@ -11,7 +11,7 @@ use crate::names;
 use crate::trials::{counted, quantile};
 use dyno_model::record::{Environment, Outcome, Run};
 use dyno_model::{Metric, TrialFigure, TrialRecord};
-use dyno_report::{ExperimentSummary, QUANTILES, Spread, Summary, exported};
+use dyno_report::{ExperimentSummary, QUANTILES, Spread, Summary, exported, json_text};
 use dyno_stats::{Latency, TrialSamples};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -25,10 +25,7 @@ pub fn render(run: &Run, summary: &Summary) -> String {
         context: context(summary, without_figure),
         benchmarks,
     };
-    let mut text = serde_json::to_string_pretty(&document)
-        .expect("all map keys are strings and no field's Serialize fails");
-    text.push('\n');
-    text
+    json_text(&document)
 }
 
 #[derive(Serialize)]

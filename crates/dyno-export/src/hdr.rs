@@ -22,7 +22,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dyno_model::record::{HdrText, Run};
 use dyno_model::{Metric, TrialRecord};
-use dyno_report::{ExperimentSummary, Summary};
+use dyno_report::{ExperimentSummary, Summary, is_hidden};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 
@@ -105,7 +105,10 @@ impl Head<'_> {
         let emulated = run.environment.emulated.as_deref();
         let emulated = emulated.map(|what| format!("emulated: {}", one_line(what)));
         let all = vec![
-            format!("written by dyno {}", run.environment.dyno_version),
+            format!(
+                "written by dyno {}",
+                one_line(&run.environment.dyno_version)
+            ),
             format!("run: {}", one_line(&run.id)),
             format!("suite: {}", one_line(&run.suite)),
             format!("testbed: {}", one_line(&run.testbed)),
@@ -124,14 +127,14 @@ fn lost(trials: &[&TrialRecord], metric: Metric) -> u64 {
     all.map(|d| d.infinite).fold(0, u64::saturating_add)
 }
 
-/// `text` without what ends a line, in any reader's eyes: control characters and line separators are
-/// written as escapes, and so is the backslash.
+/// `text` without what ends a line, in any reader's eyes, and without what a terminal obeys: those are written as escapes, and so is
+/// the backslash.
 fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '\\' | '\u{2028}' | '\u{2029}' => line.extend(c.escape_default()),
-            c if c.is_control() => line.extend(c.escape_default()),
+            '\\' | '\n' | '\t' => line.extend(c.escape_default()),
+            c if is_hidden(c) => line.extend(c.escape_default()),
             c => line.push(c),
         }
     }

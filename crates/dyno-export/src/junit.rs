@@ -7,7 +7,7 @@ use crate::{factors, names};
 use dyno_model::TrialFigure;
 use dyno_model::record::{FailureKind, Run};
 use dyno_report::{
-    ExperimentSummary, FailureCause, FailureGroup, QUANTILES, Summary, clean, exported,
+    ExperimentSummary, FailureCause, FailureGroup, QUANTILES, Summary, clean, escaped_xml, exported,
 };
 use dyno_stats::{Latency, Quantile};
 use jiff::Timestamp;
@@ -35,7 +35,7 @@ pub fn render(run: &Run, summary: &Summary) -> io::Result<String> {
     ];
     let counts = || counts.iter().map(|(key, text)| (*key, text.as_str()));
     let head = &summary.run;
-    let (suite, host) = (legal(&head.suite), legal(&head.host_names()));
+    let host = head.host_names();
     let timestamp = iso(head.started_unix_ms);
     let mut xml = Writer::new_with_indent(Vec::new(), b' ', 2);
     xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
@@ -44,7 +44,7 @@ pub fn render(run: &Run, summary: &Summary) -> io::Result<String> {
         .with_attributes(counts())
         .write_inner_content(|xml| {
             xml.create_element("testsuite")
-                .with_attribute(("name", suite.as_str()))
+                .with_attribute(("name", head.suite.as_str()))
                 .with_attributes(counts())
                 .with_attribute(("timestamp", timestamp.as_str()))
                 .with_attribute(("hostname", host.as_str()))
@@ -54,9 +54,8 @@ pub fn render(run: &Run, summary: &Summary) -> io::Result<String> {
                 })?;
             Ok(())
         })?;
-    let mut text = String::from_utf8(xml.into_inner()).map_err(io::Error::other)?;
-    text.push('\n');
-    Ok(text)
+    let text = String::from_utf8(xml.into_inner()).map_err(io::Error::other)?;
+    Ok(escaped_xml(&text) + "\n")
 }
 
 /// How a test case can end other than well.
@@ -99,26 +98,25 @@ impl Case {
     fn write(&self, xml: &mut Writer<Vec<u8>>) -> io::Result<()> {
         let time = format!("{:.3}", self.seconds);
         xml.create_element("testcase")
-            .with_attribute(("classname", legal(&self.class).as_str()))
-            .with_attribute(("name", legal(&self.name).as_str()))
+            .with_attribute(("classname", self.class.as_str()))
+            .with_attribute(("name", self.name.as_str()))
             .with_attribute(("time", time.as_str()))
             .write_inner_content(|xml| {
                 properties(xml, &self.properties)?;
                 for r in &self.results {
-                    let message = legal(&r.message);
                     let element = xml
                         .create_element(r.kind.element())
-                        .with_attribute(("message", message.as_str()));
+                        .with_attribute(("message", r.message.as_str()));
                     if r.kind == Kind::Skipped {
                         element.write_empty()?;
                         continue;
                     }
                     element
                         .with_attribute(("type", r.what.as_str()))
-                        .write_text_content(BytesText::new(&legal(&r.text)))?;
+                        .write_text_content(BytesText::new(&r.text))?;
                 }
                 if !self.remarks.is_empty() {
-                    let text = legal(&self.remarks.join("\n"));
+                    let text = self.remarks.join("\n");
                     xml.create_element("system-out")
                         .write_text_content(BytesText::new(&text))?;
                 }
@@ -138,7 +136,7 @@ fn properties(xml: &mut Writer<Vec<u8>>, all: &[(String, String)]) -> io::Result
             for (name, value) in all {
                 xml.create_element("property")
                     .with_attribute(("name", name.as_str()))
-                    .with_attribute(("value", legal(value).as_str()))
+                    .with_attribute(("value", value.as_str()))
                     .write_empty()?;
             }
             Ok(())
@@ -319,24 +317,4 @@ fn iso(unix_ms: u64) -> String {
         || format!("{unix_ms} ms"),
         |t| t.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
     )
-}
-
-/// `text` with U+FFFD for what no XML document can hold (XML 1.0, production 2), not even escaped.
-fn legal(text: &str) -> String {
-    let fits = |c: char| matches!(c, '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
-    text.chars()
-        .map(|c| if fits(c) { c } else { '\u{fffd}' })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_xml_cannot_hold_is_replaced_and_nothing_else() {
-        assert_eq!(legal("a\0b\x1bc\u{ffff}"), "a\u{fffd}b\u{fffd}c\u{fffd}");
-        let fine = "<&>\"'\t\n\r \u{202e}עברית 🚗 통";
-        assert_eq!(legal(fine), fine);
-    }
 }

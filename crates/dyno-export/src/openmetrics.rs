@@ -10,7 +10,9 @@
 use crate::factors;
 use dyno_model::record::Environment;
 use dyno_model::{COUNTS, Experiment, TrialFigure};
-use dyno_report::{ExperimentSummary, HostSummary, QUANTILES, Spread, Summary, exported};
+use dyno_report::{
+    ExperimentSummary, HostSummary, QUANTILES, Spread, Summary, exported, printable,
+};
 use dyno_stats::{Estimate, Latency};
 use std::fmt::Write as _;
 
@@ -98,10 +100,10 @@ impl Family {
     }
 }
 
-/// Section "Escaping": backslash, line feed and quote; all else stands for itself.
+/// Section "Escaping": backslash, line feed and quote. It has no escape for a control character, which is U+FFFD here.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in printable(text, false).chars() {
         match c {
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
@@ -512,14 +514,14 @@ mod tests {
     #[test]
     fn labels_can_hold_any_text() {
         let mut family = Family::gauge("a_seconds", "seconds", "help");
-        let hostile = "q\"uote \\ back\nline {x=\"1\"} 🚗 \u{202e}".to_owned();
+        let hostile = "q\"uote \\ back\nline {x=\"1\"} 🚗 \u{202e}\u{1b}".to_owned();
         family.add("", vec![("stack", hostile)], f64::INFINITY);
         let mut text = String::new();
         family.write(&mut text);
         assert_eq!(
             text,
             "# TYPE a_seconds gauge\n# UNIT a_seconds seconds\n# HELP a_seconds help\n\
-             a_seconds{stack=\"q\\\"uote \\\\ back\\nline {x=\\\"1\\\"} 🚗 \u{202e}\"} +Inf\n"
+             a_seconds{stack=\"q\\\"uote \\\\ back\\nline {x=\\\"1\\\"} 🚗 \u{fffd}\u{fffd}\"} +Inf\n"
         );
     }
 

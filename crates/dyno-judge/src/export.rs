@@ -6,6 +6,8 @@ use crate::difference;
 use crate::figure::rank;
 use crate::number::exported;
 use dyno_model::Experiment;
+use dyno_report::csv_line;
+pub(crate) use dyno_report::json_text;
 use serde::Serialize;
 
 /// The version of the JSON of `dyno compare`, `dyno check` and `dyno trend`: its field `format`.
@@ -36,25 +38,6 @@ impl<'a> Head<'a> {
             started_unix_ms,
         }
     }
-}
-
-/// Indented, ended by a newline.
-pub(crate) fn json_text(document: &impl Serialize) -> String {
-    let mut text = serde_json::to_string_pretty(document)
-        .expect("all map keys are strings and no field's Serialize fails");
-    text.push('\n');
-    text
-}
-
-/// One record, ended by CR LF. Fields with a separator, a quote or a line break are quoted (RFC
-/// 4180, section 2).
-fn csv_line(fields: impl IntoIterator<Item = String>) -> String {
-    let quoted = |field: String| match field.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field,
-    };
-    let fields: Vec<String> = fields.into_iter().map(quoted).collect();
-    fields.join(",") + "\r\n"
 }
 
 /// A table with its heads.

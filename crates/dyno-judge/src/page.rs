@@ -92,7 +92,7 @@ impl Page {
         }
         out.push('\n');
         if self.rows.is_empty() {
-            out.push_str(&self.nothing);
+            out.push_str(&clean(&self.nothing));
             out.push('\n');
         } else {
             self.table(&mut out, width, options.color);

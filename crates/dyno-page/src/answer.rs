@@ -10,7 +10,7 @@ use crate::question::{Question, questions};
 use crate::words;
 use dyno_model::record::RunManifest;
 use dyno_model::{Metric, TrialFigure};
-use dyno_report::{ExperimentSummary, Summary, clean, duration, share, sig3};
+use dyno_report::{ExperimentSummary, Summary, duration, share, sig3};
 use dyno_stats::{Estimate, Latency, Quantile};
 use serde::Serialize;
 
@@ -140,7 +140,7 @@ impl Standing {
 
 impl<'a> Entry<'a> {
     fn new(place: usize, e: &'a ExperimentSummary, metric: Metric, names_wait: bool) -> Entry<'a> {
-        let mut name = clean(&e.experiment.stack);
+        let mut name = e.experiment.stack.clone();
         if e.experiment.paired {
             name.push_str(" (pair)");
         }
@@ -205,7 +205,7 @@ impl<'a> Entry<'a> {
 fn standing(e: &ExperimentSummary, metric: Metric) -> Standing {
     if e.trials.counted == 0 {
         return match e.failures.first() {
-            Some(first) => Standing::Failed(format!("{} in {}", first.cause, clean(&first.step))),
+            Some(first) => Standing::Failed(format!("{} in {}", first.cause, first.step)),
             None => Standing::Without("not run".into()),
         };
     }
@@ -252,7 +252,7 @@ pub(crate) fn floor(e: &ExperimentSummary) -> Option<f64> {
 /// What the ratio is to: the floor, or, where something is surely faster than that, the stack by its name.
 pub(crate) fn yardstick(e: &ExperimentSummary) -> String {
     match &e.floor {
-        Some(floor) if !floor.holds() => clean(&floor.stack),
+        Some(floor) if !floor.holds() => floor.stack.clone(),
         _ => "floor".into(),
     }
 }

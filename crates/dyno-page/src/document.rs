@@ -12,9 +12,7 @@ use dyno_judge::{CheckReport, CompareOptions, Headline};
 use dyno_model::parallel;
 use dyno_model::record::Run;
 use dyno_model::tables::Tables;
-use dyno_report::{
-    ExperimentSummary, Format, RenderOptions, Summary, SummaryOptions, clean, summarise,
-};
+use dyno_report::{ExperimentSummary, Format, RenderOptions, Summary, SummaryOptions, summarise};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -181,8 +179,8 @@ impl Document {
                     check,
                 } => read.push((*run, problems, *running, check)),
                 Source::Unreadable { name, reason } => unreadable.push(Unreadable {
-                    name: clean(name),
-                    reason: clean(reason),
+                    name: name.to_string(),
+                    reason: reason.to_string(),
                 }),
             }
         }
@@ -193,17 +191,17 @@ impl Document {
             let id = &run.manifest.id;
             step(Step::Summarise(id));
             let mut summary = summarise(run, &options.summary);
-            let mut problems: Vec<String> = problems.iter().map(|p| clean(p)).collect();
+            let mut problems: Vec<String> = problems.iter().map(|p| p.to_string()).collect();
             match dyno_judge::capacities(run) {
                 Ok(found) => summary.capacity = found.map(|found| found.document()),
-                Err(e) => problems.push(clean(&format!("the search cannot be told: {e}"))),
+                Err(e) => problems.push(format!("the search cannot be told: {e}")),
             }
             step(Step::Draw(id));
             let answers = answers(&summary, &run.manifest);
             runs.push(RunPage {
                 name: match several {
                     true => letters(place),
-                    false => clean(id),
+                    false => id.to_string(),
                 },
                 running: *running,
                 show: parsed(&dyno_report::render(

@@ -3,7 +3,7 @@
 
 use dyno_model::plan::Refusal;
 use dyno_model::record::{Environment, Run};
-use dyno_report::{Summary, clean, duration, with_prefix};
+use dyno_report::{Summary, duration, with_prefix};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -31,22 +31,22 @@ impl Facts {
     pub(crate) fn of(run: &Run, summary: &Summary) -> Facts {
         let head = &summary.run;
         Facts {
-            id: clean(&head.id),
-            suite: clean(&head.suite),
-            title: clean(&head.title),
+            id: head.id.clone(),
+            suite: head.suite.clone(),
+            title: head.title.clone(),
             started: utc(head.started_unix_ms),
             progress: head.trials.progress(),
             environment: environment(run, summary),
             adapters: head
                 .adapters
                 .iter()
-                .map(|(name, version)| (clean(name), clean(version)))
+                .map(|(name, version)| (name.to_string(), version.to_string()))
                 .collect(),
             warnings: warnings(summary),
             failures: failures(summary),
             refused: Refusal::lines(&summary.refused)
                 .iter()
-                .map(|line| clean(line))
+                .map(|line| line.to_string())
                 .collect(),
         }
     }
@@ -59,7 +59,7 @@ fn warnings(summary: &Summary) -> Vec<String> {
         std::iter::once(text).chain(lines)
     });
     let all = summary.warnings.iter().cloned().chain(order);
-    all.map(|w| clean(&w)).collect()
+    all.map(|w| w.to_string()).collect()
 }
 
 /// To the minute; the number itself for an instant that no calendar has.
@@ -134,7 +134,7 @@ fn environment(run: &Run, summary: &Summary) -> Vec<(&'static str, String)> {
         ("Command", run.manifest.command.join(" ")),
     ];
     all.into_iter()
-        .map(|(label, value)| (label, clean(&value)))
+        .map(|(label, value)| (label, value.to_string()))
         .filter(|(_, value)| !value.is_empty())
         .collect()
 }
@@ -146,10 +146,7 @@ fn failures(summary: &Summary) -> Vec<String> {
         for f in &e.failures {
             let text = format!(
                 "{}: {} in {}: {}",
-                clean(&e.experiment.stack),
-                f.cause,
-                clean(&f.step),
-                clean(&f.message)
+                e.experiment.stack, f.cause, f.step, f.message
             );
             match groups.iter_mut().find(|(known, _)| *known == text) {
                 Some((_, count)) => *count += f.count,

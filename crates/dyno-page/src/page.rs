@@ -10,11 +10,11 @@ use crate::document::{Comparison, Document, Unreadable};
 use crate::facts::{Facts, utc};
 use crate::verdicts::Verdicts;
 use base64::Engine as _;
-use dyno_report::clean;
+use dyno_report::{clean, is_hidden};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use minijinja::Environment;
 use minijinja::value::Serde;
+use minijinja::{Environment, Value, escape_formatter};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -142,7 +142,11 @@ fn page(document: &Document, live: Option<&str>) -> Result<String, PageError> {
     let json = inert(&document.to_json());
     let data = (json.len() > LARGE).then(|| packed(&json)).transpose()?;
     let mut environment = Environment::new();
-    // Names that end in .html are escaped.
+    // Every text that stands in the page passes here. Names that end in .html are escaped.
+    environment.set_formatter(|out, state, value| match value.as_str() {
+        Some(text) if !value.is_safe() => escape_formatter(out, state, &Value::from(clean(text))),
+        _ => escape_formatter(out, state, value),
+    });
     environment.add_template("page.html", TEMPLATE)?;
     let view = PageView {
         title: title(document),
@@ -185,7 +189,7 @@ fn changes_view<'a>(document: &'a Document, comparison: &'a Comparison) -> Chang
         HeadlineView {
             kind,
             mark,
-            text: clean(&h.text),
+            text: h.text.clone(),
         }
     };
     ChangesView {
@@ -238,13 +242,13 @@ fn packed(text: &str) -> std::io::Result<String> {
     Ok(base64::engine::general_purpose::STANDARD.encode(encoder.finish()?))
 }
 
-/// JSON without a character that HTML or an old JavaScript takes for anything but text. They only occur in
-/// strings, where the escapes mean the same.
+/// JSON without a character that HTML, an old JavaScript or a terminal takes for anything but text. They only
+/// occur in strings, where the escapes mean the same.
 fn inert(json: &str) -> String {
     let mut text = String::with_capacity(json.len() + json.len() / 64);
     for c in json.chars() {
         match c {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+            c if matches!(c, '<' | '>' | '&') || is_hidden(c) => {
                 text.push_str(&format!("\\u{:04x}", u32::from(c)));
             }
             c => text.push(c),

@@ -5,7 +5,7 @@
 use dyno_model::plan::{Extent, Plan, Scheduling};
 use dyno_model::record::RunManifest;
 use dyno_model::{Access, Against, Experiment, Wait};
-use dyno_report::{ExperimentSummary, Summary, clean};
+use dyno_report::{ExperimentSummary, Summary};
 
 /// Experiments that ask the same, each with its place in the summary, in the plan's order.
 #[derive(Debug)]
@@ -51,7 +51,11 @@ pub(crate) fn questions<'a>(summary: &'a Summary, manifest: &RunManifest) -> Vec
     let names: Vec<String> = questions.iter().map(name).collect();
     for ((question, text), own) in questions.iter_mut().zip(texts).zip(&names) {
         let is_alone = names.iter().filter(|n| *n == own).count() == 1;
-        question.short = if is_alone { clean(own) } else { text.clone() };
+        question.short = if is_alone {
+            own.to_string()
+        } else {
+            text.clone()
+        };
         question.text = text;
     }
     questions
@@ -178,11 +182,8 @@ fn words(questions: &[Question<'_>]) -> Vec<String> {
 
 /// Name, load and every factor; those that are hardly ever changed only where they are.
 fn usual(e: &Experiment, mixes_waits: bool) -> String {
-    let (name, workload) = (clean(&e.name), e.workload.to_string());
-    let flow = e
-        .flow
-        .as_ref()
-        .map(|_| format!("flow {}", clean(&e.flow_text())));
+    let (name, workload) = (e.name.clone(), e.workload.to_string());
+    let flow = e.flow.as_ref().map(|_| format!("flow {}", e.flow_text()));
     let mut parts = vec![
         match workload.starts_with(&name) {
             true => workload,
@@ -221,7 +222,7 @@ fn usual(e: &Experiment, mixes_waits: bool) -> String {
         ));
     }
     if let Some(machine) = &e.machine {
-        parts.push(format!("on {}", clean(machine)));
+        parts.push(format!("on {}", machine));
     }
     parts.join(", ")
 }

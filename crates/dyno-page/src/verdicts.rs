@@ -4,7 +4,7 @@
 use crate::answer::Answer;
 use crate::words::listed;
 use dyno_judge::{Candidate, CheckReport, Checked, Scorecard, Status};
-use dyno_report::{Summary, clean};
+use dyno_report::Summary;
 use serde::Serialize;
 
 /// The requirements of one file against the stacks of one run.
@@ -85,7 +85,7 @@ impl Verdicts {
                 .requirements
                 .iter()
                 .map(|limit| Requirement {
-                    name: clean(limit.name()),
+                    name: limit.name().to_string(),
                     required: limit.required(),
                 })
                 .collect(),
@@ -101,7 +101,7 @@ fn lead(check: &CheckReport, card: &Scorecard<'_>) -> String {
     let all = card.requirements.len();
     let of = |wanted: Wanted| -> Vec<String> {
         let those = card.candidates.iter().filter(|c| wanted(c));
-        those.map(|c| clean(&c.name)).collect()
+        those.map(|c| c.name.clone()).collect()
     };
     let keeping = of(|c| c.keeps_all());
     let kept = match keeping.as_slice() {
@@ -113,7 +113,7 @@ fn lead(check: &CheckReport, card: &Scorecard<'_>) -> String {
         1 => "the requirement".to_owned(),
         _ => format!("all {all} requirements"),
     };
-    let mut text = format!("{kept} {what} of {}.", clean(&check.limits));
+    let mut text = format!("{kept} {what} of {}.", check.limits);
     // Of a stack that some are not put on, those that are.
     let partly = of(|c| c.status() == Status::Pass && !c.keeps_all());
     match partly.as_slice() {
@@ -153,7 +153,7 @@ fn fastest(card: &Scorecard<'_>, summary: &Summary, answers: &[Answer]) -> Optio
             e.headline_metric()?;
             keeping.iter().find(|c| c.is_of(&e.experiment))
         })?;
-        Some(format!("{} in {}", clean(&found.name), answer.short))
+        Some(format!("{} in {}", found.name, answer.short))
     };
     let all: Vec<String> = answers.iter().filter_map(of_one).collect();
     (!all.is_empty()).then(|| format!("Smallest p50 of those: {}.", listed(&all)))
@@ -175,7 +175,7 @@ fn row(candidate: &Candidate<'_>) -> Row {
         says.push_str(&format!(", {gaps} not measured"));
     }
     Row {
-        stack: clean(&candidate.name),
+        stack: candidate.name.clone(),
         sign: candidate.status().into(),
         says,
         cells: candidate
@@ -189,7 +189,7 @@ fn row(candidate: &Candidate<'_>) -> Row {
                 let place = match score.results {
                     1 => String::new(),
                     n => {
-                        let at = clean(&score.worst.experiment.name);
+                        let at = score.worst.experiment.name.clone();
                         format!("{at}; {} of {n} pass", score.passed)
                     }
                 };
@@ -202,8 +202,8 @@ fn row(candidate: &Candidate<'_>) -> Row {
                         .map_or(score.worst.status, |_| Status::Undecided)
                         .into(),
                     found: score.worst.found_text(),
-                    place: open.map_or(place, clean),
-                    reason: clean(open.unwrap_or(&score.worst.reason)),
+                    place: open.map_or(place, str::to_owned),
+                    reason: open.unwrap_or(&score.worst.reason).to_string(),
                 })
             })
             .collect(),
@@ -214,20 +214,20 @@ fn row(candidate: &Candidate<'_>) -> Row {
 fn not_measured(gap: &str) -> Cell {
     Cell {
         sign: Status::Undecided.into(),
-        found: clean(gap),
+        found: gap.to_string(),
         place: String::new(),
-        reason: clean(gap),
+        reason: gap.to_string(),
     }
 }
 
 fn line(result: &Checked) -> Line {
     Line {
         sign: result.status.into(),
-        limit: clean(result.limit.name()),
-        experiment: clean(&result.label()),
+        limit: result.limit.name().to_string(),
+        experiment: result.label().to_string(),
         required: result.limit.required(),
         found: result.found_text(),
-        reason: clean(&result.reason),
-        remarks: result.remarks.iter().map(|r| clean(r)).collect(),
+        reason: result.reason.clone(),
+        remarks: result.remarks.iter().map(|r| r.to_string()).collect(),
     }
 }

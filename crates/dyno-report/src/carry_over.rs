@@ -6,7 +6,6 @@ use crate::decoded::Samples;
 use crate::number::exported;
 use crate::remark::Item;
 use crate::summary::{CarryOverFinding, CarryOverSummary};
-use crate::text::clean;
 use dyno_model::record::{Outcome, Run};
 use dyno_model::{Experiment, ExperimentId, Plan, TrialId, TrialRecord};
 use dyno_stats::{Memory, OrderedTrial};
@@ -192,7 +191,7 @@ impl Suspects {
             let found = names(of);
             for name in found.keys().filter(|_| found.len() > 1).cloned() {
                 all.push(Suspect {
-                    label: format!("a trial of {kind} {}", clean(&name)),
+                    label: format!("a trial of {kind} {name}"),
                     memory: Memory::Next,
                     is_one: Box::new(move |plan, t| {
                         plan.experiment(t.id.experiment)

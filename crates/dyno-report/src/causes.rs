@@ -6,7 +6,6 @@
 use crate::number::duration;
 use crate::remark::Item;
 use crate::summary::{ExperimentSummary, NetworkSummary, RunSummary};
-use crate::text::clean;
 use crate::view::View;
 use dyno_model::{NetworkCounter, TrialRecord};
 use std::collections::BTreeMap;
@@ -96,7 +95,7 @@ fn cause(
     counter: NetworkCounter,
     n: u64,
 ) -> String {
-    let host = clean(&network.host);
+    let host = network.host.clone();
     let mut text = format!("on {host}, {n} {} {}", counter.unit(), counter.fate());
     match counter {
         NetworkCounter::ReceiveBufferErrors => {

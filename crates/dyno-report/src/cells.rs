@@ -4,7 +4,6 @@ use crate::evidence::HostTail;
 use crate::layout::Tone;
 use crate::number::{self, Measured, TimeUnit};
 use crate::summary::{ExperimentSummary, MetricSummary};
-use crate::text::clean;
 use dyno_model::Metric;
 use dyno_stats::Quantile;
 
@@ -25,7 +24,7 @@ pub(crate) fn kind(e: &ExperimentSummary) -> &'static str {
 /// what others are compared with, `(disturbed)` without a trial that the host did not disturb.
 pub(crate) fn marked_stack(e: &ExperimentSummary) -> String {
     let mark = if e.is_unstable() { "~ " } else { "" };
-    let mut stack = format!("{mark}{}", clean(&e.experiment.stack));
+    let mut stack = format!("{mark}{}", e.experiment.stack);
     for (applies, kind) in [
         (e.undercut_by.is_empty(), kind(e)),
         (e.is_floor && !e.undercut_by.is_empty(), " (reference)"),

@@ -7,7 +7,6 @@ use crate::summary::{
     AddedSummary, ChainSummary, DaemonCost, ExperimentSummary, GatewaySummary, LEAST_TRIALS,
     LegSummary, PartSummary,
 };
-use crate::text::clean;
 use crate::totals::processes;
 use crate::view::View;
 use dyno_model::chain::{Chain, Forwarded, Part, Stage};
@@ -261,7 +260,7 @@ pub(crate) fn added(
 
 /// `leg 1 (pipe) back`.
 pub(crate) fn name(stage: Stage, stack: Option<&str>, back: bool) -> String {
-    let stack = stack.map_or(String::new(), |s| format!(" ({})", clean(s)));
+    let stack = stack.map_or(String::new(), |s| format!(" ({s})"));
     let back = if back { " back" } else { "" };
     format!("{stage}{stack}{back}")
 }
@@ -307,7 +306,7 @@ pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
             },
             (programs, _) => format!(
                 "bridged by {}, which nobody looks into: its stay is known from outside alone, as the chain less its legs",
-                clean(&programs.join(", "))
+                programs.join(", ")
             ),
         };
         Some(Item {
@@ -344,7 +343,7 @@ fn lines(chain: &ChainSummary, with_legs: bool) -> Vec<String> {
     lines.extend(chain.gateways.iter().map(copies));
     let cost = |p: &DaemonCost| {
         let cpu = p.cpu_ns_per_message.map(|c| duration(c.median))?;
-        Some(format!("{} {cpu}", clean(&p.label)))
+        Some(format!("{} {cpu}", p.label))
     };
     let costs: Vec<String> = chain.processes.iter().filter_map(cost).collect();
     if !costs.is_empty() {

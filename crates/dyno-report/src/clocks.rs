@@ -6,7 +6,6 @@ use crate::findings::listed;
 use crate::number::{duration, latency_ns};
 use crate::remark::Item;
 use crate::summary::{ExperimentSummary, HostClockSummary, MetricSummary, Spread, Summary};
-use crate::text::clean;
 use crate::view::View;
 use dyno_model::{Experiment, Metric, Nanos, TrialRecord, WorkloadKind};
 
@@ -129,7 +128,7 @@ pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
     let mut ptp: Vec<String> = Vec::new();
     for clock in rows().flat_map(|e| &e.clocks) {
         if let Some(state) = &clock.ptp {
-            let line = format!("{}: {}", clean(&clock.host), clean(state));
+            let line = format!("{}: {state}", clock.host);
             if !ptp.contains(&line) {
                 ptp.push(line);
             }

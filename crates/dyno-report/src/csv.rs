@@ -2,6 +2,7 @@
 //! `pandas.read_csv` gives a frame to filter and plot without reshaping. `inf` is infinite, an empty
 //! field is unknown or refused. `docs/reference/show-json.md` lists the columns.
 
+use crate::carry::csv_line;
 use crate::evidence::{HostSummary, PrecisionSummary};
 use crate::number::{exported, latency_ns};
 use crate::summary::{ExperimentSummary, MetricSummary, QUANTILES, Spread, Summary};
@@ -26,7 +27,7 @@ struct Column {
 /// The header and all rows, each ended by CR LF.
 pub(crate) fn render(summary: &Summary) -> String {
     let columns = columns();
-    let mut out = line(columns.iter().map(|c| c.name.clone()));
+    let mut out = csv_line(columns.iter().map(|c| c.name.clone()));
     for e in &summary.experiments {
         let row = |metric, m| Row {
             summary,
@@ -43,7 +44,7 @@ pub(crate) fn render(summary: &Summary) -> String {
             rows.push(row(e.headline(), None));
         }
         for row in &rows {
-            out.push_str(&line(columns.iter().map(|c| (c.value)(row))));
+            out.push_str(&csv_line(columns.iter().map(|c| (c.value)(row))));
         }
     }
     out
@@ -324,29 +325,4 @@ fn median(spread: Option<Spread>) -> String {
 /// Without an exponent; `inf` for infinity.
 fn number(value: f64) -> String {
     exported(value).to_string()
-}
-
-/// One record. Fields with a separator, a quote or a line break are quoted (RFC 4180, section 2).
-fn line(fields: impl Iterator<Item = String>) -> String {
-    let quoted = |field: String| match field.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field,
-    };
-    let mut line = fields.map(quoted).collect::<Vec<_>>().join(",");
-    line.push_str("\r\n");
-    line
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fields_that_need_it_are_quoted() {
-        let fields = ["a", "b,c", "d \"e\"", "f\ng"].map(str::to_owned);
-        assert_eq!(
-            line(fields.into_iter()),
-            "a,\"b,c\",\"d \"\"e\"\"\",\"f\ng\"\r\n"
-        );
-    }
 }

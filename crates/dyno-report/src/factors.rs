@@ -1,7 +1,6 @@
 //! The factors of experiments as text. What is the same for a whole table stands in its heading,
 //! what varies in its columns, so that no number stands without its conditions.
 
-use crate::text::clean;
 use dyno_model::Experiment;
 use dyno_model::plan::{Extent, Scheduling};
 
@@ -34,9 +33,9 @@ const fn factor(
 /// Every factor, in the order of columns and headings.
 pub(crate) static FACTORS: [Factor; 14] = [
     factor("machine", "machine ", |e| {
-        e.machine.as_deref().map(clean).unwrap_or_default()
+        e.machine.clone().unwrap_or_default()
     }),
-    factor("flow", "flow ", |e| clean(&e.flow_text())),
+    factor("flow", "flow ", |e| e.flow_text()),
     factor("workload", "", Experiment::exchange),
     factor("wait", "wait ", |e| e.wait.to_string()),
     factor("payload", "payload ", Experiment::payload_text),

@@ -7,7 +7,6 @@ use crate::evidence::{
 use crate::number::{Measured, duration};
 use crate::remark::Item;
 use crate::summary::{ExperimentSummary, NoRatio, QUANTILES, Spread};
-use crate::text::clean;
 use crate::view::View;
 use dyno_stats::{Latency, Quantile};
 use std::cmp::Reverse;
@@ -164,8 +163,7 @@ pub(crate) fn floor(view: &View<'_>) -> Vec<Item> {
         let text = format!(
             "{} (wait {}) is a reference and no floor here, because the whole interval of a ratio to it is \
              below 1:",
-            clean(&floor.stack),
-            e.experiment.wait
+            floor.stack, e.experiment.wait
         );
         let Some(ratio) = floor.p50_ratio.filter(|r| r.hi < Latency::Finite(1.0)) else {
             continue;
@@ -294,10 +292,9 @@ fn moved(without: &Quantile, with: &Quantile) -> Option<String> {
 fn reasons(rows: &[&ExperimentSummary]) -> Vec<String> {
     let mut reasons: Vec<(String, u64)> = Vec::new();
     for (text, count) in rows.iter().flat_map(|e| &e.disturbances) {
-        let text = clean(text);
-        match reasons.iter_mut().find(|(known, _)| *known == text) {
+        match reasons.iter_mut().find(|(known, _)| known == text) {
             Some((_, n)) => *n += count,
-            None => reasons.push((text, *count)),
+            None => reasons.push((text.clone(), *count)),
         }
     }
     reasons.sort_by_key(|(_, count)| Reverse(*count));

@@ -1,7 +1,7 @@
 //! A table of texts: as many columns side by side as there is room for, the others below.
 
 use crate::markdown::escape;
-use crate::text::width;
+use crate::text::{clean, width};
 
 /// How a cell is set off. Not by colour alone: the sign stands in every format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,16 +21,16 @@ pub(crate) struct Text {
 
 impl From<String> for Text {
     fn from(text: String) -> Text {
-        Text {
-            text,
-            mark: Mark::None,
-        }
+        text.as_str().into()
     }
 }
 
 impl From<&str> for Text {
     fn from(text: &str) -> Text {
-        text.to_owned().into()
+        Text {
+            text: clean(text),
+            mark: Mark::None,
+        }
     }
 }
 

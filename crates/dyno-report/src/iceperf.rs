@@ -16,7 +16,7 @@ use crate::settings;
 use crate::spark;
 use crate::summary::{ExperimentSummary, MetricSummary, Summary};
 use crate::table::Lines;
-use crate::text::{clean, width};
+use crate::text::width;
 use crate::view::View;
 use dyno_model::plan::Extent;
 use dyno_model::{Metric, WorkloadKind};
@@ -54,7 +54,11 @@ pub(crate) fn render(summary: &Summary, options: &RenderOptions, markdown: bool)
     let plain = |text: String| if markdown { escape(&text) } else { text };
     let (title, origin) = (notes::title(&summary.run), notes::origin(&summary.run));
     match markdown {
-        true => out.add(&format!("## {}\n\n{}", escape(&title), escape(&origin)), 0),
+        true => {
+            out.add(&format!("## {}", escape(&title)), 0);
+            out.blank();
+            out.add(&escape(&origin), 0);
+        }
         false => {
             out.add(&title, 2);
             out.add(&origin, 2);
@@ -201,7 +205,7 @@ impl Section<'_> {
         let e = &first.experiment;
         let stack = format!(
             "{}{}{}, {}, {}",
-            clean(&e.stack),
+            e.stack,
             kind(first),
             if first.is_base { " (base)" } else { "" },
             e.wait,
@@ -231,7 +235,10 @@ impl Section<'_> {
             }
         );
         match markdown {
-            true => out.add(&format!("\n{}", escape(&conditions)), 0),
+            true => {
+                out.blank();
+                out.add(&escape(&conditions), 0);
+            }
             false => out.add(&conditions, 0),
         }
         out.blank();

@@ -9,6 +9,7 @@ mod figures;
 mod flow;
 mod scaling;
 
+use crate::carry::json_text;
 use crate::number::exported;
 use crate::summary::{CarryOverSummary, Summary};
 use dyno_model::Against;
@@ -34,10 +35,7 @@ pub(crate) fn render(summary: &Summary) -> String {
         carry_over: summary.carry_over.as_ref(),
         capacity: summary.capacity.as_ref(),
     };
-    let mut text = serde_json::to_string_pretty(&document)
-        .expect("all map keys are strings and no field's Serialize fails");
-    text.push('\n');
-    text
+    json_text(&document)
 }
 
 #[derive(Serialize)]

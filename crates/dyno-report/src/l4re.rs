@@ -13,7 +13,6 @@ use crate::published::{L4re, Operation, Processor};
 use crate::settings;
 use crate::study::Page;
 use crate::summary::{ExperimentSummary, MetricSummary, Spread, Summary};
-use crate::text::clean;
 use crate::view::View;
 use dyno_model::probe::Probe;
 use dyno_model::record::ClockFacts;
@@ -97,7 +96,7 @@ impl Row {
         let x = &e.experiment;
         let how = match x.workload {
             Workload::Probe { probe, .. } => probe.way().unwrap_or_default().to_owned(),
-            _ => clean(&x.stack),
+            _ => x.stack.clone(),
         };
         // On two CPUs there is no such operation of the page's; it is named by what it would be on one.
         let (two_cpus, operation) = match x.workload {
@@ -196,7 +195,7 @@ fn cycles(summary: &Summary, cells: &[Cell<'_>], nearest: Option<&Processor>) ->
         }
     }
     let hz = tsc_hz(&summary.run.environment.clock);
-    let processor = clean(&summary.run.environment.cpu_model);
+    let processor = summary.run.environment.cpu_model.clone();
     let of = |operation, way: &str| -> Text {
         let is_it = |c: &&Cell<'_>| c.row.operation == operation && c.row.how == way;
         let Some(cell) = alone().find(is_it) else {

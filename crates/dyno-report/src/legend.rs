@@ -4,7 +4,6 @@ use crate::chains;
 use crate::columns::{COPY_RATIO, HOST_CPU, HOST_P99};
 use crate::settings;
 use crate::summary::{ExperimentSummary, QUANTILES, RunSummary};
-use crate::text::clean;
 use crate::view::View;
 use dyno_model::{Against, Metric, TrialFigure};
 use dyno_stats::{Latency, Quantile};
@@ -40,7 +39,7 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
     if !floors.is_empty() && shown(title) {
         lines.push(format!(
             "{title}: p50 over that of {} under the same conditions.",
-            clean(&floors.join(" or "))
+            floors.join(" or ")
         ));
     }
     if view.stacks_wait_differently() {
@@ -219,12 +218,12 @@ fn base(run: &RunSummary) -> String {
         None => "what another row is compared with".into(),
         Some(Against::Same) => "the same once more, for comparison".into(),
         Some(Against::Stack { name }) => {
-            format!("the stack {}, for comparison", clean(name))
+            format!("the stack {name}, for comparison")
         }
         Some(Against::Build { program, version }) => format!(
             "measured with dyno {} ({}), for comparison",
-            clean(version),
-            clean(&program.display().to_string())
+            version,
+            program.display()
         ),
     }
 }

@@ -11,6 +11,7 @@
 //! | [`Format::Json`] | programs | a stable interface with a published schema |
 //! | [`Format::Csv`] | spreadsheets, pandas | a row per experiment and metric |
 
+mod carry;
 mod carry_over;
 mod causes;
 mod cells;
@@ -59,6 +60,7 @@ mod text;
 mod totals;
 mod view;
 
+pub use carry::{csv_line, escaped_json, escaped_xml, json_text};
 pub use clocks::{clock_bound, is_too_wide};
 pub use columns::{Columns, UnknownColumn};
 pub use counted::counted_trials;
@@ -80,7 +82,7 @@ pub use summary::{
     MadeOf, MetricSummary, NetworkSummary, NoRatio, PartSummary, QUANTILES, Requirement,
     RunSummary, ScalingSummary, Spread, Summary, TrialCounts, WithDisturbed,
 };
-pub use text::{clean, wrap};
+pub use text::{clean, is_hidden, printable, wrap};
 pub use totals::{add_counts, missing_messages};
 
 use dyno_model::plan::TableKind;
@@ -116,7 +118,9 @@ pub fn render(summary: &Summary, format: Format, options: &RenderOptions) -> Str
     let mut text = match (format, summary.run.table) {
         (Format::Json, _) => return json::render(summary),
         (Format::Csv, _) => return csv::render(summary),
-        _ if !summary.experiments.iter().any(shows) => return stacks(&|_| true),
+        _ if !summary.experiments.iter().any(shows) => {
+            return net(stacks(&|_| true), options.color);
+        }
         (_, TableKind::Rwth) => rwth::render(summary, options.width, markdown),
         (_, TableKind::L4re) => l4re::render(summary, options.width, markdown),
         (_, TableKind::SCore) => s_core::render(summary, options.width, markdown),
@@ -128,5 +132,10 @@ pub fn render(summary: &Summary, format: Format, options: &RenderOptions) -> Str
         text.push('\n');
         text.push_str(&stacks(&|e| !shows(e)));
     }
-    text
+    net(text, options.color)
+}
+
+/// Nothing of the run that a layout overlooked leaves it.
+fn net(text: String, color: bool) -> String {
+    printable(&text, color).into_owned()
 }

@@ -5,6 +5,7 @@ use crate::layout::{Column, Sheet};
 use crate::legend;
 use crate::notes::{self, Section};
 use crate::summary::{ExperimentSummary, Summary};
+use crate::text::clean;
 use crate::view::View;
 
 /// Heading, table, legend and remarks of the experiments that `keep` selects.
@@ -76,10 +77,10 @@ pub(crate) fn sections(out: &mut String, sections: &[Section]) {
     }
 }
 
-/// Makes `text` mean itself: what would start a cell, a tag, an emphasis or a link is escaped.
+/// Cleans `text` and makes it mean itself: what would start a cell, a tag, an emphasis or a link is escaped.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in clean(text).chars() {
         if matches!(
             c,
             '\\' | '|' | '<' | '>' | '*' | '_' | '`' | '~' | '[' | ']' | '#'

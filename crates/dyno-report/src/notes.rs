@@ -10,7 +10,6 @@ use crate::findings;
 use crate::number::{duration, sig3};
 use crate::remark::Item;
 use crate::summary::{DaemonCost, ExperimentSummary, MemorySummary, MetricSummary, RunSummary};
-use crate::text::clean;
 use crate::view::View;
 use dyno_model::TrialFigure;
 use dyno_model::plan::Refusal;
@@ -29,9 +28,9 @@ pub(crate) struct Section {
 
 /// The suite and its question.
 pub(crate) fn title(run: &RunSummary) -> String {
-    match clean(&run.title).as_str() {
-        "" => clean(&run.suite),
-        title => format!("{}: {title}", clean(&run.suite)),
+    match run.title.trim_end() {
+        "" => run.suite.clone(),
+        title => format!("{}: {title}", run.suite),
     }
 }
 
@@ -39,15 +38,15 @@ pub(crate) fn title(run: &RunSummary) -> String {
 pub(crate) fn origin(run: &RunSummary) -> String {
     let environment = &run.environment;
     let mut parts = vec![
-        format!("run {}", clean(&run.id)),
-        format!("testbed {}", clean(&run.testbed)),
+        format!("run {}", run.id),
+        format!("testbed {}", run.testbed),
     ];
     let emulated = run.environment.emulated.as_deref();
-    parts.extend(emulated.map(|what| format!("EMULATED: {}", clean(what))));
+    parts.extend(emulated.map(|what| format!("EMULATED: {what}")));
     if run.machines.is_empty() {
         parts.extend(machine(environment));
     } else {
-        let names: Vec<String> = run.machines.keys().map(|name| clean(name)).collect();
+        let names: Vec<&str> = run.machines.keys().map(String::as_str).collect();
         parts.push(format!("machines {}", names.join(", ")));
     }
     if let Some(part) = &run.shard {
@@ -68,9 +67,7 @@ fn machine(environment: &Environment) -> Vec<String> {
         ("hypervisor ", &hypervisor),
     ];
     let known = facts.into_iter().filter(|(_, fact)| !fact.is_empty());
-    known
-        .map(|(lead, fact)| format!("{lead}{}", clean(fact)))
-        .collect()
+    known.map(|(lead, fact)| format!("{lead}{fact}")).collect()
 }
 
 /// The conditions that all rows share.
@@ -82,20 +79,15 @@ pub(crate) fn conditions(view: &View<'_>) -> String {
 pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
     let summary = view.summary;
     let refused = Refusal::lines(&summary.refused);
-    let refused = refused.iter().map(|line| Item::from(clean(line)));
+    let refused = refused.iter().map(|line| Item::from(line.clone()));
     let machines = summary.run.machines.iter().map(|(name, environment)| {
         let facts = machine(environment).split_off(1).join(", ");
-        Item::from(format!("{}: {facts}", clean(name)))
+        Item::from(format!("{name}: {facts}"))
     });
-    let own = summary.warnings.iter().map(|w| Item::from(clean(w)));
+    let own = summary.warnings.iter().map(|w| Item::from(w.clone()));
     let of_trials = view.rows.iter().flat_map(|e| {
         e.warnings.iter().map(|(text, count)| {
-            Item::from(format!(
-                "{}: {}{}",
-                view.label(e),
-                times(*count),
-                clean(text)
-            ))
+            Item::from(format!("{}: {}{}", view.label(e), times(*count), text))
         })
     });
     let all = [
@@ -109,7 +101,7 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
                 .run
                 .guests
                 .iter()
-                .map(|g| Item::from(clean(g)))
+                .map(|g| Item::from(g.clone()))
                 .collect(),
         ),
         (
@@ -171,7 +163,7 @@ fn emulated(what: Option<&str>) -> Vec<Item> {
         Item::from(format!(
             "{}: its processor is a program, so no time here is that of a machine; ratios between rows of this run \
              that cross the same border mean something, and nothing holds them against real ones",
-            clean(what)
+            what
         ))
     };
     what.map(said).into_iter().collect()
@@ -211,14 +203,14 @@ fn failures(view: &View<'_>) -> Vec<Item> {
                     view.label(e),
                     times(f.count),
                     f.cause,
-                    clean(&f.step),
-                    clean(&f.message)
+                    f.step,
+                    f.message
                 ),
                 lines: f
                     .stderr
                     .iter()
-                    .map(|line| clean(line))
-                    .filter(|l| !l.is_empty())
+                    .filter(|l| !l.trim().is_empty())
+                    .cloned()
                     .collect(),
             });
         }
@@ -293,7 +285,7 @@ fn monitors(e: &ExperimentSummary) -> Vec<Item> {
         let at_rest = of(&d.label).map(|m| format!(", {} at rest", mib(m.at_rest_bytes.median)));
         Item::from(format!(
             "{}: {} of CPU in the window, {} of memory{}",
-            clean(&d.label),
+            d.label,
             duration(d.cpu_ns.median),
             mib(d.pss_bytes.median),
             at_rest.unwrap_or_default(),
@@ -304,7 +296,7 @@ fn monitors(e: &ExperimentSummary) -> Vec<Item> {
     let within = others.map(|m| {
         Item::from(format!(
             "{}: {} of memory, {} at rest",
-            clean(&m.label),
+            m.label,
             mib(m.in_use_bytes.median),
             mib(m.at_rest_bytes.median),
         ))
@@ -330,7 +322,7 @@ fn daemons(e: &ExperimentSummary) -> Vec<Item> {
         let memory = of_all(d.pss_bytes.median, e.median(TrialFigure::PssBytes));
         Item::from(format!(
             "{}: {cpu}, {} MiB of memory{memory}",
-            clean(&d.label),
+            d.label,
             sig3(d.pss_bytes.median / f64::from(1 << 20)),
         ))
     };
@@ -356,7 +348,7 @@ fn load(e: &ExperimentSummary) -> Vec<Item> {
         }
         parts.push(text);
     }
-    parts.extend(e.overload.as_deref().map(clean));
+    parts.extend(e.overload.clone());
     match parts.is_empty() {
         true => Vec::new(),
         false => vec![Item::from(parts.join("; "))],

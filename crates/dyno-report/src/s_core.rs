@@ -20,7 +20,6 @@ use crate::published::PrintedTables;
 use crate::settings;
 use crate::study::Page;
 use crate::summary::{ExperimentSummary, Spread, Summary};
-use crate::text::clean;
 use crate::view::View;
 use dyno_model::{PayloadSize, TrialFigure};
 
@@ -250,7 +249,7 @@ fn growth(study: &PrintedTables, rows: &[&ExperimentSummary]) -> Grid {
         let label = label.filter(|_| !is_apart(a));
         let printed = label.and_then(|label| study.row("cpu-growth", &label));
         [
-            clean(&from.stack),
+            from.stack.clone(),
             format!("{} → {}", from.payload, to.payload),
             or_none(more.map(sign)),
             or_none(more.map(|ns| format!("{}/KiB", sign(ns / kib)))),
@@ -370,7 +369,7 @@ fn sizes(rows: &[&ExperimentSummary]) -> Grid {
             let p50 = rows.iter().find(own).and_then(|e| value(rtt(e)?, 0));
             Text::from(or_none(p50.map(duration)))
         };
-        let label = [clean(&key.1), format!("{}", key.2)].map(Text::from);
+        let label = [key.1.to_string(), format!("{}", key.2)].map(Text::from);
         label.into_iter().chain(sizes.iter().map(cell)).collect()
     };
     let titles = ["stack", "wait"].map(str::to_owned);
@@ -441,7 +440,7 @@ fn compared(summary: &Summary, echo: &[&ExperimentSummary], flood: &[&Experiment
             same && x.topology == y.topology && size(e).is_some() && size(f) == size(e)
         });
         vec![
-            or_none(alone.map(|l| clean(&l.experiment.stack))),
+            or_none(alone.map(|l| l.experiment.stack.clone())),
             or_none(own.map(duration)),
             or_none(other.map(duration)),
             or_none(own.zip(other).map(|(a, b)| format!("× {}", sig3(a / b)))),

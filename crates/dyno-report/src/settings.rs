@@ -1,7 +1,6 @@
 //! What stacks were set to where they differ, and the versions of their libraries: below each table.
 
 use crate::summary::{ExperimentSummary, RunSummary};
-use crate::text::clean;
 use dyno_model::adapter::{QUEUE_BYTES, QUEUE_DEPTH};
 use dyno_model::chain::ChainLeg;
 use dyno_model::machine::SHARING;
@@ -234,7 +233,7 @@ fn differing(values: Vec<(Option<String>, &str)>, all_named: bool) -> Option<Str
         .iter()
         .map(|(value, names)| {
             let value = value.as_deref().unwrap_or(OWN);
-            format!("{} {}", clean(&names.join(", ")), clean(value))
+            format!("{} {}", names.join(", "), value)
         })
         .collect();
     Some(texts.join("; "))
@@ -251,7 +250,7 @@ fn versions(run: &RunSummary, stacks: &[&Stack]) -> Option<String> {
     );
     let texts: Vec<String> = groups
         .iter()
-        .map(|(version, names)| format!("{} {}", clean(&names.join(", ")), clean(version)))
+        .map(|(version, names)| format!("{} {}", names.join(", "), version))
         .collect();
     (!texts.is_empty()).then(|| format!("versions: {}.", texts.join("; ")))
 }

@@ -9,7 +9,6 @@ use crate::published::PrintedTables;
 use crate::settings;
 use crate::study::Page;
 use crate::summary::{ExperimentSummary, Summary};
-use crate::text::clean;
 use crate::view::View;
 use dyno_model::{Metric, OptionValue, Topology, TrialFigure, Wait, WorkloadKind};
 use dyno_stats::Quantile;
@@ -129,8 +128,8 @@ fn table(study: &PrintedTables, summary: &Summary, all: &[&ExperimentSummary]) -
     };
     let several = |stack: &str| stacks.iter().filter(|(s, _)| *s == stack).count() > 1;
     let title = |(stack, wait): &(&str, Wait)| match several(stack) {
-        true => format!("{} ({wait})", clean(stack)),
-        false => clean(stack),
+        true => format!("{} ({wait})", stack),
+        false => stack.to_string(),
     };
     let head = ["", "study"].map(str::to_owned).into_iter();
     let printed = |table: &str, label: &str| {
@@ -349,7 +348,7 @@ fn loops(all: &[&ExperimentSummary]) -> Grid {
                 _ => NONE.into(),
             };
             let cells = [
-                clean(stack.0),
+                stack.0.to_string(),
                 rate.map_or(NONE.into(), |rate| rate.to_string()),
                 hz.map_or(NONE.into(), |hz| with_prefix(hz, "")),
                 closed.map_or(NONE.into(), |e| quantile(e, Metric::Rtt, 2)),

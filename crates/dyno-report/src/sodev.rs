@@ -13,7 +13,6 @@ use crate::settings;
 use crate::signals::quantile;
 use crate::study::Page;
 use crate::summary::{DaemonCost, ExperimentSummary, MemorySummary, Spread, Summary};
-use crate::text::clean;
 use crate::view::View;
 use dyno_model::probe::ProbeKind;
 use dyno_model::{Metric, Placement, Start, TrialFigure, Workload, WorkloadKind};
@@ -152,7 +151,7 @@ impl<'a> Study<'a> {
 
     fn host(&self, e: &ExperimentSummary) -> String {
         let name = self.summary.run.hosts.get(e.experiment.on_host);
-        name.map_or_else(|| NONE.into(), |name| clean(name))
+        name.map_or_else(|| NONE.into(), |name| name.to_string())
     }
 
     /// Whether the host that an experiment is on is emulated in software, and not another one of the run.
@@ -173,7 +172,7 @@ impl<'a> Study<'a> {
     fn refused(&self, experiment: &str, stack: &str) -> Option<String> {
         let mut all = self.summary.refused.iter();
         let found = all.find(|r| r.experiment == experiment && r.stack == stack);
-        found.map(|r| clean(&r.reason))
+        found.map(|r| r.reason.clone())
     }
 
     fn border(&self) -> Grid {
@@ -194,7 +193,7 @@ impl<'a> Study<'a> {
             let bound = way.and_then(|e| e.clock_bound);
             let why = match trip {
                 None => self.refused("border", stack),
-                Some(e) => e.failures.first().map(|f| clean(&f.message)),
+                Some(e) => e.failures.first().map(|f| f.message.clone()),
             };
             vec![
                 stack.to_owned(),
@@ -324,7 +323,7 @@ impl<'a> Study<'a> {
                 }
             };
             vec![
-                clean(&x.stack),
+                x.stack.clone(),
                 x.topology.to_string(),
                 x.payload.to_string(),
                 self.printed("net", label, 0),
@@ -359,12 +358,12 @@ impl<'a> Study<'a> {
             if e.experiment.placement != Placement::Host {
                 continue;
             }
-            let stack = clean(&e.experiment.stack);
+            let stack = e.experiment.stack.clone();
             for d in e.machines.iter().chain(&e.agents) {
                 let around = e.memory.iter().find(|m| m.label == d.label);
                 rows.push(vec![
                     stack.clone(),
-                    clean(&d.label),
+                    d.label.clone(),
                     around.map_or(NONE.into(), |m| mib(m.at_rest_bytes.median)),
                     mib(d.pss_bytes.median),
                     mib(d.peak_rss_bytes.median),
@@ -374,7 +373,7 @@ impl<'a> Study<'a> {
             for m in e.memory.iter().filter(|m| !is_process(m)) {
                 rows.push(vec![
                     stack.clone(),
-                    clean(&m.label),
+                    m.label.clone(),
                     mib(m.at_rest_bytes.median),
                     mib(m.in_use_bytes.median),
                     NONE.into(),
@@ -393,7 +392,7 @@ impl<'a> Study<'a> {
                 };
                 rows.push(vec![
                     "document".into(),
-                    clean(label),
+                    label.to_string(),
                     at_rest,
                     in_use,
                     NONE.into(),
@@ -468,11 +467,7 @@ impl<'a> Study<'a> {
             let metric = guest.headline();
             let what = match guest.experiment.workload.kind().is_probe() {
                 true => guest.experiment.workload.to_string(),
-                false => format!(
-                    "{}, {}",
-                    clean(&guest.experiment.stack),
-                    guest.experiment.workload
-                ),
+                false => format!("{}, {}", guest.experiment.stack, guest.experiment.workload),
             };
             rows.push(vec![
                 what,
@@ -484,7 +479,7 @@ impl<'a> Study<'a> {
         if !rows.is_empty() {
             for row in self.printed.rows("bare") {
                 if let [label, bare, vm, overhead] = row.as_slice() {
-                    let label = format!("document: {}", clean(label));
+                    let label = format!("document: {}", label);
                     rows.push(vec![label, bare.clone(), vm.clone(), overhead.clone()]);
                 }
             }

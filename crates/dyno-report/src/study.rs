@@ -3,7 +3,6 @@
 use crate::grid::Grid;
 use crate::markdown::escape;
 use crate::table::Lines;
-use crate::text::clean;
 
 /// The text under construction, for a terminal or as Markdown.
 pub(crate) struct Page {
@@ -27,8 +26,9 @@ impl Page {
     pub(crate) fn head(&mut self, title: &str, origin: &str) {
         match self.markdown {
             true => {
-                let text = format!("## {}\n\n{}", escape(title), escape(origin));
-                self.lines.add(&text, 0);
+                self.lines.add(&format!("## {}", escape(title)), 0);
+                self.lines.blank();
+                self.lines.add(&escape(origin), 0);
             }
             false => {
                 self.lines.add(title, 2);
@@ -40,7 +40,10 @@ impl Page {
     fn title(&mut self, title: &str) {
         self.lines.blank();
         match self.markdown {
-            true => self.lines.add(&format!("### {}\n", escape(title)), 0),
+            true => {
+                self.lines.add(&format!("### {}", escape(title)), 0);
+                self.lines.blank();
+            }
             false => self.lines.add(&format!("{title}:"), 2),
         }
     }
@@ -65,8 +68,10 @@ impl Page {
         self.title(title);
         for item in items {
             match self.markdown {
-                true => self.lines.add(&format!("- {}", escape(&clean(item))), 0),
-                false => self.lines.add(&format!("  {}", clean(item)), 4),
+                true => self
+                    .lines
+                    .add(&format!("- {}", escape(&item.to_string())), 0),
+                false => self.lines.add(&format!("  {}", item), 4),
             }
         }
     }

@@ -1,6 +1,9 @@
 //! Text that is safe to print: measured in terminal cells, wrapped to a width, and free of what
 //! could move a cursor. Names and messages come from suite files and from foreign libraries.
+//!
+//! Text of others is cleaned where it enters a layout ([`clean`]), and once more where it leaves the program ([`printable`]).
 
+use std::borrow::Cow;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Width in terminal cells of the widest line.
@@ -11,36 +14,94 @@ pub(crate) fn width(text: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// `text` in one line, without escape sequences, control characters and marks that change the
-/// direction of what follows.
+/// What stands for a character that no reader may meet raw.
+const SHOWN: char = '\u{fffd}';
+
+/// Whether a character moves, hides or turns what stands around it instead of showing itself: those of C0 but newline and tab, DEL
+/// and C1 (ECMA-48), the line and paragraph separators, and what changes the direction of text (Unicode annex 9, table 1).
+pub fn is_hidden(c: char) -> bool {
+    (c.is_control() && !matches!(c, '\n' | '\t'))
+        || matches!(
+            c,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
+}
+
+/// `text` in one line, as it stands in a table or a sentence: without the control sequences (colours) that libraries print, with
+/// blanks for white space, and U+FFFD for every other character that [`is_hidden`].
 pub fn clean(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
-    let mut chars = text.trim_end().chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\u{1b}' if chars.peek() == Some(&'[') => {
-                // ECMA-48, section 5.4: a control sequence ends with a byte from 0x40 to 0x7e.
-                chars.next();
-                while chars
-                    .next()
-                    .is_some_and(|c| !('\u{40}'..='\u{7e}').contains(&c))
-                {}
-            }
-            c if c.is_whitespace() || c.is_control() => shown.push(' '),
-            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                shown.push('\u{fffd}');
-            }
-            c => shown.push(c),
+    let mut rest = text.trim_end();
+    while let Some(c) = rest.chars().next() {
+        let sequence = sequence(rest);
+        if !sequence.is_empty() {
+            rest = &rest[sequence.len()..];
+            continue;
         }
+        rest = &rest[c.len_utf8()..];
+        shown.push(match c {
+            c if c.is_whitespace() => ' ',
+            c if is_hidden(c) => SHOWN,
+            c => c,
+        });
     }
     shown
 }
 
-/// Breaks `text` at blanks into lines of at most `width` cells, inside a word only where the word
+/// `text` of any number of lines with U+FFFD for what [`is_hidden`]; `styles`: sequences that set a colour or a weight (SGR,
+/// ECMA-48, section 8.3.117) stay. CR LF ends a line.
+pub fn printable(text: &str, styles: bool) -> Cow<'_, str> {
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(is_hidden) {
+        shown.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let sequence = sequence(rest);
+        let style = sequence.ends_with('m')
+            && sequence[2..sequence.len() - 1]
+                .bytes()
+                .all(|b| b.is_ascii_digit() || b == b';');
+        let kept = match rest.starts_with("\r\n") {
+            true => "\r\n",
+            false if styles && style => sequence,
+            false => "",
+        };
+        shown.push_str(kept);
+        rest = &rest[kept.len()..];
+        if kept.is_empty() {
+            shown.push(SHOWN);
+            let mut chars = rest.chars();
+            chars.next();
+            rest = chars.as_str();
+        }
+    }
+    shown.push_str(rest);
+    Cow::Owned(shown)
+}
+
+/// The control sequence that `text` begins with, or nothing: ESC [, parameters, intermediates, and a final byte (ECMA-48, section
+/// 5.4).
+fn sequence(text: &str) -> &str {
+    let Some(inner) = text.strip_prefix("\u{1b}[") else {
+        return "";
+    };
+    let before = inner.trim_start_matches(|c| ('\u{30}'..='\u{3f}').contains(&c));
+    let before = before.trim_start_matches(|c| ('\u{20}'..='\u{2f}').contains(&c));
+    match before.chars().next() {
+        Some('\u{40}'..='\u{7e}') => &text[..text.len() - before.len() + 1],
+        _ => "",
+    }
+}
+
+/// Cleans `text` and breaks it at blanks into lines of at most `width` cells, inside a word only where the word
 /// alone is too long. Lines after the first start with `indent` blanks. No width: one line.
 pub fn wrap(text: &str, width: Option<usize>, indent: usize) -> Vec<String> {
+    let text = clean(text);
     let Some(width) = width else {
-        return vec![text.to_owned()];
+        return vec![text];
     };
     let indent = indent.min(width / 2);
     let margin = " ".repeat(indent);
@@ -96,7 +157,41 @@ mod tests {
 
     #[test]
     fn nothing_that_moves_the_cursor_survives() {
-        assert_eq!(clean("a\x1b[31m\r\nb\u{202e}c\x07d\n"), "a  b\u{fffd}c d");
-        assert_eq!(clean("\x1b[1;31"), "");
+        let hostile = "a\x1b[31m\r\nb\u{202e}c\x07d\u{9b}2J\n";
+        assert_eq!(clean(hostile), "a  b\u{fffd}c\u{fffd}d\u{fffd}2J");
+        assert_eq!(clean("\x1b[1;31"), "\u{fffd}[1;31");
+        assert_eq!(
+            clean("\x1b[1é\x1b]0;t\x07"),
+            "\u{fffd}[1é\u{fffd}]0;t\u{fffd}"
+        );
+        assert_eq!(
+            printable(hostile, false),
+            "a\u{fffd}[31m\r\nb\u{fffd}c\u{fffd}d\u{fffd}2J\n"
+        );
+    }
+
+    #[test]
+    fn styles_stay_where_they_are_wanted_and_no_other_sequence_does() {
+        let text = "\x1b[1;31mred\x1b[0m \x1b[2J \x1b[?25l \x1b]8;;x\x07 \x1b[";
+        let shown = printable(text, true);
+        assert_eq!(
+            shown,
+            "\x1b[1;31mred\x1b[0m \u{fffd}[2J \u{fffd}[?25l \u{fffd}]8;;x\u{fffd} \u{fffd}["
+        );
+        assert!(!printable(text, false).contains('\x1b'));
+        assert!(matches!(
+            printable("é 通信 e\u{301}\n\t", false),
+            Cow::Borrowed(_)
+        ));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_gets_through(text in proptest::prelude::any::<String>()) {
+            proptest::prop_assert!(!clean(&text).contains(|c| is_hidden(c) || c == '\n' || c == '\t'));
+            let shown = printable(&text, false);
+            proptest::prop_assert!(!shown.replace("\r\n", "").contains(is_hidden));
+            proptest::prop_assert_eq!(printable(&shown, false), shown.as_ref());
+        }
     }
 }

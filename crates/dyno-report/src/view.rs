@@ -12,7 +12,6 @@ use crate::layout::{Column, Sheet};
 use crate::number::{self, Measured, TimeUnit};
 use crate::spark;
 use crate::summary::{ExperimentSummary, FloorRatio, QUANTILES, Summary};
-use crate::text::clean;
 use dyno_model::metric::Shows;
 use dyno_model::{Experiment, Metric, Placement, TrialFigure, Wait, Workload};
 use std::collections::{BTreeMap, BTreeSet};
@@ -131,11 +130,11 @@ impl<'a> View<'a> {
         let (_, varying) = factors::split(namesakes());
         let mut parts = Vec::new();
         if self.names_vary {
-            parts.push(clean(&x.name));
+            parts.push(x.name.clone());
         }
         let leg = if e.is_leg { " (leg)" } else { "" };
         let base = if e.is_base { " (base)" } else { "" };
-        parts.push(format!("{}{leg}{base}", clean(&x.stack)));
+        parts.push(format!("{}{leg}{base}", x.stack));
         if !varying.is_empty() {
             parts.push(factors::label(&varying, x));
         }
@@ -193,7 +192,7 @@ impl<'a> View<'a> {
     fn form(&self, folded: bool, host: bool) -> Sheet {
         let mut columns = Vec::new();
         if self.names_vary && !self.named_blocks {
-            columns.push(self.text("experiment", 0, |e| clean(&e.experiment.name)));
+            columns.push(self.text("experiment", 0, |e| e.experiment.name.clone()));
         }
         columns.push(self.text("stack", 0, marked_stack));
         if folded {
@@ -518,7 +517,7 @@ fn block_title(rows: &[&ExperimentSummary], named: bool, above: &[&Factor]) -> S
     };
     let mut parts = Vec::new();
     if named {
-        parts.push(clean(&first.experiment.name));
+        parts.push(first.experiment.name.clone());
     }
     parts.extend(Some(factors::heading(above, Some(&first.experiment))).filter(|h| !h.is_empty()));
     let with_ratio = rows.iter().filter_map(|e| e.floor.as_ref());
@@ -529,8 +528,8 @@ fn block_title(rows: &[&ExperimentSummary], named: bool, above: &[&Factor]) -> S
     floors.sort_unstable();
     floors.dedup_by_key(|f| f.0);
     parts.extend(floors.iter().map(|(stack, holds)| match holds {
-        true => format!("floor {}", clean(stack)),
-        false => format!("reference {}", clean(stack)),
+        true => format!("floor {}", stack),
+        false => format!("reference {}", stack),
     }));
     format!("{}:", parts.join(" · "))
 }

@@ -50,8 +50,7 @@ pub fn json(audits: &[(&Statements, &Audit)]) -> String {
         format: FORMAT,
         audits: audits.iter().map(|(s, a)| one(s, a)).collect(),
     };
-    let text = serde_json::to_string_pretty(&document);
-    text.expect("keys are texts, and numbers that are not finite are left out") + "\n"
+    dyno_report::json_text(&document)
 }
 
 fn one<'a>(statements: &'a Statements, audit: &'a Audit) -> One<'a> {

@@ -4,8 +4,9 @@ use crate::audit::Audit;
 use crate::measure::Beside;
 use crate::outcome::{Outcome, Verdict};
 use crate::statement::Statements;
-use minijinja::Environment;
+use dyno_report::clean;
 use minijinja::value::Serde;
+use minijinja::{Environment, Value, escape_formatter};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -91,6 +92,11 @@ struct Finding {
 /// The page of some sources.
 pub fn page(audits: &[(&Statements, &Audit)]) -> Result<String, PageError> {
     let mut environment = Environment::new();
+    // Every text that stands in the page passes here.
+    environment.set_formatter(|out, state, value| match value.as_str() {
+        Some(text) if !value.is_safe() => escape_formatter(out, state, &Value::from(clean(text))),
+        _ => escape_formatter(out, state, value),
+    });
     environment.add_template("audit.html", include_str!("../../templates/audit.html"))?;
     let sources: Vec<Source> = audits
         .iter()

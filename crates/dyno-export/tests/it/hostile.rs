@@ -133,7 +133,7 @@ fn hdr_files() {
             .find_map(|l| l.strip_prefix("#stack: "))
             .unwrap();
         // The rest is written as escapes.
-        if !name.contains(|c: char| c.is_control() || c == '\\' || c == '\u{2028}') {
+        if !name.contains(|c: char| c.is_control() || c == '\\' || dyno_report::is_hidden(c)) {
             assert_eq!(stack, name);
         }
     }
@@ -188,13 +188,19 @@ fn openmetrics_text() {
         .find(|f| f["name"] == "dyno_experiment")
         .unwrap();
     let samples = family["samples"].as_array().unwrap();
-    has_all(samples.iter().map(|s| text(&s["labels"]["stack"])));
-    has_all(samples.iter().map(|s| text(&s["labels"]["experiment"])));
-    assert!(
-        samples
-            .iter()
-            .all(|s| s["labels"]["suite"] == suite().as_str())
-    );
+    let told = |label: &str| samples.iter().map(|s| text(&s["labels"][label])).collect();
+    let (stacks, experiments): (Vec<String>, Vec<String>) = (told("stack"), told("experiment"));
+    // There is no escape for a control character.
+    for name in names() {
+        let name = dyno_report::printable(&name, false).into_owned();
+        assert!(
+            stacks.contains(&name) && experiments.contains(&name),
+            "{name:?}"
+        );
+    }
+    let suite = suite();
+    let suite = dyno_report::printable(&suite, false);
+    assert!(samples.iter().all(|s| s["labels"]["suite"] == *suite));
 }
 
 #[cfg(feature = "parquet")]

@@ -7,7 +7,7 @@
 use super::{CheckReport, Checked, Status};
 use crate::cell;
 use crate::when::iso;
-use dyno_report::clean;
+use dyno_report::escaped_xml;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 use std::io;
@@ -78,22 +78,21 @@ impl JunitSuite<'_> {
         .map(|(key, n)| (key, n.to_string()));
         let counts = || counts.iter().map(|(key, n)| (*key, n.as_str()));
         let timestamp = self.started_unix_ms.map(iso);
-        let (run, name) = (clean(self.run), clean(&self.name));
         xml.create_element("testsuites")
             .with_attribute(("name", "dyno check"))
             .with_attributes(counts())
             .write_inner_content(|xml| {
                 xml.create_element("testsuite")
-                    .with_attribute(("name", name.as_str()))
+                    .with_attribute(("name", self.name.as_str()))
                     .with_attributes(counts())
                     .with_attributes(timestamp.as_deref().map(|t| ("timestamp", t)))
                     .write_inner_content(|xml| {
                         xml.create_element("properties")
                             .write_inner_content(|xml| {
-                                for (key, value) in [("run", &run), ("suite", &clean(self.suite))] {
+                                for (key, value) in [("run", self.run), ("suite", self.suite)] {
                                     xml.create_element("property")
                                         .with_attribute(("name", key))
-                                        .with_attribute(("value", value.as_str()))
+                                        .with_attribute(("value", value))
                                         .write_empty()?;
                                 }
                                 Ok(())
@@ -102,20 +101,17 @@ impl JunitSuite<'_> {
                     })?;
                 Ok(())
             })?;
-        let mut text = String::from_utf8(xml.into_inner()).map_err(io::Error::other)?;
-        text.push('\n');
-        Ok(text)
+        let text = String::from_utf8(xml.into_inner()).map_err(io::Error::other)?;
+        Ok(escaped_xml(&text) + "\n")
     }
 }
 
 impl JunitCase {
     fn write(&self, xml: &mut Writer<Vec<u8>>) -> io::Result<()> {
-        let lines: Vec<String> = self.lines.iter().map(|line| clean(line)).collect();
-        let text = lines.join("\n");
-        let message = clean(&self.message);
+        let text = self.lines.join("\n");
         xml.create_element("testcase")
-            .with_attribute(("classname", clean(&self.class).as_str()))
-            .with_attribute(("name", clean(&self.name).as_str()))
+            .with_attribute(("classname", self.class.as_str()))
+            .with_attribute(("name", self.name.as_str()))
             .write_inner_content(|xml| {
                 let (element, kind) = match self.status {
                     Status::Pass => {
@@ -127,7 +123,7 @@ impl JunitCase {
                     Status::Undecided => ("error", "undecided"),
                 };
                 xml.create_element(element)
-                    .with_attribute(("message", message.as_str()))
+                    .with_attribute(("message", self.message.as_str()))
                     .with_attribute(("type", kind))
                     .write_text_content(BytesText::new(&text))?;
                 Ok(())

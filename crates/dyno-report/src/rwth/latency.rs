@@ -6,7 +6,6 @@ use crate::grid::{Grid, Mark, Text};
 use crate::number::{self, Measured, TimeUnit, sig3};
 use crate::published::{Latencies, Place};
 use crate::summary::{ExperimentSummary, MetricSummary};
-use crate::text::clean;
 use dyno_model::{Metric, WorkloadKind};
 
 /// What delivers less of what it was offered is no candidate for the fastest.
@@ -23,7 +22,7 @@ pub(super) fn message_types(table: &Table<'_>) -> Grid {
             |p| format!("{} Hz, {} kB", p.rate_hz, p.size_kb),
         );
         [
-            clean(&m.first.name),
+            m.first.name.clone(),
             m.first.workload.to_string(),
             m.first.payload.to_string(),
             paper,
@@ -233,10 +232,7 @@ fn blocks<'a>(
 fn absence(cell: &Cell<'_>, reasons: &mut Reasons) -> String {
     match cell {
         Cell::Absent => String::new(),
-        Cell::Refused(r) => format!(
-            "refused {}",
-            reasons.code(format!("refused: {}", clean(&r.reason)))
-        ),
+        Cell::Refused(r) => format!("refused {}", reasons.code(format!("refused: {}", r.reason))),
         Cell::Ran(e) if e.failures.is_empty() && e.trials.counted == 0 => "not run".into(),
         Cell::Ran(e) => {
             let mut codes = reasons.failures(e);

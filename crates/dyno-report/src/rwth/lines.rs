@@ -4,7 +4,6 @@
 use crate::factors::{self, FACTORS};
 use crate::published::{Beside, Place, Reliability, Study};
 use crate::summary::{ExperimentSummary, Summary};
-use crate::text::clean;
 use dyno_model::plan::Refusal;
 use dyno_model::{Experiment, Placement, Workload, WorkloadKind};
 
@@ -71,14 +70,14 @@ impl MessageType {
     /// Its name, with what else it takes.
     pub(super) fn title(&self) -> String {
         let e = &self.first;
-        format!("{} ({}, {})", clean(&e.name), e.payload, e.workload)
+        format!("{} ({}, {})", e.name, e.payload, e.workload)
     }
 
     /// Short, for columns.
     pub(super) fn name(&self) -> String {
         match self.ambiguous {
-            true => format!("{} {}", clean(&self.first.name), self.first.payload),
-            false => clean(&self.first.name),
+            true => format!("{} {}", self.first.name, self.first.payload),
+            false => self.first.name.clone(),
         }
     }
 
@@ -148,11 +147,7 @@ impl<'a> Table<'a> {
         for e in self.shown() {
             let stack = &e.experiment.stack;
             let line = Line {
-                label: format!(
-                    "{}{}",
-                    clean(stack),
-                    if e.is_floor { " (floor)" } else { "" }
-                ),
+                label: format!("{}{}", stack, if e.is_floor { " (floor)" } else { "" }),
                 stacks: Stacks::Other(stack.clone()),
                 conditions: None,
                 paper: None,
@@ -337,12 +332,8 @@ impl Reasons {
     /// The codes of the failures that an experiment has.
     pub(super) fn failures(&mut self, e: &ExperimentSummary) -> String {
         let all = e.failures.iter().map(|f| {
-            let step = clean(&f.step);
-            self.code(format!(
-                "failed, {} in {step}: {}",
-                f.cause,
-                clean(&f.message)
-            ))
+            let step = f.step.clone();
+            self.code(format!("failed, {} in {step}: {}", f.cause, f.message))
         });
         all.collect()
     }

@@ -5,7 +5,6 @@ use super::lines::{Cell, Line, MessageType, Table};
 use crate::number::{Measured, TimeUnit, latency_ns, share, sig3};
 use crate::published::{Place, Reliability};
 use crate::summary::ExperimentSummary;
-use crate::text::clean;
 use dyno_model::{Metric, Placement, Topology};
 use dyno_stats::Estimate;
 use std::collections::BTreeSet;
@@ -98,7 +97,7 @@ fn sentence(
         return None;
     }
     entries.sort_by(|a, b| a.ns()[1].total_cmp(&b.ns()[1]));
-    let on = machine.map_or_else(String::new, |m| format!(" on {}", clean(m)));
+    let on = machine.map_or_else(String::new, |m| format!(" on {}", m));
     let mut text = format!("{at} {}{on}: {}", message.name(), entries[0].text());
     let mut all_apart = true;
     for pair in entries.windows(2) {

@@ -4,7 +4,6 @@ use crate::cells::kind;
 use crate::grid::{Grid, Text};
 use crate::number::{duration, latency_ns};
 use crate::summary::{ExperimentSummary, MetricSummary, Spread, Summary};
-use crate::text::clean;
 use dyno_model::plan::Extent;
 use dyno_model::{Metric, Placement, TrialFigure, WorkloadKind};
 use dyno_stats::Quantile;
@@ -67,10 +66,7 @@ pub(super) fn table(
     let head = ["stack", "payload"].iter().chain(titles);
     let row = |e: &&ExperimentSummary| {
         let x = &e.experiment;
-        let labels = [
-            format!("{}{}", clean(&x.stack), kind(e)),
-            x.payload.to_string(),
-        ];
+        let labels = [format!("{}{}", x.stack, kind(e)), x.payload.to_string()];
         labels.into_iter().chain(cells(e)).map(Text::from).collect()
     };
     Grid {

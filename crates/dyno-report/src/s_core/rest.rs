@@ -10,7 +10,6 @@ use crate::grid::{Grid, Text};
 use crate::number::{duration, share, sig3, with_prefix};
 use crate::published::PrintedTables;
 use crate::summary::{ExperimentSummary, PartSummary, Summary};
-use crate::text::clean;
 use dyno_model::TrialFigure;
 
 /// `8B`, as some tables of the study call a size.
@@ -333,7 +332,7 @@ fn change(
 ) -> Vec<Text> {
     let x = &own.experiment;
     let title = match named {
-        true => format!("{} of {}, {}", c.title, clean(&x.name), x.topology),
+        true => format!("{} of {}, {}", c.title, x.name, x.topology),
         false => c.title.to_owned(),
     };
     let local = alone(summary, own);
@@ -343,13 +342,11 @@ fn change(
         false => format!("+{}", (c.text)(d)),
     };
     let cells = [
-        clean(&x.stack),
+        x.stack.clone(),
         title,
         or_none(a.map(c.text)),
         match local {
-            Some(l) => {
-                or_none(b.map(|b| format!("{} ({})", (c.text)(b), clean(&l.experiment.stack))))
-            }
+            Some(l) => or_none(b.map(|b| format!("{} ({})", (c.text)(b), l.experiment.stack))),
             None => "its first leg was not measured alone".to_owned(),
         },
         or_none(
@@ -394,7 +391,7 @@ pub(super) fn parts(rows: &[&ExperimentSummary]) -> Vec<(String, Grid)> {
         let title = format!(
             "Where the round trip of {} on {} goes (its 10.5); {} messages{}{}",
             e.experiment.payload,
-            clean(&e.experiment.stack),
+            e.experiment.stack,
             chain.messages,
             residual.unwrap_or_default(),
             least.unwrap_or_default()

@@ -4,7 +4,6 @@ use super::labels::BORDER;
 use super::{NONE, Study, grid};
 use crate::grid::Grid;
 use crate::summary::{ExperimentSummary, HeldRequirement, Requirement};
-use crate::text::clean;
 
 /// By the names of requirements in `limits/sodev.toml`: the document's own figure. Between machines it has one for each
 /// stack.
@@ -84,13 +83,16 @@ impl Study<'_> {
     }
 
     fn verdicts(&self, r: &Requirement) -> Vec<Vec<String>> {
-        let source = r.source.as_deref().map_or("no source".into(), clean);
+        let source = r
+            .source
+            .as_deref()
+            .map_or("no source".into(), str::to_owned);
         let row = |of: &str, document: String, measured: String, verdict: &str| {
-            let (name, required) = (clean(&r.name), clean(&r.required));
+            let (name, required) = (r.name.clone(), r.required.clone());
             let verdict = verdict.to_owned();
             vec![
                 name,
-                clean(of),
+                of.to_string(),
                 document,
                 required,
                 measured,
@@ -107,7 +109,7 @@ impl Study<'_> {
             rows.push(row(
                 &self.what(r, e),
                 self.figure(&r.name, e),
-                clean(&held.found),
+                held.found.clone(),
                 held.verdict,
             ));
         }
@@ -152,13 +154,8 @@ impl Study<'_> {
             for held in r.held.iter().filter(|h| h.verdict != "pass") {
                 let mut all = self.summary.experiments.iter();
                 let e = all.find(|e| e.experiment.id == held.experiment);
-                let of = e.map_or_else(String::new, |e| format!(", {}", clean(&self.what(r, e))));
-                lines.push(format!(
-                    "{}{of}: {}: {}",
-                    clean(&r.name),
-                    held.verdict,
-                    clean(&held.reason)
-                ));
+                let of = e.map_or_else(String::new, |e| format!(", {}", self.what(r, e)));
+                lines.push(format!("{}{of}: {}: {}", r.name, held.verdict, held.reason));
             }
         }
         lines

@@ -1,6 +1,5 @@
 //! Whether what ran before a trial changed what it shows.
 
-use crate::text::clean;
 use serde::Serialize;
 
 /// What the order of a run says.
@@ -57,7 +56,7 @@ impl CarryOverSummary {
                 "loss" => "a higher loss",
                 _ => "a higher p50",
             };
-            let of_flow = f.flow.as_ref().map(|flow| format!(" of {}", clean(flow)));
+            let of_flow = f.flow.as_ref().map(|flow| format!(" of {}", flow));
             let of_flow = of_flow.unwrap_or_default();
             let pairs = match f.higher {
                 Some(share) => format!("{:.0} % of pairs", 100.0 * share),
