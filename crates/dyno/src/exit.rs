@@ -4,7 +4,6 @@ use dyno_plan::PlanError;
 use dyno_runner::{Ending, RunError};
 use dyno_store::StoreError;
 use miette::Report;
-use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 /// What an exit code says.
@@ -103,16 +102,4 @@ pub(crate) fn of_run(ending: std::result::Result<Ending, RunError<StoreError>>) 
         RunError::Store(e) => Failure::with(Code::Store)(e),
         e @ (RunError::Session(_) | RunError::Hosts(_)) => Failure::with(Code::Error)(e),
     })
-}
-
-/// Writes to standard output. A reader that has gone away (`dyno show | head`) is no error.
-pub(crate) fn print(text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::message(
-            Code::Error,
-            format!("cannot write to standard output: {e}"),
-        )),
-        _ => Ok(()),
-    }
 }

@@ -1,5 +1,7 @@
 //! `dyno`, the dynamometer for in-vehicle communication: the command line.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 #[cfg(not(all(feature = "live", feature = "parquet", feature = "serve")))]
 mod absent;
 mod agents;
@@ -12,6 +14,7 @@ mod host;
 mod interrupt;
 mod output;
 mod progress;
+mod terminal;
 #[cfg(feature = "live")]
 mod view;
 
@@ -28,7 +31,10 @@ fn main() -> ExitCode {
     }
     // Answers a shell that asks for completions, and ends then; else it does nothing.
     clap_complete::CompleteEnv::with_factory(Cli::command).complete();
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => return terminal::usage(&e, commands::show::wants_colors(e.use_stderr())).into(),
+    };
     let result = match cli.command {
         Command::Run(args) => commands::run::run(*args),
         #[cfg(feature = "live")]
@@ -63,7 +69,7 @@ fn main() -> ExitCode {
     match result {
         Ok(code) => code,
         Err(Failure { code, report }) => {
-            eprintln!("{report:?}");
+            terminal::fail(&report);
             code.into()
         }
     }

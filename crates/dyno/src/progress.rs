@@ -1,9 +1,10 @@
 //! What a person sees on standard error while a run is in progress.
 
+use crate::terminal;
 use dyno_model::event::RunEvent;
 use dyno_model::record::Outcome;
+use dyno_report::clean;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::IsTerminal;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,7 +29,7 @@ const DISTURBED_TOLD: u32 = 5;
 impl Progress {
     /// `live`: a view has the whole terminal, so that no line of progress may be drawn over it.
     pub(crate) fn new(quiet: bool, live: bool) -> Self {
-        let bar = if quiet || live || !std::io::stderr().is_terminal() {
+        let bar = if quiet || live || !terminal::has_stderr() {
             ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden())
         } else {
             let bar = ProgressBar::no_length();
@@ -52,9 +53,9 @@ impl Progress {
     /// Prints a line above the progress.
     pub(crate) fn say(&self, line: impl AsRef<str>) {
         if self.bar.is_hidden() {
-            eprintln!("{}", line.as_ref());
+            terminal::say(line);
         } else {
-            self.bar.println(line);
+            self.bar.suspend(|| terminal::say(line));
         }
     }
 
@@ -67,7 +68,7 @@ impl Progress {
     pub(crate) fn step(&self, done: usize, all: usize, now: &str) {
         self.bar.set_length(all as u64);
         self.bar.set_position(done as u64);
-        self.bar.set_message(now.to_owned());
+        told(&self.bar, now);
     }
 
     /// Takes the line away.
@@ -101,7 +102,7 @@ impl Progress {
                         format!("  {} left", minutes(left))
                     }
                 };
-                self.bar.set_message(format!("{label}{left}"));
+                told(&self.bar, &format!("{label}{left}"));
             }
             RunEvent::TrialFinished(record) => {
                 self.finished += 1;
@@ -142,6 +143,15 @@ impl Progress {
     }
 }
 
+/// A line of progress draws itself, so that what stands in it is cleaned here.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "here is where others are to come"
+)]
+fn told(bar: &ProgressBar, what: &str) {
+    bar.set_message(clean(what));
+}
+
 /// `1:05 min` or `12 s`.
 pub(crate) fn minutes(time: Duration) -> String {
     match time.as_secs() {
@@ -175,7 +185,7 @@ impl Patience {
         if let Ok(style) = style {
             bar.set_style(style);
         }
-        let waiting = (!quiet && std::io::stderr().is_terminal()).then(|| {
+        let waiting = (!quiet && terminal::has_stderr()).then(|| {
             let (end, ended) = mpsc::channel();
             let bar = bar.clone();
             let thread = thread::spawn(move || {
@@ -191,12 +201,12 @@ impl Patience {
 
     /// What is done from now on.
     pub(crate) fn now(&self, what: String) {
-        self.bar.set_message(what);
+        told(&self.bar, &what);
     }
 
     /// Prints a line above the progress.
     pub(crate) fn say(&self, line: &str) {
-        self.bar.suspend(|| eprintln!("{line}"));
+        self.bar.suspend(|| terminal::say(line));
     }
 }
 

@@ -6,6 +6,7 @@ use crate::files;
 use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter as _};
 use clap_complete::{ArgValueCandidates, ArgValueCompleter};
 use dyno_plan::{Catalog, Listing};
+use dyno_report::{clean, is_hidden};
 use dyno_store::{DEFAULT_RUNS_DIR, LATEST, MANIFEST};
 use std::ffi::OsStr;
 use std::path::Path;
@@ -39,7 +40,7 @@ pub(super) fn runs() -> ArgValueCompleter {
             std::iter::once(CompletionCandidate::new(LATEST)).chain(names),
         );
         all.extend(PathCompleter::dir().complete(current));
-        all
+        typed(all)
     })
 }
 
@@ -50,15 +51,22 @@ fn listed(list: fn(&Catalog) -> Vec<Listing>) -> Vec<CompletionCandidate> {
         folders: Vec::new(),
     };
     let catalog = files::catalog(&none).unwrap_or_else(|_| Catalog::builtin());
-    let candidate = |l: Listing| CompletionCandidate::new(l.name).help(Some(l.title.into()));
-    list(&catalog).into_iter().map(candidate).collect()
+    let candidate =
+        |l: Listing| CompletionCandidate::new(l.name).help(Some(clean(&l.title).into()));
+    typed(list(&catalog).into_iter().map(candidate))
 }
 
 fn or_file(current: &OsStr, names: Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
     let mut all = starting_with(current, names.into_iter());
     let is_toml = |path: &Path| path.extension().is_some_and(|e| e == "toml");
     all.extend(PathCompleter::any().filter(is_toml).complete(current));
-    all
+    typed(all)
+}
+
+/// Without names that nobody types, which a shell would put on the terminal as they are.
+fn typed(all: impl IntoIterator<Item = CompletionCandidate>) -> Vec<CompletionCandidate> {
+    let hidden = |c: &CompletionCandidate| c.get_value().to_string_lossy().contains(is_hidden);
+    all.into_iter().filter(|c| !hidden(c)).collect()
 }
 
 fn starting_with(

@@ -1,6 +1,8 @@
 //! `dyno agent`
 
 use crate::cli::AgentArgs;
+use crate::terminal;
+use dyno_report::escaped_json;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -20,7 +22,7 @@ pub(crate) fn agent(args: &AgentArgs) -> ExitCode {
         return order
             .and_then(dyno_agent::play_case)
             .unwrap_or_else(|reason| {
-                eprintln!("{reason}");
+                terminal::say(reason);
                 ExitCode::FAILURE
             });
     }
@@ -34,7 +36,7 @@ fn answer(what: Result<impl Serialize, impl std::fmt::Display>) -> ExitCode {
     match what {
         Ok(what) => print(&what),
         Err(reason) => {
-            eprintln!("{reason}");
+            terminal::say(reason.to_string());
             ExitCode::FAILURE
         }
     }
@@ -42,12 +44,12 @@ fn answer(what: Result<impl Serialize, impl std::fmt::Display>) -> ExitCode {
 
 fn print(what: &impl Serialize) -> ExitCode {
     match serde_json::to_string(what) {
-        Ok(json) => {
-            println!("{json}");
-            ExitCode::SUCCESS
-        }
+        Ok(json) => match terminal::print(&(escaped_json(json) + "\n")) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => failure.code.into(),
+        },
         Err(e) => {
-            eprintln!("cannot print the answer: {e}");
+            terminal::say(format!("cannot print the answer: {e}"));
             ExitCode::FAILURE
         }
     }

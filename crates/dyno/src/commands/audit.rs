@@ -5,8 +5,9 @@ mod measure;
 use crate::cli::{AuditArgs, AuditFormat};
 use crate::commands::show::render_options;
 use crate::commands::{imported, judged};
-use crate::exit::{self, Code, Failure, Result};
+use crate::exit::{Code, Failure, Result};
 use crate::output;
+use crate::terminal;
 use dyno_audit::import::Tool;
 use dyno_audit::{Audit, Options, Statements, Verdict};
 use dyno_report::SummaryOptions;
@@ -28,7 +29,7 @@ pub(crate) fn audit(args: &AuditArgs) -> Result {
     let text = rendered(&read, args)?;
     match args.out.as_deref().filter(|path| *path != Path::new("-")) {
         Some(path) => output::write_file(path, text.as_bytes())?,
-        None => exit::print(&text)?,
+        None => terminal::print(&text)?,
     }
     if ending == Ending::Interrupted {
         return Ok(Code::Interrupted.into());

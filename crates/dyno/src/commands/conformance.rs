@@ -2,11 +2,12 @@
 
 use crate::agents::{agent_command, report_sweep};
 use crate::cli::ConformanceArgs;
-use crate::exit::{self, Code, Failure, Result};
+use crate::exit::{Code, Failure, Result};
 use crate::files;
 use crate::host::host_facts;
 use crate::interrupt::on_interrupt;
 use crate::progress::Progress;
+use crate::terminal;
 use dyno_model::conformance::{CaseVerdict, Examinee};
 use dyno_model::{AdapterDescription, Nanos, Options, Stack};
 use dyno_plan::{Catalog, missing_daemon};
@@ -66,7 +67,7 @@ pub(crate) fn conformance(args: &ConformanceArgs) -> Result {
     };
     let print = |text: String| match args.json {
         true => Ok(()),
-        false => progress.apart(|| exit::print(&text)),
+        false => progress.apart(|| terminal::print(&text)),
     };
     print(heading(&report))?;
     let mut examination = Conformance::new(
@@ -101,14 +102,13 @@ pub(crate) fn conformance(args: &ConformanceArgs) -> Result {
     drop(examination);
     progress.end();
     if args.json {
-        let json = serde_json::to_string_pretty(&report).map_err(Failure::with(Code::Error))?;
-        exit::print(&format!("{json}\n"))?;
+        terminal::print(&dyno_report::json_text(&report))?;
     } else {
-        exit::print(&summary(&report, cases.len()))?;
+        terminal::print(&summary(&report, cases.len()))?;
     }
     let failed = |row: &Row| matches!(row.verdict, CaseVerdict::Failed(_));
     if may_lose && !args.json && report.cases.iter().any(failed) {
-        exit::print("If messages may be lost with these options, say --best-effort.\n")?;
+        terminal::print("If messages may be lost with these options, say --best-effort.\n")?;
     }
     Ok(match report.complete {
         false => Code::Interrupted,

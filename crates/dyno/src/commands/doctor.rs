@@ -6,7 +6,8 @@ mod ground;
 mod render;
 
 use crate::cli::DoctorArgs;
-use crate::exit::{self, Code, Failure, Result};
+use crate::exit::{Code, Result};
+use crate::terminal;
 use dyno_doctor::{Facts, Finding, Verdict};
 use serde::Serialize;
 
@@ -33,11 +34,10 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result {
         facts,
     };
     let text = if args.json {
-        let json = serde_json::to_string_pretty(&report).map_err(Failure::with(Code::Error))?;
-        format!("{json}\n")
+        dyno_report::json_text(&report)
     } else {
         render::render(&report)
     };
-    exit::print(&text)?;
+    terminal::print(&text)?;
     Ok(Code::Success.into())
 }

@@ -2,6 +2,7 @@
 
 use crate::exit::{Code, Failure, Result};
 use crate::output::Folder;
+use crate::terminal;
 use dyno_model::record::Run;
 use dyno_report::Summary;
 use std::path::Path;
@@ -60,7 +61,7 @@ impl FolderFormat {
             [one, two] => format!("{one} and {two}"),
             several => format!("{} files", several.len()),
         };
-        eprintln!("{}: {shown}", target.display());
+        terminal::say(format!("{}: {shown}", target.display()));
         Ok(left_out)
     }
 }

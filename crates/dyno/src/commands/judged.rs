@@ -1,7 +1,8 @@
 //! What the commands that judge stored runs share: how runs are found and read, how the result is printed, and
 //! the code that it ends with.
 
-use crate::exit::{self, Code, Failure, Result};
+use crate::exit::{Code, Failure, Result};
+use crate::terminal;
 use dyno_model::record::Run;
 use dyno_store::{ReadRun, StoreError};
 use std::collections::BTreeSet;
@@ -25,7 +26,7 @@ pub(super) fn read_directory(directory: &Path) -> std::result::Result<(Run, bool
 /// Whether all of a run could be read; what could not is named on standard error.
 pub(super) fn told(read: &ReadRun) -> bool {
     for problem in dyno_store::told(&read.problems) {
-        eprintln!("warning: {problem}");
+        terminal::say(format!("warning: {problem}"));
     }
     read.problems.is_empty()
 }
@@ -67,7 +68,7 @@ pub(super) fn directories(named: &[PathBuf]) -> Result<BTreeSet<PathBuf>> {
 /// Prints what came of it. The judgement's own code comes first; without one, trials that could not be read
 /// make the rest incomplete.
 pub(super) fn conclude(text: &str, judgement: Option<Code>, whole: bool) -> Result {
-    exit::print(text)?;
+    terminal::print(text)?;
     let without = match whole {
         true => Code::Success,
         false => Code::Store,

@@ -2,9 +2,10 @@
 
 use crate::agents::agent_command;
 use crate::cli::{ListArgs, ListWhat};
-use crate::exit::{self, Code, Failure, Result};
+use crate::exit::{Code, Failure, Result};
 use crate::files;
 use crate::host::host_facts;
+use crate::terminal;
 use dyno_model::Stack;
 use dyno_model::adapter::{AdapterDescription, OptionKind, OptionSpec};
 use dyno_plan::Listing;
@@ -22,7 +23,7 @@ pub(crate) fn list(args: &ListArgs) -> Result {
     let mut text = String::new();
     if args.json {
         let all: Vec<Value> = rows.into_iter().map(|r| r.json).collect();
-        text = format!("{:#}\n", Value::Array(all));
+        text = dyno_report::json_text(&all);
     } else {
         let widest = rows
             .iter()
@@ -36,7 +37,7 @@ pub(crate) fn list(args: &ListArgs) -> Result {
             }
         }
     }
-    exit::print(&text)?;
+    terminal::print(&text)?;
     Ok(Code::Success.into())
 }
 

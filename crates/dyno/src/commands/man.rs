@@ -1,7 +1,8 @@
 //! `dyno man` and `dyno completions`
 
 use crate::cli::Cli;
-use crate::exit::{self, Code, Failure, Result};
+use crate::exit::{Code, Failure, Result};
+use crate::terminal;
 use clap::{Command, CommandFactory};
 use clap_complete::env::Shells;
 use std::path::Path;
@@ -37,7 +38,7 @@ pub(crate) fn man(of: Option<&str>, out: Option<&Path>) -> Result {
             })?,
     };
     let page = page(command).map_err(Failure::with(Code::Error))?;
-    exit::print(&String::from_utf8_lossy(&page))?;
+    terminal::print(&String::from_utf8_lossy(&page))?;
     Ok(Code::Success.into())
 }
 
@@ -77,6 +78,6 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> Result {
     completer
         .write_registration("COMPLETE", "dyno", "dyno", "dyno", &mut script)
         .map_err(Failure::with(Code::Error))?;
-    exit::print(&String::from_utf8_lossy(&script))?;
+    terminal::print(&String::from_utf8_lossy(&script))?;
     Ok(Code::Success.into())
 }

@@ -1,8 +1,9 @@
 //! `dyno merge`
 
 use crate::cli::MergeArgs;
-use crate::exit::{self, Code, Failure, Result};
+use crate::exit::{Code, Failure, Result};
 use crate::progress::counted;
+use crate::terminal;
 use dyno_store::{DEFAULT_RUNS_DIR, MergeOptions};
 use std::path::Path;
 
@@ -21,12 +22,12 @@ pub(crate) fn merge(args: &MergeArgs) -> Result {
     let merged =
         dyno_store::merge(&directories, &args.out, &how).map_err(Failure::with(Code::Store))?;
     for problem in dyno_store::told(&merged.problems) {
-        eprintln!("warning: {problem}");
+        terminal::say(format!("warning: {problem}"));
     }
     for note in &merged.notes {
-        eprintln!("note: {note}");
+        terminal::say(format!("note: {note}"));
     }
-    exit::print(&format!(
+    terminal::print(&format!(
         "{} of {} from {}, stored in {}\n",
         counted(merged.trials, "trial"),
         counted(merged.experiments, "experiment"),

@@ -1,7 +1,8 @@
 //! `dyno new-adapter`: the header and the skeleton, for who has the program alone.
 
 use crate::cli::NewAdapterArgs;
-use crate::exit::{self, Code, Failure, Result};
+use crate::exit::{Code, Failure, Result};
+use crate::terminal;
 use std::path::{Path, PathBuf};
 
 const SKELETON: &str = include_str!("../../../../adapters/c-skeleton/skeleton.c");
@@ -38,7 +39,7 @@ pub(crate) fn new_adapter(args: &NewAdapterArgs) -> Result {
         let path = folder.join(file);
         std::fs::write(&path, text).map_err(|e| cannot(&path, e))?;
     }
-    exit::print(&format!(
+    terminal::print(&format!(
         "{}: an adapter over stream sockets. Build and examine it:\n  \
          cd {}\n  \
          cc -std=gnu11 -O2 -Wall -Wextra -fPIC -shared -o libdyno_{name}.so {name}.c\n  \

@@ -3,8 +3,9 @@
 use crate::cli::ReportArgs;
 use crate::commands::check::{read_limits, refused};
 use crate::commands::imported;
-use crate::exit::{self, Code, Failure, Result};
+use crate::exit::{Code, Failure, Result};
 use crate::progress::Patience;
+use crate::terminal;
 use dyno_judge::{CheckOptions, CheckReport, Limits};
 use dyno_page::{Document, Options, Source, Step};
 use dyno_store::{DEFAULT_RUNS_DIR, ReadRun, RunFollower, StoreError};
@@ -77,14 +78,14 @@ pub(crate) fn report(args: &ReportArgs) -> Result {
     let page = dyno_page::render(&document).map_err(Failure::with(Code::Error))?;
     drop(patience);
     if args.out == Path::new("-") {
-        exit::print(&page)?;
+        terminal::print(&page)?;
     } else {
         write_page(&args.out, &page)?;
         let mut said = said(&args.out, page.len(), &document);
         for (run, counts) in document.runs.iter().zip(counts) {
             said.push_str(&format!("\nlimits, run {}: {counts}", run.name));
         }
-        exit::print(&format!("{said}\n"))?;
+        terminal::print(&format!("{said}\n"))?;
     }
     Ok(match whole {
         true => Code::Success,
@@ -115,11 +116,11 @@ fn page_of_outputs(args: &ReportArgs) -> Result<Option<String>> {
 
 fn written(args: &ReportArgs, page: String) -> Result {
     match args.out == Path::new("-") {
-        true => exit::print(&page)?,
+        true => terminal::print(&page)?,
         false => {
             write_page(&args.out, &page)?;
             let bytes = dyno_report::with_prefix(page.len() as f64, "B");
-            exit::print(&format!("{}: {bytes}\n", args.out.display()))?;
+            terminal::print(&format!("{}: {bytes}\n", args.out.display()))?;
         }
     }
     Ok(Code::Success.into())

@@ -15,6 +15,7 @@ use crate::exit::{self, Code, Failure, Result};
 use crate::host::{bare_machine, host_facts};
 use crate::interrupt::on_interrupt;
 use crate::progress::Progress;
+use crate::terminal;
 #[cfg(feature = "live")]
 use crate::view::{self, Live};
 use dyno_judge::CompareOptions;
@@ -103,7 +104,7 @@ fn prepare(
         progress.on_event(&RunEvent::Warning(warning.clone()));
     }
     if args.dry_run {
-        exit::print(&dry::describe(&plan))?;
+        terminal::print(&dry::describe(&plan))?;
         return Ok(None);
     }
     let planned = Planned {
@@ -167,6 +168,6 @@ fn compare(run: &Run, format: FormatArg) -> Result<()> {
         return Ok(());
     }
     let comparison = dyno_judge::compare_within(run, &CompareOptions::default());
-    exit::print("\n")?;
-    exit::print(&comparison.render(format, &render_options()))
+    terminal::print("\n")?;
+    terminal::print(&comparison.render(format, &render_options()))
 }

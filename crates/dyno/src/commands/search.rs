@@ -3,7 +3,8 @@
 use crate::cli::FormatArg;
 use crate::commands::check::refused;
 use crate::commands::show::render_options;
-use crate::exit::{self, Code, Failure, Result};
+use crate::exit::{Code, Failure, Result};
+use crate::terminal;
 use dyno_judge::{Capacities, CapacitySearch, End};
 use dyno_model::event::RunEvent;
 use dyno_model::record::Run;
@@ -56,8 +57,8 @@ pub(crate) fn print(capacities: &Capacities, format: FormatArg) -> Result<()> {
         FormatArg::Markdown => Format::Markdown,
         FormatArg::Json | FormatArg::Csv => return Ok(()),
     };
-    exit::print("\n")?;
-    exit::print(&capacities.render(format, &render_options()))
+    terminal::print("\n")?;
+    terminal::print(&capacities.render(format, &render_options()))
 }
 
 /// What a command ends with that shows them; `None` where every stack has its capacity.

@@ -1,7 +1,8 @@
 //! `dyno serve`
 
 use crate::cli::ServeArgs;
-use crate::exit::{self, Code, Failure, Result};
+use crate::exit::{Code, Failure, Result};
+use crate::terminal;
 use dyno_serve::{Options, ServeError, Server, Stopper};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -18,12 +19,12 @@ pub(crate) fn serve(args: &ServeArgs) -> Result {
     end_on_signals(server.stopper())?;
     let address = server.address();
     if !address.ip().to_canonical().is_loopback() {
-        eprintln!(
+        terminal::say(format!(
             "warning: other machines can reach {address}, and whoever does sees all runs of {}; there is no password",
             args.folder.display()
-        );
+        ));
     }
-    exit::print(&format!(
+    terminal::print(&format!(
         "{} is shown at http://{address}/ until Ctrl-C\n",
         args.folder.display()
     ))?;

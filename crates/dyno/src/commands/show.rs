@@ -4,14 +4,14 @@ use crate::built::COMMIT;
 use crate::cli::{FormatArg, NotesArg, ShowArgs, ShowFormat};
 use crate::commands::export::FolderFormat;
 use crate::commands::{imported, judged, requirements, search};
-use crate::exit::{self, Code, Failure, Result};
+use crate::exit::{Code, Failure, Result};
 use crate::output;
+use crate::terminal;
 use dyno_judge::ImportSheet;
 use dyno_model::record::Run;
 use dyno_report::{Columns, Format, Notes, RenderOptions, SummaryOptions};
 use dyno_store::Shown;
 use std::ffi::OsString;
-use std::io::IsTerminal;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -37,7 +37,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result {
                 judged::read_directory(&directory).map_err(Failure::with(Code::Store))?;
             let summary = dyno_report::summarise(&run, &SummaryOptions::default());
             for left_out in format.write(&run, &summary, &directory, target)? {
-                eprintln!("warning: {left_out}");
+                terminal::say(format!("warning: {left_out}"));
                 whole = false;
             }
             whole
@@ -52,7 +52,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result {
             let (text, whole) = text(&directory, args.format, &options)?;
             match out {
                 Some(path) => output::write_file(path, text.as_bytes())?,
-                None => exit::print(&text)?,
+                None => terminal::print(&text)?,
             }
             whole
         }
@@ -200,7 +200,7 @@ fn show_output(args: &ShowArgs) -> Result {
             let text = sheet.render(format, &RenderOptions::default());
             output::write_file(path, text.as_bytes())?;
         }
-        None => exit::print(&sheet.render(format, &render_options()))?,
+        None => terminal::print(&sheet.render(format, &render_options()))?,
     }
     Ok(Code::Success.into())
 }
@@ -234,12 +234,12 @@ pub(crate) fn print(run: &Run, format: FormatArg) -> Result<()> {
         FormatArg::Json => Format::Json,
         FormatArg::Csv => Format::Csv,
     };
-    exit::print(&dyno_report::render(&summary, format, &render_options()))
+    terminal::print(&dyno_report::render(&summary, format, &render_options()))
 }
 
 /// How text for people is laid out on this standard output.
 pub(crate) fn render_options() -> RenderOptions {
-    let terminal = std::io::stdout().is_terminal().then(terminal_width);
+    let terminal = terminal::has_stdout().then(terminal::width);
     options_of(terminal, |name| std::env::var_os(name))
 }
 
@@ -253,23 +253,33 @@ fn options_of(
     let Some(width) = terminal else {
         return RenderOptions::default();
     };
-    let is = |name: &str, value: &str| variable(name).is_some_and(|v| v == value);
-    let dumb = is("TERM", "dumb");
-    let unwanted = variable("NO_COLOR").is_some_and(|v| !v.is_empty()) || is("CLICOLOR", "0");
+    let dumb = is_dumb(&variable);
     RenderOptions {
         width,
-        color: !dumb && !unwanted,
+        color: !dumb && !refuses_colors(&variable),
         sparklines: !dumb,
         columns: Columns::Brief,
         notes: Notes::Short,
     }
 }
 
-fn terminal_width() -> Option<usize> {
-    rustix::termios::tcgetwinsize(std::io::stdout())
-        .ok()
-        .map(|size| usize::from(size.ws_col))
-        .filter(|columns| *columns > 0)
+fn is_dumb(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    variable("TERM").is_some_and(|v| v == "dumb")
+}
+
+fn refuses_colors(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    variable("NO_COLOR").is_some_and(|v| !v.is_empty())
+        || variable("CLICOLOR").is_some_and(|v| v == "0")
+}
+
+/// Whether the stream is a terminal that takes colours.
+pub(crate) fn wants_colors(of_stderr: bool) -> bool {
+    let variable = |name: &str| std::env::var_os(name);
+    let terminal = match of_stderr {
+        true => terminal::has_stderr(),
+        false => terminal::has_stdout(),
+    };
+    terminal && !is_dumb(variable) && !refuses_colors(variable)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use crate::cli::{FailOn, TrendArgs};
 use crate::commands::judged::{conclude, directories, read_directory};
 use crate::commands::show::render_options;
 use crate::exit::{Code, Result};
+use crate::terminal;
 use dyno_judge::{History, Measure, TrendOptions};
 
 /// Reads the runs one after the other and prints where their series changed.
@@ -26,7 +27,7 @@ pub(crate) fn trend(args: &TrendArgs) -> Result {
                 history.add(&run);
             }
             Err(e) => {
-                eprintln!("warning: left out: {e}");
+                terminal::say(format!("warning: left out: {e}"));
                 whole = false;
             }
         }

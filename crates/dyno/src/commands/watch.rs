@@ -2,7 +2,8 @@
 
 use crate::cli::WatchArgs;
 use crate::commands::search::Climb;
-use crate::exit::{self, Code, Failure, Result};
+use crate::exit::{Code, Failure, Result};
+use crate::terminal;
 use crate::view::{Key, Phase, Screen, Seen, View, check_terminal, end_on_signals};
 use dyno_model::RunManifest;
 use dyno_model::event::RunEvent;
@@ -29,7 +30,7 @@ pub(crate) fn watch(args: &WatchArgs) -> Result {
         Phase::Abandoned => "incomplete, and no runner is at work",
         Phase::Running | Phase::Stopping => "still running",
     };
-    exit::print(&format!(
+    terminal::print(&format!(
         "{}: {} of {} trials, {} failed; {state}\n",
         directory.display(),
         view.done(),

@@ -2,7 +2,7 @@
 
 use super::state::{Phase, Row, Tone, View};
 use dyno_model::{Experiment, Nanos, TrialId};
-use dyno_report::{clean, conditions, varying_conditions, wrap};
+use dyno_report::{conditions, is_hidden, varying_conditions, wrap};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -51,6 +51,11 @@ pub(crate) fn draw(view: &View, frame: &mut Frame<'_>) -> (usize, usize) {
     if view.help {
         help(view, frame, all);
     }
+    for cell in &mut frame.buffer_mut().content {
+        if cell.symbol().contains(is_hidden) {
+            cell.set_symbol("\u{fffd}");
+        }
+    }
     window
 }
 
@@ -58,9 +63,9 @@ pub(crate) fn draw(view: &View, frame: &mut Frame<'_>) -> (usize, usize) {
 fn head(view: &View, width: usize) -> Vec<Line<'static>> {
     let plan = &view.plan;
     let mut title = vec![
-        Span::styled(clean(&plan.suite), BOLD),
+        Span::styled(plan.suite.clone(), BOLD),
         Span::raw(format!(" · run {}", view.run)),
-        Span::raw(format!(" · testbed {}", clean(&plan.testbed.name))),
+        Span::raw(format!(" · testbed {}", plan.testbed.name)),
     ];
     if let Some(part) = &plan.shard {
         title.push(Span::styled(format!(" · {part}"), BOLD));
@@ -73,7 +78,7 @@ fn head(view: &View, width: usize) -> Vec<Line<'static>> {
         Some((id, e)) => {
             let since = view.elapsed.saturating_sub(view.current_since);
             let now = format!("now: {}, for {}", view.label(id), clock(since));
-            for text in [now, clean(&conditions(e)), hosts(view, e)] {
+            for text in [now, conditions(e), hosts(view, e)] {
                 lines.extend(indented(&text, width));
             }
         }
@@ -129,7 +134,7 @@ fn hosts(view: &View, e: &Experiment) -> String {
     let busy = plan.testbed.hosts.iter().zip(on);
     let texts: Vec<String> = busy
         .filter(|(_, roles)| !roles.is_empty())
-        .map(|(host, roles)| format!("{}: {}", clean(&host.name), roles.join(", ")))
+        .map(|(host, roles)| format!("{}: {}", host.name, roles.join(", ")))
         .collect();
     texts.join(" · ")
 }
@@ -148,7 +153,7 @@ fn table(view: &View, frame: &mut Frame<'_>, area: Rect) -> (usize, usize) {
     let experiments = || view.plan.here();
     let with_conditions = area.width >= WITH_CONDITIONS;
     let conditions = varying_conditions(experiments());
-    let names = experiments().map(|e| clean(&format!("{} on {}", e.name, e.stack)));
+    let names = experiments().map(|e| format!("{} on {}", e.name, e.stack));
     let names: Vec<String> = names.collect();
     let longest = names.iter().map(|n| n.chars().count()).max().unwrap_or(0);
     let shown = view.rows.iter().zip(names).zip(conditions);
@@ -157,7 +162,7 @@ fn table(view: &View, frame: &mut Frame<'_>, area: Rect) -> (usize, usize) {
         let mark = if current { "›" } else { " " };
         let mut cells = vec![Cell::from(mark), Cell::from(name)];
         if with_conditions {
-            cells.push(Cell::from(clean(&about)));
+            cells.push(Cell::from(about.to_string()));
         }
         cells.extend(numbers(row));
         let style = match (row.failed, row.done) {

@@ -4,6 +4,7 @@
 use super::draw::draw;
 use super::state::{Key, View};
 use crate::exit::{Code, Failure, Result};
+use crate::terminal;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -11,7 +12,7 @@ use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
-use std::io::{IsTerminal, Stderr};
+use std::io::Stderr;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -35,9 +36,17 @@ pub(crate) struct Screen {
     terminal: Terminal<CrosstermBackend<Stderr>>,
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a view draws cell by cell; `draw` cleans every cell"
+)]
+fn stderr() -> Stderr {
+    std::io::stderr()
+}
+
 /// Refuses what is no terminal; `what` asks for the view.
 pub(crate) fn check_terminal(what: &str) -> Result<()> {
-    match std::io::stderr().is_terminal() {
+    match terminal::has_stderr() {
         true => Ok(()),
         false => Err(Failure::message(Code::Usage, what)),
     }
@@ -59,8 +68,8 @@ impl Screen {
         restore_after_a_panic();
         enable_raw_mode().map_err(unusable)?;
         SHOWN.store(true, Ordering::SeqCst);
-        let shown = execute!(std::io::stderr(), EnterAlternateScreen)
-            .and_then(|()| Terminal::new(CrosstermBackend::new(std::io::stderr())));
+        let shown = execute!(stderr(), EnterAlternateScreen)
+            .and_then(|()| Terminal::new(CrosstermBackend::new(stderr())));
         match shown {
             Ok(terminal) => Ok(Screen { terminal }),
             Err(e) => {
@@ -111,7 +120,7 @@ fn restore() {
         // A terminal that has gone away needs no care.
         let _ = disable_raw_mode();
         let _ = execute!(
-            std::io::stderr(),
+            stderr(),
             LeaveAlternateScreen,
             ratatui::crossterm::cursor::Show
         );

@@ -3,7 +3,6 @@
 use dyno_model::event::RunEvent;
 use dyno_model::record::{Outcome, RunManifest};
 use dyno_model::{ExperimentId, Metric, Nanos, Plan, TrialId, TrialRecord};
-use dyno_report::clean;
 use dyno_stats::{Running, TrialSamples};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -142,7 +141,7 @@ impl View {
         });
         View {
             rows: rows.collect(),
-            run: clean(&manifest.id),
+            run: manifest.id.clone(),
             current: None,
             phase: Phase::Running,
             log: VecDeque::new(),
@@ -256,7 +255,7 @@ impl View {
         if self.log.len() == LOG {
             self.log.pop_front();
         }
-        self.log.push_back((tone, clean(line.as_ref())));
+        self.log.push_back((tone, line.as_ref().to_owned()));
     }
 
     /// The run is being stopped; whether that is news.
@@ -292,15 +291,10 @@ impl View {
         self.scroll = Some(to.min(last));
     }
 
-    /// `round-trip on tcp, trial 2 (e0003-t001)`, without what could move the cursor.
+    /// `round-trip on tcp, trial 2 (e0003-t001)`.
     pub(crate) fn label(&self, id: TrialId) -> String {
         match self.plan.experiment(id.experiment) {
-            Some(e) => clean(&format!(
-                "{} on {}, trial {} ({id})",
-                e.name,
-                e.stack,
-                id.number + 1
-            )),
+            Some(e) => format!("{} on {}, trial {} ({id})", e.name, e.stack, id.number + 1),
             None => id.to_string(),
         }
     }

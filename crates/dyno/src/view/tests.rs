@@ -161,9 +161,12 @@ fn no_size_is_too_small() {
 
 #[test]
 fn nothing_that_moves_the_cursor_reaches_the_screen() {
-    let text = screen(&mut campaign(), 100, 24);
+    let mut view = campaign();
+    view.plan.suite.push_str("\u{202e}\u{9b}2J\u{200f}");
+    view.plan.experiments[0].name.push_str("\u{1b}[2J\u{2066}");
+    let text = screen(&mut view, 100, 24);
     assert!(text.contains("ended with signal 11"), "{text}");
-    assert!(!text.contains('\u{1b}'));
+    assert!(!text.replace('\n', "").contains(dyno_report::is_hidden));
 }
 
 #[test]

@@ -50,4 +50,5 @@ mod tls;
 mod tutorials;
 mod vm;
 mod window;
+mod words;
 mod workloads;

@@ -3,6 +3,7 @@
 use super::ground;
 use crate::agents::agent_command;
 use crate::exit::{Code, Failure, Result};
+use crate::terminal;
 use dyno_doctor::{FIFO, Facts, Library, MLOCK, Right, Unavailable};
 use dyno_measure::probe::{
     clocks,
@@ -13,7 +14,6 @@ use dyno_measure::probe::{
 };
 use dyno_measure::{Clock, ClockChoice, HostError, allowed_cpus};
 use dyno_model::{BareMachine, Nanos};
-use std::io::IsTerminal;
 
 /// Round trips of all core-to-core exchanges together, at most and at least per exchange.
 const ROUNDS: usize = 400_000;
@@ -36,21 +36,15 @@ struct Steps {
 impl Steps {
     fn begin(&self, what: &str) {
         if !self.quiet {
-            // On a terminal one line that is overwritten, else a line each.
-            let (clear, end) = if std::io::stderr().is_terminal() {
-                ("\r\x1b[K", "")
-            } else {
-                ("", "\n")
-            };
-            eprint!("{clear}{what} …{end}");
+            terminal::step(&format!("{what} …"));
         }
     }
 }
 
 impl Drop for Steps {
     fn drop(&mut self) {
-        if !self.quiet && std::io::stderr().is_terminal() {
-            eprint!("\r\x1b[K");
+        if !self.quiet {
+            terminal::step("");
         }
     }
 }

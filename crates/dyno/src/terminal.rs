@@ -1,0 +1,216 @@
+//! The one way out: whatever `dyno` prints on standard output and standard error passes here, so that text of strangers, whichever
+//! command prints it, cannot move a cursor, clear a screen or turn a line around. Lints hold that nothing prints elsewhere. A view
+//! that draws on the whole terminal, and the line of progress, clean what they draw.
+//!
+//! Not to be mistaken for the stream between runner and agents, which is `dyno-agent`'s.
+
+use crate::exit::{Code, Failure, Result};
+use dyno_report::{clean, printable};
+use miette::{Diagnostic, LabeledSpan, NamedSource, Report, SourceCode, SourceSpan};
+use std::fmt;
+use std::io::{ErrorKind, IsTerminal, Stderr, Stdout, Write};
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "here is where others are to come"
+)]
+fn stdout() -> Stdout {
+    std::io::stdout()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "here is where others are to come"
+)]
+fn stderr() -> Stderr {
+    std::io::stderr()
+}
+
+/// Whether standard output is a terminal.
+pub(crate) fn has_stdout() -> bool {
+    stdout().is_terminal()
+}
+
+/// Whether standard error is a terminal.
+pub(crate) fn has_stderr() -> bool {
+    stderr().is_terminal()
+}
+
+/// How many columns standard output has, where that is known.
+pub(crate) fn width() -> Option<usize> {
+    rustix::termios::tcgetwinsize(stdout())
+        .ok()
+        .map(|size| usize::from(size.ws_col))
+        .filter(|columns| *columns > 0)
+}
+
+/// Writes to standard output; colours stay on a terminal. A reader that has gone away (`dyno show | head`) is no error.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let text = printable(text, has_stdout());
+    let mut out = stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::message(
+            Code::Error,
+            format!("cannot write to standard output: {e}"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// One line on standard error. Where nobody reads it, nothing is lost.
+pub(crate) fn say(line: impl AsRef<str>) {
+    let _ = writeln!(stderr(), "{}", clean(line.as_ref()));
+}
+
+/// What is going on: on a terminal a line that the next one, or an empty one, takes the place of.
+pub(crate) fn step(what: &str) {
+    let what = clean(what);
+    // EL (ECMA-48, section 8.3.41).
+    let _ = match (has_stderr(), what.as_str()) {
+        (true, _) => write!(stderr(), "\r\x1b[K{what}"),
+        (false, "") => Ok(()),
+        (false, _) => writeln!(stderr(), "{what}"),
+    };
+}
+
+/// Why there is nothing to print, with the places in texts.
+pub(crate) fn fail(report: &Report) {
+    let report = Report::new(Told::of(report.as_ref()));
+    let text = format!("{report:?}\n");
+    let _ = stderr().write_all(printable(&text, has_stderr()).as_bytes());
+}
+
+/// What the parser of arguments says: help on standard output, mistakes on standard error.
+pub(crate) fn usage(e: &clap::Error, color: bool) -> u8 {
+    let text = match color {
+        true => e.render().ansi().to_string(),
+        false => e.render().to_string(),
+    };
+    match e.use_stderr() {
+        true => {
+            let _ = stderr().write_all(printable(&text, has_stderr()).as_bytes());
+        }
+        // Help that cannot be printed is nothing that help could mend.
+        false => drop(print(&text)),
+    }
+    u8::try_from(e.exit_code()).unwrap_or(Code::Usage as u8)
+}
+
+/// A diagnostic whose every text is clean; its labels stand where they stood.
+#[derive(Debug)]
+struct Told {
+    message: String,
+    help: Option<String>,
+    source: Option<NamedSource<String>>,
+    labels: Vec<LabeledSpan>,
+    related: Vec<Told>,
+}
+
+impl Told {
+    fn of(diagnostic: &dyn Diagnostic) -> Told {
+        let text = diagnostic.source_code().and_then(whole);
+        let (name, text) = text.unwrap_or_default();
+        let shown = |range: &str| printable(range, false).len();
+        let label = |label: LabeledSpan| {
+            let start = label.offset().min(text.len());
+            let end = start.saturating_add(label.len()).min(text.len());
+            // A span that is not at characters' borders is nobody's.
+            let before = text.get(..start).map_or(0, shown);
+            let within = text.get(start..end).map_or(0, shown);
+            let words = label.label().map(clean);
+            LabeledSpan::new(words, before, within)
+        };
+        Told {
+            message: printable(&diagnostic.to_string(), false).into_owned(),
+            help: diagnostic
+                .help()
+                .map(|help| printable(&help.to_string(), false).into_owned()),
+            labels: diagnostic
+                .labels()
+                .into_iter()
+                .flatten()
+                .map(label)
+                .collect(),
+            source: (!text.is_empty()).then(|| {
+                let shown = printable(&text, false).into_owned();
+                NamedSource::new(clean(&name), shown)
+            }),
+            related: diagnostic
+                .related()
+                .into_iter()
+                .flatten()
+                .map(Told::of)
+                .collect(),
+        }
+    }
+}
+
+/// The name and the whole text of a source.
+fn whole(source: &dyn SourceCode) -> Option<(String, String)> {
+    let start = SourceSpan::new(0.into(), 0);
+    let all = source.read_span(&start, 0, usize::MAX).ok()?;
+    let text = std::str::from_utf8(all.data()).ok()?.to_owned();
+    Some((all.name().unwrap_or_default().to_owned(), text))
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Told {}
+
+impl Diagnostic for Told {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        let help = self.help.as_ref()?;
+        Some(Box::new(help))
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        let source = self.source.as_ref()?;
+        Some(source)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        (!self.labels.is_empty())
+            .then(|| Box::new(self.labels.iter().cloned()) as Box<dyn Iterator<Item = _>>)
+    }
+
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        (!self.related.is_empty()).then(|| {
+            Box::new(self.related.iter().map(|one| one as &dyn Diagnostic))
+                as Box<dyn Iterator<Item = _>>
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use miette::GraphicalReportHandler;
+
+    #[test]
+    fn a_mistake_in_a_hostile_text_is_shown_at_its_place_and_its_text_cleaned() {
+        let text = "a = 1\nb = \"\u{1b}[2J\u{202e}é\" # x\u{9b}\n";
+        let mistake = miette::MietteDiagnostic::new("not \u{1b}]0;t\u{7} this")
+            .with_help("write \u{202e} instead")
+            .with_label(LabeledSpan::new(Some("here\u{1b}".into()), 10, 11));
+        let report = Report::new(mistake)
+            .with_source_code(NamedSource::new("a\u{1b}.toml", text.to_owned()));
+        let told = Told::of(report.as_ref());
+        let mut shown = String::new();
+        GraphicalReportHandler::new_themed(miette::GraphicalTheme::unicode())
+            .render_report(&mut shown, &told)
+            .unwrap();
+        let plain = dyno_report::clean(&shown.replace('\n', "⏎")).replace('⏎', "\n");
+        assert!(!plain.contains('\u{1b}'), "{plain}");
+        insta::assert_snapshot!(plain);
+        let inner = told.source.as_ref().unwrap().inner();
+        let label = &told.labels[0];
+        assert_eq!(
+            &inner[label.offset()..label.offset() + label.len()],
+            "\"\u{fffd}[2J\u{fffd}é\""
+        );
+    }
+}
