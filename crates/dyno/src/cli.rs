@@ -192,6 +192,8 @@ fresh trials of each value until its limits are decided, and confirms the highes
 --like repeats a run, also one from another machine: nothing but its directory is needed.
   dyno run --like RUN --out mine          the same suite, stacks, settings and testbed
   dyno compare RUN mine                   what differs: builds, libraries, machines, figures
+Dyno asks before it starts a program or reaches a host that the run names and none of your stacks and testbeds does; \
+--dry-run shows these, --trust permits them.
 
 --shard deals the experiments out to parts that take about equally long, for a cluster's or CI's own \
 scheduler. Every part makes the whole plan and runs its own experiments of it:
@@ -267,6 +269,9 @@ pub(crate) struct RunArgs {
     /// texts, with a new seed. Further options change what they name.
     #[arg(long, value_name = "RUN", conflicts_with_all = ["suite", "resume"], add = complete::runs())]
     pub(crate) like: Option<PathBuf>,
+    /// With --like or --resume of a stranger's run: start the programs and reach the hosts that it names, without a question.
+    #[arg(long)]
+    pub(crate) trust: bool,
     /// The run directory to create.
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub(crate) out: Option<PathBuf>,

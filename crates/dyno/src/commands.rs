@@ -23,5 +23,6 @@ mod search;
 pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod trend;
+mod trust;
 #[cfg(feature = "live")]
 pub(crate) mod watch;

@@ -36,6 +36,11 @@ pub(crate) fn has_stderr() -> bool {
     stderr().is_terminal()
 }
 
+/// Whether somebody sits there who can be asked.
+pub(crate) fn can_ask() -> bool {
+    std::io::stdin().is_terminal() && has_stderr()
+}
+
 /// How many columns standard output has, where that is known.
 pub(crate) fn width() -> Option<usize> {
     rustix::termios::tcgetwinsize(stdout())
@@ -71,6 +76,14 @@ pub(crate) fn step(what: &str) {
         (false, "") => Ok(()),
         (false, _) => writeln!(stderr(), "{what}"),
     };
+}
+
+/// An answer to a question on standard error: yes or, as for anything else, no.
+pub(crate) fn ask(question: &str) -> bool {
+    let _ = write!(stderr(), "{} [y/N] ", clean(question));
+    let mut answer = String::new();
+    let read = std::io::stdin().read_line(&mut answer);
+    read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
 }
 
 /// Why there is nothing to print, with the places in texts.

@@ -102,7 +102,7 @@ fn like(args: &RunArgs, run: &Path) -> Result<(Catalog, Request)> {
     }
     request.against = match &args.against {
         Some(text) => Some(against(text)?),
-        None => request.against.map(same_build).transpose()?,
+        None => request.against,
     };
     let base = match &request.against {
         Some(Against::Stack { name }) => Some(name),
@@ -152,13 +152,13 @@ fn build(path: &Path) -> std::result::Result<Against, String> {
     Ok(Against::Build { program, version })
 }
 
-/// What a stored run was compared with. Another build must be here as well.
-fn same_build(stored: Against) -> Result<Against> {
-    let Against::Build { program, version } = &stored else {
-        return Ok(stored);
+/// What a stored run was compared with. Another build must be here as well; it is started to say its version.
+pub(super) fn same_build(stored: &Against) -> Result<()> {
+    let Against::Build { program, version } = stored else {
+        return Ok(());
     };
     let found = match build(program) {
-        Ok(found) if found == stored => return Ok(found),
+        Ok(found) if found == *stored => return Ok(()),
         Ok(Against::Build { version, .. }) => format!("there it is {version} here"),
         Ok(_) => "there it is something else here".to_owned(),
         Err(what) => what,

@@ -8,10 +8,12 @@ use crate::absent::view::{self, Live};
 use crate::agents::{agent_command, report_sweep};
 use crate::cli::{ClockArg, FormatArg, Part, RunArgs};
 use crate::commands::new_run::{Planned, create, seed};
-use crate::commands::request::request;
+use crate::commands::request::{request, same_build};
 use crate::commands::search::{self, Climb};
 use crate::commands::show::{print, render_options};
+use crate::commands::trust;
 use crate::exit::{self, Code, Failure, Result};
+use crate::files;
 use crate::host::{bare_machine, host_facts};
 use crate::interrupt::on_interrupt;
 use crate::progress::Progress;
@@ -36,7 +38,7 @@ pub(crate) fn run(args: RunArgs) -> Result {
     report_sweep(&progress);
     let agent = agent_command()?;
     let (writer, run) = match &args.resume {
-        Some(directory) => resume::resume(&args, directory, &progress)?,
+        Some(directory) => resume::resume(&args, directory, &agent, &progress)?,
         None => match prepare(&args, &agent, &mut progress)? {
             Some(new) => new,
             None => return Ok(Code::Success.into()),
@@ -80,7 +82,7 @@ pub(crate) fn run(args: RunArgs) -> Result {
     drop(live);
     let ending = ending?;
     drop(writer);
-    finish(&args, &directory, ending, &progress)
+    finish(&args, &directory, ending, &options.agent, &progress)
 }
 
 /// Plans and creates the run directory; nothing for a dry run.
@@ -103,9 +105,19 @@ fn prepare(
     for warning in &plan.warnings {
         progress.on_event(&RunEvent::Warning(warning.clone()));
     }
+    let wanted = match &args.like {
+        Some(_) => trust::wanted(&plan, &files::catalog(&args.files)?, &adapters),
+        None => Vec::new(),
+    };
     if args.dry_run {
-        terminal::print(&dry::describe(&plan))?;
+        terminal::print(&dry::describe(&plan, &wanted))?;
         return Ok(None);
+    }
+    if let Some(run) = &args.like {
+        trust::permit(args, run, &wanted)?;
+        if let (Some(stored), None) = (&plan.against, &args.against) {
+            same_build(stored)?;
+        }
     }
     let planned = Planned {
         catalog,
@@ -116,7 +128,13 @@ fn prepare(
     create(planned, agent, args.out.as_deref(), progress).map(Some)
 }
 
-fn finish(args: &RunArgs, directory: &Path, ending: Ending, progress: &Progress) -> Result {
+fn finish(
+    args: &RunArgs,
+    directory: &Path,
+    ending: Ending,
+    agent: &AgentCommand,
+    progress: &Progress,
+) -> Result {
     let read = dyno_store::read_run(directory).map_err(Failure::with(Code::Store))?;
     for problem in dyno_store::told(&read.problems) {
         progress.say(format!("warning: {problem}"));
@@ -129,8 +147,13 @@ fn finish(args: &RunArgs, directory: &Path, ending: Ending, progress: &Progress)
     }
     let shown = directory.display();
     if ending == Ending::Interrupted {
+        // Of one's own texts, which lie where a resumed run does not look.
+        let trust = match resume::wanted(&read.run.manifest.plan, agent)?.is_empty() {
+            true => "",
+            false => " --trust",
+        };
         progress.say(format!(
-            "interrupted; go on with: dyno run --resume {shown}"
+            "interrupted; go on with: dyno run --resume {shown}{trust}"
         ));
         return Ok(Code::Interrupted.into());
     }

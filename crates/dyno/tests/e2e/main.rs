@@ -47,6 +47,7 @@ mod serve;
 mod ssh;
 mod storage;
 mod tls;
+mod trust;
 mod tutorials;
 mod vm;
 mod window;

@@ -3,9 +3,10 @@
 use crate::progress::{counted, minutes};
 use dyno_model::plan::Refusal;
 use dyno_model::{Nanos, Plan};
+use dyno_report::clean;
 
-/// What would be measured, how long that would take, and what is refused.
-pub(super) fn describe(plan: &Plan) -> String {
+/// What would be measured, how long that would take, and what is refused; `wanted`: what nobody has permitted yet.
+pub(super) fn describe(plan: &Plan, wanted: &[String]) -> String {
     let all = plan.experiments.len();
     let of = counted(all, "experiment");
     let experiments = match &plan.shard {
@@ -47,12 +48,7 @@ pub(super) fn describe(plan: &Plan) -> String {
                 text(ladder.values.last())
             ))
         }));
-        lines.extend(
-            Refusal::lines(&plan.refused)
-                .iter()
-                .map(|line| format!("  refused: {line}")),
-        );
-        return lines.join("\n") + "\n";
+        return ended(lines, plan, wanted);
     }
     let bases = plan.bases();
     let legs = plan.legs();
@@ -81,7 +77,13 @@ pub(super) fn describe(plan: &Plan) -> String {
             e.topology
         ));
     }
+    ended(lines, plan, wanted)
+}
+
+fn ended(mut lines: Vec<String>, plan: &Plan, wanted: &[String]) -> String {
     let refused = Refusal::lines(&plan.refused);
     lines.extend(refused.iter().map(|line| format!("  refused: {line}")));
-    lines.join("\n") + "\n"
+    lines.extend(wanted.iter().map(|line| format!("  asks first: {line}")));
+    // Each is one line, whatever a name holds.
+    lines.iter().map(|line| clean(line) + "\n").collect()
 }

@@ -1,9 +1,13 @@
 //! `dyno run --resume`: the rest of a run that is stored in part.
 
-use crate::cli::RunArgs;
+use crate::cli::{FileArgs, RunArgs};
+use crate::commands::trust;
 use crate::exit::{Code, Failure, Result};
+use crate::files;
 use crate::progress::Progress;
+use dyno_model::Plan;
 use dyno_model::record::Run;
+use dyno_runner::AgentCommand;
 use dyno_store::{DEFAULT_RUNS_DIR, Redo, RunWriter};
 use std::path::Path;
 
@@ -11,10 +15,14 @@ use std::path::Path;
 pub(super) fn resume(
     args: &RunArgs,
     directory: &Path,
+    agent: &AgentCommand,
     progress: &Progress,
 ) -> Result<(RunWriter, Run)> {
     let directory = dyno_store::locate(directory, Path::new(DEFAULT_RUNS_DIR))
         .map_err(Failure::with(Code::Store))?;
+    let manifest = dyno_store::read_manifest(&directory).map_err(Failure::with(Code::Store))?;
+    let asked = wanted(&manifest.plan, agent)?;
+    trust::permit(args, &directory, &asked)?;
     let redo = if args.retry_failed {
         Redo::Failed
     } else {
@@ -22,6 +30,14 @@ pub(super) fn resume(
     };
     let (writer, read) =
         RunWriter::open_for_resume(&directory, redo).map_err(Failure::with(Code::Store))?;
+    // Whoever may write there may have done so since.
+    if read.run.manifest.plan != manifest.plan {
+        let text = format!(
+            "the plan in {} changes; nothing was run",
+            directory.display()
+        );
+        return Err(Failure::message(Code::Store, text));
+    }
     for problem in dyno_store::told(&read.problems) {
         progress.say(format!("warning: {problem}"));
     }
@@ -30,6 +46,14 @@ pub(super) fn resume(
         progress.say(stored_already(&read.run));
     }
     Ok((writer, read.run))
+}
+
+/// What whoever resumes a run of this plan is asked for.
+pub(super) fn wanted(plan: &Plan, agent: &AgentCommand) -> Result<Vec<String>> {
+    let adapters = dyno_runner::describe_adapters(agent).map_err(Failure::with(Code::Error))?;
+    let folders = Vec::new();
+    let present = files::catalog(&FileArgs { folders })?;
+    Ok(trust::wanted(plan, &present, &adapters))
 }
 
 /// A run has one machine: what another one measures would be left out by whoever reads it.

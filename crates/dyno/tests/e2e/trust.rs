@@ -1,0 +1,183 @@
+//! What a stranger's run names is executed after a question alone.
+
+use crate::harness::{Ended, Place};
+use serde_json::{Value, json};
+use std::fs;
+use std::process::Command;
+
+const STACK: &str = r#"
+description = "sockets, and a daemon of somebody else's"
+adapter = "uds"
+waits = ["block"]
+[options]
+type = "seqpacket"
+[[daemon]]
+name = "helper"
+command = ["sh", "-c", "touch VICTIM; echo ready; exec sleep 1000"]
+ready = { output = "ready" }
+"#;
+
+/// A run in `theirs`, of a place whose suites and stacks are gone.
+fn theirs(stack: &str) -> Place {
+    let place = Place::new();
+    let victim = place.path("victim").display().to_string();
+    place.stack("mine", &stack.replace("VICTIM", &victim));
+    place.round_trips(
+        "small",
+        "trials = 1\nround_trips = 20\nwait = \"block\"",
+        &["mine"],
+    );
+    place
+        .run(&["run", "small", "--out", "theirs", "--quiet"])
+        .with_code(0);
+    fs::remove_file(place.path("stacks/mine.toml")).unwrap();
+    fs::remove_file(place.path("suites/small.toml")).unwrap();
+    let _ = fs::remove_file(place.path("victim"));
+    place
+}
+
+fn is_hit(place: &Place) -> bool {
+    place.path("victim").exists()
+}
+
+fn refused(place: &Place, arguments: &[&str], says: &str) {
+    let ended = place.run(arguments).with_code(2).says("--trust");
+    ended.says(says);
+    assert!(!is_hit(place), "{arguments:?}");
+}
+
+#[test]
+fn a_daemon_of_a_strangers_run_is_not_started_unasked() {
+    let place = theirs(STACK);
+    let like = ["run", "--like", "theirs", "--out", "mine", "--quiet"];
+    refused(
+        &place,
+        &like,
+        "start the daemon `helper` of stack `mine`: `sh -c \"touch",
+    );
+    assert!(!place.path("mine").exists());
+    // What would be asked can be read first.
+    let dry = place.run(&["run", "--like", "theirs", "--dry-run"]);
+    dry.with_code(0)
+        .says("asks first: start the daemon `helper`");
+    assert!(!is_hit(&place));
+
+    let trusted = [&like as &[&str], &["--trust"]].concat();
+    place.run(&trusted).with_code(0);
+    assert!(is_hit(&place));
+}
+
+#[test]
+fn a_run_that_is_resumed_starts_no_daemon_unasked() {
+    let place = theirs(STACK);
+    let trials: Vec<_> = fs::read_dir(place.path("theirs/trials")).unwrap().collect();
+    fs::remove_file(trials.into_iter().next().unwrap().unwrap().path()).unwrap();
+    refused(&place, &["run", "--resume", "theirs", "--quiet"], "helper");
+    let resumed = place.run(&["run", "--resume", "theirs", "--quiet", "--trust"]);
+    resumed.with_code(0);
+}
+
+#[test]
+fn what_stands_in_ones_own_stacks_needs_no_question() {
+    let place = theirs(STACK);
+    let victim = place.path("victim").display().to_string();
+    place.stack("mine", &STACK.replace("VICTIM", &victim));
+    place
+        .run(&["run", "--like", "theirs", "--out", "mine", "--quiet"])
+        .with_code(0);
+    assert!(is_hit(&place));
+    // The same name is not the same text.
+    let other = "echo ready; exec sleep 999";
+    place.stack("mine", &STACK.replace("echo ready; exec sleep 1000", other));
+    fs::remove_file(place.path("victim")).unwrap();
+    let again = ["run", "--like", "theirs", "--out", "again", "--quiet"];
+    refused(&place, &again, "helper");
+}
+
+#[test]
+fn a_built_in_stack_and_one_without_a_daemon_need_no_question() {
+    let place = Place::new();
+    place.round_trips(
+        "small",
+        "trials = 1\nround_trips = 20",
+        &["pipe", "uds-stream"],
+    );
+    place
+        .run(&["run", "small", "--out", "theirs", "--quiet"])
+        .with_code(0);
+    fs::remove_file(place.path("suites/small.toml")).unwrap();
+    place
+        .run(&["run", "--like", "theirs", "--out", "mine", "--quiet"])
+        .with_code(0);
+}
+
+/// A run of another build, host, file of options: whatever a manifest can name.
+#[test]
+fn other_programs_and_hosts_of_a_strangers_run_are_not_reached_unasked() {
+    let place = theirs(&STACK[..STACK.find("[[daemon]]").unwrap()]);
+    let victim = place.path("victim").display().to_string();
+    let program = place.path("program");
+    fs::write(
+        &program,
+        format!("#!/bin/sh\ntouch {victim}\necho dyno 1\n"),
+    )
+    .unwrap();
+    let made = Command::new("chmod").arg("755").arg(&program).status();
+    assert!(made.unwrap().success());
+    let original = place.json("theirs/run.json");
+    let like = ["run", "--like", "theirs", "--out", "mine", "--quiet"];
+    let resume = ["run", "--resume", "theirs", "--retry-failed", "--quiet"];
+    let written = |run: &Value| fs::write(place.path("theirs/run.json"), run.to_string()).unwrap();
+
+    let mut run = original.clone();
+    let build = json!({"kind": "build", "program": program, "version": "dyno 1"});
+    run["origin"]["request"]["against"] = build.clone();
+    written(&run);
+    refused(&place, &like, "as the agents of another build");
+    run["plan"]["against"] = build;
+    written(&run);
+    refused(&place, &resume, "as the agents of another build");
+
+    let testbed = "description = \"theirs\"\n[[host]]\nname = \"a\"\nreach = \"ssh\"\n\
+                   destination = \"root@192.0.2.1\"\naddress = \"192.0.2.1\"\n";
+    let mut run = original.clone();
+    run["origin"]["testbed"]["text"] = json!(testbed);
+    written(&run);
+    refused(&place, &like, "by ssh");
+    let mut run = original;
+    run["plan"]["testbed"]["hosts"][0]["reach"] =
+        json!({"kind": "ssh", "destination": format!("-oProxyCommand=touch {victim}")});
+    written(&run);
+    refused(&place, &resume, "by ssh");
+}
+
+#[test]
+fn on_a_terminal_a_question_is_asked_and_no_is_no() {
+    let place = theirs(STACK);
+    let asked = |answer: &str| -> Ended {
+        let program = env!("CARGO_BIN_EXE_dyno");
+        let out = format!("mine{}", answer.len());
+        // script(1) gives a terminal to what it runs, and takes the answer from here.
+        let line = format!("{program} run --like theirs --out {out} --quiet --repeats 0");
+        let mut script = Command::new("script");
+        script
+            .args(["-qec", &line, "/dev/null"])
+            .current_dir(place.path("."))
+            .env("TMPDIR", place.path("tmp"))
+            .env("DYNO_FILES", place.path("."))
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped());
+        let mut child = script.spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        std::io::Write::write_all(&mut input, answer.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        drop(input);
+        output.into()
+    };
+    asked("n\n").with_code(2).says("nothing was run");
+    assert!(!is_hit(&place));
+    asked("yes\n")
+        .with_code(0)
+        .says("Do you trust its author? [y/N]");
+    assert!(is_hit(&place));
+}
