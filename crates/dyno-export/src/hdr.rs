@@ -18,13 +18,9 @@ mod percentiles;
 use crate::names::file_stem;
 use crate::trials::{counted, is_completed};
 use crate::{ExportError, factors};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use dyno_model::record::{HdrText, Run};
+use dyno_model::record::Run;
 use dyno_model::{Metric, TrialRecord};
 use dyno_report::{ExperimentSummary, Summary, is_hidden};
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
 
 /// Takes a file: its name and its content.
 pub type Put<'a> = dyn FnMut(&str, &[u8]) -> Result<(), ExportError> + 'a;
@@ -63,7 +59,7 @@ pub fn write(run: &Run, summary: &Summary, put: &mut Put<'_>) -> Result<Vec<Stri
             if !counted.is_empty() {
                 let log = log::render(&counted, &head, log::Kind::Counted, &mut left_out)?;
                 put(&format!("{stem}.hlog"), log.as_bytes())?;
-                let percentiles = percentiles::render(&counted, &head)?;
+                let percentiles = percentiles::render(&counted, &head, &mut left_out)?;
                 put(&format!("{stem}.hgrm"), percentiles.as_bytes())?;
             }
             if !disturbed.is_empty() {
@@ -139,16 +135,6 @@ fn one_line(text: &str) -> String {
         }
     }
     line
-}
-
-/// A stored histogram; an empty text is an empty one.
-fn decode(text: &HdrText) -> Result<Histogram<u64>, String> {
-    if text.0.is_empty() {
-        return Histogram::new(3).map_err(|e| e.to_string());
-    }
-    let bytes = STANDARD.decode(&text.0).map_err(|e| e.to_string())?;
-    let read = Deserializer::new().deserialize(&mut bytes.as_slice());
-    read.map_err(|e| e.to_string())
 }
 
 #[cfg(test)]

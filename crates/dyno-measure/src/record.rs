@@ -20,11 +20,11 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 
 /// The smallest latency told apart from zero.
-pub const LOWEST: Nanos = Nanos(1);
+pub const LOWEST: Nanos = HdrText::LOWEST;
 /// The largest latency told apart: one hour.
-pub const HIGHEST: Nanos = Nanos::from_secs(3_600);
+pub const HIGHEST: Nanos = HdrText::HIGHEST;
 /// Significant decimal digits.
-pub const DIGITS: u8 = 3;
+pub const DIGITS: u8 = HdrText::DIGITS;
 
 /// Why a distribution could not be written, read or merged.
 #[derive(Debug, thiserror::Error)]

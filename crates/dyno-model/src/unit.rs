@@ -364,6 +364,15 @@ text_form!(
 #[serde(transparent)]
 pub struct HdrText(pub String);
 
+impl HdrText {
+    /// The smallest latency that a histogram of a run tells apart from zero.
+    pub const LOWEST: Nanos = Nanos(1);
+    /// The largest: one hour.
+    pub const HIGHEST: Nanos = Nanos::from_secs(3_600);
+    /// Significant decimal digits.
+    pub const DIGITS: u8 = 3;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,11 +4,15 @@
 //! hundred values; a run has a hundred thousand histograms. The encoding already is the list of what was
 //! recorded: counts by index in zigzag LEB128, with a negative number for so many zeros
 //! (HdrHistogram's V2 encoding, `org.HdrHistogram.EncodableHistogram`).
+//!
+//! Every histogram of a stored run is read here, and a run may be anybody's: bounds other than Dyno's, texts longer than
+//! such a histogram can be, and counts that no trial has are refused, so that what is read has a bounded size.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dyno_model::record::HdrText;
 use flate2::{Decompress, FlushDecompress, Status};
+use hdrhistogram::Histogram;
 use std::cell::RefCell;
 
 const V2: u32 = 0x1c84_9313;
@@ -18,99 +22,79 @@ const HEADER: usize = 40;
 /// Bytes of the longest number.
 const LONGEST: usize = 9;
 
-/// The buckets of a histogram: how values map to indices.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Buckets {
-    unit_magnitude: u32,
-    /// The logarithm of half the linear steps of a bucket.
-    half_magnitude: u32,
-    /// Indices that there are.
-    len: usize,
+/// Linear steps of half a bucket, as three significant digits take.
+const HALF_MAGNITUDE: u32 = (2 * 10u64.pow(HdrText::DIGITS as u32))
+    .next_power_of_two()
+    .ilog2()
+    - 1;
+/// Bytes of a histogram that uses every index, before DEFLATE.
+const LARGEST: usize = HEADER + LONGEST * indices();
+/// Characters of the base64 of as many bytes, none of which DEFLATE could make smaller.
+const LONGEST_TEXT: usize = LARGEST / 3 * 4 + 1024;
+/// Samples that a histogram may count: beyond it a count is no longer exact as a double.
+const MOST: u64 = 1 << 53;
+
+/// Indices that a histogram of Dyno's bounds has.
+const fn indices() -> usize {
+    let (mut rows, mut untracked) = (1, 2u64 << HALF_MAGNITUDE);
+    while untracked <= HdrText::HIGHEST.0 {
+        rows += 1;
+        untracked <<= 1;
+    }
+    (rows + 1) << HALF_MAGNITUDE
 }
 
-/// What was recorded: (a value of the bucket, how often), ascending.
-#[derive(Debug, Clone, PartialEq)]
+/// The lowest value at an index.
+fn lowest(index: usize) -> u64 {
+    let half = 1 << HALF_MAGNITUDE;
+    match index >> HALF_MAGNITUDE {
+        0 => index as u64,
+        row => (((index & (half - 1)) + half) as u64) << (row - 1),
+    }
+}
+
+/// The width of the bucket that holds a value, as a power of two.
+fn magnitude(value: u64) -> u32 {
+    let bits = u64::BITS - value.leading_zeros();
+    bits.saturating_sub(HALF_MAGNITUDE + 1)
+}
+
+/// The middle of the bucket that holds a value.
+fn middle(value: u64) -> u64 {
+    let magnitude = magnitude(value);
+    let lowest = value >> magnitude << magnitude;
+    lowest + ((1u64 << magnitude) >> 1)
+}
+
+/// Whether two values are in one bucket.
+pub(crate) fn equivalent(a: u64, b: u64) -> bool {
+    let lowest = |v: u64| v >> magnitude(v) << magnitude(v);
+    lowest(a) == lowest(b)
+}
+
+/// What was recorded: the lowest value of each bucket that holds any, and how often, ascending.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Recorded {
-    pub(crate) buckets: Buckets,
-    /// The lowest value of each bucket that holds any, and the count.
     pub(crate) counts: Vec<(u64, u64)>,
-}
-
-impl Buckets {
-    /// Of a histogram with these bounds; `None` where no histogram has them.
-    fn new(low: u64, high: u64, digits: u32) -> Option<Buckets> {
-        if !(1..=u64::MAX / 2).contains(&low) || high < 2 * low || digits > 5 {
-            return None;
-        }
-        let unit_magnitude = low.ilog2();
-        let steps = (2 * 10u64.pow(digits)).next_power_of_two();
-        let half_magnitude = steps.ilog2() - 1;
-        if unit_magnitude + half_magnitude > 62 {
-            return None;
-        }
-        let mut untracked = steps << unit_magnitude;
-        let mut buckets = 1;
-        while untracked <= high {
-            buckets += 1;
-            if untracked > u64::MAX / 2 {
-                break;
-            }
-            untracked <<= 1;
-        }
-        Some(Buckets {
-            unit_magnitude,
-            half_magnitude,
-            len: (buckets + 1) << half_magnitude,
-        })
-    }
-
-    /// The lowest value at an index below `len`.
-    fn lowest(&self, index: usize) -> u64 {
-        let half = 1 << self.half_magnitude;
-        match index >> self.half_magnitude {
-            0 => (index as u64) << self.unit_magnitude,
-            row => {
-                let step = (index & (half - 1)) + half;
-                (step as u64) << (row as u32 - 1 + self.unit_magnitude)
-            }
-        }
-    }
-
-    /// The width of the bucket that holds a value, as a power of two.
-    fn magnitude(&self, value: u64) -> u32 {
-        let steps = self.half_magnitude + 1;
-        let bits = u64::BITS - value.leading_zeros();
-        bits.saturating_sub(steps).max(self.unit_magnitude)
-    }
-
-    /// The middle of the bucket that holds a value.
-    pub(crate) fn middle(&self, value: u64) -> u64 {
-        let magnitude = self.magnitude(value);
-        let lowest = value >> magnitude << magnitude;
-        lowest + ((1u64 << magnitude) >> 1)
-    }
-
-    /// Whether two values are in one bucket.
-    pub(crate) fn equivalent(&self, a: u64, b: u64) -> bool {
-        let lowest = |v: u64| {
-            let magnitude = self.magnitude(v);
-            v >> magnitude << magnitude
-        };
-        lowest(a) == lowest(b)
-    }
+    /// All counts together.
+    pub(crate) n: u64,
 }
 
 impl Recorded {
-    /// All counts together.
-    pub(crate) fn len(&self) -> u64 {
-        let counts = self.counts.iter().map(|(_, count)| *count);
-        counts.fold(0, u64::saturating_add)
-    }
-
     /// The middles of the buckets with their counts.
     pub(crate) fn middles(&self) -> impl Iterator<Item = (u64, u64)> {
-        let middle = |(value, count): &(u64, u64)| (self.buckets.middle(*value), *count);
-        self.counts.iter().map(middle)
+        self.counts.iter().map(|(value, n)| (middle(*value), *n))
+    }
+
+    /// The same as the library has it.
+    pub(crate) fn histogram(&self) -> Result<Histogram<u64>, String> {
+        let (low, high) = (HdrText::LOWEST.0, HdrText::HIGHEST.0);
+        let mut histogram =
+            Histogram::new_with_bounds(low, high, HdrText::DIGITS).map_err(|e| e.to_string())?;
+        for (value, n) in &self.counts {
+            histogram.record_n(*value, *n).map_err(|e| e.to_string())?;
+        }
+        Ok(histogram)
     }
 }
 
@@ -125,11 +109,10 @@ thread_local! {
 /// What does not decode, in words.
 pub(crate) fn recorded(text: &HdrText) -> Result<Recorded, String> {
     if text.0.is_empty() {
-        let buckets = Buckets::new(1, 2, 3).ok_or("no buckets")?;
-        return Ok(Recorded {
-            buckets,
-            counts: Vec::new(),
-        });
+        return Ok(Recorded::default());
+    }
+    if text.0.len() > LONGEST_TEXT {
+        return Err("it is longer than any histogram of Dyno".into());
     }
     let bytes = STANDARD.decode(&text.0).map_err(|e| e.to_string())?;
     match u32_at(&bytes, 0)? {
@@ -151,7 +134,7 @@ fn inflate(state: &mut Decompress, deflated: &[u8], out: &mut Vec<u8>) -> Result
     state.reset(true);
     out.clear();
     out.reserve(4096);
-    loop {
+    while out.len() <= LARGEST {
         let read = &deflated[state.total_in() as usize..];
         let before = (state.total_in(), state.total_out());
         let status = state
@@ -168,6 +151,7 @@ fn inflate(state: &mut Decompress, deflated: &[u8], out: &mut Vec<u8>) -> Result
             out.reserve(out.len());
         }
     }
+    Err("it is longer than any histogram of Dyno".into())
 }
 
 fn read(bytes: &[u8]) -> Result<Recorded, String> {
@@ -178,10 +162,17 @@ fn read(bytes: &[u8]) -> Result<Recorded, String> {
     if u32_at(bytes, 8)? != 0 || f64::from_bits(u64_at(bytes, 32)?) != 1.0 {
         return Err("it is of a kind that is not supported".into());
     }
-    let (low, high) = (u64_at(bytes, 16)?, u64_at(bytes, 24)?);
-    let buckets = Buckets::new(low, high, u32_at(bytes, 12)?).ok_or("its bounds cannot be")?;
+    let bounds = (u32_at(bytes, 12)?, u64_at(bytes, 16)?, u64_at(bytes, 24)?);
+    let own = (
+        u32::from(HdrText::DIGITS),
+        HdrText::LOWEST.0,
+        HdrText::HIGHEST.0,
+    );
+    if bounds != own {
+        return Err("its bounds are not those of Dyno's histograms".into());
+    }
     let mut left = bytes[HEADER..].get(..payload).ok_or("it is cut short")?;
-    let (mut index, mut counts) = (0usize, Vec::new());
+    let (mut index, mut read) = (0usize, Recorded::default());
     while !left.is_empty() {
         let (number, rest) = number(left).ok_or("it is cut short")?;
         left = rest;
@@ -191,14 +182,18 @@ fn read(bytes: &[u8]) -> Result<Recorded, String> {
             continue;
         }
         if number > 0 {
-            if index >= buckets.len {
+            if index >= indices() {
                 return Err("it is longer than its range".into());
             }
-            counts.push((buckets.lowest(index), number as u64));
+            read.n = read.n.saturating_add(number.unsigned_abs());
+            if read.n > MOST {
+                return Err("it counts more samples than a trial can have".into());
+            }
+            read.counts.push((lowest(index), number.unsigned_abs()));
         }
         index = index.checked_add(1).ok_or("it is too long")?;
     }
-    Ok(Recorded { buckets, counts })
+    Ok(read)
 }
 
 /// The first zigzag LEB128 number, the ninth byte of which is taken whole, and what follows it.
@@ -232,7 +227,6 @@ fn u64_at(bytes: &[u8], at: usize) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hdrhistogram::Histogram;
     use hdrhistogram::serialization::{
         Deserializer, Serializer, V2DeflateSerializer, V2Serializer,
     };
@@ -278,18 +272,17 @@ mod tests {
         fn it_reads_what_the_library_reads(
             values in proptest::collection::vec(0u64..5_000_000_000_000, 0..200),
             small in proptest::collection::vec(0u64..5_000, 0..200),
-            low in 1u64..5_000,
-            digits in 0u8..=5,
             deflated: bool,
         ) {
             let all = [values, small].concat();
-            let h = histogram(low, 3_600_000_000_000, digits, &all);
+            let h = histogram(1, 3_600_000_000_000, 3, &all);
             let bytes = encoded(&h, deflated);
             let own = recorded(&text(&bytes)).unwrap();
             prop_assert_eq!(own.middles().collect::<Vec<_>>(), by_the_library(&bytes).unwrap());
-            prop_assert_eq!(own.len(), h.len());
+            prop_assert_eq!(own.n, h.len());
+            prop_assert_eq!(&own.histogram().unwrap(), &h);
             for pair in all.windows(2) {
-                prop_assert_eq!(own.buckets.equivalent(pair[0], pair[1]), h.equivalent(pair[0], pair[1]));
+                prop_assert_eq!(equivalent(pair[0], pair[1]), h.equivalent(pair[0], pair[1]));
             }
         }
 
@@ -302,12 +295,15 @@ mod tests {
         ) {
             let mut bytes = encoded(&histogram(1, 3_600_000_000_000, 3, &values), false);
             let at = (at * bytes.len() as f64) as usize;
-            // Bounds that fill memory say nothing of the reader.
+            // Other bounds are refused, where the library may fill memory for them.
             if !(12..32).contains(&at) {
                 bytes[at] = to;
             }
             let own = recorded(&text(&bytes)).ok().map(|r| r.middles().collect::<Vec<_>>());
-            prop_assert_eq!(own, by_the_library(&bytes));
+            let possible = |cells: &Vec<(u64, u64)>| {
+                cells.iter().fold(0u64, |n, c| n.saturating_add(c.1)) <= MOST
+            };
+            prop_assert_eq!(own, by_the_library(&bytes).filter(possible));
             // No text at all is an empty histogram.
             let cut = 1 + (keep * (bytes.len() - 1) as f64) as usize;
             prop_assert_eq!(recorded(&text(&bytes[..cut])).is_ok(), by_the_library(&bytes[..cut]).is_some());
@@ -324,5 +320,54 @@ mod tests {
             assert!(recorded(&text(&bytes[..cut])).is_err() || cut == 0, "{cut}");
         }
         assert!(recorded(&text(&bytes)).is_ok());
+    }
+
+    #[test]
+    fn a_histogram_of_other_bounds_or_of_more_samples_than_can_be_is_refused() {
+        for (low, high, digits) in [(1, 1 << 40, 3), (1, u64::MAX, 5), (2, 3_600_000_000_000, 3)] {
+            let bytes = encoded(&histogram(low, high, digits, &[5]), true);
+            let refused = recorded(&text(&bytes)).unwrap_err();
+            assert!(refused.contains("bounds"), "{refused}");
+        }
+        let mut many = histogram(1, 3_600_000_000_000, 3, &[]);
+        many.record_n(5, MOST / 2).unwrap();
+        many.record_n(6, MOST / 2).unwrap();
+        assert_eq!(recorded(&text(&encoded(&many, true))).unwrap().n, MOST);
+        many.record_n(7, 1).unwrap();
+        assert!(recorded(&text(&encoded(&many, true))).is_err());
+    }
+
+    #[test]
+    fn the_largest_histogram_is_read_and_a_text_or_content_beyond_it_is_not() {
+        let mut full = histogram(1, 3_600_000_000_000, 3, &[]);
+        for index in 0..indices() {
+            full.saturating_record_n(lowest(index), (MOST >> 17) - index as u64);
+        }
+        for deflated in [true, false] {
+            let read = recorded(&text(&encoded(&full, deflated))).unwrap();
+            assert_eq!(read.n, full.len());
+        }
+        let long = HdrText("A".repeat(LONGEST_TEXT + 1));
+        assert!(recorded(&long).unwrap_err().contains("longer than any"));
+        // A hundred megabytes of zeros behind a header that announces them.
+        let mut header = encoded(&full, false);
+        header.truncate(HEADER);
+        header[4..8].copy_from_slice(&u32::MAX.to_be_bytes());
+        let zeros = vec![0; 100 << 20];
+        let mut deflated = Vec::new();
+        let mut out = flate2::write::ZlibEncoder::new(&mut deflated, flate2::Compression::fast());
+        std::io::Write::write_all(&mut out, &header).unwrap();
+        std::io::Write::write_all(&mut out, &zeros).unwrap();
+        out.finish().unwrap();
+        let mut bomb = V2_COMPRESSED.to_be_bytes().to_vec();
+        bomb.extend((deflated.len() as u32).to_be_bytes());
+        bomb.extend(deflated);
+        assert!(
+            recorded(&text(&bomb))
+                .unwrap_err()
+                .contains("longer than any")
+        );
+        let kept = INFLATE.with_borrow(|(_, out)| out.capacity());
+        assert!(kept < 4 * LARGEST, "{kept}");
     }
 }

@@ -7,7 +7,7 @@
 //! Tsafrir, Etsion, Feitelson & Kirkpatrick (ICS 2005) explain what noise of the operating system does
 //! to an exchange; as there, two gaps in one operation are rare enough to be left out.
 
-use crate::samples::{SampleError, decode};
+use crate::samples::{SampleError, agree, decode};
 use dyno_model::noise::CpuGaps;
 use std::collections::BTreeMap;
 
@@ -136,12 +136,7 @@ fn lengths(record: &CpuGaps) -> Result<Vec<(f64, u64)>, SampleError> {
     let histogram = decode(&record.lengths, || {
         format!("the gaps of CPU {}", record.cpu)
     })?;
-    if histogram.len() != record.count {
-        return Err(SampleError::Count {
-            found: histogram.len(),
-            stated: record.count,
-        });
-    }
+    agree(histogram.n, record.count)?;
     let longest = record.longest.0 as f64;
     let cells = histogram
         .middles()

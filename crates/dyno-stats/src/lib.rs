@@ -80,7 +80,7 @@ pub use quantile::{
     quantiles_and_numerator, trial_quantiles,
 };
 pub use running::Running;
-pub use samples::{Extent, SampleError, TrialSamples, extent};
+pub use samples::{Extent, SampleError, TrialSamples, extent, histograms, whole_histogram};
 pub use separation::{Separation, separation};
 pub use stability::{Instability, Stability, TOLERANCE, stability};
 pub use value::{Estimate, Latency};

@@ -1,7 +1,7 @@
 //! The samples of one trial as sorted (value, count) pairs per block of its window.
 
 use crate::cells::{Cell, Cells};
-use crate::decode::{Recorded, recorded};
+use crate::decode::{Recorded, equivalent, recorded};
 use crate::pool::reached_from;
 use dyno_model::record::{Distribution, HdrText};
 use hdrhistogram::Histogram;
@@ -66,16 +66,7 @@ impl TrialSamples {
     /// Values are the middles of the histogram's buckets, except that the smallest and the largest
     /// are exact.
     pub fn from_distribution(stored: &Distribution) -> Result<Self, SampleError> {
-        let histograms = if stored.blocks.is_empty() {
-            vec![decode(&stored.total, || "the whole window".into())?]
-        } else {
-            stored
-                .blocks
-                .iter()
-                .enumerate()
-                .map(|(i, text)| decode(text, || format!("block {i}")))
-                .collect::<Result<_, _>>()?
-        };
+        let histograms = blocks(stored)?;
         let (min, max) = (stored.min as f64, stored.max as f64);
         let blocks = histograms.iter().map(|h| {
             let cells = h.middles().map(|(value, count)| Cell {
@@ -84,12 +75,12 @@ impl TrialSamples {
             });
             let mut cells: Vec<Cell> = cells.collect();
             if let Some(cell) = cells.first_mut()
-                && h.buckets.equivalent(cell.value as u64, stored.min)
+                && equivalent(cell.value as u64, stored.min)
             {
                 cell.value = cell.value.max(min);
             }
             if let Some(cell) = cells.last_mut()
-                && h.buckets.equivalent(cell.value as u64, stored.max)
+                && equivalent(cell.value as u64, stored.max)
             {
                 cell.value = cell.value.min(max);
             }
@@ -97,16 +88,8 @@ impl TrialSamples {
         });
         let trial = TrialSamples {
             blocks: blocks.collect(),
-        }
-        .with_infinite(stored.infinite);
-        let found = trial.finite();
-        if found != stored.n {
-            return Err(SampleError::Count {
-                found,
-                stated: stored.n,
-            });
-        }
-        Ok(trial)
+        };
+        Ok(trial.with_infinite(stored.infinite))
     }
 
     /// From one histogram per block, in order of time, and the number of lost messages.
@@ -243,6 +226,70 @@ pub fn extent(trials: &[TrialSamples]) -> Extent {
             .filter_map(|b| b.cells.last())
             .map(|c| c.value)
             .max_by(f64::total_cmp),
+    }
+}
+
+/// The histogram of each block of a stored distribution; without blocks the window is one.
+///
+/// # Errors
+///
+/// When one does not decode, or they hold another number of samples than the record states.
+pub fn histograms(stored: &Distribution) -> Result<Vec<Histogram<u64>>, SampleError> {
+    let laid_out = |(i, recorded): (usize, Recorded)| {
+        let place = match stored.blocks.is_empty() {
+            true => WHOLE.to_owned(),
+            false => block(i),
+        };
+        let laid_out = recorded.histogram();
+        laid_out.map_err(|reason| SampleError::Histogram { place, reason })
+    };
+    blocks(stored)?
+        .into_iter()
+        .enumerate()
+        .map(laid_out)
+        .collect()
+}
+
+/// The histogram of the whole window of a stored distribution.
+///
+/// # Errors
+///
+/// As [`histograms`].
+pub fn whole_histogram(stored: &Distribution) -> Result<Histogram<u64>, SampleError> {
+    let recorded = decode(&stored.total, || WHOLE.into())?;
+    agree(recorded.n, stored.n)?;
+    recorded
+        .histogram()
+        .map_err(|reason| SampleError::Histogram {
+            place: WHOLE.into(),
+            reason,
+        })
+}
+
+const WHOLE: &str = "the whole window";
+
+fn block(i: usize) -> String {
+    format!("block {i}")
+}
+
+fn blocks(stored: &Distribution) -> Result<Vec<Recorded>, SampleError> {
+    let blocks: Vec<Recorded> = match stored.blocks.as_slice() {
+        [] => vec![decode(&stored.total, || WHOLE.into())?],
+        blocks => {
+            let texts = blocks.iter().enumerate();
+            let decoded = texts.map(|(i, text)| decode(text, || block(i)));
+            decoded.collect::<Result<_, _>>()?
+        }
+    };
+    let found = blocks.iter().map(|b| b.n).fold(0, u64::saturating_add);
+    agree(found, stored.n)?;
+    Ok(blocks)
+}
+
+pub(crate) fn agree(found: u64, stated: u64) -> Result<(), SampleError> {
+    match found == stated {
+        true => Ok(()),
+        false => Err(SampleError::Count { found, stated }),
     }
 }
 

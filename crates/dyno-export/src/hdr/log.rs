@@ -1,13 +1,14 @@
 //! Interval logs: the format of `HistogramLogWriter` of the Java library, which is the reference.
 //! The histograms are the stored texts themselves.
 
-use super::{Head, decode, lost, not_in_log, one_line};
+use super::{Head, lost, not_in_log, one_line};
 use crate::ExportError;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dyno_model::TrialRecord;
 use dyno_model::plan::Extent;
 use dyno_model::record::{Distribution, HdrText};
+use dyno_stats::SampleError;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use std::fmt::Write as _;
@@ -86,15 +87,13 @@ pub(super) fn render(
 }
 
 /// The histogram of each block, with the text that it was stored as; without blocks the window is one.
-fn decoded(distribution: &Distribution) -> Result<Vec<(&HdrText, Histogram<u64>)>, String> {
+fn decoded(distribution: &Distribution) -> Result<Vec<(&HdrText, Histogram<u64>)>, SampleError> {
     let blocks = match distribution.blocks.as_slice() {
         [] => std::slice::from_ref(&distribution.total),
         blocks => blocks,
     };
-    blocks
-        .iter()
-        .map(|text| Ok((text, decode(text)?)))
-        .collect()
+    let histograms = dyno_stats::histograms(distribution)?;
+    Ok(blocks.iter().zip(histograms).collect())
 }
 
 /// A trial's remarks and intervals.

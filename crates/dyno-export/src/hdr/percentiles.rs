@@ -1,7 +1,7 @@
 //! Percentile files: the form of `outputPercentileDistribution` of the Java library, which
 //! HdrHistogram's plotter reads. Values are microseconds.
 
-use super::{Head, decode};
+use super::Head;
 use crate::ExportError;
 use dyno_model::TrialRecord;
 use hdrhistogram::Histogram;
@@ -22,7 +22,11 @@ struct Row {
 }
 
 /// The file of these trials together.
-pub(super) fn render(trials: &[&TrialRecord], head: &Head<'_>) -> Result<String, ExportError> {
+pub(super) fn render(
+    trials: &[&TrialRecord],
+    head: &Head<'_>,
+    left_out: &mut Vec<String>,
+) -> Result<String, ExportError> {
     let damaged = |trial: &TrialRecord, reason: String| ExportError::Histogram {
         trial: trial.id,
         metric: head.metric,
@@ -34,9 +38,15 @@ pub(super) fn render(trials: &[&TrialRecord], head: &Head<'_>) -> Result<String,
         let Some(distribution) = trial.distributions.get(&head.metric) else {
             continue;
         };
-        // One that does not decode counts as failed, in summaries too.
-        let Ok(histogram) = decode(&distribution.total) else {
-            continue;
+        let histogram = match dyno_stats::whole_histogram(distribution) {
+            Ok(histogram) => histogram,
+            Err(reason) => {
+                let (id, metric) = (trial.id, head.metric);
+                left_out.push(format!(
+                    "trial {id}: {metric}: {reason}; it is in no percentile file"
+                ));
+                continue;
+            }
         };
         pooled
             .add(histogram)
@@ -106,7 +116,13 @@ fn rows(histogram: &Histogram<u64>, infinite: u64) -> Vec<Row> {
             });
             // log2 of how many times what is left halves the whole.
             let halvings = (1.0 / (1.0 - next)).log2().floor() + 1.0;
-            next += 1.0 / (f64::from(TICKS_PER_HALF) * halvings.exp2());
+            let step = 1.0 / (f64::from(TICKS_PER_HALF) * halvings.exp2());
+            // So near to 100 % no double may lie in between.
+            next = if next + step > next {
+                next + step
+            } else {
+                f64::INFINITY
+            };
         }
     }
     if count > 0 {
@@ -159,6 +175,15 @@ mod tests {
         let last = rows.last().unwrap();
         assert_eq!((last.value, last.percentile, last.count), (90, 0.9, 90));
         assert!(rows.iter().all(|r| r.percentile < 1.0));
+    }
+
+    #[test]
+    fn counts_that_no_double_tells_from_all_end_the_rows() {
+        let mut huge = histogram([]);
+        huge.record_n(5, u64::MAX / 2).unwrap();
+        let rows = rows(&huge, 1);
+        assert!(rows.len() < 500, "{}", rows.len());
+        assert_eq!(rows.last().unwrap().count, u64::MAX / 2);
     }
 
     #[test]
