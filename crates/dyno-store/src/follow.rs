@@ -1,19 +1,20 @@
 //! Reading a run while another process writes it: each trial once, as it appears.
 
 use crate::error::StoreError;
-use crate::layout::{LOCK, TRIALS};
+use crate::files::{self, Place, TRIAL_BYTES};
+use crate::layout::{LOCK, TRIALS, json_files};
 use crate::reader::read_manifest;
 use crate::trial::parse;
 use dyno_model::record::{RunManifest, TrialRecord};
 use std::collections::BTreeMap;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// Whether a runner holds the lock of the run directory `dir`; `None` where the file system does not tell.
 pub fn has_runner(dir: &Path) -> Option<bool> {
-    let file = match File::open(dir.join(LOCK)) {
+    let file = match files::lock_file(&dir.join(LOCK)) {
         Ok(file) => file,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Some(false),
         Err(_) => return None,
@@ -82,7 +83,7 @@ impl RunFollower {
         files.retain(|path, _| !self.seen.contains_key(path));
         let read = |path: &PathBuf| {
             let stem = path.file_stem()?.to_string_lossy();
-            let bytes = fs::read(path).ok()?;
+            let bytes = files::read(path, Place::Folder, TRIAL_BYTES).ok()?;
             parse(&bytes, &stem, &self.manifest.plan).ok()
         };
         let mut trials: Vec<TrialRecord> = files
@@ -103,20 +104,10 @@ impl RunFollower {
     /// The trial files that there are, with their time of change.
     fn files(&self) -> Result<BTreeMap<PathBuf, Option<SystemTime>>, StoreError> {
         let trials = self.dir.join(TRIALS);
-        let entries = match fs::read_dir(&trials) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-            other => other.map_err(StoreError::io("read", &trials))?,
-        };
-        let mut files = BTreeMap::new();
-        for entry in entries {
-            let entry = entry.map_err(StoreError::io("read", &trials))?;
-            let hidden = entry.file_name().to_string_lossy().starts_with('.');
-            let path = entry.path();
-            if path.extension().is_some_and(|e| e == "json") && !hidden {
-                let changed = entry.metadata().and_then(|m| m.modified()).ok();
-                files.insert(path, changed);
-            }
-        }
-        Ok(files)
+        let stamped = json_files(&trials)?.into_iter().map(|path| {
+            let changed = fs::symlink_metadata(&path).and_then(|m| m.modified()).ok();
+            (path, changed)
+        });
+        Ok(stamped.collect())
     }
 }

@@ -1,9 +1,8 @@
 //! Names within a run directory.
 
 use crate::error::StoreError;
+use crate::files::{self, Place};
 use dyno_model::plan::{ExperimentId, TrialId};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// The manifest's file name.
@@ -52,19 +51,11 @@ pub(crate) fn parse_trial_stem(stem: &str) -> Option<TrialId> {
 
 /// What ends in `.json` and is not hidden, by name; of a directory that does not exist, nothing.
 pub(crate) fn json_files(dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
-    let entries = match fs::read_dir(dir) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.map_err(StoreError::io("read", dir))?,
-    };
-    let mut files = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(StoreError::io("read", dir))?;
-        let (name, path) = (entry.file_name(), entry.path());
-        let hidden = name.as_encoded_bytes().starts_with(b".");
-        if !hidden && path.extension().is_some_and(|e| e == "json") {
-            files.push(path);
-        }
-    }
+    let mut files = files::list(dir, Place::Folder).map_err(StoreError::io("read", dir))?;
+    files.retain(|path| {
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        !name.starts_with(b".") && path.extension().is_some_and(|e| e == "json")
+    });
     files.sort();
     Ok(files)
 }

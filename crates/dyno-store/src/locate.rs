@@ -1,6 +1,7 @@
 //! Finding a run, and naming a new one.
 
 use crate::error::StoreError;
+use crate::files::{self, MANIFEST_BYTES, Place};
 use crate::layout;
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -51,7 +52,7 @@ fn newest(runs_dir: &Path) -> Result<PathBuf, StoreError> {
         .into_iter()
         .filter_map(|entry| {
             let dir = entry.path();
-            let bytes = fs::read(layout::manifest(&dir)).ok()?;
+            let bytes = files::read(&layout::manifest(&dir), Place::Run, MANIFEST_BYTES).ok()?;
             let head: Started = serde_json::from_slice(&bytes).ok()?;
             Some((head.started_unix_ms, dir))
         })

@@ -5,8 +5,9 @@
 mod plan;
 
 use crate::error::StoreError;
-use crate::files::{sync_dir, write_whole};
+use crate::files::{self, MANIFEST_BYTES, Place, TRIAL_BYTES, sync_dir, write_whole};
 use crate::layout::{self, LOCK, PARTS, RAW, TEMPORARY, TRIALS};
+use crate::raw;
 use crate::reader::{Problem, newer, read_manifest, trial_files};
 use crate::trial::Unusable;
 use crate::writer::{Layout, readable};
@@ -14,7 +15,7 @@ use dyno_model::plan::{ExperimentId, Plan, TrialId};
 use dyno_model::record::{FORMAT, RunManifest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Why run directories cannot be merged.
@@ -114,7 +115,8 @@ struct Source {
 struct Found {
     source: usize,
     file: PathBuf,
-    raw: bool,
+    /// Its raw samples.
+    raw: u64,
 }
 
 /// Merges the run directories `dirs` into the new directory `out`, which must not exist or be empty;
@@ -218,7 +220,7 @@ fn open(dir: &Path) -> Result<Source, MergeError> {
 /// Keeps runners out while the directory is read. One without a lock file, such as a copy, has none.
 fn share(dir: &Path) -> Result<Option<File>, MergeError> {
     let path = dir.join(LOCK);
-    let file = match File::open(&path) {
+    let file = match files::lock_file(&path) {
         Ok(file) => file,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(StoreError::io("read", &path)(e).into()),
@@ -277,7 +279,7 @@ fn trials(
                     });
                 }
                 None => {
-                    let raw = stored.raw_samples > 0;
+                    let raw = stored.raw_samples;
                     let source = number;
                     trials.insert(id, Found { source, file, raw });
                 }
@@ -288,7 +290,7 @@ fn trials(
 }
 
 fn content(file: &Path) -> Result<Vec<u8>, StoreError> {
-    fs::read(file).map_err(StoreError::io("read", file))
+    files::read(file, Place::Folder, TRIAL_BYTES).map_err(StoreError::io("read", file))
 }
 
 /// How many trials of each experiment are stored.
@@ -336,7 +338,7 @@ fn fill(
 ) -> Result<(), StoreError> {
     let folders: BTreeSet<&str> = trials
         .values()
-        .filter(|found| found.raw)
+        .filter(|found| found.raw > 0)
         .map(|_| RAW)
         .chain([TRIALS, PARTS])
         .collect();
@@ -344,17 +346,24 @@ fn fill(
         let folder = dir.join(folder);
         fs::create_dir(&folder).map_err(|e| failed("create", &folder, e))?;
     }
-    let whole =
-        |path: &Path, bytes: &[u8]| write_whole(path, bytes).map_err(|e| failed("write", path, e));
+    let whole = |path: &Path, bytes: &[u8]| {
+        write_whole(path, Place::Folder, bytes).map_err(|e| failed("write", path, e))
+    };
+    let copy = |from: &Path, to: &Path, most: u64| {
+        let file =
+            files::open_to_read(from, Place::Folder, most).map_err(StoreError::io("read", from))?;
+        // It may grow meanwhile.
+        write_whole(to, Place::Folder, file.take(most)).map_err(|e| failed("write", to, e))
+    };
     for (id, found) in trials {
-        if found.raw {
+        if found.raw > 0 {
             let from = layout::raw(&sources[found.source].dir, *id);
-            whole(&layout::raw(dir, *id), &content(&from)?)?;
+            copy(&from, &layout::raw(dir, *id), raw::most(found.raw))?;
         }
-        whole(&layout::trial(dir, *id), &content(&found.file)?)?;
+        copy(&found.file, &layout::trial(dir, *id), TRIAL_BYTES)?;
     }
     let text = |manifest: &RunManifest| {
-        readable(manifest, Layout::Pretty, |bytes| {
+        readable(manifest, Layout::Pretty, MANIFEST_BYTES, |bytes| {
             serde_json::from_slice::<RunManifest>(bytes)
         })
         .map_err(|reason| StoreError::UnstorableManifest { reason })

@@ -1,6 +1,7 @@
 //! Reading a run directory. One bad trial never hides the others.
 
 use crate::error::StoreError;
+use crate::files::{self, MANIFEST_BYTES, Place, TRIAL_BYTES};
 use crate::layout::{self, TRIALS};
 use crate::machines;
 use crate::raw;
@@ -11,8 +12,7 @@ use dyno_model::{Metric, parallel};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
-use std::io;
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 /// A file of a run that could not be used, and what to do about it.
@@ -94,7 +94,7 @@ pub fn read_distributions(
         distributions: BTreeMap<Metric, Distribution>,
     }
     let path = layout::trial(dir, id);
-    let bytes = fs::read(&path).map_err(StoreError::io("read", &path))?;
+    let bytes = read_trial(&path)?;
     let part: Part = serde_json::from_slice(&bytes)
         .map_err(|e| StoreError::io("read", &path)(io::Error::from(e)))?;
     Ok(part.distributions)
@@ -139,6 +139,10 @@ pub(crate) fn collect(dir: &Path, manifest: RunManifest, files: Vec<TrialFile>) 
     }
 }
 
+fn read_trial(path: &Path) -> Result<Vec<u8>, StoreError> {
+    files::read(path, Place::Folder, TRIAL_BYTES).map_err(StoreError::io("read", path))
+}
+
 /// Reads the raw samples of one trial, in arrival order; none where the experiment asked for none.
 pub fn read_raw(dir: &Path, id: TrialId) -> Result<Vec<RawSample>, StoreError> {
     let manifest = read_manifest(dir)?;
@@ -147,7 +151,7 @@ pub fn read_raw(dir: &Path, id: TrialId) -> Result<Vec<RawSample>, StoreError> {
         path: path.to_owned(),
         reason,
     };
-    let bytes = fs::read(&trial).map_err(StoreError::io("read", &trial))?;
+    let bytes = read_trial(&trial)?;
     let stored = match parse(&bytes, &id.to_string(), &manifest.plan) {
         Ok(stored) => stored,
         Err(Unusable::Newer(found)) => return Err(newer(&trial, found)),
@@ -157,8 +161,9 @@ pub fn read_raw(dir: &Path, id: TrialId) -> Result<Vec<RawSample>, StoreError> {
         return Ok(Vec::new());
     }
     let path = layout::raw(dir, id);
-    let text = fs::read_to_string(&path).map_err(StoreError::io("read", &path))?;
-    raw::decode(&text, stored.raw_samples).map_err(|reason| damaged(&path, reason))
+    let file = files::open_to_read(&path, Place::Folder, raw::most(stored.raw_samples))
+        .map_err(StoreError::io("read", &path))?;
+    raw::decode(BufReader::new(file), stored.raw_samples).map_err(|reason| damaged(&path, reason))
 }
 
 pub(crate) fn newer(path: &Path, found: u32) -> StoreError {
@@ -180,7 +185,7 @@ pub fn read_manifest(dir: &Path) -> Result<RunManifest, StoreError> {
         dir: dir.to_owned(),
         reason,
     };
-    let bytes = match fs::read(&path) {
+    let bytes = match files::read(&path, Place::Run, MANIFEST_BYTES) {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == io::ErrorKind::NotADirectory => {
             return Err(not_a_run("it is not a directory"));
@@ -197,9 +202,10 @@ pub fn read_manifest(dir: &Path) -> Result<RunManifest, StoreError> {
     decode_manifest(&path, &bytes)
 }
 
-/// Reads one manifest, wherever it lies.
+/// Reads the manifest of a part.
 pub(crate) fn read_manifest_file(path: &Path) -> Result<RunManifest, StoreError> {
-    let bytes = fs::read(path).map_err(StoreError::io("read", path))?;
+    let bytes =
+        files::read(path, Place::Folder, MANIFEST_BYTES).map_err(StoreError::io("read", path))?;
     decode_manifest(path, &bytes)
 }
 
@@ -212,7 +218,20 @@ fn decode_manifest(path: &Path, bytes: &[u8]) -> Result<RunManifest, StoreError>
     if head.format > FORMAT {
         return Err(newer(path, head.format));
     }
-    serde_json::from_slice(bytes).map_err(damaged)
+    let manifest: RunManifest = serde_json::from_slice(bytes).map_err(damaged)?;
+    let plan = &manifest.plan;
+    let misplaced = plan
+        .experiments
+        .iter()
+        .zip(0..)
+        .find(|(e, place)| e.id.0 != *place);
+    match misplaced {
+        None => Ok(manifest),
+        Some((e, place)) => Err(StoreError::Manifest {
+            path: path.to_owned(),
+            reason: format!("its experiment at place {place} has the number {}", e.id.0),
+        }),
+    }
 }
 
 /// A trial's file and its content, or why there is none.
@@ -231,7 +250,7 @@ fn trial_files_with(
     let files = layout::json_files(&dir.join(TRIALS))?;
     let parsed = parallel::map(&files, |path| {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        match fs::read(path) {
+        match files::read(path, Place::Folder, TRIAL_BYTES) {
             Ok(bytes) => parse(&bytes, &stem, plan).map(&of),
             Err(e) => Err(Unusable::Damaged(e.to_string())),
         }

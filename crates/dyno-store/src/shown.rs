@@ -6,7 +6,7 @@
 //! into one SHA-256, and so does what is kept itself; anything that does not fit is as if it were not there.
 
 use crate::error::StoreError;
-use crate::files::write_whole;
+use crate::files::{self, MANIFEST_BYTES, Place, SHOWN_BYTES, write_whole};
 use crate::layout::{self, PARTS, SHOWN, TRIALS};
 use dyno_model::parallel;
 use dyno_model::record::FORMAT;
@@ -43,7 +43,12 @@ impl Shown {
         files.extend(layout::json_files(&dir.join(PARTS))?);
         files.push(layout::manifest(dir));
         let sums = parallel::map(&files, |path| -> Result<Sum, StoreError> {
-            let bytes = fs::read(path).map_err(StoreError::io("read", path))?;
+            let place = match path.parent() == Some(dir) {
+                true => Place::Run,
+                false => Place::Folder,
+            };
+            let bytes =
+                files::read(path, place, MANIFEST_BYTES).map_err(StoreError::io("read", path))?;
             Ok(Sha256::digest(bytes).into())
         });
         let mut all = Sha256::new();
@@ -64,7 +69,7 @@ impl Shown {
 
     /// What is kept, if it was made of the same and is whole.
     pub fn read(&self) -> Option<String> {
-        let bytes = fs::read(self.path()).ok()?;
+        let bytes = files::read(&self.path(), Place::Folder, SHOWN_BYTES).ok()?;
         let (sum, rest) = bytes.split_first_chunk::<32>()?;
         let (text_sum, text) = rest.split_first_chunk::<32>()?;
         let fits = *sum == self.of && *text_sum == Sum::from(Sha256::digest(text));
@@ -87,7 +92,7 @@ impl Shown {
         let own = Sum::from(Sha256::digest(text));
         let bytes = [&self.of[..], &own[..], text.as_bytes()].concat();
         let path = self.path();
-        write_whole(&path, &bytes).map_err(StoreError::io("write", &path))
+        write_whole(&path, Place::Folder, bytes.as_slice()).map_err(StoreError::io("write", &path))
     }
 
     fn path(&self) -> PathBuf {

@@ -2,7 +2,8 @@
 //! of many runs. Only files that changed since the last look are read.
 
 use crate::error::StoreError;
-use crate::layout::TRIALS;
+use crate::files::{self, Place, TRIAL_BYTES};
+use crate::layout::{TRIALS, json_files};
 use dyno_model::record::{FORMAT, FailureKind};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -10,7 +11,6 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -80,20 +80,11 @@ impl Tally {
     /// When the directory of trials cannot be read. That there is none yet is no error.
     pub fn look(&mut self) -> Result<Count, StoreError> {
         let trials = self.dir.join(TRIALS);
-        let entries = match fs::read_dir(&trials) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
-            other => Some(other.map_err(StoreError::io("read", &trials))?),
-        };
         let mut now = BTreeMap::new();
-        for entry in entries.into_iter().flatten() {
-            let entry = entry.map_err(StoreError::io("read", &trials))?;
-            let (name, path) = (entry.file_name(), entry.path());
-            let hidden = name.to_string_lossy().starts_with('.');
-            if hidden || path.extension().is_none_or(|e| e != "json") {
-                continue;
-            }
+        for path in json_files(&trials)? {
+            let name = path.file_name().unwrap_or_default().to_owned();
             // Removed since the directory was read.
-            let Ok(metadata) = fs::metadata(&path) else {
+            let Ok(metadata) = fs::symlink_metadata(&path) else {
                 continue;
             };
             let stamp = Stamp::of(&metadata);
@@ -149,7 +140,7 @@ enum How {
 }
 
 fn ending(path: &Path) -> Ending {
-    let Ok(bytes) = fs::read(path) else {
+    let Ok(bytes) = files::read(path, Place::Folder, TRIAL_BYTES) else {
         return Ending::Unreadable;
     };
     match serde_json::from_slice::<Ended>(&bytes) {

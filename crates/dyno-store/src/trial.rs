@@ -1,5 +1,6 @@
 //! One trial's file: the record without its raw samples, and how many of those lie beside it.
 
+use crate::bounds;
 use crate::layout;
 use crate::reader::Problem;
 use dyno_model::Plan;
@@ -19,13 +20,11 @@ pub(crate) struct StoredTrial {
 impl StoredTrial {
     /// Reads the record and what stands beside it one after the other: the form in which serde keeps what it flattens
     /// is large, and cannot give back maps with numbers as keys (frequencies by CPU).
+    ///
+    /// Numbers are looked at before anything is kept of them.
     pub(crate) fn read(bytes: &[u8]) -> serde_json::Result<StoredTrial> {
-        #[derive(Deserialize)]
-        struct Beside {
-            #[serde(default)]
-            raw_samples: u64,
-        }
-        let Beside { raw_samples } = serde_json::from_slice(bytes)?;
+        bounds::check(bytes)?;
+        let Head { raw_samples, .. } = serde_json::from_slice(bytes)?;
         Ok(StoredTrial {
             record: serde_json::from_slice(bytes)?,
             raw_samples,
@@ -33,10 +32,12 @@ impl StoredTrial {
     }
 }
 
-/// The part of every file that all formats share.
+/// The part of every file that all formats share, and how many raw samples lie beside a trial.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Head {
     pub(crate) format: u32,
+    #[serde(default)]
+    raw_samples: u64,
 }
 
 /// Why a trial's file is not used.

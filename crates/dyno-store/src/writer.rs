@@ -1,7 +1,10 @@
 //! Writing a run directory: one writer at a time, each file whole or not there.
 
 use crate::error::{StoreError, is_full};
-use crate::files::{remove_temporaries, sync_dir, write_whole};
+use crate::files::{
+    self, LOCK_BYTES, MANIFEST_BYTES, Place, TRIAL_BYTES, create_lock, remove_temporaries,
+    sync_dir, write_whole,
+};
 use crate::layout::{self, DAMAGED, LOCK, RAW, TRIALS};
 use crate::raw;
 use crate::reader::{ReadRun, collect, newer, read_manifest, trial_files};
@@ -84,14 +87,14 @@ impl RunWriter {
         })?;
         // Another runner may have come and gone between the first look and the lock.
         refuse_occupied(dir)?;
-        let bytes = readable(manifest, Layout::Pretty, |bytes| {
+        let bytes = readable(manifest, Layout::Pretty, MANIFEST_BYTES, |bytes| {
             serde_json::from_slice::<RunManifest>(bytes)
         })
         .map_err(|reason| StoreError::UnstorableManifest { reason })?;
         let trials = dir.join(TRIALS);
         fs::create_dir(&trials).map_err(|e| full("create", &trials, e))?;
         let path = layout::manifest(dir);
-        write_whole(&path, &bytes).map_err(|e| full("write", &path, e))?;
+        write_whole(&path, Place::Run, bytes.as_slice()).map_err(|e| full("write", &path, e))?;
         if let Some(parent) = dir.parent() {
             sync_dir(parent).map_err(StoreError::io("write", parent))?;
         }
@@ -112,8 +115,9 @@ impl RunWriter {
             dir: dir.to_owned(),
             _lock: lock(dir)?,
         };
-        for place in [dir.to_owned(), dir.join(TRIALS), dir.join(RAW)] {
-            remove_temporaries(&place)?;
+        remove_temporaries(dir, Place::Run)?;
+        for folder in [TRIALS, RAW] {
+            remove_temporaries(&dir.join(folder), Place::Folder)?;
         }
         let trials = dir.join(TRIALS);
         fs::create_dir_all(&trials).map_err(|e| writer.failed("create", &trials, e))?;
@@ -158,21 +162,25 @@ impl RunWriter {
             },
             raw_samples: record.raw.len() as u64,
         };
-        let bytes = readable(&stored, Layout::Compact, StoredTrial::read)
+        let bytes = readable(&stored, Layout::Compact, TRIAL_BYTES, StoredTrial::read)
             .map_err(|reason| StoreError::Unstorable { id, reason })?;
         if !record.raw.is_empty() {
             let raw_dir = self.dir.join(RAW);
             fs::create_dir_all(&raw_dir).map_err(|e| self.failed("create", &raw_dir, e))?;
-            self.write(
-                &layout::raw(&self.dir, id),
-                raw::encode(&record.raw).as_bytes(),
-            )?;
+            let text = raw::encode(&record.raw);
+            files::within(text.len() as u64, raw::most(stored.raw_samples)).map_err(|e| {
+                StoreError::Unstorable {
+                    id,
+                    reason: format!("of its raw samples, {e}"),
+                }
+            })?;
+            self.write(&layout::raw(&self.dir, id), text.as_bytes())?;
         }
         self.write(&layout::trial(&self.dir, id), &bytes)
     }
 
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-        write_whole(path, bytes).map_err(|e| self.failed("write", path, e))
+        write_whole(path, Place::Folder, bytes).map_err(|e| self.failed("write", path, e))
     }
 
     fn failed(&self, action: &'static str, path: &Path, source: io::Error) -> StoreError {
@@ -195,10 +203,11 @@ pub(crate) enum Layout {
 }
 
 /// The value as JSON, ending in a line feed, having made sure that `read` can read it back: JSON has no
-/// numbers that are not finite, and what cannot be read must not take the place of what can.
+/// numbers that are not finite, readers take at most `most` bytes, and what cannot be read must not take the place of what can.
 pub(crate) fn readable<T>(
     value: &impl Serialize,
     form: Layout,
+    most: u64,
     read: impl Fn(&[u8]) -> serde_json::Result<T>,
 ) -> Result<Vec<u8>, String> {
     let bytes = match form {
@@ -208,6 +217,7 @@ pub(crate) fn readable<T>(
     let mut bytes = bytes.map_err(|e| e.to_string())?;
     read(&bytes).map_err(|e| e.to_string())?;
     bytes.push(b'\n');
+    files::within(bytes.len() as u64, most).map_err(|e| e.to_string())?;
     Ok(bytes)
 }
 
@@ -232,13 +242,7 @@ fn refuse_occupied(dir: &Path) -> Result<(), StoreError> {
 /// because removing it would let a third writer lock another file of the same name.
 fn lock(dir: &Path) -> Result<File, StoreError> {
     let path = dir.join(LOCK);
-    let mut file = File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path)
-        .map_err(StoreError::io("create", &path))?;
+    let mut file = create_lock(&path).map_err(StoreError::io("create", &path))?;
     match try_for_a_moment(&file) {
         Ok(()) => {
             // The process number only serves the other runner's message.
@@ -249,7 +253,7 @@ fn lock(dir: &Path) -> Result<File, StoreError> {
         }
         Err(TryLockError::WouldBlock) => {
             let mut text = String::new();
-            let _ = file.read_to_string(&mut text);
+            let _ = (&file).take(LOCK_BYTES).read_to_string(&mut text);
             Err(StoreError::Locked {
                 dir: dir.to_owned(),
                 pid: text.trim().parse().ok(),

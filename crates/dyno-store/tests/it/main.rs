@@ -7,4 +7,5 @@ mod golden;
 mod merge;
 mod run_directory;
 mod shown;
+mod strangers;
 mod tally;
