@@ -133,13 +133,18 @@ impl CheckReport {
 pub fn check(run: &Run, limits: &Limits, how: &CheckOptions) -> Result<CheckReport, LimitsError> {
     let plan = &run.manifest.plan;
     let mut problems = Problems::default();
+    let own: Vec<&Experiment> = plan
+        .experiments
+        .iter()
+        .filter(|e| cell::is_own(plan, e))
+        .collect();
     let mut selected = Vec::new();
     for limit in &limits.limits {
         let before = problems.len();
-        strangers(limit, plan, &mut problems);
-        let chosen: Vec<&Experiment> = plan
-            .experiments
+        strangers(limit, plan, &own, &mut problems);
+        let chosen: Vec<&Experiment> = own
             .iter()
+            .copied()
             .filter(|e| selects(limit, plan, e))
             .collect();
         if chosen.is_empty() && problems.len() == before {
@@ -209,8 +214,9 @@ fn is_yardstick(plan: &Plan, e: &Experiment) -> bool {
     e.added || stack.is_some_and(|s| s.floor || s.loopback)
 }
 
-/// Notes every word of a limit's selectors that nothing in the run answers to.
-fn strangers(limit: &Limit, plan: &Plan, problems: &mut Problems) {
+/// Notes every word of a limit's selectors that nothing in the run answers to; `own` are the experiments that limits are
+/// put on.
+fn strangers(limit: &Limit, plan: &Plan, own: &[&Experiment], problems: &mut Problems) {
     let Selector {
         suite,
         experiment,
@@ -221,12 +227,16 @@ fn strangers(limit: &Limit, plan: &Plan, problems: &mut Problems) {
         wait,
     } = &limit.selector;
     let mut note = |text: &str, at: &Place, what: &str, all: Vec<String>| {
+        let message = format!("no experiment of this run has the {what} `{text}`");
+        if problems.is_full() {
+            return problems.push(Problem::at(at, message));
+        }
         let mut all = all;
         all.sort();
         all.dedup();
         let known: Vec<&str> = all.iter().map(String::as_str).collect();
         let near = nearest(text, &known);
-        let mut help = format!("of this run: {}", known.join(", "));
+        let mut help = format!("of this run: {}", first_of(&known));
         let mut refusals = plan
             .refused
             .iter()
@@ -238,18 +248,15 @@ fn strangers(limit: &Limit, plan: &Plan, problems: &mut Problems) {
             );
         }
         problems.push(
-            Problem::at(
-                at,
-                format!("no experiment of this run has the {what} `{text}`"),
-            )
-            .label(match near {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => "selects nothing".into(),
-            })
-            .help(help),
+            Problem::at(at, message)
+                .label(match near {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => "selects nothing".into(),
+                })
+                .help(help),
         );
     };
-    let all = || plan.experiments.iter().filter(|e| cell::is_own(plan, e));
+    let all = || own.iter();
     for c in suite.iter().filter(|c| c.value != plan.suite) {
         note(&c.text, &c.at, "suite", vec![plan.suite.clone()]);
     }
@@ -302,6 +309,17 @@ fn strangers(limit: &Limit, plan: &Plan, problems: &mut Problems) {
             "wait",
             all().map(|e| e.wait.to_string()).collect(),
         );
+    }
+}
+
+/// Names in a line, the first of very many.
+fn first_of(names: &[&str]) -> String {
+    const NAMED: usize = 50;
+    match names.split_at_checked(NAMED) {
+        Some((first, rest)) if !rest.is_empty() => {
+            format!("{} and {} more", first.join(", "), rest.len())
+        }
+        _ => names.join(", "),
     }
 }
 

@@ -4,6 +4,18 @@ use crate::summary::{FailureCause, FailureGroup, TrialCounts};
 use dyno_model::record::{Outcome, Run};
 use dyno_model::{Experiment, ExperimentId, TrialRecord};
 
+/// So many different texts are kept of one experiment and kind: no run of Dyno has more, and a run may be anybody's.
+pub(crate) const KEPT: usize = 100;
+
+/// What stands in the place of texts beyond [`KEPT`].
+pub(crate) fn left_out(more: u64) -> String {
+    match more {
+        1 => "1 more, which is left out here".into(),
+        n => format!("{n} more, which are left out here"),
+    }
+}
+
+/// Trials that failed, by what happened; those that failed in more than [`KEPT`] ways make up the last group.
 #[derive(Default)]
 pub(crate) struct Failures(pub(crate) Vec<FailureGroup>);
 
@@ -17,15 +29,24 @@ impl Failures {
     ) {
         let same =
             |g: &&mut FailureGroup| g.cause == cause && g.step == step && g.message == message;
-        match self.0.iter_mut().find(same) {
-            Some(group) => group.count += 1,
-            None => self.0.push(FailureGroup {
+        if let Some(group) = self.0.iter_mut().find(same) {
+            group.count += 1;
+        } else if let Some(rest) = self.0.get_mut(KEPT) {
+            rest.count += 1;
+            rest.message = left_out(rest.count);
+        } else {
+            let is_rest = self.0.len() == KEPT;
+            self.0.push(FailureGroup {
                 cause,
                 step: step.to_owned(),
-                message: message.to_owned(),
-                stderr: stderr.to_vec(),
+                message: if is_rest {
+                    left_out(1)
+                } else {
+                    message.to_owned()
+                },
+                stderr: stderr[stderr.len().saturating_sub(KEPT)..].to_vec(),
                 count: 1,
-            }),
+            });
         }
     }
 }

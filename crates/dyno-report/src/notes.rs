@@ -5,6 +5,7 @@ use crate::carry_over;
 use crate::causes;
 use crate::chains;
 use crate::clocks;
+use crate::counted::left_out;
 use crate::factors;
 use crate::findings;
 use crate::number::{duration, sig3};
@@ -74,6 +75,9 @@ fn machine(environment: &Environment) -> Vec<String> {
 pub(crate) fn conditions(view: &View<'_>) -> String {
     factors::heading(&view.constant, view.rows.first().map(|e| &e.experiment))
 }
+
+/// Items of one section at most; `--format json` has all.
+const MOST_ITEMS: usize = 1_000;
 
 /// Everything below the table, most serious first; sections without an item are left out.
 pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
@@ -153,7 +157,14 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
     ];
     all.into_iter()
         .filter(|(_, items)| !items.is_empty())
-        .map(|(title, items)| Section { title, items })
+        .map(|(title, mut items)| {
+            let more = items.len().saturating_sub(MOST_ITEMS);
+            if more > 0 {
+                items.truncate(MOST_ITEMS);
+                items.push(Item::from(left_out(more as u64)));
+            }
+            Section { title, items }
+        })
         .collect()
 }
 

@@ -2,7 +2,7 @@
 //! everything that has an interval. Failed trials are counted and never averaged in, nor are those
 //! that the host disturbed: [`counted_trials`] says which count.
 
-use crate::counted::{counted_trials, failures, is_completed, trial_counts};
+use crate::counted::{KEPT, counted_trials, failures, is_completed, left_out, trial_counts};
 use crate::decoded::{Histograms, Samples};
 use crate::evidence::{PrecisionSummary, WarmupSummary};
 use crate::floor::{Floors, mark_undercut};
@@ -24,7 +24,7 @@ use dyno_model::{TrialId, parallel};
 use dyno_stats::{
     Bootstrap, SecondHalf, Stability, TrialSamples, quantiles, quantiles_and_numerator,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// How a run is summarised.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -163,7 +163,10 @@ fn defaults(adapter: &AdapterDescription) -> Options {
 
 fn run_warnings(run: &Run) -> Vec<String> {
     let plan = &run.manifest.plan;
-    let mut warnings = plan.warnings.clone();
+    let mut warnings: Vec<String> = plan.warnings.iter().take(KEPT).cloned().collect();
+    if plan.warnings.len() > KEPT {
+        warnings.push(left_out((plan.warnings.len() - KEPT) as u64));
+    }
     if run.manifest.environment.build_profile == "debug" {
         warnings.push(
             "measured with a debug build of Dyno: its own overhead is in every figure".into(),
@@ -535,14 +538,24 @@ fn stability(samples: &[TrialSamples], metric: &MetricSummary) -> Option<Stabili
     Some(dyno_stats::stability(samples, QUANTILES[0].2, p50))
 }
 
-/// Equal texts together, each with how often it occurs, in the order of their first.
+/// Equal texts together, each with how often it occurs, in the order of their first; of more than [`KEPT`] different
+/// ones, how many more texts there are.
 fn grouped<'a>(texts: impl IntoIterator<Item = &'a String>) -> Vec<(String, u64)> {
     let mut grouped: Vec<(String, u64)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut more = 0u64;
     for text in texts {
-        match grouped.iter_mut().find(|(known, _)| known == text) {
-            Some((_, count)) => *count += 1,
-            None => grouped.push((text.clone(), 1)),
+        match places.get(text.as_str()) {
+            Some(place) => grouped[*place].1 += 1,
+            None if grouped.len() == KEPT => more += 1,
+            None => {
+                places.insert(text, grouped.len());
+                grouped.push((text.clone(), 1));
+            }
         }
+    }
+    if more > 0 {
+        grouped.push((left_out(more), 1));
     }
     grouped
 }

@@ -48,6 +48,18 @@ impl Place {
         }
     }
 
+    /// Bytes of the lines that it stands in, which are shown with it.
+    fn line_bytes(&self) -> usize {
+        let text = self.source.inner();
+        let from = text
+            .get(..self.span.start)
+            .and_then(|t| t.rfind('\n'))
+            .unwrap_or(0);
+        let rest = text.get(self.span.end..).and_then(|t| t.find('\n'));
+        let to = rest.map_or(text.len(), |at| self.span.end + at);
+        to.saturating_sub(from)
+    }
+
     fn key(&self) -> (&str, usize, usize) {
         (self.source.name(), self.span.start, self.span.end)
     }
@@ -122,31 +134,61 @@ impl Diagnostic for Problem {
     }
 }
 
+/// So many mistakes are kept to be shown.
+const SHOWN: usize = 20;
+/// The lines that the shown mistakes stand in have so many bytes together, unless the first has more.
+const SHOWN_BYTES: usize = 16 << 10;
+
 /// The mistakes found so far. The same mistake at the same place is kept once, however many
 /// experiments it is met in.
 #[derive(Debug, Default)]
-pub struct Problems(Vec<Problem>);
+pub struct Problems {
+    /// The first [`SHOWN`].
+    kept: Vec<Problem>,
+    /// Those after them.
+    more: usize,
+}
 
 impl Problems {
     /// Notes a mistake.
     pub fn push(&mut self, problem: Problem) {
         let known = |p: &Problem| p.place == problem.place && p.message == problem.message;
-        if !self.0.iter().any(known) {
-            self.0.push(problem);
+        if self.kept.iter().any(known) {
+            return;
+        }
+        match self.is_full() {
+            true => self.more += 1,
+            false => self.kept.push(problem),
         }
     }
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.kept.len() + self.more
     }
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.kept.is_empty()
+    }
+    /// Whether further mistakes are only counted, so that nothing need be found out to explain them.
+    pub fn is_full(&self) -> bool {
+        self.kept.len() == SHOWN
     }
     /// For where something could not be read, which always left a problem; `said` tells of several, by their number.
     pub fn into_error(self, said: fn(usize) -> String) -> Mistakes {
-        let problems = self.0;
-        Mistakes { problems, said }
+        let found = self.len();
+        let mut problems = self.kept;
+        let mut bytes = 0;
+        let fits = |p: &&Problem| {
+            bytes += p.place.line_bytes();
+            bytes <= SHOWN_BYTES
+        };
+        let shown = problems.iter().take_while(fits).count().max(1);
+        problems.truncate(shown);
+        Mistakes {
+            problems,
+            found,
+            said,
+        }
     }
     /// Fails when there is a mistake, and is empty afterwards.
     ///
@@ -164,20 +206,22 @@ impl Problems {
 /// them in the text where it stands.
 #[derive(Debug, Clone)]
 pub struct Mistakes {
-    /// At least one.
+    /// Those that are shown, at least one.
     problems: Vec<Problem>,
+    /// How many there are.
+    found: usize,
     /// Tells of several, by their number.
     said: fn(usize) -> String,
 }
 
 impl Mistakes {
-    /// The mistakes, at least one.
+    /// The mistakes that are shown, at least one.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
     fn only(&self) -> Option<&Problem> {
         match self.problems.as_slice() {
-            [one] => Some(one),
+            [one] if self.found == 1 => Some(one),
             _ => None,
         }
     }
@@ -187,6 +231,7 @@ impl From<Problem> for Mistakes {
     fn from(problem: Problem) -> Self {
         Mistakes {
             problems: vec![problem],
+            found: 1,
             said: |n| format!("there are {n} mistakes"),
         }
     }
@@ -194,9 +239,14 @@ impl From<Problem> for Mistakes {
 
 impl fmt::Display for Mistakes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.problems.as_slice() {
-            [one] => one.fmt(f),
-            many => f.write_str(&(self.said)(many.len())),
+        if let Some(one) = self.only() {
+            return one.fmt(f);
+        }
+        f.write_str(&(self.said)(self.found))?;
+        match self.problems.len() {
+            shown if shown == self.found => Ok(()),
+            1 => f.write_str(", of which the first is shown"),
+            shown => write!(f, ", of which the first {shown} are shown"),
         }
     }
 }
