@@ -149,7 +149,7 @@ Each cell (suite, stack and factors) is a series over the runs, ordered by their
 where its level changes (E-divisive), and stands with what else changed between the two runs there.
 
 Exit codes: 0, or 8 with --fail-on; 7 where the newest run has a series with too few runs for a change to be \
-seen, or no figure in it: that is undecided, not a pass.")]
+seen, or no figure in it: that is undecided, not a pass; 5 where a run or a trial could not be read.")]
 pub(crate) struct TrendArgs {
     /// Run directories, or directories that hold run directories, such as `runs`.
     #[arg(add = complete::runs(), value_name = "DIR", required = true)]

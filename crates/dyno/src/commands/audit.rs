@@ -17,8 +17,10 @@ use std::path::Path;
 /// Holds each source to arithmetic and prints what was found.
 pub(crate) fn audit(args: &AuditArgs) -> Result {
     let mut read: Vec<(Statements, Audit)> = Vec::new();
+    let mut whole = true;
     for source in &args.sources {
-        let statements = statements(source, args.output.tool)?;
+        let (statements, complete) = statements(source, args.output.tool)?;
+        whole &= complete;
         let audit = Audit::of(&statements);
         read.push((statements, audit));
     }
@@ -42,6 +44,7 @@ pub(crate) fn audit(args: &AuditArgs) -> Result {
     let limit = args.fail_on.map(Verdict::from);
     Ok(match (limit, worst) {
         (Some(limit), Some(worst)) if worst <= limit => Code::Objected,
+        _ if !whole => Code::Store,
         _ => Code::Success,
     }
     .into())
@@ -65,19 +68,21 @@ fn rendered(read: &[(Statements, Audit)], args: &AuditArgs) -> Result<String> {
     })
 }
 
-/// A run by its directory or name, a statement file by its ending, else the output of a tool.
-fn statements(source: &Path, tool: Option<Tool>) -> Result<Statements> {
+/// A run by its directory or name, a statement file by its ending, else the output of a tool; and whether all of it
+/// could be read.
+fn statements(source: &Path, tool: Option<Tool>) -> Result<(Statements, bool)> {
     let is_name = !source.exists() && source.extension().is_none();
     if tool.is_none() && (source.is_dir() || is_name) {
-        let (run, _) = judged::read(source)?;
+        let (run, whole) = judged::read(source)?;
         let summary = dyno_report::summarise(&run, &SummaryOptions::default());
-        return Ok(Statements::of_run(&summary));
+        return Ok((Statements::of_run(&summary), whole));
     }
     if tool.is_none() && source.extension().is_some_and(|e| e == "toml") {
         let name = source.display().to_string();
         let text = std::fs::read_to_string(source)
             .map_err(|e| Failure::message(Code::Error, format!("cannot read {name}: {e}")))?;
-        return Statements::parse(&text, &name).map_err(Failure::with(Code::Plan));
+        let parsed = Statements::parse(&text, &name).map_err(Failure::with(Code::Plan))?;
+        return Ok((parsed, true));
     }
-    imported::read(source, tool)
+    Ok((imported::read(source, tool)?, true))
 }

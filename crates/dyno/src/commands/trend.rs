@@ -19,7 +19,7 @@ pub(crate) fn trend(args: &TrendArgs) -> Result {
         min_segment: args.min_segment.into(),
         last: args.last.map(|n| n as usize),
     });
-    let mut whole = true;
+    let (mut whole, mut left_out) = (true, false);
     for directory in directories(&args.directories)? {
         match read_directory(&directory) {
             Ok((run, complete)) => {
@@ -28,7 +28,7 @@ pub(crate) fn trend(args: &TrendArgs) -> Result {
             }
             Err(e) => {
                 terminal::say(format!("warning: left out: {e}"));
-                whole = false;
+                left_out = true;
             }
         }
     }
@@ -36,9 +36,11 @@ pub(crate) fn trend(args: &TrendArgs) -> Result {
     let slower = args.fail_on == Some(FailOn::Slower) && trend.has_slower();
     let judgement = match (slower, trend.is_blind()) {
         (true, _) => Some(Code::Slower),
+        // Too few runs may be why nothing is seen.
+        (false, true) if left_out => Some(Code::Store),
         (false, true) => Some(Code::Undecided),
         (false, false) => None,
     };
     let text = trend.render(args.format.into(), &render_options());
-    conclude(&text, judgement, whole)
+    conclude(&text, judgement, whole && !left_out)
 }
