@@ -6,6 +6,7 @@ mod agree;
 mod capacity;
 mod carry_over;
 mod clocks;
+mod damage;
 mod first;
 mod ground;
 mod judgement;
@@ -31,6 +32,9 @@ usage: cargo xtask study WHICH
   clocks [TRIALS]     a host whose clock lies, TRIALS times each (100): is the truth inside the bound?
   clocks TRIALS guest  an emulated guest, whose counter is this machine's plus a constant that is not known: do the bounds
                       of all trials of a boot agree on one? Needs root, QEMU and a kernel
+  damage [MUTANTS] [FIRST]  real runs with MUTANTS changes by seed (10,000, from FIRST, 1), as an attacker or bad luck would make
+                      them, met by every command that reads runs: does one abort, hang, take 200 MB, write to a terminal?
+                      An hour; takes the release build if there is one
   first [TRIALS]      is the first sample of a trial like the others? TRIALS trials of each stack (100)
   nightly [NIGHTS] [TRIES]  simulated nights (300): how often does `dyno check --history` cry wolf, and how soon
                       does it see what is planted (TRIES times, 20)?
@@ -72,6 +76,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
             Some("guest") => clocks::of_guest(number(1, 100)?),
             Some(_) => Err(USAGE.to_owned()),
         },
+        Some("damage") => damage::study(number(1, 10_000)?, number(2, 1)?),
         Some("first") => first::study(number(1, 100)?),
         Some("nightly") => nightly::study(number(1, 300)?, number(2, 20)?),
         Some("noise") => noise::study(number(1, 40)?),

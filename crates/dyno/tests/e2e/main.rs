@@ -46,6 +46,7 @@ mod search;
 mod serve;
 mod ssh;
 mod storage;
+mod strangers;
 mod tls;
 mod trust;
 mod tutorials;

@@ -1,0 +1,158 @@
+//! Runs that somebody else made, as an attacker would: every command that reads one ends, says what is wrong in a line or
+//! a few, and leaves nothing behind.
+
+#[path = "../../../../xtask/src/study/damage/meeting.rs"]
+mod meeting;
+
+use crate::harness::{LONG, Place};
+use meeting::watched::PATIENCE;
+use meeting::{Arena, Fault};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// A golden run as `name`, with its first trial changed.
+fn changed(place: &Place, name: &str, change: impl FnOnce(&mut Value)) -> PathBuf {
+    let run = place.path(name);
+    for folder in ["trials", "raw"] {
+        std::fs::create_dir_all(run.join(folder)).unwrap();
+    }
+    let golden = golden("run-v3");
+    for file in [
+        "run.json",
+        "trials/e0000-t000.json",
+        "trials/e0001-t000.json",
+        "raw/e0001-t000.csv",
+    ] {
+        std::fs::copy(golden.join(file), run.join(file)).unwrap();
+    }
+    let mut trial = place.json(&format!("{name}/trials/e0000-t000.json"));
+    change(&mut trial);
+    place.file(
+        &format!("{name}/trials/e0000-t000.json"),
+        &trial.to_string(),
+    );
+    run
+}
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../dyno-store/tests/golden")
+        .join(name)
+}
+
+fn names(place: &Place) -> Vec<String> {
+    let entries = std::fs::read_dir(place.path(".")).unwrap();
+    entries
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect()
+}
+
+#[test]
+fn some_mutants_make_no_command_abort_hang_or_leave_a_file() {
+    let place = Place::new();
+    let bases = ["run-v1", "run-v2", "run-v3"].map(golden);
+    let program = Path::new(env!("CARGO_BIN_EXE_dyno"));
+    let arena = Arena::new(program, &place.path("arena"), &bases).unwrap();
+    let mut faults = Vec::new();
+    for seed in 1..=40 {
+        // A loaded machine is slow; what hangs would do so for ever.
+        for Fault { what, where_ } in arena.meet(seed, PATIENCE.max(LONG)).unwrap().faults {
+            faults.push(format!("{what}: {where_}"));
+        }
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+/// A count of 2^62 made rows of percentiles without end.
+#[test]
+fn a_crafted_histogram_is_named_and_exports_leave_nothing_unfinished() {
+    const CRAFTED: &str = "HISTFAAAACN42pNpmSzMwMDAzQABzFCaEYyAwP4DREBE+N9/KAAAhbgLow==";
+    let place = Place::new();
+    changed(&place, "run", |trial| {
+        for (_, metric) in trial["distributions"].as_object_mut().unwrap() {
+            metric["total"] = json!(CRAFTED);
+        }
+    });
+    let ended = place.run(&["show", "run", "--format", "hdr", "-o", "out"]);
+    ended
+        .with_code(5)
+        .says("e0000-t000")
+        .says("bounds are not those");
+    assert!(place.path("out").is_dir());
+    assert!(!names(&place).iter().any(|name| name.starts_with(".tmp-")));
+}
+
+#[test]
+fn a_hundred_thousand_warnings_are_shown_as_some_and_their_number() {
+    let place = Place::new();
+    let warnings: Vec<String> = (0..100_000).map(|i| format!("warning {i}")).collect();
+    changed(&place, "run", |trial| trial["warnings"] = json!(warnings));
+    let ended = place.run(&["show", "run", "--notes", "all"]).with_code(0);
+    assert!(ended.stdout.len() < 100_000, "{}", ended.stdout.len());
+    ended
+        .says("warning 0")
+        .says("99900 more, which are left out");
+}
+
+#[test]
+fn a_limit_with_many_unknown_stacks_shows_some_and_says_how_many_there_are() {
+    let place = Place::new();
+    changed(&place, "run", |_| {});
+    let stacks: Vec<String> = (0..1_200).map(|i| format!("nothing-{i}")).collect();
+    let limit = "[[limit]]\nname = \"a\"\nmetric = \"loss\"\nat_most = 0\n";
+    place.file("one-line.toml", &format!("{limit}stack = {stacks:?}\n"));
+    place.file("lines.toml", &format!("{limit}stack = {stacks:#?}\n"));
+    for (file, shown) in [
+        ("one-line.toml", "the first is shown"),
+        ("lines.toml", "the first 20 are shown"),
+    ] {
+        let ended = place.run(&["check", "run", file]).with_code(3);
+        assert!(
+            ended.stderr.len() < 200_000,
+            "{file}: {}",
+            ended.stderr.len()
+        );
+        ended.says("1200 mistakes").says(shown).says("nothing-0");
+    }
+}
+
+#[test]
+fn beside_a_damaged_trial_an_audit_without_objections_ends_with_5() {
+    let place = Place::new();
+    let run = changed(&place, "run", |_| {});
+    place
+        .run(&["audit", "run", "--fail-on", "impossible"])
+        .with_code(0);
+    std::fs::write(run.join("trials/e0000-t000.json"), "{").unwrap();
+    for arguments in [
+        &["audit", "run", "--fail-on", "impossible"][..],
+        &["audit", "run"],
+    ] {
+        place.run(arguments).with_code(5).says("e0000-t000.json");
+    }
+}
+
+#[test]
+fn a_trend_without_a_run_that_cannot_be_read_ends_with_5() {
+    let place = Place::new();
+    changed(&place, "runs/a", |_| {});
+    place.run(&["trend", "runs"]).with_code(7);
+    let damaged = changed(&place, "runs/b", |_| {});
+    std::fs::write(damaged.join("run.json"), "{").unwrap();
+    place.run(&["trend", "runs"]).with_code(5).says("left out");
+}
+
+#[test]
+fn a_trial_of_20_gigabytes_is_refused_with_a_line() {
+    let place = Place::new();
+    let run = changed(&place, "run", |_| {});
+    let trial = std::fs::File::create(run.join("trials/e0000-t000.json")).unwrap();
+    trial.set_len(20 << 30).unwrap();
+    let ended = place.run(&["show", "run"]).with_code(5);
+    let lines = ended
+        .stderr
+        .lines()
+        .filter(|line| line.contains("e0000-t000.json"));
+    assert_eq!(lines.count(), 1, "{}", ended.stderr);
+    ended.says("has 21474836480 bytes");
+}
