@@ -4,7 +4,6 @@ use crate::place::{Answer, Place};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-/// More than the server takes at once.
 const MANY: usize = 200;
 
 fn half_a_request(place: &Place) -> TcpStream {
@@ -18,7 +17,6 @@ fn clients_that_never_finish_their_request_are_sent_away_and_others_answered() {
     let place = Place::new();
     place.run("a");
     let mut halves: Vec<TcpStream> = (0..MANY).map(|_| half_a_request(&place)).collect();
-    // Waits until those before it have had their time.
     assert_eq!(place.get("/runs/a").status, 200);
     for stream in &mut halves {
         let mut rest = Vec::new();
