@@ -8,6 +8,7 @@ mod carry_over;
 mod clocks;
 mod damage;
 mod first;
+mod fuzz;
 mod ground;
 mod judgement;
 mod machine;
@@ -56,6 +57,8 @@ usage: cargo xtask study WHICH
   scale RUN [TRIALS] [TIMES]  a run directory with TRIALS of each of its experiments (328): time and memory of its summary,
                       size of its page, time until that can be used (opened TIMES times, 5), and the plan of 33,000
                       cells; two minutes, needs node and Chromium
+  fuzz [MINUTES] [TARGET]  each target of fuzz/ under libFuzzer for MINUTES (10): what breaks a reader of files? Needs
+                      `cargo install cargo-fuzz --locked` and a C++ compiler
   serve RUN [CLIENTS] [SECONDS] [DYNO]  `dyno serve` over copies of a run under CLIENTS silent, idle, slow and greedy clients
                       (1000) for SECONDS (30): how long does another user wait? DYNO is another program than the release
                       build; as root the clients are another user's";
@@ -89,6 +92,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
             let stacks = named(arguments, 1, &["kuksa", "mqtt-qos1", "nats", "dbus"]);
             capacity::study(1, &stacks, true)
         }
+        Some("fuzz") => fuzz::study(number(1, 10)?, arguments.get(2).map(String::as_str)),
         Some("ground") => ground::study(number(1, 6)?),
         Some("machine") => machine::study(number(1, 6)?),
         Some("made-of") => made_of::study(),
