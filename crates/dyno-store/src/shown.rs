@@ -6,7 +6,7 @@
 //! into one SHA-256, and so does what is kept itself; anything that does not fit is as if it were not there.
 
 use crate::error::StoreError;
-use crate::files::{self, MANIFEST_BYTES, Place, SHOWN_BYTES, write_whole};
+use crate::files::{self, MANIFEST_BYTES, Place, SHOWN_BYTES, TRIAL_BYTES, write_whole};
 use crate::layout::{self, PARTS, SHOWN, TRIALS};
 use dyno_model::parallel;
 use dyno_model::record::FORMAT;
@@ -47,8 +47,11 @@ impl Shown {
                 true => Place::Run,
                 false => Place::Folder,
             };
-            let bytes =
-                files::read(path, place, MANIFEST_BYTES).map_err(StoreError::io("read", path))?;
+            let most = match path.parent() == Some(&dir.join(TRIALS)) {
+                true => TRIAL_BYTES,
+                false => MANIFEST_BYTES,
+            };
+            let bytes = files::read(path, place, most).map_err(StoreError::io("read", path))?;
             Ok(Sha256::digest(bytes).into())
         });
         let mut all = Sha256::new();

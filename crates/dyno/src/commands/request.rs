@@ -114,7 +114,8 @@ fn like(args: &RunArgs, run: &Path) -> Result<(Catalog, Request)> {
     Ok((catalog, request))
 }
 
-fn testbed_of(argument: &str, catalog: &mut Catalog) -> Result<String> {
+/// The name of a testbed that is given by name or by file; a file's is added to the catalog.
+pub(super) fn testbed_of(argument: &str, catalog: &mut Catalog) -> Result<String> {
     files::name_or_file(argument, &mut |name, path, text| {
         catalog.add_testbed(name, path, text);
     })

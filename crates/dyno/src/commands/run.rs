@@ -8,7 +8,7 @@ use crate::absent::view::{self, Live};
 use crate::agents::{agent_command, report_sweep};
 use crate::cli::{ClockArg, FormatArg, Part, RunArgs};
 use crate::commands::new_run::{Planned, create, seed};
-use crate::commands::request::{request, same_build};
+use crate::commands::request::{request, same_build, testbed_of};
 use crate::commands::search::{self, Climb};
 use crate::commands::show::{print, render_options};
 use crate::commands::trust;
@@ -106,7 +106,18 @@ fn prepare(
         progress.on_event(&RunEvent::Warning(warning.clone()));
     }
     let wanted = match &args.like {
-        Some(_) => trust::wanted(&plan, &files::catalog(&args.files)?, &adapters),
+        Some(_) => {
+            // What the command line itself names is the user's own.
+            let mut present = files::catalog(&args.files)?;
+            if let Some(testbed) = &args.testbed {
+                testbed_of(testbed, &mut present)?;
+            }
+            let mut asked = plan.clone();
+            if args.against.is_some() {
+                asked.against = None;
+            }
+            trust::wanted(&asked, &present, &adapters)
+        }
         None => Vec::new(),
     };
     if args.dry_run {

@@ -175,16 +175,12 @@ pub(super) fn permit(args: &RunArgs, directory: &Path, wanted: &[String]) -> Res
     }
     let shown = directory.display();
     if !terminal::can_ask() {
-        let more = match wanted.len() {
-            1 => String::new(),
-            n => format!(" and {} more", n - 1),
-        };
         return Err(Failure::message(
             Code::Usage,
             format!(
-                "{shown} would have this machine do what stands in no stack or testbed of yours: {}{more}; nothing was run: say --trust if \
-                 you trust its author",
-                wanted[0]
+                "{shown} would have this machine do what stands in no stack or testbed of yours: {}; nothing was run: say --trust if you \
+                 trust its author",
+                wanted.join("; ")
             ),
         ));
     }

@@ -10,27 +10,24 @@ use meeting::{Arena, Fault};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// A golden run as `name`, with its first trial changed.
-fn changed(place: &Place, name: &str, change: impl FnOnce(&mut Value)) -> PathBuf {
+/// The trial of the golden run that failed, and the one that has distributions.
+const FAILED: &str = "trials/e0000-t000.json";
+const MEASURED: &str = "trials/e0001-t000.json";
+
+/// A golden run as `name`, with one of its trials changed.
+fn changed(place: &Place, name: &str, trial: &str, change: impl FnOnce(&mut Value)) -> PathBuf {
     let run = place.path(name);
     for folder in ["trials", "raw"] {
         std::fs::create_dir_all(run.join(folder)).unwrap();
     }
     let golden = golden("run-v3");
-    for file in [
-        "run.json",
-        "trials/e0000-t000.json",
-        "trials/e0001-t000.json",
-        "raw/e0001-t000.csv",
-    ] {
+    for file in ["run.json", FAILED, MEASURED, "raw/e0001-t000.csv"] {
         std::fs::copy(golden.join(file), run.join(file)).unwrap();
     }
-    let mut trial = place.json(&format!("{name}/trials/e0000-t000.json"));
+    let file = format!("{name}/{trial}");
+    let mut trial = place.json(&file);
     change(&mut trial);
-    place.file(
-        &format!("{name}/trials/e0000-t000.json"),
-        &trial.to_string(),
-    );
+    place.file(&file, &trial.to_string());
     run
 }
 
@@ -68,7 +65,7 @@ fn some_mutants_make_no_command_abort_hang_or_leave_a_file() {
 fn a_crafted_histogram_is_named_and_exports_leave_nothing_unfinished() {
     const CRAFTED: &str = "HISTFAAAACN42pNpmSzMwMDAzQABzFCaEYyAwP4DREBE+N9/KAAAhbgLow==";
     let place = Place::new();
-    changed(&place, "run", |trial| {
+    changed(&place, "run", MEASURED, |trial| {
         for (_, metric) in trial["distributions"].as_object_mut().unwrap() {
             metric["total"] = json!(CRAFTED);
         }
@@ -76,7 +73,7 @@ fn a_crafted_histogram_is_named_and_exports_leave_nothing_unfinished() {
     let ended = place.run(&["show", "run", "--format", "hdr", "-o", "out"]);
     ended
         .with_code(5)
-        .says("e0000-t000")
+        .says("e0001-t000")
         .says("bounds are not those");
     assert!(place.path("out").is_dir());
     assert!(!names(&place).iter().any(|name| name.starts_with(".tmp-")));
@@ -86,7 +83,9 @@ fn a_crafted_histogram_is_named_and_exports_leave_nothing_unfinished() {
 fn a_hundred_thousand_warnings_are_shown_as_some_and_their_number() {
     let place = Place::new();
     let warnings: Vec<String> = (0..100_000).map(|i| format!("warning {i}")).collect();
-    changed(&place, "run", |trial| trial["warnings"] = json!(warnings));
+    changed(&place, "run", FAILED, |trial| {
+        trial["warnings"] = json!(warnings)
+    });
     let ended = place.run(&["show", "run", "--notes", "all"]).with_code(0);
     assert!(ended.stdout.len() < 100_000, "{}", ended.stdout.len());
     ended
@@ -97,14 +96,14 @@ fn a_hundred_thousand_warnings_are_shown_as_some_and_their_number() {
 #[test]
 fn a_limit_with_many_unknown_stacks_shows_some_and_says_how_many_there_are() {
     let place = Place::new();
-    changed(&place, "run", |_| {});
+    changed(&place, "run", FAILED, |_| {});
     let stacks: Vec<String> = (0..1_200).map(|i| format!("nothing-{i}")).collect();
     let limit = "[[limit]]\nname = \"a\"\nmetric = \"loss\"\nat_most = 0\n";
     place.file("one-line.toml", &format!("{limit}stack = {stacks:?}\n"));
     place.file("lines.toml", &format!("{limit}stack = {stacks:#?}\n"));
     for (file, shown) in [
-        ("one-line.toml", "the first is shown"),
-        ("lines.toml", "the first 20 are shown"),
+        ("one-line.toml", "first is shown"),
+        ("lines.toml", "first 20 are shown"),
     ] {
         let ended = place.run(&["check", "run", file]).with_code(3);
         assert!(
@@ -119,7 +118,7 @@ fn a_limit_with_many_unknown_stacks_shows_some_and_says_how_many_there_are() {
 #[test]
 fn beside_a_damaged_trial_an_audit_without_objections_ends_with_5() {
     let place = Place::new();
-    let run = changed(&place, "run", |_| {});
+    let run = changed(&place, "run", FAILED, |_| {});
     place
         .run(&["audit", "run", "--fail-on", "impossible"])
         .with_code(0);
@@ -135,9 +134,9 @@ fn beside_a_damaged_trial_an_audit_without_objections_ends_with_5() {
 #[test]
 fn a_trend_without_a_run_that_cannot_be_read_ends_with_5() {
     let place = Place::new();
-    changed(&place, "runs/a", |_| {});
+    changed(&place, "runs/a", FAILED, |_| {});
     place.run(&["trend", "runs"]).with_code(7);
-    let damaged = changed(&place, "runs/b", |_| {});
+    let damaged = changed(&place, "runs/b", FAILED, |_| {});
     std::fs::write(damaged.join("run.json"), "{").unwrap();
     place.run(&["trend", "runs"]).with_code(5).says("left out");
 }
@@ -145,7 +144,7 @@ fn a_trend_without_a_run_that_cannot_be_read_ends_with_5() {
 #[test]
 fn a_trial_of_20_gigabytes_is_refused_with_a_line() {
     let place = Place::new();
-    let run = changed(&place, "run", |_| {});
+    let run = changed(&place, "run", FAILED, |_| {});
     let trial = std::fs::File::create(run.join("trials/e0000-t000.json")).unwrap();
     trial.set_len(20 << 30).unwrap();
     let ended = place.run(&["show", "run"]).with_code(5);

@@ -181,3 +181,37 @@ fn on_a_terminal_a_question_is_asked_and_no_is_no() {
         .says("Do you trust its author? [y/N]");
     assert!(is_hit(&place));
 }
+
+/// Addresses stand in the batches of ip(8) and in the configuration of daemons, names in paths.
+#[test]
+fn a_stored_host_that_no_testbed_can_have_is_not_resumed() {
+    let place = theirs(&STACK.replace("touch VICTIM; ", ""));
+    let path = "theirs/run.json";
+    let whole = place.json(path);
+    for (key, value) in [
+        ("address", "127.0.0.1\nuser root"),
+        ("address", "h1"),
+        ("name", "../h1"),
+        ("name", "/tmp/h1"),
+        ("name", ".."),
+    ] {
+        let mut run = whole.clone();
+        run["plan"]["testbed"]["hosts"][0][key] = json!(value);
+        place.file(path, &run.to_string());
+        place
+            .run(&["run", "--resume", "theirs", "--trust", "--quiet"])
+            .with_code(5)
+            .says("somebody changed it");
+    }
+}
+
+#[test]
+fn what_the_command_line_names_needs_no_question() {
+    let place = theirs(&STACK.replace("touch VICTIM; ", ""));
+    place.stack("mine", &STACK.replace("touch VICTIM; ", ""));
+    let program = env!("CARGO_BIN_EXE_dyno");
+    let like = ["run", "--like", "theirs", "--quiet", "--against", program];
+    place
+        .run(&[&like as &[&str], &["--out", "a", "--repeats", "0"]].concat())
+        .with_code(0);
+}

@@ -6,9 +6,11 @@ use crate::exit::{Code, Failure, Result};
 use crate::files;
 use crate::progress::Progress;
 use dyno_model::Plan;
+use dyno_model::plan::Host;
 use dyno_model::record::Run;
 use dyno_runner::AgentCommand;
 use dyno_store::{DEFAULT_RUNS_DIR, Redo, RunWriter};
+use std::net::IpAddr;
 use std::path::Path;
 
 /// Opens the run directory to go on with, with what it holds; says how far that goes.
@@ -21,6 +23,7 @@ pub(super) fn resume(
     let directory = dyno_store::locate(directory, Path::new(DEFAULT_RUNS_DIR))
         .map_err(Failure::with(Code::Store))?;
     let manifest = dyno_store::read_manifest(&directory).map_err(Failure::with(Code::Store))?;
+    sound(&manifest.plan, &directory)?;
     let asked = wanted(&manifest.plan, agent)?;
     trust::permit(args, &directory, &asked)?;
     let redo = if args.retry_failed {
@@ -46,6 +49,29 @@ pub(super) fn resume(
         progress.say(stored_already(&read.run));
     }
     Ok((writer, read.run))
+}
+
+/// A stored plan did not pass the reader of testbeds, and names and addresses of hosts become paths and words of commands.
+fn sound(plan: &Plan, directory: &Path) -> Result<()> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let is_sound = |host: &Host| {
+        host.address.parse::<IpAddr>().is_ok()
+            && host.name.len() <= 40
+            && host.name.chars().all(plain)
+            && !["", ".", ".."].contains(&host.name.as_str())
+    };
+    match plan.testbed.hosts.iter().find(|host| !is_sound(host)) {
+        None => Ok(()),
+        Some(host) => Err(Failure::message(
+            Code::Store,
+            format!(
+                "the plan in {} has the host {:?} at {:?}, which no testbed can have: somebody changed it; nothing was run",
+                directory.display(),
+                host.name,
+                host.address
+            ),
+        )),
+    }
 }
 
 /// What whoever resumes a run of this plan is asked for.
