@@ -114,8 +114,9 @@ fn a_daemon_that_dies_fails_the_trial_by_name() {
     );
     let long = ["run", "small", "--out", "out", "--quiet", "--set"];
     let run = place.start(&[&long[..], &["window=20 s"]].concat());
+    let daemon = pid(&place);
     run.agents(2);
-    send(pid(&place), libc::SIGKILL);
+    send(daemon, libc::SIGKILL);
     run.end().with_code(4);
     place.run(&["show", "out"]).says("crash in").says(
         "daemon helper ended with signal 9 (SIGKILL, from outside or from the kernel's \
@@ -144,7 +145,7 @@ fn what_a_killed_daemon_leaves_is_removed_but_nobody_elses() {
 #[test]
 fn a_killed_runner_takes_its_daemons_along() {
     let place = place(
-        "echo $$ > $1/pid\necho > $1/left\necho ready for 1000\nexec sleep 1000",
+        "echo > $1/left\necho $$ > $1/pid\necho ready for 1000\nexec sleep 1000",
         &format!("{READY}\nleaves = [\"LEFT\"]"),
     );
     let stack = std::fs::read_to_string(place.path("stacks/mine.toml")).unwrap();
