@@ -4,6 +4,7 @@ use crate::adapter::ForeignAdapter;
 use crate::raw::{self, Ops};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::mem::{offset_of, size_of};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// Why a library cannot serve as an adapter.
@@ -15,6 +16,19 @@ pub enum LoadError {
         /// The library.
         path: PathBuf,
         /// The loader's words.
+        reason: String,
+    },
+    /// Somebody else can change it.
+    #[error(
+        "{} was not loaded: {} {reason}; whoever can change it could run programs in your name", path.display(),
+        place.display()
+    )]
+    Stranger {
+        /// The library.
+        path: PathBuf,
+        /// The library or its folder.
+        place: PathBuf,
+        /// Who can change it, and what to do.
         reason: String,
     },
     /// It does not export `dyno_adapter`.
@@ -48,10 +62,20 @@ pub enum LoadError {
 ///
 /// # Errors
 ///
-/// When the dynamic loader refuses the library, when it is no adapter, when its table does not fit
+/// When somebody else than the user, root and the owner of the running program can change the library or exchange it,
+/// when the dynamic loader refuses it, when it is no adapter, when its table does not fit
 /// (the header says what does), or when its description contradicts itself. Nothing of it but
 /// `dyno_adapter` and `describe` has been called then.
 pub fn load(path: &Path) -> Result<ForeignAdapter, LoadError> {
+    for place in [Some(path), path.parent()].into_iter().flatten() {
+        if let Some(reason) = stranger(place) {
+            return Err(LoadError::Stranger {
+                path: path.to_owned(),
+                place: place.to_owned(),
+                reason,
+            });
+        }
+    }
     // SAFETY: opening a library runs its initialisers; that is what the user asks for by putting it
     // into a directory of adapters.
     let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(|e| {
@@ -76,6 +100,46 @@ pub fn load(path: &Path) -> Result<ForeignAdapter, LoadError> {
     let table = unsafe { entry() };
     // SAFETY: the table, if there is one, lives as long as the library, which is never closed.
     unsafe { serve(path, table) }
+}
+
+/// Who else can write to `place`, in words. The owner and the group of the program could have changed that as well; in a user
+/// namespace the owner of `/` stands for root.
+fn stranger(place: &Path) -> Option<String> {
+    let named = if place.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        place
+    };
+    // The loader says what is wrong with a library that is not there.
+    let found = named.metadata().ok()?;
+    let seen = |of: &str| std::fs::metadata(of).ok().map(|m| (m.uid(), m.gid()));
+    // SAFETY: geteuid and getegid have no preconditions.
+    let own = unsafe { (libc::geteuid(), libc::getegid()) };
+    let trusted = [Some((0, 0)), Some(own), seen("/"), seen("/proc/self/exe")];
+    let trusted = || trusted.iter().flatten();
+    if !trusted().any(|(uid, _)| *uid == found.uid()) {
+        return Some(format!(
+            "belongs to user {}; change its owner with `chown` if it is yours",
+            found.uid()
+        ));
+    }
+    let mode = found.mode();
+    // In a sticky folder others cannot exchange what is not theirs.
+    let is_sticky = found.is_dir() && mode & 0o1000 != 0;
+    if mode & 0o002 != 0 && !is_sticky {
+        return Some(format!(
+            "can be written by everybody (mode {:o}); take that away with `chmod o-w`",
+            mode & 0o7777
+        ));
+    }
+    let foreign = !trusted().any(|(_, gid)| *gid == found.gid());
+    (mode & 0o020 != 0 && !is_sticky && foreign).then(|| {
+        format!(
+            "can be written by group {} (mode {:o}), which is not your own; take that away with `chmod g-w`",
+            found.gid(),
+            mode & 0o7777
+        )
+    })
 }
 
 /// The adapter of a table that was found in the library at `path`.

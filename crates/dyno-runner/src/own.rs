@@ -254,6 +254,21 @@ pub(crate) fn objection(folder: &Path) -> Option<Left> {
     })
 }
 
+/// Why nothing may be started from `path`, if so: strangers own it or can write to it.
+pub(crate) fn stranger(path: &Path) -> Option<Why> {
+    // Whoever opens it says what is wrong with one that is not there.
+    let found = fs::metadata(path).ok()?;
+    let is_own_group = found.gid() == rustix::process::getegid().as_raw()
+        || found.gid() == 0
+        || fs::metadata("/").is_ok_and(|root| root.gid() == found.gid());
+    let open = if is_own_group { 0o002 } else { 0o022 };
+    match found.mode() {
+        _ if !is_trusted(found.uid()) => Some(Why::Owner(found.uid())),
+        mode if mode & open != 0 => Some(Why::Writable(mode & 0o7777)),
+        _ => None,
+    }
+}
+
 /// Removes the files and directories of this user in `folder` whose names contain `name`; returns their paths.
 pub(crate) fn remove_named(folder: &Path, name: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();

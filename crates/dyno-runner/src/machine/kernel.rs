@@ -1,6 +1,7 @@
 //! The kernel of a virtual machine and the modules that its devices take.
 
 use super::MachineError;
+use crate::own;
 use dyno_model::machine::Machine;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -40,6 +41,15 @@ impl Kernel {
             Some(path) => path.clone(),
             None => {
                 let boot = cache("kernel").join("boot");
+                if let Some(why) = own::stranger(&boot) {
+                    return Err(MachineError::Unfit {
+                        host: host.to_owned(),
+                        kernel: boot,
+                        reason: format!(
+                            "{why}; name another with `kernel`, or make this folder yours"
+                        ),
+                    });
+                }
                 let entries = fs::read_dir(&boot).into_iter().flatten().flatten();
                 let images = entries
                     .map(|e| e.path())

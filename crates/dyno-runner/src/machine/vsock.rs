@@ -36,7 +36,8 @@ pub fn vsock_back_end() -> Option<VsockBackEnd> {
 /// In PATH, else where `cargo xtask daemons vsock` puts it.
 fn program() -> Option<PathBuf> {
     let built = cache("vsock").join("bin").join(PROGRAM);
-    find(PROGRAM).or_else(|| find(&built.to_string_lossy()))
+    let is_ours = crate::own::stranger(&built).is_none();
+    find(PROGRAM).or_else(|| find(&built.to_string_lossy()).filter(|_| is_ours))
 }
 
 /// How a machine is given its device.
