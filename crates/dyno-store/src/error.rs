@@ -134,7 +134,9 @@ pub enum StoreError {
         reason: String,
     },
     /// A manifest that could not be read back.
-    #[error("the manifest cannot be stored: {reason}; this is a defect of Dyno, please report it")]
+    #[error(
+        "the manifest cannot be stored: {reason}; plan fewer experiments in one run (--experiment, --stack); if there are few, this is a defect of Dyno, please report it"
+    )]
     UnstorableManifest {
         /// What the reader would say.
         reason: String,

@@ -13,8 +13,8 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// The largest manifest, in bytes: that of 100,000 experiments is smaller.
-pub(crate) const MANIFEST_BYTES: u64 = 256 << 20;
+/// The largest manifest, in bytes: that of 40,000 experiments is smaller.
+pub(crate) const MANIFEST_BYTES: u64 = 64 << 20;
 /// The largest trial, in bytes: one with a hundred thousand counts of channels is smaller.
 pub(crate) const TRIAL_BYTES: u64 = 32 << 20;
 /// The largest text that is kept of what was printed, in bytes.

@@ -8,7 +8,7 @@ use crate::error::StoreError;
 use crate::files::{self, MANIFEST_BYTES, Place, TRIAL_BYTES, sync_dir, write_whole};
 use crate::layout::{self, LOCK, PARTS, RAW, TEMPORARY, TRIALS};
 use crate::raw;
-use crate::reader::{Problem, newer, read_manifest, trial_files};
+use crate::reader::{Problem, manifest_of, newer, read_manifest, trial_files};
 use crate::trial::Unusable;
 use crate::writer::{Layout, readable};
 use dyno_model::plan::{ExperimentId, Plan, TrialId};
@@ -363,10 +363,8 @@ fn fill(
         copy(&found.file, &layout::trial(dir, *id), TRIAL_BYTES)?;
     }
     let text = |manifest: &RunManifest| {
-        readable(manifest, Layout::Pretty, MANIFEST_BYTES, |bytes| {
-            serde_json::from_slice::<RunManifest>(bytes)
-        })
-        .map_err(|reason| StoreError::UnstorableManifest { reason })
+        readable(manifest, Layout::Pretty, MANIFEST_BYTES, manifest_of)
+            .map_err(|reason| StoreError::UnstorableManifest { reason })
     };
     for (i, part) in parts.iter().enumerate() {
         whole(&layout::part(dir, i + 1), &text(part)?)?;

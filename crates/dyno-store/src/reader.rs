@@ -1,5 +1,6 @@
 //! Reading a run directory. One bad trial never hides the others.
 
+use crate::bounds;
 use crate::error::StoreError;
 use crate::files::{self, MANIFEST_BYTES, Place, TRIAL_BYTES};
 use crate::layout::{self, TRIALS};
@@ -218,7 +219,7 @@ fn decode_manifest(path: &Path, bytes: &[u8]) -> Result<RunManifest, StoreError>
     if head.format > FORMAT {
         return Err(newer(path, head.format));
     }
-    let manifest: RunManifest = serde_json::from_slice(bytes).map_err(damaged)?;
+    let manifest = manifest_of(bytes).map_err(damaged)?;
     let plan = &manifest.plan;
     let misplaced = plan
         .experiments
@@ -232,6 +233,12 @@ fn decode_manifest(path: &Path, bytes: &[u8]) -> Result<RunManifest, StoreError>
             reason: format!("its experiment at place {place} has the number {}", e.id.0),
         }),
     }
+}
+
+/// A manifest within the bounds.
+pub(crate) fn manifest_of(bytes: &[u8]) -> serde_json::Result<RunManifest> {
+    bounds::check_manifest(bytes)?;
+    serde_json::from_slice(bytes)
 }
 
 /// A trial's file and its content, or why there is none.

@@ -7,7 +7,7 @@ use crate::files::{
 };
 use crate::layout::{self, DAMAGED, LOCK, RAW, TRIALS};
 use crate::raw;
-use crate::reader::{ReadRun, collect, newer, read_manifest, trial_files};
+use crate::reader::{ReadRun, collect, manifest_of, newer, read_manifest, trial_files};
 use crate::trial::{StoredTrial, Unusable};
 use dyno_model::TrialId;
 use dyno_model::record::{FailureKind, Outcome, RunManifest, TrialRecord};
@@ -87,10 +87,8 @@ impl RunWriter {
         })?;
         // Another runner may have come and gone between the first look and the lock.
         refuse_occupied(dir)?;
-        let bytes = readable(manifest, Layout::Pretty, MANIFEST_BYTES, |bytes| {
-            serde_json::from_slice::<RunManifest>(bytes)
-        })
-        .map_err(|reason| StoreError::UnstorableManifest { reason })?;
+        let bytes = readable(manifest, Layout::Pretty, MANIFEST_BYTES, manifest_of)
+            .map_err(|reason| StoreError::UnstorableManifest { reason })?;
         let trials = dir.join(TRIALS);
         fs::create_dir(&trials).map_err(|e| full("create", &trials, e))?;
         let path = layout::manifest(dir);
