@@ -11,6 +11,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// The largest manifest, in bytes: that of 40,000 experiments is smaller.
@@ -123,7 +124,13 @@ pub(crate) fn lock_file(path: &Path) -> io::Result<File> {
 
 /// The lock file, made where it is not there, to write.
 pub(crate) fn create_lock(path: &Path) -> io::Result<File> {
-    open(path, Place::Run, OFlags::RDWR | OFlags::CREATE)
+    let file = open(path, Place::Run, OFlags::RDWR | OFlags::CREATE)?;
+    match file.metadata()?.nlink() {
+        0 | 1 => Ok(file),
+        names => Err(other(format!(
+            "it is one file under {names} names, of which one may be a file of yours; remove this name"
+        ))),
+    }
 }
 
 /// The entries of a folder of a run; none of one that does not exist.

@@ -150,6 +150,12 @@ fn a_lock_that_is_no_file_is_neither_waited_for_nor_written_to() {
         clear(&lock);
         let _ = fs::remove_dir_all(place.path().join("merged"));
     }
+    // A file of the user's, under a second name.
+    fs::hard_link(&victim, &lock).unwrap();
+    let refused = RunWriter::open_for_resume(&dir, Redo::default()).unwrap_err();
+    let why = std::error::Error::source(&refused).map(ToString::to_string);
+    assert!(why.unwrap().contains("2 names"), "{refused}");
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
 }
 
 #[test]
