@@ -269,7 +269,7 @@ pub(crate) struct RunArgs {
     /// texts, with a new seed. Further options change what they name.
     #[arg(long, value_name = "RUN", conflicts_with_all = ["suite", "resume"], add = complete::runs())]
     pub(crate) like: Option<PathBuf>,
-    /// With --like or --resume of a stranger's run: start the programs and reach the hosts that it names, without a question.
+    /// With --like or --resume of a stranger's run: start the programs, set the options and reach the hosts that it names, without a question.
     #[arg(long)]
     pub(crate) trust: bool,
     /// The run directory to create.
@@ -278,7 +278,7 @@ pub(crate) struct RunArgs {
     /// Finish the interrupted run in this directory (or `latest`).
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "stack", "experiment", "testbed", "trials", "settings", "seed", "shard", "precision", "precision_of",
-        "max_trials", "max_time", "search", "until", "against", "ground", "legs", "alone", "repeats", "folders", "dry_run",
+        "max_trials", "max_time", "search", "until", "against", "ground", "legs", "alone", "repeats", "folders",
     ], add = complete::runs())]
     pub(crate) resume: Option<PathBuf>,
     /// With --resume: measure failed trials again too, not only interrupted and missing ones.

@@ -5,10 +5,13 @@
 //! Not to be mistaken for the stream between runner and agents, which is `dyno-agent`'s.
 
 use crate::exit::{Code, Failure, Result};
-use dyno_report::{clean, printable};
+use dyno_report::{clean, is_hidden, printable};
 use miette::{Diagnostic, LabeledSpan, NamedSource, Report, SourceCode, SourceSpan};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use std::fmt;
 use std::io::{ErrorKind, IsTerminal, Stderr, Stdout, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[expect(
     clippy::disallowed_methods,
@@ -78,12 +81,43 @@ pub(crate) fn step(what: &str) {
     };
 }
 
-/// An answer to a question on standard error: yes or, as for anything else, no.
-pub(crate) fn ask(question: &str) -> bool {
+/// What came of a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Yes,
+    /// Or anything else.
+    No,
+    /// Nobody answered before Ctrl-C or a signal.
+    Interrupted,
+}
+
+/// Asks on standard error, until somebody answers on standard input or `interrupt` is set.
+pub(crate) fn ask(question: &str, interrupt: &AtomicBool) -> Answer {
+    /// A signal ends the wait; one that came just before it is seen after this time.
+    const LOOK: Timespec = Timespec {
+        tv_sec: 0,
+        tv_nsec: 100_000_000,
+    };
     let _ = write!(stderr(), "{} [y/N] ", clean(question));
+    let stdin = std::io::stdin();
+    loop {
+        let mut waited = [PollFd::new(&stdin, PollFlags::IN)];
+        let ready = poll(&mut waited, Some(&LOOK));
+        if interrupt.load(Ordering::Relaxed) {
+            let _ = writeln!(stderr());
+            return Answer::Interrupted;
+        }
+        match ready {
+            Ok(0) | Err(Errno::INTR) => {}
+            Ok(_) => break,
+            Err(_) => return Answer::No,
+        }
+    }
     let mut answer = String::new();
-    let read = std::io::stdin().read_line(&mut answer);
-    read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+    match stdin.read_line(&mut answer) {
+        Ok(_) if matches!(answer.trim(), "y" | "Y" | "yes") => Answer::Yes,
+        _ => Answer::No,
+    }
 }
 
 /// Why there is nothing to print, with the places in texts.
@@ -93,15 +127,18 @@ pub(crate) fn fail(report: &Report) {
     let _ = stderr().write_all(printable(&text, has_stderr()).as_bytes());
 }
 
-/// What the parser of arguments says: help on standard output, mistakes on standard error.
+/// What the parser of arguments says: help on standard output, mistakes on standard error. Colours of an argument could not be told from
+/// the parser's own, so that one with a character that hides something is told without any.
 pub(crate) fn usage(e: &clap::Error, color: bool) -> u8 {
+    let mut arguments = std::env::args_os();
+    let color = color && !arguments.any(|word| word.to_string_lossy().contains(is_hidden));
     let text = match color {
         true => e.render().ansi().to_string(),
         false => e.render().to_string(),
     };
     match e.use_stderr() {
         true => {
-            let _ = stderr().write_all(printable(&text, has_stderr()).as_bytes());
+            let _ = stderr().write_all(printable(&text, color).as_bytes());
         }
         // Help that cannot be printed is nothing that help could mend.
         false => drop(print(&text)),

@@ -27,6 +27,7 @@ use dyno_report::Format;
 use dyno_runner::{AgentCommand, Ending, RunOptions};
 use dyno_store::RunWriter;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 /// Plans, measures, stores and prints.
 pub(crate) fn run(args: RunArgs) -> Result {
@@ -38,8 +39,12 @@ pub(crate) fn run(args: RunArgs) -> Result {
     report_sweep(&progress);
     let agent = agent_command()?;
     let (writer, run) = match &args.resume {
-        Some(directory) => resume::resume(&args, directory, &agent, &progress)?,
-        None => match prepare(&args, &agent, &mut progress)? {
+        Some(directory) if args.dry_run => {
+            let () = resume::describe(directory, &agent)?;
+            return Ok(Code::Success.into());
+        }
+        Some(directory) => resume::resume(&args, directory, &agent, &progress, &interrupt)?,
+        None => match prepare(&args, &agent, &mut progress, &interrupt)? {
             Some(new) => new,
             None => return Ok(Code::Success.into()),
         },
@@ -90,6 +95,7 @@ fn prepare(
     args: &RunArgs,
     agent: &AgentCommand,
     progress: &mut Progress,
+    interrupt: &AtomicBool,
 ) -> Result<Option<(RunWriter, Run)>> {
     let adapters = dyno_runner::describe_adapters(agent).map_err(Failure::with(Code::Error))?;
     let (catalog, mut request) = request(args, seed())?;
@@ -125,7 +131,7 @@ fn prepare(
         return Ok(None);
     }
     if let Some(run) = &args.like {
-        trust::permit(args, run, &wanted)?;
+        trust::permit(args, run, &wanted, interrupt)?;
         if let (Some(stored), None) = (&plan.against, &args.against) {
             same_build(stored)?;
         }

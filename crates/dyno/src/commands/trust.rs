@@ -3,13 +3,14 @@
 
 use crate::cli::RunArgs;
 use crate::exit::{Code, Failure, Result};
-use crate::terminal;
-use dyno_model::adapter::{AdapterDescription, OptionKind, OptionValue, Options};
+use crate::terminal::{self, Answer};
+use dyno_model::adapter::{AdapterDescription, Options};
 use dyno_model::daemon::Daemon;
 use dyno_model::plan::Reach;
 use dyno_model::{Against, Plan, Stack, Testbed};
 use dyno_plan::Catalog;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 /// What the plan of a stored run would have this machine do beyond what `present` has of the same name: programs that it starts,
 /// files that it writes or removes for them, hosts that it reaches. One line each.
@@ -60,9 +61,6 @@ fn options(stack: &Stack) -> Vec<(&str, &Options)> {
         .collect()
 }
 
-/// So many characters of a file are told.
-const SHOWN: usize = 1000;
-
 fn started(stack: &str, daemon: &Daemon) -> String {
     let mut line = format!(
         "start the daemon `{}` of stack `{stack}`: {}",
@@ -79,13 +77,7 @@ fn started(stack: &str, daemon: &Daemon) -> String {
         line.push_str(&format!(", with {{option.{name}}} = {value:?}"));
     }
     for (path, text) in &daemon.files {
-        let shown: String = text.chars().take(SHOWN).collect();
-        let more = if shown.len() < text.len() {
-            " and more"
-        } else {
-            ""
-        };
-        line.push_str(&format!(", write {path:?}: {shown:?}{more}"));
+        line.push_str(&format!(", write {path:?}: {text:?}"));
     }
     for path in &daemon.leaves {
         line.push_str(&format!(", remove {path:?}"));
@@ -108,7 +100,7 @@ fn words(command: &[String]) -> String {
     format!("`{}`", words.join(" "))
 }
 
-/// Options that are any text may name a file that a library writes, or hosts that it reaches.
+/// Whatever is set may matter: a text may name a file that a library writes, a number may be a port, a switch may open one.
 fn given(
     stack: &str,
     adapter: &str,
@@ -116,21 +108,20 @@ fn given(
     known: &[(&str, &Options)],
     adapters: &[AdapterDescription],
 ) -> Option<String> {
-    let described = adapters.iter().find(|a| a.name == adapter)?;
-    let free = options.iter().filter(|(name, value)| {
-        let option = described.options.iter().find(|o| o.name == **name);
+    let described = adapters.iter().find(|a| a.name == adapter);
+    let new = options.iter().filter(|(name, value)| {
+        let mut specs = described.iter().flat_map(|a| &a.options);
         let mut known = known.iter().filter(|(of, _)| *of == adapter);
-        option.is_some_and(|o| o.kind == OptionKind::Text && o.default.as_ref() != Some(*value))
-            && matches!(value, OptionValue::Text(text) if !text.is_empty())
+        !specs.any(|o| o.name == **name && o.default.as_ref() == Some(*value))
             && !known.any(|(_, options)| options.get(*name) == Some(*value))
     });
-    let free: Vec<String> = free
+    let new: Vec<String> = new
         .map(|(name, value)| format!("{name} = {value}"))
         .collect();
-    (!free.is_empty()).then(|| {
+    (!new.is_empty()).then(|| {
         format!(
             "give the adapter `{adapter}` of stack `{stack}` the options {}",
-            free.join(", ")
+            new.join(", ")
         )
     })
 }
@@ -168,30 +159,71 @@ fn reached(testbed: &Testbed, known: Option<Testbed>) -> Vec<String> {
 ///
 /// # Errors
 ///
-/// When somebody says no, or nobody is there to ask and `--trust` was not given.
-pub(super) fn permit(args: &RunArgs, directory: &Path, wanted: &[String]) -> Result<()> {
+/// When somebody says no or interrupts, or nobody is there to ask and `--trust` was not given.
+pub(super) fn permit(
+    args: &RunArgs,
+    directory: &Path,
+    wanted: &[String],
+    interrupt: &AtomicBool,
+) -> Result<()> {
     if wanted.is_empty() || args.trust {
         return Ok(());
     }
-    let shown = directory.display();
-    if !terminal::can_ask() {
-        return Err(Failure::message(
-            Code::Usage,
-            format!(
-                "{shown} would have this machine do what stands in no stack or testbed of yours: {}; nothing was run: say --trust if you \
-                 trust its author",
-                wanted.join("; ")
-            ),
-        ));
-    }
     terminal::say(format!(
-        "{shown} would have this machine do what stands in no stack or testbed of yours:"
+        "{} would have this machine do what stands in no stack or testbed of yours:",
+        directory.display()
     ));
     for line in wanted {
         terminal::say(format!("  {line}"));
     }
-    match terminal::ask("Do you trust its author?") {
-        true => Ok(()),
-        false => Err(Failure::message(Code::Usage, "nothing was run")),
+    if !terminal::can_ask() {
+        return Err(Failure::message(
+            Code::Usage,
+            format!(
+                "nothing was run, and nobody is there to ask; if you trust the run's author, or made it yourself: {}",
+                trusting()
+            ),
+        ));
+    }
+    match terminal::ask("Do you trust its author?", interrupt) {
+        Answer::Yes => Ok(()),
+        Answer::No => Err(Failure::message(Code::Usage, "nothing was run")),
+        Answer::Interrupted => Err(Failure::message(
+            Code::Interrupted,
+            "interrupted; nothing was run",
+        )),
+    }
+}
+
+/// The command that was given, with `--trust`, as a shell takes it.
+fn trusting() -> String {
+    let given = std::env::args().skip(1).map(|word| shell_word(&word));
+    let words: Vec<String> = ["dyno".to_owned()].into_iter().chain(given).collect();
+    format!("{} --trust", words.join(" "))
+}
+
+/// A word that no shell takes apart or executes.
+fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shell_word;
+
+    #[test]
+    fn a_command_that_is_proposed_executes_no_part_of_a_name() {
+        for (word, shown) in [
+            ("runs/a-1", "runs/a-1"),
+            ("", "''"),
+            ("$(rm x);`y`", "'$(rm x);`y`'"),
+            ("it's", r"'it'\''s'"),
+        ] {
+            assert_eq!(shell_word(word), shown);
+        }
     }
 }

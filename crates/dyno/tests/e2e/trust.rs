@@ -3,6 +3,7 @@
 use crate::harness::{Ended, Place};
 use serde_json::{Value, json};
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::process::Command;
 
 const STACK: &str = r#"
@@ -151,35 +152,113 @@ fn other_programs_and_hosts_of_a_strangers_run_are_not_reached_unasked() {
     refused(&place, &resume, "by ssh");
 }
 
+/// script(1) gives a terminal to what it runs, and takes the answer from here once what is asked can be read.
+fn on_a_terminal(place: &Place, line: &str, until: &str, answer: &str) -> Ended {
+    let line = format!("{} {line}", env!("CARGO_BIN_EXE_dyno"));
+    let mut script = Command::new("script");
+    script
+        .args(["-qec", &line, "/dev/null"])
+        .current_dir(place.path("."))
+        .env("TMPDIR", place.path("tmp"))
+        .env("DYNO_FILES", place.path("."))
+        .env("TERM", "xterm-256color")
+        .env_remove("NO_COLOR")
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped());
+    let mut child = script.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = child.stdout.take().unwrap();
+    let (mut told, mut bytes) = (Vec::new(), [0; 4096]);
+    while !String::from_utf8_lossy(&told).contains(until) {
+        match output.read(&mut bytes).unwrap() {
+            0 => break,
+            n => told.extend_from_slice(&bytes[..n]),
+        }
+    }
+    input.write_all(answer.as_bytes()).unwrap();
+    output.read_to_end(&mut told).unwrap();
+    drop(input);
+    std::process::Output {
+        status: child.wait().unwrap(),
+        stdout: told,
+        stderr: Vec::new(),
+    }
+    .into()
+}
+
 #[test]
 fn on_a_terminal_a_question_is_asked_and_no_is_no() {
     let place = theirs(STACK);
-    let asked = |answer: &str| -> Ended {
-        let program = env!("CARGO_BIN_EXE_dyno");
+    let asked = |answer: &str| {
         let out = format!("mine{}", answer.len());
-        // script(1) gives a terminal to what it runs, and takes the answer from here.
-        let line = format!("{program} run --like theirs --out {out} --quiet --repeats 0");
-        let mut script = Command::new("script");
-        script
-            .args(["-qec", &line, "/dev/null"])
-            .current_dir(place.path("."))
-            .env("TMPDIR", place.path("tmp"))
-            .env("DYNO_FILES", place.path("."))
-            .stdin(std::process::Stdio::piped())
-            .stdout(std::process::Stdio::piped());
-        let mut child = script.spawn().unwrap();
-        let mut input = child.stdin.take().unwrap();
-        std::io::Write::write_all(&mut input, answer.as_bytes()).unwrap();
-        let output = child.wait_with_output().unwrap();
-        drop(input);
-        output.into()
+        let line = format!("run --like theirs --out {out} --quiet --repeats 0");
+        on_a_terminal(&place, &line, "[y/N]", answer)
     };
     asked("n\n").with_code(2).says("nothing was run");
     assert!(!is_hit(&place));
+    // Ctrl-C.
+    asked("\u{3}")
+        .with_code(130)
+        .says("interrupted; nothing was run");
+    assert!(!is_hit(&place) && !place.path("mine1").exists());
     asked("yes\n")
         .with_code(0)
         .says("Do you trust its author? [y/N]");
     assert!(is_hit(&place));
+}
+
+#[test]
+fn colours_of_an_argument_do_not_reach_a_terminal() {
+    let place = Place::new();
+    let told = on_a_terminal(&place, "run --no-such-option", "error", "").with_code(2);
+    assert!(told.stdout.contains('\u{1b}'), "{}", told.stdout);
+    let line = "show \"--$(printf 'a\\033[31mb')\"";
+    let told = on_a_terminal(&place, line, "error", "").with_code(2);
+    assert!(!told.stdout.contains('\u{1b}'), "{:?}", told.stdout);
+}
+
+/// A number may be a port, a switch may open one, and a name that is unknown here may be known to the other build.
+#[test]
+fn every_option_that_only_a_strangers_run_sets_is_listed() {
+    let place = theirs(&STACK[..STACK.find("[[daemon]]").unwrap()]);
+    place.stack("mine", &STACK[..STACK.find("[[daemon]]").unwrap()]);
+    let mut run = place.json("theirs/run.json");
+    let options = &mut run["plan"]["stacks"]["mine"]["options"];
+    for (name, value) in [
+        ("port", json!(4711)),
+        ("open", json!(true)),
+        ("share", json!(0.5)),
+    ] {
+        options[name] = value;
+    }
+    place.file("theirs/run.json", &run.to_string());
+    let resume = ["run", "--resume", "theirs", "--quiet"];
+    for says in ["port = 4711", "open = true", "share = 0.5"] {
+        refused(&place, &resume, says);
+    }
+    // What one's own stack says too is not.
+    let ended = place.run(&resume);
+    assert!(!ended.stderr.contains("seqpacket"), "{}", ended.stderr);
+}
+
+#[test]
+fn the_question_shows_whole_files_and_the_command_that_permits_them() {
+    let place = theirs(STACK);
+    let mut run = place.json("theirs/run.json");
+    let text = format!("{}the end", "harmless ".repeat(1_000));
+    run["plan"]["stacks"]["mine"]["daemons"][0]["files"] = json!({"helper.conf": text});
+    place.file("theirs/run.json", &run.to_string());
+    place
+        .run(&["run", "--resume", "theirs", "--dry-run"])
+        .with_code(0)
+        .says("planned trials are stored already")
+        .says("asks first: start the daemon `helper`")
+        .says("the end");
+    let resume = ["run", "--resume", "theirs", "--quiet"];
+    refused(&place, &resume, "the end");
+    let ended = place.run(&resume);
+    ended.says("dyno run --resume theirs --quiet --trust");
+    assert!(!is_hit(&place));
 }
 
 /// Addresses stand in the batches of ip(8) and in the configuration of daemons, names in paths.

@@ -1,17 +1,20 @@
 //! `dyno run --resume`: the rest of a run that is stored in part.
 
+use super::dry;
 use crate::cli::{FileArgs, RunArgs};
 use crate::commands::trust;
 use crate::exit::{Code, Failure, Result};
 use crate::files;
 use crate::progress::Progress;
+use crate::terminal;
 use dyno_model::Plan;
 use dyno_model::plan::Host;
 use dyno_model::record::Run;
 use dyno_runner::AgentCommand;
 use dyno_store::{DEFAULT_RUNS_DIR, Redo, RunWriter};
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 /// Opens the run directory to go on with, with what it holds; says how far that goes.
 pub(super) fn resume(
@@ -19,13 +22,13 @@ pub(super) fn resume(
     directory: &Path,
     agent: &AgentCommand,
     progress: &Progress,
+    interrupt: &AtomicBool,
 ) -> Result<(RunWriter, Run)> {
-    let directory = dyno_store::locate(directory, Path::new(DEFAULT_RUNS_DIR))
-        .map_err(Failure::with(Code::Store))?;
+    let directory = located(directory)?;
     let manifest = dyno_store::read_manifest(&directory).map_err(Failure::with(Code::Store))?;
     sound(&manifest.plan, &directory)?;
     let asked = wanted(&manifest.plan, agent)?;
-    trust::permit(args, &directory, &asked)?;
+    trust::permit(args, &directory, &asked, interrupt)?;
     let redo = if args.retry_failed {
         Redo::Failed
     } else {
@@ -49,6 +52,20 @@ pub(super) fn resume(
         progress.say(stored_already(&read.run));
     }
     Ok((writer, read.run))
+}
+
+/// `dyno run --resume RUN --dry-run`: the plan, how far the stored trials go, and what is asked first. Nothing is written.
+pub(super) fn describe(directory: &Path, agent: &AgentCommand) -> Result<()> {
+    let directory = located(directory)?;
+    let read = dyno_store::read_run(&directory).map_err(Failure::with(Code::Store))?;
+    let plan = &read.run.manifest.plan;
+    sound(plan, &directory)?;
+    let plan = dry::describe(plan, &wanted(plan, agent)?);
+    terminal::print(&format!("{}\n{plan}", stored_already(&read.run)))
+}
+
+fn located(directory: &Path) -> Result<PathBuf> {
+    dyno_store::locate(directory, Path::new(DEFAULT_RUNS_DIR)).map_err(Failure::with(Code::Store))
 }
 
 /// A stored plan did not pass the reader of testbeds, and names and addresses of hosts become paths and words of commands.
