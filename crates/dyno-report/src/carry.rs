@@ -21,8 +21,13 @@ pub fn escaped_json(json: String) -> String {
     let mut text = String::with_capacity(json.len() + json.len() / 64);
     for c in json.chars() {
         match is_hidden(c) {
-            // All of them are in the plane of four digits.
-            true => text.push_str(&format!("\\u{:04x}", u32::from(c))),
+            // Beyond the plane of four digits, as two surrogates.
+            true => {
+                let units = &mut [0; 2];
+                for unit in c.encode_utf16(units) {
+                    text.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
             false => text.push(c),
         }
     }

@@ -18,12 +18,15 @@ pub(crate) fn width(text: &str) -> usize {
 const SHOWN: char = '\u{fffd}';
 
 /// Whether a character moves, hides or turns what stands around it instead of showing itself: those of C0 but newline and tab, DEL
-/// and C1 (ECMA-48), the line and paragraph separators, and what changes the direction of text (Unicode annex 9, table 1).
+/// and C1 (ECMA-48), the line and paragraph separators, what changes the direction of text (Unicode annex 9, table 1), and what has no
+/// width: blanks, joiners, fillers, marks of annotations and tags, by which two names that differ look the same.
 pub fn is_hidden(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t'))
         || matches!(
             c,
-            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}'
         )
 }
 

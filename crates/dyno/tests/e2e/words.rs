@@ -8,13 +8,13 @@ use std::path::Path;
 use std::process::Command;
 
 /// A title for the window, a colour, a screen that is cleared by one character of C1, and a mark of each other kind.
-const EVIL: &str = "\u{1b}]0;T\u{7}\u{1b}[31m\u{9b}2J\u{85}\u{7f}\u{8}\u{c}\u{61c}\u{200e}\u{200f}\u{202a}\u{202e}\u{2028}\u{2029}\u{2066}\u{2069}";
+const EVIL: &str = "\u{1b}]0;T\u{7}\u{1b}[31m\u{9b}2J\u{85}\u{7f}\u{8}\u{c}\u{61c}\u{200e}\u{200f}\u{202a}\u{202e}\u{2028}\u{2029}\u{2066}\u{2069}\u{ad}\u{200b}\u{200d}\u{2060}\u{feff}\u{e0041}";
 
 fn is_hidden(c: char) -> bool {
     matches!(
         c,
-        '\0'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}'
+        '\0'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}'
     )
 }
 
@@ -208,7 +208,7 @@ fn limits() -> String {
 }
 
 /// Every command that reads a run, in every format. `{}`: a directory or file of its own.
-const ASKED: [&str; 45] = [
+const ASKED: [&str; 46] = [
     "show evil",
     "show evil --wide --notes all",
     "show evil --format markdown",
@@ -252,6 +252,7 @@ const ASKED: [&str; 45] = [
     "merge evil clean -o merged-too --partial",
     "run --like evil --dry-run",
     "run --like evil --out again --quiet",
+    "run --resume evil --dry-run",
     "run --resume evil",
     "report evil.gbench -o evil-gbench.html",
 ];
@@ -369,18 +370,26 @@ fn texts_that_a_run_keeps_are_quoted_without_their_control_characters() {
         );
         // Files that somebody names.
         place.file("wrong.toml", text);
-        place.file("suites/wrong.toml", text);
+        for folder in ["suites", "stacks", "testbeds"] {
+            fs::create_dir_all(place.path(folder)).unwrap();
+            place.file(&format!("{folder}/wrong.toml"), text);
+        }
         for asked in [
             "check clean wrong.toml",
             "run wrong.toml --dry-run",
             "list suites",
             "list suites --json",
+            "list stacks",
+            "list testbeds",
+            "doctor",
             "audit wrong.toml",
             "show wrong.toml",
         ] {
             leaks.of(&place, &asked.split(' ').collect::<Vec<_>>());
         }
-        fs::remove_file(place.path("suites/wrong.toml")).unwrap();
+        for folder in ["suites", "stacks", "testbeds"] {
+            fs::remove_file(place.path(folder).join("wrong.toml")).unwrap();
+        }
     }
     leaks.none();
 }
