@@ -60,6 +60,7 @@ audit RUN GOOD --fail-on impossible
 merge RUN --partial -o OUT
 merge RUN GOOD -o OUT
 run --like RUN --dry-run
+run --resume RUN --dry-run
 watch RUN
 list stacks
 ";

@@ -35,10 +35,11 @@ impl Draw {
 
 /// Texts that a terminal, a spreadsheet or a browser would obey, and that are too long.
 fn text(draw: &mut Draw) -> String {
-    const HOSTILE: [&str; 12] = [
+    const HOSTILE: [&str; 13] = [
         "\u{1b}]0;owned\u{7}\u{1b}[2J",
         "a\u{9b}31mb\u{85}c\u{90}d",
         "user\u{202e}gpj.exe\u{2066}x\u{2069}",
+        "a\u{200b}b\u{2060}c\u{feff}d\u{e0041}e",
         "a\rb\u{8}\u{7f}\u{0}c",
         "line\nline\u{2028}line\t|\\|`*_<b>",
         "=cmd|' /C calc'!A0",
@@ -49,7 +50,7 @@ fn text(draw: &mut Draw) -> String {
         "HISTFAAAACN42pNpmSzMwMDAzQABzFCaEYyAwP4DREBE+N9/KAAAhbgLow==",
         "HISTFAAAACh4nJNpmSzMwMDAzgABzFCaEch0M9ixgMH+A0Sg0YOFaa0AEwB02gXg",
     ];
-    match draw.below(14) {
+    match draw.below(15) {
         0 => "\u{1b}[31mÜ".repeat(200_000),
         1 => "name-".repeat(20_000),
         n => HOSTILE[n - 2].to_owned(),

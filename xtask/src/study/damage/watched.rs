@@ -47,11 +47,12 @@ impl Watched {
     }
 }
 
-/// Whether a terminal obeys a character instead of showing it: C0 but for line feed and tab, DEL, C1, and what turns the
-/// direction of writing.
+/// Whether a terminal obeys a character instead of showing it: C0 but for line feed and tab, DEL, C1, what turns the
+/// direction of writing, and what has no width.
 fn is_obeyed(c: char) -> bool {
     let turns = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    turns || c.is_control() && !matches!(c, '\n' | '\t')
+    let hides = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
+    turns || hides || c.is_control() && !matches!(c, '\n' | '\t')
 }
 
 /// Runs a command with its output and errors on a terminal, and ends it when `patience` is over.
