@@ -276,3 +276,125 @@ fn a_folder_for_temporary_files_that_is_missing_is_not_made() {
     ended.says("set TMPDIR to an existing directory");
     assert!(!missing.exists());
 }
+
+/// `dyno` as uid 65534, who may write to nothing of this place but the folder for temporary files and `own`.
+fn as_nobody(place: &Place, arguments: &[&str]) -> crate::harness::Ended {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = |name: &str, mode| {
+        std::fs::set_permissions(place.path(name), std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let _ = std::fs::create_dir(place.path("own"));
+    mode(".", 0o755);
+    mode("tmp", 0o1777);
+    mode("own", 0o1777);
+    let inner = place.dyno(arguments);
+    let mut command = std::process::Command::new("setpriv");
+    command
+        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
+        .arg(inner.get_program())
+        .args(inner.get_args())
+        .current_dir(place.path("."))
+        .stdin(std::process::Stdio::null());
+    for (key, value) in inner.get_envs() {
+        command.env(key, value.unwrap_or_default());
+    }
+    command.output().unwrap().into()
+}
+
+const ONE_TRIAL: [&str; 7] = [
+    "run",
+    "slow",
+    "--stack",
+    "uds-stream",
+    "--trials",
+    "1",
+    "--out",
+];
+
+#[test]
+fn an_unprivileged_run_beside_a_hostile_folder_obeys_nothing_of_it_and_says_so() {
+    if !is_root() {
+        return;
+    }
+    let place = place();
+    let base = place.path("tmp/dyno-65534");
+    let session = base.join("1-1/dyno-1-1-0");
+    std::fs::create_dir_all(session.join("claims")).unwrap();
+    let victim = place.path("own/victim");
+    std::fs::create_dir(place.path("own")).unwrap();
+    std::fs::write(
+        session.join("claims/c"),
+        format!("file {}\n", victim.display()),
+    )
+    .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    std::fs::write(&victim, "x").unwrap();
+    std::os::unix::fs::chown(&victim, Some(65_534), Some(65_534)).unwrap();
+    std::os::unix::fs::chown(&base, Some(65_533), Some(65_533)).unwrap();
+    let ended = as_nobody(&place, &[&ONE_TRIAL as &[&str], &["own/out"]].concat());
+    assert!(
+        matches!(ended.status.code(), Some(0 | 4)),
+        "{}",
+        ended.stderr
+    );
+    ended.says("tmp/dyno-65534\" alone: it belongs to user 65533");
+    assert!(victim.exists() && session.exists());
+    assert_eq!(std::fs::read_dir(place.path("tmp")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_run_that_nobody_may_write_to_is_read_by_every_command_and_not_resumed() {
+    if !is_root() {
+        return;
+    }
+    let place = place();
+    let code = place
+        .run(&[&ONE_TRIAL as &[&str], &["out", "--quiet"]].concat())
+        .status
+        .code();
+    assert!(matches!(code, Some(0 | 4)));
+    place.file(
+        "limits.toml",
+        "[[limit]]\nname = \"a\"\nmetric = \"loss\"\nat_most = 1\n",
+    );
+    let before = place.trial_names("out");
+    let read: [&[&str]; 8] = [
+        &["show", "out"],
+        &["compare", "out", "out"],
+        &["check", "out", "limits.toml"],
+        &["report", "out", "-q", "-o", "own/page.html"],
+        &["merge", "out", "--partial", "-o", "own/merged"],
+        &["audit", "out"],
+        &["run", "--like", "out", "--dry-run"],
+        &["run", "--resume", "out", "--dry-run"],
+    ];
+    for arguments in read {
+        as_nobody(&place, arguments).with_code(0);
+    }
+    let refused = as_nobody(&place, &["run", "--resume", "out", "--quiet"]);
+    refused.with_code(5).says("Permission denied");
+
+    // And on a file system that can be read alone, for root too.
+    let inner = place.dyno(&[]);
+    let on_read_only = |arguments: &[&str]| -> crate::harness::Ended {
+        let mount = "mount --bind out out && mount -o remount,ro,bind out && exec \"$@\"";
+        let mut command = std::process::Command::new("unshare");
+        command
+            .args(["--mount", "sh", "-c", mount, "sh"])
+            .arg(inner.get_program())
+            .args(arguments)
+            .current_dir(place.path("."))
+            .stdin(std::process::Stdio::null());
+        for (key, value) in inner.get_envs() {
+            command.env(key, value.unwrap_or_default());
+        }
+        command.output().unwrap().into()
+    };
+    for arguments in read.into_iter().filter(|a| !a.contains(&"-o")) {
+        on_read_only(arguments).with_code(0);
+    }
+    on_read_only(&["run", "--resume", "out", "--quiet"])
+        .with_code(5)
+        .says("Read-only file system");
+    assert_eq!(place.trial_names("out"), before);
+}
