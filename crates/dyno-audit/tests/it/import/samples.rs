@@ -32,7 +32,7 @@ pub(crate) const SAMPLES: &[(&str, Tool)] = &[
     ("iperf3/bidir.json", Tool::Iperf3),
     ("iperf3/tcp.json", Tool::Iperf3),
     ("iperf3/udp.json", Tool::Iperf3),
-    ("kuksa-perf/documented.txt", Tool::KuksaPerf),
+    ("kuksa-perf/own-numbers.txt", Tool::KuksaPerf),
     ("l4re-ipcbench/documented-x86.txt", Tool::L4reIpcbench),
     ("l4re-ipcbench/documented.txt", Tool::L4reIpcbench),
     ("performance_test/documented.csv", Tool::PerformanceTest),
