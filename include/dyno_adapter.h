@@ -28,8 +28,8 @@
  *   whatever has not been sent. `take` of a receiver made with DYNO_WAIT_BLOCK sleeps until a message is
  *   there, a signal interrupts it, or DYNO_PATIENCE_MS have passed, whichever comes first; a signal
  *   reaches the calling thread alone, so a library that waits on another one's behalf needs the time-out.
- *   `take` of one made with DYNO_WAIT_SPIN returns at once. Only `loan` and `send` may wait, for room, and
- *   only while the peers live.
+ *   `take` of one made with DYNO_WAIT_SPIN returns at once (with DYNO_ASKS: when it is answered). Only
+ *   `loan` and `send` may wait, for room, and only while the peers live.
  *
  * Loans.
  *   Each `loan` is followed by one `send` of the same buffer and the same length, before anything else is
@@ -102,6 +102,9 @@ typedef int32_t dyno_status;
 #define DYNO_CAN_LOOPBACK (UINT64_C(1) << 10) /* The sender's own node gives the message back (only `null`). */
 #define DYNO_SENDS_LATER (UINT64_C(1) << 11) /* `send` puts the message into a queue, from which a thread of the library's own sends
                                               * it: how long `send` takes says nothing of room further on. */
+#define DYNO_ASKS (UINT64_C(1) << 12)        /* Receivers made with DYNO_WAIT_SPIN ask for what is kept: each `take` is a question and
+                                              * returns when it is answered, with DYNO_NONE where the answer is no new message. Only
+                                              * stack files with `asks = true` have them. */
 
 /* The kinds of options; their values are always passed as text. */
 #define DYNO_OPTION_BOOL 1  /* `true` or `false` */

@@ -134,6 +134,7 @@ fn adapter(name: &str) -> AdapterDescription {
             fragments_above: None,
             max_receivers: None,
             sends_later: false,
+            asks: false,
             loopback: false,
         },
         options: Vec::new(),

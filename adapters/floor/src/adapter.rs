@@ -39,6 +39,7 @@ impl Adapter for Floor {
                 fragments_above: None,
                 max_receivers: None,
                 sends_later: false,
+                asks: false,
                 loopback: false,
             },
             options: vec![OptionSpec {

@@ -60,6 +60,7 @@ impl Adapter for Iceoryx2 {
                 fragments_above: None,
                 max_receivers: None,
                 sends_later: false,
+                asks: false,
                 loopback: false,
             },
             options: vec![

@@ -6,11 +6,13 @@ use crate::listener::Listener;
 use crate::presence::{Readers, Writer};
 use crate::provider::{self, Actuator, Provider};
 use crate::settings::{Publish, Receive};
-use crate::subscriber::{self, OnText};
+use crate::subscriber::{self, Asker, OnText};
 use crate::viss;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use dyno_adapter::{Carries, ChannelSpec, Error, OnMessage, Result, Sender, Sent, Subscription};
+use dyno_adapter::{
+    Carries, ChannelSpec, Error, OnMessage, Receiver, Result, Sender, Sent, Subscription,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -107,26 +109,15 @@ impl Sender for KuksaSender {
     }
 }
 
-/// Of requests: the provider of the channel's signal as an actuator; of all others: a subscriber of its value.
-pub(crate) struct KuksaSubscription {
+/// What a reader of a channel says and hears of its ends.
+struct Presence {
     channel: String,
-    is_damaged: Arc<AtomicBool>,
-    values: Listener,
     hears_writer: Listener,
     writer: Arc<Writer>,
-    /// After all that runs on it.
-    _client: Arc<Client>,
 }
 
-impl KuksaSubscription {
-    pub(crate) fn new(
-        client: &Arc<Client>,
-        participant: u16,
-        channel: &ChannelSpec,
-        on_message: OnMessage,
-        asked: Option<Asked>,
-    ) -> Result<Self> {
-        let is_request = matches!(channel.carries, Carries::Requests { .. });
+impl Presence {
+    fn new(client: &Arc<Client>, participant: u16, channel: &ChannelSpec) -> Result<Self> {
         let readers = client.id_of(&path(channel, "Readers"))?;
         let writer = Arc::new(Writer::new(participant, client.teller(readers)));
         let heard = Arc::clone(&writer);
@@ -136,18 +127,61 @@ impl KuksaSubscription {
             SAYINGS,
             Box::new(move |said| heard.heard(said)),
         )?;
+        Ok(Presence {
+            channel: channel.name.clone(),
+            hears_writer,
+            writer,
+        })
+    }
+
+    fn matched(&self) -> Result<bool> {
+        self.hears_writer.check(&self.channel)?;
+        Ok(self.writer.is_there())
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        self.writer.leave();
+    }
+}
+
+/// Of requests: the provider of the channel's signal as an actuator; of all others: a subscriber of its value.
+pub(crate) struct KuksaSubscription {
+    is_damaged: Arc<AtomicBool>,
+    presence: Presence,
+    values: Listener,
+    /// After all that runs on it.
+    _client: Arc<Client>,
+}
+
+impl KuksaSubscription {
+    pub(crate) fn new(
+        client: &Arc<Client>,
+        participant: u16,
+        channel: &ChannelSpec,
+        mut on_message: OnMessage,
+        asked: Option<Asked>,
+    ) -> Result<Self> {
+        let is_request = matches!(channel.carries, Carries::Requests { .. });
+        let presence = Presence::new(client, participant, channel)?;
         let is_damaged = Arc::new(AtomicBool::new(false));
-        let shows = shower(
-            channel.max_payload,
-            on_message,
-            asked.filter(|_| is_request),
-            Arc::clone(&is_damaged),
-        );
+        let (damaged, asked) = (Arc::clone(&is_damaged), asked.filter(|_| is_request));
+        let mut decoder = Decoder::new(channel.max_payload);
+        let shows: OnText = Box::new(move |text| match decoder.decode(text) {
+            Some(message) => {
+                if let Some(asked) = &asked {
+                    asked.store(true, Ordering::Release);
+                }
+                on_message(message);
+            }
+            None => damaged.store(true, Ordering::Relaxed),
+        });
         let data = path(channel, "Data");
         let values = match client.settings.receive {
             _ if is_request => provider::provide(client, client.id_of(&data)?, shows)?,
+            Receive::Get => return Err(asks(&channel.name)),
             Receive::Viss(port) => viss::subscribe(client, port, &data, shows)?,
-            Receive::Get => subscriber::poll(client, client.id_of(&data)?, shows)?,
             Receive::Grpc if matches!(client.settings.publish, Publish::Viss(_)) => {
                 subscriber::targets(client, &data, shows)?
             }
@@ -156,60 +190,108 @@ impl KuksaSubscription {
                 subscriber::subscribe(client, client.id_of(&data)?, depth, shows)?
             }
         };
-        writer.announce();
+        presence.writer.announce();
         Ok(KuksaSubscription {
-            channel: channel.name.clone(),
             is_damaged,
+            presence,
             values,
-            hears_writer,
-            writer,
             _client: Arc::clone(client),
         })
     }
 }
 
-/// What decodes a text into memory of its own and shows it.
-fn shower(
-    max_payload: usize,
-    mut on_message: OnMessage,
-    asked: Option<Asked>,
-    is_damaged: Arc<AtomicBool>,
-) -> OnText {
-    // The decoder wants room for whole groups of three.
-    let mut room = vec![0; max_payload.div_ceil(3) * 3];
-    Box::new(
-        move |text| match BASE64_STANDARD.decode_slice(text, &mut room) {
-            Ok(length) if length <= max_payload => {
-                if let Some(asked) = &asked {
-                    asked.store(true, Ordering::Release);
-                }
-                on_message(&room[..length]);
-            }
-            _ => is_damaged.store(true, Ordering::Relaxed),
-        },
-    )
+/// Why there is no subscription.
+fn asks(channel: &str) -> Error {
+    Error::Unsupported(format!(
+        "a subscription of channel {channel} with the option `receive` = \"get\", whose reader asks; write `asks = true` \
+         and `waits = [\"spin\"]` into the stack file, or leave `receive` out"
+    ))
 }
 
-impl Drop for KuksaSubscription {
-    fn drop(&mut self) {
-        self.writer.leave();
+/// Decodes texts into memory of its own.
+struct Decoder {
+    max_payload: usize,
+    room: Vec<u8>,
+}
+
+impl Decoder {
+    fn new(max_payload: usize) -> Self {
+        Decoder {
+            max_payload,
+            // It wants room for whole groups of three.
+            room: vec![0; max_payload.div_ceil(3) * 3],
+        }
     }
+
+    /// `None`: no base64 text of at most the channel's largest message.
+    fn decode(&mut self, text: &str) -> Option<&[u8]> {
+        let length = BASE64_STANDARD.decode_slice(text, &mut self.room).ok()?;
+        (length <= self.max_payload).then(|| &self.room[..length])
+    }
+}
+
+fn damaged(channel: &str) -> Error {
+    Error::library(
+        "decode",
+        format!(
+            "a value of channel {channel} is no base64 text of at most the channel's largest message: another \
+             provider writes the same signal"
+        ),
+    )
 }
 
 impl Subscription for KuksaSubscription {
     fn matched(&mut self) -> Result<bool> {
-        self.values.check(&self.channel)?;
-        self.hears_writer.check(&self.channel)?;
+        self.values.check(&self.presence.channel)?;
         if self.is_damaged.load(Ordering::Relaxed) {
-            return Err(Error::library(
-                "decode",
-                format!(
-                    "a value of channel {} is no base64 text of at most the channel's largest message: another \
-                     provider writes the same signal",
-                    self.channel
-                ),
-            ));
+            return Err(damaged(&self.presence.channel));
         }
-        Ok(self.writer.is_there())
+        self.presence.matched()
+    }
+}
+
+/// Asks for the value that the broker keeps.
+pub(crate) struct KuksaReader {
+    presence: Presence,
+    asker: Asker,
+    decoder: Decoder,
+    /// After all that runs on it.
+    client: Arc<Client>,
+}
+
+impl KuksaReader {
+    pub(crate) fn new(
+        client: &Arc<Client>,
+        participant: u16,
+        channel: &ChannelSpec,
+    ) -> Result<Self> {
+        let presence = Presence::new(client, participant, channel)?;
+        let data = client.id_of(&path(channel, "Data"))?;
+        let asker = Asker::new(client, data).map_err(|refused| refused.error)?;
+        // Only now is a value one that it has not seen.
+        presence.writer.announce();
+        Ok(KuksaReader {
+            presence,
+            asker,
+            decoder: Decoder::new(channel.max_payload),
+            client: Arc::clone(client),
+        })
+    }
+}
+
+impl Receiver for KuksaReader {
+    fn matched(&mut self) -> Result<bool> {
+        self.presence.matched()
+    }
+
+    fn take(&mut self, on_message: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        let channel = &self.presence.channel;
+        let answer = self.asker.ask(&self.client);
+        let Some(text) = answer.map_err(|refused| refused.of(channel))? else {
+            return Ok(false);
+        };
+        let message = self.decoder.decode(text).ok_or_else(|| damaged(channel))?;
+        on_message(message);
+        Ok(true)
     }
 }

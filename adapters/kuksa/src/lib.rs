@@ -27,8 +27,8 @@
 //! does not wait for it and hands it to nobody. The response is a value that the provider publishes as above, of the responses'
 //! channel's own signal, which the caller subscribes to.
 //!
-//! **Reads.** With `receive = "get"` a thread reads what the broker keeps by GetValue, again as soon as the answer is there; each value that is
-//! another than the one before is a message. Values that come between two reads are lost, and counted.
+//! **Reads.** With `receive = "get"` a take reads what the broker keeps by GetValue and returns with the answer: a read, which Dyno times. A value that
+//! is another than the one before is a message. Values that come between two reads are lost, and counted.
 //!
 //! **VISS.** With `publish = "viss"` a value goes in as a target: `set` of the actuator over a WebSocket, and a send waits for the answer. The broker
 //! tells targets that it keeps over kuksa.val.v1 alone, to which the SDK's client for it subscribes. With `receive = "viss"` a value goes in over gRPC and comes out over VISS. The broker keeps the latest value alone for such a subscriber.
@@ -47,7 +47,7 @@ use dyno_adapter::{
     Adapter, AdapterDescription, Capabilities, Carries, ChannelSpec, Error, Node, NodeContext,
     OnMessage, Placement, Receiver, Result, Sender, Subscription, Wait,
 };
-use settings::Settings;
+use settings::{Receive, Settings};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -77,7 +77,7 @@ impl Adapter for Kuksa {
                 .into(),
             capabilities: Capabilities {
                 loan: false,
-                waits: vec![Wait::Callback],
+                waits: vec![Wait::Callback, Wait::Spin],
                 reliable: true,
                 best_effort: true,
                 request_response: true,
@@ -86,6 +86,7 @@ impl Adapter for Kuksa {
                 fragments_above: None,
                 max_receivers: None,
                 sends_later: false,
+                asks: true,
                 loopback: false,
             },
             options: settings::specs(),
@@ -134,10 +135,17 @@ impl Node for KuksaNode {
     }
 
     fn receiver(&mut self, channel: &ChannelSpec, _wait: Wait) -> Result<Box<dyn Receiver>> {
-        Err(Error::Unsupported(format!(
-            "a receiver that takes, on channel {}: the databroker's values come to a callback",
-            channel.name
-        )))
+        if self.client.settings.receive != Receive::Get
+            || !matches!(channel.carries, Carries::Messages)
+        {
+            return Err(Error::Unsupported(format!(
+                "a receiver that takes, on channel {}: values come to a callback, unless a stack with `asks = true` and the \
+                 option `receive` = \"get\" reads messages",
+                channel.name
+            )));
+        }
+        let reader = ends::KuksaReader::new(&self.client, self.participant, channel)?;
+        Ok(Box::new(reader))
     }
 
     fn subscribe(

@@ -216,7 +216,7 @@ pub(crate) fn specs() -> Vec<OptionSpec> {
             "receive",
             &["grpc", "viss", "get"],
             "grpc: SubscribeById; viss: a VISS subscription over a WebSocket, which has no buffer and no TLS here; get: \
-             GetValue, again as soon as the answer is there: each value that is another is a message",
+             GetValue, for stacks with `asks = true`: each take asks and waits for the answer, and each value that is another is a message",
         ),
         int(
             "viss_port",

@@ -1,6 +1,6 @@
-//! Who gets the values of one signal over gRPC, or its targets.
+//! Who gets the values of one signal over gRPC, or its targets, or asks for them.
 
-use crate::client::{Client, PATIENCE, Refused, by_id, text_of};
+use crate::client::{Calls, Client, PATIENCE, Refused, by_id, text_of};
 use crate::listener::Listener;
 use dyno_adapter::Result;
 use kuksa_rust_sdk::kuksa::val::v2::ClientTraitV2;
@@ -88,31 +88,38 @@ pub(crate) fn targets(client: &Client, path: &str, mut on_text: OnText) -> Resul
     )
 }
 
-/// Reads signal `id` again as soon as the answer is there. Each value that is another than the one before is shown.
-pub(crate) fn poll(client: &Client, id: i32, mut on_text: OnText) -> Result<Listener> {
+/// Asks for the value of one signal that the broker keeps.
+pub(crate) struct Asker {
+    calls: Calls,
+    request: GetValueRequest,
+    before: Option<String>,
+}
+
+impl Asker {
     const CALL: &str = "GetValue";
-    let mut calls = client.calls();
-    let request = GetValueRequest {
-        signal_id: Some(by_id(id)),
-    };
-    // Whatever is there first is from before. Only then does the reader say that it reads.
-    let first = client.wait(CALL, PATIENCE, calls.get_value(request.clone()));
-    let first = first.map_err(|refused| refused.error)?.into_inner();
-    let mut before = text_of(first.data_point.and_then(|point| point.value));
-    let ended = client.ended(CALL);
-    let read = async move || {
-        let answer = calls.get_value(request.clone()).await;
-        let value = answer.map_err(&ended)?.into_inner().data_point;
-        Ok(text_of(value.and_then(|point| point.value)))
-    };
-    Listener::start(client, read, move |text| {
-        let is_new = before != text;
-        if let Some(text) = text.as_ref().filter(|_| is_new) {
-            on_text(text);
-        }
-        before = text;
-        Ok(())
-    })
+
+    /// Whatever is kept of signal `id` now is from before.
+    pub(crate) fn new(client: &Client, id: i32) -> std::result::Result<Self, Refused> {
+        let mut asker = Asker {
+            calls: client.calls(),
+            request: GetValueRequest {
+                signal_id: Some(by_id(id)),
+            },
+            before: None,
+        };
+        asker.ask(client)?;
+        Ok(asker)
+    }
+
+    /// The value, if it is another than in the answer before.
+    pub(crate) fn ask(&mut self, client: &Client) -> std::result::Result<Option<&str>, Refused> {
+        let answer = self.calls.get_value(self.request.clone());
+        let answer = client.wait(Self::CALL, PATIENCE, answer)?.into_inner();
+        let text = text_of(answer.data_point.and_then(|point| point.value));
+        let is_new = self.before != text;
+        self.before = text;
+        Ok(self.before.as_deref().filter(|_| is_new))
+    }
 }
 
 /// A stream that has ended in order is over as one that was broken off.

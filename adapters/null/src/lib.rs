@@ -40,6 +40,7 @@ impl Adapter for Null {
                 fragments_above: None,
                 max_receivers: Some(1),
                 sends_later: false,
+                asks: false,
                 loopback: true,
             },
             options: Vec::new(),

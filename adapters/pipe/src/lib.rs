@@ -54,6 +54,7 @@ impl Adapter for Pipe {
                 fragments_above: None,
                 max_receivers: None,
                 sends_later: false,
+                asks: false,
                 loopback: false,
             },
             options: vec![

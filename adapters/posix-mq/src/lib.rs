@@ -64,6 +64,7 @@ impl Adapter for PosixMq {
                 fragments_above: Some(FRAGMENT as u64),
                 max_receivers: None,
                 sends_later: false,
+                asks: false,
                 loopback: false,
             },
             options: vec![

@@ -45,6 +45,7 @@ impl Adapter for Tcp {
                 fragments_above: None,
                 max_receivers: None,
                 sends_later: false,
+                asks: false,
                 loopback: false,
             },
             options: vec![

@@ -54,6 +54,7 @@ impl Adapter for Udp {
                 fragments_above: Some(LARGEST as u64),
                 max_receivers: None,
                 sends_later: false,
+                asks: false,
                 loopback: false,
             },
             options: vec![

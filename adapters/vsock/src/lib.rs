@@ -51,6 +51,7 @@ impl Adapter for Vsock {
                 fragments_above: None,
                 max_receivers: None,
                 sends_later: false,
+                asks: false,
                 loopback: false,
             },
             options: Vec::new(),

@@ -61,6 +61,7 @@ impl Adapter for Zenoh {
                 fragments_above: Some(settings::BATCH),
                 max_receivers: None,
                 sends_later: true,
+                asks: false,
                 loopback: false,
             },
             options: settings::specs(),

@@ -89,6 +89,7 @@ fn capabilities(bits: u64, d: &raw::Description) -> Result<Capabilities, String>
         fragments_above: limit(d.fragments_above),
         max_receivers: u16::try_from(d.max_receivers).ok().filter(|n| *n > 0),
         sends_later: can(raw::SENDS_LATER),
+        asks: can(raw::ASKS),
         loopback: can(raw::CAN_LOOPBACK),
     })
 }

@@ -141,6 +141,7 @@ fn capabilities(of: &AdapterDescription) -> u64 {
         (c.placements.contains(&Placement::Host), raw::CAN_HOST),
         (c.loopback, raw::CAN_LOOPBACK),
         (c.sends_later, raw::SENDS_LATER),
+        (c.asks, raw::ASKS),
     ]
     .into_iter()
     .filter(|(can, _)| *can)

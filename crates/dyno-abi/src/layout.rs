@@ -141,6 +141,7 @@ fn constants() -> Vec<(&'static str, i64)> {
         ("DYNO_CAN_HOST", bit(raw::CAN_HOST)),
         ("DYNO_CAN_LOOPBACK", bit(raw::CAN_LOOPBACK)),
         ("DYNO_SENDS_LATER", bit(raw::SENDS_LATER)),
+        ("DYNO_ASKS", bit(raw::ASKS)),
         ("DYNO_OPTION_BOOL", raw::OPTION_BOOL.into()),
         ("DYNO_OPTION_INT", raw::OPTION_INT.into()),
         ("DYNO_OPTION_FLOAT", raw::OPTION_FLOAT.into()),

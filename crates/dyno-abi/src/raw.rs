@@ -28,6 +28,7 @@ pub(crate) const CAN_PROCESS: u64 = 1 << 8;
 pub(crate) const CAN_HOST: u64 = 1 << 9;
 pub(crate) const CAN_LOOPBACK: u64 = 1 << 10;
 pub(crate) const SENDS_LATER: u64 = 1 << 11;
+pub(crate) const ASKS: u64 = 1 << 12;
 
 pub(crate) const OPTION_BOOL: i32 = 1;
 pub(crate) const OPTION_INT: i32 = 2;

@@ -11,7 +11,8 @@
 //!   [`NodeContext::session`], or lies in [`NodeContext::scratch`]. What does not lie there is
 //!   [claimed](NodeContext::claim) *before* it is created, so that it can be removed after a crash.
 //! - **Bounded waits.** `take` with [`Wait::Block`] returns after [`PATIENCE`] at the latest, or when
-//!   a signal interrupts it; `take` with [`Wait::Spin`] returns at once. `open`, `sender`,
+//!   a signal interrupts it; `take` with [`Wait::Spin`] returns at once, unless it asks
+//!   ([`Capabilities::asks`]): then it returns when it is answered. `open`, `sender`,
 //!   `receiver` and `matched` do not wait for peers. Only `send` may wait, for room, and only while
 //!   its peers live; it must notice a peer that is gone and report it.
 //! - **Hot path.** `send` and `take` do not allocate, lock, log or format on the way of a message,

@@ -73,6 +73,7 @@ fn adapter(examinee: &Examinee) -> std::result::Result<Box<dyn Adapter>, String>
     Ok(Box::new(Placed {
         adapter,
         placements: examinee.placements.clone(),
+        asks: examinee.asks,
     }))
 }
 
@@ -85,15 +86,18 @@ pub fn ask_library(path: &Path) -> std::result::Result<AdapterDescription, Strin
     registry::ask("--describe-library", path)
 }
 
-/// An adapter where its stack is meant to run; without placements of the stack wherever it can.
+/// An adapter where its stack is meant to run, without placements of the stack wherever it can, and with the readers that its
+/// stack has.
 struct Placed {
     adapter: Arc<dyn Adapter>,
     placements: Vec<Placement>,
+    asks: bool,
 }
 
 impl Adapter for Placed {
     fn describe(&self) -> AdapterDescription {
         let mut description = self.adapter.describe();
+        description.capabilities = description.capabilities.of_stack(self.asks);
         if !self.placements.is_empty() {
             let can = &mut description.capabilities.placements;
             can.retain(|placement| self.placements.contains(placement));

@@ -263,6 +263,13 @@ impl Job {
         found.map_or(self.wait, |c| self.assignment.wait(c))
     }
 
+    /// Whether a receiver of `channel` asks for what is kept.
+    pub(crate) fn asks(&self, channel: &ChannelSpec) -> bool {
+        let found = self.assignment.graph.channel(channel.id);
+        let leg = found.and_then(|c| self.assignment.legs.get(usize::from(c.leg_of_readers())));
+        leg.is_some_and(|leg| leg.asks)
+    }
+
     /// Whether what is sent over `channel` lies in memory that the library lends.
     pub(crate) fn lends(&self, channel: &ChannelSpec) -> bool {
         let adapter = self.adapters.get(usize::from(self.leg(channel)));

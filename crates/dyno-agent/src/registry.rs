@@ -226,6 +226,7 @@ fn unknown(name: &str, reason: String) -> AdapterDescription {
             fragments_above: None,
             max_receivers: None,
             sends_later: false,
+            asks: false,
             loopback: false,
         },
         options: Vec::new(),

@@ -125,6 +125,7 @@ fn union<'a>(all: impl Iterator<Item = &'a Capabilities> + Clone) -> Capabilitie
         max_receivers: most(all.clone().map(|c| c.max_receivers)),
         // Of some only: a stack that wraps such a one says so.
         sends_later: false,
+        asks: false,
         loopback: false,
     }
 }

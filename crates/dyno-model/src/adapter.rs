@@ -105,9 +105,27 @@ pub struct Capabilities {
     /// takes says nothing of room further on.
     #[serde(default)]
     pub sends_later: bool,
+    /// Receivers that wait by `spin` ask for what is kept: each take is a question, and returns when it is answered. Stacks with
+    /// `asks` have these receivers and no others, and other stacks of the adapter have none of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asks: bool,
     /// The sender's own node gives the message back and no second participant takes part: only
     /// for measuring Dyno itself (`null`).
     pub loopback: bool,
+}
+
+impl Capabilities {
+    /// What is left of them on a stack that [`asks`](Self::asks), or that does not.
+    pub fn of_stack(&self, asks: bool) -> Capabilities {
+        let mut can = self.clone();
+        can.asks &= asks;
+        if self.asks || asks {
+            can.waits.retain(|wait| (*wait == Wait::Spin) == asks);
+            // Whoever asks for a value does not serve requests.
+            can.request_response &= !asks;
+        }
+        can
+    }
 }
 
 /// An adapter as `dyno list adapters` shows it.
@@ -135,5 +153,38 @@ impl AdapterDescription {
     /// capabilities and options are empty, and [`unavailable`](Self::unavailable) says why.
     pub fn is_known(&self) -> bool {
         !self.capabilities.waits.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stack_has_the_readers_that_ask_or_the_others() {
+        let of = |asks| Capabilities {
+            loan: false,
+            waits: Wait::ALL.to_vec(),
+            reliable: true,
+            best_effort: true,
+            request_response: true,
+            placements: Vec::new(),
+            max_message: None,
+            fragments_above: None,
+            max_receivers: None,
+            sends_later: false,
+            asks,
+            loopback: false,
+        };
+        let asking = of(true).of_stack(true);
+        assert_eq!(
+            (asking.waits, asking.request_response),
+            (vec![Wait::Spin], false)
+        );
+        let others = of(true).of_stack(false);
+        assert!(!others.asks && others.request_response);
+        assert!(!others.waits.contains(&Wait::Spin));
+        // Of an adapter without such readers nothing is taken away.
+        assert_eq!(of(false).of_stack(false), of(false));
     }
 }

@@ -17,6 +17,9 @@ pub struct Examinee {
     pub options: Options,
     /// Where the stack is meant to run; empty: wherever its adapter can.
     pub placements: Vec<Placement>,
+    /// Whether its stack [`asks`](crate::adapter::Capabilities::asks).
+    #[serde(default)]
+    pub asks: bool,
     /// Messages may be lost with these options although the adapter can be reliable.
     pub best_effort: bool,
 }

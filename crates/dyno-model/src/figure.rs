@@ -166,6 +166,10 @@ figures! {
     InWindowHz = "in_window_hz", "Intact messages that arrived within the window, per second of it." {
         "rate in the window", "1/s", Throughput, Higher; |t| t.throughput.in_window_hz
     }
+    ReadsHz = "reads_hz", "Of stacks whose readers ask: questions of the window that were answered, be it with a new value or \
+     none, per second of it, all readers together." {
+        "answered reads", "1/s", Throughput, Higher; |t| t.throughput.reads_hz
+    }
     CpuNs = "cpu_ns", "User and system time without Dyno's own pacing." {
         "CPU", "ns", Cost, Lower, is_whole; |t| known(t, t.cost.cpu.0)
     }

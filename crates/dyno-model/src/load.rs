@@ -62,6 +62,14 @@ impl Experiment {
         })
     }
 
+    /// How long the window is, where that is known beforehand.
+    pub fn known_window(&self) -> Option<Nanos> {
+        match self.window {
+            Extent::Duration(time) => Some(time),
+            Extent::Messages(_) => self.paced_window(),
+        }
+    }
+
     /// Payload bits per second that one sender has to send, whatever the stack does.
     fn bits_per_sender(&self) -> Option<f64> {
         Some(self.workload.messages_per_second()? * self.mean_bytes() * 8.0)

@@ -168,6 +168,11 @@ metrics! {
         ],
         compares_its_tail: true,
     }
+    Read = "read_ns", "Of stacks whose readers ask: from the question to its answer, be it a new value or none." {
+        short: "read",
+        title: "read",
+        gist: "from a reader's question to its answer",
+    }
     Probe = "probe_ns", "What one piece of a probe takes: a call, a round trip of hand-overs, a copy, a first touch; how late, how long kept off the CPU." {
         short: "probe",
         title: "probe",

@@ -137,6 +137,9 @@ pub struct Leg {
     pub options: Options,
     /// How receivers on it wait.
     pub wait: Wait,
+    /// Each take of a receiver on it asks for what is kept, and returns when that is answered.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asks: bool,
 }
 
 /// Everything that an agent must know for one trial.

@@ -160,6 +160,10 @@ pub struct Throughput {
     /// where nothing has a due time, and in older runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_window_hz: Option<f64>,
+    /// Questions per second of the window that were asked within it and answered, all readers together. `None` where readers
+    /// do not ask, where it is not known beforehand how long the window is, and in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads_hz: Option<f64>,
 }
 
 impl Throughput {

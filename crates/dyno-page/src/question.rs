@@ -123,9 +123,15 @@ fn common_wait(manifest: &RunManifest, all: &[Placed<'_>]) -> Option<Wait> {
     }
     let knows = |stack: &Vec<Placed<'_>>, wait: Wait| {
         let name = &stack[0].1.experiment.stack;
-        let adapter = &manifest.plan.stacks.get(name)?.adapter;
-        let about = manifest.adapters.iter().find(|a| a.name == *adapter)?;
-        Some(about.capabilities.waits.contains(&wait))
+        let stack = manifest.plan.stacks.get(name)?;
+        let about = manifest.adapters.iter().find(|a| a.name == stack.adapter)?;
+        Some(
+            about
+                .capabilities
+                .of_stack(stack.asks)
+                .waits
+                .contains(&wait),
+        )
     };
     [Wait::Block, Wait::Callback, Wait::Spin]
         .into_iter()

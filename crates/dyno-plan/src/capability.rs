@@ -11,7 +11,7 @@ pub(crate) fn refusal(
     adapter: &AdapterDescription,
     hosts: usize,
 ) -> Option<String> {
-    let can = &adapter.capabilities;
+    let can = &adapter.capabilities.of_stack(stack.asks);
     let name = &adapter.name;
     if let Some(reason) = &adapter.unavailable {
         return Some(format!("{name}{}{reason}", Refusal::UNUSABLE));

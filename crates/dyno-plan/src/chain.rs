@@ -147,6 +147,7 @@ pub(crate) fn read(
         floor: false,
         loopback: false,
         sends_later: parts.first().is_some_and(|part| part.sends_later),
+        asks: false,
         channels: None,
         placements: vec![match chain.hosts() {
             1 => Placement::Process,
@@ -393,8 +394,9 @@ fn waits(
         for wait in &waits {
             let cannot = free.iter().find(|leg| {
                 let adapter = adapters.iter().find(|a| a.name == leg.adapter);
-                adapter
-                    .is_some_and(|a| a.is_known() && !a.capabilities.waits.contains(&wait.value.0))
+                adapter.is_some_and(|a| {
+                    a.is_known() && !a.capabilities.of_stack(false).waits.contains(&wait.value.0)
+                })
             });
             if let Some(leg) = cannot {
                 let text = format!("the leg {:?} cannot wait by {}", leg.stack, wait.value.0);
@@ -450,6 +452,9 @@ fn impossible(leg: &ChainLeg, stack: &Stack, adapter: &AdapterDescription) -> Op
             adapter.name
         ));
     }
+    if stack.asks {
+        return Some("its reader asks for what is kept, and gateways do not ask".to_owned());
+    }
     if leg.placement == Placement::Thread {
         return Some("a gateway is a process of its own".to_owned());
     }
@@ -502,6 +507,7 @@ fn alone(leg: &ChainLeg) -> Stack {
         floor: false,
         loopback: false,
         sends_later: false,
+        asks: false,
         channels: None,
         placements: Vec::new(),
         daemons: leg.daemons.clone(),

@@ -48,7 +48,7 @@ impl Configured<'_> {
         let chain = self.stack.chain.as_ref();
         let bridged = chain.is_some_and(|chain| chain.foreign().contains(&true));
         let is_call = cell.workload.kind().info().is_request_response;
-        capability::is_paired(cell, &self.adapters) || (is_call && bridged)
+        capability::is_paired(cell, &self.adapters) || (is_call && (bridged || self.stack.asks))
     }
 
     /// Why its echo cannot sleep between its looks, where it is to.

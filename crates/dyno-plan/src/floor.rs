@@ -61,7 +61,8 @@ pub(crate) fn link(
     let mut without: BTreeMap<String, usize> = BTreeMap::new();
     for i in 0..experiments.len() {
         let e = &experiments[i];
-        let has_none = |s: &Stack| s.floor || s.loopback || e.workload.kind().is_probe();
+        // A poll of shared memory is no read of what a broker keeps.
+        let has_none = |s: &Stack| s.floor || s.loopback || s.asks || e.workload.kind().is_probe();
         if stacks.get(&e.stack).is_none_or(has_none) {
             continue;
         }

@@ -26,12 +26,13 @@ pub struct HostFacts {
     pub vsock: Option<VsockBackEnd>,
 }
 
-/// Remarks on what the machine has too little of, one sentence for each kind. `graph` is that of one experiment; flows
-/// that run at the same time count together.
+/// Remarks on what the machine has too little of, one sentence for each kind. `asks`: whether readers of a stack do, which
+/// sleep until they are answered. `graph` is that of one experiment; flows that run at the same time count together.
 pub(crate) fn warnings<'a>(
     experiments: &'a [Experiment],
     facts: &HostFacts,
     adapter: impl Fn(&str) -> Option<&'a AdapterDescription>,
+    asks: impl Fn(&str) -> bool,
     graph: impl Fn(&Experiment) -> Graph,
 ) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -42,7 +43,7 @@ pub(crate) fn warnings<'a>(
     };
     let uses_two = |e: &Experiment| adapter(&e.stack).is_some_and(|a| !a.capabilities.loopback);
     let crowded: Vec<usize> = leads()
-        .filter(|e| e.wait == Wait::Spin && uses_two(e))
+        .filter(|e| e.wait == Wait::Spin && uses_two(e) && !asks(&e.stack))
         .map(participants)
         .filter(|n| !facts.cpus.is_empty() && *n > facts.cpus.len())
         .collect();

@@ -227,7 +227,13 @@ pub fn plan(
         all.find(|a| a.capabilities.loan).or(first)
     };
     let graph_of = |e: &Experiment| e.graph(used.get(&e.stack), &testbed);
-    warnings.extend(host::warnings(&experiments, facts, adapter_of, graph_of));
+    warnings.extend(host::warnings(
+        &experiments,
+        facts,
+        adapter_of,
+        |stack| used.get(stack).is_some_and(|stack| stack.asks),
+        graph_of,
+    ));
     warnings.extend(remote::warnings(&testbed));
     // A search looks for the overload.
     if request.search.is_none() {

@@ -14,6 +14,7 @@ const KEYS: &[&str] = &[
     "waits",
     "floor",
     "sends_later",
+    "asks",
     "channels",
     "placements",
     "options",
@@ -117,16 +118,29 @@ pub(crate) fn read_within(
         }
         found
     })?;
+    let asks = table
+        .get("asks")
+        .and_then(|n| {
+            let asks = n.bool("`asks`", problems)?;
+            if asks && adapter.is_known() && !adapter.capabilities.asks {
+                problems.push(
+                    Problem::at(
+                        &n.at,
+                        format!("readers of the adapter `{}` do not ask", adapter.name),
+                    )
+                    .label("messages are brought to them")
+                    .help("leave `asks` out"),
+                );
+            }
+            Some(asks)
+        })
+        .unwrap_or(false);
+    let can = adapter.capabilities.of_stack(asks);
     let waits = table.get("waits").and_then(|n| {
         let waits = crate::quantity::several::<PlainWait>("waits", n, problems)?;
         for w in &waits {
-            if adapter.is_known() && !adapter.capabilities.waits.contains(&w.value.0) {
-                let can: Vec<&str> = adapter
-                    .capabilities
-                    .waits
-                    .iter()
-                    .map(|w| w.as_str())
-                    .collect();
+            if adapter.is_known() && !can.waits.contains(&w.value.0) {
+                let can: Vec<&str> = can.waits.iter().map(|w| w.as_str()).collect();
                 problems.push(
                     Problem::at(
                         &w.at,
@@ -170,6 +184,7 @@ pub(crate) fn read_within(
         waits: waits?,
         options,
         floor,
+        asks,
         sends_later: sends_later || adapter.capabilities.sends_later,
         loopback: adapter.capabilities.loopback && name != GROUND,
         channels,

@@ -110,6 +110,10 @@ fn fill_one(
     record.counts = counts(graph, &sources, &record.flows);
     consistent(graph, &sources, record)?;
     record.throughput = throughput(experiment, graph, &sources, &record.flows);
+    let reads = record.distributions.get(&Metric::Read).map(|d| d.n);
+    let window = experiment.known_window().filter(|w| *w > Nanos::ZERO);
+    let per_second = |(n, window): (u64, Nanos)| n as f64 / window.as_secs_f64();
+    record.throughput.reads_hz = reads.zip(window).map(per_second);
     if sends_later {
         record.throughput.blocked_share = 0.0;
         record.throughput.blocked_above = None;
@@ -242,6 +246,7 @@ fn throughput(
         in_window_hz: in_window
             .zip(window)
             .map(|(n, window)| per(n, window.as_secs_f64())),
+        reads_hz: None,
     }
 }
 

@@ -150,7 +150,6 @@ fn a_broker_that_ends_is_noticed_by_both_ends() {
     for (option, value, words) in [
         ("receive", "grpc", "--insecure"),
         ("receive", "viss", "--enable-viss"),
-        ("receive", "get", "--insecure"),
         ("publish", "viss", "--enable-viss"),
     ] {
         let mut trial = Trial::new().text(option, value).with_broker(&[words]);

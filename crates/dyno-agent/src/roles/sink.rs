@@ -4,12 +4,13 @@ use super::ends::{Subscribed, all, on_threads};
 use super::intake::Intake;
 use super::passages::Log;
 use super::places::Places;
-use super::tally::{Tally, expected_messages};
+use super::tally::{BLOCKS, Tally, expected_messages};
 use super::warmup::Settling;
 use crate::event::{Failure, Played};
 use crate::job::{Job, Nodes};
 use crate::shared::{Arrivals, Call, Phase, ThreadState};
 use dyno_adapter::{Error, Receiver};
+use dyno_measure::Recorder;
 use dyno_measure::stamp::{Damage, Kind};
 use dyno_model::{Metric, Nanos};
 use std::sync::Arc;
@@ -44,10 +45,18 @@ fn by_take(
     if !job.await_matched(thread, opened, all_matched)? {
         return Ok(Played::default());
     }
-    on_threads(job, thread, ends, |thread, ends| take(job, thread, ends))
+    match job.incoming().any(|channel| job.asks(channel)) {
+        true => on_threads(job, thread, ends, |thread, ends| {
+            take::<true>(job, thread, ends)
+        }),
+        false => on_threads(job, thread, ends, |thread, ends| {
+            take::<false>(job, thread, ends)
+        }),
+    }
 }
 
-fn take(
+/// With `ASKS` each take is a read, and timed.
+fn take<const ASKS: bool>(
     job: &Job,
     thread: &ThreadState,
     mut ends: Vec<(Box<dyn Receiver>, Inbox)>,
@@ -55,10 +64,16 @@ fn take(
     let shared = &job.shared;
     loop {
         for (receiver, inbox) in &mut ends {
-            match thread.inside(Call::Take, || {
+            let asked = ASKS.then(|| shared.clock.now());
+            let taken = thread.inside(Call::Take, || {
                 receiver.take(&mut |bytes| inbox.on_message(bytes))
-            }) {
-                Ok(_) => {}
+            });
+            match taken {
+                Ok(_) => {
+                    if let Some(asked) = asked {
+                        inbox.answered(asked);
+                    }
+                }
                 // The runner ends all agents at about the same time: a source that has offered
                 // everything may leave first, and then nothing more comes. A source that crashes
                 // is noticed by the runner.
@@ -119,6 +134,16 @@ fn by_callback(
     Ok(played)
 }
 
+/// The record of a reader's questions, where readers ask and the window has a length that is known.
+fn reads(job: &Job) -> Option<(Recorder, Nanos)> {
+    let asks = job.incoming().any(|channel| job.asks(channel));
+    let experiment = job.experiment();
+    let length = experiment.known_window().filter(|_| asks)?;
+    // A number of messages says nothing of how many reads there are.
+    let block = Nanos((length.0 / BLOCKS as u64).max(1));
+    Some((Recorder::by_time(BLOCKS, block), length))
+}
+
 /// What arrives at one reading end.
 pub(crate) struct Inbox {
     intake: Intake,
@@ -126,6 +151,8 @@ pub(crate) struct Inbox {
     settling: Settling,
     places: Places,
     log: Option<Log>,
+    /// From each question of the window to its answer, where readers ask, and how long the window is.
+    reads: Option<(Recorder, Nanos)>,
     /// Messages that the stack may hold.
     most_held: u64,
     /// How long it sleeps after each message.
@@ -145,6 +172,7 @@ impl Inbox {
             settling: Settling::new(job),
             places: Places::new(job),
             log: Log::new(job, channel),
+            reads: reads(job),
             most_held: job.most_held(),
             pause: job.experiment().sink_pause,
             ended: false,
@@ -159,6 +187,23 @@ impl Inbox {
         if let (true, Some(pause)) = (is_of_stream, self.pause) {
             self.sleep(pause);
         }
+    }
+
+    /// A question that was asked at `asked` has its answer. Those of the window count, which begins here when it may begin for
+    /// the sender: nobody need write meanwhile.
+    fn answered(&mut self, asked: Nanos) {
+        let shared = &self.intake.shared;
+        let (answered, begun) = (shared.clock.now(), shared.window_at());
+        let Some((recorder, length)) = &mut self.reads else {
+            return;
+        };
+        if asked < begun || asked >= begun.saturating_add(*length) {
+            return;
+        }
+        if recorder.is_empty() {
+            recorder.begin(begun);
+        }
+        recorder.record(asked, answered.saturating_sub(asked));
     }
 
     /// Until a trial stops: what a stack still holds then is not waited for.
@@ -262,6 +307,11 @@ impl Inbox {
             played.distributions.clear();
         }
         played.first.extend(self.intake.first());
+        // Where the warm-up is a number of messages, nobody told when the window begins.
+        let is_known = shared.window_at() < Nanos(u64::MAX);
+        if let Some((reads, _)) = self.reads.filter(|_| is_known) {
+            played.distributions.push((Metric::Read, reads.finish(0)?));
+        }
         played.places = self.places.finish();
         played.passages.extend(self.log.map(Log::finish));
         Ok(played)

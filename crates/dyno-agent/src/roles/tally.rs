@@ -65,10 +65,7 @@ impl<const N: usize> Tally<N> {
             workload: experiment.workload,
             is_common: experiment.flow.is_some(),
             before: experiment.counted_warmup().unwrap_or(0),
-            lasts: match experiment.window {
-                Extent::Duration(time) => Some(time),
-                Extent::Messages(_) => experiment.paced_window(),
-            },
+            lasts: experiment.known_window(),
             newest: None,
             last: Nanos::ZERO,
             begun: None,

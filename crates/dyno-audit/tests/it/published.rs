@@ -377,6 +377,7 @@ fn adapters() -> Vec<AdapterDescription> {
             fragments_above: None,
             max_receivers: None,
             sends_later: false,
+            asks: false,
             loopback: false,
         },
         options: options

@@ -53,6 +53,7 @@ impl Adapter for Memory {
                 fragments_above: None,
                 max_receivers: None,
                 sends_later: false,
+                asks: false,
                 loopback: false,
             },
             options: vec![OptionSpec {

@@ -28,6 +28,9 @@ pub struct Stack {
     /// A send only puts the message into a queue of the library's: how long senders were blocked is not known.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sends_later: bool,
+    /// Its readers ask for what is kept, again and again, and each answer is a read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asks: bool,
     /// The most channels that one trial can have on it; `None`: as many as there are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channels: Option<u16>,

@@ -386,6 +386,7 @@ fn a_hint_names_a_wait_that_all_of_them_know() {
             fragments_above: None,
             max_receivers: None,
             sends_later: false,
+            asks: false,
             loopback: false,
         },
         options: Vec::new(),

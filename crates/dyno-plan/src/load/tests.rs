@@ -196,6 +196,7 @@ fn a_history_must_fit_into_memory() {
             options: [("history".to_owned(), OptionValue::Int(history))].into(),
             floor: false,
             sends_later: false,
+            asks: false,
             loopback: false,
             channels: None,
             placements: Vec::new(),

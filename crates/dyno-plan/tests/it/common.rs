@@ -28,6 +28,7 @@ fn adapter(name: &str, waits: &[Wait]) -> AdapterDescription {
             fragments_above: None,
             max_receivers: None,
             sends_later: false,
+            asks: false,
             loopback: false,
         },
         options: Vec::new(),

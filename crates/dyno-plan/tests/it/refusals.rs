@@ -429,6 +429,12 @@ fn stack_files() {
             "a wait that the adapter lacks",
             with_stack("description = \"mine\"\nwaits = [\"callback\"]\nadapter = \"tcp\"\n")
         ),
+        (
+            "readers that ask where the adapter has none",
+            with_stack(
+                "description = \"mine\"\nwaits = [\"spin\"]\nasks = true\nadapter = \"tcp\"\n"
+            )
+        ),
     ]));
 }
 

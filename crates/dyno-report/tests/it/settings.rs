@@ -33,6 +33,7 @@ fn adapter(name: &str, version: &str, depth: Option<i64>) -> AdapterDescription 
             fragments_above: None,
             max_receivers: None,
             sends_later: false,
+            asks: false,
             loopback: false,
         },
         options: depth.map(option).into_iter().collect(),

@@ -277,6 +277,7 @@ fn legs(stack: &Stack, experiment: &Experiment) -> (Vec<Leg>, Vec<Gateway>) {
             adapter: stack.adapter.clone(),
             options: stack.options.clone(),
             wait: experiment.wait,
+            asks: stack.asks,
         };
         return (vec![leg], Vec::new());
     };
@@ -284,6 +285,7 @@ fn legs(stack: &Stack, experiment: &Experiment) -> (Vec<Leg>, Vec<Gateway>) {
         adapter: leg.adapter.clone(),
         options: leg.options.clone(),
         wait: leg.wait.unwrap_or(experiment.wait),
+        asks: false,
     };
     let legs = chain.legs.iter().map(leg).collect();
     (legs, chain.gateways.clone())

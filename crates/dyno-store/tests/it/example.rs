@@ -63,6 +63,7 @@ pub(crate) fn manifest() -> RunManifest {
         options: BTreeMap::from([("rcvbuf".into(), OptionValue::Int(4_096))]),
         floor,
         sends_later: false,
+        asks: false,
         loopback: false,
         channels: None,
         placements: Vec::new(),
@@ -173,6 +174,7 @@ pub(crate) fn manifest() -> RunManifest {
                 fragments_above: Some(65_507),
                 max_receivers: None,
                 sends_later: false,
+                asks: false,
                 loopback: false,
             },
             options: vec![OptionSpec {
@@ -365,6 +367,7 @@ pub(crate) fn completed(id: TrialId) -> TrialRecord {
             blocked_share: 0.0,
             blocked_above: Some(Nanos(14_000)),
             in_window_hz: Some(600.5),
+            reads_hz: None,
         },
         cost: Cost {
             processes: vec![ProcessCost {

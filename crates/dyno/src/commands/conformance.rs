@@ -52,6 +52,7 @@ pub(crate) fn conformance(args: &ConformanceArgs) -> Result {
         library: adapter.library.clone(),
         options: stack.options.clone(),
         placements: stack.placements,
+        asks: stack.asks,
         best_effort: args.best_effort,
     };
     let may_lose = adapter.capabilities.best_effort && !args.best_effort;

@@ -170,6 +170,7 @@ fn adapter_row(a: &AdapterDescription) -> Row {
         (c.best_effort, "best effort"),
         (c.request_response, "request-response"),
         (c.sends_later, "sends later, from a queue of its own"),
+        (c.asks, "readers that spin ask for what is kept"),
         (c.loopback, "gives back its own messages"),
     ] {
         can.extend(has.then(|| text.to_owned()));

@@ -157,6 +157,7 @@ impl Builder {
             options: BTreeMap::new(),
             floor,
             sends_later: false,
+            asks: false,
             loopback: false,
             channels: None,
             placements: Vec::new(),
@@ -226,6 +227,7 @@ impl Builder {
             blocked_share: 0.0,
             blocked_above: one_way.then(|| Nanos::from_micros(14)),
             in_window_hz: None,
+            reads_hz: (latencies[0].0 == Metric::Read).then(|| received as f64 / 0.3),
         };
         let cpu = (p50 * 0.8 * received as f64) as u64;
         let process = |label: &str| ProcessCost {
