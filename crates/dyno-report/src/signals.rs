@@ -45,7 +45,7 @@ pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) ->
     );
     out.part(
         "A loop that waits, and a schedule that does not",
-        &loops(&all),
+        &loops(summary, &all),
     );
     out.list("How to read this", &legend(summary));
     let flaws = study.flaws.iter();
@@ -73,9 +73,9 @@ fn legend(summary: &Summary) -> Vec<String> {
             "set and get: a call that sets a value at its provider and gets the answer, over what the broker has for it (Kuksa: \
              Actuate, and the answer as a published value);{PAIR}: it has nothing, and the call takes two channels."
         ),
-        "reads: a reader asks the broker for the value that it keeps and asks again as soon as it has the answer, beside a provider that never \
-         waits (Kuksa: GetValue, kuksa-get). Dyno counts the reads that found a new value, so there were at least (≥) that many reads; the provider may be \
-         what limits them. Of several clients it is the sum. Reads while nobody writes are not measured."
+        "reads: a reader asks the broker for the value that it keeps and asks again as soon as it has the answer (Kuksa: GetValue, kuksa-get). Each \
+         answer is a read, be it a new value or the one before; the rate is the median of the trials, with the lowest and the highest, and of several clients the sum. A read \
+         takes from the question to its answer, with one client. Nobody writes: the provider writes at most one value within the window; else so many per second."
             .into(),
         "WebSocket: the time from one set to the next of a client that waits for the broker's answer to each, as the study's script does; the mean, as the \
          study's (Kuksa: VISS, kuksa-viss-set). The round trip below it is to the subscriber and back."
@@ -163,18 +163,8 @@ fn table(study: &PrintedTables, summary: &Summary, all: &[&ExperimentSummary]) -
             false => figure,
         }
     };
-    let polls = |s: usize| is_set(stacks[s], "receive", "get");
+    let asks = |s: usize| asks(summary, stacks[s].0);
     let sets = |s: usize| is_set(stacks[s], "publish", "viss");
-    // What the reader misses between two reads was read by nobody.
-    let at_least = |figure: String| match figure.as_str() {
-        NONE => figure,
-        _ => format!("≥ {figure}"),
-    };
-    let reads = |s: usize, several: bool| match polls(s) {
-        true if several => at_least(several_readers(summary, stacks[s])),
-        true => at_least(rate(s, WorkloadKind::Flood)),
-        false => NONE.to_owned(),
-    };
     let set = |s: usize| {
         let flood = of(all, stacks[s], WorkloadKind::Flood).next();
         let hz = flood
@@ -193,20 +183,30 @@ fn table(study: &PrintedTables, summary: &Summary, all: &[&ExperimentSummary]) -
             row(
                 "writes/s, as fast as accepted",
                 writes,
-                &|s| match polls(s) || sets(s) {
+                &|s| match asks(s) || sets(s) {
                     true => NONE.to_owned(),
                     false => rate(s, WorkloadKind::Flood),
                 },
             ),
             row(
-                "reads/s beside a writer, one client",
+                "reads/s, one client, nobody writes",
                 printed("vss-rate", "Messages/second (read)"),
-                &|s| reads(s, false),
+                &|s| reads(summary, stacks[s], false, false),
             ),
+            row("a read, p50", NONE.into(), &|s| read(summary, stacks[s], 0)),
+            row("a read, p99", NONE.into(), &|s| read(summary, stacks[s], 2)),
             row(
-                "reads/s beside a writer, several clients",
+                "reads/s, several clients, nobody writes",
                 NONE.into(),
-                &|s| reads(s, true),
+                &|s| reads(summary, stacks[s], true, false),
+            ),
+            row("reads/s, one client beside a writer", NONE.into(), &|s| {
+                reads(summary, stacks[s], false, true)
+            }),
+            row(
+                "reads/s, several clients beside a writer",
+                NONE.into(),
+                &|s| reads(summary, stacks[s], true, true),
             ),
             row(
                 "WebSocket: a set with its answer",
@@ -251,24 +251,67 @@ fn fans<'a>(
     })
 }
 
-/// What the most readers that were tried got together, and their number.
-fn several_readers(summary: &Summary, stack: (&str, Wait)) -> String {
-    let most = fans(summary, stack, WorkloadKind::Flood)
-        .filter(|e| e.experiment.topology.receivers > 1)
-        .max_by_key(|e| e.experiment.topology.receivers);
-    let found = most.and_then(|e| Some((e.median(TrialFigure::DeliveredHz)?, e)));
-    found
-        .filter(|(hz, _)| *hz > 0.0)
-        .map_or(NONE.into(), |(hz, e)| {
-            let readers = e.experiment.topology.receivers;
-            format!("{} ({readers})", with_prefix(hz, "/s"))
-        })
+/// Whether the readers of a stack ask.
+fn asks(summary: &Summary, stack: &str) -> bool {
+    let stack = summary.run.stacks.get(stack);
+    stack.is_some_and(|stack| stack.asks)
+}
+
+/// The experiment whose reads are counted, of one reader or of the most that were tried, and while somebody writes or not.
+fn read_by<'a>(
+    summary: &'a Summary,
+    stack: (&'a str, Wait),
+    several: bool,
+    written: bool,
+) -> Option<&'a ExperimentSummary> {
+    let is_written = |e: &ExperimentSummary| {
+        let values = e
+            .experiment
+            .paced_window()
+            .zip(e.experiment.workload.numbers().rate);
+        values.is_some_and(|(window, rate)| window.as_secs_f64() * rate.hz() > 1.0)
+    };
+    fans(summary, stack, WorkloadKind::Stream)
+        .filter(|e| e.figure(TrialFigure::ReadsHz).is_some() && is_written(e) == written)
+        .filter(|e| (e.experiment.topology.receivers > 1) == several)
+        .max_by_key(|e| e.experiment.topology.receivers)
+}
+
+/// Answered reads per second, with what was written meanwhile and by how many they were read where it was several.
+fn reads(summary: &Summary, stack: (&str, Wait), several: bool, written: bool) -> String {
+    let Some(e) = read_by(summary, stack, several, written) else {
+        return NONE.into();
+    };
+    let Some(hz) = e.figure(TrialFigure::ReadsHz) else {
+        return NONE.into();
+    };
+    let [median, min, max] = [hz.median, hz.min, hz.max].map(|hz| with_prefix(hz, "/s"));
+    let mut about = Vec::new();
+    if several {
+        about.push(format!("{} clients", e.experiment.topology.receivers));
+    }
+    if let Some(rate) = e.experiment.workload.numbers().rate.filter(|_| written) {
+        about.push(format!("{rate} written"));
+    }
+    match about.is_empty() {
+        true => format!("{median} [{min}, {max}]"),
+        false => format!("{median} [{min}, {max}] ({})", about.join(", ")),
+    }
+}
+
+/// What a read takes, of one client while nobody writes.
+fn read(summary: &Summary, stack: (&str, Wait), rank: usize) -> String {
+    let found = read_by(summary, stack, false, false);
+    found.map_or(NONE.into(), |e| quantile(e, Metric::Read, rank))
 }
 
 /// The most subscribers that surely get all in time, among those that were tried.
 fn clients(summary: &Summary, stack: (&str, Wait)) -> String {
     let rate = |e: &ExperimentSummary| e.experiment.workload.numbers().rate;
     let receivers = |e: &ExperimentSummary| e.experiment.topology.receivers;
+    if asks(summary, stack.0) {
+        return NONE.into();
+    }
     let all = || fans(summary, stack, WorkloadKind::Stream);
     let Some(fanned) = all().find(|e| receivers(e) > 1) else {
         return NONE.into();
@@ -321,7 +364,7 @@ fn keeps_up(e: &ExperimentSummary) -> Option<bool> {
 }
 
 /// A row for each stream: the loop's figures and the schedule's.
-fn loops(all: &[&ExperimentSummary]) -> Grid {
+fn loops(summary: &Summary, all: &[&ExperimentSummary]) -> Grid {
     let head = [
         "stack",
         "rate",
@@ -333,7 +376,10 @@ fn loops(all: &[&ExperimentSummary]) -> Grid {
         "ratio",
     ];
     let mut rows = Vec::new();
-    for stack in stacks(all) {
+    let told = stacks(all)
+        .into_iter()
+        .filter(|(stack, _)| !asks(summary, stack));
+    for stack in told {
         let closed = of(all, stack, WorkloadKind::PingPong).next();
         let mut streams: Vec<_> = of(all, stack, WorkloadKind::Stream).collect();
         let hz =

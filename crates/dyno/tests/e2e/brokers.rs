@@ -262,17 +262,43 @@ fn the_suite_signals_has_kuksas_reads_and_sets() {
     place.run(&arguments).with_code(0);
     let shown = place.run(&["show", "out", "--format", "markdown"]);
     let row = |label: &str| -> Vec<&str> {
-        let mut rows = shown.stdout.lines().filter(|l| l.contains(label));
-        let row = rows.next().unwrap_or_else(|| panic!("{}", shown.stdout));
+        let label = format!("| {label} ");
+        let mut rows = shown.stdout.lines().filter(|l| l.starts_with(&label));
+        let row = rows
+            .next()
+            .unwrap_or_else(|| panic!("{label}: {}", shown.stdout));
         row.trim_matches('|').split('|').map(str::trim).collect()
     };
     // Label, study, kuksa-get, kuksa-viss-set.
     for (label, column) in [
-        ("reads/s beside a writer, one client", 2),
-        ("reads/s beside a writer, several clients", 2),
+        ("reads/s, one client, nobody writes", 2),
+        ("reads/s, several clients, nobody writes", 2),
+        ("reads/s, one client beside a writer", 2),
+        ("reads/s, several clients beside a writer", 2),
+        ("a read, p50", 2),
         ("WebSocket: a set with its answer", 3),
     ] {
         assert_ne!(row(label)[column], "–", "{}", shown.stdout);
+    }
+    // At 1 Hz hardly any read finds a new value, and all are counted: they are as many as their times.
+    let shown = place.show("out");
+    let experiments = shown["experiments"].as_array().unwrap();
+    let idle = |e: &&Value| e["stack"] == "kuksa-get" && e["load"]["rate_hz"].as_f64() == Some(1.0);
+    let idle: Vec<&Value> = experiments.iter().filter(idle).collect();
+    assert_eq!(idle.len(), 2, "{shown:#}");
+    for e in idle {
+        assert!(count(e, "received") <= count(e, "offered"), "{e:#}");
+        assert_eq!(count(e, "duplicated"), 0, "{e:#}");
+        assert_eq!(e["wait"], "spin", "{e:#}");
+        let reads = e["metrics"]["read_ns"]["n"].as_u64().unwrap();
+        assert!(reads > 10 * count(e, "offered"), "{e:#}");
+        let trials = e["trials"].as_f64().unwrap();
+        let per_second = e["throughput"]["reads_hz"]["median"].as_f64().unwrap();
+        // A window of a second in each trial.
+        assert!(
+            (per_second * trials / reads as f64 - 1.0).abs() < 0.5,
+            "{e:#}"
+        );
     }
     assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
 }
