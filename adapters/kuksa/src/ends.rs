@@ -265,10 +265,11 @@ impl KuksaReader {
         participant: u16,
         channel: &ChannelSpec,
     ) -> Result<Self> {
-        let presence = Presence::new(client, participant, channel)?;
         let data = client.id_of(&path(channel, "Data"))?;
         let asker = Asker::new(client, data).map_err(|refused| refused.error)?;
-        // Only now is a value one that it has not seen.
+        // A writer that hears of the reader begins to write, and what it writes must not be what is kept from before. Presence
+        // answers a writer that asks.
+        let presence = Presence::new(client, participant, channel)?;
         presence.writer.announce();
         Ok(KuksaReader {
             presence,
