@@ -9,11 +9,33 @@ mod granularity;
 mod load;
 mod moments;
 mod percentiles;
+pub(crate) mod ranges;
 mod raw;
 mod timer;
 
 use crate::context::Context;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Verdict};
+
+/// What a check takes for granted. Where the source does not say it, the most that the check says is *cannot be known*.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Assumption {
+    /// What must be so.
+    pub says: &'static str,
+    /// What an honest source may have done otherwise.
+    pub innocent: &'static str,
+}
+
+impl Assumption {
+    /// The outcome as it is where the assumption is stated, else lowered, with the reason.
+    fn unless(&self, stated: bool, mut outcome: Outcome) -> Outcome {
+        if !stated && outcome.verdict.objects() {
+            outcome.verdict = Verdict::CannotBeKnown;
+            let Assumption { says, innocent } = self;
+            outcome.says = format!("{}; it is not said that {says}: {innocent}", outcome.says);
+        }
+        outcome
+    }
+}
 
 /// A check.
 pub struct Check {
@@ -23,6 +45,8 @@ pub struct Check {
     pub about: &'static str,
     /// Where the rule comes from.
     pub source: &'static str,
+    /// What it takes for granted.
+    pub assumes: &'static [Assumption],
     pub(crate) run: fn(&Context) -> Vec<Outcome>,
 }
 
@@ -32,150 +56,196 @@ pub const CHECKS: &[Check] = &[
         name: "arithmetic",
         about: "the relations that a source states hold between its numbers, as far as their digits are known",
         source: "interval arithmetic on rounded numbers (Moore, Interval Analysis, 1966)",
+        assumes: &[],
         run: arithmetic::formulas,
     },
     Check {
         name: "same-figure",
         about: "a figure that is printed twice has one value",
         source: "interval arithmetic on rounded numbers",
+        assumes: &[],
         run: arithmetic::printed_twice,
+    },
+    Check {
+        name: "range",
+        about: "a share is no more than the whole, and nothing that is counted or timed is below zero",
+        source: "definition of a share, a count and a duration",
+        assumes: &[],
+        run: ranges::values,
+    },
+    Check {
+        name: "length",
+        about: "nothing within a test takes longer than the test",
+        source: "definition of a duration",
+        assumes: &[],
+        run: ranges::lengths,
+    },
+    Check {
+        name: "errors",
+        about: "a rate counts answers and no errors, and a job that failed has measured what came before",
+        source: "the tools' own documentation",
+        assumes: &[],
+        run: ranges::errors,
     },
     Check {
         name: "sum-of-tails",
         about: "percentiles and largest values of parts do not add up to those of the whole",
         source: "the quantile of a sum is not the sum of quantiles unless all parts are late together (McNeil, Frey, Embrechts, Quantitative Risk Management, 2015, 7.2)",
+        assumes: &[],
         run: percentiles::sums,
     },
     Check {
         name: "granularity",
         about: "a share of n values is a multiple of 1/n",
         source: "Brown and Heathers, The GRIM test, Social Psychological and Personality Science 8 (2017)",
+        assumes: &[granularity::EACH_ALIKE],
         run: granularity::shares,
     },
     Check {
         name: "spread",
         about: "σ lies between the bounds that the range and n allow, and mean and median lie within the range and within one σ of each other",
         source: "Popoviciu 1935; Bhatia and Davis, American Mathematical Monthly 107 (2000); Hotelling and Solomons 1932",
+        assumes: &[],
         run: moments::bounds,
     },
     Check {
         name: "order",
         about: "percentiles grow with their rank and lie between the smallest and the largest value",
         source: "definition of a quantile",
+        assumes: &[],
         run: percentiles::order,
     },
     Check {
         name: "tail-samples",
         about: "a percentile needs values beyond it, and a percentile of means is none of messages",
         source: "order statistics: of n values a share of 1/n lies at or beyond the largest (David and Nagaraja, Order Statistics, 2003)",
+        assumes: &[],
         run: percentiles::samples,
     },
     Check {
         name: "median-is-maximum",
         about: "a median that equals the maximum to all digits is of one value, or half of all values are the same",
         source: "definition of a median",
+        assumes: &[],
         run: percentiles::median_is_maximum,
     },
     Check {
         name: "in-flight",
         about: "rate × latency is the number of messages under way; clients that wait for each answer have one each",
         source: "Little, Operations Research 9 (1961); the interactive response time law of closed systems",
+        assumes: &[load::ONE_DIRECTION],
         run: load::in_flight,
     },
     Check {
         name: "cpu-seconds",
         about: "a rate per second is one over the wall time of a message and not over its processor time",
         source: "definition of a rate; Google Benchmark's kIsRate counters divide by CPU time unless UseRealTime is set",
+        assumes: &[],
         run: load::cpu_seconds,
     },
     Check {
         name: "link",
         about: "what is offered fits the link, and nothing arrives before its last bit was sent",
         source: "serialisation delay: bits / capacity",
+        assumes: &[],
         run: load::link,
     },
     Check {
         name: "timer",
         about: "a latency just above a round number of milliseconds that hardly varies is a sleep",
         source: "clock_nanosleep(2): a sleep ends no earlier than asked and little later",
+        assumes: &[timer::ASLEEP],
         run: timer::multiples,
     },
     Check {
         name: "clock-step",
         about: "values that are all multiples of a step coarser than their digits are known to that step only",
         source: "quantisation: the error is up to one step",
+        assumes: &[],
         run: timer::quantised,
     },
     Check {
         name: "omission",
         about: "a sender that stood still without a late sample has left out what it would have sent",
         source: "Tene, How NOT to Measure Latency, 2013 (coordinated omission)",
+        assumes: &[raw::SCHEDULE],
         run: raw::omission,
     },
     Check {
         name: "raw-values",
         about: "statistics are those of the raw values that the source prints",
         source: "definition of each statistic, with any of the usual rules of interpolation (Hyndman and Fan 1996)",
+        assumes: &[],
         run: raw::recomputed,
     },
     Check {
         name: "counter",
         about: "a counter of one operation was not multiplied by how often it ran",
         source: "definition of a counter per operation",
+        assumes: &[],
         run: counters::times_iterations,
     },
     Check {
         name: "two-clocks",
         about: "two clocks of one processor keep their ratio from column to column of one run",
         source: "cycles = frequency × time",
+        assumes: &[],
         run: counters::ratio_of_clocks,
     },
     Check {
         name: "by-size",
         about: "more bytes do not take much less time",
         source: "time to copy or send grows with size",
+        assumes: &[comparison::AT_ONCE, comparison::WARM],
         run: comparison::by_size,
     },
     Check {
         name: "comparison",
         about: "what is set side by side was measured alike",
         source: "a comparison varies one thing",
+        assumes: &[],
         run: comparison::alike,
     },
     Check {
         name: "half-trip",
         about: "half a round trip is no latency one way, and one way between two clocks needs a bound of their offset",
         source: "RFC 2679, section 3.7.1 (errors of clocks); RFC 2681 (round trips)",
+        assumes: &[],
         run: conditions::trip,
     },
     Check {
         name: "tool",
         about: "the tool that is named measures what the figure is called",
         source: "the tools' own documentation",
+        assumes: &[],
         run: conditions::tool,
     },
     Check {
         name: "build-and-date",
         about: "the output's own lines on date, build and processor agree with what is claimed",
         source: "banners of the tools",
+        assumes: &[],
         run: conditions::banners,
     },
     Check {
         name: "emulated",
         about: "time on an emulated processor says nothing about a real one",
         source: "QEMU documentation, TCG: no cycle accuracy",
+        assumes: &[],
         run: conditions::emulated,
     },
     Check {
         name: "requirement",
         about: "a limit says where it comes from, and figures keep the limits that they are said to keep",
         source: "ISO/IEC/IEEE 29148:2018, 5.2.8 (a requirement is traceable)",
+        assumes: &[],
         run: conditions::requirements,
     },
     Check {
         name: "unsaid",
         about: "a statistic says of how many values it is",
         source: "Hoefler and Belli, Scientific Benchmarking of Parallel Computing Systems, SC 2015, rules 3 to 9",
+        assumes: &[],
         run: conditions::unsaid,
     },
 ];

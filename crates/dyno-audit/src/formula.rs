@@ -1,4 +1,5 @@
-//! Equations over names of figures: `a/*/spread = a/*/max - a/*/min`.
+//! Equations and bounds over names of figures: `a/*/spread = a/*/max - a/*/min`, `a/*/received <= a/*/sent`. A name with blanks
+//! stands between backquotes.
 
 use crate::interval::{Interval, Prefixes};
 use crate::statement::Figure;
@@ -65,23 +66,43 @@ pub(crate) enum Expression {
     Pair(Box<Expression>, char, Box<Expression>),
 }
 
-/// An equation.
+/// An equation, or a bound.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Formula {
     pub(crate) left: Expression,
+    /// Whether the left side may also be less.
+    pub(crate) at_most: bool,
     pub(crate) right: Expression,
 }
 
 impl Formula {
     /// Blanks stand around operators, since names may hold `-` and `+`.
     pub(crate) fn parse(text: &str) -> Result<Formula, String> {
-        let (left, right) = text.split_once(" = ").ok_or_else(|| {
-            format!("{text:?} is no equation; write `A = B` with blanks around `=`")
+        let sides = text.split_once(" = ").map(|sides| (sides, false));
+        let sides = sides.or_else(|| Some((text.split_once(" <= ")?, true)));
+        let ((left, right), at_most) = sides.ok_or_else(|| {
+            format!(
+                "{text:?} is no equation; write `A = B` or `A <= B` with blanks around the sign"
+            )
         })?;
         Ok(Formula {
             left: expression(left)?,
+            at_most,
             right: expression(right)?,
         })
+    }
+
+    /// Whether it holds for some values of both sides.
+    pub(crate) fn holds(&self, left: Interval, right: Interval) -> bool {
+        left.meets(right) || (self.at_most && left.lo <= right.hi)
+    }
+
+    /// The sign between its sides.
+    pub(crate) fn sign(&self) -> &'static str {
+        match self.at_most {
+            true => "≤",
+            false => "=",
+        }
     }
 
     /// All names, with their `*`.
@@ -122,6 +143,7 @@ impl Formula {
         };
         Some(Formula {
             left: self.left.filled(captures, figures, own.as_deref())?,
+            at_most: self.at_most,
             right: self.right.filled(captures, figures, own.as_deref())?,
         })
     }
@@ -280,11 +302,25 @@ impl Expression {
 
 /// Precedence climbing over words: `+ -` bind weaker than `* /`, all to the left.
 fn expression(text: &str) -> Result<Expression, String> {
-    let spaced = text
-        .replace('(', " ( ")
-        .replace(')', " ) ")
-        .replace(',', " , ");
-    let words: Vec<&str> = spaced.split_whitespace().collect();
+    // Every second part stands between backquotes.
+    let parts: Vec<String> = text
+        .split('`')
+        .enumerate()
+        .map(|(i, part)| match i % 2 {
+            0 => part
+                .replace('(', " ( ")
+                .replace(')', " ) ")
+                .replace(',', " , "),
+            _ => part.to_owned(),
+        })
+        .collect();
+    let mut words: Vec<&str> = Vec::new();
+    for (i, part) in parts.iter().enumerate() {
+        match i % 2 {
+            0 => words.extend(part.split_whitespace()),
+            _ => words.push(part),
+        }
+    }
     let mut at = 0;
     let found = level(&words, &mut at, 0)?;
     match words.get(at) {

@@ -23,6 +23,8 @@ pub struct Statements {
     pub layouts: Vec<Layout>,
     /// Names of the raw outputs that the source prints beside its own figures; the names of their figures begin so.
     pub logs: Vec<String>,
+    /// What a reader should know of how the output of a tool was read, or what the tool says of a failure.
+    pub notes: Vec<String>,
 }
 
 /// Where statements come from.
@@ -201,6 +203,16 @@ words! {
         Instructions = "instructions",
         /// Messages that did not arrive.
         Loss = "loss",
+        /// Messages that were sent.
+        Sent = "sent",
+        /// Messages that arrived.
+        Received = "received",
+        /// Answers and operations that failed.
+        Errors = "errors",
+        /// How long a test took.
+        Duration = "duration",
+        /// Mean of the differences between transit times that follow each other.
+        Jitter = "jitter",
         /// How many times as much.
         Factor = "factor",
         /// How much more, as a part of what was before.
@@ -406,7 +418,7 @@ pub struct Relation {
 /// What a relation is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RelationKind {
-    /// An equation over names of figures.
+    /// An equation over names of figures, or with `<=` a bound.
     Formula(String),
     /// Figures that the source sets beside each other as alike.
     Comparison(Vec<String>),

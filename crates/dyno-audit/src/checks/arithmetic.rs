@@ -33,7 +33,13 @@ pub(super) fn formulas(context: &Context) -> Vec<Outcome> {
         let Ok(formula) = Formula::parse(text) else {
             continue;
         };
-        let Ok(bound) = formula.bind(&context.statements.figures) else {
+        let exists = |name: &&str| context.by_id.contains_key(*name);
+        // Importers make many, of names that are bound.
+        let bound = match formula.names().iter().all(exists) {
+            true => Ok(vec![formula]),
+            false => formula.bind(&context.statements.figures),
+        };
+        let Ok(bound) = bound else {
             continue;
         };
         for formula in bound {
@@ -58,10 +64,11 @@ fn holds(context: &Context, formula: &Formula, place: &str) -> Option<Outcome> {
     let meets = Prefixes::ALL
         .into_iter()
         .filter_map(sides)
-        .any(|(left, right)| left.meets(right));
+        .any(|(left, right)| formula.holds(left, right));
     let calculation = format!(
-        "{} = {}: {} against {}",
+        "{} {} {}: {} against {}",
         formula.left.printed(&context.by_id),
+        formula.sign(),
         formula.right.printed(&context.by_id),
         range(left, &formula.left, context),
         range(right, &formula.left, context),
@@ -82,8 +89,9 @@ fn holds(context: &Context, formula: &Formula, place: &str) -> Option<Outcome> {
             (None, false) => (Verdict::NoObjection, "both sides agree".to_owned()),
         },
         false => {
-            let slip =
-                slip(left, right).map_or(String::new(), |s| format!("; they are apart by {s}"));
+            let slip = slip(left, right)
+                .filter(|_| !formula.at_most)
+                .map_or(String::new(), |s| format!("; they are apart by {s}"));
             let subject = figures.first().map_or(String::new(), |f| named(f));
             (
                 Verdict::Inconsistent,
@@ -100,8 +108,8 @@ fn holds(context: &Context, formula: &Formula, place: &str) -> Option<Outcome> {
 
 /// The statistics of two figures that a source gives as one, where it names two.
 fn differing_statistics(formula: &Formula, figures: &[&Figure]) -> Option<(Statistic, Statistic)> {
-    let (Expression::Name(_), Expression::Name(_), [a, b]) =
-        (&formula.left, &formula.right, figures)
+    let (Expression::Name(_), Expression::Name(_), [a, b], false) =
+        (&formula.left, &formula.right, figures, formula.at_most)
     else {
         return None;
     };
@@ -128,7 +136,7 @@ fn cut_off(context: &Context, formula: &Formula, figures: &[&Figure]) -> bool {
             formula.left.value(&by_id, prefixes),
             formula.right.value(&by_id, prefixes),
         );
-        matches!(sides, (Some(left), Some(right)) if left.meets(right))
+        matches!(sides, (Some(left), Some(right)) if formula.holds(left, right))
     })
 }
 

@@ -1,5 +1,6 @@
 //! What is set side by side: over sizes, and over mechanisms.
 
+use crate::checks::Assumption;
 use crate::context::{Context, interval, named, outcome, printed, size_of};
 use crate::interval::{short, value};
 use crate::outcome::{Outcome, Verdict};
@@ -14,6 +15,38 @@ const FALL: f64 = 2.0;
 
 /// Standard errors, where σ and n are known.
 const ERRORS: f64 = 6.0;
+
+/// Nothing waits for more bytes before it sends.
+pub(super) const AT_ONCE: Assumption = Assumption {
+    says: "a small message is sent at once",
+    innocent: "Nagle's algorithm with delayed acknowledgements, and whatever else gathers small messages, holds them back for milliseconds",
+};
+
+/// The first row is measured as warm as those after it.
+pub(super) const WARM: Assumption = Assumption {
+    says: "the first size was measured as warm as those after it",
+    innocent: "a first row without a warm-up carries the start: connections, page faults, cold caches, a slow clock",
+};
+
+/// Mechanisms that send each message at once.
+const AT_ONCE_BY: &[&str] = &[
+    "message queue",
+    "unix domain",
+    "uds",
+    "iceoryx",
+    "shared memory",
+    "shm",
+    "pipe",
+    "udp",
+    "zero-copy",
+];
+
+fn no_nagle(figure: &Figure) -> bool {
+    let named = figure.conditions.values().map(|v| v.to_lowercase());
+    named
+        .into_iter()
+        .any(|v| AT_ONCE_BY.iter().any(|m| v.contains(m)))
+}
 
 /// Over growing sizes a latency may stay but hardly fall: beyond six standard errors where σ and n are printed, else to less than a half.
 pub(super) fn by_size(context: &Context) -> Vec<Outcome> {
@@ -42,9 +75,11 @@ pub(super) fn by_size(context: &Context) -> Vec<Outcome> {
         found.push(match worst {
             None => outcome("by-size", Verdict::NoObjection, &all, "it does not fall with size", String::new()),
             Some((_, before, after)) => {
+                let warm = before.method.warm_up == Some(true) || series[0].1.id != before.id;
+                let said = no_nagle(before) && no_nagle(after);
                 let size = |f: &Figure| size_of(&f.conditions).unwrap_or(0.0);
                 let known = error(context, before).is_some();
-                outcome(
+                let found = outcome(
                     "by-size",
                     Verdict::Inconsistent,
                     &[before, after],
@@ -64,7 +99,11 @@ pub(super) fn by_size(context: &Context) -> Vec<Outcome> {
                             false => "no spread is printed that would account for it",
                         }
                     ),
-                )
+                );
+                match said {
+                    true => WARM.unless(warm, found),
+                    false => AT_ONCE.unless(false, found),
+                }
             }
         });
     }

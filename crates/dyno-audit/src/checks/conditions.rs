@@ -36,8 +36,20 @@ pub(super) fn trip(context: &Context) -> Vec<Outcome> {
         is_time(f) && f.method.trip == Some(Trip::OneWay) && f.method.clocks == Some(2)
     };
     for figures in by_place(context, two_clocks) {
-        let mut times: Vec<f64> = figures.iter().map(|f| interval(f).middle()).collect();
+        // An offset moves all times alike, and neither their spread nor their σ.
+        let moved = |f: &&&Figure| {
+            !matches!(
+                f.statistic,
+                Statistic::Sd | Statistic::Spread | Statistic::Cv
+            )
+        };
+        let moved = figures.iter().filter(moved);
+        let mut times: Vec<f64> = moved.map(|f| interval(f).middle()).collect();
         times.sort_by(f64::total_cmp);
+        // One below zero is what `range` speaks of.
+        if times.first().is_none_or(|least| *least < 0.0) {
+            continue;
+        }
         let bound = figures[0].method.clock_bound;
         let least = with_unit(times[0], Dimension::Time);
         found.push(match bound {

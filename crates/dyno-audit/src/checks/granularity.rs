@@ -1,9 +1,16 @@
 //! What shares of a counted number of values can be.
 
+use crate::checks::Assumption;
 use crate::context::{Context, outcome, printed};
 use crate::interval::short;
 use crate::outcome::{Outcome, Verdict};
-use crate::statement::{Bound, Dimension, Figure, Quantity, Statistic};
+use crate::statement::{Bound, Dimension, Figure, Of, Quantity, Statistic};
+
+/// Means of shares are of as many values each.
+pub(super) const EACH_ALIKE: Assumption = Assumption {
+    says: "each mean is of as many values",
+    innocent: "the mean of 1/3 and 1/4 is a multiple of neither",
+};
 
 /// GRIM (Brown and Heathers 2017): k of n values are a share of k/n. A printed share must lie within one step of its last digit
 /// of some k/n. Where n is so large that every printed value is near one, nothing can be said.
@@ -16,7 +23,13 @@ fn share(figure: &Figure) -> Option<Outcome> {
     let of_values = figure.statistic == Statistic::WithinOneSd
         || (figure.statistic == Statistic::Share
             && matches!(figure.quantity, Quantity::Share | Quantity::Loss));
-    let n = figure.n.filter(|n| of_values && *n > 0)?;
+    let means = figure.of == Of::Means;
+    // A mean of shares is a share of all values, where each mean is of as many.
+    let of_each = if means { figure.each? } else { 1 };
+    let n = figure
+        .n
+        .filter(|n| of_values && *n > 0)?
+        .checked_mul(of_each)?;
     if figure.printed.unit.dimension != Dimension::One || figure.printed.bound != Bound::Rounded {
         return None;
     }
@@ -55,11 +68,6 @@ fn share(figure: &Figure) -> Option<Outcome> {
             format!("{} is no share of {n} values", printed(figure)),
         ),
     };
-    Some(outcome(
-        "granularity",
-        verdict,
-        &[figure],
-        says,
-        calculation,
-    ))
+    let found = outcome("granularity", verdict, &[figure], says, calculation);
+    Some(EACH_ALIKE.unless(!means, found))
 }

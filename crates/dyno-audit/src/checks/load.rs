@@ -1,9 +1,16 @@
 //! Rates, what is under way, and what a link carries.
 
+use crate::checks::Assumption;
 use crate::context::{Context, interval, outcome, printed, size_of};
 use crate::interval::{Interval, short, with_unit};
 use crate::outcome::{Outcome, Verdict};
 use crate::statement::{Bound, Dimension, Figure, Loop, Quantity, RelationKind, Statistic, Trip};
+
+/// The rate counts round trips.
+pub(super) const ONE_DIRECTION: Assumption = Assumption {
+    says: "the rate counts one message of each round trip",
+    innocent: "a rate that counts both directions is twice as much",
+};
 
 /// Little's law: rate × mean latency = messages under way. In a closed loop that is at most the number of clients.
 pub(super) fn in_flight(context: &Context) -> Vec<Outcome> {
@@ -31,7 +38,8 @@ pub(super) fn in_flight(context: &Context) -> Vec<Outcome> {
             1 => "one client".to_owned(),
             n => format!("{n} clients"),
         };
-        found.push(match under_way.lo <= most * (1.0 + 1e-9) {
+        let one_way = under_way.lo > 2.0 * most;
+        let held = match under_way.lo <= most * (1.0 + 1e-9) {
             true => outcome(
                 "in-flight",
                 Verdict::NoObjection,
@@ -50,7 +58,8 @@ pub(super) fn in_flight(context: &Context) -> Vec<Outcome> {
                 ),
                 calculation,
             ),
-        });
+        };
+        found.push(ONE_DIRECTION.unless(one_way, held));
     }
     found
 }

@@ -1,5 +1,6 @@
 //! Traces of timers and clocks in latencies.
 
+use crate::checks::Assumption;
 use crate::context::{Context, DataSet, outcome};
 use crate::interval::{short, value, with_unit};
 use crate::outcome::{Outcome, Verdict};
@@ -11,6 +12,33 @@ const STEADY: f64 = 1e-3;
 /// How far behind the end of its sleep a thread wakes, as a part of the sleep.
 const LATE: f64 = 0.03;
 
+/// The thread sleeps for most of what is timed.
+pub(super) const ASLEEP: Assumption = Assumption {
+    says: "most of the time no processor works",
+    innocent: "steady work, such as a copy or a transform of a fixed size, takes nearly the same time again and again",
+};
+
+/// Whether the source prints a processor time of the same work that is less than half of the wall time.
+fn is_idle(context: &Context, set: &DataSet) -> bool {
+    let wall = set
+        .one(Statistic::Percentile(50.0))
+        .or_else(|| set.one(Statistic::Mean));
+    let of_work = context.whole.iter().filter(|s| {
+        s.quantity == Quantity::CpuTime && s.data == set.data && s.conditions == set.conditions
+    });
+    let middle = |s: &Samples| s.values.iter().sum::<f64>() / s.values.len().max(1) as f64;
+    let raw = set.samples.first().map(|s| middle(s));
+    let Some(wall) = wall.map(value).or(raw) else {
+        return false;
+    };
+    of_work
+        .flat_map(|s| {
+            let figures = s.figures.iter().map(|f| value(f));
+            figures.chain(s.samples.iter().map(|s| middle(s)))
+        })
+        .any(|cpu| cpu < wall / 2.0)
+}
+
 /// A latency of a timer's period that hardly varies: the median lies at most a thirtieth above k × 10ʲ ms with k of 1, 2 or 5, and
 /// varies by less than a thousandth of itself.
 pub(super) fn multiples(context: &Context) -> Vec<Outcome> {
@@ -19,13 +47,14 @@ pub(super) fn multiples(context: &Context) -> Vec<Outcome> {
         if !matches!(set.quantity, Quantity::Latency | Quantity::Time) {
             continue;
         }
+        let idle = is_idle(context, set);
         if let Some((middle, spread, figures, how)) = of_figures(set) {
-            found.push(verdict(middle, spread, &figures, &how));
+            found.push(ASLEEP.unless(idle, verdict(middle, spread, &figures, &how)));
         }
         for samples in &set.samples {
             if let Some((middle, spread, how)) = of_samples(samples) {
                 let figures: Vec<&Figure> = set.figures.iter().copied().take(1).collect();
-                let mut outcome = verdict(middle, spread, &figures, &how);
+                let mut outcome = ASLEEP.unless(idle, verdict(middle, spread, &figures, &how));
                 if figures.is_empty() {
                     outcome.figures.push(samples.id.clone());
                 }

@@ -175,10 +175,12 @@ fn table(random: &mut ChaCha8Rng, fault: Fault) -> String {
         writeln!(
             out,
             "[[table]]\nid = \"t\"\nquantity = \"latency\"\nunit = \"us\"\nn = {}\nmethod = {{ trip = \"round\" }}\ncolumns = [{{ label = \"metric\" }}, \
-             {{ id = \"mean\", statistic = \"mean\" }}, {{ id = \"median\", statistic = \"median\" }}, {{ id = \"sd\", statistic = \"sd\" }}]\n\
-             rows = '''\na | {mean:.0} | {median:.0} | {:.1}\n'''",
+             {{ id = \"mean\", statistic = \"mean\" }}, {{ id = \"median\", statistic = \"median\" }}, {{ id = \"sd\", statistic = \"sd\" }}, \
+             {{ id = \"cpu\", quantity = \"cpu-time\", statistic = \"mean\" }}]\n\
+             rows = '''\na | {mean:.0} | {median:.0} | {:.1} | {:.0}\n'''",
             row.n,
-            random.random_range(0.5..15.0)
+            random.random_range(0.5..15.0),
+            random.random_range(10.0..9_000.0)
         )
         .unwrap();
     } else {

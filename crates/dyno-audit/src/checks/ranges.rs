@@ -1,0 +1,285 @@
+//! What a figure can be by what it counts: no share above the whole, nothing below zero, no time longer than the test, and
+//! answers that are errors.
+
+use crate::context::{Context, DataSet, interval, outcome, printed};
+use crate::interval::with_unit;
+use crate::outcome::{Outcome, Verdict};
+use crate::statement::{Bound, Dimension, Figure, Quantity, Samples, Statistic};
+use std::collections::BTreeMap;
+
+/// The condition of figures whose job failed, with how.
+pub(crate) const FAILED: &str = "failed";
+
+fn is_time(quantity: Quantity) -> bool {
+    matches!(
+        quantity,
+        Quantity::Latency
+            | Quantity::Time
+            | Quantity::CpuTime
+            | Quantity::Duration
+            | Quantity::Jitter
+    )
+}
+
+/// Whether it cannot be below zero. A counter of Google Benchmark is what its user made it.
+fn is_counted(figure: &Figure) -> bool {
+    let of_user = figure.method.tool.as_deref() == Some("google-benchmark");
+    match figure.quantity {
+        Quantity::Other | Quantity::Factor | Quantity::Growth => false,
+        quantity => is_time(quantity) || !of_user,
+    }
+}
+
+/// A part of a whole, which is no more than it.
+fn is_part(figure: &Figure) -> bool {
+    figure.printed.unit.dimension == Dimension::One
+        && match figure.statistic {
+            Statistic::WithinOneSd => true,
+            Statistic::Share => matches!(figure.quantity, Quantity::Share | Quantity::Loss),
+            _ => false,
+        }
+}
+
+/// A share lies between nothing and all, and what is counted or timed is not below zero.
+pub(super) fn values(context: &Context) -> Vec<Outcome> {
+    let mut found = Vec::new();
+    for set in &context.sets {
+        let figures = set.figures.iter().copied();
+        let mut held =
+            figures.filter(|f| f.printed.bound == Bound::Rounded && (is_counted(f) || is_part(f)));
+        let (before, checked) = (found.len(), set.samples.first());
+        let mut below = Vec::new();
+        let mut first = None;
+        for figure in held.by_ref() {
+            first = first.or(Some(figure));
+            let is = interval(figure);
+            if is_part(figure) && is.lo > 1.0 + 1e-9 {
+                let says = format!("{} is more than the whole", printed(figure));
+                let calculation = format!("{} > 100 %", printed(figure));
+                found.push(outcome(
+                    "range",
+                    Verdict::Impossible,
+                    &[figure],
+                    says,
+                    calculation,
+                ));
+            } else if is.hi < 0.0 && is_time(figure.quantity) {
+                below.push((is.hi, figure));
+            } else if is.hi < 0.0 {
+                let says = format!("{} is below zero", printed(figure));
+                let calculation = format!("{} < 0", printed(figure));
+                found.push(outcome(
+                    "range",
+                    Verdict::Impossible,
+                    &[figure],
+                    says,
+                    calculation,
+                ));
+            }
+        }
+        for samples in &set.samples {
+            found.extend(raw_below_zero(set, samples));
+        }
+        found.extend(times_below_zero(set, below));
+        if found.len() == before && (first.is_some() || checked.is_some()) {
+            let says = "nothing is below zero, and no share above the whole";
+            let figures: Vec<&Figure> = first.into_iter().collect();
+            let mut held = outcome("range", Verdict::NoObjection, &figures, says, String::new());
+            if let (None, Some(samples)) = (first, checked) {
+                held.figures.push(samples.id.clone());
+                held.place = format!("line {}", samples.line);
+            }
+            found.push(held);
+        }
+    }
+    found
+}
+
+/// Clocks that show a time below zero were apart by that much at least, and so is each time between them.
+fn times_below_zero(set: &DataSet, mut below: Vec<(f64, &Figure)>) -> Vec<Outcome> {
+    below.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let Some((apart, _)) = below.first().copied() else {
+        return Vec::new();
+    };
+    let apart = with_unit(-apart, Dimension::Time);
+    let mut found: Vec<Outcome> = below
+        .iter()
+        .map(|(_, figure)| {
+            outcome(
+                "range",
+                Verdict::Impossible,
+                &[figure],
+                format!(
+                    "{} is below zero: the clocks were apart by {apart} at least, so that no figure of this set is the time that it is called",
+                    printed(figure)
+                ),
+                format!("{} < 0", printed(figure)),
+            )
+        })
+        .collect();
+    let negative = |f: &&Figure| below.iter().any(|(_, b)| b.id == f.id);
+    // The difference of two of these times does not hold the offset.
+    let others: Vec<&Figure> = set
+        .figures
+        .iter()
+        .copied()
+        .filter(|f| !negative(f) && !matches!(f.statistic, Statistic::Sd | Statistic::Spread))
+        .collect();
+    if !others.is_empty() {
+        found.push(outcome(
+            "range",
+            Verdict::NotWhatItIsCalled,
+            &others,
+            format!(
+                "the clocks were apart by {apart} at least, so that no figure of this set is the time that it is called"
+            ),
+            format!("{} < 0 by the same clocks", printed(below[0].1)),
+        ));
+    }
+    found
+}
+
+fn raw_below_zero(set: &DataSet, samples: &Samples) -> Option<Outcome> {
+    let least = samples.values.iter().copied().fold(0.0, f64::min);
+    if !is_time(set.quantity) || least + samples.step >= 0.0 {
+        return None;
+    }
+    let many = samples
+        .values
+        .iter()
+        .filter(|v| **v + samples.step < 0.0)
+        .count();
+    let mut found = outcome(
+        "range",
+        Verdict::Impossible,
+        &[],
+        format!(
+            "{many} of {} raw values are below zero: the clocks were apart by as much",
+            samples.values.len()
+        ),
+        format!("the smallest is {}", with_unit(least, Dimension::Time)),
+    );
+    found.figures.push(samples.id.clone());
+    found.place = format!("line {}", samples.line);
+    Some(found)
+}
+
+/// Nothing within a test takes longer than the test.
+pub(super) fn lengths(context: &Context) -> Vec<Outcome> {
+    let mut found = Vec::new();
+    for set in context
+        .sets
+        .iter()
+        .filter(|s| s.quantity == Quantity::Duration)
+    {
+        let Some(length) = set.figures.first().copied() else {
+            continue;
+        };
+        for quantity in [Quantity::Latency, Quantity::Time, Quantity::Jitter] {
+            let Some(beside) = context.beside(set, quantity) else {
+                continue;
+            };
+            for figure in beside.figures.iter().copied() {
+                let times = matches!(
+                    figure.statistic,
+                    Statistic::Value
+                        | Statistic::Mean
+                        | Statistic::Min
+                        | Statistic::Max
+                        | Statistic::Percentile(_)
+                );
+                if !times || figure.printed.bound != Bound::Rounded {
+                    continue;
+                }
+                let (is, whole) = (interval(figure), interval(length));
+                let fits = is.lo <= whole.hi * (1.0 + 1e-9);
+                let (verdict, says) = match fits {
+                    true => (Verdict::NoObjection, "no longer than the test".to_owned()),
+                    false => (
+                        Verdict::Impossible,
+                        format!("{} is longer than the whole test", printed(figure)),
+                    ),
+                };
+                let calculation = format!(
+                    "{} within a test of {}",
+                    with_unit(is.middle(), Dimension::Time),
+                    with_unit(whole.middle(), Dimension::Time)
+                );
+                found.push(outcome(
+                    "length",
+                    verdict,
+                    &[figure, length],
+                    says,
+                    calculation,
+                ));
+            }
+        }
+    }
+    found
+}
+
+/// A rate of answers that are errors is none of answers, and a failed job has figures of what came before.
+pub(super) fn errors(context: &Context) -> Vec<Outcome> {
+    let mut found = Vec::new();
+    for set in context
+        .sets
+        .iter()
+        .filter(|s| s.quantity == Quantity::Errors)
+    {
+        let whole = |q| context.beside(set, q).and_then(|s| s.one(Statistic::Count));
+        let (Some(errors), Some(all)) = (set.one(Statistic::Count), whole(Quantity::Count)) else {
+            continue;
+        };
+        let share = interval(errors).middle() / interval(all).middle().max(1.0);
+        let rate = context
+            .beside(set, Quantity::Rate)
+            .and_then(|s| s.one(Statistic::Rate));
+        let calculation = format!("{} of {}", printed(errors), printed(all));
+        let too_many = interval(errors).lo > interval(all).hi;
+        let seen = rate.is_none_or(|r| {
+            let is = interval(r);
+            share * is.middle() > (is.hi - is.lo) / 2.0
+        });
+        let figures: Vec<&Figure> = rate.into_iter().chain([errors, all]).collect();
+        let (verdict, says) = match (too_many, seen && share > 0.0) {
+            (true, _) => (Verdict::Inconsistent, "more errors than answers".to_owned()),
+            (_, true) => (
+                Verdict::NotWhatItIsCalled,
+                format!(
+                    "{} {} are errors: the rate counts them too",
+                    if share >= 1.0 {
+                        "all"
+                    } else {
+                        "of all answers"
+                    },
+                    if share >= 1.0 {
+                        "answers".to_owned()
+                    } else {
+                        printed(errors)
+                    },
+                ),
+            ),
+            _ => (
+                Verdict::NoObjection,
+                "no errors that the rate shows".to_owned(),
+            ),
+        };
+        found.push(outcome("errors", verdict, &figures, says, calculation));
+    }
+    let mut failed: BTreeMap<&str, Vec<&Figure>> = BTreeMap::new();
+    for figure in &context.statements.figures {
+        if let Some(how) = figure.conditions.get(FAILED) {
+            failed.entry(how).or_default().push(figure);
+        }
+    }
+    for (how, figures) in failed {
+        found.push(outcome(
+            "errors",
+            Verdict::NotWhatItIsCalled,
+            &figures,
+            format!("the job failed ({how}): its figures are of what came before"),
+            String::new(),
+        ));
+    }
+    found
+}
