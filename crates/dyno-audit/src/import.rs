@@ -22,6 +22,7 @@ mod out;
 mod performance_test;
 mod rtiperftest;
 mod sockperf;
+mod tables;
 mod wrk;
 
 use crate::Statements;
@@ -98,7 +99,7 @@ impl ImportError {
 type Imported<T> = Result<T, ImportError>;
 
 macro_rules! tools {
-    ($($(#[$doc:meta])* $tool:ident = $word:literal, $read:path, $json:expr, [$($mark:literal),+];)+) => {
+    ($($(#[$doc:meta])* $tool:ident = $word:literal, $read:path, json [$($json:literal),*], text [$($mark:literal),*];)+) => {
         /// A tool whose output can be read.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Tool { $($(#[$doc])* $tool,)+ }
@@ -112,14 +113,14 @@ macro_rules! tools {
                 match self { $(Tool::$tool => $word,)+ }
             }
 
-            /// Texts of which one stands in each output of the tool and in no other's.
+            /// Texts of which one stands in each text output of the tool and in no other's.
             const fn marks(self) -> &'static [&'static str] {
-                match self { $(Tool::$tool => &[$($mark),+],)+ }
+                match self { $(Tool::$tool => &[$($mark),*],)+ }
             }
 
-            /// A text in the tool's JSON and in no other's, where it writes JSON.
-            const fn json_mark(self) -> Option<&'static str> {
-                match self { $(Tool::$tool => $json,)+ }
+            /// Texts of which one stands in each JSON of the tool and in no other's.
+            const fn json_marks(self) -> &'static [&'static str] {
+                match self { $(Tool::$tool => &[$($json),*],)+ }
             }
 
             fn read(self, input: &mut Lines<'_>) -> Imported<Statements> {
@@ -131,35 +132,48 @@ macro_rules! tools {
 
 tools! {
     /// Google Benchmark, console and JSON.
-    GoogleBenchmark = "google-benchmark", gbench::read, Some("\"benchmarks\""), ["UserCounters...", "   CPU   Iterations", "   CPU Iterations"];
+    GoogleBenchmark = "google-benchmark", gbench::read, json ["\"benchmarks\""],
+        text ["UserCounters...", "   CPU   Iterations", "   CPU Iterations"];
     /// The tables of iceoryx's example iceperf.
-    Iceperf = "iceperf", iceperf::read, None, ["#### Measurement Result ####", "| Payload Size [kB]"];
+    Iceperf = "iceperf", iceperf::read, json [], text ["#### Measurement Result ####", "| Payload Size"];
     /// Logs of L4Re's ipcbench.
-    L4reIpcbench = "l4re-ipcbench", l4re::read, None, [" IPCs in ", " syscalls in "];
+    L4reIpcbench = "l4re-ipcbench", l4re::read, json [], text [" IPCs in ", " syscalls in "];
     /// HdrHistogram's interval logs.
-    HdrLog = "hdr-log", hdr_log::read, None, ["[Histogram log format", "\"StartTimestamp\""];
+    HdrLog = "hdr-log", hdr_log::read, json [], text ["[Histogram log format", "\"StartTimestamp\""];
     /// wrk and wrk2; before HdrHistogram's percentiles, which wrk2 prints too.
-    Wrk2 = "wrk2", wrk::read, None, ["Thread Stats   Avg"];
+    Wrk2 = "wrk2", wrk::read, json [], text ["Thread Stats   Avg"];
     /// HdrHistogram's percentile texts.
-    HdrPercentiles = "hdr-percentiles", hdr_percentiles::read, None, ["1/(1-Percentile)"];
+    HdrPercentiles = "hdr-percentiles", hdr_percentiles::read, json [], text ["1/(1-Percentile)"];
     /// iperf3's JSON.
-    Iperf3 = "iperf3", iperf3::read, Some("\"connected\""), ["iperf 3"];
-    /// cyclictest: text, histogram, verbose and JSON.
-    Cyclictest = "cyclictest", cyclictest::read, Some("\"rt_test_version"), ["T: 0 (", "# Min Latencies:", "       0:       0:"];
+    Iperf3 = "iperf3", iperf3::read, json ["\"connected\""], text ["iperf 3"];
+    /// cyclictest: text, histogram, verbose and JSON; the JSON of other programs of rt-tests.
+    Cyclictest = "cyclictest", cyclictest::read, json ["\"rt_test_version"],
+        text ["T: 0 (", "# Min Latencies:", "# Histogram", "       0:       0:"];
     /// sockperf: what it prints, and its full log.
-    Sockperf = "sockperf", sockperf::read, None, ["sockperf: ", "packet, txTime(sec), rxTime(sec)"];
+    Sockperf = "sockperf", sockperf::read, json [], text ["sockperf: ", "packet, txTime(sec), rxTime(sec)"];
     /// Cyclone DDS's ddsperf.
-    Ddsperf = "ddsperf", ddsperf::read, None, ["] participant ", " vcsw:"];
-    /// CSV of Apex.AI's performance_test.
-    PerformanceTest = "performance_test", performance_test::read, None, ["T_experiment,", "T_experiment\t"];
+    Ddsperf = "ddsperf", ddsperf::read, json [], text ["] participant ", " vcsw:"];
+    /// CSV and JSON of Apex.AI's performance_test.
+    PerformanceTest = "performance_test", performance_test::read, json ["\"perf_test_version\"", "\"analysis_results\""],
+        text ["T_experiment,", "T_experiment\t"];
     /// RTI Perftest: legacy text, CSV and JSON.
-    Rtiperftest = "rtiperftest", rtiperftest::read, Some("\"perftest\""), ["One way Latency:", "Latency: Ave", "Packets/s(ave):", "Length (Bytes),"];
+    Rtiperftest = "rtiperftest", rtiperftest::read, json ["\"perftest\""],
+        text ["One way Latency:", "Latency: Ave", "Packets/s(ave):", "Length (Bytes),"];
     /// fio's JSON.
-    Fio = "fio", fio::read, Some("\"fio version\""), ["fio-3."];
-    /// criterion: console, `estimates.json` and `sample.json`.
-    Criterion = "criterion", criterion::read, Some("\"confidence_interval\""), ["time:   ["];
+    Fio = "fio", fio::read, json ["\"fio version\""], text ["fio-3."];
+    /// criterion: console, `estimates.json` and `sample.json`; the messages of cargo-criterion.
+    Criterion = "criterion", criterion::read,
+        json ["\"confidence_interval\"", "\"sampling_mode\"", "\"benchmark-complete\""], text ["time:   ["];
     /// Eclipse KUKSA's kuksa-perf, formerly databroker-perf.
-    KuksaPerf = "kuksa-perf", kuksa::read, None, ["% in under", "signal updates"];
+    KuksaPerf = "kuksa-perf", kuksa::read, json [], text ["% in under", "signal updates"];
+    /// Fast DDS's LatencyTest.
+    FastddsLatencytest = "fastdds-latencytest", tables::fastdds, json [], text ["Printing round-trip times in"];
+    /// zenoh's example z_ping.
+    ZPing = "z_ping", tables::z_ping, json [], text [" bytes: seq="];
+    /// The benchmarks of iceoryx2.
+    Iceoryx2 = "iceoryx2", tables::iceoryx2, json [], text ["::: Iterations: "];
+    /// Cyclone DDS's example RoundtripPing.
+    CycloneRoundtrip = "cyclone-roundtrip", tables::cyclone, json [], text ["# Latency measurements (in us)"];
 }
 
 impl Tool {
@@ -168,23 +182,39 @@ impl Tool {
         Tool::ALL.iter().copied().find(|t| t.as_str() == word)
     }
 
-    /// The tool that wrote something that begins like this.
-    fn of_head(head: &str) -> Option<Tool> {
-        let all = || Tool::ALL.iter().copied();
-        if head
-            .trim_start_matches('\u{feff}')
-            .trim_start()
-            .starts_with('{')
-        {
-            let marked = all().find(|t| t.json_mark().is_some_and(|mark| head.contains(mark)));
-            // criterion's sample.json has none of the names of its estimates.json.
-            return marked.or_else(|| {
-                head.contains("\"sampling_mode\"")
-                    .then_some(Tool::Criterion)
-            });
+    /// The tool that wrote something that begins like this, of `wanted` where that is said, and whether it is JSON: what comes first.
+    fn of_head(head: &str, wanted: Option<Tool>) -> Option<(Tool, bool)> {
+        let all = || {
+            Tool::ALL
+                .iter()
+                .copied()
+                .filter(|t| wanted.is_none_or(|w| w == *t))
+        };
+        let mut at = 0;
+        for line in head.split_inclusive('\n') {
+            let begins = line
+                .trim_start_matches('\u{feff}')
+                .trim_start()
+                .starts_with('{');
+            let found = match begins {
+                // The mark that comes first: a later one may be the name of a member.
+                true => all()
+                    .filter_map(|t| {
+                        let marks = t.json_marks().iter();
+                        let first = marks.filter_map(|mark| head[at..].find(mark)).min();
+                        let named = wanted.is_some() && !t.json_marks().is_empty();
+                        Some((first.or(named.then_some(0))?, t))
+                    })
+                    .min_by_key(|(first, _)| *first)
+                    .map(|(_, tool)| tool),
+                false => all().find(|t| t.marks().iter().any(|mark| line.contains(mark))),
+            };
+            if let Some(tool) = found {
+                return Some((tool, begins));
+            }
+            at += line.len();
         }
-        let of_line = |line: &str| all().find(|t| t.marks().iter().any(|mark| line.contains(mark)));
-        head.lines().find_map(of_line)
+        wanted.map(|tool| (tool, false))
     }
 
     /// The other tool that this line is surely of.
@@ -211,18 +241,22 @@ pub fn import(
     let mut head = Vec::new();
     let taken = reader.take(HEAD).read_to_end(&mut head);
     taken.map_err(|e| named(ImportError::file(format!("cannot be read: {e}"))))?;
-    let tool = match tool {
-        Some(tool) => tool,
-        None => Tool::of_head(&String::from_utf8_lossy(&head)).ok_or_else(|| named(unknown()))?,
-    };
+    let (tool, is_json) =
+        Tool::of_head(&String::from_utf8_lossy(&head), tool).ok_or_else(|| named(unknown()))?;
     let mut whole = Cursor::new(head).chain(reader);
-    let mut input = Lines::new(&mut whole, tool);
+    let mut input = Lines::new(&mut whole, tool, is_json);
     let mut statements = tool.read(&mut input).map_err(named)?;
     statements.source.title = name.to_owned();
+    let read = input.number();
+    statements.notes.extend(input.into_notes());
     if statements.figures.is_empty() && statements.samples.is_empty() {
-        let read = input.number();
+        let why = match statements.notes.is_empty() {
+            true => "it may have ended before its first result, or be the output of another tool"
+                .to_owned(),
+            false => statements.notes.join("; "),
+        };
         return Err(named(ImportError::file(format!(
-            "no figure of {} in its {read} lines; was the file cut off, or is it the output of another tool?",
+            "no figure of {} in its {read} lines: {why}",
             tool.as_str()
         ))));
     }

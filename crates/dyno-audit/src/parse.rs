@@ -224,6 +224,22 @@ fn add_log(statements: &mut Statements, log: &LogFile, at: &Text) -> Result<(), 
         }
         statements.samples.push(samples);
     }
+    for relation in read.relations {
+        let RelationKind::Formula(text) = &relation.kind else {
+            continue;
+        };
+        // Every second part is a name.
+        let named = text.split('`').enumerate().map(|(i, part)| match i % 2 {
+            0 => part.to_owned(),
+            _ => format!("`{id}/{part}`"),
+        });
+        statements.relations.push(Relation {
+            place: log.place.clone(),
+            kind: RelationKind::Formula(named.collect()),
+        });
+    }
+    let note = |note| format!("{}: {note}", log.place);
+    statements.notes.extend(read.notes.into_iter().map(note));
     let banner = |banner: Banner| Banner {
         place: log.place.clone(),
         ..banner

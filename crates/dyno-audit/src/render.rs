@@ -38,6 +38,9 @@ pub fn text(statements: &Statements, audit: &Audit, options: Options) -> String 
     for sentence in audit.sentences(statements) {
         out.add(2, &sentence);
     }
+    for note in &statements.notes {
+        out.add(2, &format!("Note: {note}"));
+    }
     for verdict in verdicts(options) {
         let groups = groups(audit, verdict);
         if groups.is_empty() {
@@ -100,6 +103,9 @@ pub fn markdown(statements: &Statements, audit: &Audit, options: Options) -> Str
     writeln!(out, "# {}\n", escaped(&heading(statements))).expect(NEVER);
     for sentence in audit.sentences(statements) {
         writeln!(out, "{}", clean(&sentence)).expect(NEVER);
+    }
+    for note in &statements.notes {
+        writeln!(out, "\nNote: {}", escaped(note)).expect(NEVER);
     }
     for verdict in verdicts(options) {
         let groups = groups(audit, verdict);

@@ -2,7 +2,7 @@
 //! one execution by another tool: no figure gets an interval, and what the output does not say is said to be so.
 
 use crate::context::{Context, printed, size_of};
-use crate::interval::{Interval, with_unit};
+use crate::interval::{Interval, short, with_unit};
 use crate::statement::{
     Dimension, Figure, Layout, Method, Of, Quantity, Samples, Statements, Statistic,
 };
@@ -145,6 +145,7 @@ fn stated(figure: &Figure) -> Stated {
     let value = figure.printed.value * unit.factor;
     let open = Interval::plain(figure);
     let text = match figure.printed.text.len() > PRINTED {
+        true if unit.text == "%" => percent(figure.printed.value),
         true => with_unit(value, unit.dimension),
         false => printed(figure),
     };
@@ -154,6 +155,14 @@ fn stated(figure: &Figure) -> Stated {
         value,
         digits: (open.lo, open.hi),
         id: Some(figure.id.clone()),
+    }
+}
+
+/// With two decimals, or as many as a small share needs.
+fn percent(value: f64) -> String {
+    match value.abs() < 0.1 {
+        true => format!("{} %", short(value)),
+        false => format!("{} %", short((100.0 * value).round() / 100.0)),
     }
 }
 

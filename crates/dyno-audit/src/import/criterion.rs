@@ -5,41 +5,94 @@ use super::Imported;
 use super::json::{self, Node};
 use super::lines::Lines;
 use super::number::Number;
-use super::out::{Out, Spot, ns, time, unit};
+use super::out::{Data, Out, Spot, ns, time, unit};
 use crate::Statements;
 use crate::statement::{Clock, Dimension, Of, Quantity, Statistic};
 
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
-    match input.is_json()? {
+    match input.is_json() {
         true => document(input),
         false => console(input),
     }
 }
 
 fn document(input: &mut Lines<'_>) -> Imported<Statements> {
-    let document = json::document(input)?;
-    let root = Node::root(&document);
+    let documents = json::documents(input)?;
     let mut out = Out::new(input.tool());
+    for root in Node::roots(&documents) {
+        match root.find("reason") {
+            Some(reason) if reason.text()? == "benchmark-complete" => message(&mut out, &root)?,
+            // `group-complete` and others of cargo-criterion have no figures.
+            Some(_) => {}
+            None => file(&mut out, &root)?,
+        }
+    }
+    Ok(out.done())
+}
+
+/// The measurements of a benchmark: so many iterations took so long.
+fn measurements(out: &mut Out, data: &Data, iters: &Node<'_>, times: &Node<'_>) -> Imported<()> {
+    let (counts, totals) = (iters.items()?, times.items()?);
+    if counts.len() != totals.len() {
+        return Err(iters.error(format!(
+            "has {} numbers of iterations for {} times",
+            counts.len(),
+            totals.len()
+        )));
+    }
+    let mut raw = out.raw(data, "time", 1);
+    for (iterations, total) in counts.iter().zip(&totals) {
+        let (n, total) = (iterations.float()?, total.float()?);
+        if n < 1.0 || total < 0.0 {
+            return Err(iterations.error("is no number of iterations"));
+        }
+        out.add(&mut raw, data, &Number::of(total / n, 0.0), n as u64);
+    }
+    out.keep(raw);
+    Ok(())
+}
+
+/// A message of `cargo criterion --message-format=json`.
+fn message(out: &mut Out, root: &Node<'_>) -> Imported<()> {
+    let unit = |node: &Node<'_>| {
+        let word = node.get("unit")?.text()?;
+        time(word).ok_or_else(|| node.error(format!("is in `{word}`, which is no unit of time")))
+    };
+    let mut data = out.data(root.get("id")?.text()?, Quantity::Time, unit(root)?);
+    data.method.time = Some(Clock::Wall);
+    measurements(
+        out,
+        &data,
+        &root.get("iteration_count")?,
+        &root.get("measured_values")?,
+    )?;
+    for (key, statistic) in [
+        ("typical", Statistic::Value),
+        ("mean", Statistic::Mean),
+        ("median", Statistic::Percentile(50.0)),
+    ] {
+        if let Some(node) = root.find(key) {
+            let of = Data {
+                unit: unit(&node)?,
+                ..data.clone().of(Of::Means, None)
+            };
+            let estimate = node.get("estimate")?;
+            out.put(
+                &of,
+                statistic,
+                estimate.exact()?,
+                Spot::Path(&estimate.path),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// `estimates.json` or `sample.json`.
+fn file(out: &mut Out, root: &Node<'_>) -> Imported<()> {
     let data = out.data("criterion", Quantity::Time, ns());
     if root.find("sampling_mode").is_some() {
-        let (iters, times) = (root.get("iters")?.items()?, root.get("times")?.items()?);
-        if iters.len() != times.len() {
-            return Err(root.error(format!(
-                "has {} iters and {} times; it is cut off",
-                iters.len(),
-                times.len()
-            )));
-        }
-        let mut raw = out.raw(&data, "time", 1);
-        for (iterations, total) in iters.iter().zip(&times) {
-            let (n, total) = (iterations.float()?, total.float()?);
-            if n < 1.0 || total < 0.0 {
-                return Err(iterations.error("is no number of iterations"));
-            }
-            out.add(&mut raw, &data, &Number::of(total / n, 0.0), n as u64);
-        }
-        out.keep(raw);
-        return Ok(out.done());
+        return measurements(out, &data, &root.get("iters")?, &root.get("times")?);
     }
     let data = data.of(Of::Means, None);
     for (key, statistic) in [
@@ -60,7 +113,7 @@ fn document(input: &mut Lines<'_>) -> Imported<Statements> {
             Spot::Path(&point.path),
         )?;
     }
-    Ok(out.done())
+    Ok(())
 }
 
 /// `NAME  time:   [4.7869 ns 5.0351 ns 5.2968 ns]`, with a long name on a line before it.
@@ -72,7 +125,13 @@ fn console(input: &mut Lines<'_>) -> Imported<Statements> {
         let line = line.to_owned();
         let spot = Spot::Line(input.number(), &line);
         let fail = |e: String| spot.error(e);
-        if let Some((name, rest)) = line.split_once("time:   [") {
+        // What changed since another run, in percent, stands in lines of the same marks.
+        let is_change = ["time:   [", "thrpt:  ["].iter().any(|mark| {
+            line.split_once(mark)
+                .is_some_and(|(_, rest)| rest.contains('%'))
+        });
+        if is_change {
+        } else if let Some((name, rest)) = line.split_once("time:   [") {
             let name = match name.trim() {
                 "" => before.trim(),
                 name => name,

@@ -1,46 +1,86 @@
-//! cyclictest of rt-tests: its lines of threads, verbose output, histogram and JSON. Times are delays of a timer's wake-up, in
-//! microseconds unless the JSON has `-N` in its command line; the texts do not tell. Averages in texts are cut to whole numbers,
-//! those of the JSON are rounded to two decimals.
+//! cyclictest of rt-tests: its lines of threads, verbose output, histogram and JSON, and the JSON of those of rt-tests that time how one
+//! thread wakes another. Times of cyclictest are delays of a timer's wake-up, in microseconds unless the JSON has `-N` in its command line; the
+//! texts tell only by numbers that no machine gives. Averages in texts are cut to whole numbers, those of the JSON are rounded to
+//! two decimals.
 
 use super::json::{self, Node};
 use super::lines::Lines;
 use super::number::Number;
-use super::out::{Data, Out, Spot, ns, unit, us};
+use super::out::{Data, Out, SAMPLES, Spot, ns, unit, us};
 use super::{ImportError, Imported};
 use crate::Statements;
-use crate::statement::{Clock, Dimension, Loop, Of, Quantity, Samples, Statistic, Unit};
+use crate::statement::{Clock, Dimension, Loop, Of, Quantity, Samples, Statistic, Trip, Unit};
 use std::collections::BTreeMap;
 
 /// The most threads of one file.
 const THREADS: usize = 4_096;
 
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
-    match input.is_json()? {
+    match input.is_json() {
         true => document(input),
         false => text(input),
     }
 }
 
-fn data(out: &mut Out, thread: u64, unit: Unit) -> Data {
+/// The data of a thread, of a sibling where it is one.
+fn data(out: &mut Out, thread: u64, unit: Unit, of: Option<&Sibling>) -> Data {
+    let quantity = match of {
+        None => Quantity::Time,
+        Some(_) => Quantity::Latency,
+    };
     let mut data = out
-        .data(&format!("thread {thread}"), Quantity::Time, unit)
+        .data(&format!("thread {thread}"), quantity, unit)
         .with("thread", thread.to_string());
-    data.method.load = Some(Loop::Open);
     data.method.time = Some(Clock::Wall);
     data.method.clocks = Some(1);
+    match of {
+        None => data.method.load = Some(Loop::Open),
+        // From the call that wakes to the other thread: one way.
+        Some((program, through)) => {
+            data.method.tool = Some((*program).to_owned());
+            data.method.trip = Some(Trip::OneWay);
+            data = data.with("through", *through);
+        }
+    }
     data
 }
 
+type Sibling = (&'static str, &'static str);
+
+/// What else of rt-tests writes JSON of this form, and what it times: a thread wakes another through this.
+const SIBLINGS: [Sibling; 5] = [
+    ("pmqtest", "POSIX message queue"),
+    ("ptsematest", "POSIX mutexes"),
+    ("svsematest", "System V semaphores"),
+    ("sigwaittest", "sigwait"),
+    ("signaltest", "signals"),
+];
+
 fn document(input: &mut Lines<'_>) -> Imported<Statements> {
-    let document = json::document(input)?;
-    let root = Node::root(&document);
+    let documents = json::documents(input)?;
     let mut out = Out::new(input.tool());
+    for root in Node::roots(&documents) {
+        test(&mut out, &root)?;
+    }
+    Ok(out.done())
+}
+
+fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
     // Version 2 of rt-tests writes the colon into the key.
     let find = |key: &str| root.find(key).or_else(|| root.find(&format!("{key}:")));
     let command = find("cmdline")
         .map(|c| c.text())
         .transpose()?
         .unwrap_or_default();
+    let program = command.split_whitespace().next().unwrap_or("cyclictest");
+    let program = program.rsplit('/').next().unwrap_or(program);
+    let sibling = SIBLINGS.iter().find(|(name, _)| *name == program);
+    if sibling.is_none() && program != "cyclictest" {
+        return Err(root.error(format!(
+            "is of `{program}` of rt-tests, which is not read; cyclictest and {} are",
+            SIBLINGS.map(|(name, _)| name).join(", ")
+        )));
+    }
     let in_ns = command
         .split_whitespace()
         .any(|w| w == "--nsecs" || (w.starts_with('-') && !w.starts_with("--") && w.contains('N')));
@@ -54,18 +94,24 @@ fn document(input: &mut Lines<'_>) -> Imported<Statements> {
     }
     for (name, thread) in root.get("thread")?.members()? {
         let number = Number::count(name).map_err(|e| thread.error(e))?;
-        let cycles = thread.get("cycles")?.count()?;
+        // Those that wake each other have the counts with the sender and the times with the receiver.
+        let sender = thread.find("sender").unwrap_or_else(|| thread.clone());
+        let times = thread.find("receiver").unwrap_or_else(|| thread.clone());
+        let cycles = match sender.find("samples") {
+            Some(samples) => samples.count()?,
+            None => sender.get("cycles")?.count()?,
+        };
         if cycles == 0 {
             continue;
         }
         let unit = if in_ns { ns() } else { us() };
-        let data = data(&mut out, number, unit).of(Of::Samples, Some(cycles));
+        let data = data(out, number, unit, sibling).of(Of::Samples, Some(cycles));
         for (key, statistic, decimals) in [
             ("min", Statistic::Min, 0),
             ("max", Statistic::Max, 0),
             ("avg", Statistic::Mean, 2),
         ] {
-            let node = thread.get(key)?;
+            let node = times.get(key)?;
             // Whole units of a clock that is finer: cut.
             let value = match decimals {
                 0 => node.rounded(0)?.cut(),
@@ -73,8 +119,97 @@ fn document(input: &mut Lines<'_>) -> Imported<Statements> {
             };
             out.put(&data, statistic, value, Spot::Path(&node.path))?;
         }
+        if let Some(buckets) = thread.find("histogram") {
+            let mut all = Buckets::default();
+            for (key, node) in buckets.members()? {
+                let at = Number::count(key).map_err(|e| node.error(e))?;
+                all.add(at, node.count()?);
+            }
+            // Its histogram leaves out what lies above, and does not say how much.
+            all.figures(out, &data, None, Spot::Path(&buckets.path))?;
+        }
     }
-    Ok(out.done())
+    Ok(())
+}
+
+/// Counts of whole units, in ascending order.
+#[derive(Default)]
+struct Buckets(Vec<(u64, u64)>);
+
+/// Ranks that are figures, as far as a value lies beyond them.
+const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
+
+impl Buckets {
+    fn add(&mut self, at: u64, count: u64) {
+        if count > 0 {
+            self.0.push((at, count));
+        }
+    }
+
+    /// Percentiles, and what must agree with what is printed beside the buckets. `above` lie beyond the last bucket: `None` where it
+    /// is not said how many.
+    fn figures(
+        &mut self,
+        out: &mut Out,
+        data: &Data,
+        above: Option<u64>,
+        spot: Spot<'_>,
+    ) -> Imported<()> {
+        self.0.sort_unstable();
+        let (Some((least, _)), Some((most, _))) = (self.0.first().copied(), self.0.last().copied())
+        else {
+            return Ok(());
+        };
+        let counted = self
+            .0
+            .iter()
+            .fold(0u64, |sum, (_, n)| sum.saturating_add(*n));
+        let samples = data.other(Quantity::Count, unit("samples", Dimension::One, 1.0));
+        let in_buckets = Number::of(counted as f64, 0.0);
+        out.put_named(&samples, "in-buckets", Statistic::Count, in_buckets, spot)?;
+        let edge = |value: u64| Number::of(value as f64, 0.5).cut();
+        let bucket = data.other(Quantity::Other, data.unit.clone());
+        out.put_named(
+            &bucket,
+            "lowest-bucket",
+            Statistic::Value,
+            edge(least),
+            spot,
+        )?;
+        out.put_named(
+            &bucket,
+            "highest-bucket",
+            Statistic::Value,
+            edge(most),
+            spot,
+        )?;
+        out.holds(data, "{min} = {lowest-bucket}");
+        let all = match above {
+            Some(above) => counted.saturating_add(above),
+            None => data.n.unwrap_or(counted),
+        };
+        match all > counted {
+            true => out.holds(data, "{highest-bucket} <= {max}"),
+            false => out.holds(data, "{max} = {highest-bucket}"),
+        }
+        if let (None, Some(n)) = (above, data.n) {
+            out.holds(data, &format!("{{in-buckets}} <= {n}"));
+        }
+        for p in PERCENTILES {
+            let rank = (all as f64 * p / 100.0).ceil();
+            let mut below = 0u64;
+            let found = self.0.iter().find(|(_, n)| {
+                below = below.saturating_add(*n);
+                below as f64 >= rank
+            });
+            if let Some((value, _)) =
+                found.filter(|_| all as f64 * (100.0 - p) >= 100.0 * (1.0 - 1e-9))
+            {
+                out.put(data, Statistic::Percentile(p), edge(*value), spot)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 #[derive(Default)]
@@ -88,6 +223,12 @@ struct Text {
 #[derive(Default)]
 struct Histogram {
     columns: usize,
+    /// Line of the first bucket.
+    first: u64,
+    /// What each column counts.
+    buckets: Vec<Buckets>,
+    /// Buckets that count something.
+    filled: usize,
     /// What stands below the buckets, by its name.
     below: BTreeMap<&'static str, (u64, String, Vec<u64>)>,
 }
@@ -151,7 +292,19 @@ fn text(input: &mut Lines<'_>) -> Imported<Statements> {
                         h.columns
                     )));
                 }
-                h.columns = cells.len();
+                if h.columns == 0 {
+                    (h.columns, h.first) = (cells.len(), at);
+                    h.buckets.resize_with(cells.len() - 1, Buckets::default);
+                }
+                for (column, count) in h.buckets.iter_mut().zip(&cells[1..]) {
+                    h.filled += usize::from(*count > 0);
+                    column.add(cells[0], *count);
+                }
+                if h.filled > SAMPLES {
+                    return Err(fail(format!(
+                        "there are more than {SAMPLES} buckets that count something"
+                    )));
+                }
             }
         } else if let [thread, cycle, value] =
             line.split(':').map(str::trim).collect::<Vec<_>>()[..]
@@ -168,7 +321,7 @@ fn text(input: &mut Lines<'_>) -> Imported<Statements> {
             let value = Number::parse(value).map_err(fail)?.cut();
             full(found.verbose.len(), at)?;
             let (data, raw) = found.verbose.entry(thread).or_insert_with(|| {
-                let data = data(&mut out, thread, us());
+                let data = data(&mut out, thread, us(), None);
                 let raw = out.raw(&data, "time", at);
                 (data, raw)
             });
@@ -183,8 +336,8 @@ fn text(input: &mut Lines<'_>) -> Imported<Statements> {
     for (thread, (at, line)) in &found.threads {
         of_thread(&mut out, *thread, Spot::Line(*at, line))?;
     }
-    if let Some(histogram) = found.histogram {
-        of_histogram(&mut out, &histogram, input.number())?;
+    if let Some(mut histogram) = found.histogram {
+        of_histogram(&mut out, &mut histogram, input.number())?;
     }
     Ok(out.done())
 }
@@ -213,25 +366,54 @@ fn of_thread(out: &mut Out, thread: u64, spot: Spot<'_>) -> Imported<()> {
     if cycles == 0 {
         return Ok(());
     }
-    let mut data = data(out, thread, us()).of(Of::Samples, Some(cycles));
-    let interval = Number::count(after(" I:")?).map_err(|e| spot.error(e))?;
-    data = data
-        .with("interval", format!("{interval} µs"))
+    let number = |key: &str| Number::parse(after(key)?).map_err(|e| spot.error(e));
+    let [min, mean, max] = [number("Min:")?, number("Avg:")?, number("Max:")?];
+    let interval = match line.contains(" I:") {
+        true => Some(Number::count(after(" I:")?).map_err(|e| spot.error(e))?),
+        false => None,
+    };
+    let in_ns =
+        interval.is_some_and(|i| looks_like_ns(i as f64, cycles as f64, [&min, &mean, &max]));
+    if in_ns {
+        out.note(format!(
+            "thread {thread} is read in nanoseconds (-N): in microseconds each wake-up would be later than its whole interval"
+        ));
+    }
+    let unit = if in_ns { ns() } else { us() };
+    // signaltest prints such lines, but for the interval.
+    let sibling = SIBLINGS
+        .iter()
+        .find(|(name, _)| interval.is_none() && *name == "signaltest");
+    let mut data = data(out, thread, unit, sibling)
+        .of(Of::Samples, Some(cycles))
         .with("priority", after(" P:")?);
-    for (key, statistic) in [
-        ("Min:", Statistic::Min),
-        ("Avg:", Statistic::Mean),
-        ("Max:", Statistic::Max),
+    if let Some(interval) = interval {
+        data = data.with("interval", format!("{interval} µs"));
+    }
+    for (statistic, number) in [
+        (Statistic::Min, min),
+        (Statistic::Mean, mean),
+        (Statistic::Max, max),
     ] {
-        let number = Number::parse(after(key)?).map_err(|e| spot.error(e))?;
         out.put(&data, statistic, number.cut(), spot)?;
     }
     Ok(())
 }
 
-fn of_histogram(out: &mut Out, histogram: &Histogram, end: u64) -> Imported<()> {
+/// The text does not say whether it is in microseconds or, with `-N`, in nanoseconds. The interval is in microseconds always. A timer
+/// without high resolution is late by a jiffy, 10 ms at most; that all wake-ups are later than that and than their interval, or
+/// half of it where one is later than all intervals together, is no machine's way.
+fn looks_like_ns(interval: f64, cycles: f64, [min, mean, max]: [&Number; 3]) -> bool {
+    const JIFFY: f64 = 10_000.0;
+    let always = min.value > interval && mean.value > JIFFY;
+    let once = max.value > interval * cycles && min.value > interval / 2.0 && mean.value > interval;
+    always || once
+}
+
+fn of_histogram(out: &mut Out, histogram: &mut Histogram, end: u64) -> Imported<()> {
+    let below = &histogram.below;
     let get = |name: &'static str| {
-        let found = histogram.below.get(name);
+        let found = below.get(name);
         found.ok_or_else(|| {
             ImportError::line(
                 end,
@@ -239,7 +421,8 @@ fn of_histogram(out: &mut Out, histogram: &Histogram, end: u64) -> Imported<()> 
             )
         })
     };
-    let (_, _, totals) = get("Total")?;
+    let histogram_total = get("Total")?;
+    let totals = &histogram_total.2;
     let (over_at, over_line, overflows) = get("Histogram Overflows")?;
     for (thread, total) in totals.iter().enumerate() {
         // `-H` adds a column of all threads, which has neither minimum nor overflow of its own.
@@ -247,7 +430,7 @@ fn of_histogram(out: &mut Out, histogram: &Histogram, end: u64) -> Imported<()> 
             continue;
         };
         let n = total.saturating_add(*overflow);
-        let data = data(out, thread as u64, us()).of(Of::Samples, Some(n));
+        let data = data(out, thread as u64, us(), None).of(Of::Samples, Some(n));
         let mut rows = Vec::new();
         for (name, statistic) in [
             ("Min Latencies", Statistic::Min),
@@ -272,6 +455,21 @@ fn of_histogram(out: &mut Out, histogram: &Histogram, end: u64) -> Imported<()> 
         }
         for (statistic, value, spot) in rows {
             out.put(&data, statistic, Number::of(value as f64, 1.0), spot)?;
+        }
+        let spot = Spot::Line(histogram.first, "# Histogram");
+        if let Some(buckets) = histogram.buckets.get_mut(thread) {
+            buckets.figures(out, &data, Some(*overflow), spot)?;
+            let (at, line, _) = histogram_total;
+            let samples = data.other(Quantity::Count, unit("samples", Dimension::One, 1.0));
+            let total = Number::of(*total as f64, 0.0);
+            out.put_named(
+                &samples,
+                "total",
+                Statistic::Count,
+                total,
+                Spot::Line(*at, line),
+            )?;
+            out.holds(&data, "{total} = {in-buckets}");
         }
         let count = data.other(Quantity::Count, unit("samples", Dimension::One, 1.0));
         let overflow = Number::of(*overflow as f64, 0.0);

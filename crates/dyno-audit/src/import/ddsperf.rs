@@ -21,10 +21,10 @@ const PEERS: usize = 1_000;
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     let mut out = Out::new(input.tool());
     let mut peers: BTreeMap<(String, String), (Data, Samples, u64)> = BTreeMap::new();
-    let mut subscribers: BTreeMap<String, (String, u64)> = BTreeMap::new();
+    let mut subscribers: BTreeMap<(String, String), (String, u64)> = BTreeMap::new();
     while let Some(line) = input.next()? {
         let line = line.to_owned();
-        let at = input.number();
+        let (at, prefix) = (input.number(), input.prefix().to_owned());
         let spot = Spot::Line(at, &line);
         let words: Vec<&str> = line.split_whitespace().collect();
         let Some(pid) = words
@@ -37,7 +37,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
         match words[1..] {
             [instant, peer, "size", size, "mean", ref rest @ ..] if peer.contains(':') => {
                 let number = peers.len() + 1;
-                let key = ((*pid).to_owned(), peer.to_owned());
+                let key = (format!("{prefix}{pid}"), peer.to_owned());
                 if number > PEERS && !peers.contains_key(&key) {
                     return Err(spot.error(format!("there are more than {PEERS} peers")));
                 }
@@ -56,15 +56,20 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
             }
             [instant, "size", size, "total", ref rest @ ..] => {
                 let number = subscribers.len() + 1;
-                if number > PEERS && !subscribers.contains_key(*pid) {
+                // In containers each process may have the same number.
+                let key = (prefix, (*pid).to_owned());
+                if number > PEERS && !subscribers.contains_key(&key) {
                     return Err(spot.error(format!("there are more than {PEERS} subscribers")));
                 }
                 let own = || (format!("subscriber {number}"), 0);
-                let (name, seen) = subscribers.entry((*pid).to_owned()).or_insert_with(own);
+                let (name, seen) = subscribers.entry(key).or_insert_with(own);
                 *seen += 1;
                 if *seen <= INTERVALS {
+                    let before = format!("{name}, interval {}/total", *seen - 1);
                     let name = format!("{name}, interval {seen}");
-                    subscriber(&mut out, &name, (instant, size, rest), spot)?;
+                    let data = subscriber(&mut out, &name, (instant, size, rest), spot)?;
+                    out.holds(&data, "{delta} <= {total}");
+                    out.holds(&data, &format!("{{{before}}} <= {{total}}"));
                 }
             }
             _ => {}
@@ -147,7 +152,7 @@ fn subscriber(
     name: &str,
     (instant, size, rest): (&str, &str, &[&str]),
     spot: Spot<'_>,
-) -> Imported<()> {
+) -> Imported<Data> {
     let [
         total,
         "lost",
@@ -206,5 +211,5 @@ fn subscriber(
             spot,
         )?;
     }
-    Ok(())
+    Ok(data)
 }

@@ -1,18 +1,31 @@
 //! fio's JSON, from version 3: times in nanoseconds. Percentiles come from buckets of which 64 lie in each doubling, so they are
 //! known to one part in 128 (`stat.h` of fio, `FIO_IO_U_PLAT_BITS`).
 
-use super::Imported;
 use super::json::{self, Node};
 use super::lines::Lines;
 use super::number::Number;
-use super::out::{Out, Spot, ns, per_second, percent, unit};
+use super::out::{Out, Spot, ms, ns, per_second, percent, unit};
+use super::{ImportError, Imported};
 use crate::Statements;
+use crate::checks::ranges::FAILED;
 use crate::statement::{Clock, Dimension, Of, Quantity, Statistic};
+use std::collections::BTreeMap;
 
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
-    let document = json::document(input)?;
-    let root = Node::root(&document);
+    if !input.is_json() {
+        return Err(ImportError::file(
+            "this is the text of fio; run it with `--output-format=json` and import its JSON",
+        ));
+    }
+    let documents = json::documents(input)?;
     let mut out = Out::new(input.tool());
+    for root in Node::roots(&documents) {
+        document(&mut out, &root)?;
+    }
+    Ok(out.done())
+}
+
+fn document(out: &mut Out, root: &Node<'_>) -> Imported<()> {
     for key in ["fio version", "time"] {
         if let Some(node) = root.find(key) {
             out.banner_value(&node.path, &format!("{key}: {}", node.text()?));
@@ -23,6 +36,14 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     }
     for job in root.get("jobs")?.items()? {
         let name = job.get("jobname")?.text()?;
+        let error = match job.find("error") {
+            Some(node) => node.count()?,
+            None => 0,
+        };
+        let failed = (error != 0).then(|| format!("error {error}"));
+        if let Some(failed) = &failed {
+            out.note(format!("the job {name} failed: {failed}"));
+        }
         for direction in ["read", "write", "trim"] {
             let Some(node) = job.find(direction) else {
                 continue;
@@ -30,7 +51,12 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
             if node.get("total_ios")?.count()? > 0 {
                 let block = job.find("job options").and_then(|o| o.find("bs"));
                 let block = block.map(|b| b.text()).transpose()?;
-                of_direction(&mut out, &format!("{name}/{direction}"), &node, block)?;
+                let mut conditions = BTreeMap::new();
+                if let Some(block) = block {
+                    conditions.insert("block".to_owned(), block.to_owned());
+                }
+                conditions.extend(failed.clone().map(|how| (FAILED.to_owned(), how)));
+                of_direction(out, &format!("{name}/{direction}"), &node, &conditions)?;
             }
         }
         let data = out.data(&format!("{name}/cpu"), Quantity::CpuShare, percent());
@@ -46,25 +72,33 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
             }
         }
     }
-    Ok(out.done())
+    Ok(())
 }
 
-fn of_direction(out: &mut Out, name: &str, node: &Node<'_>, block: Option<&str>) -> Imported<()> {
+fn of_direction(
+    out: &mut Out,
+    name: &str,
+    node: &Node<'_>,
+    conditions: &BTreeMap<String, String>,
+) -> Imported<()> {
+    let total = node.get("total_ios")?;
     for part in ["lat_ns", "clat_ns", "slat_ns"] {
         let Some(times) = node.find(part) else {
             continue;
         };
-        let n = times.get("N")?.count()?;
-        if n == 0 {
+        // Versions before 3.16 do not print of how many values these are: of each operation, if of any.
+        let n = match times.find("N") {
+            Some(n) => n.count()?,
+            None => total.count()?,
+        };
+        if n == 0 || times.get("max")?.float()? == 0.0 {
             continue;
         }
         let mut data = out
             .data(&format!("{name}/{part}"), Quantity::Time, ns())
             .of(Of::Samples, Some(n));
         data.method.time = Some(Clock::Wall);
-        if let Some(block) = block {
-            data = data.with("block", block);
-        }
+        data.conditions.extend(conditions.clone());
         for (key, statistic, decimals) in [
             ("min", Statistic::Min, 0),
             ("max", Statistic::Max, 0),
@@ -102,6 +136,7 @@ fn of_direction(out: &mut Out, name: &str, node: &Node<'_>, block: Option<&str>)
     }
     let mut data = out.data(name, Quantity::Rate, per_second());
     data.method.time = Some(Clock::Wall);
+    data.conditions.extend(conditions.clone());
     let bytes = unit("B/s", Dimension::Bandwidth, 1.0);
     for (key, of, decimals) in [
         ("iops", data.clone(), 6),
@@ -115,12 +150,28 @@ fn of_direction(out: &mut Out, name: &str, node: &Node<'_>, block: Option<&str>)
             Spot::Path(&value.path),
         )?;
     }
-    let count = node.get("total_ios")?;
     let of = data.other(Quantity::Count, unit("operations", Dimension::One, 1.0));
     out.put(
         &of,
         Statistic::Count,
-        count.exact()?,
-        Spot::Path(&count.path),
-    )
+        total.exact()?,
+        Spot::Path(&total.path),
+    )?;
+    for (key, quantity, unit, statistic) in [
+        (
+            "io_bytes",
+            Quantity::Size,
+            unit("B", Dimension::Size, 1.0),
+            Statistic::Sum,
+        ),
+        ("runtime", Quantity::Duration, ms(), Statistic::Value),
+    ] {
+        if let Some(value) = node.find(key) {
+            let of = data.other(quantity, unit);
+            out.put(&of, statistic, value.exact()?, Spot::Path(&value.path))?;
+        }
+    }
+    out.holds(&data, "{count} = {rate} * {duration-value}");
+    out.holds(&data, "{size-sum} = {bandwidth-rate} * {duration-value}");
+    Ok(())
 }

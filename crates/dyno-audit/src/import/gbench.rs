@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 /// Reads either form.
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
-    match input.is_json()? {
+    match input.is_json() {
         true => document::read(input),
         false => console::read(input),
     }

@@ -13,7 +13,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     let mut out = Out::new(input.tool());
     let mut mechanism = String::new();
     let mut trips = None;
-    let mut in_table = false;
+    let (mut in_table, mut in_kib) = (false, false);
     let mut rows = 0;
     while let Some(line) = input.next()? {
         let line = line.trim().to_owned();
@@ -26,7 +26,8 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
         } else if let Some(count) = line.strip_suffix(" round trips for each payload.") {
             let count = Number::count(count).map_err(|e| input.error(e))?;
             trips = Some(count);
-        } else if line.starts_with("| Payload Size [kB]") {
+        } else if line.starts_with("| Payload Size") {
+            in_kib = line.starts_with("| Payload Size [kB]");
             let unit = ["Average Latency [µs]", "Average Latency [us]"];
             if !unit.iter().any(|u| line.contains(u)) {
                 return Err(input.error("this table has no column `Average Latency [µs]`"));
@@ -43,14 +44,37 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
             if !line.ends_with('|') {
                 return Err(input.error("the row has no end; the file is cut off"));
             }
+            let (size, word) = match size.split_once(' ') {
+                None if in_kib => (size, "kB"),
+                None => {
+                    return Err(input.error("a size has neither a unit nor a column that says it"));
+                }
+                // Newer versions: `16 [B]`, `1 [kB]`.
+                Some((size, word)) => (size, word.trim().trim_matches(['[', ']'])),
+            };
+            let factor: u64 = match word {
+                "B" => 1,
+                "kB" => 1024,
+                "MB" => 1024 * 1024,
+                other => return Err(input.error(format!("`{other}` is no unit of a size"))),
+            };
             let size = Number::count(size).map_err(|e| input.error(e))?;
+            let Some(bytes) = size.checked_mul(factor) else {
+                return Err(input.error(format!("{size} {word} is no size of a payload")));
+            };
             let latency = Number::parse(latency).map_err(|e| input.error(e))?;
             rows += 1;
-            let name = format!("{mechanism}/{size} kB");
+            let name = match mechanism.as_str() {
+                "" => format!("{size} {word}"),
+                mechanism => format!("{mechanism}/{size} {word}"),
+            };
             let mut data = out
                 .data(&name, Quantity::Latency, us())
                 .of(Of::Samples, trips)
-                .with("payload", format!("{size} KiB"));
+                .with(
+                    "payload",
+                    format!("{size} {}", word.replace("kB", "KiB").replace("MB", "MiB")),
+                );
             if !mechanism.is_empty() {
                 data = data.with("stack", mechanism.as_str());
             }
@@ -59,7 +83,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
             data.method.clients = Some(1);
             data.method.trip = Some(Trip::Half);
             data.method.clocks = Some(1);
-            data.method.payload_bytes = Some(size as f64 * 1024.0);
+            data.method.payload_bytes = Some(bytes as f64);
             if polls {
                 data.method.wait = Some(Wait::Poll);
                 data.method.access = Some(Access::Untouched);

@@ -7,26 +7,52 @@ use super::out::{Data, Out, Spot, ms, percent, unit, us};
 use super::{ImportError, Imported};
 use crate::Statements;
 use crate::statement::{Clock, Dimension, Loop, Quantity, Statistic, Trip, Unit};
+use serde_json::{Map, Value};
 
 fn bits() -> Unit {
     unit("bit/s", Dimension::Bandwidth, 0.125)
 }
 
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
-    if !input.is_json()? {
+    if !input.is_json() {
         return Err(ImportError::file(
             "this is the text of iperf3; run it with -J and import its JSON",
         ));
     }
-    let document = json::document(input)?;
-    let root = Node::root(&document);
+    let documents = merged(json::documents(input)?);
+    let mut out = Out::new(input.tool());
+    for root in Node::roots(&documents) {
+        test(&mut out, &root)?;
+    }
+    Ok(out.done())
+}
+
+/// One document for each test: `--json-stream` writes an object for each event of one.
+fn merged(documents: Vec<Value>) -> Vec<Value> {
+    let mut found = Vec::new();
+    for document in documents {
+        let Some(event) = document.get("event").and_then(Value::as_str) else {
+            found.push(document);
+            continue;
+        };
+        if event == "start" || found.is_empty() {
+            found.push(Value::Object(Map::new()));
+        }
+        if let (Some(Value::Object(test)), "start" | "end" | "error") = (found.last_mut(), event) {
+            let data = document.get("data").cloned().unwrap_or_default();
+            test.insert(event.to_owned(), data);
+        }
+    }
+    found
+}
+
+fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
     if let Some(error) = root.find("error") {
         let text: String = error.text()?.chars().take(200).collect();
         return Err(error.error(format!(
             "iperf3 ended with the error `{text}`; measure again"
         )));
     }
-    let mut out = Out::new(input.tool());
     let start = root.get("start")?;
     for key in ["version", "system_info"] {
         if let Some(node) = start.find(key) {
@@ -39,17 +65,45 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     let test = start.get("test_start")?;
     let end = root.get("end")?;
     for (key, sum) in end.members()? {
-        if key.starts_with("sum_") {
-            let name = key.trim_start_matches("sum_").replace('_', " ");
-            let mut data = out.data(&name, Quantity::Bandwidth, bits());
-            describe(&mut data, &test)?;
-            of_sum(&mut out, &data, &sum)?;
+        let Some(name) = key.strip_prefix("sum") else {
+            continue;
+        };
+        // Of datagrams the sender's and the receiver's sums repeat what these two say of the loss, or know nothing of it.
+        let datagrams =
+            matches!(key, "sum" | "sum_bidir_reverse") && sum.find("jitter_ms").is_some();
+        // Versions before 3.8 have no others.
+        let alone = key == "sum" && end.find("sum_sent").is_none();
+        if key == "sum" && !datagrams {
+            continue;
         }
-    }
-    if let Some(sum) = end.find("sum").filter(|s| s.find("jitter_ms").is_some()) {
-        let mut data = out.data("datagrams", Quantity::Bandwidth, bits());
+        let name = match name {
+            "" => "datagrams".to_owned(),
+            name => name.trim_start_matches('_').replace('_', " "),
+        };
+        let mut data = out.data(&name, Quantity::Bandwidth, bits());
         describe(&mut data, &test)?;
-        of_datagrams(&mut out, &data, &sum)?;
+        if key != "sum" || alone {
+            of_sum(out, &data, &sum)?;
+        }
+        if datagrams {
+            of_datagrams(out, &data, &sum)?;
+        }
+        // The rate of these two is over the sender's seconds, which stand in its streams.
+        let sender = sender_seconds(&end)?.filter(|_| datagrams && !key.contains("bidir"));
+        let seconds = match sender {
+            Some(seconds) if alone => seconds,
+            _ => sum.get("seconds")?,
+        };
+        let of = data.other(Quantity::Duration, unit("s", Dimension::Time, 1.0));
+        out.put(
+            &of,
+            Statistic::Value,
+            seconds.rounded(6)?,
+            Spot::Path(&seconds.path),
+        )?;
+        if !datagrams || alone {
+            out.holds(&data, "{size-sum} = {rate} * {duration-value}");
+        }
     }
     for (i, stream) in end.get("streams")?.items()?.iter().enumerate() {
         if let Some(sender) = stream.find("sender") {
@@ -92,7 +146,14 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
             )?;
         }
     }
-    Ok(out.done())
+    Ok(())
+}
+
+/// How long the first sender of datagrams sent.
+fn sender_seconds<'a>(end: &Node<'a>) -> Imported<Option<Node<'a>>> {
+    let streams = end.get("streams")?.items()?;
+    let first = streams.first().and_then(|s| s.find("udp"));
+    Ok(first.and_then(|udp| udp.find("seconds")))
 }
 
 fn describe(data: &mut Data, test: &Node<'_>) -> Imported<()> {
@@ -120,14 +181,6 @@ fn of_sum(out: &mut Out, data: &Data, sum: &Node<'_>) -> Imported<()> {
     let bytes = sum.get("bytes")?;
     let of = data.other(Quantity::Size, unit("B", Dimension::Size, 1.0));
     out.put(&of, Statistic::Sum, bytes.exact()?, Spot::Path(&bytes.path))?;
-    let seconds = sum.get("seconds")?;
-    let of = data.other(Quantity::Time, unit("s", Dimension::Time, 1.0));
-    out.put(
-        &of,
-        Statistic::Value,
-        seconds.rounded(6)?,
-        Spot::Path(&seconds.path),
-    )?;
     if let Some(node) = sum.find("retransmits") {
         let of = data.other(Quantity::Count, unit("segments", Dimension::One, 1.0));
         out.put_named(
@@ -144,19 +197,22 @@ fn of_sum(out: &mut Out, data: &Data, sum: &Node<'_>) -> Imported<()> {
 fn of_datagrams(out: &mut Out, data: &Data, sum: &Node<'_>) -> Imported<()> {
     let count = || unit("datagrams", Dimension::One, 1.0);
     for (key, quantity, unit, statistic) in [
-        ("jitter_ms", Quantity::Other, ms(), Statistic::Value),
+        ("jitter_ms", Quantity::Jitter, ms(), Statistic::Value),
         ("packets", Quantity::Count, count(), Statistic::Count),
         ("lost_packets", Quantity::Loss, count(), Statistic::Count),
         ("lost_percent", Quantity::Loss, percent(), Statistic::Share),
     ] {
-        let node = sum.get(key)?;
-        out.put_named(
-            &data.other(quantity, unit),
-            key,
-            statistic,
-            node.exact()?,
-            Spot::Path(&node.path),
-        )?;
+        let Some(node) = sum.find(key) else {
+            continue;
+        };
+        let number = match statistic {
+            Statistic::Share => node.written()?,
+            _ => node.exact()?,
+        };
+        let of = data.other(quantity, unit);
+        out.put_named(&of, key, statistic, number, Spot::Path(&node.path))?;
     }
+    out.holds(data, "{lost_percent} = {lost_packets} / {packets}");
+    out.holds(data, "{lost_packets} <= {packets}");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A JSON document of bounded size, and its values with their paths.
+//! JSON documents of bounded size, and their values with their paths.
 
 use super::lines::Lines;
 use super::number::Number;
@@ -8,8 +8,9 @@ use serde_json::Value;
 /// The largest JSON document in bytes; a larger one is refused.
 pub const LIMIT: u64 = 16 << 20;
 
-/// Reads the document; an error of syntax has its line.
-pub(super) fn document(input: &mut Lines<'_>) -> Imported<Value> {
+/// Reads all documents of the file, wherever they stand in it; an error of syntax has its line. What is no number
+/// (`nan`, `Infinity`), which JSON does not have and tools write, is `null`, and said.
+pub(super) fn documents(input: &mut Lines<'_>) -> Imported<Vec<Value>> {
     let tool = input.tool().as_str();
     let Some(bytes) = input.rest(LIMIT)? else {
         return Err(ImportError::file(format!(
@@ -17,16 +18,92 @@ pub(super) fn document(input: &mut Lines<'_>) -> Imported<Value> {
         )));
     };
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    serde_json::from_slice(bytes).map_err(|e| {
-        let hint = match e.classify() {
-            serde_json::error::Category::Eof => "; the file is cut off",
-            _ => "",
-        };
-        ImportError::line(
-            e.line() as u64,
-            format!("this is no JSON of {tool}: {e}{hint}"),
-        )
-    })
+    let (bytes, no_numbers) = without_nan(bytes);
+    for (line, word) in no_numbers {
+        input.note(format!(
+            "line {line}: `{word}` is no number, so that there is no figure of it"
+        ));
+    }
+    let mut found = Vec::new();
+    let (mut at, mut line) = (0, 1);
+    let mut passed: Option<(u64, usize, String)> = None;
+    while at < bytes.len() {
+        let end = bytes[at..]
+            .iter()
+            .position(|b| *b == b'\n')
+            .map_or(bytes.len(), |i| at + i + 1);
+        let text = bytes[at..end].trim_ascii();
+        if !text.starts_with(b"{") {
+            if !text.is_empty() {
+                let shown = || String::from_utf8_lossy(text).chars().take(80).collect();
+                passed.get_or_insert_with(|| (line, 0, shown())).1 += 1;
+            }
+            (at, line) = (end, line + 1);
+            continue;
+        }
+        let mut values = serde_json::Deserializer::from_slice(&bytes[at..]).into_iter();
+        match values.next() {
+            Some(Ok(value)) => found.push(value),
+            Some(Err(e)) => {
+                let hint = match e.classify() {
+                    serde_json::error::Category::Eof => "; the file is cut off",
+                    _ => "",
+                };
+                let at = line + e.line() as u64 - 1;
+                let reason = format!("this is no JSON of {tool}: {e}{hint}");
+                return Err(ImportError::line(at, reason));
+            }
+            None => break,
+        }
+        let end = at + values.byte_offset();
+        line += bytes[at..end].iter().filter(|b| **b == b'\n').count() as u64;
+        at = end;
+    }
+    if let Some((line, lines, text)) = passed {
+        input.note(format!(
+            "{lines} {} outside of the JSON were passed over, from line {line} on: `{text}`",
+            if lines == 1 { "line" } else { "lines" }
+        ));
+    }
+    Ok(found)
+}
+
+/// With `null` in place of what is no number, and the line of each.
+fn without_nan(bytes: &[u8]) -> (Vec<u8>, Vec<(usize, String)>) {
+    let (mut out, mut found) = (Vec::with_capacity(bytes.len()), Vec::new());
+    let (mut in_text, mut line, mut i) = (false, 1, 0);
+    while let Some(byte) = bytes.get(i).copied() {
+        let word = |c: &u8| c.is_ascii_alphanumeric() || *c == b'-' || *c == b'+' || *c == b'.';
+        match byte {
+            b'\n' => line += 1,
+            b'"' => in_text = !in_text,
+            b'\\' if in_text => {
+                out.push(byte);
+                i += 1;
+            }
+            _ if !in_text && word(&byte) => {
+                let end = bytes[i..]
+                    .iter()
+                    .position(|c| !word(c))
+                    .map_or(bytes.len(), |n| i + n);
+                let text = String::from_utf8_lossy(&bytes[i..end]).into_owned();
+                let name = text.trim_start_matches(['-', '+']).to_ascii_lowercase();
+                match ["nan", "inf", "infinity"].contains(&name.as_str()) {
+                    true => {
+                        out.extend_from_slice(b"null");
+                        found.push((line, text));
+                    }
+                    false => out.extend_from_slice(&bytes[i..end]),
+                }
+                i = end;
+                continue;
+            }
+            _ => {}
+        }
+        out.extend(bytes.get(i));
+        i += 1;
+    }
+    (out, found)
 }
 
 /// A value and the way to it.
@@ -37,11 +114,17 @@ pub(super) struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    pub(super) fn root(value: &'a Value) -> Node<'a> {
-        Node {
+    /// The roots of several documents, whose paths name each but the first.
+    pub(super) fn roots(values: &'a [Value]) -> impl Iterator<Item = Node<'a>> {
+        let path = |i| match i {
+            0 => String::new(),
+            i => format!("document {}", i + 1),
+        };
+        let node = move |(i, value)| Node {
             value,
-            path: String::new(),
-        }
+            path: path(i),
+        };
+        values.iter().enumerate().map(node)
     }
 
     fn path_to(&self, key: &str) -> String {
@@ -66,7 +149,7 @@ impl<'a> Node<'a> {
     pub(super) fn get(&self, key: &str) -> Imported<Node<'a>> {
         self.find(key).ok_or_else(|| {
             self.error(format!(
-                "has no `{key}`; was it cut, or written by another version of the tool?"
+                "has no `{key}`, which this importer needs; another version of the tool, or an option, may leave it out"
             ))
         })
     }
@@ -116,6 +199,15 @@ impl<'a> Node<'a> {
             value.abs() * f64::EPSILON
         };
         Ok(Number::of(value, half_step))
+    }
+
+    /// A number that stands there with few digits: known to the last of them, the first decimal at best.
+    pub(super) fn written(&self) -> Imported<Number> {
+        let value = self.float()?;
+        let text = value.to_string();
+        let decimals = text.split_once('.').map_or(1, |(_, d)| d.len());
+        let step = 0.5 * 10f64.powi(-i32::try_from(decimals).unwrap_or(i32::MAX));
+        Ok(Number::of(value, step.max(value.abs() * f64::EPSILON)))
     }
 
     /// A number that the tool rounds to this many decimals.

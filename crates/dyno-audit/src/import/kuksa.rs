@@ -14,6 +14,7 @@ use crate::statement::{Clock, Dimension, Loop, Of, Quantity, Statistic, Trip};
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     let mut out = Out::new(input.tool());
     let mut current: Option<Data> = None;
+    let mut all: Vec<Data> = Vec::new();
     let mut global = false;
     while let Some(line) = input.next()? {
         let line = line.trim().to_owned();
@@ -35,6 +36,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
                 let cycle = Number::count(cycle).map_err(|e| input.error(e))?;
                 data = data.with("cycle", format!("{cycle} ms"));
             }
+            all.push(data.clone());
             current = Some(data);
             continue;
         }
@@ -100,6 +102,10 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
             input.own(&line)?;
         }
     }
+    for data in all {
+        out.holds(&data, "{received} + {skipped} <= {sent}");
+        out.holds(&data, "{received} <= {sent}");
+    }
     Ok(out.done())
 }
 
@@ -118,7 +124,12 @@ fn put(
 }
 
 fn put_count(out: &mut Out, data: &Data, what: &str, count: u64, spot: Spot<'_>) -> Imported<()> {
-    let data = data.other(Quantity::Count, unit("updates", Dimension::One, 1.0));
+    let quantity = match what {
+        "sent" => Quantity::Sent,
+        "received" => Quantity::Received,
+        _ => Quantity::Count,
+    };
+    let data = data.other(quantity, unit("updates", Dimension::One, 1.0));
     out.put_named(
         &data,
         what,

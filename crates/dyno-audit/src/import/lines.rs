@@ -1,4 +1,4 @@
-//! Lines of a log, one at a time: bounded in length, without escape sequences, with their numbers.
+//! Lines of a log, one at a time: bounded in length, without escape sequences and what others wrote before them, with their numbers.
 
 use super::{ImportError, Imported, Tool};
 use std::io::{BufRead, Read as _};
@@ -9,20 +9,44 @@ pub const LIMIT: u64 = 4 << 20;
 pub(super) struct Lines<'a> {
     reader: &'a mut dyn BufRead,
     tool: Tool,
+    is_json: bool,
     number: u64,
     bytes: Vec<u8>,
     text: String,
+    /// What stood before the line and was taken off.
+    prefix: String,
+    /// What the reader of the statements should know of the file.
+    notes: Vec<String>,
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(reader: &'a mut dyn BufRead, tool: Tool) -> Lines<'a> {
+    pub(super) fn new(reader: &'a mut dyn BufRead, tool: Tool, is_json: bool) -> Lines<'a> {
         Lines {
             reader,
             tool,
+            is_json,
             number: 0,
             bytes: Vec::new(),
             text: String::new(),
+            prefix: String::new(),
+            notes: Vec::new(),
         }
+    }
+
+    /// Says something of the file.
+    pub(super) fn note(&mut self, note: String) {
+        if self.notes.len() < NOTES {
+            self.notes.push(note);
+        }
+    }
+
+    pub(super) fn into_notes(self) -> Vec<String> {
+        self.notes
+    }
+
+    /// What stood before the line that was read last, such as `talker-1 | `.
+    pub(super) fn prefix(&self) -> &str {
+        &self.prefix
     }
 
     pub(super) fn tool(&self) -> Tool {
@@ -54,6 +78,22 @@ impl<'a> Lines<'a> {
         }
         self.text.clear();
         plain(&String::from_utf8_lossy(&self.bytes), &mut self.text);
+        let at = match self.tool {
+            // Its own console puts the program's name before each line.
+            Tool::L4reIpcbench => 0,
+            _ => prefix(&self.text),
+        };
+        if at > 0 {
+            let before: String = self.text.drain(..at).collect();
+            if self.prefix.is_empty() {
+                let number = self.number;
+                self.note(format!(
+                    "what stands before the lines was taken off, such as `{}` of line {number}",
+                    before.trim()
+                ));
+            }
+            self.prefix = before;
+        }
         Ok(Some(&self.text))
     }
 
@@ -66,13 +106,9 @@ impl<'a> Lines<'a> {
         Ok((bytes.len() as u64 <= limit).then_some(bytes))
     }
 
-    /// Whether what follows is a JSON object.
-    pub(super) fn is_json(&mut self) -> Imported<bool> {
-        let head = self.reader.fill_buf();
-        let head = head.map_err(|e| ImportError::file(format!("cannot be read: {e}")))?;
-        let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
-        let first = head.iter().find(|b| !b.is_ascii_whitespace());
-        Ok(first == Some(&b'{'))
+    /// Whether the output is JSON.
+    pub(super) fn is_json(&self) -> bool {
+        self.is_json
     }
 
     pub(super) fn error(&self, reason: impl Into<String>) -> ImportError {
@@ -92,8 +128,48 @@ impl<'a> Lines<'a> {
     }
 }
 
+/// The most notes on one file.
+const NOTES: usize = 20;
+
+/// Bytes at the beginning of a line that others put there: the service of a docker compose log, an instant, the name of a stream
+/// or a process in brackets.
+pub(super) fn prefix(line: &str) -> usize {
+    let mut at = 0;
+    while let Some(end) = one_prefix(&line[at..]) {
+        at += end;
+    }
+    at
+}
+
+fn one_prefix(line: &str) -> Option<usize> {
+    let name = |c: char| c.is_ascii_alphanumeric() || ['_', '-', '.'].contains(&c);
+    let word = line.split(' ').next().unwrap_or_default();
+    let rest = &line[word.len()..];
+    // `talker-1    | `
+    if !word.is_empty() && word.chars().all(name) && rest.trim_start().starts_with("| ") {
+        return Some(line.len() - rest.trim_start().len() + 2);
+    }
+    // `[STDOUT] `, `[talker-1] `; a number in brackets is a tool's own.
+    let inner = word.strip_prefix('[').and_then(|w| w.strip_suffix(']'));
+    if inner
+        .is_some_and(|w| w.starts_with(|c: char| c.is_ascii_alphabetic()) && w.chars().all(name))
+    {
+        return (!rest.trim().is_empty()).then_some(word.len() + 1);
+    }
+    // `2026-11-22T17:56:21.123Z `
+    let instant = word.len() > 18
+        && word.bytes().enumerate().all(|(i, b)| match i {
+            4 | 7 => b == b'-',
+            10 => b == b'T',
+            13 | 16 => b == b':',
+            _ if i < 19 => b.is_ascii_digit(),
+            _ => b.is_ascii_digit() || b".:+-Z".contains(&b),
+        });
+    (instant && !rest.trim().is_empty()).then_some(word.len() + 1)
+}
+
 /// Without the end of the line, a byte order mark and escape sequences (ECMA-48, CSI).
-fn plain(line: &str, out: &mut String) {
+pub(super) fn plain(line: &str, out: &mut String) {
     let line = line.trim_end_matches(['\n', '\r']);
     let mut chars = line.chars().peekable();
     while let Some(c) = chars.next() {

@@ -4,7 +4,8 @@ use super::number::Number;
 use super::{ImportError, Imported, Tool};
 use crate::Statements;
 use crate::statement::{
-    Banner, Dimension, Figure, Method, Of, Place, Quantity, Samples, Statistic, Unit,
+    Banner, Dimension, Figure, Method, Of, Place, Quantity, Relation, RelationKind, Samples,
+    Statistic, Unit,
 };
 use std::collections::BTreeMap;
 
@@ -255,6 +256,37 @@ impl Out {
     pub(super) fn tested(&mut self, date: &str) {
         let date = date.trim().chars().take(SHOWN).collect();
         self.statements.source.tested.get_or_insert(date);
+    }
+
+    /// What the tool says of itself, such as a failure.
+    pub(super) fn note(&mut self, note: String) {
+        if self.statements.notes.len() < BANNERS {
+            self.statements.notes.push(note);
+        }
+    }
+
+    /// A relation between figures, each named `{DATA/PART}` or, of this data, `{PART}`. One whose figures are not all there is none.
+    pub(super) fn holds(&mut self, data: &Data, relation: &str) {
+        let mut formula = String::new();
+        for (i, part) in relation.split(['{', '}']).enumerate() {
+            let id = match (i % 2, part.contains('/')) {
+                (0, _) => {
+                    formula.push_str(part);
+                    continue;
+                }
+                (_, true) => part.to_owned(),
+                (_, false) => format!("{}/{part}", data.name),
+            };
+            // These two mean something in a formula.
+            if !self.names.contains_key(&id) || id.contains(['*', '`']) {
+                return;
+            }
+            formula.push_str(&format!("`{id}`"));
+        }
+        self.statements.relations.push(Relation {
+            place: String::new(),
+            kind: RelationKind::Formula(formula),
+        });
     }
 
     pub(super) fn done(self) -> Statements {

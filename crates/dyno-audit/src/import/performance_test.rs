@@ -4,16 +4,103 @@
 
 use super::Imported;
 use super::ddsperf::INTERVALS;
+use super::json::{self, Node};
 use super::lines::Lines;
 use super::number::Number;
 use super::out::{Data, Out, Spot, ms, percent, unit};
 use crate::Statements;
-use crate::statement::{Clock, Dimension, Loop, Of, Quantity, Samples, Statistic, Trip};
+use crate::statement::{Clock, Dimension, Loop, Of, Quantity, Samples, Statistic, Trip, Unit};
 
 /// The most lines of its header that are conditions.
 const HEAD: usize = 64;
 
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
+    match input.is_json() {
+        true => document(input),
+        false => csv(input),
+    }
+}
+
+/// What its JSON says, in the words of the CSV: a result for each second, times in seconds.
+fn document(input: &mut Lines<'_>) -> Imported<Statements> {
+    let documents = json::documents(input)?;
+    let mut out = Out::new(input.tool());
+    for root in Node::roots(&documents) {
+        let mut head = Vec::new();
+        for (key, name) in [
+            ("perf_test_version", "Performance Test Version"),
+            ("com_mean_str", "Communication mean"),
+            ("rate", "Rate"),
+            ("topic_name", "Topic name"),
+            ("msg_name", "Msg name"),
+            ("number_of_publishers", "Number of publishers"),
+            ("number_of_subscribers", "Number of subscribers"),
+        ] {
+            if let Some(node) = root.find(key) {
+                let value = node
+                    .value
+                    .as_str()
+                    .map_or_else(|| node.value.to_string(), str::to_owned);
+                head.push((name.to_owned(), value));
+            }
+        }
+        let mut all = describe(out.data("run", Quantity::Latency, second()), &head);
+        // A round trip is timed where the other process sends back.
+        if root
+            .find("roundtrip_mode")
+            .is_some_and(|m| m.value == "Main")
+        {
+            all.method.trip = Some(Trip::Round);
+        }
+        let mut raw = out.raw(&all, "means", 1);
+        for (i, result) in root.get("analysis_results")?.items()?.iter().enumerate() {
+            let n = result.get("num_samples_received")?.count()?;
+            let counts = [
+                ("received", Quantity::Count, n),
+                (
+                    "sent",
+                    Quantity::Count,
+                    result.get("num_samples_sent")?.count()?,
+                ),
+                (
+                    "lost",
+                    Quantity::Loss,
+                    result.get("num_samples_lost")?.count()?,
+                ),
+            ];
+            if n == 0 {
+                continue;
+            }
+            let get = |key: &str| result.get(key)?.exact();
+            let times = [
+                get("latency_min")?,
+                get("latency_max")?,
+                get("latency_mean")?,
+            ];
+            out.add(&mut raw, &all, &times[2], n);
+            let cpu = result
+                .find("cpu_info_cpu_usage")
+                .map(|c| c.exact())
+                .transpose()?;
+            if (i as u64) < INTERVALS {
+                interval(
+                    &mut out,
+                    (&all, i as u64),
+                    (n, times, &counts, cpu),
+                    Spot::Path(&result.path),
+                )?;
+            }
+        }
+        out.keep(raw);
+    }
+    Ok(out.done())
+}
+
+fn second() -> Unit {
+    unit("s", Dimension::Time, 1.0)
+}
+
+fn csv(input: &mut Lines<'_>) -> Imported<Statements> {
     let mut out = Out::new(input.tool());
     let mut head: Vec<(String, String)> = Vec::new();
     let mut columns: Vec<String> = Vec::new();
@@ -111,7 +198,7 @@ fn row(
     let n = Number::count(cell("received")?).map_err(fail)?;
     let [min, max, mean] = ["min", "max", "mean"].map(|s| format!("latency_{s} (ms)"));
     Number::parse(cell("T_experiment")?).map_err(fail)?;
-    let mut counts = Vec::new();
+    let mut counts: Vec<(&'static str, Quantity, u64)> = Vec::new();
     for (name, quantity) in [
         ("received", Quantity::Count),
         ("sent", Quantity::Count),
@@ -124,8 +211,42 @@ fn row(
     }
     let number = |name: &str| cell(name).and_then(|c| Number::parse(c).map_err(fail));
     let (min, max, mean) = (number(&min)?, number(&max)?, number(&mean)?);
+    let cpu = cell("cpu_usage (%)")
+        .ok()
+        .map(Number::parse)
+        .transpose()
+        .map_err(fail)?;
     if seen < INTERVALS {
-        let named = out.data(&format!("interval {}", seen + 1), Quantity::Latency, ms());
+        interval(
+            out,
+            (all, seen),
+            (n, [min, max, mean.clone()], &counts, cpu),
+            spot,
+        )?;
+    }
+    Ok(Some((mean, n)))
+}
+
+type Interval<'a> = (
+    u64,
+    [Number; 3],
+    &'a [(&'static str, Quantity, u64)],
+    Option<Number>,
+);
+
+/// The figures of one second.
+fn interval(
+    out: &mut Out,
+    (all, seen): (&Data, u64),
+    (n, [min, max, mean], counts, cpu): Interval<'_>,
+    spot: Spot<'_>,
+) -> Imported<()> {
+    {
+        let named = out.data(
+            &format!("interval {}", seen + 1),
+            Quantity::Latency,
+            all.unit.clone(),
+        );
         let mut data = Data {
             method: all.method.clone(),
             conditions: all.conditions.clone(),
@@ -136,22 +257,21 @@ fn row(
         for (statistic, number) in [
             (Statistic::Min, min),
             (Statistic::Max, max),
-            (Statistic::Mean, mean.clone()),
+            (Statistic::Mean, mean),
         ] {
             out.put(&data, statistic, number, spot)?;
         }
         for (part, quantity, count) in counts {
-            let of = data.other(quantity, unit("samples", Dimension::One, 1.0));
+            let of = data.other(*quantity, unit("samples", Dimension::One, 1.0));
             out.put_named(
                 &of,
                 part,
                 Statistic::Count,
-                Number::of(count as f64, 0.0),
+                Number::of(*count as f64, 0.0),
                 spot,
             )?;
         }
-        if let Ok(cpu) = cell("cpu_usage (%)") {
-            let cpu = Number::parse(cpu).map_err(fail)?;
+        if let Some(cpu) = cpu {
             out.put_named(
                 &data.other(Quantity::CpuShare, percent()),
                 "cpu",
@@ -161,5 +281,5 @@ fn row(
             )?;
         }
     }
-    Ok(Some((mean, n)))
+    Ok(())
 }

@@ -14,7 +14,7 @@ fn mbps() -> Unit {
 }
 
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
-    match input.is_json()? {
+    match input.is_json() {
         true => document(input),
         false => text(input),
     }
@@ -175,7 +175,7 @@ fn throughput(out: &mut Out, line: &str, spot: Spot<'_>) -> Imported<()> {
         mbps,
         "Lost:",
         lost,
-        ..,
+        ref share @ ..,
     ] = words[..]
     else {
         return Err(spot.error(CUT));
@@ -191,7 +191,24 @@ fn throughput(out: &mut Out, line: &str, spot: Spot<'_>) -> Imported<()> {
         let number = Number::parse(text).map_err(|e| spot.error(e))?;
         put_throughput(out, &data, key, number, spot)?;
     }
+    let share = share
+        .first()
+        .and_then(|s| s.strip_prefix('(')?.strip_suffix("%)"));
+    if let Some(share) = share {
+        let number = Number::parse(share).map_err(|e| spot.error(e))?;
+        put_throughput(out, &data, "share", number, spot)?;
+    }
+    relations(out, &data, length);
     Ok(())
+}
+
+/// What holds between the numbers of a summary: its bits per second are of the payload, and its share of those that were sent.
+fn relations(out: &mut Out, data: &Data, length: u64) {
+    out.holds(data, &format!("{{bandwidth-rate}} = {{rate}} * {length}"));
+    out.holds(
+        data,
+        "{loss-share} = {loss-count} / ( {count} + {loss-count} )",
+    );
 }
 
 fn put_throughput(
@@ -278,6 +295,7 @@ fn csv_row(
             };
             put_throughput(out, &of, key, number(i)?, spot)?;
         }
+        relations(out, &of, length);
     }
     Ok(())
 }
@@ -291,10 +309,13 @@ fn heading_unit(column: &str, spot: Spot<'_>) -> Imported<Unit> {
 }
 
 fn document(input: &mut Lines<'_>) -> Imported<Statements> {
-    let document = json::document(input)?;
-    let root = Node::root(&document);
+    let documents = json::documents(input)?;
     let mut out = Out::new(input.tool());
-    for test in root.get("perftest")?.items()? {
+    let mut tests = Vec::new();
+    for root in Node::roots(&documents) {
+        tests.extend(root.get("perftest")?.items()?);
+    }
+    for test in tests {
         let length = test.get("length")?.count()?;
         let summary = test.get("summary")?;
         let mut latencies = None;
@@ -337,6 +358,7 @@ fn document(input: &mut Lines<'_>) -> Imported<Statements> {
                     Spot::Path(&node.path),
                 )?;
             }
+            relations(&mut out, &of, length);
         } else if latencies.is_none() {
             return Err(ImportError::path(
                 summary.path,

@@ -16,6 +16,8 @@ struct Block {
     lines: Vec<(u64, String)>,
     n: Option<u64>,
     transport: Option<String>,
+    /// Bytes of a message.
+    payload: Option<u64>,
 }
 
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
@@ -32,7 +34,13 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
             .unwrap_or(&line)
             .trim()
             .to_owned();
-        if let Some((_, transport)) = text.split_once(" # ")
+        if let Some((_, size)) = text.split_once("using msg-size=") {
+            let size = size
+                .split(|c: char| !c.is_ascii_digit())
+                .next()
+                .unwrap_or_default();
+            block.payload = Some(Number::count(size).map_err(fail)?);
+        } else if let Some((_, transport)) = text.split_once(" # ")
             && text.starts_with('[')
         {
             block.transport = Some(transport.trim().to_owned());
@@ -110,7 +118,24 @@ fn finish(out: &mut Out, block: &mut Block) -> Imported<Option<Data>> {
         return Err(Spot::Line(*at, text)
             .error("the summary has no `<MIN> observation`; the file is cut off"));
     }
-    block.n = None;
+    if let Some(data) = &block.data {
+        let one_server = lines
+            .iter()
+            .filter(|(_, t)| t.contains("Server No:"))
+            .count()
+            <= 1;
+        if one_server {
+            out.holds(data, "{received-count} <= {sent-count} + {duplicated}");
+        }
+        out.holds(data, "{sent-count} = {sent-rate} * {duration-value}");
+        if let Some(bytes) = block.payload {
+            out.holds(
+                data,
+                &format!("{{bandwidth-rate}} = {{sent-rate}} * {bytes}"),
+            );
+        }
+    }
+    (block.n, block.payload) = (None, None);
     Ok(block.data.take())
 }
 
@@ -151,9 +176,10 @@ fn row(out: &mut Out, block: &mut Block, spot: Spot<'_>, text: &str) -> Imported
         out.put(&data, statistic, number(value)?, spot)?;
     } else if let Some(rest) = text.strip_prefix("Summary: Message Rate is ") {
         let rate = rest.split_whitespace().next().unwrap_or_default();
+        // It counts what it sends, whether or not anything arrives.
         let data = start(out, block, None);
         out.put(
-            &data.other(Quantity::Rate, per_second()),
+            &data.other(Quantity::Sent, per_second()),
             Statistic::Rate,
             number(rate)?.cut(),
             spot,
@@ -165,7 +191,9 @@ fn row(out: &mut Out, block: &mut Block, spot: Spot<'_>, text: &str) -> Imported
         let data = start(out, block, None);
         let unit = unit("MBps", Dimension::Bandwidth, 1048576.0);
         out.put(
-            &data.other(Quantity::Bandwidth, unit),
+            &data
+                .other(Quantity::Bandwidth, unit)
+                .with("counted", "sent"),
             Statistic::Rate,
             number(value)?,
             spot,
@@ -173,28 +201,87 @@ fn row(out: &mut Out, block: &mut Block, spot: Spot<'_>, text: &str) -> Imported
     } else if let Some(rest) = text.strip_prefix("# dropped messages =") {
         let dropped = rest.split(';').next().unwrap_or_default();
         let data = start(out, block, None);
-        let of = data.other(Quantity::Loss, unit("messages", Dimension::One, 1.0));
-        let dropped = Number::count(dropped.trim()).map_err(fail)?;
-        out.put_named(
-            &of,
-            "dropped",
-            Statistic::Count,
-            Number::of(dropped as f64, 0.0),
-            spot,
-        )?;
+        put_count(out, &data, (Quantity::Loss, "dropped"), dropped, spot)?;
+        if let Some((_, rest)) = text.split_once("# duplicated messages =") {
+            let duplicated = rest.split(';').next().unwrap_or_default();
+            put_count(
+                out,
+                &data,
+                (Quantity::Count, "duplicated"),
+                duplicated,
+                spot,
+            )?;
+        }
+    } else if let Some(rest) = text.strip_prefix("[Valid Duration] ") {
+        let data = start(out, block, None);
+        for part in rest.split("; ") {
+            let Some((key, value)) = part.split_once('=') else {
+                continue;
+            };
+            match key {
+                "SentMessages" => {
+                    put_count(out, &data, (Quantity::Sent, "sent-count"), value, spot)?
+                }
+                "ReceivedMessages" => {
+                    put_count(
+                        out,
+                        &data,
+                        (Quantity::Received, "received-count"),
+                        value,
+                        spot,
+                    )?;
+                }
+                "RunTime" => put_seconds(out, &data, value, spot)?,
+                _ => {}
+            }
+        }
+    } else if let Some((sent, rest)) = text
+        .strip_prefix("Total of ")
+        .and_then(|t| t.split_once(" messages sent in "))
+    {
+        let data = start(out, block, None);
+        put_count(out, &data, (Quantity::Sent, "sent-count"), sent, spot)?;
+        put_seconds(out, &data, rest, spot)?;
     }
     Ok(())
 }
 
+fn put_count(
+    out: &mut Out,
+    data: &Data,
+    (quantity, part): (Quantity, &str),
+    text: &str,
+    spot: Spot<'_>,
+) -> Imported<()> {
+    let count = Number::count(text.trim()).map_err(|e| spot.error(e))?;
+    let of = data.other(quantity, unit("messages", Dimension::One, 1.0));
+    out.put_named(
+        &of,
+        part,
+        Statistic::Count,
+        Number::of(count as f64, 0.0),
+        spot,
+    )
+}
+
+/// `29.550 sec`.
+fn put_seconds(out: &mut Out, data: &Data, text: &str, spot: Spot<'_>) -> Imported<()> {
+    let seconds = text.split_whitespace().next().unwrap_or_default();
+    let number = Number::parse(seconds).map_err(|e| spot.error(e))?;
+    let of = data.other(Quantity::Duration, unit("s", Dimension::Time, 1.0));
+    out.put(&of, Statistic::Value, number, spot)
+}
+
 /// The data of this summary, made by the first line that needs it.
 fn start(out: &mut Out, block: &mut Block, trip: Option<Trip>) -> Data {
-    let (n, transport) = (block.n, block.transport.clone());
+    let (n, transport, payload) = (block.n, block.transport.clone(), block.payload);
     let data = block.data.get_or_insert_with(|| {
         let mut data = out
             .data("client", Quantity::Latency, us())
             .of(Of::Samples, n);
         data.method.clocks = Some(1);
         data.method.time = Some(Clock::Wall);
+        data.method.payload_bytes = payload.map(|bytes| bytes as f64);
         match transport {
             Some(transport) => data.with("transport", transport),
             None => data,

@@ -23,6 +23,7 @@ struct One<'a> {
     #[serde(rename = "where")]
     place: &'a str,
     sentences: [String; 3],
+    notes: &'a [String],
     counts: BTreeMap<Verdict, usize>,
     outcomes: &'a [Outcome],
     measured: &'a [Beside],
@@ -73,6 +74,7 @@ fn one<'a>(statements: &'a Statements, audit: &'a Audit) -> One<'a> {
         year: statements.source.year,
         place: &statements.source.place,
         sentences: audit.sentences(statements),
+        notes: &statements.notes,
         counts: Verdict::ALL
             .into_iter()
             .map(|v| (v, audit.count(v)))

@@ -26,6 +26,7 @@ struct Source {
     year: Option<u16>,
     place: String,
     sentences: [String; 3],
+    notes: Vec<String>,
     tables: Vec<Table>,
     texts: Vec<Text>,
     findings: Vec<Finding>,
@@ -176,6 +177,7 @@ fn source(number: usize, statements: &Statements, audit: &Audit) -> Source {
         year: statements.source.year,
         place: statements.source.place.clone(),
         sentences: audit.sentences(statements),
+        notes: statements.notes.clone(),
         tables: tables.collect(),
         texts: texts
             .into_iter()

@@ -1,6 +1,7 @@
 //! Importers, on output of the tools themselves where they could be installed (`tests/data/README.md` says how each was made).
 
 mod bad_input;
+mod cases;
 mod figures;
 mod fuzz;
 mod honest;

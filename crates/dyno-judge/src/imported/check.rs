@@ -2,7 +2,7 @@
 
 use super::{NO_TRIALS, Named, Origin, labels, origin};
 use crate::check::{
-    JunitCase, JunitSuite, Limit, Limits, LimitsError, Measure, Status, nothing_was_checked,
+    Bound, JunitCase, JunitSuite, Limit, Limits, LimitsError, Measure, Status, nothing_was_checked,
 };
 use crate::export::{FORMAT, csv_table, json_text};
 use crate::figure::LARGEST;
@@ -63,8 +63,12 @@ pub fn check_imported<'a>(
     for limit in &limits.limits {
         let before = results.len();
         for result in all.iter().filter(|r| selects(limit, r)) {
-            if let Some(figure) = figure(limit.measure, result) {
-                results.push(held(limit, result, figure));
+            if let Some(figure) = figure(limit, result) {
+                results.push(held(
+                    limit,
+                    result,
+                    &without_errors(limit, figure, &all, result),
+                ));
             }
         }
         if results.len() == before {
@@ -112,8 +116,13 @@ fn selects(limit: &Limit, result: &ToolResult<'_>) -> bool {
 }
 
 /// The figure that a measure asks for, where the output surely has it.
-fn figure<'r>(measure: Measure, result: &'r ToolResult<'_>) -> Option<&'r Stated> {
-    match measure {
+fn figure<'r>(limit: &Limit, result: &'r ToolResult<'_>) -> Option<&'r Stated> {
+    match limit.measure {
+        // A limit in messages is on a count, one in percent on a share; an output may print one of them alone.
+        Measure::Loss if result.quantity == Quantity::Loss => match limit.bound {
+            Bound::AtMostCount(_) => result.figure(Statistic::Count),
+            _ => result.figure(Statistic::Share),
+        },
         Measure::Latency(metric, q) if is_of(metric, result) => {
             let percent = |f: &&Stated| match f.statistic {
                 Statistic::Percentile(p) => (p - 100.0 * q).abs() < 1e-9,
@@ -129,6 +138,38 @@ fn figure<'r>(measure: Measure, result: &'r ToolResult<'_>) -> Option<&'r Stated
         }
         _ => None,
     }
+}
+
+/// A rate counts answers that are errors too, where the output says how many there were; the rate of the others is what a limit is on.
+fn without_errors(
+    limit: &Limit,
+    figure: &Stated,
+    all: &[ToolResult<'_>],
+    result: &ToolResult<'_>,
+) -> Stated {
+    let count = |quantity| {
+        let mut beside = all
+            .iter()
+            .filter(|r| r.name == result.name && r.quantity == quantity);
+        Some(beside.find_map(|r| r.figure(Statistic::Count))?.value)
+    };
+    let mut figure = figure.clone();
+    if let (Measure::Throughput, Some(errors), Some(answers)) = (
+        limit.measure,
+        count(Quantity::Errors),
+        count(Quantity::Count),
+    ) && errors > 0.0
+        && answers > 0.0
+    {
+        let good = (1.0 - errors / answers).max(0.0);
+        figure.text = format!(
+            "{}, of which {errors} of {answers} answers are errors",
+            figure.text
+        );
+        figure.value *= good;
+        figure.digits = (figure.digits.0 * good, figure.digits.1 * good);
+    }
+    figure
 }
 
 /// Exports of Dyno name their metric. Of others a round trip is one, halved or not, and one way without a due time is a service time.

@@ -68,6 +68,12 @@ impl<'a> ImportSheet<'a> {
         if figures.any(|f| f.id.is_none()) {
             lead.push("*: made by Dyno of the raw values that the tool prints.".to_owned());
         }
+        lead.extend(
+            self.statements
+                .notes
+                .iter()
+                .map(|note| format!("Note: {note}")),
+        );
         Page {
             title: origin(self.statements),
             lead,

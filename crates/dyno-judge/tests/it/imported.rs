@@ -291,6 +291,49 @@ fn only_a_rate_of_the_whole_run_answers_to_a_throughput() {
     check_imported(&counter, &throughput).unwrap_err();
 }
 
+#[test]
+fn errors_among_the_answers_and_what_was_only_sent_keep_no_limit() {
+    let throughput = limits("metric = \"throughput\"\nat_least = \"1 k/s\"");
+    let wrk = |errors: &str| {
+        let text = format!(
+            "Running 10s test @ http://192.0.2.7/a\n  2 threads and 8 connections\n  Thread Stats   Avg      Stdev     Max   +/- Stdev\n  \
+             20000 requests in 10.00s, 4.00MB read\n{errors}Requests/sec:   2000.00\n"
+        );
+        let wrk = read("x", &text);
+        let report = check_imported(&wrk, &throughput).unwrap();
+        (
+            report.results[0].standing,
+            report.results[0].figure.text.clone(),
+        )
+    };
+    assert_eq!(wrk("").0, Standing::Keeps);
+    assert_eq!(wrk("  Non-2xx or 3xx responses: 200\n").0, Standing::Keeps);
+    let (standing, text) = wrk("  Non-2xx or 3xx responses: 20000\n");
+    assert_eq!(standing, Standing::Breaks);
+    assert!(text.contains("20000 of 20000 answers are errors"), "{text}");
+    check_imported(&output("sockperf/throughput.txt"), &throughput).unwrap_err();
+}
+
+#[test]
+fn a_limit_on_loss_is_held_against_a_share_or_a_count() {
+    let line = "Length:   200  Packets:  30000  Packets/s(ave):  10000  Mbps(ave):    16.0  Lost:   300 (0.99%)";
+    let perftest = read("x", line);
+    for (at_most, standing) in [
+        ("\"2 %\"", Standing::Keeps),
+        ("\"0.5 %\"", Standing::Breaks),
+        ("300", Standing::Keeps),
+        ("299", Standing::Breaks),
+    ] {
+        let limits = limits(&format!("metric = \"loss\"\nat_most = {at_most}"));
+        let report = check_imported(&perftest, &limits).unwrap();
+        assert_eq!(report.results.len(), 1);
+        assert_eq!(report.results[0].standing, standing, "{at_most}");
+    }
+    // It does not say how many were lost.
+    let limits = limits("metric = \"loss\"\nat_most = 0");
+    check_imported(&output("wrk/wrk.txt"), &limits).unwrap_err();
+}
+
 fn limits(more: &str) -> Limits {
     let text = format!("[[limit]]\nname = \"in time\"\n{more}\n");
     Limits::parse("limits.toml", &text).unwrap()

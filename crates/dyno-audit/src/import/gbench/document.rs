@@ -25,12 +25,18 @@ const OWN: &[&str] = &[
 ];
 
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
-    let document = json::document(input)?;
-    let root = Node::root(&document);
+    let documents = json::documents(input)?;
     let mut groups = Groups::new(Out::new(input.tool()));
+    for root in Node::roots(&documents) {
+        document(&mut groups, &root)?;
+    }
+    groups.done()
+}
+
+fn document(groups: &mut Groups, root: &Node<'_>) -> Imported<()> {
     let mut medians = false;
     if let Some(context) = root.find("context") {
-        medians = context_of(&context, &mut groups)?;
+        medians = context_of(&context, groups)?;
     }
     for entry in root.get("benchmarks")?.items()? {
         if ["error_occurred", "skipped"].iter().any(|k| {
@@ -38,6 +44,17 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
                 .find(k)
                 .is_some_and(|v| v.value.as_bool() != Some(false))
         }) {
+            let message = ["error_message", "skip_message"]
+                .iter()
+                .find_map(|k| entry.find(k));
+            let message = message
+                .map(|m| m.text())
+                .transpose()?
+                .unwrap_or("no message");
+            let name = entry.get("name")?.text()?;
+            groups
+                .out
+                .note(format!("{name} failed or was skipped: {message}"));
             continue;
         }
         let name = entry.get("name")?.text()?;
@@ -77,7 +94,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
         };
         groups.add(row, Spot::Path(&entry.path))?;
     }
-    groups.done()
+    Ok(())
 }
 
 /// Takes what is said of build and machine; returns whether times are medians: Dyno's exports have the p50 of each trial there.

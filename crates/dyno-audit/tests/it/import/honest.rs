@@ -18,7 +18,10 @@ enum True {
 const TRUE: &[(&str, &[True])] = &[
     ("ddsperf/ping.txt", &[True::Halved]),
     ("ddsperf/pub.txt", &[True::Halved, True::Ranks]),
+    ("iceoryx2/made-up.txt", &[True::Halved]),
     ("iceperf/leader.txt", &[True::Halved]),
+    ("iceperf/made-up-newer.md", &[True::Halved]),
+    ("fastdds-latencytest/made-up.txt", &[True::Ranks]),
     ("rtiperftest/documented-publisher.csv", &[True::Halved]),
     ("rtiperftest/documented-publisher.txt", &[True::Halved]),
     ("rtiperftest/documented.json", &[True::Halved]),

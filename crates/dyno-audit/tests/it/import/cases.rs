@@ -1,0 +1,725 @@
+//! Kinds of output that were once accused, misread or refused, each with an input of its own; and the cases beside the checkout, where
+//! they are.
+
+use crate::import::samples::{bytes, close, figure, imported, raw, refused, value};
+use dyno_audit::import::{Tool, import};
+use dyno_audit::statement::{Quantity, Statistic, Trip};
+use dyno_audit::{Audit, Statements, Verdict};
+
+fn read(text: &str) -> Statements {
+    import(&mut text.as_bytes(), "x", None).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+fn stated(text: &str) -> Statements {
+    Statements::parse(text, "x.toml").unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+/// Checks with their verdicts, of what is objected to.
+fn objections(statements: &Statements) -> Vec<(&'static str, Verdict, String)> {
+    let audit = Audit::of(statements);
+    let objecting = audit.outcomes.into_iter().filter(|o| o.verdict.objects());
+    objecting
+        .map(|o| (o.check, o.verdict, format!("{}: {}", o.says, o.calculation)))
+        .collect()
+}
+
+#[track_caller]
+fn clean(statements: &Statements) {
+    assert_eq!(objections(statements), []);
+}
+
+#[track_caller]
+fn objects(statements: &Statements, check: &str, verdict: Verdict, with: &str) {
+    let all = objections(statements);
+    let found = all
+        .iter()
+        .any(|(c, v, words)| *c == check && *v == verdict && words.contains(with));
+    assert!(found, "no {check} with {with:?}: {all:#?}");
+}
+
+/// iperf3's UDP output, in little.
+fn iperf3(sum: &str, more: &str) -> String {
+    format!(
+        "{{\"start\":{{\"connected\":[],\"version\":\"iperf 3.12\",\"test_start\":{{\"protocol\":\"UDP\",\"num_streams\":1,\"blksize\":1000}}}},\n\
+         \"end\":{{\"streams\":[{{\"udp\":{{\"seconds\":2.0}}}}],\n\"sum\":{{\"seconds\":2.01,\"bytes\":5000000,\"bits_per_second\":20000000.0,{sum}}}{more}}}}}"
+    )
+}
+
+const SOUND: &str = "\"jitter_ms\":0.02,\"lost_packets\":37,\"packets\":5000,\"lost_percent\":0.74";
+
+#[test]
+fn the_whole_folder_of_cases_is_read_without_a_false_word() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/cases");
+    let Ok(files) = std::fs::read_dir(folder) else {
+        eprintln!("no cases beside the checkout: only those written here are tested");
+        return;
+    };
+    const CLEAN: [&str; 22] = [
+        "wrk2-max-below-p99999.txt",
+        "wrk2-two-distributions.txt",
+        "fio-3.12.json",
+        "fio-warning-then-json.txt",
+        "iperf3-udp-ordinary-12.5.json",
+        "iperf3-udp-nan.json",
+        "gbench-nan-counter.json",
+        "iperf3-udp-v3.7.json",
+        "iperf3-udp-bidir-reverse-loses-10.json",
+        "iperf3-two-documents.json",
+        "iperf3-json-stream.json",
+        "ddsperf-prefixed.txt",
+        "criterion-change-and-throughput.txt",
+        "fastdds-latencytest.txt",
+        "zenoh-ping.txt",
+        "cyclone-roundtrip.txt",
+        "performance-test.json",
+        "statement-share-of-means.toml",
+        "statement-sigma-two-clocks.toml",
+        "statement-small-slower.toml",
+        "statement-steady-memcpy.toml",
+        "statement-both-directions.toml",
+    ];
+    const WRONG: [(&str, &str, Verdict); 12] = [
+        ("wrk-all-errors.txt", "errors", Verdict::NotWhatItIsCalled),
+        ("fio-job-error.json", "errors", Verdict::NotWhatItIsCalled),
+        ("iperf3-udp-over-100.json", "range", Verdict::Impossible),
+        ("iperf3-udp-negative.json", "range", Verdict::Impossible),
+        (
+            "iperf3-udp-jitter-19-months.json",
+            "length",
+            Verdict::Impossible,
+        ),
+        (
+            "iperf3-udp-share-and-rate-contradict.json",
+            "arithmetic",
+            Verdict::Inconsistent,
+        ),
+        (
+            "cyclictest-histogram-contradicts.txt",
+            "arithmetic",
+            Verdict::Inconsistent,
+        ),
+        (
+            "performance-test-negative.csv",
+            "range",
+            Verdict::Impossible,
+        ),
+        ("statement-negative.toml", "range", Verdict::Impossible),
+        (
+            "kuksa-perf-more-than-sent.txt",
+            "arithmetic",
+            Verdict::Inconsistent,
+        ),
+        (
+            "ddsperf-counts-fall.txt",
+            "arithmetic",
+            Verdict::Inconsistent,
+        ),
+        (
+            "rtiperftest-rate-contradicts.txt",
+            "arithmetic",
+            Verdict::Inconsistent,
+        ),
+    ];
+    for file in files {
+        let path = file.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(&path).unwrap();
+        if name == "README.md" || name.starts_with("suite-") {
+            continue;
+        }
+        let result = match name.strip_suffix(".toml") {
+            Some(_) => Ok(stated(&text)),
+            None => import(&mut text.as_bytes(), &name, None),
+        };
+        match result {
+            Err(e) => {
+                let named = ["oslat", "BM_err"].iter().any(|w| e.reason.contains(w));
+                assert!(named && !e.reason.contains("cut"), "{name}: {e}");
+            }
+            Ok(s) => {
+                if CLEAN.contains(&name.as_str()) {
+                    assert_eq!(objections(&s), [], "{name}");
+                }
+                for (_, check, verdict) in WRONG.iter().filter(|(n, ..)| *n == name) {
+                    objects(&s, check, *verdict, "");
+                }
+                assert!(!Audit::of(&s).outcomes.is_empty(), "{name} has no check");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_share_outside_of_its_whole_and_a_negative_count_are_impossible() {
+    clean(&read(&iperf3(SOUND, "")));
+    let over = SOUND.replace("0.74", "140.5");
+    objects(
+        &read(&iperf3(&over, "")),
+        "range",
+        Verdict::Impossible,
+        "more than the whole",
+    );
+    let negative = SOUND.replace("37", "-37").replace("0.74", "-0.74");
+    objects(
+        &read(&iperf3(&negative, "")),
+        "range",
+        Verdict::Impossible,
+        "below zero",
+    );
+    let long = SOUND.replace("0.02", "86400000.5");
+    objects(
+        &read(&iperf3(&long, "")),
+        "length",
+        Verdict::Impossible,
+        "longer than the whole test",
+    );
+    let share = SOUND.replace("0.74", "7.4");
+    objects(
+        &read(&iperf3(&share, "")),
+        "arithmetic",
+        Verdict::Inconsistent,
+        "0.74 %",
+    );
+    let rate = iperf3(SOUND, "").replace("20000000.0", "2000000.0");
+    objects(
+        &read(&rate),
+        "arithmetic",
+        Verdict::Inconsistent,
+        "apart by 10",
+    );
+}
+
+#[test]
+fn what_is_no_number_has_no_figure_and_is_said() {
+    let s = read(&iperf3(&SOUND.replace("0.74", "-NaN"), ""));
+    assert!(s.figures.iter().all(|f| !f.id.ends_with("lost_percent")));
+    close(value(&s, "datagrams/lost_packets"), 37.0);
+    assert!(
+        s.notes
+            .iter()
+            .any(|n| n.contains("line 3") && n.contains("-NaN")),
+        "{:?}",
+        s.notes
+    );
+}
+
+#[test]
+fn a_percentage_of_json_keeps_its_sign() {
+    let s = read(&iperf3(&SOUND.replace("0.74", "0.7400026673779"), ""));
+    let results = s.results();
+    let loss = results
+        .iter()
+        .find(|r| r.quantity == Quantity::Loss)
+        .unwrap();
+    assert_eq!(loss.figure(Statistic::Share).unwrap().text, "0.74 %");
+}
+
+#[test]
+fn the_reverse_direction_has_its_own_loss() {
+    let reverse = ",\"sum_bidir_reverse\":{\"seconds\":2.01,\"bytes\":4000000,\"bits_per_second\":16000000.0,\"jitter_ms\":0.1,\"lost_packets\":80,\
+                   \"packets\":4000,\"lost_percent\":2.0}";
+    let s = read(&iperf3(SOUND, reverse));
+    close(value(&s, "bidir reverse/lost_packets"), 80.0);
+    close(value(&s, "bidir reverse/lost_percent"), 0.02);
+    clean(&s);
+}
+
+#[test]
+fn lines_around_json_are_passed_over_and_said() {
+    let text = format!(
+        "warning: old kernel\n\n{}\niperf3: interrupt\n",
+        iperf3(SOUND, "")
+    );
+    let s = read(&text);
+    assert_eq!(s.figures.len(), read(&iperf3(SOUND, "")).figures.len());
+    assert!(
+        s.notes
+            .iter()
+            .any(|n| n.contains("2 lines") && n.contains("line 1")),
+        "{:?}",
+        s.notes
+    );
+}
+
+#[test]
+fn each_test_of_a_file_is_a_result_also_as_a_stream_of_events() {
+    let one = iperf3(SOUND, "");
+    let two = read(&format!("{one}\n{one}"));
+    close(value(&two, "datagrams (2)/packets"), 5_000.0);
+    let document: serde_json::Value = serde_json::from_str(&one).unwrap();
+    let event = |name: &str| serde_json::json!({"event": name, "data": document[name]}).to_string();
+    let stream = read(&format!(
+        "{}\n{{\"event\":\"interval\",\"data\":{{}}}}\n{}\n",
+        event("start"),
+        event("end")
+    ));
+    assert_eq!(stream.figures, read(&one).figures);
+}
+
+#[test]
+fn fio_without_n_has_that_of_its_operations_and_a_failed_job_is_named() {
+    let document: serde_json::Value = serde_json::from_slice(&bytes("fio/randrw.json")).unwrap();
+    let mut old = document.clone();
+    for times in ["lat_ns", "clat_ns", "slat_ns"] {
+        old["jobs"][0]["read"][times]
+            .as_object_mut()
+            .unwrap()
+            .remove("N");
+    }
+    let s = read(&old.to_string());
+    let job = document["jobs"][0]["jobname"].as_str().unwrap();
+    let total = document["jobs"][0]["read"]["total_ios"].as_u64();
+    assert_eq!(figure(&s, &format!("{job}/read/clat_ns/mean")).n, total);
+    clean(&s);
+    let mut failed = document.clone();
+    failed["jobs"][0]["error"] = 28.into();
+    objects(
+        &read(&failed.to_string()),
+        "errors",
+        Verdict::NotWhatItIsCalled,
+        "error 28",
+    );
+    let mut rate = document;
+    let bytes = rate["jobs"][0]["read"]["bw_bytes"].as_u64().unwrap();
+    rate["jobs"][0]["read"]["bw_bytes"] = (bytes + bytes / 100).into();
+    objects(
+        &read(&rate.to_string()),
+        "arithmetic",
+        Verdict::Inconsistent,
+        "read",
+    );
+}
+
+#[test]
+fn a_failed_benchmark_is_refused_by_name_and_not_called_cut_off() {
+    let text = "{\"context\":{},\"benchmarks\":[{\"name\":\"BM_send\",\"error_occurred\":true,\"error_message\":\"no peer\"}]}";
+    let e = refused(text.as_bytes(), None);
+    assert!(
+        e.reason.contains("BM_send") && e.reason.contains("no peer") && !e.reason.contains("cut"),
+        "{e}"
+    );
+}
+
+const WRK: &str = "\
+Running 10s test @ http://192.0.2.7/a
+  2 threads and 8 connections
+  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency     1.10ms  500.00us  20.00ms   80.00%
+    Req/Sec     1.00k    50.00     1.20k    70.00%
+  20000 requests in 10.00s, 4.00MB read
+Requests/sec:   2000.00
+Transfer/sec:    409.60KB
+";
+
+#[test]
+fn answers_that_are_errors_are_told_from_the_others() {
+    clean(&read(WRK));
+    for (errors, words) in [
+        ("20000", "all answers are errors"),
+        ("300", "of all answers 300 answers are errors"),
+    ] {
+        let text = WRK.replace(
+            "Requests/sec",
+            &format!("  Non-2xx or 3xx responses: {errors}\nRequests/sec"),
+        );
+        objects(&read(&text), "errors", Verdict::NotWhatItIsCalled, words);
+    }
+    let rate = WRK.replace("2000.00", "2400.00");
+    objects(&read(&rate), "arithmetic", Verdict::Inconsistent, "2400.00");
+    let long = WRK.replace("20.00ms", "12.50s");
+    objects(&read(&long), "length", Verdict::Impossible, "12.50 s");
+}
+
+#[test]
+fn buckets_and_two_distributions_of_wrk2_are_no_contradiction() {
+    let wrk2 = "\
+Running 10s test @ http://192.0.2.7/a
+  2 threads and 8 connections
+  Thread calibration: mean lat.: 1.200ms, rate sampling interval: 10ms
+  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency     2.10ms  900.00us  65.47ms   80.00%
+  Latency Distribution (HdrHistogram - Recorded Latency)
+ 50.000%    1.90ms
+100.000%   65.53ms
+  Detailed Percentile spectrum:
+       Value   Percentile   TotalCount 1/(1-Percentile)
+#[Max     =       65.472, Total count    =        10000]
+----------------------------------------------------------
+  Latency Distribution (HdrHistogram - Uncorrected Latency (measured without taking delayed starts into account))
+ 50.000%    0.40ms
+100.000%    7.10ms
+  Detailed Percentile spectrum:
+       Value   Percentile   TotalCount 1/(1-Percentile)
+#[Max     =        7.100, Total count    =         9000]
+----------------------------------------------------------
+  20000 requests in 10.00s, 4.00MB read
+Requests/sec:   2000.00
+";
+    let s = read(wrk2);
+    clean(&s);
+    let own = figure(&s, "http://192.0.2.7/a (2 threads), uncorrected/median");
+    assert_eq!(own.n, Some(9_000));
+    // Beyond its buckets it is one.
+    objects(
+        &read(&wrk2.replace("65.53ms", "65.93ms")),
+        "same-figure",
+        Verdict::Inconsistent,
+        "65.93",
+    );
+}
+
+#[test]
+fn a_prefix_of_others_is_taken_off() {
+    let line = "[7] 3.000  size 100 total 500 lost 0 delta 500 lost 0 rate 0.50 kS/s 0.40 Mb/s (0.50 kS/s 0.40 Mb/s)";
+    for before in [
+        "sub-1  | ",
+        "[sub-1] ",
+        "2026-01-02T03:04:05.123456Z ",
+        "sub-1 | 2026-01-02T03:04:05Z ",
+    ] {
+        let s = read(&format!(
+            "{before}[7] participant h:7: new (self)\n{before}{line}\n"
+        ));
+        close(value(&s, "subscriber 1, interval 1/total"), 500.0);
+        assert!(
+            s.notes.iter().any(|n| n.contains(before.trim())),
+            "{:?}",
+            s.notes
+        );
+    }
+    // Two containers, whose processes have the same number.
+    let two = format!(
+        "[7] participant h:7: new (self)\na-1 | {line}\nb-1 | {}\n",
+        line.replace("500", "400")
+    );
+    clean(&read(&two));
+    let falls = format!(
+        "[7] participant h:7: new (self)\n{line}\n{}\n",
+        line.replace("total 500", "total 400")
+    );
+    objects(
+        &read(&falls),
+        "arithmetic",
+        Verdict::Inconsistent,
+        "500 samples ≤ 400 samples",
+    );
+}
+
+#[test]
+fn a_rate_of_sent_messages_is_called_so() {
+    let s = imported("sockperf/throughput.txt");
+    assert_eq!(figure(&s, "client/sent-rate").quantity, Quantity::Sent);
+    assert!(s.figures.iter().all(|f| f.quantity != Quantity::Rate));
+    assert!(
+        figure(&s, "client/sent-rate")
+            .method
+            .payload_bytes
+            .is_some()
+    );
+}
+
+/// A histogram of one thread, whose line of totals, largest value and overflows are these.
+fn histogram(total: u64, max: u64, over: u64) -> String {
+    let mut text = "# Histogram\n".to_owned();
+    for at in 0..300 {
+        let count = match at {
+            4 => 900,
+            7 => 90,
+            250 => 10,
+            _ => 0,
+        };
+        text += &format!("{at:06} {count:06}\n");
+    }
+    text + &format!(
+        "# Total: {total:09}\n# Min Latencies: 00004\n# Avg Latencies: 00006\n# Max Latencies: {max:05}\n# Histogram Overflows: {over:05}\n"
+    )
+}
+
+#[test]
+fn percentiles_of_cyclictest_come_out_of_its_buckets_and_its_sums_are_held_to_them() {
+    let s = read(&histogram(1_000, 250, 0));
+    clean(&s);
+    for (part, us) in [("median", 4.0), ("p99", 7.0), ("p99.9", 250.0)] {
+        close(value(&s, &format!("thread 0/{part}")), us * 1e-6);
+    }
+    assert!(
+        s.figures
+            .iter()
+            .all(|f| f.statistic != Statistic::Percentile(99.99))
+    );
+    clean(&read(&histogram(1_000, 800, 3)));
+    objects(
+        &read(&histogram(1_100, 250, 0)),
+        "arithmetic",
+        Verdict::Inconsistent,
+        "1100",
+    );
+    objects(
+        &read(&histogram(1_000, 90, 0)),
+        "arithmetic",
+        Verdict::Inconsistent,
+        "90 µs",
+    );
+    objects(
+        &read(&histogram(1_000, 90, 3)),
+        "arithmetic",
+        Verdict::Inconsistent,
+        "250 µs ≤ 90 µs",
+    );
+}
+
+#[test]
+fn nanoseconds_of_cyclictest_are_told_by_what_no_machine_gives() {
+    let line = |i, c, min, avg, max| {
+        format!("T: 0 ( 11) P:80 I:{i} C: {c} Min: {min} Act: {avg} Avg: {avg} Max: {max}\n")
+    };
+    for (text, seconds) in [
+        (line(1_000, 2_000, 4_100, 12_500, 61_000), 4_100e-9),
+        (line(1_000, 990, 917, 3_647, 2_336_325), 917e-9),
+        // A timer of 100 Hz, and one stall in a short test.
+        (line(1_000, 2_000, 3_100, 3_900, 9_000), 3_100e-6),
+        (line(1_000, 100, 3, 2_100, 200_000), 3e-6),
+        (line(200, 10_000, 2, 150, 90_000), 2e-6),
+    ] {
+        close(value(&read(&text), "thread 0/min"), seconds);
+    }
+}
+
+#[test]
+fn other_programs_of_rt_tests_are_read_by_their_name_or_refused_by_it() {
+    let s = imported("cyclictest/made-up-pmqtest.json");
+    let min = figure(&s, "thread 0/min");
+    assert_eq!(
+        (min.method.tool.as_deref(), min.quantity),
+        (Some("pmqtest"), Quantity::Latency)
+    );
+    let signals = read("T: 0 (  9) P: 0 C:    400 Min:     12 Act:   20 Avg:   33 Max:     412\n");
+    assert_eq!(
+        figure(&signals, "thread 0/max").method.tool.as_deref(),
+        Some("signaltest")
+    );
+    let text = String::from_utf8(bytes("cyclictest/made-up-pmqtest.json")).unwrap();
+    let e = refused(
+        text.replace("pmqtest -q", "/usr/bin/oslat -q").as_bytes(),
+        None,
+    );
+    assert!(
+        e.reason.contains("`oslat`") && !e.reason.contains("cut"),
+        "{e}"
+    );
+}
+
+#[test]
+fn what_changed_since_another_run_is_passed_over() {
+    let s = read(
+        "a/b    time:   [1.10 µs 1.20 µs 1.30 µs]\n  thrpt:  [1.0 MiB/s 2.0 MiB/s 3.0 MiB/s]\n  change:\n    time:   [-1.0% +2.0% +3.0%] (p = 0.01 < 0.05)\n    \
+         thrpt:  [-2.0% -1.0% +1.0%]\n",
+    );
+    assert_eq!(s.figures.len(), 2);
+    close(value(&s, "a/b/value"), 1.2e-6);
+}
+
+#[test]
+fn times_below_zero_are_impossible_and_their_clocks_doubted() {
+    let csv = String::from_utf8(bytes("performance_test/documented.csv")).unwrap();
+    clean(&read(&csv));
+    let statement = stated(
+        "[source]\ntitle = \"x\"\n[[table]]\nid = \"t\"\nquantity = \"latency\"\nunit = \"us\"\nn = 50\n\
+         method = { trip = \"one-way\", clocks = \"two\" }\ncolumns = [{ label = \"stack\" }, { id = \"min\", statistic = \"min\" }, \
+         { id = \"max\", statistic = \"max\" }, { id = \"sd\", statistic = \"sd\" }]\nrows = '''\n| a | -12.5 | 90.1 | 20.0 |\n'''",
+    );
+    objects(
+        &statement,
+        "range",
+        Verdict::Impossible,
+        "-12.5 us is below zero",
+    );
+    objects(
+        &statement,
+        "range",
+        Verdict::NotWhatItIsCalled,
+        "apart by 12.4 µs",
+    );
+    let raw = read("64 bytes: seq=1 rtt=-12µs lat=-6µs\n64 bytes: seq=2 rtt=40µs lat=20µs\n");
+    objects(&raw, "range", Verdict::Impossible, "1 of 2 raw values");
+}
+
+#[test]
+fn more_than_was_sent_is_inconsistent() {
+    let text = String::from_utf8(bytes("kuksa-perf/documented.txt")).unwrap();
+    clean(&read(&text));
+    let more = text.replace("Received: 1515", "Received: 1600");
+    objects(
+        &read(&more),
+        "arithmetic",
+        Verdict::Inconsistent,
+        "1600 updates + 768 updates ≤ 2283 updates",
+    );
+    let pings = String::from_utf8(bytes("sockperf/ping-pong.txt")).unwrap();
+    let at = pings.find("[Valid Duration]").unwrap();
+    let (before, valid) = pings.split_at(at);
+    let more = format!(
+        "{before}{}",
+        valid.replacen("ReceivedMessages=", "ReceivedMessages=9", 1)
+    );
+    objects(
+        &read(&more),
+        "arithmetic",
+        Verdict::Inconsistent,
+        "messages ≤",
+    );
+}
+
+#[test]
+fn size_by_rate_is_the_bit_rate() {
+    let line = "Length:   200  Packets:  30000  Packets/s(ave):  10000  Mbps(ave):    16.0  Lost:   300 (0.99%)";
+    clean(&read(line));
+    objects(
+        &read(&line.replace("16.0", "160.0")),
+        "arithmetic",
+        Verdict::Inconsistent,
+        "apart by 10",
+    );
+    objects(
+        &read(&line.replace("0.99", "9.90")),
+        "arithmetic",
+        Verdict::Inconsistent,
+        "9.90 %",
+    );
+}
+
+/// A table of medians over sizes, of a stack.
+fn sizes(stack: &str, rows: &str) -> Statements {
+    stated(&format!(
+        "[source]\ntitle = \"x\"\n[[table]]\nid = \"t\"\nquantity = \"latency\"\nunit = \"us\"\nstatistic = \"median\"\n\
+         conditions = {{ stack = \"{stack}\" }}\ncolumns = [{{ label = \"payload\" }}, {{ id = \"median\" }}]\nrows = '''\n{rows}'''"
+    ))
+}
+
+#[test]
+fn a_small_message_that_is_slower_is_only_objected_to_where_nothing_gathers_it() {
+    let rows = "64 B | 40.1\n1 KiB | 9100.0\n4 KiB | 88.0\n";
+    clean(&sizes("TCP", rows));
+    objects(
+        &sizes("UNIX DOMAIN SOCKET", rows),
+        "by-size",
+        Verdict::Inconsistent,
+        "",
+    );
+    // The first row carries the start.
+    clean(&sizes(
+        "UNIX DOMAIN SOCKET",
+        "64 B | 9100.0\n1 KiB | 41.0\n4 KiB | 88.0\n",
+    ));
+}
+
+#[test]
+fn steady_work_is_no_sleep_unless_the_processor_is_idle() {
+    let table = |cpu: &str, row: &str| {
+        stated(&format!(
+            "[source]\ntitle = \"x\"\n[[table]]\nid = \"t\"\nquantity = \"time\"\nunit = \"ms\"\nn = 500\ncolumns = [{{ label = \"work\" }}, \
+             {{ id = \"median\", statistic = \"median\" }}, {{ id = \"sd\", statistic = \"sd\" }}{cpu}]\nrows = '''\n{row}\n'''"
+        ))
+    };
+    clean(&table("", "| filter | 10.21 | 0.004 |"));
+    let cpu = ", { id = \"cpu\", quantity = \"cpu-time\", statistic = \"mean\" }";
+    clean(&table(cpu, "| filter | 10.21 | 0.004 | 10.2 |"));
+    objects(
+        &table(cpu, "| filter | 10.21 | 0.004 | 0.1 |"),
+        "timer",
+        Verdict::NotWhatItIsCalled,
+        "10 ms",
+    );
+}
+
+#[test]
+fn a_rate_of_both_directions_is_not_impossible_and_four_times_as_much_is() {
+    let table = |rate: &str| {
+        stated(&format!(
+            "[source]\ntitle = \"x\"\n[[table]]\nid = \"t\"\nn = 100\nmethod = {{ loop = \"closed\", clients = 1, trip = \"round\" }}\n\
+             columns = [{{ label = \"stack\" }}, {{ id = \"rtt\", quantity = \"latency\", unit = \"us\", statistic = \"mean\" }}, \
+             {{ id = \"rate\", quantity = \"rate\", unit = \"msg/s\", statistic = \"rate\" }}]\nrows = '''\n| a | 20.0 | {rate} |\n'''"
+        ))
+    };
+    clean(&table("99,123"));
+    objects(&table("198,123"), "in-flight", Verdict::Impossible, "");
+}
+
+#[test]
+fn a_share_of_means_is_one_of_all_their_values() {
+    let table = |of: &str, share: &str| {
+        stated(&format!(
+            "[source]\ntitle = \"x\"\n[[table]]\nid = \"t\"\nquantity = \"loss\"\nunit = \"%\"\nn = 100\n{of}\n\
+             columns = [{{ label = \"stack\" }}, {{ id = \"loss\", statistic = \"share\" }}]\nrows = '''\n| a | {share} % |\n'''"
+        ))
+    };
+    clean(&table("of = \"means\"\neach = 20", "0.05"));
+    objects(
+        &table("", "0.05"),
+        "granularity",
+        Verdict::Impossible,
+        "0.05%",
+    );
+}
+
+#[test]
+fn a_closed_loop_is_not_told_that_what_was_due_is_missing() {
+    let mut log = String::from_utf8(bytes("sockperf/full-log.csv")).unwrap();
+    let last: Vec<&str> = log
+        .lines()
+        .rfind(|l| l.starts_with(|c: char| c.is_ascii_digit()))
+        .unwrap()
+        .split(", ")
+        .collect();
+    let sent: f64 = last[1].parse().unwrap();
+    for i in 1..30 {
+        let at = sent + 5.0 + f64::from(i) * 1e-4;
+        log += &format!("{i}, {at:.9}, {:.9}, 15.000\n", at + 3e-5);
+    }
+    let objecting = objections(&read(&log));
+    assert!(
+        objecting.iter().all(|(check, ..)| *check != "omission"),
+        "{objecting:?}"
+    );
+}
+
+#[test]
+fn the_stacks_own_tools_are_read() {
+    let fastdds = imported("fastdds-latencytest/made-up.txt");
+    close(value(&fastdds, "4096 B/p99"), 81.229e-6);
+    let mean = figure(&fastdds, "64 B/mean");
+    assert_eq!((mean.n, mean.method.trip), (Some(2_000), Some(Trip::Round)));
+    let zenoh = imported("z_ping/made-up.txt");
+    assert_eq!(raw(&zenoh, "64 B/latency").values.len(), 4);
+    close(raw(&zenoh, "64 B/latency").values[2], 1_040e-6);
+    let iceoryx2 = imported("iceoryx2/made-up.txt");
+    close(
+        value(&iceoryx2, "iceoryx2::service::ipc::Service/mean"),
+        303e-9,
+    );
+    let text = String::from_utf8(bytes("iceoryx2/made-up.txt")).unwrap();
+    objects(
+        &read(&text.replace("303 ns", "606 ns")),
+        "arithmetic",
+        Verdict::Inconsistent,
+        "apart by 2",
+    );
+    let cyclone = imported("cyclone-roundtrip/made-up.txt");
+    close(value(&cyclone, "second 2/max"), 188e-6);
+    close(value(&cyclone, "overall/p99"), 100e-6);
+    assert_eq!(
+        figure(&cyclone, "overall/max").method.payload_bytes,
+        Some(256.0)
+    );
+    let iceperf = imported("iceperf/made-up-newer.md");
+    assert_eq!(
+        figure(&iceperf, "2 MB/mean").method.payload_bytes,
+        Some(2_097_152.0)
+    );
+    let performance = imported("performance_test/made-up.json");
+    close(value(&performance, "interval 1/mean"), 0.000_81);
+    let messages = imported("criterion/made-up-messages.json");
+    close(raw(&messages, "send/64/time").values[1], 520e-9);
+    close(value(&messages, "send/64/median"), 510e-9);
+    assert_eq!(Tool::from_word("z_ping"), Some(Tool::ZPing));
+}
