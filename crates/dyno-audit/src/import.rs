@@ -241,8 +241,8 @@ pub fn import(
     let mut head = Vec::new();
     let taken = reader.take(HEAD).read_to_end(&mut head);
     taken.map_err(|e| named(ImportError::file(format!("cannot be read: {e}"))))?;
-    let (tool, is_json) =
-        Tool::of_head(&String::from_utf8_lossy(&head), tool).ok_or_else(|| named(unknown()))?;
+    let (tool, is_json) = Tool::of_head(&String::from_utf8_lossy(&head), tool)
+        .ok_or_else(|| named(unknown(&String::from_utf8_lossy(&head))))?;
     let mut whole = Cursor::new(head).chain(reader);
     let mut input = Lines::new(&mut whole, tool, is_json);
     let mut statements = tool.read(&mut input).map_err(named)?;
@@ -263,7 +263,34 @@ pub fn import(
     Ok(statements)
 }
 
-fn unknown() -> ImportError {
+/// Outputs that are known and not read: a text in each, what it is and what to do.
+const KNOWN: [(&str, &str); 5] = [
+    (
+        "#1 -> #0, Min",
+        "this is the text of pmqtest, ptsematest, svsematest or sigwaittest of rt-tests, which does not say which; run it with `--json=FILE` and import that",
+    ),
+    (
+        "oslat V",
+        "this is the text of oslat of rt-tests, which times gaps of a busy loop and is not read",
+    ),
+    (
+        "Running in process mode with",
+        "this is the output of hackbench, which prints one time of all messages together and is not read",
+    ),
+    (
+        "packets transmitted,",
+        "this is the output of ping, which is not read",
+    ),
+    (
+        "Usage:",
+        "this is the help text of a tool, which did not measure; see what it says of its options",
+    ),
+];
+
+fn unknown(head: &str) -> ImportError {
+    if let Some((_, says)) = KNOWN.iter().find(|(mark, _)| head.contains(mark)) {
+        return ImportError::file(*says);
+    }
     let known: Vec<&str> = Tool::ALL.iter().map(|t| t.as_str()).collect();
     ImportError::file(format!(
         "its beginning is that of no tool that can be imported; if it is from one of these, name it with --tool: {}",

@@ -40,6 +40,16 @@ fn is_part(figure: &Figure) -> bool {
         }
 }
 
+/// The largest value of a negative number: rounded or cut off, it keeps its sign.
+fn most(figure: &Figure) -> f64 {
+    let printed = &figure.printed;
+    let open = (printed.value + printed.half_step).min(printed.value / 2.0);
+    match printed.value < 0.0 {
+        true => open * printed.unit.factor,
+        false => 0.0,
+    }
+}
+
 /// A share lies between nothing and all, and what is counted or timed is not below zero.
 pub(super) fn values(context: &Context) -> Vec<Outcome> {
     let mut found = Vec::new();
@@ -63,9 +73,9 @@ pub(super) fn values(context: &Context) -> Vec<Outcome> {
                     says,
                     calculation,
                 ));
-            } else if is.hi < 0.0 && is_time(figure.quantity) {
-                below.push((is.hi, figure));
-            } else if is.hi < 0.0 {
+            } else if most(figure) < 0.0 && is_time(figure.quantity) {
+                below.push((most(figure), figure));
+            } else if most(figure) < 0.0 {
                 let says = format!("{} is below zero", printed(figure));
                 let calculation = format!("{} < 0", printed(figure));
                 found.push(outcome(

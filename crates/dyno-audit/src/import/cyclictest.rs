@@ -372,14 +372,8 @@ fn of_thread(out: &mut Out, thread: u64, spot: Spot<'_>) -> Imported<()> {
         true => Some(Number::count(after(" I:")?).map_err(|e| spot.error(e))?),
         false => None,
     };
-    let in_ns =
-        interval.is_some_and(|i| looks_like_ns(i as f64, cycles as f64, [&min, &mean, &max]));
-    if in_ns {
-        out.note(format!(
-            "thread {thread} is read in nanoseconds (-N): in microseconds each wake-up would be later than its whole interval"
-        ));
-    }
-    let unit = if in_ns { ns() } else { us() };
+    let of_interval = interval.map(|i| (i as f64, cycles as f64));
+    let unit = unit_of(out, thread, of_interval, [min.value, mean.value, max.value]);
     // signaltest prints such lines, but for the interval.
     let sibling = SIBLINGS
         .iter()
@@ -400,14 +394,40 @@ fn of_thread(out: &mut Out, thread: u64, spot: Spot<'_>) -> Imported<()> {
     Ok(())
 }
 
-/// The text does not say whether it is in microseconds or, with `-N`, in nanoseconds. The interval is in microseconds always. A timer
-/// without high resolution is late by a jiffy, 10 ms at most; that all wake-ups are later than that and than their interval, or
-/// half of it where one is later than all intervals together, is no machine's way.
-fn looks_like_ns(interval: f64, cycles: f64, [min, mean, max]: [&Number; 3]) -> bool {
-    const JIFFY: f64 = 10_000.0;
-    let always = min.value > interval && mean.value > JIFFY;
-    let once = max.value > interval * cycles && min.value > interval / 2.0 && mean.value > interval;
-    always || once
+/// Later than this no timer without high resolution is, in microseconds.
+const JIFFY: f64 = 10_000.0;
+
+/// That all wake-ups are later than this is rare.
+const LATE: f64 = 500.0;
+
+/// The text does not say whether it is in microseconds or, with `-N`, in nanoseconds; the interval is in microseconds always. That all
+/// wake-ups are later than a jiffy and than their interval, or than half of it where one is later than all intervals together, is no
+/// machine's way.
+fn unit_of(
+    out: &mut Out,
+    thread: u64,
+    interval: Option<(f64, f64)>,
+    [min, mean, max]: [f64; 3],
+) -> Unit {
+    let in_ns = match interval {
+        Some((each, cycles)) => {
+            let always = min > each && mean > JIFFY;
+            always || (max > each * cycles && min > each / 2.0 && mean > each)
+        }
+        None => min > JIFFY,
+    };
+    if in_ns {
+        out.note(format!(
+            "thread {thread} is read in nanoseconds (-N): no machine is as late as it would be in microseconds"
+        ));
+        return ns();
+    }
+    if min > LATE {
+        out.note(format!(
+            "thread {thread} is read in microseconds; with -N these are nanoseconds, which the text does not say"
+        ));
+    }
+    us()
 }
 
 fn of_histogram(out: &mut Out, histogram: &mut Histogram, end: u64) -> Imported<()> {
@@ -424,13 +444,19 @@ fn of_histogram(out: &mut Out, histogram: &mut Histogram, end: u64) -> Imported<
     let histogram_total = get("Total")?;
     let totals = &histogram_total.2;
     let (over_at, over_line, overflows) = get("Histogram Overflows")?;
-    for (thread, total) in totals.iter().enumerate() {
-        // `-H` adds a column of all threads, which has neither minimum nor overflow of its own.
+    // `-H` adds a column of all threads, which has no minimum of its own.
+    let (at, _, minima) = get("Min Latencies")?;
+    let threads = minima.len();
+    if threads < totals.len().saturating_sub(1) {
+        let all = totals.len();
+        let reason = format!("there are {threads} values for {all} threads; the line is cut off");
+        return Err(ImportError::line(*at, reason));
+    }
+    for (thread, total) in totals.iter().enumerate().take(threads) {
         let Some(overflow) = overflows.get(thread) else {
             continue;
         };
         let n = total.saturating_add(*overflow);
-        let data = data(out, thread as u64, us(), None).of(Of::Samples, Some(n));
         let mut rows = Vec::new();
         for (name, statistic) in [
             ("Min Latencies", Statistic::Min),
@@ -444,7 +470,7 @@ fn of_histogram(out: &mut Out, histogram: &mut Histogram, end: u64) -> Imported<
                     format!(
                         "there are {} values for {} threads; the line is cut off",
                         values.len(),
-                        totals.len()
+                        threads
                     ),
                 )
             })?;
@@ -453,6 +479,9 @@ fn of_histogram(out: &mut Out, histogram: &mut Histogram, end: u64) -> Imported<
         if n == 0 {
             continue;
         }
+        let row = |i: usize| rows.get(i).map_or(0.0, |(_, value, _)| *value as f64);
+        let unit_of_row = unit_of(out, thread as u64, None, [row(0), row(1), row(2)]);
+        let data = data(out, thread as u64, unit_of_row, None).of(Of::Samples, Some(n));
         for (statistic, value, spot) in rows {
             out.put(&data, statistic, Number::of(value as f64, 1.0), spot)?;
         }

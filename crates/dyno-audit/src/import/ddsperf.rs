@@ -75,6 +75,9 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
             _ => {}
         }
     }
+    if peers.is_empty() && subscribers.is_empty() {
+        input.note("only `ddsperf ping` and `ddsperf sub` print what is read: a publisher and a `pong` print neither round trips nor what arrived".to_owned());
+    }
     let mut all: Vec<Samples> = peers.into_values().map(|(_, raw, _)| raw).collect();
     all.sort_by_key(|raw| raw.line);
     for raw in all {

@@ -171,7 +171,13 @@ fn of_direction(
             out.put(&of, statistic, value.exact()?, Spot::Path(&value.path))?;
         }
     }
-    out.holds(&data, "{count} = {rate} * {duration-value}");
-    out.holds(&data, "{size-sum} = {bandwidth-rate} * {duration-value}");
+    // Within its first millisecond it divides by nothing and prints rates of zero.
+    if node
+        .find("runtime")
+        .is_some_and(|r| r.value.as_f64() > Some(0.0))
+    {
+        out.holds(&data, "{count} = {rate} * {duration-value}");
+        out.holds(&data, "{size-sum} = {bandwidth-rate} * {duration-value}");
+    }
     Ok(())
 }

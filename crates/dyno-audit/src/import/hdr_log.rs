@@ -21,10 +21,15 @@ const UNPACKED: u64 = 8 << 20;
 /// The most tags of one log, since each has a histogram of its own.
 const TAGS: usize = 32;
 
-/// The first words of the V2 encodings: histogram, and histogram with DEFLATE.
-const V2: u32 = 0x1c84_9313;
-const V2_DEFLATE: u32 = 0x1c84_9314;
-/// Bytes before the counts of a V2 histogram.
+/// The first words of the encodings but for the byte that says how wide a count is: histogram, and histogram with DEFLATE
+/// (`AbstractHistogram.java` of HdrHistogram).
+const V2: u32 = 0x1c84_9303;
+const V1: u32 = 0x1c84_9301;
+const V0: u32 = 0x1c84_9308;
+const DEFLATED: [u32; 3] = [0x1c84_9304, 0x1c84_9302, 0x1c84_9309];
+/// Where that byte is.
+const WIDTH: u32 = 0xf0;
+/// Bytes before the counts of a V1 or V2 histogram.
 const HEADER: usize = 40;
 
 /// Percentiles that are figures.
@@ -173,7 +178,8 @@ fn decode(text: &str) -> Result<Histogram<u64>, String> {
         let four = bytes.get(at..at + 4)?;
         Some(u32::from_be_bytes(four.try_into().ok()?))
     };
-    if word(&bytes, 0) == Some(V2_DEFLATE) {
+    let encoding = |bytes: &[u8]| word(bytes, 0).map(|w| w & !WIDTH);
+    if encoding(&bytes).is_some_and(|e| DEFLATED.contains(&e)) {
         let mut plain = Vec::new();
         let unpacked = ZlibDecoder::new(bytes.get(8..).unwrap_or_default())
             .take(UNPACKED + 1)
@@ -181,8 +187,14 @@ fn decode(text: &str) -> Result<Histogram<u64>, String> {
         unpacked.map_err(|e| damaged(&e.to_string()))?;
         bytes = plain;
     }
-    if word(&bytes, 0) != Some(V2) {
-        return Err(damaged("it is in no V2 encoding"));
+    match encoding(&bytes) {
+        Some(V2) => {}
+        Some(V0 | V1) if bytes.len() as u64 <= UNPACKED => {
+            return of_counts(&bytes).ok_or_else(|| damaged("it is not as long as it says"));
+        }
+        _ => {
+            return Err("the histogram is in no encoding of HdrHistogram, V0, V1 or V2".to_owned());
+        }
     }
     let counts = word(&bytes, 4).and_then(|n| usize::try_from(n).ok());
     if bytes.len() as u64 > UNPACKED
@@ -196,6 +208,50 @@ fn decode(text: &str) -> Result<Histogram<u64>, String> {
         true => Ok(histogram),
         false => Err(damaged("it has values that no time can have")),
     }
+}
+
+/// A V0 or V1 histogram: a count of fixed width for each bucket, in ascending order.
+fn of_counts(bytes: &[u8]) -> Option<Histogram<u64>> {
+    let int = |at: usize| {
+        let four = bytes.get(at..at.checked_add(4)?)?;
+        Some(u32::from_be_bytes(four.try_into().ok()?))
+    };
+    let long = |at: usize| Some(u64::from(int(at)?) << 32 | u64::from(int(at + 4)?));
+    let first = int(0)?;
+    let width = ((first & WIDTH) >> 4) as usize;
+    // V0 has neither a length, an offset nor a ratio.
+    let (digits, low, header, length) = match first & !WIDTH {
+        V0 => (int(4)?, long(8)?, 32, None),
+        _ => (int(12)?, long(16)?, HEADER, Some((int(4)?, int(8)?))),
+    };
+    if ![2, 4, 8].contains(&width) || !(1..=5).contains(&digits) || low == 0 {
+        return None;
+    }
+    let counts = bytes.get(header..)?;
+    let counts = match length {
+        Some((length, 0)) => counts.get(..usize::try_from(length).ok()?)?,
+        Some(_) => return None,
+        None => counts,
+    };
+    let mut histogram = Histogram::<u64>::new(u8::try_from(digits).ok()?).ok()?;
+    histogram.auto(true);
+    let unit = low.ilog2();
+    let half = (2 * 10u64.pow(digits)).next_power_of_two() / 2;
+    for (i, count) in counts.chunks_exact(width).enumerate() {
+        let count = count.iter().fold(0u64, |n, byte| n << 8 | u64::from(*byte));
+        if count == 0 {
+            continue;
+        }
+        // The first two halves have single units, each further one doubles them.
+        let doubling = (i as u64 / half).saturating_sub(1);
+        let value = i as u64 - doubling * half;
+        let shift = u32::try_from(doubling).ok()?.checked_add(unit)?;
+        if shift >= value.leading_zeros().saturating_sub(1) {
+            return None;
+        }
+        histogram.record_n(value << shift, count).ok()?;
+    }
+    Some(histogram)
 }
 
 fn figures(out: &mut Out, data: &Data, sum: &Sum) -> Imported<()> {

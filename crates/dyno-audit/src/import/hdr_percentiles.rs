@@ -156,14 +156,14 @@ impl File {
             .metric
             .clone()
             .unwrap_or_else(|| "histogram".to_owned());
-        let (quantity, trip, unit) = match &self.unit {
+        let (quantity, trip, own) = match &self.unit {
             Some(unit) => {
                 let (quantity, trip) = of_metric(&name);
                 (quantity, trip, unit.clone())
             }
             None => (Quantity::Other, None, unit("", Dimension::One, 1.0)),
         };
-        let mut data = out.data(&name, quantity, unit).of(Of::Samples, self.total);
+        let mut data = out.data(&name, quantity, own).of(Of::Samples, self.total);
         data.method.trip = trip;
         for (key, value) in &self.conditions {
             data = data.with(key, value.as_str());
@@ -187,11 +187,16 @@ impl File {
                 // Twelve decimals are printed.
                 p => Statistic::Percentile((p * 1e12).round() / 1e10),
             };
-            // The maximum stands below the table, where it has an end.
-            if statistic == Statistic::Max && !self.csv {
-                continue;
-            }
             put(&mut out, &with_lost, statistic, number, row.line, &row.text)?;
+        }
+        if let (Some(total), Some(all), Some(row)) = (self.total, all, self.rows.last()) {
+            let spot = Spot::Line(row.line, &row.text);
+            let of = data.other(Quantity::Count, unit("values", Dimension::One, 1.0));
+            for (part, count) in [("total", total), ("in-rows", all)] {
+                let number = Number::of(count as f64, 0.0);
+                out.put_named(&of, part, Statistic::Count, number, spot)?;
+            }
+            out.holds(&data, "{total} = {in-rows}");
         }
         let text = format!("lost: {}", self.lost);
         put_lost(&mut out, &data, self.lost, Spot::Line(self.lost_at, &text))?;

@@ -418,6 +418,92 @@ fn a_rate_of_sent_messages_is_called_so() {
     );
 }
 
+/// An interval log of one V0 or V1 histogram of three digits, whose buckets at these values have these counts.
+fn hdr_log(first: u32, counts: &[(usize, u64)], total: i64) -> String {
+    let mut bytes = first.to_be_bytes().to_vec();
+    let mut buckets = vec![0u8; 8 * (2_048 + 1_024 * 4)];
+    for (at, count) in counts {
+        // From 2,048 on a bucket holds two values.
+        let i = if *at < 2_048 { *at } else { 1_024 + at / 2 };
+        buckets[8 * i..8 * i + 8].copy_from_slice(&count.to_be_bytes());
+    }
+    match first & 0xf {
+        8 => bytes.extend(3u32.to_be_bytes()),
+        _ => {
+            bytes.extend((buckets.len() as u32).to_be_bytes());
+            bytes.extend(0u32.to_be_bytes());
+            bytes.extend(3u32.to_be_bytes());
+        }
+    }
+    bytes.extend(1u64.to_be_bytes());
+    bytes.extend(3_600_000u64.to_be_bytes());
+    match first & 0xf {
+        8 => bytes.extend(total.to_be_bytes()),
+        _ => bytes.extend(1f64.to_be_bytes()),
+    }
+    bytes.extend(buckets);
+    let text = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes);
+    format!(
+        "#[Histogram log format version 1.1]\n\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n0.1,1.0,3.0,{text}\n"
+    )
+}
+
+#[test]
+fn older_encodings_of_hdr_histogram_are_read_and_foreign_ones_not_called_cut() {
+    let counts = [(17, 90), (300, 9), (3_000, 1)];
+    for first in [0x1c84_9388, 0x1c84_9381] {
+        let s = read(&hdr_log(first, &counts, 100));
+        assert_eq!(figure(&s, "histogram/max").n, Some(100));
+        for (part, value_of) in [
+            ("min", 17.0),
+            ("median", 17.0),
+            ("p99", 300.0),
+            ("max", 3_000.5),
+        ] {
+            close(value(&s, &format!("histogram/{part}")), value_of);
+        }
+    }
+    let e = refused(hdr_log(0x1234_5678, &counts, 100).as_bytes(), None);
+    assert!(
+        e.reason.contains("no encoding") && !e.reason.contains("cut"),
+        "{e}"
+    );
+}
+
+#[test]
+fn totals_of_percentile_texts_are_held_to_their_rows() {
+    let text = String::from_utf8(bytes("hdrhistogram/java.hgrm")).unwrap();
+    clean(&read(&text));
+    let more = text.replace(
+        "Total count    =       800000",
+        "Total count    =       900000",
+    );
+    objects(
+        &read(&more),
+        "arithmetic",
+        Verdict::Inconsistent,
+        "900000 values",
+    );
+}
+
+#[test]
+fn what_is_known_and_not_read_is_refused_by_its_name() {
+    for (text, name) in [
+        (
+            "#0: ID7, P0, CPU0, I1000; #1: ID8, P0, CPU0, Cycles 9\n#1 -> #0, Min    1, Cur    1, Avg    3, Max   49\n",
+            "ptsematest",
+        ),
+        ("oslat V 2.40\n        Core:\t 0 1\n", "oslat"),
+        (
+            "Running in process mode with 10 groups\nTime: 0.061\n",
+            "hackbench",
+        ),
+    ] {
+        let e = refused(text.as_bytes(), None);
+        assert!(e.reason.contains(name) && !e.reason.contains("cut"), "{e}");
+    }
+}
+
 /// A histogram of one thread, whose line of totals, largest value and overflows are these.
 fn histogram(total: u64, max: u64, over: u64) -> String {
     let mut text = "# Histogram\n".to_owned();
@@ -538,7 +624,7 @@ fn times_below_zero_are_impossible_and_their_clocks_doubted() {
         &statement,
         "range",
         Verdict::NotWhatItIsCalled,
-        "apart by 12.4 µs",
+        "apart by 12.45 µs",
     );
     let raw = read("64 bytes: seq=1 rtt=-12µs lat=-6µs\n64 bytes: seq=2 rtt=40µs lat=20µs\n");
     objects(&raw, "range", Verdict::Impossible, "1 of 2 raw values");

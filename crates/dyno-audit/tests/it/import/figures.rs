@@ -193,9 +193,10 @@ fn hdrhistogram_has_no_unit_unless_a_comment_says_it() {
     let text = imported("hdrhistogram/java.hgrm");
     for s in [&log, &text] {
         assert!(
-            s.figures.iter().all(
-                |f| f.quantity == Quantity::Other && f.printed.unit.dimension == Dimension::One
-            )
+            s.figures
+                .iter()
+                .all(|f| matches!(f.quantity, Quantity::Other | Quantity::Count)
+                    && f.printed.unit.dimension == Dimension::One)
         );
     }
     // The log's intervals with and without tag are the text's 800,000.
