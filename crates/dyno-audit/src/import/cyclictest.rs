@@ -9,6 +9,7 @@ use super::number::Number;
 use super::out::{Data, Out, SAMPLES, Spot, ns, unit, us};
 use super::{ImportError, Imported};
 use crate::Statements;
+use crate::checks::ranges::FAILED;
 use crate::statement::{Clock, Dimension, Loop, Of, Quantity, Samples, Statistic, Trip, Unit};
 use std::collections::BTreeMap;
 
@@ -92,6 +93,8 @@ fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
     if let Some(start) = find("start_time") {
         out.tested(start.text()?);
     }
+    let code = find("return_code").map(|c| c.count()).transpose()?;
+    let failed = code.filter(|c| *c != 0).map(|c| format!("return code {c}"));
     for (name, thread) in root.get("thread")?.members()? {
         let number = Number::count(name).map_err(|e| thread.error(e))?;
         // Those that wake each other have the counts with the sender and the times with the receiver.
@@ -105,7 +108,10 @@ fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
             continue;
         }
         let unit = if in_ns { ns() } else { us() };
-        let data = data(out, number, unit, sibling).of(Of::Samples, Some(cycles));
+        let mut data = data(out, number, unit, sibling).of(Of::Samples, Some(cycles));
+        if let Some(how) = &failed {
+            data = data.with(FAILED, how.as_str());
+        }
         for (key, statistic, decimals) in [
             ("min", Statistic::Min, 0),
             ("max", Statistic::Max, 0),

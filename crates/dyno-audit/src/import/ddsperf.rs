@@ -24,17 +24,21 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     let mut subscribers: BTreeMap<(String, String), (String, u64)> = BTreeMap::new();
     while let Some(line) = input.next()? {
         let line = line.to_owned();
-        let (at, prefix) = (input.number(), input.prefix().to_owned());
+        let at = input.number();
         let spot = Spot::Line(at, &line);
         let words: Vec<&str> = line.split_whitespace().collect();
-        let Some(pid) = words
-            .first()
-            .filter(|w| w.starts_with('[') && w.ends_with(']'))
-        else {
+        let is_pid = |word: &&str| {
+            let inner = word.strip_prefix('[').and_then(|w| w.strip_suffix(']'));
+            inner.is_some_and(|pid| pid.parse::<u64>().is_ok())
+        };
+        let Some(first) = words.iter().position(is_pid) else {
             input.own(&line)?;
             continue;
         };
-        match words[1..] {
+        // In containers each process may have the same number: what stands before it tells them apart.
+        let pid = &words[first];
+        let prefix = format!("{}{}", input.prefix(), words[..first].join(" "));
+        match words[first + 1..] {
             [instant, peer, "size", size, "mean", ref rest @ ..] if peer.contains(':') => {
                 let number = peers.len() + 1;
                 let key = (format!("{prefix}{pid}"), peer.to_owned());
@@ -56,7 +60,6 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
             }
             [instant, "size", size, "total", ref rest @ ..] => {
                 let number = subscribers.len() + 1;
-                // In containers each process may have the same number.
                 let key = (prefix, (*pid).to_owned());
                 if number > PEERS && !subscribers.contains_key(&key) {
                     return Err(spot.error(format!("there are more than {PEERS} subscribers")));

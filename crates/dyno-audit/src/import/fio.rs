@@ -112,6 +112,23 @@ fn of_direction(
             };
             out.put(&data, statistic, number, Spot::Path(&value.path))?;
         }
+        // What `json+` prints beside its percentiles.
+        if let Some(bins) = times.find("bins") {
+            let mut all = 0u64;
+            for (_, count) in bins.members()? {
+                all = all.saturating_add(count.count()?);
+            }
+            let of = data.other(Quantity::Count, unit("operations", Dimension::One, 1.0));
+            let number = Number::of(all as f64, 0.0);
+            out.put_named(
+                &of,
+                "in-bins",
+                Statistic::Count,
+                number,
+                Spot::Path(&bins.path),
+            )?;
+            out.holds(&data, &format!("{{in-bins}} = {n}"));
+        }
         if let Some(percentiles) = times.find("percentile") {
             let mut all = Vec::new();
             for (key, value) in percentiles.members()? {

@@ -75,6 +75,11 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
                         spot,
                     )?;
                 }
+                "Total elapsed seconds" => {
+                    let seconds = Number::parse(first).map_err(fail)?.cut();
+                    let of = data.other(Quantity::Duration, unit("s", Dimension::Time, 1.0));
+                    out.put(&of, Statistic::Value, seconds, spot)?;
+                }
                 "Signal/Second" => {
                     let rate = Number::parse(first).map_err(fail)?.cut();
                     out.put(

@@ -156,6 +156,18 @@ fn one_prefix(line: &str) -> Option<usize> {
     {
         return (!rest.trim().is_empty()).then_some(word.len() + 1);
     }
+    // `Nov 22 17:56:21 host name[123]: ` of syslog
+    let words: Vec<&str> = line.splitn(6, ' ').filter(|w| !w.is_empty()).collect();
+    if let [month, day, clock, _, tag, ..] = words[..]
+        && month.len() == 3
+        && day.parse::<u8>().is_ok()
+        && clock.len() == 8
+        && clock.bytes().filter(|b| *b == b':').count() == 2
+        && tag.ends_with("]:")
+        && let Some(at) = line.find("]: ")
+    {
+        return Some(at + 3);
+    }
     // `2026-11-22T17:56:21.123Z `
     let instant = word.len() > 18
         && word.bytes().enumerate().all(|(i, b)| match i {

@@ -29,11 +29,11 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
         let line = line.to_owned();
         let at = input.number();
         let fail = |e: String| Spot::Line(at, &line).error(e);
-        let text = line
-            .strip_prefix("sockperf: ")
-            .unwrap_or(&line)
-            .trim()
-            .to_owned();
+        // Whatever stands before its name is not its own.
+        let own = line
+            .split_once("sockperf: ")
+            .map_or(line.as_str(), |(_, own)| own);
+        let text = own.trim().to_owned();
         if let Some((_, size)) = text.split_once("using msg-size=") {
             let size = size
                 .split(|c: char| !c.is_ascii_digit())

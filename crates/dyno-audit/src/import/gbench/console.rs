@@ -38,6 +38,9 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
             in_table = true;
             columns = rest.iter().map(|w| (*w).to_owned()).collect();
             columns.retain(|w| w != "UserCounters...");
+        } else if let Some((name, message)) = line.split_once("ERROR OCCURRED:") {
+            let (name, message) = (name.trim(), message.trim().trim_matches('\''));
+            groups.out.note(format!("{name} failed: {message}"));
         } else if in_table {
             match row(&words, &columns).map_err(|e| input.error(e))? {
                 Found::Row(row) => groups.add(*row, spot)?,
@@ -111,13 +114,17 @@ fn row<'a>(words: &[&'a str], columns: &[String]) -> Result<Found<'a>, String> {
     let behind = &words[at + 5..];
     if columns.is_empty() || behind.len() < columns.len() {
         for word in behind {
-            if let Some((name, value)) = word.split_once('=') {
+            if let Some((name, value)) = word.split_once('=')
+                && is_number(value)
+            {
                 counters.push(counter(name, value)?);
             }
         }
     } else {
         for (name, value) in columns.iter().zip(behind) {
-            counters.push(counter(name, value)?);
+            if is_number(value) {
+                counters.push(counter(name, value)?);
+            }
         }
     }
     Ok(Found::Row(Box::new(Row {
@@ -129,6 +136,12 @@ fn row<'a>(words: &[&'a str], columns: &[String]) -> Result<Found<'a>, String> {
         counters,
         medians: false,
     })))
+}
+
+/// Whether a counter is one: what a program divides by nothing is `nan` or `inf`.
+fn is_number(value: &str) -> bool {
+    let word = value.trim_start_matches(['-', '+']).to_ascii_lowercase();
+    !word.starts_with("nan") && !word.starts_with("inf")
 }
 
 /// `20.1404G/s`, `65.536k`, `2.33%`. Bytes per second have prefixes of 1024, whether or not an `i` stands behind them

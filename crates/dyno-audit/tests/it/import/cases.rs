@@ -291,6 +291,36 @@ fn fio_without_n_has_that_of_its_operations_and_a_failed_job_is_named() {
 }
 
 #[test]
+fn bins_of_fio_are_as_many_as_its_values() {
+    let mut document: serde_json::Value =
+        serde_json::from_slice(&bytes("fio/json-plus.json")).unwrap();
+    clean(&read(&document.to_string()));
+    let bins = document["jobs"][0]["read"]["clat_ns"]["bins"]
+        .as_object_mut()
+        .unwrap();
+    let first = bins.keys().next().unwrap().clone();
+    bins[&first] = (bins[&first].as_u64().unwrap() + 1_000).into();
+    objects(
+        &read(&document.to_string()),
+        "arithmetic",
+        Verdict::Inconsistent,
+        "operations",
+    );
+}
+
+#[test]
+fn a_counter_that_is_no_number_and_a_failure_are_passed_over_in_the_console_too() {
+    let s = read(
+        "Benchmark      Time     CPU   Iterations UserCounters...\n\
+         BM_a        4.00 ns    3.00 ns    100 ratio=nan x=2\n\
+         BM_b        ERROR OCCURRED: 'no peer'\n",
+    );
+    close(value(&s, "BM_a/x"), 2.0);
+    assert!(s.figures.iter().all(|f| !f.id.ends_with("ratio")));
+    assert_eq!(s.notes, ["BM_b failed: no peer"]);
+}
+
+#[test]
 fn a_failed_benchmark_is_refused_by_name_and_not_called_cut_off() {
     let text = "{\"context\":{},\"benchmarks\":[{\"name\":\"BM_send\",\"error_occurred\":true,\"error_message\":\"no peer\"}]}";
     let e = refused(text.as_bytes(), None);
@@ -371,6 +401,23 @@ Requests/sec:   2000.00
 #[test]
 fn a_prefix_of_others_is_taken_off() {
     let line = "[7] 3.000  size 100 total 500 lost 0 delta 500 lost 0 rate 0.50 kS/s 0.40 Mb/s (0.50 kS/s 0.40 Mb/s)";
+    let syslog = format!("Nov 22 17:56:21 h dds[9]: {line}");
+    close(
+        value(
+            &read(&format!("[7] participant h:7: new (self)\n{syslog}\n")),
+            "subscriber 1, interval 1/total",
+        ),
+        500.0,
+    );
+    close(
+        value(
+            &read(&format!(
+                "[7] participant h:7: new (self)\nINFO out: {line}\n"
+            )),
+            "subscriber 1, interval 1/total",
+        ),
+        500.0,
+    );
     for before in [
         "sub-1  | ",
         "[sub-1] ",
