@@ -36,7 +36,14 @@ fn of_figure(figure: &Figure, samples: &Samples, sorted: &[f64]) -> Option<Outco
         Statistic::Sd => 2.0 * samples.step,
         _ => samples.step,
     };
-    let slack = known.max(1e-12 * hi.abs());
+    // Google Benchmark takes the square of the mean from the mean of squares, which leaves few digits of a small σ.
+    let cancelled = match figure.statistic {
+        Statistic::Sd => mean * mean / lo.abs(),
+        Statistic::Cv => 1.0 / lo.abs(),
+        _ => 0.0,
+    };
+    let cancelled = 8.0 * n as f64 * f64::EPSILON * cancelled;
+    let slack = known.max(1e-12 * hi.abs()).max(cancelled);
     let is = interval(figure);
     let fits = is.lo <= hi + slack && is.hi >= lo - slack;
     let dimension = figure.printed.unit.dimension;

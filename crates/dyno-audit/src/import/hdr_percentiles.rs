@@ -95,7 +95,13 @@ impl File {
                     "Mean" => put(Statistic::Mean)?,
                     "StdDeviation" => put(Statistic::Sd)?,
                     "Max" => put(Statistic::Max)?,
-                    "Total count" => self.total = Some(Number::count(value)?),
+                    // The library for Python writes `TotalCount = 10.00`.
+                    "Total count" | "TotalCount" => {
+                        let whole = value
+                            .split_once('.')
+                            .filter(|(_, zeros)| zeros.bytes().all(|b| b == b'0'));
+                        self.total = Some(Number::count(whole.map_or(value, |(whole, _)| whole))?);
+                    }
                     "SubBuckets" => self.sub_buckets = Some(Number::count(value)?),
                     _ => {}
                 }
@@ -200,7 +206,17 @@ impl File {
         }
         let text = format!("lost: {}", self.lost);
         put_lost(&mut out, &data, self.lost, Spot::Line(self.lost_at, &text))?;
+        let values = self.rows.iter().map(|r| r.value.value);
+        let least = values.clone().fold(f64::INFINITY, f64::min);
+        let range = values.fold(f64::NEG_INFINITY, f64::max) * (1.0 + part) - least * (1.0 - part);
         for (statistic, number, line, text) in self.below {
+            // The library for Python divides the values by a ratio, and not their deviation.
+            if statistic == Statistic::Sd && number.value > range.max(number.half_step) {
+                out.note(format!(
+                    "line {line}: the deviation is beyond the range of the values, as where a library divides the values alone by a ratio; it is left out"
+                ));
+                continue;
+            }
             let mut number = number;
             number.half_step += (part * number.value).abs();
             put(&mut out, &data, statistic, number, line, &text)?;

@@ -534,6 +534,24 @@ fn totals_of_percentile_texts_are_held_to_their_rows() {
 }
 
 #[test]
+fn a_deviation_that_the_library_for_python_does_not_divide_is_left_out_and_said() {
+    let text = "       Value     Percentile TotalCount 1/(1-Percentile)\n\n        0.23 0.000000000000          1           1.00\n        \
+                1.94 1.000000000000         10\n#[Mean    =         0.86, StdDeviation   =       654.70]\n\
+                #[Max     =         1.94, TotalCount     =        10.00]\n#[Buckets =           25, SubBuckets     =          256]\n";
+    let s = read(text);
+    clean(&s);
+    assert_eq!(figure(&s, "histogram/mean").n, Some(10));
+    assert!(s.figures.iter().all(|f| f.statistic != Statistic::Sd));
+    assert!(
+        s.notes.iter().any(|n| n.contains("deviation")),
+        "{:?}",
+        s.notes
+    );
+    let own = read(&text.replace("654.70", "  0.65"));
+    assert!(own.figures.iter().any(|f| f.statistic == Statistic::Sd) && own.notes.is_empty());
+}
+
+#[test]
 fn what_is_known_and_not_read_is_refused_by_its_name() {
     for (text, name) in [
         (
