@@ -202,22 +202,17 @@ fn decode(text: &str) -> Result<Histogram<u64>, String> {
     {
         return Err(damaged("it is not as long as it says"));
     }
-    if word(&bytes, 8) != Some(0) {
-        return Err(
-            "the histogram is shifted (it has a normalising offset), which is not read".to_owned(),
-        );
+    let ratio = |bytes: &[u8]| bytes.get(HEADER - 8..HEADER).map(<[u8]>::to_vec);
+    // The library for JavaScript writes whole numbers 1 as the offset and as the ratio, and means neither.
+    if (word(&bytes, 8), ratio(&bytes)) == (Some(1), Some(1u64.to_be_bytes().to_vec())) {
+        bytes[8..12].fill(0);
+        bytes[HEADER - 8..HEADER].copy_from_slice(&1f64.to_be_bytes());
     }
-    if let Some(ratio) = bytes.get_mut(HEADER - 8..HEADER) {
-        // The library for JavaScript writes a whole 1 where the others write a double.
-        if ratio == 1u64.to_be_bytes() || ratio == [0; 8] {
-            ratio.copy_from_slice(&1f64.to_be_bytes());
-        }
-        if ratio != 1f64.to_be_bytes() {
-            return Err(
-                "the histogram is of values that a ratio was applied to, which is not read"
-                    .to_owned(),
-            );
-        }
+    if word(&bytes, 8) != Some(0) || ratio(&bytes) != Some(1f64.to_be_bytes().to_vec()) {
+        return Err(
+            "the histogram is shifted or of values that a ratio was applied to, which is not read"
+                .to_owned(),
+        );
     }
     let read: Result<Histogram<u64>, _> = Deserializer::new().deserialize(&mut bytes.as_slice());
     let histogram = read.map_err(|e| damaged(&e.to_string()))?;

@@ -534,6 +534,34 @@ fn totals_of_percentile_texts_are_held_to_their_rows() {
 }
 
 #[test]
+fn a_log_of_the_library_for_javascript_is_read() {
+    let head = "#[Histogram log format version 1.3]\n\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
+    // What it means to say, in the words of the others.
+    let mut plain = 0x1c84_9313u32.to_be_bytes().to_vec();
+    for word in [3u32, 1, 2] {
+        plain.extend(word.to_be_bytes());
+    }
+    plain.extend(1u64.to_be_bytes());
+    plain.extend(4_095u64.to_be_bytes());
+    plain.extend(1u64.to_be_bytes());
+    // Seven empty buckets, then one of 4 values.
+    plain.extend([13, 8]);
+    plain[4..8].copy_from_slice(&2u32.to_be_bytes());
+    let text = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &plain);
+    let s = read(&format!("{head}0.1,1.0,0.007,{text}\n"));
+    assert_eq!(figure(&s, "histogram/max").n, Some(4));
+    close(value(&s, "histogram/max"), 7.0);
+    // A shift that is meant is not read.
+    plain[11] = 2;
+    let text = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &plain);
+    let e = refused(format!("{head}0.1,1.0,0.007,{text}\n").as_bytes(), None);
+    assert!(
+        e.reason.contains("shifted") && !e.reason.contains("cut"),
+        "{e}"
+    );
+}
+
+#[test]
 fn a_deviation_that_the_library_for_python_does_not_divide_is_left_out_and_said() {
     let text = "       Value     Percentile TotalCount 1/(1-Percentile)\n\n        0.23 0.000000000000          1           1.00\n        \
                 1.94 1.000000000000         10\n#[Mean    =         0.86, StdDeviation   =       654.70]\n\
