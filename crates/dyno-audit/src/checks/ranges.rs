@@ -151,14 +151,10 @@ fn times_below_zero(set: &DataSet, mut below: Vec<(f64, &Figure)>) -> Vec<Outcom
 
 fn raw_below_zero(set: &DataSet, samples: &Samples) -> Option<Outcome> {
     let least = samples.values.iter().copied().fold(0.0, f64::min);
-    if !is_time(set.quantity) || least + samples.step >= 0.0 {
+    if !is_time(set.quantity) || least >= 0.0 {
         return None;
     }
-    let many = samples
-        .values
-        .iter()
-        .filter(|v| **v + samples.step < 0.0)
-        .count();
+    let many = samples.values.iter().filter(|v| **v < 0.0).count();
     let mut found = outcome(
         "range",
         Verdict::Impossible,
@@ -185,10 +181,22 @@ pub(super) fn lengths(context: &Context) -> Vec<Outcome> {
         let Some(length) = set.figures.first().copied() else {
             continue;
         };
-        for quantity in [Quantity::Latency, Quantity::Time, Quantity::Jitter] {
-            let Some(beside) = context.beside(set, quantity) else {
-                continue;
-            };
+        // Its parts, such as the kinds of latency of a job, have names below its own.
+        let own = |s: &&DataSet| {
+            let rest = s.data.strip_prefix(set.data);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                && s.conditions.iter().all(|(key, value)| {
+                    key == "benchmark" || set.conditions.get(key) == Some(value)
+                })
+                && s.log == set.log
+        };
+        let timed = |s: &&DataSet| {
+            matches!(
+                s.quantity,
+                Quantity::Latency | Quantity::Time | Quantity::Jitter
+            )
+        };
+        for beside in context.sets.iter().filter(timed).filter(own) {
             for figure in beside.figures.iter().copied() {
                 let times = matches!(
                     figure.statistic,

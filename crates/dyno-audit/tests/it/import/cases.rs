@@ -279,6 +279,14 @@ fn fio_without_n_has_that_of_its_operations_and_a_failed_job_is_named() {
         Verdict::NotWhatItIsCalled,
         "error 28",
     );
+    let mut long = document.clone();
+    long["jobs"][0]["read"]["lat_ns"]["max"] = 9_000_000_000_000u64.into();
+    objects(
+        &read(&long.to_string()),
+        "length",
+        Verdict::Impossible,
+        "longer than the whole test",
+    );
     let mut rate = document;
     let bytes = rate["jobs"][0]["read"]["bw_bytes"].as_u64().unwrap();
     rate["jobs"][0]["read"]["bw_bytes"] = (bytes + bytes / 100).into();
@@ -721,6 +729,8 @@ fn times_below_zero_are_impossible_and_their_clocks_doubted() {
     );
     let raw = read("64 bytes: seq=1 rtt=-12µs lat=-6µs\n64 bytes: seq=2 rtt=40µs lat=20µs\n");
     objects(&raw, "range", Verdict::Impossible, "1 of 2 raw values");
+    let one = read("64 bytes: seq=1 rtt=-1µs lat=0µs\n64 bytes: seq=2 rtt=40µs lat=20µs\n");
+    objects(&one, "range", Verdict::Impossible, "1 of 2 raw values");
 }
 
 #[test]
