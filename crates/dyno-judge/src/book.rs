@@ -3,9 +3,11 @@
 
 use crate::cell::{self, Factors};
 use crate::check::Measure;
+use crate::figure::all_disturbed;
 use crate::reading::{self, Reading};
-use dyno_model::Experiment;
 use dyno_model::record::{Environment, Run, RunManifest};
+use dyno_model::{Experiment, ExperimentId};
+use dyno_report::{Basis, Shortfall};
 use std::fmt;
 
 /// What makes two runs those of one machine: the host's name, its processor and what it runs on.
@@ -81,9 +83,12 @@ pub(crate) struct Entry {
     /// Number of the run in [`Book::runs`].
     pub(crate) run: usize,
     pub(crate) experiment: Experiment,
+    /// By the trials that count.
     pub(crate) reading: Result<Reading, String>,
-    /// Trials of the experiment that failed, and all of them.
-    pub(crate) failed: (usize, usize),
+    /// On every other basis that says something else.
+    pub(crate) others: Vec<(Basis, Result<Reading, String>)>,
+    /// Why nothing good can be said of it: trials that failed, are missing, or do not tell.
+    pub(crate) doubt: Option<String>,
 }
 
 /// One series in the order of reading.
@@ -121,11 +126,6 @@ impl Book {
         let machine = Machine::of(&manifest.environment);
         let mut seen: Vec<Key> = Vec::new();
         for e in plan.experiments.iter().filter(|e| cell::is_own(plan, e)) {
-            let outcomes = || run.trials_of(e.id).map(|t| &t.outcome);
-            let is_failed = |o: &&dyno_model::record::Outcome| {
-                matches!(o, dyno_model::record::Outcome::Failed { .. })
-            };
-            let failed = (outcomes().filter(is_failed).count(), outcomes().count());
             for measure in of(e) {
                 let mut key = Key {
                     suite: plan.suite.clone(),
@@ -138,12 +138,7 @@ impl Book {
                 let occurrence = seen.iter().filter(|k| **k == key).count();
                 seen.push(key.clone());
                 key.occurrence = occurrence;
-                let entry = Entry {
-                    run: number,
-                    experiment: e.clone(),
-                    reading: reading::read(run, e, measure),
-                    failed,
-                };
+                let entry = entry(run, number, e, measure);
                 match self.series.iter_mut().find(|s| s.key == key) {
                     Some(series) => series.entries.push(entry),
                     None => self.series.push(Collected {
@@ -162,5 +157,41 @@ impl Book {
         let mut order: Vec<usize> = (0..self.runs.len()).collect();
         order.sort_by_key(|i| (self.runs[*i].started_unix_ms, &self.runs[*i].id));
         order
+    }
+}
+
+fn entry(run: &Run, number: usize, e: &Experiment, measure: Measure) -> Entry {
+    let floor = e.floor.filter(|_| matches!(measure, Measure::XFloor(_)));
+    let ids: Vec<ExperimentId> = std::iter::once(e.id).chain(floor).collect();
+    let read = |basis| reading::read(run, e, measure, basis);
+    let reading = read(Basis::COUNTED);
+    let counted = Basis::COUNTED.trials(run, e.id);
+    let shortfall = ids.iter().find_map(|id| Shortfall::of(run, *id));
+    let without = counted.len() - reading.as_ref().map_or(0, |r| r.trials as usize);
+    let doubt = match shortfall {
+        Some(shortfall) => Some(shortfall.text()),
+        None if reading.is_err() => None,
+        None if all_disturbed(&counted) => Some("the host disturbed every trial".into()),
+        None if without > 0 && measure.is_of_each_trial() => Some(format!(
+            "{without} of {} trials tell nothing of it",
+            counted.len()
+        )),
+        None => None,
+    };
+    let mut others: Vec<Basis> = Vec::new();
+    for basis in ids.iter().flat_map(|id| Basis::all(run, *id)) {
+        if basis != Basis::COUNTED && !others.contains(&basis) {
+            others.push(basis);
+        }
+    }
+    Entry {
+        run: number,
+        experiment: e.clone(),
+        reading,
+        others: others
+            .into_iter()
+            .map(|basis| (basis, read(basis)))
+            .collect(),
+        doubt,
     }
 }

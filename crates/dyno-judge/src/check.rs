@@ -47,15 +47,15 @@ impl Default for CheckOptions {
     }
 }
 
-/// What came of one limit on one experiment.
+/// What a judgement came to, such as that on one limit and one experiment; from the best to the worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
     /// The limit is kept, also by the bad end of the interval.
     Pass,
-    /// It is broken, also by the good end.
-    Fail,
     /// The trials do not tell. Not a pass.
     Undecided,
+    /// It is broken, also by the good end.
+    Fail,
 }
 
 impl From<Standing> for Status {

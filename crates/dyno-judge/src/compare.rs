@@ -16,6 +16,7 @@ mod words;
 
 pub use within::compare_within;
 
+use crate::check::Status;
 use crate::difference::{Aspect, Difference, Differences, RunFacts, options};
 use crate::figure::Figure;
 use crate::origin::untold;
@@ -122,17 +123,30 @@ pub struct Row {
     pub figure: Figure,
     /// The comparison, or why there is none.
     pub result: Result<Compared, String>,
+    /// Why a good finding does not stand, or where a bad one would: what failed, was lost or was left out says otherwise.
+    pub but: Option<String>,
+}
+
+/// What a finding is worth for the new side, from the best to the worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Grade {
+    Better,
+    Same,
+    Open,
+    Worse,
 }
 
 /// A figure compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compared {
-    /// Geometric mean over the base's trials, in the figure's unit; infinite where one lost too much.
+    /// Geometric mean over the base's trials, in the figure's unit; infinite where one lost too much. Of losses the mean.
     pub base: f64,
     /// The same of the new side.
     pub new: f64,
-    /// New over base with its interval at [`Comparison::each`].
-    pub ratio: Ratio,
+    /// New over base with its interval at [`Comparison::each`]; of losses and failures none.
+    pub ratio: Option<Ratio>,
+    /// Trials of (new, base) that entered.
+    pub trials: (usize, usize),
     /// What follows.
     pub finding: Finding,
 }
@@ -164,16 +178,25 @@ pub struct LeftOut {
     pub reason: String,
     /// The base has figures of it; the new side was asked for them and refused it, or failed in every trial.
     pub new_failed: bool,
+    /// Nobody can tell how the sides compare, although both were asked for it.
+    pub is_undecided: bool,
 }
 
 impl Comparison {
-    /// Whether something cannot be told at all: no cell was compared, no figure of one was (the host disturbed every
-    /// trial of a side, say), or the new side refused one that the base measured, or failed in every trial of it.
-    pub fn is_blind(&self) -> bool {
-        let is_compared = |c: &ComparedCell| c.rows.iter().any(|row| row.result.is_ok());
-        self.cells.is_empty()
-            || !self.judged().all(is_compared)
-            || self.left_out.iter().any(|l| l.new_failed)
+    /// What came of it as a gate: [`Status::Fail`] where the new side is slower, delivers less, loses more or fails more
+    /// often; [`Status::Undecided`] where nobody can tell that of a headline, of what is delivered, of losses or of
+    /// failures, or of a cell, or where no cell was compared.
+    pub fn status(&self) -> Status {
+        let rows = self
+            .judged()
+            .flat_map(|c| c.rows.iter().map(|row| c.status(row)));
+        let cells = self.left_out.iter().map(|l| match l.is_undecided {
+            true => Status::Undecided,
+            false => Status::Pass,
+        });
+        let none = self.cells.is_empty().then_some(Status::Undecided);
+        let all = rows.chain(cells).chain(none);
+        all.max().unwrap_or(Status::Undecided)
     }
 
     /// The cells that say something of what is compared. The floor tells of the machine: it counts only where
@@ -183,15 +206,37 @@ impl Comparison {
         let is_judged = move |c: &&ComparedCell| only_floors || !c.is_floor;
         self.cells.iter().filter(is_judged)
     }
+}
 
-    /// Whether a row says that the new side is slower: a higher latency, or less delivered.
-    pub fn has_slower(&self) -> bool {
-        let mut rows = self.judged().flat_map(|c| &c.rows);
-        rows.any(|row| match (&row.result, row.figure) {
-            (Ok(c), Figure::Quantile { .. }) => c.finding == Finding::Higher,
-            (Ok(c), Figure::Delivered) => c.finding == Finding::Lower,
-            _ => false,
-        })
+impl ComparedCell {
+    /// What a row of it comes to as a gate. What a message costs is no part of it.
+    fn status(&self, row: &Row) -> Status {
+        let is_headline = match row.figure {
+            Figure::CpuPerMessage => return Status::Pass,
+            Figure::Quantile { metric, .. } => {
+                self.new.workload.kind().info().headline.contains(&metric)
+            }
+            Figure::Delivered | Figure::Lost | Figure::Failed => true,
+        };
+        match row.grade() {
+            Grade::Worse => Status::Fail,
+            Grade::Open if is_headline || row.but.is_some() => Status::Undecided,
+            _ => Status::Pass,
+        }
+    }
+}
+
+impl Row {
+    pub(crate) fn grade(&self) -> Grade {
+        let Ok(compared) = &self.result else {
+            return Grade::Open;
+        };
+        match (compared.finding, self.figure.is_better_higher()) {
+            (Finding::Same, _) => Grade::Same,
+            (Finding::Lower, false) | (Finding::Higher, true) => Grade::Better,
+            (Finding::Higher, false) | (Finding::Lower, true) => Grade::Worse,
+            (Finding::Undecided { .. } | Finding::MachineMoved, _) => Grade::Open,
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::number::{Unit, latency};
 use dyno_model::record::Outcome;
-use dyno_model::{ExperimentId, Metric, TrialFigure, TrialRecord, record::Run};
+use dyno_model::{Distribution, ExperimentId, Metric, TrialFigure, TrialRecord, record::Run};
+use dyno_report::Basis;
 use dyno_stats::{Bootstrap, TrialSamples, needed, trial_quantiles};
 
 /// What is said of each trial in one number.
@@ -19,6 +20,10 @@ pub enum Figure {
     Delivered,
     /// Processor time of all processes of the stack per message that arrived, in nanoseconds.
     CpuPerMessage,
+    /// Messages that did not arrive, as a share of those that were offered.
+    Lost,
+    /// Trials that failed or are missing, as a share of all that there should be.
+    Failed,
 }
 
 impl Figure {
@@ -28,15 +33,19 @@ impl Figure {
             Figure::Quantile { metric, q } => format!("{} {}", rank(q), metric.info().short),
             Figure::Delivered => "delivered".into(),
             Figure::CpuPerMessage => "CPU/msg".into(),
+            Figure::Lost => "lost".into(),
+            Figure::Failed => "failed trials".into(),
         }
     }
 
-    /// For JSON and CSV: `response_ns p99`, `delivered_hz`, `cpu_ns_per_message`.
+    /// For JSON and CSV: `response_ns p99`, `delivered_hz`, `cpu_ns_per_message`, `lost_share`, `failed_share`.
     pub(crate) fn name(self) -> String {
         match self {
             Figure::Quantile { metric, q } => format!("{metric} {}", rank(q)),
             Figure::Delivered => TrialFigure::DeliveredHz.to_string(),
             Figure::CpuPerMessage => TrialFigure::CpuPerMessage.to_string(),
+            Figure::Lost => "lost_share".into(),
+            Figure::Failed => "failed_share".into(),
         }
     }
 
@@ -44,7 +53,18 @@ impl Figure {
         match self {
             Figure::Delivered => Unit::Rate,
             Figure::Quantile { .. } | Figure::CpuPerMessage => Unit::Time,
+            Figure::Lost | Figure::Failed => Unit::Share,
         }
+    }
+
+    /// Whether more of it is better.
+    pub(crate) const fn is_better_higher(self) -> bool {
+        matches!(self, Figure::Delivered)
+    }
+
+    /// Whether it has a ratio with an interval.
+    pub(crate) const fn has_ratio(self) -> bool {
+        !matches!(self, Figure::Lost | Figure::Failed)
     }
 }
 
@@ -61,12 +81,14 @@ pub(crate) fn rank(q: f64) -> String {
     format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// The trials of one experiment that count, with the samples of one metric.
+/// The trials of one experiment on one basis, with the samples of one metric.
 pub(crate) struct Trials<'a> {
     records: Vec<&'a TrialRecord>,
     /// The metric's samples by trial, or why they cannot be read; empty without the metric.
     samples: Vec<Result<TrialSamples, String>>,
     metric: Option<Metric>,
+    /// Numbers of the trials that failed: of what a trial has one of, such as a start, these are infinitely late.
+    failed: Vec<u32>,
     /// What must be known of them: failures, trials that were left out, warm-ups that never settled.
     pub(crate) remarks: Vec<String>,
 }
@@ -80,10 +102,14 @@ pub(crate) fn no_cost(trials: &[&TrialRecord]) -> &'static str {
 }
 
 impl<'a> Trials<'a> {
-    /// The trials that count, by [`dyno_report::counted_trials`], with the first of `metrics` that
-    /// they have.
-    pub(crate) fn read(run: &'a Run, id: ExperimentId, metrics: &[Metric]) -> Trials<'a> {
-        let records = dyno_report::counted_trials(run, id);
+    /// The trials of a basis, with the first of `metrics` that they have.
+    pub(crate) fn read(
+        run: &'a Run,
+        id: ExperimentId,
+        metrics: &[Metric],
+        basis: Basis,
+    ) -> Trials<'a> {
+        let records = basis.trials(run, id);
         let has = |m: &&Metric| {
             let mut all = records.iter();
             all.any(|t| t.distributions.contains_key(*m))
@@ -94,17 +120,21 @@ impl<'a> Trials<'a> {
             Some(metric) => records
                 .iter()
                 .map(|t| match t.distributions.get(&metric) {
-                    Some(d) => TrialSamples::from_distribution(d)
-                        .map_err(|e| format!("trial {}: {e}", t.id.number)),
+                    Some(d) => samples(d, basis).map_err(|e| format!("trial {}: {e}", t.id.number)),
                     None => Err(format!("trial {} has no {metric}", t.id.number)),
                 })
                 .collect(),
         };
+        let failed = run
+            .trials_of(id)
+            .filter(|t| t.outcome != Outcome::Completed);
+        let failed = failed.map(|t| t.id.number);
         let mut trials = Trials {
             remarks: remarks(run, id, &records),
             records,
             samples,
             metric,
+            failed: failed.collect(),
         };
         match trials.clocks() {
             None => {}
@@ -174,6 +204,16 @@ impl<'a> Trials<'a> {
                     false => Ok(values),
                 }
             }
+            Figure::Lost => {
+                let offered = self.records.iter().filter(|t| t.counts.offered > 0);
+                let share = |t: &TrialRecord| t.counts.lost as f64 / t.counts.offered as f64;
+                let all: Vec<_> = offered.map(|t| (t.id.number, share(t))).collect();
+                match all.is_empty() {
+                    true => Err("no message was offered".into()),
+                    false => Ok(all),
+                }
+            }
+            Figure::Failed => Err("a trial that completed tells nothing of it".into()),
         }
     }
 
@@ -182,6 +222,14 @@ impl<'a> Trials<'a> {
         records
             .filter_map(|t| Some((t.id.number, figure.of(t)?)))
             .collect()
+    }
+
+    /// What the clocks of hosts may have added to a time between them or taken from it, in nanoseconds.
+    pub(crate) fn slack(&self, metric: Metric) -> f64 {
+        match metric.is_between_hosts() {
+            true => dyno_report::clock_bound(&self.records).map_or(0.0, |bound| bound.0 as f64),
+            false => 0.0,
+        }
     }
 
     fn quantile(&self, q: f64) -> Result<Vec<(u32, f64)>, String> {
@@ -214,7 +262,20 @@ impl<'a> Trials<'a> {
                 rank(q)
             ));
         }
+        if self.metric.is_some_and(Metric::is_one_per_trial) {
+            values.extend(self.failed.iter().map(|n| (*n, f64::INFINITY)));
+        }
         Ok(values)
+    }
+}
+
+fn samples(stored: &Distribution, basis: Basis) -> Result<TrialSamples, dyno_stats::SampleError> {
+    match basis.without_lost && stored.infinite > 0 {
+        true => TrialSamples::from_distribution(&Distribution {
+            infinite: 0,
+            ..stored.clone()
+        }),
+        false => TrialSamples::from_distribution(stored),
     }
 }
 

@@ -23,7 +23,9 @@ use crate::standing::{Found, Line, Standing};
 use dyno_model::Experiment;
 use dyno_model::plan::Plan;
 use dyno_model::record::{Run, RunManifest};
+use dyno_report::Basis;
 use dyno_stats::{Expectation, Usual, chance_of_hits};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Where only a figure so many times as bad would be told from a usual one, nothing is passed.
@@ -233,11 +235,16 @@ fn watched(book: &Book, judged: usize, history: &[usize]) -> Vec<Watched> {
             }
             _ => continue,
         };
-        let readings = history.iter().filter_map(|run| of(series, *run));
+        let entries = history.iter().filter_map(|run| of(series, *run));
+        // What a run with failed or missing trials shows of its others is no measure of what is usual.
+        let readings = entries.map(|e| match e.doubt {
+            Some(doubt) => Err(doubt),
+            None => e.reading,
+        });
         all.push(Watched {
             key: series.key.clone(),
             entry,
-            history: readings.map(|e| e.reading).collect(),
+            history: readings.collect(),
         });
     }
     all
@@ -266,8 +273,14 @@ fn gone(plan: &Plan, e: &Experiment) -> String {
 
 /// What is known of a figure before its line is drawn.
 enum Before {
-    /// Logarithms by which more is worse, and how far below a full run's scatter that of this one is known.
-    Level(Usual, f64),
+    /// Logarithms by which more is worse.
+    Level {
+        usual: Usual,
+        /// The variance between the trials of a run.
+        within: f64,
+        /// How many trials a run has.
+        trials: f64,
+    },
     /// Lossy trials and all trials of a history that seldom loses.
     Seldom { lossy: u64, trials: u64 },
     /// Nothing can be said.
@@ -317,10 +330,8 @@ impl<'a> Table<'a> {
         history: Vec<&RunManifest>,
         left_out: BTreeMap<String, Vec<String>>,
     ) -> Nightly {
-        let is_judged = |(w, before): &&(Watched, Before)| {
-            w.entry.as_ref().is_ok_and(|e| e.reading.is_ok())
-                && !matches!(before, Before::Nothing(_))
-        };
+        // By the history alone: what the judged run lacks must not make the lines of its other figures narrower or wider.
+        let is_judged = |(_, before): &&(Watched, Before)| !matches!(before, Before::Nothing(_));
         let judged = self.rows.iter().filter(is_judged).count();
         let level_each = self.how.level / judged.max(1) as f64;
         let mut factors = Factors(BTreeMap::new());
@@ -329,11 +340,7 @@ impl<'a> Table<'a> {
             .into_iter()
             .map(|(w, before)| night(self.how, w, before, level_each, &mut factors))
             .collect();
-        results.sort_by_key(|r| match r.status {
-            Status::Fail => 0,
-            Status::Undecided => 1,
-            Status::Pass => 2,
-        });
+        results.sort_by_key(|r| Reverse(r.status));
         let of = left_out.into_iter();
         Nightly {
             run: HistoryRun::of(own),
@@ -385,17 +392,13 @@ fn before(how: &NightlyOptions, w: &Watched, known: &[&Reading]) -> Result<Befor
     }
     let logs: Vec<f64> = known.iter().map(|r| badness(w.key.measure, r)).collect();
     let usual = Usual::of(&logs).ok_or(AlreadyWorst)?;
-    // A run with fewer trials than usual scatters more than the history shows.
     let within = median(known.iter().filter_map(|r| r.within).collect());
     let trials = median(known.iter().map(|r| r.trials as f64).collect());
-    let own = w.entry.as_ref().ok().and_then(|e| e.reading.as_ref().ok());
-    let extra = own.map_or(0.0, |r| within * (1.0 / r.trials as f64 - 1.0 / trials));
-    let extra = if extra.is_finite() {
-        extra.max(0.0)
-    } else {
-        0.0
-    };
-    Ok(Before::Level(usual, extra))
+    Ok(Before::Level {
+        usual,
+        within,
+        trials,
+    })
 }
 
 /// The logarithm of a figure, or its negative: more is worse.
@@ -443,31 +446,118 @@ fn night(
         runs: known,
         reason: String::new(),
     };
-    let found = match reading {
-        Ok(found) => found,
-        Err(reason) => return Night { reason, ..night },
+    let found = match (reading, &before) {
+        (Err(reason), _) => return Night { reason, ..night },
+        (_, Before::Nothing(reason)) => {
+            let reason = reason.clone();
+            return Night { reason, ..night };
+        }
+        (Ok(found), _) => found,
     };
-    let (line, figure, sees) = match before {
-        Before::Nothing(reason) => return Night { reason, ..night },
+    let Some(factor) = factors.of(known, level) else {
+        return night;
+    };
+    let held = |found: &Reading| hold(how, measure, &before, found, level, factor);
+    let own = held(&found);
+    night.usual = own.usual;
+    night.line = own.line;
+    night.standing = own.standing;
+    night.status = own.standing.into();
+    night.reason = own.reason;
+    if night.status != Status::Pass {
+        return night;
+    }
+    let but = |(basis, other): &(Basis, Result<Reading, String>)| {
+        let other = other.as_ref().map(held);
+        let reason = match other {
+            Ok(held) if held.standing == Standing::Keeps => return None,
+            Ok(held) => held.reason,
+            Err(reason) => reason.clone(),
+        };
+        Some(format!(
+            "{}, but not {}: {reason}",
+            night.reason,
+            basis.phrase()
+        ))
+    };
+    let undecided = match &entry.doubt {
+        Some(doubt) => Some(format!("{doubt}; the others: {}", night.reason)),
+        None => entry.others.iter().find_map(but),
+    };
+    let blind = || match measure {
+        _ if own.sees <= BLIND => None,
+        Measure::Loss if own.sees.is_infinite() => Some(format!(
+            "{}: so few trials could not be told from chance if they all did",
+            night.reason
+        )),
+        _ => Some(format!(
+            "its history scatters so much that only ×{} would be told from a usual run",
+            sig3(own.sees)
+        )),
+    };
+    if let Some(reason) = undecided.or_else(blind) {
+        night.status = Status::Undecided;
+        night.reason = reason;
+    }
+    night
+}
+
+/// A figure held against what is usual.
+struct Held {
+    usual: Option<f64>,
+    line: Option<f64>,
+    standing: Standing,
+    reason: String,
+    /// How many times as bad a figure must be to be told from a usual one.
+    sees: f64,
+}
+
+fn hold(
+    how: &NightlyOptions,
+    measure: Measure,
+    before: &Before,
+    found: &Reading,
+    level: f64,
+    factor: f64,
+) -> Held {
+    match before {
+        Before::Nothing(reason) => Held {
+            usual: None,
+            line: None,
+            standing: Standing::Refused,
+            reason: reason.clone(),
+            sees: f64::INFINITY,
+        },
         Before::Seldom { lossy, trials } => {
-            night.usual = Some(0.0);
             let (all, marked) = (trials + found.trials, lossy + found.lossy);
             let rare = |hits: &u64| chance_of_hits(all, marked, found.trials, *hits) <= level;
             // Chance deals this run fewer lossy trials than this.
             let first = (0..=found.trials).find(rare);
-            night.reason = format!(
-                "{} of {} trials lost messages, {lossy} of {trials} in its history",
-                found.lossy, found.trials
-            );
             // Were all of its trials lossy, would that be seen?
             let worst = chance_of_hits(all, lossy + found.trials, found.trials, found.trials);
-            let line = first.map_or(found.trials, |n| n - 1) as f64;
-            let sees = if worst <= level { 1.0 } else { f64::INFINITY };
-            (Line::AtMost(line), found.lossy as f64, sees)
+            let line = Line::AtMost(first.map_or(found.trials, |n| n - 1) as f64);
+            Held {
+                usual: Some(0.0),
+                line: None,
+                standing: line.standing(Some(&Found::exactly(found.lossy as f64))),
+                reason: format!(
+                    "{} of {} trials lost messages, {lossy} of {trials} in its history",
+                    found.lossy, found.trials
+                ),
+                sees: if worst <= level { 1.0 } else { f64::INFINITY },
+            }
         }
-        Before::Level(usual, extra) => {
-            let Some(factor) = factors.of(known, level) else {
-                return night;
+        Before::Level {
+            usual,
+            within,
+            trials,
+        } => {
+            // A run with fewer trials than usual scatters more than the history shows.
+            let extra = within * (1.0 / found.trials as f64 - 1.0 / trials);
+            let extra = if extra.is_finite() {
+                extra.max(0.0)
+            } else {
+                0.0
             };
             let far = ((factor * usual.scatter).powi(2) + extra * factor.powi(2)).sqrt();
             let far = far.max(how.margin.ln_1p());
@@ -475,36 +565,17 @@ fn night(
                 true => (-badness).exp(),
                 false => badness.exp(),
             };
-            night.usual = Some(natural(usual.level));
-            night.line = Some(natural(usual.level + far));
-            let badness = badness(measure, &found);
-            night.reason = times(badness - usual.level, far, measure);
-            (Line::AtMost(usual.level + far), badness, far.exp())
+            let badness = badness(measure, found);
+            let line = Line::AtMost(usual.level + far);
+            Held {
+                usual: Some(natural(usual.level)),
+                line: Some(natural(usual.level + far)),
+                standing: line.standing(Some(&Found::exactly(badness))),
+                reason: times(badness - usual.level, far, measure),
+                sees: far.exp(),
+            }
         }
-    };
-    night.standing = line.standing(Some(&Found::exactly(figure)));
-    night.status = night.standing.into();
-    let (failed, all) = entry.failed;
-    if night.status == Status::Pass && failed > 0 {
-        night.status = Status::Undecided;
-        night.reason = format!(
-            "{failed} of {all} trials failed; the others: {}",
-            night.reason
-        );
-    } else if night.status == Status::Pass && sees > BLIND {
-        night.status = Status::Undecided;
-        night.reason = match measure {
-            Measure::Loss if sees.is_infinite() => format!(
-                "{}: so few trials could not be told from chance if they all did",
-                night.reason
-            ),
-            _ => format!(
-                "its history scatters so much that only ×{} would be told from a usual run",
-                sig3(sees)
-            ),
-        };
     }
-    night
 }
 
 /// `×1.52 of usual; up to ×1.21 is chance`.

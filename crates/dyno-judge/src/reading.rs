@@ -4,7 +4,7 @@ use crate::check::{Measure, cpu_share, start, tails};
 use crate::figure::{Figure, Trials};
 use dyno_model::record::Run;
 use dyno_model::{Experiment, Loop, Metric, TrialFigure, TrialRecord};
-use dyno_report::good_sides;
+use dyno_report::{Basis, good_sides};
 
 /// One figure of one experiment in one run.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,14 +46,20 @@ pub(crate) fn usual_measures(run: &Run, e: &Experiment, quantiles: &[f64]) -> Ve
     all
 }
 
-/// The figure of a measure, or why there is none.
-pub(crate) fn read(run: &Run, e: &Experiment, measure: Measure) -> Result<Reading, String> {
-    let records = dyno_report::counted_trials(run, e.id);
+/// The figure of a measure on a basis, or why there is none.
+pub(crate) fn read(
+    run: &Run,
+    e: &Experiment,
+    measure: Measure,
+    basis: Basis,
+) -> Result<Reading, String> {
+    let records = basis.trials(run, e.id);
+    let figure = |figure: TrialFigure| move |t: &TrialRecord| figure.of(t);
     if records.is_empty() {
         return Err("no trial completed".into());
     }
     let latency = |metric, q| {
-        let trials = Trials::read(run, e.id, &[metric]);
+        let trials = Trials::read(run, e.id, &[metric], basis);
         match trials.metric() {
             Some(_) => trials.values(Figure::Quantile { metric, q }),
             None => Err(format!("the trials hold no {metric}")),
@@ -63,7 +69,7 @@ pub(crate) fn read(run: &Run, e: &Experiment, measure: Measure) -> Result<Readin
         Measure::Latency(metric, q) => latency(metric, q).map(only_values)?,
         Measure::XFloor(q) => {
             let candidates = e.workload.kind().info().headline;
-            let metric = Trials::read(run, e.id, candidates)
+            let metric = Trials::read(run, e.id, candidates, basis)
                 .metric()
                 .ok_or("the trials hold no latencies")?;
             let floor = e
@@ -71,21 +77,21 @@ pub(crate) fn read(run: &Run, e: &Experiment, measure: Measure) -> Result<Readin
                 .ok_or("no floor was measured under its conditions")?;
             good_sides(run, e.id, floor)
                 .map_err(|reason| format!("there is no ratio, because {}", reason.as_str()))?;
-            let below = Trials::read(run, floor, &[metric]);
+            let below = Trials::read(run, floor, &[metric], basis);
             let below = below.values(Figure::Quantile { metric, q });
             let below = median(only_values(below.map_err(|e| format!("floor: {e}"))?));
             let own = only_values(latency(metric, q)?);
             own.into_iter().map(|v| v / below).collect()
         }
         Measure::Loss => return loss(&records),
-        Measure::CpuPerMessage => each(&records, |t| TrialFigure::CpuPerMessage.of(t)),
+        Measure::CpuPerMessage => each(&records, figure(TrialFigure::CpuPerMessage)),
         Measure::CpuShare => each(&records, cpu_share),
         Measure::Tail => {
             let candidates = e.workload.kind().info().headline;
-            tails(&Trials::read(run, e.id, candidates))?
+            tails(&Trials::read(run, e.id, candidates, basis))?
         }
-        Measure::Throughput => each(&records, |t| TrialFigure::DeliveredHz.of(t)),
-        Measure::Memory => each(&records, |t| TrialFigure::PssBytes.of(t)),
+        Measure::Throughput => each(&records, figure(TrialFigure::DeliveredHz)),
+        Measure::Memory => each(&records, figure(TrialFigure::PssBytes)),
         Measure::Start(metric, None) => each(&records, |t| start(t, metric)),
         Measure::Start(metric, Some(q)) => {
             let mut all = each(&records, |t| start(t, metric));

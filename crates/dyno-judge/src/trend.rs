@@ -17,6 +17,7 @@ use crate::difference::{Difference, Differences, RunFacts};
 use crate::reading::{self, Reading, median};
 use dyno_model::Experiment;
 use dyno_model::record::{Run, RunManifest};
+use dyno_report::Basis;
 use dyno_stats::{ChangeOptions, change_points};
 
 /// The most permutations of one test: enough for 200 series at 5 %.
@@ -106,6 +107,8 @@ pub struct Series {
     pub blind: Option<String>,
     /// The logarithms of `values`.
     logs: Vec<f64>,
+    /// What the newest run shows on every other basis that says something else.
+    others: Vec<(Basis, Result<Reading, String>)>,
 }
 
 /// A change of level.
@@ -146,6 +149,32 @@ impl Series {
     /// Whether a change of it is to the worse.
     pub fn is_worse(&self, change: &Change) -> bool {
         change.is_higher() != self.measure.is_better_higher()
+    }
+
+    /// Why it is not shown that nothing became worse, where other trials of the newest run say that something did.
+    fn split(
+        &self,
+        newest: usize,
+        runs: &[&RunManifest],
+        options: &ChangeOptions,
+    ) -> Option<String> {
+        let became_worse = |s: &Series| s.changes.last().is_some_and(|c| s.is_worse(c));
+        if became_worse(self) || self.values.last().is_none_or(|v| v.0 != newest) {
+            return None;
+        }
+        self.others.iter().find_map(|(basis, other)| match other {
+            Err(reason) => Some(format!("no value {}: {reason}", basis.phrase())),
+            Ok(Reading { value, log, .. }) => {
+                let mut other = self.clone();
+                let last = other.logs.len() - 1;
+                (other.values[last].1, other.logs[last]) = (*value, *log);
+                other.changes = changes(&other, runs, options);
+                became_worse(&other).then(|| {
+                    let phrase = basis.phrase();
+                    format!("{phrase} of the newest run it became worse, by the others not")
+                })
+            }
+        })
     }
 
     fn has_run(&self, run: usize) -> bool {
@@ -207,9 +236,11 @@ impl History {
             .book
             .series
             .into_iter()
-            .filter_map(|s| ordered(s, &place))
+            .filter_map(|s| ordered(s, &place, runs.len().saturating_sub(1)))
             .collect();
-        let tested = series.iter().filter(|s| s.is_long_enough(&how)).count();
+        // Also those that lack a figure: that must not make the test of others more or less strict.
+        let is_long = |s: &&Series| s.values.len() + s.missing.len() >= how.least_runs();
+        let tested = series.iter().filter(is_long).count();
         let level_each = how.level / tested.max(1) as f64;
         // So many that a step which just reaches the level is seen whatever is drawn.
         let permutations = (20.0 / level_each).ceil().clamp(999.0, MOST_PERMUTATIONS);
@@ -221,10 +252,13 @@ impl History {
         };
         let newest = runs.len().saturating_sub(1);
         for s in &mut series {
+            let mut split = None;
             if s.is_long_enough(&how) {
                 s.changes = changes(s, &runs, &options);
+                split = s.split(newest, &runs, &options);
             }
-            s.blind = blind(s, newest, &how, level_each);
+            let found = s.blind.take();
+            s.blind = blind(s, newest, &how, level_each).or(found).or(split);
         }
         Trend {
             notes: notes(&series, runs.len(), &how, level_each),
@@ -246,8 +280,8 @@ pub fn trend(runs: &[Run], how: &TrendOptions) -> Trend {
 }
 
 /// A series in order of time; `place` is that of each run, `None` for a run that is left out. Nothing
-/// for a series without runs.
-fn ordered(collected: Collected, place: &[Option<usize>]) -> Option<Series> {
+/// for a series without runs. What an older run with failed or missing trials shows is no value of it.
+fn ordered(collected: Collected, place: &[Option<usize>], newest: usize) -> Option<Series> {
     let key = collected.key;
     let mut all: Vec<(usize, Entry)> = collected
         .entries
@@ -257,13 +291,19 @@ fn ordered(collected: Collected, place: &[Option<usize>]) -> Option<Series> {
     all.sort_by_key(|(at, _)| *at);
     let experiment = all.last()?.1.experiment.clone();
     let (mut values, mut logs, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut others, mut blind) = (Vec::new(), None);
     for (at, entry) in all {
-        match entry.reading {
-            Ok(Reading { value, log, .. }) => {
+        match (entry.reading, entry.doubt) {
+            (Ok(_), Some(doubt)) if at != newest => missing.push((at, doubt)),
+            (Ok(Reading { value, log, .. }), doubt) => {
                 values.push((at, value));
                 logs.push(log);
+                if at == newest {
+                    others = entry.others;
+                    blind = doubt.map(|doubt| format!("of the newest run {doubt}"));
+                }
             }
-            Err(reason) => missing.push((at, reason)),
+            (Err(reason), _) => missing.push((at, reason)),
         }
     }
     Some(Series {
@@ -274,8 +314,9 @@ fn ordered(collected: Collected, place: &[Option<usize>]) -> Option<Series> {
         values,
         missing,
         changes: Vec::new(),
-        blind: None,
+        blind,
         logs,
+        others,
     })
 }
 

@@ -1,8 +1,8 @@
 //! The answers: which stack is fastest, how sure that is, at what cost, and what else must be said
 //! before anybody repeats it.
 //!
-//! A stack is best among those that deliver: one that drops more than [`ENOUGH`] allows is named apart,
-//! with what it delivers, and whatever is lost is said of every stack that is called best. Stacks whose
+//! A stack is best among those that deliver and of which no trial failed: one that drops more than [`ENOUGH`] allows is
+//! named apart, with what it delivers, and so is one whose figures are those of the trials that survived; whatever is lost is said of every stack that is called best. Stacks whose
 //! intervals overlap that of the best cannot be told from it, and are said to be so. Yardsticks are never
 //! best.
 
@@ -24,7 +24,7 @@ pub struct Answer {
     /// The conditions that the compared experiments share.
     pub question: String,
     /// Their places in `show.experiments`, best first: those that deliver by the p50 of the headline, then
-    /// those that drop messages, those whose p50 is infinite, those without one, and the failed.
+    /// those of which trials failed, those that drop messages, those whose p50 is infinite, those without one, and the failed.
     pub experiments: Vec<usize>,
     /// The best one and those that cannot be told from it; empty where there is none.
     pub best: Vec<usize>,
@@ -68,6 +68,8 @@ pub(crate) fn answers(summary: &Summary, manifest: &RunManifest) -> Vec<Answer> 
 /// How a stack comes out.
 pub(crate) enum Standing {
     Delivers(Estimate),
+    /// Of what survived: trials failed.
+    Fails(Estimate),
     Drops(Estimate),
     Infinite,
     /// No figure, and why.
@@ -132,7 +134,7 @@ impl Standing {
     /// The p50 of what may be called best.
     pub(crate) fn compared(&self) -> Option<&Estimate> {
         match self {
-            Standing::Delivers(e) | Standing::Drops(e) => Some(e),
+            Standing::Delivers(e) | Standing::Fails(e) | Standing::Drops(e) => Some(e),
             Standing::Infinite | Standing::Without(_) | Standing::Failed(_) => None,
         }
     }
@@ -159,10 +161,11 @@ impl<'a> Entry<'a> {
     pub(crate) fn rank(&self) -> u8 {
         match self.standing {
             Standing::Delivers(_) => 0,
-            Standing::Drops(_) => 1,
-            Standing::Infinite => 2,
-            Standing::Without(_) => 3,
-            Standing::Failed(_) => 4,
+            Standing::Fails(_) => 1,
+            Standing::Drops(_) => 2,
+            Standing::Infinite => 3,
+            Standing::Without(_) => 4,
+            Standing::Failed(_) => 5,
         }
     }
 
@@ -176,7 +179,7 @@ impl<'a> Entry<'a> {
     fn row(&self) -> AnswerRow {
         let e = self.e;
         let p50 = match &self.standing {
-            Standing::Delivers(p50) | Standing::Drops(p50) => interval(p50),
+            Standing::Delivers(p50) | Standing::Fails(p50) | Standing::Drops(p50) => interval(p50),
             Standing::Infinite => "∞ (lost)".into(),
             Standing::Without(reason) => reason.clone(),
             Standing::Failed(reason) => format!("failed: {reason}"),
@@ -230,6 +233,7 @@ fn standing(e: &ExperimentSummary, metric: Metric) -> Standing {
         Quantile::Estimated(p50) if p50.value == Latency::Infinite => Standing::Infinite,
         Quantile::Estimated(p50) => match e.delivered_ratio() {
             Some(ratio) if ratio < ENOUGH => Standing::Drops(p50),
+            _ if e.trials.failed > 0 => Standing::Fails(p50),
             _ => Standing::Delivers(p50),
         },
     }

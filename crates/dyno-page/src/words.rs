@@ -39,10 +39,16 @@ pub(crate) fn text(named: &[&Entry<'_>], others: &[&Entry<'_>], metric: Metric) 
 fn single(best: &Entry<'_>, others: &[&Entry<'_>], metric: Metric) -> String {
     let mut compared = others.iter().filter(|x| x.standing.compared().is_some());
     let drops = |x: &&Entry<'_>| matches!(x.standing, Standing::Drops(_));
+    let fails = |x: &&Entry<'_>| matches!(x.standing, Standing::Fails(_));
+    let some_fail = !fails(&best) && others.iter().any(fails);
     let verdict = match compared.next() {
         None if others.is_empty() => "is the only stack",
         None => "is the only stack with a figure",
+        Some(x) if x.rank() != best.rank() && some_fail => {
+            "is the only stack that delivers and of which no trial failed"
+        }
         Some(x) if x.rank() != best.rank() => "is the only stack that delivers",
+        Some(_) if some_fail => "is fastest of those that deliver and of which no trial failed",
         Some(_) if !drops(&best) && others.iter().any(drops) => "is fastest of those that deliver",
         Some(_) => "is fastest",
     };
@@ -62,6 +68,9 @@ fn among(best: &Entry<'_>, is_alone: bool) -> String {
             "None delivers {} of what it is offered. Of those that drop messages, ",
             share(ENOUGH)
         ),
+        Standing::Fails(_) if !is_alone => {
+            "Trials of every stack that delivers failed. By the others, ".into()
+        }
         _ => String::new(),
     }
 }
@@ -290,7 +299,17 @@ pub(crate) fn hint(question: &Question<'_>) -> Option<String> {
 /// One sentence for each reason for which stacks are not compared.
 fn incomparable(left: &[&Entry<'_>]) -> Vec<String> {
     type Say = fn(&Entry<'_>) -> Option<String>;
-    let kinds: [(&str, Say); 6] = [
+    let kinds: [(&str, Say); 7] = [
+        ("Not compared, because trials failed", |x| {
+            match &x.standing {
+                Standing::Fails(p50) => Some(format!(
+                    "p50 {}, {}",
+                    interval(p50),
+                    failed(x.e).unwrap_or_default()
+                )),
+                _ => None,
+            }
+        }),
         ("Not compared, for what they drop", |x| match &x.standing {
             Standing::Drops(p50) if !has_under_way(x.e) => {
                 Some(format!("p50 {}, {}", interval(p50), delivers(x.e)))
@@ -340,7 +359,7 @@ fn incomparable(left: &[&Entry<'_>]) -> Vec<String> {
 /// Why a stack has no p50 to compare, to follow its name.
 fn absence(x: &Entry<'_>) -> String {
     match &x.standing {
-        Standing::Delivers(_) | Standing::Drops(_) => String::new(),
+        Standing::Delivers(_) | Standing::Fails(_) | Standing::Drops(_) => String::new(),
         Standing::Infinite if has_under_way(x.e) => format!(
             "left half of the messages or more undelivered ({})",
             delivers(x.e)

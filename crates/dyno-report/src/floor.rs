@@ -2,6 +2,7 @@
 
 use crate::counted::counted_trials;
 use crate::decoded::Samples;
+use crate::law::Shortfall;
 use crate::measured::RANKS;
 use crate::summary::{ExperimentSummary, FloorRatio, LEAST_TRIALS, NoRatio};
 use dyno_model::record::Run;
@@ -61,7 +62,11 @@ impl<'a> Floors<'a> {
     }
 
     fn undisturbed(&self, own: &[&TrialRecord], floor: ExperimentId) -> Result<(), NoRatio> {
-        undisturbed(own, &counted_trials(self.samples.run, floor))
+        let run = self.samples.run;
+        match own.first() {
+            Some(t) => undisturbed(run, t.id.experiment, floor),
+            None => Ok(()),
+        }
     }
 
     /// The ratio of a p50, that of `own` trials, to the floor's, or why there is none: both sides must be good.
@@ -102,13 +107,21 @@ impl<'a> Floors<'a> {
     }
 }
 
-fn undisturbed(own: &[&TrialRecord], floor: &[&TrialRecord]) -> Result<(), NoRatio> {
-    let undisturbed = |t: &&TrialRecord| t.disturbed.is_empty();
-    match (own.iter().all(undisturbed), floor.iter().all(undisturbed)) {
-        (false, _) => Err(NoRatio::Disturbed),
-        (true, false) => Err(NoRatio::FloorDisturbed),
-        (true, true) => Ok(()),
-    }
+/// Whether the host left trials of both alone and none of either failed.
+fn undisturbed(run: &Run, own: ExperimentId, floor: ExperimentId) -> Result<(), NoRatio> {
+    let all_disturbed = |id| {
+        let counted = counted_trials(run, id);
+        counted.iter().any(|t| !t.disturbed.is_empty())
+    };
+    let failed = |id| Shortfall::of(run, id).is_some_and(|short| short.failed() > 0);
+    let reasons = [
+        (all_disturbed(own), NoRatio::Disturbed),
+        (all_disturbed(floor), NoRatio::FloorDisturbed),
+        (failed(own), NoRatio::Failed),
+        (failed(floor), NoRatio::FloorFailed),
+    ];
+    let reason = reasons.into_iter().find(|(holds, _)| *holds);
+    reason.map_or(Ok(()), |(_, reason)| Err(reason))
 }
 
 /// Whether the trials of an experiment and of its floor are two good sides of a ratio: undisturbed, and several.
@@ -117,8 +130,8 @@ fn undisturbed(own: &[&TrialRecord], floor: &[&TrialRecord]) -> Result<(), NoRat
 ///
 /// Why they are not.
 pub fn good_sides(run: &Run, own: ExperimentId, floor: ExperimentId) -> Result<(), NoRatio> {
+    undisturbed(run, own, floor)?;
     let [own, floor] = [own, floor].map(|id| counted_trials(run, id));
-    undisturbed(&own, &floor)?;
     match (own.len() < LEAST_TRIALS, floor.len() < LEAST_TRIALS) {
         (true, _) => Err(NoRatio::Few),
         (false, true) => Err(NoRatio::FloorFew),

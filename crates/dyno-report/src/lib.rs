@@ -34,6 +34,7 @@ mod iceperf;
 mod in_copies;
 mod json;
 mod l4re;
+mod law;
 mod layout;
 mod legend;
 mod made_of;
@@ -73,6 +74,7 @@ pub use factors::{conditions, varying_conditions};
 pub use floor::good_sides;
 pub use format::{Format, Notes, RenderOptions, UnknownFormat};
 pub use json::JSON_FORMAT;
+pub use law::{Basis, Shortfall};
 pub use number::{duration, exported, share, sig3, with_prefix};
 pub use summarise::{SummaryOptions, summarise, summarise_light};
 pub use summary::{

@@ -419,6 +419,10 @@ pub enum NoRatio {
     Disturbed,
     /// The host disturbed every trial of its floor.
     FloorDisturbed,
+    /// Trials of the experiment failed: what the others show is that of survivors.
+    Failed,
+    /// Trials of its floor did.
+    FloorFailed,
     /// The experiment has fewer than [`LEAST_TRIALS`] trials.
     Few,
     /// Its floor has.
@@ -440,6 +444,8 @@ impl NoRatio {
         match self {
             NoRatio::Disturbed => "the host disturbed every trial",
             NoRatio::FloorDisturbed => "the host disturbed every trial of the floor",
+            NoRatio::Failed => "trials failed",
+            NoRatio::FloorFailed => "trials of the floor failed",
             NoRatio::Few => "there is one trial only",
             NoRatio::FloorFew => "there is one trial of the floor only",
             NoRatio::OtherWait => "the floor has another wait strategy",

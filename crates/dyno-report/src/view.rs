@@ -51,8 +51,8 @@ pub(crate) fn is_start(e: &ExperimentSummary) -> bool {
 }
 
 impl<'a> View<'a> {
-    /// The experiments that `keep` selects: like beside like, the fastest first. What polls is not ranked with
-    /// what sleeps, so each wait strategy has a block of its own, and so has each experiment with several rows.
+    /// The experiments that `keep` selects: like beside like, the fastest first, and before those of which trials
+    /// failed. What polls is not ranked with what sleeps, so each wait strategy has a block of its own, and so has each experiment with several rows.
     pub(crate) fn new(
         summary: &'a Summary,
         keep: impl Fn(&ExperimentSummary) -> bool,
@@ -95,6 +95,7 @@ impl<'a> View<'a> {
                 .then_with(|| flow(x).cmp(&flow(y)))
                 .then_with(|| load(x).cmp(&load(y)))
                 .then_with(|| cell(x).cmp(&cell(y)))
+                .then_with(|| (a.trials.failed > 0).cmp(&(b.trials.failed > 0)))
                 .then(p50_ns(a).total_cmp(&p50_ns(b)))
                 .then_with(|| (&x.stack, x.wait, x.id).cmp(&(&y.stack, y.wait, y.id)))
         });

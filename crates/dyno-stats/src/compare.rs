@@ -148,6 +148,13 @@ pub fn verdict(ratio: &Ratio, margin: f64, confidence: f64) -> Verdict {
     }
 }
 
+/// Whether the values of `a` are surely higher than those of `b`: Mann & Whitney's two-sided test refutes at `level`
+/// that they are not. Higher values of `a` never make it less sure.
+pub fn is_higher(a: &[f64], b: &[f64], level: f64) -> bool {
+    let found = rank::mann_whitney(a, b);
+    found.first_is_higher && found.value <= level
+}
+
 /// Simultaneous confidence over `m` statements: what each must have so that all hold together with
 /// `confidence`, `1 - (1 - confidence)/m` (Bonferroni; Dunn, JASA 56, 1961).
 pub fn simultaneous(confidence: f64, m: usize) -> f64 {

@@ -26,7 +26,7 @@ pub(crate) enum Code {
     /// `dyno check`: at least one limit is broken, or a figure is worse than its history has it.
     LimitBroken = 6,
     /// `dyno check`: no limit is broken, but for at least one the trials do not tell. `dyno trend`: too few
-    /// runs. `dyno compare --fail-on slower`: the new side has nothing to compare.
+    /// runs, or trials that failed or are missing. `dyno compare --fail-on slower`: a headline row is undecided.
     Undecided = 7,
     /// `dyno compare` or `dyno trend` with `--fail-on slower`: something is.
     Slower = 8,

@@ -7,8 +7,8 @@ use crate::figure::{Figure, LARGEST, Trials, no_cost, rank};
 use crate::number::{Unit, counted, latency, same_number};
 use crate::standing::{Found, Line, Standing};
 use dyno_model::record::{Outcome, Run};
-use dyno_model::{Experiment, Metric, TrialFigure, TrialRecord};
-use dyno_report::good_sides;
+use dyno_model::{Experiment, ExperimentId, Metric, TrialFigure, TrialRecord};
+use dyno_report::{Basis, Shortfall, good_sides};
 use dyno_stats::{
     Bootstrap, Estimate, Latency, Pairing, Quantile, TrialSamples, quantile, quantile_ratio, ratio,
 };
@@ -16,16 +16,25 @@ use dyno_stats::{
 /// More further trials than this are not named.
 const MOST_FURTHER_TRIALS: f64 = 10_000.0;
 
-/// What the trials alone say, before failures are looked at.
+/// What some trials say, before anything else is looked at.
 pub(super) struct Finding {
     pub(super) standing: Standing,
     pub(super) found: Option<Found>,
     pub(super) reason: String,
     /// Why the limit is not passed although the figure keeps it.
-    pub(super) but: Option<String>,
+    but: Option<String>,
 }
 
 impl Finding {
+    pub(super) fn new(standing: Standing, found: Found, reason: String) -> Finding {
+        Finding {
+            standing,
+            found: Some(found),
+            reason,
+            but: None,
+        }
+    }
+
     pub(super) fn unknown(reason: impl Into<String>) -> Finding {
         Finding {
             standing: Standing::Refused,
@@ -36,45 +45,24 @@ impl Finding {
     }
 }
 
-/// Holds a limit against an experiment.
+/// Holds a limit against an experiment. It is passed only as [`dyno_report::law`] has it.
 pub(crate) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions) -> Checked {
-    let metrics: &[Metric] = match limit.measure {
-        Measure::Latency(metric, _) => &[metric],
-        _ => e.workload.kind().info().headline,
+    let counted = Case {
+        run,
+        limit,
+        e,
+        how,
+        basis: Basis::COUNTED,
+        below: Basis::COUNTED,
     };
-    let trials = Trials::read(run, e.id, metrics);
-    let finding = match trials.records() {
-        [] => Finding::unknown("no trial completed"),
-        records => match limit.measure {
-            Measure::Latency(metric, q) if q >= LARGEST => of_largest(&trials, metric, limit),
-            Measure::Latency(metric, q) => of_latency(&trials, metric, q, limit, how),
-            Measure::XFloor(q) => of_floor(run, e, &trials, q, limit, how),
-            Measure::Loss => loss::judge(run, e, records, limit, how),
-            Measure::CpuPerMessage => each(records, limit, how, no_cost(records), |t| {
-                TrialFigure::CpuPerMessage.of(t)
-            }),
-            Measure::CpuShare => each(records, limit, how, no_cost(records), cpu_share),
-            Measure::Tail => of_tail(&trials, limit, how),
-            Measure::Throughput => {
-                each(records, limit, how, "", |t| TrialFigure::DeliveredHz.of(t))
-            }
-            Measure::Memory => each(records, limit, how, no_cost(records), |t| {
-                TrialFigure::PssBytes.of(t)
-            }),
-            Measure::Start(metric, q) => of_starts(records, metric, q, limit, how),
-        },
-    };
-    let (status, reason) = match (Status::from(finding.standing), finding.but) {
-        (Status::Pass, Some(but)) => (Status::Undecided, but),
-        // A stack that fails in some trials keeps no limit, however good the others are.
-        (Status::Pass, None) => match failures(run, e) {
-            Some(failed) => (
-                Status::Undecided,
-                format!("{failed}; the others would pass: {}", finding.reason),
-            ),
+    let trials = counted.trials();
+    let finding = counted.finding(&trials);
+    let (status, reason) = match Status::from(finding.standing) {
+        Status::Pass => match counted.unsure(&trials, &finding) {
+            Some(but) => (Status::Undecided, but),
             None => (Status::Pass, finding.reason),
         },
-        (other, _) => (other, finding.reason),
+        other => (other, finding.reason),
     };
     let all_disturbed = trials.all_disturbed() && finding.found.is_some();
     let trials_used = trials.records().len();
@@ -95,11 +83,136 @@ pub(crate) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions
     }
 }
 
-/// How many trials failed, if any did.
-fn failures(run: &Run, e: &Experiment) -> Option<String> {
-    let is_failed = |t: &&TrialRecord| matches!(t.outcome, Outcome::Failed { .. });
-    let failed = run.trials_of(e.id).filter(is_failed).count();
-    (failed > 0).then(|| format!("{failed} of {} trials failed", run.trials_of(e.id).count()))
+/// A limit, an experiment, and which of its trials are looked at.
+#[derive(Clone, Copy)]
+struct Case<'a> {
+    run: &'a Run,
+    limit: &'a Limit,
+    e: &'a Experiment,
+    how: &'a CheckOptions,
+    basis: Basis,
+    /// That of its floor.
+    below: Basis,
+}
+
+impl<'a> Case<'a> {
+    fn trials(&self) -> Trials<'a> {
+        let metrics: &[Metric] = match &self.limit.measure {
+            Measure::Latency(metric, _) => std::slice::from_ref(metric),
+            _ => self.e.workload.kind().info().headline,
+        };
+        Trials::read(self.run, self.e.id, metrics, self.basis)
+    }
+
+    fn finding(&self, trials: &Trials<'_>) -> Finding {
+        let Case { limit, how, .. } = *self;
+        let records = trials.records();
+        if records.is_empty() {
+            return Finding::unknown("no trial completed");
+        }
+        let figure = |figure: TrialFigure| move |t: &TrialRecord| figure.of(t);
+        match limit.measure {
+            Measure::Latency(metric, q) if q >= LARGEST => of_largest(trials, metric, limit),
+            Measure::Latency(metric, q) => of_latency(trials, metric, q, limit, how),
+            Measure::XFloor(q) => self.of_floor(trials, q),
+            Measure::Loss => loss::judge(records, limit, how),
+            Measure::CpuPerMessage => {
+                let of = figure(TrialFigure::CpuPerMessage);
+                each(records, limit, how, no_cost(records), of)
+            }
+            Measure::CpuShare => each(records, limit, how, no_cost(records), cpu_share),
+            Measure::Tail => of_tail(trials, limit, how),
+            Measure::Throughput => each(records, limit, how, "", figure(TrialFigure::DeliveredHz)),
+            Measure::Memory => {
+                let of = figure(TrialFigure::PssBytes);
+                each(records, limit, how, no_cost(records), of)
+            }
+            Measure::Start(metric, q) => {
+                let failed = self.run.trials_of(self.e.id).filter(is_failed).count();
+                of_starts(trials, metric, q, failed, limit, how)
+            }
+        }
+    }
+
+    /// Why a limit that the trials that count keep is not passed.
+    fn unsure(&self, trials: &Trials<'_>, finding: &Finding) -> Option<String> {
+        if let Some(but) = &finding.but {
+            return Some(but.clone());
+        }
+        let Case { run, e, .. } = *self;
+        let floor = e
+            .floor
+            .filter(|_| matches!(self.limit.measure, Measure::XFloor(_)));
+        let ids: Vec<ExperimentId> = std::iter::once(e.id).chain(floor).collect();
+        let kept = &finding.reason;
+        for id in &ids {
+            if let Some(short) = Shortfall::of(run, *id) {
+                let whose = if *id == e.id { "" } else { " of the floor" };
+                let short = short.text_of(whose);
+                return Some(format!("{short}; the others would pass: {kept}"));
+            }
+        }
+        if trials.all_disturbed() {
+            return Some(format!(
+                "the host disturbed every trial; they would pass: {kept}"
+            ));
+        }
+        let below = floor.map_or_else(|| vec![Basis::COUNTED], |floor| Basis::all(run, floor));
+        let others = Basis::others(&Basis::all(run, e.id), &below);
+        others.into_iter().find_map(|(basis, below)| {
+            let case = Case {
+                basis,
+                below,
+                ..*self
+            };
+            let other = case.finding(&case.trials());
+            let reason = match (other.standing, other.but) {
+                (Standing::Keeps, None) => return None,
+                (Standing::Keeps, Some(but)) => but,
+                (_, _) => other.reason,
+            };
+            let phrase = match basis == Basis::COUNTED {
+                true => format!("with its floor {}", below.phrase()),
+                false => basis.phrase().to_owned(),
+            };
+            Some(format!("{kept}, but not {phrase}: {reason}"))
+        })
+    }
+
+    fn of_floor(&self, trials: &Trials<'_>, q: f64) -> Finding {
+        let Case { run, e, how, .. } = *self;
+        let Some(floor) = e.floor else {
+            return Finding::unknown("no floor was measured under its conditions");
+        };
+        let Some(metric) = trials.metric() else {
+            return Finding::unknown("the trials hold no latencies");
+        };
+        if let Err(reason) = good_sides(run, e.id, floor) {
+            return Finding::unknown(format!("there is no ratio, because {}", reason.as_str()));
+        }
+        let below = Trials::read(run, floor, &[metric], self.below);
+        let both = trials
+            .all_samples()
+            .and_then(|own| Ok((own, below.all_samples().map_err(|r| format!("floor: {r}"))?)));
+        match both {
+            Err(reason) => Finding::unknown(reason),
+            Ok((_, floor)) if floor.is_empty() => {
+                Finding::unknown("no trial of its floor completed")
+            }
+            Ok((own, floor)) => match quantile_ratio(&own, &floor, q, &bootstrap(how)) {
+                Some(e) => interval(&e, self.limit, own.len().min(floor.len())),
+                None => Finding::unknown(format!(
+                    "there is no ratio: too few samples of it or of its floor for {}, or the floor lost \
+                     messages",
+                    rank(q)
+                )),
+            },
+        }
+    }
+}
+
+fn is_failed(t: &&TrialRecord) -> bool {
+    matches!(t.outcome, Outcome::Failed { .. })
 }
 
 fn bootstrap(how: &CheckOptions) -> Bootstrap {
@@ -123,7 +236,7 @@ fn of_latency(
         Err(reason) => Finding::unknown(reason),
         Ok(samples) => {
             let advice = "measure more or longer trials";
-            let slack = slack(metric, trials.records());
+            let slack = trials.slack(metric);
             judge_quantile(&samples, q, slack, advice, limit, how)
         }
     }
@@ -147,7 +260,7 @@ fn of_largest(trials: &Trials<'_>, metric: Metric, limit: &Limit) -> Finding {
     };
     let found = Found {
         value,
-        lo: (value - slack(metric, records)).max(0.0),
+        lo: (value - trials.slack(metric)).max(0.0),
         hi: f64::INFINITY,
     };
     let standing = limit.bound.line().standing(Some(&found));
@@ -164,20 +277,7 @@ fn of_largest(trials: &Trials<'_>, metric: Metric, limit: &Limit) -> Finding {
              a limit, and no number of them shows that it is kept"
         ),
     };
-    Finding {
-        standing,
-        found: Some(found),
-        reason,
-        but: None,
-    }
-}
-
-/// What the clocks of hosts may have added to a time between them or taken from it, in nanoseconds.
-fn slack(metric: Metric, records: &[&TrialRecord]) -> f64 {
-    match metric.is_between_hosts() {
-        true => dyno_report::clock_bound(records).map_or(0.0, |bound| bound.0 as f64),
-        false => 0.0,
-    }
+    Finding::new(standing, found, reason)
 }
 
 /// The interval of what it would have been with one clock.
@@ -211,41 +311,6 @@ fn judge_quantile(
             "{} takes {need} samples, there are {have}: {advice}",
             rank(q)
         )),
-    }
-}
-
-fn of_floor(
-    run: &Run,
-    e: &Experiment,
-    trials: &Trials<'_>,
-    q: f64,
-    limit: &Limit,
-    how: &CheckOptions,
-) -> Finding {
-    let Some(floor) = e.floor else {
-        return Finding::unknown("no floor was measured under its conditions");
-    };
-    let Some(metric) = trials.metric() else {
-        return Finding::unknown("the trials hold no latencies");
-    };
-    if let Err(reason) = good_sides(run, e.id, floor) {
-        return Finding::unknown(format!("there is no ratio, because {}", reason.as_str()));
-    }
-    let below = Trials::read(run, floor, &[metric]);
-    let both = trials
-        .all_samples()
-        .and_then(|own| Ok((own, below.all_samples().map_err(|r| format!("floor: {r}"))?)));
-    match both {
-        Err(reason) => Finding::unknown(reason),
-        Ok((_, floor)) if floor.is_empty() => Finding::unknown("no trial of its floor completed"),
-        Ok((own, floor)) => match quantile_ratio(&own, &floor, q, &bootstrap(how)) {
-            Some(e) => interval(&e, limit, own.len().min(floor.len())),
-            None => Finding::unknown(format!(
-                "there is no ratio: too few samples of it or of its floor for {}, or the floor lost \
-                 messages",
-                rank(q)
-            )),
-        },
     }
 }
 
@@ -287,8 +352,18 @@ fn each(
     nothing: &str,
     of: impl Fn(&TrialRecord) -> Option<f64>,
 ) -> Finding {
-    let values = records.iter().filter_map(|t| of(t)).collect();
-    of_each(values, limit, how, nothing)
+    let values: Vec<f64> = records.iter().filter_map(|t| of(t)).collect();
+    let without = records.len() - values.len();
+    let mut finding = of_each(values, limit, how, nothing);
+    if without > 0 {
+        finding.but = Some(format!(
+            "{without} of {} trials tell nothing of {}; the others: {}",
+            records.len(),
+            limit.measure.text(),
+            finding.reason
+        ));
+    }
+    finding
 }
 
 /// Their geometric mean over trials, with Student's interval on the logarithms.
@@ -357,25 +432,25 @@ pub(crate) fn start(t: &TrialRecord, metric: Metric) -> Option<f64> {
         .or_else(|| older().map(|time| time.0 as f64))
 }
 
-/// The time to the first message, or a part of it.
+/// The time to the first message, or a part of it. A start that failed is infinitely late.
 fn of_starts(
-    records: &[&TrialRecord],
+    trials: &Trials<'_>,
     metric: Metric,
     q: Option<f64>,
+    failed: usize,
     limit: &Limit,
     how: &CheckOptions,
 ) -> Finding {
-    match q {
-        None => mean_start(records, metric, limit, how),
-        Some(q) => {
-            let times = records.iter().filter_map(|t| start(t, metric));
-            let samples: Vec<TrialSamples> = times
-                .map(|time| TrialSamples::from_values(&[vec![time]], 0))
-                .collect();
-            let slack = slack(metric, records);
-            judge_quantile(&samples, q, slack, "measure more trials", limit, how)
-        }
-    }
+    let records = trials.records();
+    let Some(q) = q else {
+        return mean_start(records, metric, limit, how);
+    };
+    let times = records.iter().filter_map(|t| start(t, metric));
+    let one = |time| TrialSamples::from_values(&[vec![time]], 0);
+    let never = std::iter::repeat_with(|| TrialSamples::from_values(&[Vec::new()], 1));
+    let samples: Vec<TrialSamples> = times.map(one).chain(never.take(failed)).collect();
+    let slack = trials.slack(metric);
+    judge_quantile(&samples, q, slack, "measure more trials", limit, how)
 }
 
 /// Each trial starts once, so a trial that breaks the limit is a start that broke it: nothing passes
@@ -427,12 +502,7 @@ fn interval(e: &Estimate, limit: &Limit, trials: usize) -> Finding {
             further(value, end, bound, trials, limit.measure)
         }
     };
-    Finding {
-        standing,
-        found: Some(found),
-        reason,
-        but: None,
-    }
+    Finding::new(standing, found, reason)
 }
 
 /// How many more trials would bring `end` to the limit, or how close the figure is to it. Widths of

@@ -5,20 +5,13 @@ use super::judge::Finding;
 use super::limits::{Bound, Limit};
 use crate::number::{Unit, latency, percent};
 use crate::standing::{Found, Standing};
-use dyno_model::record::{Outcome, Run};
-use dyno_model::{Counts, Experiment, TrialRecord};
+use dyno_model::{Counts, TrialRecord};
 use dyno_report::{add_counts, missing_messages};
 use dyno_stats::{Pairing, ratio};
 
 /// All losses of the counted trials against the limit. Messages that were under way when the drain ended are lost too, and
 /// named apart.
-pub(super) fn judge(
-    run: &Run,
-    e: &Experiment,
-    records: &[&TrialRecord],
-    limit: &Limit,
-    how: &CheckOptions,
-) -> Finding {
+pub(super) fn judge(records: &[&TrialRecord], limit: &Limit, how: &CheckOptions) -> Finding {
     let own = Losses::of(records, limit, how);
     let Counts { lost, offered, .. } = own.counts;
     if offered == 0 {
@@ -48,16 +41,7 @@ pub(super) fn judge(
     if standing != Standing::Keeps && own.counts.under_way > 0 {
         reason.push_str("; a longer `drain` would tell how many of those under way arrive");
     }
-    let but = match standing {
-        Standing::Keeps => only_without_disturbed(run, e, records, &own, limit, how),
-        _ => None,
-    };
-    Finding {
-        standing,
-        found: Some(own.share),
-        reason,
-        but,
-    }
+    Finding::new(standing, own.share, reason)
 }
 
 /// The losses of some trials.
@@ -99,36 +83,6 @@ impl Losses {
             Some(_) => format!("{lost} of {offered} messages lost"),
         }
     }
-}
-
-/// Why a limit that the losses of the counted trials keep is not passed: with those of the trials that do not count,
-/// because the host disturbed them, more is lost and the limit is no longer kept.
-fn only_without_disturbed(
-    run: &Run,
-    e: &Experiment,
-    records: &[&TrialRecord],
-    own: &Losses,
-    limit: &Limit,
-    how: &CheckOptions,
-) -> Option<String> {
-    let completed = run.trials_of(e.id);
-    let all: Vec<&TrialRecord> = completed
-        .filter(|t| matches!(t.outcome, Outcome::Completed))
-        .collect();
-    let others = all.iter().filter(|t| !records.iter().any(|r| r.id == t.id));
-    let others = add_counts(others.map(|t| &t.counts));
-    let with = Losses::of(&all, limit, how);
-    let lose_more = with.judged.value > own.judged.value;
-    let is_kept = limit.bound.line().standing(Some(&with.judged)) == Standing::Keeps;
-    (lose_more && !is_kept).then(|| {
-        format!(
-            "{} in the trials that count, but {} of {} in those left out because the host disturbed them, with \
-             which the limit is not kept for sure",
-            own.text(),
-            missing_messages(&others).unwrap_or_default(),
-            others.offered
-        )
-    })
 }
 
 /// With none lost of `n`, the true share is below `-ln(1 - confidence)/n`: 3/n at 95 % (Hanley &

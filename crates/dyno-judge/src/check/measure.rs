@@ -124,6 +124,11 @@ impl Measure {
         }
     }
 
+    /// Whether each trial has one value of it.
+    pub(crate) fn is_of_each_trial(self) -> bool {
+        !matches!(self, Measure::Start(_, Some(_)))
+    }
+
     /// Whether workloads of that kind have it.
     pub(crate) fn applies_to(self, kind: WorkloadKind) -> bool {
         match self {

@@ -188,11 +188,6 @@ fn name(e: &Experiment, all: &[&Experiment]) -> String {
 
 /// By status, then by how far the figure lies towards the wrong side; none at all is the worst.
 fn by_badness(a: &Checked, b: &Checked) -> Ordering {
-    let rank = |s: Status| match s {
-        Status::Pass => 0,
-        Status::Undecided => 1,
-        Status::Fail => 2,
-    };
     let towards_wrong = |c: &Checked| {
         let value = c.found.map_or(f64::NAN, |f| f.value);
         match (value.is_nan(), c.limit.bound.line()) {
@@ -201,7 +196,6 @@ fn by_badness(a: &Checked, b: &Checked) -> Ordering {
             (false, Line::AtLeast(_)) => -value,
         }
     };
-    rank(a.status)
-        .cmp(&rank(b.status))
-        .then(towards_wrong(a).total_cmp(&towards_wrong(b)))
+    let worse = a.status.cmp(&b.status);
+    worse.then(towards_wrong(a).total_cmp(&towards_wrong(b)))
 }

@@ -71,13 +71,20 @@ struct Figures {
     text: String,
     base: Option<f64>,
     new: Option<f64>,
-    ratio: Option<f64>,
-    lo: Option<f64>,
-    hi: Option<f64>,
+    #[serde(flatten)]
+    ratio: Option<Interval>,
     base_trials: usize,
     new_trials: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     more_trials: Option<u64>,
+}
+
+/// `null` is infinite. Losses and failures have no ratio.
+#[derive(Serialize)]
+struct Interval {
+    ratio: Option<f64>,
+    lo: Option<f64>,
+    hi: Option<f64>,
 }
 
 impl Comparison {
@@ -124,16 +131,18 @@ impl Comparison {
 
     fn json_row<'a>(&self, row: &'a Row) -> JsonRow<'a> {
         let figures = row.result.as_ref().ok().map(|c| {
-            let (value, lo, hi) = ends(&c.ratio);
+            let interval = |r| {
+                let (ratio, lo, hi) = ends(r);
+                let [ratio, lo, hi] = [ratio, lo, hi].map(exported);
+                Interval { ratio, lo, hi }
+            };
             Figures {
-                text: self.verdict(row.figure, c),
+                text: self.verdict(row, c),
                 base: exported(c.base),
                 new: exported(c.new),
-                ratio: exported(value),
-                lo: exported(lo),
-                hi: exported(hi),
-                new_trials: c.ratio.n.0,
-                base_trials: c.ratio.n.1,
+                ratio: c.ratio.as_ref().map(interval),
+                new_trials: c.trials.0,
+                base_trials: c.trials.1,
                 more_trials: match c.finding {
                     Finding::Undecided { more } => more,
                     _ => None,
@@ -145,7 +154,12 @@ impl Comparison {
             unit: row.figure.unit().as_str(),
             verdict: row.word(),
             figures,
-            reason: row.result.as_ref().err().map(String::as_str),
+            reason: row
+                .result
+                .as_ref()
+                .err()
+                .or(row.but.as_ref())
+                .map(String::as_str),
         }
     }
 
@@ -202,14 +216,17 @@ impl Comparison {
         ];
         match &row.result {
             Ok(c) => {
-                let (value, lo, hi) = ends(&c.ratio);
-                fields.extend([c.base, c.new, value, lo, hi].map(csv_number));
-                fields.extend([c.ratio.n.1, c.ratio.n.0].map(|n| n.to_string()));
+                fields.extend([c.base, c.new].map(csv_number));
+                fields.extend(match c.ratio.as_ref().map(ends) {
+                    Some((value, lo, hi)) => [value, lo, hi].map(csv_number),
+                    None => [const { String::new() }; 3],
+                });
+                fields.extend([c.trials.1, c.trials.0].map(|n| n.to_string()));
                 fields.push(match c.finding {
                     Finding::Undecided { more: Some(more) } => more.to_string(),
                     _ => String::new(),
                 });
-                fields.push(String::new());
+                fields.push(row.but.clone().unwrap_or_default());
             }
             Err(reason) => {
                 fields.extend(std::iter::repeat_n(String::new(), 8));

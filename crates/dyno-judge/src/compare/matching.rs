@@ -90,5 +90,6 @@ fn one_sided(e: &Experiment, [one, other]: [&str; 2], plan: &Plan, stack: &str) 
             None => format!("only the {one} has it"),
         },
         new_failed: refusal.is_some() && one == "base",
+        is_undecided: refusal.is_some() && one == "base",
     }
 }

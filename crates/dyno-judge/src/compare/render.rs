@@ -1,6 +1,6 @@
 //! A comparison for people: terminal and Markdown.
 
-use super::{Compared, ComparedCell, Comparison, Finding, MovedFloor, Row, ends};
+use super::{Compared, ComparedCell, Comparison, Finding, Grade, MovedFloor, Row, ends};
 use crate::cell::Factors;
 use crate::difference::{Aspect, conclusion};
 use crate::figure::Figure;
@@ -10,16 +10,21 @@ use crate::when::utc;
 
 impl Comparison {
     /// The verdict on a row in words.
-    pub(crate) fn verdict(&self, figure: Figure, compared: &Compared) -> String {
-        let (lower, higher) = match figure {
+    pub(crate) fn verdict(&self, row: &Row, compared: &Compared) -> String {
+        if let Some(but) = &row.but {
+            return format!("undecided: {but}");
+        }
+        let (lower, higher) = match row.figure {
             Figure::Quantile { .. } => ("faster", "slower"),
             Figure::Delivered => ("less", "more"),
             Figure::CpuPerMessage => ("cheaper", "dearer"),
+            Figure::Lost | Figure::Failed => ("fewer", "more"),
         };
         let what = if self.paired { "pair" } else { "trial" };
         match compared.finding {
             Finding::Lower => lower.into(),
             Finding::Higher => higher.into(),
+            Finding::Same if compared.new == 0.0 && !row.figure.has_ratio() => "none".into(),
             Finding::Same => format!("same within {}", percent(self.options.margin)),
             Finding::Undecided { more: Some(1) } => format!("undecided: needs 1 more {what}"),
             Finding::Undecided { more: Some(more) } => {
@@ -69,10 +74,12 @@ impl Comparison {
             let label = self.label(cell, common.is_some());
             let mut shown = label.clone();
             for row in &cell.rows {
-                if let Ok(compared) = &row.result {
+                if let Ok(compared) = &row.result
+                    && row.is_of_interest(compared)
+                {
                     // The label stands in the cell's first row alone.
                     let label = std::mem::take(&mut shown);
-                    page.rows.push(self.row(label, row.figure, compared));
+                    page.rows.push(self.row(label, row, compared));
                 }
             }
             refused.extend(refusals(&label, &cell.rows));
@@ -157,24 +164,24 @@ impl Comparison {
         }
     }
 
-    fn row(&self, label: String, figure: Figure, compared: &Compared) -> (Tone, Vec<String>) {
-        let tone = match (compared.finding, figure) {
-            (Finding::Same, _) => Tone::Plain,
-            (Finding::Undecided { .. } | Finding::MachineMoved, _) => Tone::Unsure,
-            (Finding::Lower, Figure::Delivered) => Tone::Bad,
-            (Finding::Higher, Figure::Delivered) => Tone::Good,
-            (Finding::Lower, _) => Tone::Good,
-            (Finding::Higher, _) => Tone::Bad,
+    fn row(&self, label: String, row: &Row, compared: &Compared) -> (Tone, Vec<String>) {
+        let tone = match row.grade() {
+            Grade::Better => Tone::Good,
+            Grade::Same => Tone::Plain,
+            Grade::Open => Tone::Unsure,
+            Grade::Worse => Tone::Bad,
         };
-        let (value, lo, hi) = ends(&compared.ratio);
-        let unit = figure.unit();
+        let unit = row.figure.unit();
         let cells = vec![
             label,
-            figure.text(),
+            row.figure.text(),
             unit.text(compared.base),
             unit.text(compared.new),
-            ratio(value, lo, hi),
-            self.verdict(figure, compared),
+            compared.ratio.as_ref().map_or("–".into(), |r| {
+                let (value, lo, hi) = ends(r);
+                ratio(value, lo, hi)
+            }),
+            self.verdict(row, compared),
         ];
         (tone, cells)
     }
@@ -201,6 +208,11 @@ fn floor(moved: &MovedFloor) -> String {
 }
 
 impl Row {
+    /// That nothing was lost and nothing failed needs no row in a table for people.
+    pub(crate) fn is_of_interest(&self, compared: &Compared) -> bool {
+        self.figure.has_ratio() || compared.base > 0.0 || compared.new > 0.0
+    }
+
     /// The word for programs: `lower`, `higher`, `same`, `undecided`, `machine-moved`, `left-out`.
     pub(crate) fn word(&self) -> &'static str {
         match &self.result {

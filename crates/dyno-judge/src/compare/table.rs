@@ -1,19 +1,21 @@
 //! Every figure of every pair of cells, with intervals that hold together.
 
-use super::ratio::{geometric_mean, ratio_of};
-use super::{CompareOptions, Compared, ComparedCell, Finding, LeftOut, Row};
+use super::ratio::{geometric_mean, ratio_of, widened};
+use super::{CompareOptions, Compared, ComparedCell, Finding, Grade, LeftOut, Row};
 use crate::cell::{self, Factors};
 use crate::figure::{Figure, Trials};
 use dyno_model::record::Run;
 use dyno_model::{Experiment, Metric};
-use dyno_report::{add_counts, missing_messages};
-use dyno_stats::{Pairing, Verdict, simultaneous, verdict};
+use dyno_report::{Basis, Shortfall, add_counts, missing_messages};
+use dyno_stats::{Pairing, Verdict, chance_of_hits, is_higher, simultaneous, verdict};
 
 /// The values of one figure on both sides.
 struct Values {
     figure: Figure,
     /// New, base.
     sides: Result<(Vec<f64>, Vec<f64>), String>,
+    /// By how much the clocks of hosts may have changed a value of each side, as a share of the smallest: new, base.
+    slack: (f64, f64),
 }
 
 /// The compared cells and those without anything to compare.
@@ -22,6 +24,35 @@ pub(super) struct Table {
     pub(super) failed: Vec<LeftOut>,
     pub(super) statements: usize,
     pub(super) each: f64,
+}
+
+/// Which trials of two experiments are compared, and how.
+#[derive(Clone, Copy)]
+struct Case<'a> {
+    base: &'a Run,
+    new: &'a Run,
+    x: &'a Experiment,
+    y: &'a Experiment,
+    pairing: Pairing,
+    how: &'a CompareOptions,
+}
+
+/// The trials of one side of a cell.
+struct Side<'a> {
+    trials: Trials<'a>,
+    /// With the metrics of which only the tail is compared.
+    beside: Vec<Trials<'a>>,
+}
+
+type OnEachBasis<'a> = Vec<(Basis, Side<'a>)>;
+
+/// A cell under construction: intervals can be made once the number of all is known.
+struct Open<'a> {
+    case: Case<'a>,
+    counted: Vec<Values>,
+    /// On every other pair of bases, which is named.
+    others: Vec<(String, Vec<Values>)>,
+    remarks: Vec<String>,
 }
 
 impl Table {
@@ -33,11 +64,22 @@ impl Table {
         how: &CompareOptions,
     ) -> Table {
         let (mut open, mut failed) = (Vec::new(), Vec::new());
+        // What a side lacks must not make the intervals of other rows narrower, so its rows count all the same.
+        let mut statements = 0;
         for (x, y) in pairs {
-            let metrics = x.workload.kind().info().headline;
-            let a = Trials::read(base, x.id, metrics);
-            let b = Trials::read(new, y.id, metrics);
-            let remarks = both_remarks(&a, &b);
+            let case = Case {
+                base,
+                new,
+                x,
+                y,
+                pairing,
+                how,
+            };
+            let sides = case.sides();
+            let (a, b) = (&sides.0[0].1.trials, &sides.1[0].1.trials);
+            let remarks = both_remarks(a, b);
+            let counted = case.values(&sides.0[0].1, &sides.1[0].1);
+            statements += counted.iter().filter(|v| v.figure.has_ratio()).count();
             if a.records().is_empty() || b.records().is_empty() {
                 let side = match (a.records().is_empty(), b.records().is_empty()) {
                     (true, true) => "no trial of either side completed",
@@ -48,44 +90,34 @@ impl Table {
                     cell: pair_label(x, y),
                     reason: [vec![side.to_owned()], remarks].concat().join("; "),
                     new_failed: !a.records().is_empty(),
+                    is_undecided: true,
                 });
                 continue;
             }
-            let others = x.workload.kind().info().metrics.iter();
-            let others = others.filter(|m| m.info().compares_its_tail && !metrics.contains(m));
-            let of = |run, id, metric: &Metric| Trials::read(run, id, std::slice::from_ref(metric));
-            let beside: Vec<_> = others
-                .map(|m| (of(base, x.id, m), of(new, y.id, m)))
-                .collect();
-            open.push((
-                (*x).clone(),
-                (*y).clone(),
-                values(&a, &b, &beside, pairing, how),
+            let both = sides
+                .0
+                .iter()
+                .flat_map(|a| sides.1.iter().map(move |b| (a, b)));
+            let others = both.skip(1).map(|((of_a, a), (of_b, b))| {
+                let phrase = match *of_b == Basis::COUNTED {
+                    true => format!("{} of the base", of_a.phrase()),
+                    false => format!("{} of the new side", of_b.phrase()),
+                };
+                (phrase, case.values(a, b))
+            });
+            open.push(Open {
+                case,
+                counted,
+                others: others.collect(),
                 remarks,
-            ));
+            });
         }
-        let statements = open
-            .iter()
-            .flat_map(|(_, _, values, _)| values)
-            .filter(|v| v.sides.is_ok())
-            .count();
         let each = simultaneous(how.confidence, statements.max(1));
-        let cells = open
-            .into_iter()
-            .map(|(x, y, values, remarks)| ComparedCell {
-                is_floor: cell::is_floor(&base.manifest.plan, &x)
-                    && cell::is_floor(&new.manifest.plan, &y),
-                base: x,
-                new: y,
-                rows: values
-                    .into_iter()
-                    .map(|v| v.judge(pairing, how.margin, each))
-                    .collect(),
-                remarks,
-            })
-            .collect();
+        // The rows without a ratio share the same chance of a false alarm among themselves.
+        let level = (1.0 - how.confidence) / (2 * open.len()).max(1) as f64;
+        let cells = open.into_iter().map(|cell| cell.judge(each, level));
         Table {
-            cells,
+            cells: cells.collect(),
             failed,
             statements,
             each,
@@ -93,10 +125,108 @@ impl Table {
     }
 }
 
+impl<'a> Case<'a> {
+    /// The base and the new side, each on every basis; that on which figures are shown first.
+    fn sides(&self) -> (OnEachBasis<'a>, OnEachBasis<'a>) {
+        let kind = self.x.workload.kind().info();
+        let beside = |m: &&Metric| m.info().compares_its_tail && !kind.headline.contains(m);
+        let of = |run, id| {
+            let one = |basis| {
+                let read = |metrics| Trials::read(run, id, metrics, basis);
+                let others = kind.metrics.iter().filter(beside);
+                let side = Side {
+                    trials: read(kind.headline),
+                    beside: others.map(|m| read(std::slice::from_ref(m))).collect(),
+                };
+                (basis, side)
+            };
+            Basis::all(run, id).into_iter().map(one).collect()
+        };
+        (of(self.base, self.x.id), of(self.new, self.y.id))
+    }
+
+    /// Trials that show nothing: why nothing good is said.
+    fn shortfall(&self) -> Option<String> {
+        let of = |run, id, side| Some(Shortfall::of(run, id)?.text_of(side));
+        of(self.new, self.y.id, " of the new side")
+            .or_else(|| of(self.base, self.x.id, " of the base"))
+    }
+
+    fn values(&self, a: &Side<'_>, b: &Side<'_>) -> Vec<Values> {
+        let usual = self.x.workload.kind().info().headline[0];
+        values(a, b, usual, self.pairing, self.how)
+    }
+
+    /// The row of trials that show nothing.
+    fn failures(&self, level: f64) -> Row {
+        let of = |run, id| match Shortfall::of(run, id) {
+            Some(short) => short.counts(),
+            None => (0, run.trials_of(id).count()),
+        };
+        let (base, new) = (of(self.base, self.x.id), of(self.new, self.y.id));
+        let [b, n] = [base, new].map(|(bad, of)| (bad as u64, of as u64));
+        let chance = chance_of_hits(b.1 + n.1, b.0 + n.0, n.1, n.0);
+        let finding = match (n.0, b.0) {
+            (0, 0) => Finding::Same,
+            _ if n.0 * b.1 > b.0 * n.1 && chance <= level => Finding::Higher,
+            _ => Finding::Undecided { more: None },
+        };
+        let share = |(bad, of): (usize, usize)| bad as f64 / of.max(1) as f64;
+        Row {
+            figure: Figure::Failed,
+            result: Ok(Compared {
+                base: share(base),
+                new: share(new),
+                ratio: None,
+                trials: (new.1, base.1),
+                finding,
+            }),
+            but: None,
+        }
+    }
+}
+
+impl Open<'_> {
+    fn judge(self, each: f64, level: f64) -> ComparedCell {
+        let Case {
+            base,
+            new,
+            x,
+            y,
+            pairing,
+            how,
+        } = self.case;
+        let judge = |v: Values| v.judge(pairing, how.margin, each, level);
+        let bases = self.others.into_iter();
+        let others: Vec<(String, Vec<Row>)> = bases
+            .map(|(phrase, values)| (phrase, values.into_iter().map(judge).collect()))
+            .collect();
+        let short = self.case.shortfall();
+        let mut rows: Vec<Row> = self.counted.into_iter().map(judge).collect();
+        for row in &mut rows {
+            row.weaken(short.as_deref(), &others);
+        }
+        rows.push(self.case.failures(level));
+        ComparedCell {
+            is_floor: cell::is_floor(&base.manifest.plan, x)
+                && cell::is_floor(&new.manifest.plan, y),
+            base: x.clone(),
+            new: y.clone(),
+            rows,
+            remarks: self.remarks,
+        }
+    }
+}
+
 impl Values {
-    fn judge(self, pairing: Pairing, margin: f64, each: f64) -> Row {
+    fn judge(self, pairing: Pairing, margin: f64, each: f64, level: f64) -> Row {
+        let figure = self.figure;
         let result = self.sides.and_then(|(new, base)| {
-            let ratio = ratio_of(self.figure, &new, &base, pairing, each)?;
+            if !figure.has_ratio() {
+                return Ok(losses(&new, &base, margin, level));
+            }
+            let ratio = ratio_of(figure, &new, &base, pairing, each)?;
+            let ratio = widened(ratio, self.slack);
             let finding = match verdict(&ratio, margin, each) {
                 Verdict::Lower => Finding::Lower,
                 Verdict::Higher => Finding::Higher,
@@ -108,50 +238,130 @@ impl Values {
             Ok(Compared {
                 base: geometric_mean(&base),
                 new: geometric_mean(&new),
-                ratio,
+                trials: ratio.n,
+                ratio: Some(ratio),
                 finding,
             })
         });
         Row {
-            figure: self.figure,
+            figure,
             result,
+            but: None,
+        }
+    }
+}
+
+/// The shares that the trials of each side lost, by their ranks: they come in bursts and are often zero, so that no ratio
+/// of them has an interval. More that is lost on the new side never makes the finding a better one.
+fn losses(new: &[f64], base: &[f64], margin: f64, level: f64) -> Compared {
+    let more: Vec<f64> = base.iter().map(|share| share * (1.0 + margin)).collect();
+    let nothing = new.iter().all(|share| *share == 0.0);
+    let finding = if is_higher(base, new, level) {
+        Finding::Lower
+    } else if nothing || is_higher(&more, new, level) {
+        Finding::Same
+    } else if is_higher(new, base, level) {
+        Finding::Higher
+    } else {
+        Finding::Undecided { more: None }
+    };
+    let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
+    Compared {
+        base: mean(base),
+        new: mean(new),
+        ratio: None,
+        trials: (new.len(), base.len()),
+        finding,
+    }
+}
+
+impl Row {
+    /// Takes a good finding back that does not hold for all that is known of the trials, and notes where a bad one would
+    /// be found.
+    fn weaken(&mut self, short: Option<&str>, others: &[(String, Vec<Row>)]) {
+        let own = self.grade();
+        let of = |rows: &[Row]| {
+            let same = rows.iter().find(|r| r.figure == self.figure);
+            same.map_or(Grade::Open, Row::grade)
+        };
+        let differs = others.iter().find_map(|(phrase, rows)| {
+            let other = of(rows);
+            match own {
+                Grade::Better | Grade::Same if other > own => {
+                    Some(format!("it does not hold {phrase}"))
+                }
+                Grade::Open if other == Grade::Worse => Some(format!("worse {phrase}")),
+                _ => None,
+            }
+        });
+        let short = short.filter(|_| own < Grade::Open).map(str::to_owned);
+        self.but = short.or(differs);
+        if self.but.is_some()
+            && own < Grade::Open
+            && let Ok(compared) = &mut self.result
+        {
+            compared.finding = Finding::Undecided { more: None };
         }
     }
 }
 
 /// Every figure of a cell, with the values of the trials that are compared.
 fn values<'a>(
-    a: &'a Trials<'a>,
-    b: &'a Trials<'a>,
-    beside: &'a [(Trials<'a>, Trials<'a>)],
+    base: &'a Side<'a>,
+    new: &'a Side<'a>,
+    usual: Metric,
     pairing: Pairing,
     how: &CompareOptions,
 ) -> Vec<Values> {
-    let metric = |a: &Trials<'_>, b: &Trials<'_>| a.metric().filter(|m| b.metric() == Some(*m));
+    let (a, b) = (&base.trials, &new.trials);
+    let both = |a: &Trials<'_>, b: &Trials<'_>| a.metric().filter(|m| b.metric() == Some(*m));
+    // Of a side without samples the rows stand all the same, with the reason.
+    let headline = match (a.metric(), b.metric()) {
+        (Some(_), Some(_)) => both(a, b),
+        (one, other) => one.or(other).or(Some(usual)),
+    };
     let mut figures: Vec<(Figure, &Trials<'_>, &Trials<'_>)> = Vec::new();
-    if let Some(metric) = metric(a, b) {
+    if let Some(metric) = headline {
         // The one sample of a trial is its p50 and nothing else.
         let one = metric.is_one_per_trial() && how.quantiles.contains(&0.5);
         let quantiles = how.quantiles.iter().filter(|q| !one || **q == 0.5);
         figures.extend(quantiles.map(|q| (Figure::Quantile { metric, q: *q }, a, b)));
     }
-    for (a, b) in beside {
-        let Some(metric) = metric(a, b) else { continue };
+    for (a, b) in base.beside.iter().zip(&new.beside) {
+        let Some(metric) = both(a, b) else { continue };
         let tail = how.quantiles.iter().filter(|q| **q > 0.5);
         figures.extend(tail.map(|q| (Figure::Quantile { metric, q: *q }, a, b)));
     }
     // A first message has no rate, that of a closed loop is its round trip once more, and that of a probe its piece.
     let rateless = [Metric::FirstMessage, Metric::Rtt, Metric::Probe];
-    if !a.metric().is_some_and(|metric| rateless.contains(&metric)) {
+    if !headline.is_some_and(|metric| rateless.contains(&metric)) {
         figures.push((Figure::Delivered, a, b));
     }
     figures.push((Figure::CpuPerMessage, a, b));
-    let figures = figures.into_iter().map(|(figure, a, b)| Values {
-        figure,
-        sides: sides(a, b, figure, pairing).and_then(|(new, base)| {
-            ratio_of(figure, &new, &base, pairing, how.confidence)?;
+    let has_messages = ![Metric::FirstMessage, Metric::Probe].contains(&usual);
+    figures.extend(has_messages.then_some((Figure::Lost, a, b)));
+    let figures = figures.into_iter().map(|(figure, a, b)| {
+        let sides = sides(a, b, figure, pairing).and_then(|(new, base)| {
+            if figure.has_ratio() {
+                ratio_of(figure, &new, &base, pairing, how.confidence)?;
+            }
             Ok((new, base))
-        }),
+        });
+        let slack = |t: &Trials<'_>, of: &[f64]| match figure {
+            Figure::Quantile { metric, .. } => {
+                t.slack(metric) / of.iter().copied().fold(f64::INFINITY, f64::min)
+            }
+            _ => 0.0,
+        };
+        let slack = match &sides {
+            Ok((new, base)) => (slack(b, new), slack(a, base)),
+            Err(_) => (0.0, 0.0),
+        };
+        Values {
+            figure,
+            sides,
+            slack,
+        }
     });
     figures.collect()
 }

@@ -23,6 +23,7 @@ pub fn compare_within(run: &Run, how: &CompareOptions) -> Comparison {
                 cell: cell::label(new),
                 reason: format!("its base, experiment {}, is not in the plan", id.0),
                 new_failed: false,
+                is_undecided: true,
             }),
         }
     }

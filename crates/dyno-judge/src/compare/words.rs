@@ -1,7 +1,7 @@
 //! The largest differences of a comparison in sentences, for whoever reads nothing else. They say what the table's
 //! verdicts say, and no more: what is undecided there is not called faster or slower here.
 
-use super::{Compared, ComparedCell, Comparison, Finding, Row, ends};
+use super::{Compared, ComparedCell, Comparison, Finding, Grade, Row, ends};
 use crate::cell::Factors;
 use crate::figure::Figure;
 use crate::number::{counted, percent, ratio, sig3};
@@ -18,7 +18,7 @@ pub struct Headline {
 /// A figure that differs, with how much: the size of its ratio's logarithm.
 struct Changed<'a> {
     cell: &'a ComparedCell,
-    figure: Figure,
+    row: &'a Row,
     compared: &'a Compared,
     size: f64,
 }
@@ -53,7 +53,8 @@ impl Comparison {
         let (base, new) = (&c.cell.base, &c.cell.new);
         let moved = c.compared.finding == Finding::MachineMoved;
         let (change, is_worse) = change(c);
-        let unit = c.figure.unit();
+        let figure = c.row.figure;
+        let unit = figure.unit();
         let verb = match (base.stack == new.stack, moved) {
             (true, false) => "became",
             (true, true) => "measured",
@@ -63,53 +64,44 @@ impl Comparison {
             true => String::new(),
             false => format!(" than {}", base.stack),
         };
-        let (value, lo, hi) = ends(&c.compared.ratio);
+        let times = c.compared.ratio.as_ref().map_or_else(String::new, |r| {
+            let (value, lo, hi) = ends(r);
+            format!(", {}", ratio(value, lo, hi))
+        });
         let undecided = match moved {
-            true => format!(" This is {}.", self.verdict(c.figure, c.compared)),
+            true => format!(" This is {}.", self.verdict(c.row, c.compared)),
             false => String::new(),
         };
         Headline {
             is_worse: (!moved).then_some(is_worse),
             text: format!(
-                "{} {verb} {change}{than}: {}, {} {} → {}, {}.{undecided}",
+                "{} {verb} {change}{than}: {}, {} {} → {}{times}.{undecided}",
                 new.stack,
                 Factors::between(base, new).text(),
-                c.figure.text(),
+                figure.text(),
                 unit.text(c.compared.base),
                 unit.text(c.compared.new),
-                ratio(value, lo, hi)
             ),
         }
     }
 
     /// `Of 20 figures 4 are worse, 3 better, 8 the same within 5 % and 5 undecided.`
     fn tally(&self) -> String {
-        let rows = || self.judged().flat_map(|c| &c.rows);
-        let found = |row: &Row| row.result.as_ref().ok().map(|c| c.finding);
-        let count = |wanted: &dyn Fn(Figure, Finding) -> bool| {
-            let of = |r: &&Row| found(r).is_some_and(|f| wanted(r.figure, f));
-            rows().filter(of).count()
-        };
-        let decided = |worse: bool| {
-            count(&|figure, f| match f {
-                Finding::Higher => (figure != Figure::Delivered) == worse,
-                Finding::Lower => (figure == Figure::Delivered) == worse,
-                _ => false,
-            })
-        };
-        let figures = rows().filter(|r| r.result.is_ok()).count();
+        let of_interest = |row: &&Row| row.result.as_ref().is_ok_and(|c| row.is_of_interest(c));
+        let rows = || self.judged().flat_map(|c| &c.rows).filter(of_interest);
+        let count = |grade: Grade| rows().filter(|r| r.grade() == grade).count();
+        let figures = rows().count();
         if figures == 0 {
             return "Nothing could be compared.".into();
         }
-        let unsure = |f: Finding| matches!(f, Finding::Undecided { .. } | Finding::MachineMoved);
         format!(
             "Of {}: {} worse, {} better, {} the same within {}, {} undecided.",
             counted(figures as u64, "figure"),
-            decided(true),
-            decided(false),
-            count(&|_, f| f == Finding::Same),
+            count(Grade::Worse),
+            count(Grade::Better),
+            count(Grade::Same),
             percent(self.options.margin),
-            count(&|_, f| unsure(f)),
+            count(Grade::Open),
         )
     }
 }
@@ -118,7 +110,8 @@ impl Comparison {
 fn largest(cell: &ComparedCell) -> Option<Changed<'_>> {
     let differs = |row: &'_ Row| {
         let compared = row.result.as_ref().ok()?;
-        let (value, ..) = ends(&compared.ratio);
+        // What is lost or fails comes before what is slow.
+        let value = compared.ratio.as_ref().map_or(f64::INFINITY, |r| ends(r).0);
         match compared.finding {
             Finding::Lower | Finding::Higher | Finding::MachineMoved => Some(value.ln().abs()),
             Finding::Same | Finding::Undecided { .. } => None,
@@ -127,31 +120,38 @@ fn largest(cell: &ComparedCell) -> Option<Changed<'_>> {
     let changed = cell.rows.iter().filter_map(|row| {
         Some(Changed {
             cell,
-            figure: row.figure,
+            row,
             size: differs(row)?,
             compared: row.result.as_ref().ok()?,
         })
     });
     changed.max_by(|a, b| {
-        let cost = |c: &Changed<'_>| c.figure == Figure::CpuPerMessage;
+        let cost = |c: &Changed<'_>| c.row.figure == Figure::CpuPerMessage;
         cost(b).cmp(&cost(a)).then(a.size.total_cmp(&b.size))
     })
 }
 
 /// `6.62 × slower`, and whether that is worse.
 fn change(c: &Changed<'_>) -> (String, bool) {
-    let (value, ..) = ends(&c.compared.ratio);
-    let is_higher = value > 1.0;
+    let value = c.compared.ratio.as_ref().map_or(f64::NAN, |r| ends(r).0);
+    let is_higher = match value.is_nan() {
+        true => c.compared.new > c.compared.base,
+        false => value > 1.0,
+    };
     let times = match value.max(1.0 / value) {
         times if times.is_finite() => format!("{} ×", sig3(times)),
         _ => "infinitely".into(),
     };
-    match (c.figure, is_higher) {
+    match (c.row.figure, is_higher) {
         (Figure::Quantile { .. }, true) => (format!("{times} slower"), true),
         (Figure::Quantile { .. }, false) => (format!("{times} faster"), false),
         (Figure::CpuPerMessage, true) => (format!("{times} dearer"), true),
         (Figure::CpuPerMessage, false) => (format!("{times} cheaper"), false),
         (Figure::Delivered, true) => ("able to deliver more".into(), false),
         (Figure::Delivered, false) => ("unable to deliver as much".into(), true),
+        (Figure::Lost, true) => ("worse in lost messages".into(), true),
+        (Figure::Lost, false) => ("better in lost messages".into(), false),
+        (Figure::Failed, true) => ("worse in failed trials".into(), true),
+        (Figure::Failed, false) => ("better in failed trials".into(), false),
     }
 }

@@ -168,8 +168,19 @@ impl Builder {
             .failed(id, FailureKind::Crash, "window", message, &[]);
     }
 
+    /// The run, complete: no trial that the plan asks for is missing.
     pub(crate) fn build(self) -> Run {
-        self.0.build()
+        let mut run = self.0.build();
+        let stored: Vec<usize> = {
+            let all = run.manifest.plan.experiments.iter();
+            all.map(|e| run.trials_of(e.id).count()).collect()
+        };
+        for (e, stored) in run.manifest.plan.experiments.iter_mut().zip(stored) {
+            if stored > 0 && run.manifest.plan.search.is_none() {
+                e.trials = e.trials.min(stored as u32);
+            }
+        }
+        run
     }
 }
 

@@ -7,6 +7,7 @@ mod conditions;
 mod first_message;
 mod gaps;
 mod imported;
+mod law;
 mod mistakes;
 mod nightly;
 mod scorecard;

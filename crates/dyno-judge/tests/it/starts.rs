@@ -1,8 +1,8 @@
 //! The one time of each start, compared between runs.
 
 use crate::common::Builder;
-use dyno_judge::{CompareOptions, Figure, Finding, compare};
-use dyno_model::record::Run;
+use dyno_judge::{CompareOptions, Figure, Finding, Status, compare};
+use dyno_model::record::{FailureKind, Outcome, Run};
 use dyno_model::{Metric, Nanos, Workload};
 
 /// Ten starts that differ by a few percent.
@@ -32,11 +32,29 @@ fn starts_are_compared_by_their_one_time_and_by_no_other_quantile() {
         metric: Metric::FirstMessage,
         q: 0.5,
     };
-    assert_eq!(figures, [p50, Figure::CpuPerMessage]);
+    assert_eq!(figures, [p50, Figure::CpuPerMessage, Figure::Failed]);
     let first = c.cells[0].rows[0].result.as_ref().unwrap();
     assert_eq!(first.finding, Finding::Higher);
-    let ratio = first.ratio.estimate.value.finite().unwrap();
+    let ratio = first.ratio.unwrap().estimate.value.finite().unwrap();
     assert!((ratio - 2.0).abs() < 0.3, "{ratio}");
+}
+
+#[test]
+fn a_start_that_failed_is_infinitely_late() {
+    let (base, mut new) = (starts(1, 10.0), starts(2, 10.0));
+    let half = new.trials.len() / 2;
+    for t in &mut new.trials[half..] {
+        t.outcome = Outcome::Failed {
+            kind: FailureKind::Hang,
+            step: "match".into(),
+            message: "nobody was matched".into(),
+            stderr: Vec::new(),
+        };
+    }
+    let c = compare(&base, &new, &CompareOptions::default());
+    let p50 = c.cells[0].rows[0].result.as_ref().unwrap();
+    assert!(p50.new.is_infinite(), "{p50:?}");
+    assert_ne!(c.status(), Status::Pass);
 }
 
 #[test]

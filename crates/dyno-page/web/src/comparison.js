@@ -181,6 +181,7 @@ const ends = (v) => (v === null ? '∞' : sig3(v));
 function amount(value, unit) {
   if (value === undefined) return NONE;
   if (value === null) return '∞';
+  if (unit === '1') return `${sig3(100 * value)} %`;
   return unit === 'ns' ? duration(value) : withPrefix(value, unit ?? '');
 }
 

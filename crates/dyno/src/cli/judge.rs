@@ -48,7 +48,15 @@ figures can be put down to one of them. Two runs at different times also differ 
 did in between: if the floor moved, nothing is called faster or slower. `dyno run SUITE --against …` \
 measures both sides next to each other, and `dyno compare RUN` then compares pairs of trials.
 
-All intervals of the table hold together with the confidence asked for.")]
+All intervals of the table hold together with the confidence asked for. Messages that were lost and trials that failed have
+rows of their own where there are any.
+
+What failed, was lost or was left out never makes a verdict better: a side with failed or missing trials is not called faster
+or the same, and a good verdict must also hold with the trials that the host disturbed, and without the lost messages.
+
+Exit codes: 0 whatever is found. With --fail-on slower: 8 where the new side is slower, delivers less, loses more or fails more
+often; 7 where nobody can tell that of a headline quantile, of the rate, of losses or of failures, unless --allow-undecided is
+given; 0 otherwise.")]
 pub(crate) struct CompareArgs {
     /// The run to compare with, or a run measured with --against: a directory, or `latest`. Two files are read as outputs of
     /// other tools and set beside each other; nothing is judged of them.
@@ -72,9 +80,12 @@ pub(crate) struct CompareArgs {
     /// How to print it.
     #[arg(long, value_enum, default_value_t = JudgeFormat::Table)]
     pub(crate) format: JudgeFormat,
-    /// End with code 8 if a row says so. Without this the code is 0 whatever was found.
+    /// End with code 8 if a row says so, and with 7 if that is undecided. Without this the code is 0 whatever was found.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) fail_on: Option<FailOn>,
+    /// With --fail-on: end with code 0 where nothing is slower and something is undecided.
+    #[arg(long, requires = "fail_on")]
+    pub(crate) allow_undecided: bool,
 }
 
 /// `dyno check`

@@ -5,7 +5,7 @@ use crate::commands::imported;
 use crate::commands::judged::{conclude, read};
 use crate::commands::show::render_options;
 use crate::exit::{Code, Failure, Result};
-use dyno_judge::CompareOptions;
+use dyno_judge::{CompareOptions, Status};
 use std::path::Path;
 
 /// Compares two runs, or the two sides of one, and prints the table.
@@ -40,10 +40,13 @@ pub(crate) fn compare(args: &CompareArgs) -> Result {
         }
         None => dyno_judge::compare_within(&base, &how),
     };
-    let judgement = args.fail_on.and_then(|FailOn::Slower| {
-        let slower = comparison.has_slower().then_some(Code::Slower);
-        slower.or_else(|| comparison.is_blind().then_some(Code::Undecided))
-    });
+    let judgement = args
+        .fail_on
+        .and_then(|FailOn::Slower| match comparison.status() {
+            Status::Pass => None,
+            Status::Undecided => (!args.allow_undecided).then_some(Code::Undecided),
+            Status::Fail => Some(Code::Slower),
+        });
     let text = comparison.render(args.format.into(), &render_options());
     conclude(&text, judgement, whole)
 }
@@ -76,6 +79,9 @@ fn outputs_beside(args: &CompareArgs, [base, new]: [&Path; 2]) -> Result {
     let (base, new) = (imported::read(base, tool)?, imported::read(new, tool)?);
     let comparison = dyno_judge::compare_imported(&base, &new);
     let text = comparison.render(args.format.into(), &render_options());
-    let judgement = args.fail_on.map(|FailOn::Slower| Code::Undecided);
+    let judgement = args
+        .fail_on
+        .filter(|_| !args.allow_undecided)
+        .map(|FailOn::Slower| Code::Undecided);
     conclude(&text, judgement, true)
 }

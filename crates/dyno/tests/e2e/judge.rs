@@ -146,10 +146,16 @@ fn a_pipeline_can_fail_on_what_is_slower() {
     let place = two_runs();
     move_elsewhere(&place.path("slow"));
     let slower = ["--fail-on", "slower"];
-    let compare = |base, new| place.run(&[&["compare", base, new][..], &slower].concat());
-    compare("fast", "slow").with_code(8);
-    compare("slow", "fast").with_code(0).says("faster");
-    compare("fast", "fast").with_code(0);
+    let compare =
+        |base, new, how: &[&str]| place.run(&[&["compare", base, new][..], &slower, how].concat());
+    compare("fast", "slow", &[]).with_code(8);
+    // 150 samples bear no p99, so nobody can tell whether it is slower.
+    compare("slow", "fast", &[]).with_code(7).says("faster");
+    compare("slow", "fast", &["--allow-undecided"]).with_code(0);
+    compare("fast", "slow", &["--allow-undecided"]).with_code(8);
+    let p50 = ["--quantiles", "p50"];
+    compare("slow", "fast", &p50).with_code(0).says("faster");
+    compare("fast", "fast", &p50).with_code(0);
 }
 
 #[test]
