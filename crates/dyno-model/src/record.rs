@@ -128,7 +128,8 @@ pub struct Counts {
     pub truncated: u64,
     /// Refused by the stack when sent.
     pub refused: u64,
-    /// Sent later than due by more than the pacing tolerance.
+    /// Sent later than due by more than the pacing tolerance. In older runs each send counts once, however many should
+    /// get it.
     pub late: u64,
     /// Of `received`, those that had arrived when the window ended: by the last due time and not in
     /// the drain. `None` where nothing has a due time, and in older runs.

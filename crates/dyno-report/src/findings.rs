@@ -165,13 +165,14 @@ pub(crate) fn floor(view: &View<'_>) -> Vec<Item> {
              below 1:",
             floor.stack, e.experiment.wait
         );
-        let Some(ratio) = floor.p50_ratio.filter(|r| r.hi < Latency::Finite(1.0)) else {
+        let mut below = floor.undercut_by.iter();
+        let Some((_, ratio)) = below.find(|(stack, _)| *stack == e.experiment.stack) else {
             continue;
         };
         let line = format!(
             "{}: {} times it",
             view.label(e),
-            Measured::ratio(&ratio).line()
+            Measured::ratio(ratio).line()
         );
         Item::add(&mut items, text, line);
     }

@@ -7,7 +7,7 @@ use crate::measured::RANKS;
 use crate::summary::{ExperimentSummary, FloorRatio, LEAST_TRIALS, NoRatio};
 use dyno_model::record::Run;
 use dyno_model::{ExperimentId, Metric, TrialRecord};
-use dyno_stats::{Bootstrap, Estimate, Latency, RatioSide, TrialSamples, WIDEST};
+use dyno_stats::{Bootstrap, Estimate, Latency, RatioSide, TrialSamples, WIDEST, simultaneous_end};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -140,8 +140,11 @@ pub fn good_sides(run: &Run, own: ExperimentId, floor: ExperimentId) -> Result<(
 }
 
 /// A floor is what nothing real is below. Where the whole interval of a ratio is below 1, the floor's own row and
-/// all that stand beside it are told.
-pub(crate) fn mark_undercut(experiments: &mut [ExperimentSummary]) {
+/// all that stand beside it are told. The intervals of all rows hold together with that confidence for this.
+pub(crate) fn mark_undercut(experiments: &mut [ExperimentSummary], confidence: f64) {
+    let has_ratio =
+        |e: &&ExperimentSummary| e.floor.as_ref().is_some_and(|f| f.p50_ratio.is_some());
+    let rows = experiments.iter().filter(has_ratio).count();
     let mut undercut: BTreeMap<ExperimentId, Vec<(String, Estimate)>> = BTreeMap::new();
     for e in experiments.iter() {
         if let Some(FloorRatio {
@@ -149,7 +152,7 @@ pub(crate) fn mark_undercut(experiments: &mut [ExperimentSummary]) {
             p50_ratio: Some(ratio),
             ..
         }) = &e.floor
-            && ratio.hi < Latency::Finite(1.0)
+            && simultaneous_end(ratio, confidence, rows) < 1.0
         {
             let stack = e.experiment.stack.clone();
             undercut.entry(*id).or_default().push((stack, *ratio));

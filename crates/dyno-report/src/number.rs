@@ -8,13 +8,16 @@ use dyno_stats::{Estimate, Latency, Quantile};
 /// larger of the two.
 const SIMILAR: f64 = 1.25;
 
-/// `value` with three significant digits and without an exponent: `0.0312`, `12.3`, `12300`.
+/// `value` with three significant digits and without an exponent: `0.0312`, `12.3`, `12300`, `∞`.
 pub fn sig3(value: f64) -> String {
     significant(value, 3)
 }
 
 /// `value` with that many significant digits, at least one, and without an exponent.
 fn significant(value: f64, digits: usize) -> String {
+    if value == f64::INFINITY {
+        return "∞".into();
+    }
     if value == 0.0 || !value.is_finite() {
         return format!("{value:.0}");
     }
@@ -327,6 +330,7 @@ mod tests {
             (123.4, "123"),
             (12_345.0, "12300"),
             (1.3e6, "1300000"),
+            (f64::INFINITY, "∞"),
         ] {
             assert_eq!(sig3(value), text);
         }

@@ -183,8 +183,12 @@ fn latency(study: &PrintedTables, rows: &[&ExperimentSummary]) -> Grid {
                 quantile(m, 0),
                 or_none(m.mean.map(duration)),
                 or_none(sd(e, means).map(duration)),
-                format!("{} to {}", duration(means.min), duration(means.max)),
-                duration(means.max - means.min),
+                // A single trial has no range.
+                or_none(
+                    sd(e, means)
+                        .map(|_| format!("{} to {}", duration(means.min), duration(means.max))),
+                ),
+                or_none(sd(e, means).map(|_| duration(means.max - means.min))),
             ],
             None => empty(5),
         };

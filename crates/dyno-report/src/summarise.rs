@@ -75,7 +75,7 @@ fn of_samples(samples: Samples<'_>, options: &SummaryOptions) -> Summary {
     // They stand last in a plan.
     let (mut experiments, counted): (Vec<_>, Vec<_>) =
         experiments.into_iter().partition(|e| !e.experiment.counted);
-    mark_undercut(&mut experiments);
+    mark_undercut(&mut experiments, options.bootstrap.confidence);
     crate::made_of::link(&mut experiments, &counted);
     let mut trials = TrialCounts::default();
     for e in &experiments {

@@ -139,7 +139,7 @@ fn counts(graph: &Graph, sources: &[SourceCounts], flows: &[FlowCounts]) -> Coun
         counts.offered += s.offered * times;
         counts.sent += s.sent * times;
         counts.refused += s.refused * times;
-        counts.late += s.late;
+        counts.late += s.late * times;
     }
     counts.received = delivering(graph, flows).map(|f| f.received).sum();
     counts.lost = counts.offered.saturating_sub(counts.received);

@@ -12,7 +12,7 @@
 //! How often two equal sides are called different is measured in `tests/it/false_alarms.rs`.
 
 use crate::rank;
-use crate::small::{Spread, student};
+use crate::small::{Spread, normal, student};
 use crate::value::{Estimate, Interval, Latency};
 
 /// Beyond this many further trials of each side, [`Verdict::Undecided`] names none.
@@ -161,6 +161,19 @@ pub fn simultaneous(confidence: f64, m: usize) -> f64 {
     1.0 - (1.0 - confidence) / m.max(1) as f64
 }
 
+/// The upper end of an interval of that `confidence` as it is where `m` such intervals hold together: its distance from the
+/// value, on a logarithmic scale, grows as the normal quantile does.
+pub fn simultaneous_end(e: &Estimate, confidence: f64, m: usize) -> f64 {
+    let tail = |confidence: f64| normal((1.0 - confidence) / 2.0);
+    let (value, hi) = (e.value.as_f64(), e.hi.as_f64());
+    let grows = tail(simultaneous(confidence, m)) / tail(confidence);
+    if value > 0.0 && hi.is_finite() {
+        value * (hi / value).powf(grows)
+    } else {
+        hi
+    }
+}
+
 /// Whether values take two or three levels rather than scatter: two gaps make up most of their range.
 /// Of fewer than [`LEAST_IN_CLUMPS`] that is no rare thing for any values.
 fn in_clumps(values: &[f64]) -> bool {
@@ -259,6 +272,16 @@ mod tests {
     fn ends(r: &Ratio) -> (f64, f64, f64) {
         let e = r.estimate;
         (e.lo.as_f64(), e.value.as_f64(), e.hi.as_f64())
+    }
+
+    #[test]
+    fn an_end_that_holds_with_others_is_farther_from_the_value() {
+        let [value, lo, hi] = [0.9, 0.85, 0.95].map(Latency::Finite);
+        let e = Estimate { value, lo, hi };
+        assert!((simultaneous_end(&e, 0.95, 1) - 0.95).abs() < 1e-12);
+        // z at 99.5 % over z at 95 %: 2.807 / 1.960.
+        let ten = 0.9 * (0.95f64 / 0.9).powf(2.807 / 1.960);
+        assert!((simultaneous_end(&e, 0.95, 10) - ten).abs() < 1e-4);
     }
 
     #[test]
