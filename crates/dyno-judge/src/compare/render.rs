@@ -30,6 +30,7 @@ impl Comparison {
             Finding::Undecided { more: Some(more) } => {
                 format!("undecided: needs {more} more {what}s")
             }
+            Finding::Undecided { more: None } if !row.figure.has_ratio() => "undecided".into(),
             Finding::Undecided { more: None } => {
                 format!("undecided: no telling how many more {what}s it needs")
             }
