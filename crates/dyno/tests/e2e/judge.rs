@@ -41,7 +41,7 @@ fn measured(place: &Place, out: &str, delay_us: u32) {
 }
 
 /// Makes every trial of a stored run one that counts.
-fn calm(run: &Path) {
+pub(crate) fn calm(run: &Path) {
     for entry in std::fs::read_dir(run.join("trials")).unwrap() {
         change(&entry.unwrap().path(), |trial| {
             trial["disturbed"] = Value::Array(Vec::new());
@@ -156,6 +156,89 @@ fn a_pipeline_can_fail_on_what_is_slower() {
     let p50 = ["--quantiles", "p50"];
     compare("slow", "fast", &p50).with_code(0).says("faster");
     compare("fast", "fast", &["--allow-undecided"]).with_code(0);
+}
+
+/// Changes every trial of the stack `probe` in a stored run, by its number.
+fn each_trial(run: &Path, mut how: impl FnMut(u64, &mut Value)) {
+    let manifest = std::fs::read(run.join("run.json")).unwrap();
+    let manifest: Value = serde_json::from_slice(&manifest).unwrap();
+    let mut planned = manifest["plan"]["experiments"].as_array().unwrap().iter();
+    let probe = &planned.find(|e| e["stack"] == "probe").unwrap()["id"];
+    for entry in std::fs::read_dir(run.join("trials")).unwrap() {
+        change(&entry.unwrap().path(), |trial| {
+            if trial["experiment"] == *probe {
+                how(trial["number"].as_u64().unwrap(), trial);
+            }
+        });
+    }
+}
+
+#[test]
+fn no_gate_is_talked_round_by_crashes_losses_or_disturbances() {
+    let place = Place::new();
+    let suite = SUITE.replace("trials = 4", "trials = 5");
+    for (out, delay_us) in [("base", 0), ("disturbed", 2_000)] {
+        place
+            .suite("judged", &suite)
+            .stack("probe", &probe(delay_us));
+        place
+            .run(&["run", "judged", "--out", out, "--repeats", "0", "--quiet"])
+            .with_code(0);
+        calm(&place.path(out));
+    }
+    for name in ["crashed", "lossy"] {
+        copy(&place.path("base"), &place.path(name));
+    }
+    let gate = ["--fail-on", "slower", "--quantiles", "p50"];
+    let compare = |new| place.run(&[&["compare", "base", new][..], &gate].concat());
+    // Three of five trials crash: the others say nothing good.
+    each_trial(&place.path("crashed"), |number, trial| {
+        if number > 1 {
+            trial["outcome"] = "failed".into();
+            trial["kind"] = "crash".into();
+            trial["step"] = "window".into();
+            trial["message"] = "ended by signal 11".into();
+            trial["stderr"] = Value::Array(Vec::new());
+        }
+    });
+    compare("crashed")
+        .with_code(7)
+        .says("new: 3 of 5 trials failed");
+    place.file("limits.toml", &limit("p50", "50 s"));
+    place
+        .run(&["check", "crashed", "limits.toml"])
+        .with_code(7)
+        .says("3 of 5 trials failed");
+    // Two messages are lost in each trial, and nothing is slower.
+    let more = |value: &mut Value| *value = (value.as_u64().unwrap() + 2).into();
+    each_trial(&place.path("lossy"), |_, trial| {
+        for count in ["offered", "sent", "lost"] {
+            more(&mut trial["counts"][count]);
+        }
+        more(&mut trial["distributions"]["rtt_ns"]["infinite"]);
+    });
+    compare("lossy").with_code(8).says("new 10 lost of 760");
+    // Three of five trials break the limit, and the host disturbed these.
+    let (fast, mixed) = (place.path("base"), place.path("disturbed"));
+    for entry in std::fs::read_dir(mixed.join("trials")).unwrap() {
+        let file = entry.unwrap().path();
+        let name = file.file_name().unwrap();
+        if ["t000.json", "t001.json"]
+            .iter()
+            .any(|end| name.to_string_lossy().ends_with(end))
+        {
+            std::fs::copy(fast.join("trials").join(name), &file).unwrap();
+        } else {
+            change(&file, |trial| {
+                trial["disturbed"] = vec!["foreign load"].into()
+            });
+        }
+    }
+    place.file("limits.toml", &limit("p50", "1900 us"));
+    place
+        .run(&["check", "disturbed", "limits.toml"])
+        .with_code(7)
+        .says("with the trials that the host disturbed");
 }
 
 #[test]

@@ -271,6 +271,7 @@ at_most = "10 s"
 #[test]
 fn limits_are_what_the_page_opens_with_and_say_what_check_says() {
     let place = measured();
+    crate::judge::calm(&place.path("out"));
     place.file("limits.toml", LIMITS);
     place
         .run(&["report", "out", "--limits", "limits.toml"])
