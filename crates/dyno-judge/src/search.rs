@@ -97,6 +97,8 @@ pub struct Capacity {
     pub kept: Option<Tested>,
     /// The lowest rung that surely breaks one.
     pub broken: Option<Tested>,
+    /// Whether fresh trials broke that one again. Searches of older builds never asked.
+    pub is_cap_confirmed: bool,
     /// What was tried between these two, in ascending order: the trials do not tell.
     pub between: Vec<Tested>,
     /// All that was tried on the way, in ascending order; confirmations after what they confirm.
@@ -319,13 +321,16 @@ impl CapacitySearch {
         Some(Capacity {
             experiment: first.clone(),
             end: match (cell.climb.next(), kept) {
-                (Next::Try(_) | Next::Confirm(_), _) => End::Unfinished,
-                (Next::Done, None) => End::NotEvenFirst,
-                (Next::Done, Some(kept)) if kept == top => End::Top,
-                (Next::Done, Some(_)) => End::Found,
+                (Next::Try(_), _) => End::Unfinished,
+                // What is kept is known, also where nobody looked at the broken one again.
+                (Next::Confirm(i), _) if Some(i) != broken => End::Unfinished,
+                (_, None) => End::NotEvenFirst,
+                (_, Some(kept)) if kept == top => End::Top,
+                (_, Some(_)) => End::Found,
             },
             kept: kept.and_then(of),
             broken: broken.and_then(of),
+            is_cap_confirmed: cell.climb.is_cap_confirmed(),
             between: cell.climb.between().filter_map(of).collect(),
             curve,
             refused_above: plan.refused.iter().find(refused).map(|r| r.reason.clone()),

@@ -12,7 +12,7 @@
 use crate::population::gauss;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use statrs::distribution::{ContinuousCDF, DiscreteCDF, Hypergeometric, Normal};
+use statrs::distribution::{Beta, ContinuousCDF, DiscreteCDF, Hypergeometric, Normal};
 
 /// One value in so many is moved inwards on each side.
 const MOVED: usize = 5;
@@ -104,6 +104,16 @@ impl Expectation {
     }
 }
 
+/// The largest share of all that may be marked where `hits` of `drawn` are: shares above it are excluded at that one-sided
+/// confidence (Clopper & Pearson, Biometrika 26, 1934). 1 where every one is marked, or nothing was drawn.
+pub fn most_marked(hits: u64, drawn: u64, confidence: f64) -> f64 {
+    let unmarked = drawn.saturating_sub(hits);
+    match Beta::new(hits as f64 + 1.0, unmarked as f64) {
+        Ok(share) => share.inverse_cdf(confidence),
+        Err(_) => 1.0,
+    }
+}
+
 /// The chance that of `drawn` out of `all`, `marked` of which are marked, `hits` or more are marked: whether
 /// something is found in one group more often than chance deals it (Fisher's exact test, one-sided).
 pub fn chance_of_hits(all: u64, marked: u64, drawn: u64, hits: u64) -> f64 {
@@ -118,6 +128,16 @@ pub fn chance_of_hits(all: u64, marked: u64, drawn: u64, hits: u64) -> f64 {
 mod tests {
     use super::*;
     use crate::small::student;
+
+    #[test]
+    fn three_lossless_trials_exclude_little() {
+        let most = |hits, drawn| most_marked(hits, drawn, 0.95);
+        // None of n: 1 - 0.05^(1/n). One of ten: table of Clopper and Pearson.
+        assert!((most(0, 3) - 0.6316).abs() < 1e-4);
+        assert!((most(0, 59) - 0.0495).abs() < 1e-4);
+        assert!((most(1, 10) - 0.3942).abs() < 1e-4);
+        assert_eq!((most(3, 3), most(0, 0)), (1.0, 1.0));
+    }
 
     #[test]
     fn outermost_values_move_neither_level_nor_scatter_far() {

@@ -71,7 +71,7 @@ pub use compare::{
     Pairing, Ratio, Verdict, is_higher, ratio, simultaneous, simultaneous_end, verdict,
 };
 pub use drift::{Drift, drift};
-pub use expect::{Expectation, Usual, chance_of_hits};
+pub use expect::{Expectation, Usual, chance_of_hits, most_marked};
 pub use fit::{Fit, fit_line};
 pub use host::{Begins, HostGaps, explained};
 pub use mean::Mean;

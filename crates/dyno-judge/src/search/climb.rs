@@ -6,8 +6,9 @@
 //! undecided, halves of the gap to the lowest broken one. What lies between the edges the trials cannot tell.
 //!
 //! The highest rung that seemed kept was chosen because it seemed so, so it is measured afresh and judged by these
-//! trials alone. Where they do not confirm it, the search goes on below. Every rung is tried once and confirmed once
-//! at most, so that a search ends.
+//! trials alone. Where they do not confirm it, the search goes on below. So is the lowest broken one, lest a chance loss caps
+//! the search: where it is not broken again, the search goes on above. Every rung is tried once and confirmed once at
+//! most, so that a search ends.
 
 use std::collections::BTreeMap;
 
@@ -83,6 +84,12 @@ impl Climb {
         self.confirmed.get(&i) == Some(&Rung::Kept)
     }
 
+    /// Whether the lowest broken rung, which ends the search, broke a second time.
+    pub(super) fn is_cap_confirmed(&self) -> bool {
+        self.broken()
+            .is_some_and(|i| self.confirmed.contains_key(&i))
+    }
+
     fn known(&self) -> impl DoubleEndedIterator<Item = (usize, Rung)> {
         self.tried.keys().filter_map(|i| Some((*i, self.rung(*i)?)))
     }
@@ -114,8 +121,9 @@ impl Climb {
         let Some(first) = self.rung(0) else {
             return Next::Try(0);
         };
+        let cap = self.broken().filter(|_| !self.is_cap_confirmed());
         let (Some(kept), Rung::Kept) = (self.kept(), first) else {
-            return Next::Done;
+            return cap.map_or(Next::Done, Next::Confirm);
         };
         let above = self.known().find(|(i, _)| *i > kept);
         match above {
@@ -135,7 +143,7 @@ impl Climb {
             }
         }
         match self.is_confirmed(kept) {
-            true => Next::Done,
+            true => cap.map_or(Next::Done, Next::Confirm),
             false => Next::Confirm(kept),
         }
     }
@@ -187,7 +195,7 @@ mod tests {
             });
             assert_eq!((climb.kept(), climb.broken()), (Some(wall - 1), Some(wall)));
             assert!(climb.is_confirmed(wall - 1));
-            assert!(asked <= 15 + 4 + 1, "{asked} for a wall at {wall}");
+            assert!(asked <= 15 + 4 + 2, "{asked} for a wall at {wall}");
         }
     }
 
@@ -195,7 +203,8 @@ mod tests {
     fn the_first_rung_ends_the_search_where_it_is_not_kept() {
         for first in [Rung::Broken, Rung::Undecided, Rung::NoFigure] {
             let (climb, asked) = walk(ladder(100), |_| first);
-            assert_eq!((climb.kept(), asked), (None, 1), "{first:?}");
+            let confirmed = usize::from(first == Rung::Broken);
+            assert_eq!((climb.kept(), asked), (None, 1 + confirmed), "{first:?}");
         }
     }
 
@@ -217,6 +226,20 @@ mod tests {
         assert_eq!((climb.kept(), climb.broken()), (Some(70), Some(78)));
         let between: Vec<usize> = climb.between().collect();
         assert_eq!((between.first(), between.last()), (Some(&71), Some(&77)));
+    }
+
+    #[test]
+    fn one_chance_loss_caps_no_search() {
+        for unlucky in [0, 16, 40, 41] {
+            let (climb, _) = walk(ladder(240), |next| match next {
+                Next::Try(i) if i == unlucky => Rung::Broken,
+                next if index(next) < 100 => Rung::Kept,
+                _ => Rung::Broken,
+            });
+            let edges = (climb.kept(), climb.broken());
+            assert_eq!(edges, (Some(99), Some(100)), "{unlucky}");
+            assert!(climb.is_cap_confirmed());
+        }
     }
 
     #[test]

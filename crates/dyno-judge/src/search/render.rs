@@ -30,7 +30,7 @@ impl Capacities {
                 format!("required: {}", self.required.join(" · ")),
                 format!(
                     "run {} (suite {}), started {}. Kept: the bad end of each interval keeps the limit, \
-                     confirmed by fresh trials. Broken: even the good end of one breaks it. What lies between \
+                     confirmed by fresh trials. Broken: even the good end of one breaks it, again in fresh trials. What lies between \
                      the trials cannot tell. Intervals are at {}, those of confirmations higher, since they are looked at up \
                      to three times.",
                     self.run,
@@ -79,7 +79,7 @@ impl Capacities {
                 .map_or_else(dash, |t| t.broken().join("; ")),
             confirmed.map_or_else(dash, |t| {
                 let trials = counted(t.judged as u64, "trial");
-                format!("{trials}: {}", t.found())
+                format!("{trials}: {}; {}", t.found(), t.losses())
             }),
         ];
         (tone, cells)
@@ -95,7 +95,12 @@ impl Capacities {
         let label = format!("{} on {}", c.experiment.name, c.experiment.stack);
         let first = c.curve.first();
         match c.end {
-            End::Found => None,
+            End::Found => c.broken.as_ref().filter(|_| !c.is_cap_confirmed).map(|t| {
+                let value = self.raise.text(t.value);
+                format!(
+                    "{label}: no fresh trials broke {value} again, so that chance may have capped the search; go on with `dyno run --resume`"
+                )
+            }),
             End::Unfinished => Some(format!(
                 "{label}: not finished; go on with `dyno run --resume`"
             )),

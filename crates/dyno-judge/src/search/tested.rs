@@ -7,6 +7,7 @@ use crate::standing::Standing;
 use dyno_model::plan::Extent;
 use dyno_model::record::Outcome;
 use dyno_model::{Experiment, Raised, TrialRecord};
+use dyno_stats::most_marked;
 
 /// A source that sends less than this share of what is due did not put the load on.
 const PUT_ON: f64 = 0.95;
@@ -28,6 +29,8 @@ pub struct Tested {
     pub taken: usize,
     /// Trials among these that failed.
     pub failed: usize,
+    /// Trials among these that completed without a lost message.
+    pub lossless: usize,
     /// Confidence of each interval that a limit is held against: higher where it is looked at more than once.
     pub confidence: f64,
     /// Each limit with what was found.
@@ -86,6 +89,7 @@ impl Tested {
             rung,
             judged: trials.len(),
             failed: trials.len() - completed().count(),
+            lossless: completed().filter(|t| t.counts.lost == 0).count(),
             taken: trials.len(),
             confidence,
             checks,
@@ -109,6 +113,25 @@ impl Tested {
     pub fn found(&self) -> String {
         let all: Vec<String> = self.checks.iter().map(Checked::brief).collect();
         all.join("; ")
+    }
+
+    /// The share of such trials that may lose messages or fail: more is excluded at the confidence of the rung.
+    pub fn lossy_below(&self) -> f64 {
+        let lossy = self.judged - self.lossless;
+        most_marked(lossy as u64, self.judged as u64, self.confidence)
+    }
+
+    /// `3 of 3 trials lossless, which excludes at 95 % that more than 63.2 % of trials lose`.
+    pub(super) fn losses(&self) -> String {
+        let (lossless, trials) = (self.lossless, counted(self.judged as u64, "trial"));
+        match self.lossless {
+            0 => format!("0 of {trials} lossless"),
+            _ => format!(
+                "{lossless} of {trials} lossless, which excludes at {} that more than {} of trials lose",
+                Unit::Share.text(self.confidence),
+                Unit::Share.text(self.lossy_below())
+            ),
+        }
     }
 
     /// Why it came to that.
@@ -140,11 +163,15 @@ impl Tested {
         let said = match (self.rung, self.confirms) {
             (Rung::Kept, true) => format!("{value} is confirmed by {trials} of its own"),
             (Rung::Kept, false) => format!("{value} is kept by {trials}"),
-            (Rung::Broken, _) => format!("{value} is broken by {trials}"),
+            (Rung::Broken, true) => format!("{value} is broken again by {trials} of its own"),
+            (Rung::Broken, false) => format!("{value} is broken by {trials}"),
             (Rung::Undecided, _) => format!("{value} is undecided after {trials}"),
             (Rung::NoFigure, _) => format!("{value} has no figure after {trials}"),
         };
-        format!("{said}: {}", self.why())
+        match (self.rung, self.confirms) {
+            (Rung::Kept, true) => format!("{said}: {}; {}", self.why(), self.losses()),
+            _ => format!("{said}: {}", self.why()),
+        }
     }
 }
 
