@@ -140,6 +140,12 @@ impl Comparison {
             percent(self.options.confidence),
             percent(self.each)
         ));
+        if !self.paired {
+            lead.push(
+                "They hold within these runs and know nothing of what changes from run to run; --against measures both sides in turns."
+                    .into(),
+            );
+        }
         lead
     }
 
