@@ -42,7 +42,7 @@ struct Made {
     lost: u64,
 }
 
-/// Nothing has befallen it: where trials have lost messages or were disturbed already, more of it may make them alike (ADR 33).
+/// Nothing has befallen it: where trials have lost messages or were disturbed already, more of it may make them alike (ADR 34).
 fn made() -> impl Strategy<Value = Made> {
     let drift = prop_oneof![4 => 0.97f64..1.03, 1 => 0.7f64..1.5];
     drift.prop_map(|drift| Made { drift, lost: 0 })
