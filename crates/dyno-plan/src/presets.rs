@@ -1,8 +1,8 @@
 //! Presets: named sets of settings that a suite offers, chosen with `--set GROUP=NAME`.
 //!
 //! `[presets.GROUP.NAME]` holds settings for all experiments that have them, and a table of settings
-//! for each experiment that needs its own. A chosen preset wins over the file and loses to settings
-//! of the command line. All presets are checked, chosen or not.
+//! for each experiment that needs its own; parameters of the suite stand among them. A chosen preset wins over the file and loses
+//! to settings and parameters of the command line. All presets are checked, chosen or not.
 
 use crate::parameters::Override;
 use crate::settings::{CONDITIONS, FACTORS, Form, Settings};
@@ -54,7 +54,17 @@ pub(crate) fn names(suite: &Table) -> BTreeMap<String, Vec<String>> {
         .collect()
 }
 
-/// Takes those of `overrides` out that name a group of presets; of two with one group the last holds.
+/// Names of the suite's parameters that no setting has, which presets may set.
+fn parameters(suite: &Table) -> Vec<&str> {
+    let Some(Value::Table(declared)) = suite.get("parameters").map(|n| &n.value) else {
+        return Vec::new();
+    };
+    let keys = declared.0.iter().map(|e| e.key.as_str());
+    keys.filter(|key| !setting_keys().contains(key)).collect()
+}
+
+/// Takes those of `overrides` out that name a group of presets; of two with one group the last holds. Parameters that the chosen
+/// presets set stand before those of the command line, which win.
 pub(crate) fn choices(
     suite: &Table,
     overrides: Vec<Override>,
@@ -72,7 +82,21 @@ pub(crate) fn choices(
         choices.retain(|c| c.key != entry.key);
         choices.push(entry);
     }
-    (choices, others)
+    let parameters = parameters(suite);
+    let named = |choice: &Entry| {
+        let (_, presets) = groups.iter().find(|(group, _)| group.key == choice.key)?;
+        let Value::Text(name) = &choice.node.value else {
+            return None;
+        };
+        match &presets.get(name)?.value {
+            Value::Table(preset) => Some(preset.0.clone()),
+            _ => None,
+        }
+    };
+    let set = choices.iter().filter_map(named).flatten();
+    let set = set.filter(|entry| parameters.contains(&entry.key.as_str()));
+    let overrides = set.map(|entry| Override { entry }).chain(others).collect();
+    (choices, overrides)
 }
 
 /// A group must not hide a setting or a parameter from `--set`.
@@ -125,7 +149,7 @@ pub(crate) fn read(
             problems.push(unknown(&choice.node.at, &group.key, name, names));
         }
         for (preset, settings) in all {
-            let read = one(settings, experiments, problems);
+            let read = one(settings, experiments, &parameters(suite), problems);
             if wanted == Some(preset.key.as_str()) {
                 chosen.push(read);
             }
@@ -149,7 +173,12 @@ fn unknown<'a>(
         ))
 }
 
-fn one(table: &Table, experiments: &[ExperimentSpec], problems: &mut Problems) -> Chosen {
+fn one(
+    table: &Table,
+    experiments: &[ExperimentSpec],
+    parameters: &[&str],
+    problems: &mut Problems,
+) -> Chosen {
     let mut for_all = Settings::default();
     let mut for_one = BTreeMap::new();
     let mut general: Vec<Entry> = Vec::new();
@@ -163,8 +192,9 @@ fn one(table: &Table, experiments: &[ExperimentSpec], problems: &mut Problems) -
             if let Some(own) = entry.node.table(&subject, problems) {
                 for_one.insert(spec.name.clone(), of_experiment(own, spec, problems));
             }
-        } else {
+        } else if !parameters.contains(&key) {
             let mut keys = setting_keys();
+            keys.extend(parameters);
             keys.extend(experiments.iter().map(|e| e.name.as_str()));
             problems.push(unknown_key(entry, "a preset", &keys));
         }

@@ -90,6 +90,26 @@ fn parameters_stand_in_presets_too() {
 }
 
 #[test]
+fn a_preset_sets_parameters_and_the_command_line_wins() {
+    let text = SUITE.replace(
+        "[presets.machine.quiet]",
+        "[presets.machine.quiet]\nfew = 4",
+    );
+    let trials = |set: &[(&str, &str)]| {
+        let plan = plan_with(&text, set, |_| {});
+        of(
+            &plan.unwrap_or_else(|e| panic!("{}", crate::common::shown(&e))),
+            "timed",
+        )
+        .0
+    };
+    assert_eq!(trials(&[("scale", "short")]), 2);
+    assert_eq!(trials(&[("scale", "short"), ("machine", "quiet")]), 4);
+    let all = [("few", "3"), ("scale", "short"), ("machine", "quiet")];
+    assert_eq!(trials(&all), 3);
+}
+
+#[test]
 fn the_list_of_suites_names_presets() {
     let mut catalog = Catalog::builtin();
     catalog.add_suite("mine", "mine.toml", SUITE);
