@@ -11,7 +11,8 @@ use dyno_judge::{
 use dyno_model::plan::Against;
 use dyno_model::record::{FailureKind, Outcome, Run};
 use dyno_model::{ExperimentId, TrialRecord};
-use dyno_report::{SummaryOptions, summarise};
+use dyno_report::{NoRatio, SummaryOptions, summarise};
+use dyno_stats::Latency;
 use proptest::prelude::*;
 
 /// What befalls a trial.
@@ -326,8 +327,14 @@ fn cases(usual: u32) -> u32 {
 }
 
 /// A side of a comparison with nothing to compare, or too little, and what is said of it: by `compare` where the new side
-/// has it, and by `check` with a limit that the trials keep.
-type BadSide = (&'static str, fn(&mut Run), &'static str, &'static str);
+/// has it, by `check` with a limit that the trials keep, and by `show` in place of × floor.
+type BadSide = (
+    &'static str,
+    fn(&mut Run),
+    &'static str,
+    &'static str,
+    Option<NoRatio>,
+);
 
 const BAD_SIDES: [BadSide; 6] = [
     (
@@ -335,18 +342,21 @@ const BAD_SIDES: [BadSide; 6] = [
         |run| run.trials.retain(|t| t.id.experiment.0 != 1),
         "no trial of the new side completed",
         "no trial completed",
+        Some(NoRatio::Unknown),
     ),
     (
         "failed",
         |run| of_tcp(run).for_each(fail),
         "no trial of the new side completed",
         "no trial completed",
+        Some(NoRatio::Unknown),
     ),
     (
         "infinite",
         |run| of_tcp(run).for_each(|t| lose(t, 300)),
         "",
         "even the good end of its interval, ∞, breaks it",
+        None,
     ),
     (
         "refused",
@@ -358,6 +368,7 @@ const BAD_SIDES: [BadSide; 6] = [
         },
         "a trial has 1 samples, p50 takes 6: lengthen the window",
         "p50 takes 6 samples, there are 5: measure more or longer trials",
+        Some(NoRatio::Unknown),
     ),
     (
         "single",
@@ -367,12 +378,14 @@ const BAD_SIDES: [BadSide; 6] = [
         },
         "it takes two trials of each side, there are 5 and 1",
         "4 of 5 trials are missing; the others would pass",
+        Some(NoRatio::Few),
     ),
     (
         "disturbed",
         |run| of_tcp(run).for_each(|t| t.disturbed.push("foreign load".into())),
         "the host disturbed every trial of the new side",
         "the host disturbed every trial; they would pass",
+        Some(NoRatio::Disturbed),
     ),
 ];
 
@@ -392,7 +405,7 @@ fn every_bad_side_has_its_verdict_and_its_sentence() {
     let good = run(0, &side(1.0));
     let limits = "[[limit]]\nname = \"trip\"\nstack = \"tcp\"\nmetric = \"rtt\"\nquantile = \"p50\"\nat_most = \"1 ms\"\n";
     let limits = Limits::parse("limits.toml", limits).unwrap();
-    for (name, spoil, compared, checked) in BAD_SIDES {
+    for (name, spoil, compared, checked, no_ratio) in BAD_SIDES {
         let mut bad = run(1, &side(1.0));
         spoil(&mut bad);
         let is_infinite = name == "infinite";
@@ -422,6 +435,19 @@ fn every_bad_side_has_its_verdict_and_its_sentence() {
             Status::Undecided
         };
         assert_eq!(result.status, expected, "{name}");
+        let summary = summarise(&bad, &SummaryOptions::default());
+        let tcp = summary
+            .experiments
+            .iter()
+            .find(|e| e.experiment.stack == "tcp");
+        let floor = tcp.unwrap().floor.as_ref().unwrap();
+        assert_eq!(floor.without, no_ratio, "{name}");
+        // Where so many messages were lost that the p50 is, the ratio is known, and infinite.
+        let is_known = floor
+            .p50_ratio
+            .as_ref()
+            .is_some_and(|r| r.value != Latency::Infinite);
+        assert!(!is_known, "{name}: {:?}", floor.p50_ratio);
         let night = |day| {
             let mut run = run(day, &side(1.0 + 0.002 * (day % 3) as f64));
             run.manifest.id = format!("night {day}");
