@@ -25,6 +25,8 @@ pub(crate) struct View<'a> {
     pub(crate) constant: Vec<&'static Factor>,
     pub(crate) varying: Vec<&'static Factor>,
     names_vary: bool,
+    /// By name and stack, what tells the rows that have both from each other.
+    telling: BTreeMap<(&'a str, &'a str), Vec<&'static Factor>>,
     /// The names stand above the blocks, so they need no column.
     named_blocks: bool,
     /// Rows of one experiment and wait strategy together, each with what stands above them; empty where all
@@ -108,8 +110,16 @@ impl<'a> View<'a> {
             let title = block_title(&rows[block.clone()], named_blocks, &above);
             (block, title)
         });
+        let mut namesakes: BTreeMap<_, Vec<&Experiment>> = BTreeMap::new();
+        for x in rows.iter().map(|e| &e.experiment) {
+            let both = (x.name.as_str(), x.stack.as_str());
+            namesakes.entry(both).or_default().push(x);
+        }
+        let split = |all: Vec<&'a Experiment>| factors::split(all.iter().copied()).1;
+        let telling = namesakes.into_iter().map(|(both, all)| (both, split(all)));
         View {
             summary,
+            telling: telling.collect(),
             is_of_starts: !rows.is_empty() && rows.iter().all(|e| is_start(e)),
             names_vary: places.len() > 1,
             named_blocks,
@@ -124,11 +134,7 @@ impl<'a> View<'a> {
     /// What tells a row from the others, and no more than that.
     pub(crate) fn label(&self, e: &ExperimentSummary) -> String {
         let x = &e.experiment;
-        let namesakes = || {
-            let all = self.rows.iter().map(|r| &r.experiment);
-            all.filter(|r| r.name == x.name && r.stack == x.stack)
-        };
-        let (_, varying) = factors::split(namesakes());
+        let varying = self.telling.get(&(x.name.as_str(), x.stack.as_str()));
         let mut parts = Vec::new();
         if self.names_vary {
             parts.push(x.name.clone());
@@ -136,8 +142,8 @@ impl<'a> View<'a> {
         let leg = if e.is_leg { " (leg)" } else { "" };
         let base = if e.is_base { " (base)" } else { "" };
         parts.push(format!("{}{leg}{base}", x.stack));
-        if !varying.is_empty() {
-            parts.push(factors::label(&varying, x));
+        if let Some(varying) = varying.filter(|varying| !varying.is_empty()) {
+            parts.push(factors::label(varying, x));
         }
         parts.join(", ")
     }
