@@ -288,3 +288,31 @@ fn remove_all(path: &Path) -> bool {
     };
     removed.is_ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt as _, chown};
+
+    #[test]
+    fn nothing_is_started_from_what_strangers_can_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        let set = |mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        set(0o777);
+        assert_eq!(stranger(path), Some(Why::Writable(0o777)));
+        // Under umask 002: the group is the user's own.
+        set(0o775);
+        assert_eq!(stranger(path), None);
+        assert_eq!(stranger(&path.join("missing")), None);
+        if chown(path, None, Some(65_534)).is_err() {
+            eprintln!("NOT TESTED: giving files away needs root");
+            return;
+        }
+        assert_eq!(stranger(path), Some(Why::Writable(0o775)));
+        set(0o755);
+        assert_eq!(stranger(path), None);
+        chown(path, Some(65_534), None).unwrap();
+        assert_eq!(stranger(path), Some(Why::Owner(65_534)));
+    }
+}
