@@ -155,3 +155,56 @@ fn a_trial_of_20_gigabytes_is_refused_with_a_line() {
     assert_eq!(lines.count(), 1, "{}", ended.stderr);
     ended.says("has 21474836480 bytes");
 }
+
+/// What the bounds and the care for strangers must not take from anybody.
+#[test]
+fn a_run_of_a_thousand_stacks_and_ten_thousand_trials_is_shown() {
+    let place = Place::new();
+    let run = changed(&place, "run", FAILED, |_| {});
+    let mut manifest = place.json("run/run.json");
+    let trial = place.json(&format!("run/{FAILED}"));
+    let plan = &mut manifest["plan"];
+    let mut first = plan["experiments"][0].clone();
+    let stack = plan["stacks"][first["stack"].as_str().unwrap()].clone();
+    first["trials"] = json!(10);
+    (plan["experiments"], plan["stacks"]) = (json!([]), json!({}));
+    std::fs::remove_dir_all(run.join("trials")).unwrap();
+    std::fs::create_dir(run.join("trials")).unwrap();
+    for id in 0..1_000 {
+        let name = format!("stack-{id}");
+        (first["id"], first["stack"]) = (json!(id), json!(name));
+        let experiments = plan["experiments"].as_array_mut().unwrap();
+        experiments.push(first.clone());
+        plan["stacks"][&name] = stack.clone();
+        plan["stacks"][&name]["name"] = json!(name);
+        for number in 0..10 {
+            let mut trial = trial.clone();
+            (trial["experiment"], trial["number"]) = (json!(id), json!(number));
+            let file = format!("run/trials/e{id:04}-t{number:03}.json");
+            place.file(&file, &trial.to_string());
+        }
+    }
+    place.file("run/run.json", &manifest.to_string());
+    let shown = place.show("run");
+    let experiments = shown["experiments"].as_array().unwrap();
+    assert_eq!(experiments.len(), 1_000);
+    assert!(experiments.iter().all(|e| e["failed_trials"] == 10));
+    place.run(&["show", "run"]).with_code(0).says("stack-999");
+}
+
+/// Each row's label had gone over all rows.
+#[test]
+fn a_run_of_thousands_of_experiments_of_one_name_and_stack_is_shown() {
+    let place = Place::new();
+    changed(&place, "run", FAILED, |_| {});
+    let mut manifest = place.json("run/run.json");
+    let first = manifest["plan"]["experiments"][0].clone();
+    let same = |id| {
+        let mut e = first.clone();
+        e["id"] = json!(id);
+        e
+    };
+    manifest["plan"]["experiments"] = (0..4_000).map(same).collect();
+    place.file("run/run.json", &manifest.to_string());
+    place.run(&["show", "run"]).with_code(0);
+}
