@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -83,12 +83,19 @@ fn number(draw: &mut Draw) -> Value {
     serde_json::from_str(draw.of::<&str>(&all)).unwrap_or(Value::Null)
 }
 
+/// One of these numbers of copies of a value, or as many as have some megabytes as text.
+fn copies(draw: &mut Draw, value: &Value, numbers: &[usize]) -> usize {
+    const MOST_BYTES: usize = 8 << 20;
+    let drawn = *draw.of(numbers);
+    drawn.min(MOST_BYTES / value.to_string().len().max(1))
+}
+
 fn extreme(draw: &mut Draw, old: &Value) -> Value {
     match draw.below(10) {
         0..=2 => number(draw),
         3..=5 => Value::String(text(draw)),
         6 => Value::Null,
-        7 => Value::Array(vec![old.clone(); *draw.of(&[0, 1, 2, 1_000])]),
+        7 => Value::Array(vec![old.clone(); copies(draw, old, &[0, 1, 2, 1_000])]),
         8 => {
             let depth = *draw.of(&[10, 100, 200]);
             (0..depth).fold(old.clone(), |inner, _| Value::Array(vec![inner]))
@@ -149,7 +156,8 @@ fn change(draw: &mut Draw, document: &mut Value) -> String {
         }
         (0, Value::Array(list)) if !list.is_empty() => {
             let one = list[draw.below(list.len())].clone();
-            list.extend(vec![one; *draw.of(&[1, 100, 5_000])]);
+            let copies = copies(draw, &one, &[1, 100, 5_000]);
+            list.extend(vec![one; copies]);
             "a longer list"
         }
         (1, Value::Array(list)) => {
@@ -319,7 +327,9 @@ pub(crate) fn mutate(draw: &mut Draw, run: &Path) -> io::Result<String> {
             }
             kind => {
                 let path = draw.of(&files);
-                let mut bytes = fs::read(path)?;
+                let mut bytes = Vec::new();
+                // It may be one of 20 GB.
+                File::open(path)?.take(64 << 20).read_to_end(&mut bytes)?;
                 let document = serde_json::from_slice::<Value>(&bytes);
                 let what = match document {
                     Ok(mut document) if kind > 6 => {
