@@ -8,6 +8,7 @@ use crate::reading::{self, Reading};
 use dyno_model::record::{Environment, Run, RunManifest};
 use dyno_model::{Experiment, ExperimentId};
 use dyno_report::{Basis, Shortfall};
+use std::collections::HashMap;
 use std::fmt;
 
 /// What makes two runs those of one machine: the host's name, its processor and what it runs on.
@@ -104,6 +105,8 @@ pub(crate) struct Book {
     pub(crate) runs: Vec<RunManifest>,
     /// In the order of their first appearance.
     pub(crate) series: Vec<Collected>,
+    /// Where each stands among them, by its key as printed.
+    places: HashMap<String, usize>,
 }
 
 impl Book {
@@ -124,7 +127,7 @@ impl Book {
         let number = self.runs.len();
         let plan = &manifest.plan;
         let machine = Machine::of(&manifest.environment);
-        let mut seen: Vec<Key> = Vec::new();
+        let mut seen: HashMap<String, usize> = HashMap::new();
         for e in plan.experiments.iter().filter(|e| cell::is_own(plan, e)) {
             for measure in of(e) {
                 let mut key = Key {
@@ -135,11 +138,14 @@ impl Book {
                     measure,
                     occurrence: 0,
                 };
-                let occurrence = seen.iter().filter(|k| **k == key).count();
-                seen.push(key.clone());
-                key.occurrence = occurrence;
+                // Equal keys are printed alike.
+                let alike = seen.entry(format!("{key:?}")).or_default();
+                key.occurrence = *alike;
+                *alike += 1;
                 let entry = entry(run, number, e, measure);
-                match self.series.iter_mut().find(|s| s.key == key) {
+                let series = self.places.entry(format!("{key:?}"));
+                let place = *series.or_insert(self.series.len());
+                match self.series.get_mut(place) {
                     Some(series) => series.entries.push(entry),
                     None => self.series.push(Collected {
                         key,
