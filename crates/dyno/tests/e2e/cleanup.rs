@@ -368,8 +368,19 @@ fn a_run_that_nobody_may_write_to_is_read_by_every_command_and_not_resumed() {
         &["run", "--like", "out", "--dry-run"],
         &["run", "--resume", "out", "--dry-run"],
     ];
+    // A limit may be undecided, where the host disturbed the trial.
+    let is_read = |ended: crate::harness::Ended, of: &[&str]| {
+        let code = ended.status.code();
+        let undecided = code == Some(7) && of.contains(&"check");
+        assert!(
+            code == Some(0) || undecided,
+            "{of:?}: {}{}",
+            ended.stdout,
+            ended.stderr
+        );
+    };
     for arguments in read {
-        as_nobody(&place, arguments).with_code(0);
+        is_read(as_nobody(&place, arguments), arguments);
     }
     let refused = as_nobody(&place, &["run", "--resume", "out", "--quiet"]);
     refused.with_code(5).says("Permission denied");
@@ -391,7 +402,7 @@ fn a_run_that_nobody_may_write_to_is_read_by_every_command_and_not_resumed() {
         command.output().unwrap().into()
     };
     for arguments in read.into_iter().filter(|a| !a.contains(&"-o")) {
-        on_read_only(arguments).with_code(0);
+        is_read(on_read_only(arguments), arguments);
     }
     on_read_only(&["run", "--resume", "out", "--quiet"])
         .with_code(5)

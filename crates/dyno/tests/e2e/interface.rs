@@ -158,10 +158,6 @@ fn a_resumed_run_refuses_what_it_cannot_honour() {
             .with_code(2)
             .says("cannot be used with");
     }
-    place
-        .run(&["run", "--resume", "out", "--dry-run"])
-        .with_code(2)
-        .says("cannot be used with");
 }
 
 #[test]
