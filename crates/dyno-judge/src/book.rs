@@ -128,7 +128,7 @@ impl Book {
         let plan = &manifest.plan;
         let machine = Machine::of(&manifest.environment);
         let mut seen: HashMap<String, usize> = HashMap::new();
-        for e in plan.experiments.iter().filter(|e| cell::is_own(plan, e)) {
+        for e in cell::own(plan) {
             for measure in of(e) {
                 let mut key = Key {
                     suite: plan.suite.clone(),

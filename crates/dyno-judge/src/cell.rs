@@ -148,19 +148,21 @@ pub(crate) fn label_without(e: &Experiment, raised: Raised) -> String {
     format!("{}: {}", e.stack, parts.join(", "))
 }
 
-/// Whether an experiment says something of this build and its stacks when it stands alone: the other
+/// The experiments that say something of this build and its stacks when they stand alone: the other
 /// side of `--against` another build does not, and that of `--against` the same is a repetition. One
 /// that another part of the plan runs says nothing here, none whose calls to the kernel are counted, and no leg of a
 /// chain alone.
-pub(crate) fn is_own(plan: &Plan, e: &Experiment) -> bool {
-    if !plan.is_here(e.id) || e.counted || plan.is_leg(e) {
-        return false;
-    }
-    match plan.against {
-        Some(Against::Same) => e.base.is_none(),
-        Some(Against::Build { .. }) => !plan.is_base(e.id),
-        Some(Against::Stack { .. }) | None => true,
-    }
+pub(crate) fn own(plan: &Plan) -> impl Iterator<Item = &Experiment> {
+    let (legs, bases) = (plan.legs(), plan.bases());
+    plan.here().filter(move |e| {
+        let is_leg = e.added && legs.contains(&e.id);
+        let is_new = match plan.against {
+            Some(Against::Same) => e.base.is_none(),
+            Some(Against::Build { .. }) => !bases.contains(&e.id),
+            Some(Against::Stack { .. }) | None => true,
+        };
+        !e.counted && !is_leg && is_new
+    })
 }
 
 /// Whether the stack of an experiment is a yardstick.

@@ -133,11 +133,7 @@ impl CheckReport {
 pub fn check(run: &Run, limits: &Limits, how: &CheckOptions) -> Result<CheckReport, LimitsError> {
     let plan = &run.manifest.plan;
     let mut problems = Problems::default();
-    let own: Vec<&Experiment> = plan
-        .experiments
-        .iter()
-        .filter(|e| cell::is_own(plan, e))
-        .collect();
+    let own: Vec<&Experiment> = cell::own(plan).collect();
     let mut selected = Vec::new();
     for limit in &limits.limits {
         let before = problems.len();
@@ -193,12 +189,11 @@ fn allows_flow(chosen: &[Chosen<String>], e: &Experiment) -> bool {
     }
 }
 
-/// Whether a limit is put on an experiment. Yardsticks and loopbacks are judged only where `stack`
+/// Whether a limit is put on one of the run's [own](cell::own) experiments. Yardsticks and loopbacks are judged only where `stack`
 /// names them: nobody's requirement is meant for them.
 fn selects(limit: &Limit, plan: &Plan, e: &Experiment) -> bool {
     let s = &limit.selector;
-    cell::is_own(plan, e)
-        && (!is_yardstick(plan, e) || !s.stack.is_empty())
+    (!is_yardstick(plan, e) || !s.stack.is_empty())
         && limit.measure.applies_to(e.workload.kind())
         && allows(&s.suite, &plan.suite)
         && allows(&s.experiment, &e.name)
@@ -331,8 +326,7 @@ fn nothing_selected(limit: &Limit, plan: &Plan) -> String {
         .filter(|k| limit.measure.applies_to(**k))
         .map(|k| k.as_str())
         .collect();
-    let own = |e: &&Experiment| cell::is_own(plan, e);
-    let mut all = plan.experiments.iter().filter(own);
+    let mut all = cell::own(plan);
     if !all.any(|e| limit.measure.applies_to(e.workload.kind())) {
         return format!(
             "`{}` is measured by the workloads {} only, and this run has none of them",

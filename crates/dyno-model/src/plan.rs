@@ -146,7 +146,8 @@ impl Plan {
     pub fn bases(&self) -> BTreeSet<ExperimentId> {
         self.experiments.iter().filter_map(|e| e.base).collect()
     }
-    /// All experiments that are a leg of a chain; for who asks about many.
+    /// All experiments that are a leg of a chain. One that was [`added`](Experiment::added) beside the chain says nothing of the stack
+    /// that it is a leg of: its ends are where the chain's are.
     pub fn legs(&self) -> BTreeSet<ExperimentId> {
         let legs = self.experiments.iter().flat_map(|e| &e.legs);
         legs.copied().collect()
@@ -154,11 +155,6 @@ impl Plan {
     /// Whether the experiment is the base of another one.
     pub fn is_base(&self, id: ExperimentId) -> bool {
         self.experiments.iter().any(|e| e.base == Some(id))
-    }
-    /// Whether the experiment is a leg of a chain alone, which was added beside the chain and says nothing of the stack that it is a
-    /// leg of: its ends are where the chain's are.
-    pub fn is_leg(&self, e: &Experiment) -> bool {
-        e.added && self.experiments.iter().any(|x| x.legs.contains(&e.id))
     }
     /// Whether the experiment is run here: always, unless the run is a part and it is in another one.
     pub fn is_here(&self, id: ExperimentId) -> bool {

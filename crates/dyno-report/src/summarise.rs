@@ -24,7 +24,7 @@ use dyno_model::{TrialId, parallel};
 use dyno_stats::{
     Bootstrap, SecondHalf, Stability, TrialSamples, quantiles, quantiles_and_numerator,
 };
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// How a run is summarised.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -59,6 +59,8 @@ fn of_samples(samples: Samples<'_>, options: &SummaryOptions) -> Summary {
         samples,
         floors: Floors::new(samples, &options.bootstrap),
         machine: host::Machine::new(run),
+        legs: plan.legs(),
+        bases: plan.bases(),
     };
     // Of a search only some rungs get trials.
     let has_trials =
@@ -227,6 +229,8 @@ struct Shared<'a> {
     floors: Floors<'a>,
     /// What the run's CPUs did by themselves.
     machine: host::Machine<'a>,
+    legs: BTreeSet<ExperimentId>,
+    bases: BTreeSet<ExperimentId>,
 }
 
 /// The samples of one metric, trial by trial.
@@ -374,9 +378,9 @@ fn summarise_experiment(
     let summary = ExperimentSummary {
         experiment: experiment.clone(),
         is_floor: stack.is_some_and(|s| s.floor),
-        is_leg: plan.is_leg(experiment),
+        is_leg: experiment.added && shared.legs.contains(&experiment.id),
         is_loopback: stack.is_some_and(|s| s.loopback),
-        is_base: plan.is_base(experiment.id),
+        is_base: shared.bases.contains(&experiment.id),
         trials: trial_counts(run, experiment, &trials, &failures, &disturbed),
         failures: failures.0,
         disturbances: grouped(disturbed.iter().flat_map(|t| &t.disturbed)),
@@ -405,7 +409,7 @@ fn summarise_experiment(
             false => None,
         },
         host,
-        precision: precision(shared.samples, experiment, headline, &series, how),
+        precision: precision(shared, experiment, headline, &series, how),
         overload: dyno_model::load::overload(
             &plan.together(experiment),
             &plan.graph(experiment),
@@ -506,15 +510,16 @@ fn backlog(trials: &[&TrialRecord], samples: &[TrialSamples]) -> Option<f64> {
 
 /// What came of the plan's precision. A base has none of its own, as in the runner's schedule.
 fn precision(
-    samples: Samples<'_>,
+    shared: &Shared<'_>,
     experiment: &Experiment,
     headline: Option<&Metric>,
     series: &BTreeMap<Metric, Series<'_>>,
     how: &Bootstrap,
 ) -> Option<PrecisionSummary> {
+    let samples = shared.samples;
     let plan = &samples.run.manifest.plan;
     let asked = plan.precision.as_ref()?;
-    if plan.is_base(experiment.id) {
+    if shared.bases.contains(&experiment.id) {
         return None;
     }
     let candidates = experiment.workload.kind().info().headline;

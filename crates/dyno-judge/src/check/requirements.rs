@@ -2,6 +2,7 @@
 
 use super::judge::judge;
 use super::{CheckOptions, Limits, selects};
+use crate::cell;
 use dyno_model::record::Run;
 use dyno_report::{HeldRequirement, Requirement};
 
@@ -11,7 +12,7 @@ use dyno_report::{HeldRequirement, Requirement};
 pub fn requirements(run: &Run, limits: &Limits, how: &CheckOptions) -> Vec<Requirement> {
     let plan = &run.manifest.plan;
     let one = |limit| {
-        let chosen = plan.experiments.iter().filter(|e| selects(limit, plan, e));
+        let chosen = cell::own(plan).filter(|e| selects(limit, plan, e));
         let held = chosen.map(|e| {
             let checked = judge(run, limit, e, how);
             HeldRequirement {

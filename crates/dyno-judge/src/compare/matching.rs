@@ -17,8 +17,8 @@ pub(super) struct Matched<'a> {
 /// compared. Yardsticks are passed over where that makes the choice unique.
 pub(super) fn one_stack_each(base: &Plan, new: &Plan) -> Option<(String, String)> {
     let stacks = |plan: &Plan, floors: bool| -> BTreeSet<String> {
-        let own = plan.experiments.iter().filter(|e| cell::is_own(plan, e));
-        own.filter(|e| floors || !cell::is_floor(plan, e))
+        cell::own(plan)
+            .filter(|e| floors || !cell::is_floor(plan, e))
             .map(|e| e.stack.clone())
             .collect()
     };
@@ -43,18 +43,14 @@ pub(super) fn match_cells<'a>(
     new: &'a Plan,
     stacks: Option<&(String, String)>,
 ) -> Matched<'a> {
-    let own = |plan: &'a Plan| -> Vec<&'a Experiment> {
-        let all = plan.experiments.iter();
-        all.filter(|e| cell::is_own(plan, e)).collect()
-    };
     let counterpart = |stack: &str| match stacks {
         Some((old, young)) if young == stack => old.clone(),
         _ => stack.to_owned(),
     };
-    let mut rest = own(base);
+    let mut rest: Vec<&Experiment> = cell::own(base).collect();
     let mut pairs = Vec::new();
     let mut left_out = Vec::new();
-    for e in own(new) {
+    for e in cell::own(new) {
         let stack = counterpart(&e.stack);
         let factors = Factors::of(e);
         let found = rest
