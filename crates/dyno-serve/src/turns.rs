@@ -95,9 +95,15 @@ mod tests {
         };
         runtime().block_on(async {
             let mut asked = tokio::task::JoinSet::new();
+            // Nobody is served before all have asked.
+            let place = turns.all.clone().acquire_owned().await.unwrap();
             for user in [1, 1, 1, 1, 1, 1, 2, 3] {
                 asked.spawn(ask(user));
             }
+            for _ in 0..10 {
+                tokio::task::yield_now().await;
+            }
+            drop(place);
             asked.join_all().await;
         });
         assert_eq!(*lock(&done), [1, 2, 3, 1, 1, 1, 1, 1]);
