@@ -164,7 +164,6 @@ impl KuksaSubscription {
         asked: Option<Asked>,
     ) -> Result<Self> {
         let is_request = matches!(channel.carries, Carries::Requests { .. });
-        let presence = Presence::new(client, participant, channel)?;
         let is_damaged = Arc::new(AtomicBool::new(false));
         let (damaged, asked) = (Arc::clone(&is_damaged), asked.filter(|_| is_request));
         let mut decoder = Decoder::new(channel.max_payload);
@@ -190,6 +189,8 @@ impl KuksaSubscription {
                 subscriber::subscribe(client, client.id_of(&data)?, depth, shows)?
             }
         };
+        // As of a reader that asks: a writer hears of it when it is there.
+        let presence = Presence::new(client, participant, channel)?;
         presence.writer.announce();
         Ok(KuksaSubscription {
             is_damaged,
@@ -265,7 +266,9 @@ impl KuksaReader {
         participant: u16,
         channel: &ChannelSpec,
     ) -> Result<Self> {
-        let data = client.id_of(&path(channel, "Data"))?;
+        let data = path(channel, "Data");
+        // Refuses what the broker does not know.
+        client.id_of(&data)?;
         let asker = Asker::new(client, data).map_err(|refused| refused.error)?;
         // A writer that hears of the reader begins to write, and what it writes must not be what is kept from before. Presence
         // answers a writer that asks.

@@ -1,11 +1,11 @@
 //! Who gets the values of one signal over gRPC, or its targets, or asks for them.
 
-use crate::client::{Calls, Client, PATIENCE, Refused, by_id, text_of};
+use crate::client::{Client, PATIENCE, Refused, text_of};
 use crate::listener::Listener;
 use dyno_adapter::Result;
 use kuksa_rust_sdk::kuksa::val::v2::ClientTraitV2;
 use kuksa_rust_sdk::v1_proto::datapoint::Value as Target;
-use kuksa_rust_sdk::v2_proto::{GetValueRequest, SubscribeByIdResponse};
+use kuksa_rust_sdk::v2_proto::SubscribeByIdResponse;
 use std::time::{Duration, Instant};
 use tonic::{Code, Status, Streaming};
 
@@ -90,32 +90,25 @@ pub(crate) fn targets(client: &Client, path: &str, mut on_text: OnText) -> Resul
 
 /// Asks for the value of one signal that the broker keeps.
 pub(crate) struct Asker {
-    calls: Calls,
-    request: GetValueRequest,
+    path: String,
     before: Option<String>,
 }
 
 impl Asker {
     const CALL: &str = "GetValue";
 
-    /// Whatever is kept of signal `id` now is from before.
-    pub(crate) fn new(client: &Client, id: i32) -> std::result::Result<Self, Refused> {
-        let mut asker = Asker {
-            calls: client.calls(),
-            request: GetValueRequest {
-                signal_id: Some(by_id(id)),
-            },
-            before: None,
-        };
+    /// Whatever is kept of the signal `path` now is from before.
+    pub(crate) fn new(client: &Client, path: String) -> std::result::Result<Self, Refused> {
+        let mut asker = Asker { path, before: None };
         asker.ask(client)?;
         Ok(asker)
     }
 
     /// The value, if it is another than in the answer before.
     pub(crate) fn ask(&mut self, client: &Client) -> std::result::Result<Option<&str>, Refused> {
-        let answer = self.calls.get_value(self.request.clone());
-        let answer = client.wait(Self::CALL, PATIENCE, answer)?.into_inner();
-        let text = text_of(answer.data_point.and_then(|point| point.value));
+        let path = self.path.clone();
+        let point = client.ask(Self::CALL, async |sdk| sdk.get_value(path).await)?;
+        let text = text_of(point.and_then(|point| point.value));
         let is_new = self.before != text;
         self.before = text;
         Ok(self.before.as_deref().filter(|_| is_new))
