@@ -365,7 +365,7 @@ fn refusal(call: &str, place: &str, broker: &str, has_token: bool, failed: &Fail
         ),
         (Some(Code::Unauthenticated | Code::PermissionDenied), true) => format!(
             "the databroker at {place} does not take the stack's token: {failed}; it must be signed with the key \
-             whose public half --jwt-public-key names"
+             whose public half --jwt-public-key names, not have expired, and permit to provide, read and actuate"
         ),
         (Some(Code::Unimplemented), _) => {
             let who = match broker {
@@ -381,6 +381,9 @@ fn refusal(call: &str, place: &str, broker: &str, has_token: bool, failed: &Fail
         (None, _) if broker.is_empty() => format!(
             "no databroker answers at {place}: {failed}; the stack's daemon or one of yours must listen there \
              (option `port`), without TLS"
+        ),
+        (None, _) => format!(
+            "the databroker at {place} was there and says nothing more: {failed}; its log may say why"
         ),
         _ => format!("{failed}, says the databroker at {place}"),
     };

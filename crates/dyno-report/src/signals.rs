@@ -75,7 +75,8 @@ fn legend(summary: &Summary) -> Vec<String> {
         ),
         "reads: a reader asks the broker for the value that it keeps and asks again as soon as it has the answer (Kuksa: GetValue, kuksa-get). Each \
          answer is a read, be it a new value or the one before; the rate is the median of the trials, with the lowest and the highest, and of several clients the sum. A read \
-         takes from the question to its answer, with one client. Nobody writes: the provider writes at most one value within the window; else so many per second."
+         takes from the question to its answer, with one client. Nobody writes: the provider writes at most one value within the window; else so many per second. A stall is one slow read, \
+         however long it lasts. The study read over a WebSocket, and does not say with how many clients and whether anybody wrote."
             .into(),
         "WebSocket: the time from one set to the next of a client that waits for the broker's answer to each, as the study's script does; the mean, as the \
          study's (Kuksa: VISS, kuksa-viss-set). The round trip below it is to the subscriber and back."
