@@ -134,7 +134,7 @@ impl Page {
         table.set_header(self.heads.iter().map(|(title, right)| cell(title, *right)));
         for (tone, cells) in &self.rows {
             table.add_row(cells.iter().zip(&self.heads).map(|(text, (_, right))| {
-                let cell = cell(&clean(text), *right);
+                let cell = cell(&dyno_report::cell(text), *right);
                 match (color, tone) {
                     (false, _) | (true, Tone::Plain) => cell,
                     (true, Tone::Good) => cell.fg(Color::Green),

@@ -1,7 +1,7 @@
 //! A table of texts: as many columns side by side as there is room for, the others below.
 
 use crate::markdown::escape;
-use crate::text::{clean, width};
+use crate::text::{cell, width};
 
 /// How a cell is set off. Not by colour alone: the sign stands in every format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,7 +28,7 @@ impl From<String> for Text {
 impl From<&str> for Text {
     fn from(text: &str) -> Text {
         Text {
-            text: clean(text),
+            text: cell(text),
             mark: Mark::None,
         }
     }

@@ -84,7 +84,7 @@ pub use summary::{
     MadeOf, MetricSummary, NetworkSummary, NoRatio, PartSummary, QUANTILES, Requirement,
     RunSummary, ScalingSummary, Spread, Summary, TrialCounts, WithDisturbed,
 };
-pub use text::{clean, is_hidden, printable, wrap};
+pub use text::{cell, clean, is_hidden, printable, wrap};
 pub use totals::{add_counts, missing_messages};
 
 use dyno_model::plan::TableKind;

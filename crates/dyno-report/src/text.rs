@@ -51,6 +51,20 @@ pub fn clean(text: &str) -> String {
     shown
 }
 
+/// The most characters of a cell.
+const CELL: usize = 2_000;
+
+/// [`clean`] text of a table's cell, of which the beginning is shown where it is longer than 2,000 characters: a table takes time with
+/// the square of its longest word.
+pub fn cell(text: &str) -> String {
+    let mut text = clean(text);
+    if let Some((end, _)) = text.char_indices().nth(CELL) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
 /// `text` of any number of lines with U+FFFD for what [`is_hidden`]; `styles`: sequences that set a colour or a weight (SGR,
 /// ECMA-48, section 8.3.117) stay. CR LF ends a line.
 pub fn printable(text: &str, styles: bool) -> Cow<'_, str> {
@@ -156,6 +170,14 @@ mod tests {
             ["ab", " 01234", " 56789"]
         );
         assert_eq!(wrap("通信通信", Some(5), 0), ["通信", "通信"]);
+    }
+
+    #[test]
+    fn a_cell_has_an_end() {
+        assert_eq!(cell("a\tb"), "a b");
+        let long = cell(&"ü".repeat(1_000_000));
+        assert_eq!(long.chars().count(), CELL + 1);
+        assert!(long.ends_with("ü…"));
     }
 
     #[test]
