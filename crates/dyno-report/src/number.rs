@@ -1,7 +1,7 @@
 //! Numbers as people read them: three significant digits, never an exponent, and one unit for
 //! everything that is compared.
 
-use crate::text::clean;
+use crate::text::cell;
 use dyno_stats::{Estimate, Latency, Quantile};
 
 /// Half-widths of an interval that differ by less than this factor are printed as one `±`, the
@@ -122,7 +122,7 @@ impl Measured {
     /// A text without an accuracy.
     pub(crate) fn bare(value: impl Into<String>) -> Measured {
         Measured {
-            value: clean(&value.into()),
+            value: cell(&value.into()),
             ..Measured::default()
         }
     }

@@ -31,8 +31,9 @@ impl Trend {
             ..Page::default()
         };
         let (mut causes, mut missing) = (Vec::new(), Vec::new());
+        let machines = self.series.windows(2).any(|s| s[0].machine != s[1].machine);
         for series in &self.series {
-            let label = self.label(series);
+            let label = label(series, machines);
             if self.is_shown(series) {
                 self.rows(series, &label, &mut page);
             }
@@ -75,21 +76,6 @@ impl Trend {
             percent(self.level_each)
         ));
         lead
-    }
-
-    /// The cell, with its machine where there are several.
-    fn label(&self, series: &Series) -> String {
-        let several = self.series.iter().any(|s| s.machine != series.machine);
-        let machine = match several {
-            true => format!(" on {}", series.machine),
-            false => String::new(),
-        };
-        let cell = cell::label(&series.experiment);
-        format!(
-            "{} {cell}{machine}, {}",
-            series.suite,
-            series.measure.text()
-        )
     }
 
     /// Where all measures are looked at, those but the headline have a row only if they say something.
@@ -172,4 +158,18 @@ impl Trend {
             conclusion(&change.differences).map_or_else(String::new, |c| format!(" ({c})"));
         format!("{between}: {}{warning}", all.join(" · "))
     }
+}
+
+/// The cell, with its machine where there are several `machines`.
+fn label(series: &Series, machines: bool) -> String {
+    let machine = match machines {
+        true => format!(" on {}", series.machine),
+        false => String::new(),
+    };
+    let cell = cell::label(&series.experiment);
+    format!(
+        "{} {cell}{machine}, {}",
+        series.suite,
+        series.measure.text()
+    )
 }
