@@ -275,7 +275,6 @@ fn the_suite_signals_has_kuksas_reads_and_sets() {
         ("reads/s, several clients, nobody writes", 2),
         ("reads/s, one client beside a writer", 2),
         ("reads/s, several clients beside a writer", 2),
-        ("a read, p50", 2),
         ("WebSocket: a set with its answer", 3),
     ] {
         assert_ne!(row(label)[column], "–", "{}", shown.stdout);
