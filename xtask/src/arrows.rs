@@ -9,11 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 const ALLOWED: &[(&str, &[&str])] = &[
     ("dyno-model", &[]),
     ("dyno-adapter", &["dyno-model"]),
-    ("dyno-abi", &["dyno-adapter"]),
+    ("dyno-abi", &["dyno-adapter", "dyno-own"]),
     ("dyno-wire", &["dyno-adapter"]),
     ("dyno-conformance", &["dyno-adapter"]),
     ("dyno-doctor", &["dyno-measure", "dyno-model"]),
     ("dyno-measure", &["dyno-model"]),
+    ("dyno-own", &[]),
     ("dyno-plan", &["dyno-model", "dyno-toml"]),
     ("dyno-probe", &["dyno-measure", "dyno-model"]),
     ("dyno-stats", &["dyno-model"]),
@@ -36,7 +37,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("dyno-export", &["dyno-model", "dyno-report", "dyno-stats"]),
     ("dyno-audit", &["dyno-model", "dyno-report", "dyno-stats"]),
-    ("dyno-runner", &["dyno-measure", "dyno-model", "dyno-stats"]),
+    (
+        "dyno-runner",
+        &["dyno-measure", "dyno-model", "dyno-own", "dyno-stats"],
+    ),
     ("dyno-serve", &["dyno-model", "dyno-page", "dyno-store"]),
     (
         "dyno-agent",

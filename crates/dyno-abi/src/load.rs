@@ -2,9 +2,9 @@
 
 use crate::adapter::ForeignAdapter;
 use crate::raw::{self, Ops};
+use dyno_own::Refusal;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::mem::{offset_of, size_of};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// Why a library cannot serve as an adapter.
@@ -19,17 +19,12 @@ pub enum LoadError {
         reason: String,
     },
     /// Somebody else can change it.
-    #[error(
-        "{} was not loaded: {} {reason}; whoever can change it could run programs in your name", path.display(),
-        place.display()
-    )]
+    #[error("{} was not loaded: {reason}; whoever can change it could run programs in your name", path.display())]
     Stranger {
         /// The library.
         path: PathBuf,
-        /// The library or its folder.
-        place: PathBuf,
-        /// Who can change it, and what to do.
-        reason: String,
+        /// The library or a folder, and who can change it.
+        reason: Refusal,
     },
     /// It does not export `dyno_adapter`.
     #[error(
@@ -67,23 +62,24 @@ pub enum LoadError {
 /// (the header says what does), or when its description contradicts itself. Nothing of it but
 /// `dyno_adapter` and `describe` has been called then.
 pub fn load(path: &Path) -> Result<ForeignAdapter, LoadError> {
-    for place in [Some(path), path.parent()].into_iter().flatten() {
-        if let Some(reason) = stranger(place) {
-            return Err(LoadError::Stranger {
-                path: path.to_owned(),
-                place: place.to_owned(),
-                reason,
-            });
-        }
-    }
+    let real = dyno_own::settled(path).map_err(|refusal| match refusal {
+        Refusal::Missing(reason) => LoadError::Open {
+            path: path.to_owned(),
+            reason,
+        },
+        reason @ Refusal::Open { .. } => LoadError::Stranger {
+            path: path.to_owned(),
+            reason,
+        },
+    })?;
     // SAFETY: opening a library runs its initialisers; that is what the user asks for by putting it
     // into a directory of adapters.
-    let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(|e| {
+    let library = unsafe { Library::open(Some(&real), RTLD_NOW | RTLD_LOCAL) }.map_err(|e| {
         let reason = e.to_string();
         LoadError::Open {
             path: path.to_owned(),
             reason: reason
-                .strip_prefix(&format!("{}: ", path.display()))
+                .strip_prefix(&format!("{}: ", real.display()))
                 .unwrap_or(&reason)
                 .to_owned(),
         }
@@ -100,46 +96,6 @@ pub fn load(path: &Path) -> Result<ForeignAdapter, LoadError> {
     let table = unsafe { entry() };
     // SAFETY: the table, if there is one, lives as long as the library, which is never closed.
     unsafe { serve(path, table) }
-}
-
-/// Who else can write to `place`, in words. The owner and the group of the program could have changed that as well; in a user
-/// namespace the owner of `/` stands for root.
-fn stranger(place: &Path) -> Option<String> {
-    let named = if place.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        place
-    };
-    // The loader says what is wrong with a library that is not there.
-    let found = named.metadata().ok()?;
-    let seen = |of: &str| std::fs::metadata(of).ok().map(|m| (m.uid(), m.gid()));
-    // SAFETY: geteuid and getegid have no preconditions.
-    let own = unsafe { (libc::geteuid(), libc::getegid()) };
-    let trusted = [Some((0, 0)), Some(own), seen("/"), seen("/proc/self/exe")];
-    let trusted = || trusted.iter().flatten();
-    if !trusted().any(|(uid, _)| *uid == found.uid()) {
-        return Some(format!(
-            "belongs to user {}; change its owner with `chown` if it is yours",
-            found.uid()
-        ));
-    }
-    let mode = found.mode();
-    // In a sticky folder others cannot exchange what is not theirs.
-    let is_sticky = found.is_dir() && mode & 0o1000 != 0;
-    if mode & 0o002 != 0 && !is_sticky {
-        return Some(format!(
-            "can be written by everybody (mode {:o}); take that away with `chmod o-w`",
-            mode & 0o7777
-        ));
-    }
-    let foreign = !trusted().any(|(_, gid)| *gid == found.gid());
-    (mode & 0o020 != 0 && !is_sticky && foreign).then(|| {
-        format!(
-            "can be written by group {} (mode {:o}), which is not your own; take that away with `chmod g-w`",
-            found.gid(),
-            mode & 0o7777
-        )
-    })
 }
 
 /// The adapter of a table that was found in the library at `path`.

@@ -174,37 +174,18 @@ fn what_is_no_library_or_no_adapter_is_refused() {
 #[test]
 fn what_strangers_can_change_is_not_loaded() {
     use std::fs::{Permissions, set_permissions};
-    use std::os::unix::fs::{PermissionsExt as _, chown};
+    use std::os::unix::fs::PermissionsExt as _;
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("libdyno_any.so");
     std::fs::write(&path, "no library").unwrap();
-    let refusal = || match load(&path) {
-        Err(e @ LoadError::Stranger { .. }) => Some(e.to_string()),
-        Err(LoadError::Open { .. }) => None,
-        _ => panic!("this is no library"),
+    assert!(matches!(load(&path), Err(LoadError::Open { .. })));
+    set_permissions(dir.path(), Permissions::from_mode(0o777)).unwrap();
+    let said = match load(&path) {
+        Err(e @ LoadError::Stranger { .. }) => e.to_string(),
+        _ => panic!("loaded from where everybody may write"),
     };
-    for (place, closed) in [(&*path, 0o644), (dir.path(), 0o700)] {
-        let set = |mode| set_permissions(place, Permissions::from_mode(mode)).unwrap();
-        set(0o777);
-        let said = refusal().unwrap();
-        assert!(said.contains("everybody (mode 777)"), "{said}");
-        // A clone under umask 002: the group is the user's own.
-        set(0o775);
-        assert_eq!(refusal(), None);
-        // SAFETY: geteuid has no preconditions.
-        if unsafe { libc::geteuid() } != 0 {
-            eprintln!("NOT TESTED: giving files away needs root");
-            set(closed);
-            continue;
-        }
-        chown(place, None, Some(65534)).unwrap();
-        let said = refusal().unwrap();
-        assert!(said.contains("group 65534 (mode 775)"), "{said}");
-        set(closed);
-        assert_eq!(refusal(), None);
-        chown(place, Some(65534), Some(0)).unwrap();
-        let said = refusal().unwrap();
-        assert!(said.contains("belongs to user 65534"), "{said}");
-        chown(place, Some(0), None).unwrap();
-    }
+    assert!(
+        said.contains("others may write to it (mode 777); take that right away"),
+        "{said}"
+    );
 }

@@ -34,13 +34,14 @@ pub use agent::{AgentCommand, DescribeError, describe_adapters};
 pub use binaries::binaries;
 pub use conformance::{CaseError, Conformance};
 pub use daemon::is_installed;
+pub use dyno_own::Why;
 pub use follow::Follow;
 pub use guide::Guide;
 pub use hosts::{HostsError, SshError, check_hosts, settle_hosts};
 pub use keeper::keep;
 pub use machine::{INIT, MachineError, init, relay, vsock_back_end};
 pub use order::order;
-pub use own::{Left, Why};
+pub use own::Left;
 pub use session::{SessionError, Swept, sweep};
 
 use dyno_measure::Clock;

@@ -4,6 +4,7 @@
 //! a directory is opened without following a link, its owner and mode are read from the handle, and all further work goes
 //! through that handle, so that what a stranger puts in its place meanwhile is never reached.
 
+use dyno_own::Why;
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -16,30 +17,6 @@ use std::path::{Path, PathBuf};
 
 /// Notes are a few lines.
 const NOTE_BYTES: u64 = 1 << 20;
-
-/// Why something is not obeyed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
-    /// Another user made it.
-    Owner(u32),
-    /// Others may write to it; the mode.
-    Writable(u32),
-    /// A link, a mount or a file stands where a directory of Dyno's would.
-    NoDirectory,
-    /// The kernel does not let it be read.
-    Unreadable(String),
-}
-
-impl fmt::Display for Why {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Why::Owner(uid) => write!(f, "it belongs to user {uid}"),
-            Why::Writable(mode) => write!(f, "others may write to it (mode {mode:o})"),
-            Why::NoDirectory => f.write_str("it is a link, a mount or no directory"),
-            Why::Unreadable(error) => f.write_str(error),
-        }
-    }
-}
 
 /// Something that stands in a place of Dyno's and was left alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -254,21 +231,6 @@ pub(crate) fn objection(folder: &Path) -> Option<Left> {
     })
 }
 
-/// Why nothing may be started from `path`, if so: strangers own it or can write to it.
-pub(crate) fn stranger(path: &Path) -> Option<Why> {
-    // Whoever opens it says what is wrong with one that is not there.
-    let found = fs::metadata(path).ok()?;
-    let is_own_group = found.gid() == rustix::process::getegid().as_raw()
-        || found.gid() == 0
-        || fs::metadata("/").is_ok_and(|root| root.gid() == found.gid());
-    let open = if is_own_group { 0o002 } else { 0o022 };
-    match found.mode() {
-        _ if !is_trusted(found.uid()) => Some(Why::Owner(found.uid())),
-        mode if mode & open != 0 => Some(Why::Writable(mode & 0o7777)),
-        _ => None,
-    }
-}
-
 /// Removes the files and directories of this user in `folder` whose names contain `name`; returns their paths.
 pub(crate) fn remove_named(folder: &Path, name: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -287,32 +249,4 @@ fn remove_all(path: &Path) -> bool {
         Err(e) => Err(e),
     };
     removed.is_ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::{PermissionsExt as _, chown};
-
-    #[test]
-    fn nothing_is_started_from_what_strangers_can_change() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path();
-        let set = |mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-        set(0o777);
-        assert_eq!(stranger(path), Some(Why::Writable(0o777)));
-        // Under umask 002: the group is the user's own.
-        set(0o775);
-        assert_eq!(stranger(path), None);
-        assert_eq!(stranger(&path.join("missing")), None);
-        if chown(path, None, Some(65_534)).is_err() {
-            eprintln!("NOT TESTED: giving files away needs root");
-            return;
-        }
-        assert_eq!(stranger(path), Some(Why::Writable(0o775)));
-        set(0o755);
-        assert_eq!(stranger(path), None);
-        chown(path, Some(65_534), None).unwrap();
-        assert_eq!(stranger(path), Some(Why::Owner(65_534)));
-    }
 }

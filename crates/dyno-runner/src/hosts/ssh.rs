@@ -43,8 +43,18 @@ pub(crate) const AGENT_STATUS: &str = "dyno-agent-status ";
 const PROBE: &str =
     r#"echo dyno-probe; uname -s; uname -m; echo "${XDG_CACHE_HOME:-$HOME/.cache}""#;
 
-/// Ends with 0 where `$2` is in `$1` already, which must be the user's alone. What has not been used for a month goes.
-const LOOK_FOR: &str = r#"umask 077; mkdir -p "$1" || exit 2; if [ ! -O "$1" ] || ! chmod go-w "$1"; then echo "$1 belongs to another user; remove it, or set XDG_CACHE_HOME there" >&2; exit 2; fi; if [ -e "$1/$2/dyno" ] && [ ! -O "$1/$2/dyno" ]; then echo "$1/$2/dyno belongs to another user; remove it" >&2; exit 2; fi; if [ -d "$1/$2" ]; then touch "$1/$2"; fi; find "$1" -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {} +; [ -x "$1/$2/dyno" ]"#;
+/// Ends with 0 where `$2` is in `$1` already, which must be the user's alone: what lies in a folder to which others could write is
+/// theirs, and goes. What has not been used for a month goes as well.
+const LOOK_FOR: &str = r#"umask 077; mkdir -p "$1" || exit 2
+if [ -L "$1" ] || [ ! -O "$1" ]; then echo "$1 is a link or belongs to another user; remove it, or set XDG_CACHE_HOME there" >&2; exit 2; fi
+if [ -n "$(find "$1" -prune \( -perm -020 -o -perm -002 \))" ]; then
+    chmod go-w "$1" || { echo "others can write to $1; take that right away, or set XDG_CACHE_HOME there" >&2; exit 2; }
+    find "$1" -mindepth 1 -maxdepth 1 -exec rm -rf {} +
+fi
+for part in "$1/$2" "$1/$2/dyno"; do
+    if [ -L "$part" ] || { [ -e "$part" ] && [ ! -O "$part" ]; }; then echo "$part is a link or belongs to another user; remove it" >&2; exit 2; fi
+done
+if [ -d "$1/$2" ]; then touch "$1/$2"; fi; find "$1" -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {} +; [ -x "$1/$2/dyno" ]"#;
 
 /// Unpacks standard input aside and then names it `$2`, so that it is there whole or not at all. Another
 /// one may have been faster.
@@ -546,12 +556,27 @@ mod tests {
         assert_eq!(run(UNPACK, &archive), Some(0));
         let there: Vec<_> = std::fs::read_dir(&cache).unwrap().flatten().collect();
         assert_eq!(there.len(), 1, "{there:?}");
+        // Somebody may have put it there while the folder was open.
+        let set = |mode| {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+            std::fs::set_permissions(&cache, mode).unwrap();
+        };
+        set(0o777);
+        assert_eq!(run(LOOK_FOR, b""), Some(1));
+        assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 0);
+        assert_eq!(run(UNPACK, &archive), Some(0));
+        assert_eq!(run(LOOK_FOR, b""), Some(0));
+        let (dyno, own) = (cache.join("abc/dyno"), cache.join("own"));
+        std::fs::rename(&dyno, &own).unwrap();
+        std::os::unix::fs::symlink(&own, &dyno).unwrap();
+        assert_eq!(run(LOOK_FOR, b""), Some(2));
+        std::fs::rename(&own, &dyno).unwrap();
         // SAFETY: geteuid has no preconditions.
         if unsafe { libc::geteuid() } != 0 {
             eprintln!("NOT TESTED: giving files away needs root");
             return;
         }
-        for foreign in [cache.join("abc/dyno"), cache.clone()] {
+        for foreign in [cache.join("abc/dyno"), cache.join("abc"), cache.clone()] {
             std::os::unix::fs::chown(&foreign, Some(65534), None).unwrap();
             assert_eq!(run(LOOK_FOR, b""), Some(2), "{}", foreign.display());
         }

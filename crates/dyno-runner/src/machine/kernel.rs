@@ -1,7 +1,6 @@
 //! The kernel of a virtual machine and the modules that its devices take.
 
 use super::MachineError;
-use crate::own;
 use dyno_model::machine::Machine;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -30,7 +29,12 @@ pub(crate) struct Kernel {
 /// Where chores of the project put what virtual machines take: `kernel`, `vsock`.
 pub(super) fn cache(what: &str) -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
+    let home = || {
+        let home = std::env::home_dir().filter(|home| home.is_absolute());
+        home.unwrap_or_else(|| "/".into()).join(".cache")
+    };
+    // One that is relative counts as none (XDG base directory specification 0.8).
+    let cache = cache.filter(|cache| cache.is_absolute());
     cache.unwrap_or_else(home).join("dyno").join(what)
 }
 
@@ -41,24 +45,16 @@ impl Kernel {
             Some(path) => path.clone(),
             None => {
                 let boot = cache("kernel").join("boot");
-                if let Some(why) = own::stranger(&boot) {
-                    return Err(MachineError::Unfit {
-                        host: host.to_owned(),
-                        kernel: boot,
-                        reason: format!(
-                            "{why}; name another with `kernel`, or make this folder yours"
-                        ),
-                    });
-                }
                 let entries = fs::read_dir(&boot).into_iter().flatten().flatten();
                 let images = entries
                     .map(|e| e.path())
                     .filter(|p| version(p).is_some_and(|v| !v.is_empty()));
                 let newest = images.max_by_key(|p| numbers(version(p).unwrap_or_default()));
-                newest.ok_or_else(|| MachineError::Kernel {
+                let newest = newest.ok_or_else(|| MachineError::Kernel {
                     host: host.to_owned(),
                     looked: boot,
-                })?
+                })?;
+                own(&newest, host, &newest)?
             }
         };
         let unfit = |reason: String| MachineError::Unfit {
@@ -75,8 +71,23 @@ impl Kernel {
             unfit("its name is not vmlinuz-VERSION, so nothing tells where its modules are".into())
         })?;
         let modules = modules_of(&path, version).map_err(unfit)?;
+        // A kernel that the machine does not name comes from a cache, which must be the user's own in every part.
+        if machine.kernel.is_none() {
+            for module in &modules {
+                own(module, host, &path)?;
+            }
+        }
         Ok(Kernel { path, modules })
     }
+}
+
+/// The real path of a part of a cached kernel, which strangers cannot change.
+fn own(part: &Path, host: &str, kernel: &Path) -> Result<PathBuf, MachineError> {
+    dyno_own::settled(part).map_err(|refusal| MachineError::Unfit {
+        host: host.to_owned(),
+        kernel: kernel.to_owned(),
+        reason: format!("{refusal}; or name another with `kernel`"),
+    })
 }
 
 /// The version in `vmlinuz-VERSION`.

@@ -33,11 +33,11 @@ pub fn vsock_back_end() -> Option<VsockBackEnd> {
     program().map(|_| VsockBackEnd::Process)
 }
 
-/// In PATH, else where `cargo xtask daemons vsock` puts it.
-fn program() -> Option<PathBuf> {
+/// In PATH, else where `cargo xtask daemons vsock` puts it; there it must be safe from other users.
+fn program() -> Option<Result<PathBuf, dyno_own::Refusal>> {
     let built = cache("vsock").join("bin").join(PROGRAM);
-    let is_ours = crate::own::stranger(&built).is_none();
-    find(PROGRAM).or_else(|| find(&built.to_string_lossy()).filter(|_| is_ours))
+    let built = || find(&built.to_string_lossy()).map(|path| dyno_own::settled(&path));
+    find(PROGRAM).map(Ok).or_else(built)
 }
 
 /// How a machine is given its device.
@@ -88,6 +88,7 @@ impl Vsock {
                 "{PROGRAM} is not installed any more; run `cargo xtask daemons vsock`"
             ))
         })?;
+        let program = program.map_err(|refusal| failed(refusal.to_string()))?;
         // Of machines that were booted before.
         let _ = std::fs::remove_dir_all(&self.place);
         std::fs::create_dir_all(&self.place)
