@@ -90,7 +90,9 @@ impl Trusted {
     fn of_this_process() -> Trusted {
         let process = (rustix::process::geteuid(), rustix::process::getegid());
         let mut users = vec![0, process.0.as_raw()];
-        let mut groups = vec![0, process.1.as_raw()];
+        // A group is the user's alone where it has the user's number, as most distributions give it.
+        let mut groups = vec![0];
+        groups.extend((process.0.as_raw() == process.1.as_raw()).then_some(process.1.as_raw()));
         // Whoever can write to the program can have it do anything.
         if let Ok(program) = fs::metadata("/proc/self/exe") {
             users.push(program.uid());

@@ -359,19 +359,36 @@ fn address(node: &Node, reach: &Reach, problems: &mut Problems) -> Option<IpAddr
         );
         return None;
     };
-    let usable = |a: Ipv4Addr| a.is_private() && !matches!(a.octets()[3], 0 | 255);
-    if matches!(reach, Reach::Namespace | Reach::Vm(_))
-        && !matches!(address, IpAddr::V4(a) if usable(a))
-    {
-        problems.push(
-            Problem::at(
-                &node.at,
-                format!("{address} is not an address for a host at a switch of Dyno's"),
-            )
-            .label("not a private IPv4 address of a host")
-            .help("write for example \"10.77.0.1\", or leave it out"),
-        );
-        return None;
+    if can_have(reach, address) {
+        return Some(address);
     }
-    Some(address)
+    let problem = match reach {
+        Reach::Namespace | Reach::Vm(_) => Problem::at(
+            &node.at,
+            format!("{address} is not an address for a host at a switch of Dyno's"),
+        )
+        .label("not a private IPv4 address of a host")
+        .help("write for example \"10.77.0.1\", or leave it out"),
+        Reach::Local | Reach::Ssh { .. } => Problem::at(
+            &node.at,
+            format!("{address} is not the address of one host"),
+        )
+        .label("every address, or an address of many")
+        .help("write the address at which the other hosts reach it, for example \"192.168.1.7\""),
+    };
+    problems.push(problem);
+    None
+}
+
+/// Whether a host that is reached so can have this address: its own, and at a switch of Dyno's a private one.
+pub fn can_have(reach: &Reach, address: IpAddr) -> bool {
+    match (reach, address) {
+        (Reach::Namespace | Reach::Vm(_), IpAddr::V4(a)) => {
+            a.is_private() && !matches!(a.octets()[3], 0 | 255)
+        }
+        (Reach::Namespace | Reach::Vm(_), IpAddr::V6(_)) => false,
+        (Reach::Local | Reach::Ssh { .. }, a) => {
+            !a.is_unspecified() && !a.is_multicast() && a != IpAddr::V4(Ipv4Addr::BROADCAST)
+        }
+    }
 }

@@ -278,7 +278,7 @@ pub(crate) struct RunArgs {
     /// Finish the interrupted run in this directory (or `latest`).
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "stack", "experiment", "testbed", "trials", "settings", "seed", "shard", "precision", "precision_of",
-        "max_trials", "max_time", "search", "until", "against", "ground", "legs", "alone", "repeats", "folders",
+        "max_trials", "max_time", "search", "until", "against", "ground", "legs", "alone", "repeats",
     ], add = complete::runs())]
     pub(crate) resume: Option<PathBuf>,
     /// With --resume: measure failed trials again too, not only interrupted and missing ones.

@@ -9,6 +9,7 @@ use dyno_report::{clean, is_hidden, printable};
 use miette::{Diagnostic, LabeledSpan, NamedSource, Report, SourceCode, SourceSpan};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::termios::{QueueSelector, tcflush};
 use std::fmt;
 use std::io::{ErrorKind, IsTerminal, Stderr, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -98,8 +99,11 @@ pub(crate) fn ask(question: &str, interrupt: &AtomicBool) -> Answer {
         tv_sec: 0,
         tv_nsec: 100_000_000,
     };
-    let _ = write!(stderr(), "{} [y/N] ", clean(question));
     let stdin = std::io::stdin();
+    // What was typed before the question is no answer to it.
+    let _ = tcflush(&stdin, QueueSelector::IFlush);
+    let _ = write!(stderr(), "{} [y/N] ", clean(question));
+    let mut answer = Vec::new();
     loop {
         let mut waited = [PollFd::new(&stdin, PollFlags::IN)];
         let ready = poll(&mut waited, Some(&LOOK));
@@ -109,15 +113,30 @@ pub(crate) fn ask(question: &str, interrupt: &AtomicBool) -> Answer {
         }
         match ready {
             Ok(0) | Err(Errno::INTR) => {}
-            Ok(_) => break,
+            Ok(_) => {
+                let mut bytes = [0; 64];
+                let read = rustix::io::read(&stdin, &mut bytes).unwrap_or(0);
+                answer.extend_from_slice(&bytes[..read]);
+                // Ctrl-D in a line hands over its beginning.
+                if read == 0 || answer.ends_with(b"\n") || answer.len() > bytes.len() {
+                    break;
+                }
+            }
             Err(_) => return Answer::No,
         }
     }
-    let mut answer = String::new();
-    match stdin.read_line(&mut answer) {
-        Ok(_) if matches!(answer.trim(), "y" | "Y" | "yes") => Answer::Yes,
+    match answer.trim_ascii() {
+        b"y" | b"Y" | b"yes" => Answer::Yes,
         _ => Answer::No,
     }
+}
+
+/// The arguments of this process, as text: the command for the record.
+pub(crate) fn arguments() -> Vec<String> {
+    let words = std::env::args_os();
+    words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
 }
 
 /// Why there is nothing to print, with the places in texts.

@@ -17,7 +17,7 @@ pub(crate) fn merge(args: &MergeArgs) -> Result {
         .collect::<Result<Vec<_>>>()?;
     let how = MergeOptions {
         partial: args.partial,
-        command: std::env::args().collect(),
+        command: terminal::arguments(),
     };
     let merged =
         dyno_store::merge(&directories, &args.out, &how).map_err(Failure::with(Code::Store))?;

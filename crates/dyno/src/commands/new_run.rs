@@ -5,6 +5,7 @@ use crate::commands::search::Climb;
 use crate::exit::{self, Code, Failure, Result};
 use crate::host::bare_machine;
 use crate::progress::Progress;
+use crate::terminal;
 use dyno_model::plan::Refusal;
 use dyno_model::record::{Environment, FORMAT, Run};
 use dyno_model::{AdapterDescription, Plan, Request, RunManifest};
@@ -75,7 +76,7 @@ pub(super) fn create(
         format: FORMAT,
         id: name,
         started_unix_ms,
-        command: std::env::args().collect(),
+        command: terminal::arguments(),
         environment: Environment {
             commit: built::commit(),
             modified: built::modified(),

@@ -153,8 +153,9 @@ fn build(path: &Path) -> std::result::Result<Against, String> {
     Ok(Against::Build { program, version })
 }
 
-/// What a stored run was compared with. Another build must be here as well; it is started to say its version.
-pub(super) fn same_build(stored: &Against) -> Result<()> {
+/// What a stored run was compared with. Another build must be here as well; it is started to say its version. `advice` is for
+/// where it is not.
+pub(super) fn same_build(stored: &Against, advice: &str) -> Result<()> {
     let Against::Build { program, version } = stored else {
         return Ok(());
     };
@@ -167,7 +168,7 @@ pub(super) fn same_build(stored: &Against) -> Result<()> {
     Err(Failure::message(
         Code::Usage,
         format!(
-            "the run compares with {version} at {}: {found}; name that build's program with --against",
+            "the run compares with {version} at {}: {found}; {advice}",
             program.display()
         ),
     ))

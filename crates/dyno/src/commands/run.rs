@@ -40,7 +40,7 @@ pub(crate) fn run(args: RunArgs) -> Result {
     let agent = agent_command()?;
     let (writer, run) = match &args.resume {
         Some(directory) if args.dry_run => {
-            let () = resume::describe(directory, &agent)?;
+            let () = resume::describe(directory, &args.files, &agent)?;
             return Ok(Code::Success.into());
         }
         Some(directory) => resume::resume(&args, directory, &agent, &progress, &interrupt)?,
@@ -133,7 +133,7 @@ fn prepare(
     if let Some(run) = &args.like {
         trust::permit(args, run, &wanted, interrupt)?;
         if let (Some(stored), None) = (&plan.against, &args.against) {
-            same_build(stored)?;
+            same_build(stored, "name that build's program with --against")?;
         }
     }
     let planned = Planned {
@@ -164,13 +164,14 @@ fn finish(
     }
     let shown = directory.display();
     if ending == Ending::Interrupted {
-        // Of one's own texts, which lie where a resumed run does not look.
-        let trust = match resume::wanted(&read.run.manifest.plan, agent)?.is_empty() {
+        let own = trust::folders(&args.files);
+        // Of a stack of the run that is repeated, or of a testbed that is given by its file.
+        let trust = match resume::wanted(&read.run.manifest.plan, &args.files, agent)?.is_empty() {
             true => "",
             false => " --trust",
         };
         progress.say(format!(
-            "interrupted; go on with: dyno run --resume {shown}{trust}"
+            "interrupted; go on with: dyno run --resume {shown}{own}{trust}"
         ));
         return Ok(Code::Interrupted.into());
     }

@@ -1,25 +1,28 @@
 //! Whether a stored run may have this machine do what it names: its texts and its plan are a stranger's until somebody says
 //! otherwise. What stands in a suite, stack or testbed of this Dyno or of the user's own folders needs no question.
 
-use crate::cli::RunArgs;
+use crate::cli::{FileArgs, RunArgs};
 use crate::exit::{Code, Failure, Result};
+use crate::progress::counted;
 use crate::terminal::{self, Answer};
 use dyno_model::adapter::{AdapterDescription, Options};
-use dyno_model::daemon::Daemon;
-use dyno_model::plan::Reach;
+use dyno_model::daemon::{Daemon, Ready, StopSignal};
+use dyno_model::plan::{Host, Reach};
 use dyno_model::{Against, Plan, Stack, Testbed};
 use dyno_plan::Catalog;
-use std::path::Path;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// What the plan of a stored run would have this machine do beyond what `present` has of the same name: programs that it starts,
-/// files that it writes or removes for them, hosts that it reaches. One line each.
+/// What the plan of a stored run would have this machine do beyond what `present` has of the same name: files that it writes or removes
+/// for programs, then programs that it starts, hosts that it reaches. One line each; what may be long comes first, so that
+/// it is not the rest that leaves the screen.
 pub(super) fn wanted(
     plan: &Plan,
     present: &Catalog,
     adapters: &[AdapterDescription],
 ) -> Vec<String> {
-    let mut wanted = Vec::new();
+    let (mut wanted, mut acts) = (Vec::new(), Vec::new());
     for (name, stack) in &plan.stacks {
         let known = present.read_stack(name, adapters).ok();
         let (known_daemons, known_options) = known
@@ -28,18 +31,26 @@ pub(super) fn wanted(
         let new = daemons(stack)
             .into_iter()
             .filter(|d| !known_daemons.contains(d));
-        wanted.extend(new.map(|daemon| started(name, daemon)));
+        for daemon in new {
+            let of = format!("for the daemon `{}` of stack `{name}`", daemon.name);
+            let files = daemon.files.iter();
+            wanted.extend(files.map(|(path, text)| format!("write {path:?} {of}: {text:?}")));
+            let leaves = daemon.leaves.iter();
+            wanted.extend(leaves.map(|path| format!("remove {path:?} {of}")));
+            acts.push(started(name, daemon));
+        }
         let given = |(adapter, options)| given(name, adapter, options, &known_options, adapters);
         wanted.extend(options(stack).into_iter().filter_map(given));
     }
     let known = present.read_testbed(&plan.testbed.name).ok();
-    wanted.extend(reached(&plan.testbed, known));
+    acts.extend(reached(&plan.testbed, known));
     if let Some(Against::Build { program, .. }) = &plan.against {
-        wanted.push(format!(
+        acts.push(format!(
             "start {} as the agents of another build",
             program.display()
         ));
     }
+    wanted.append(&mut acts);
     wanted
 }
 
@@ -76,11 +87,16 @@ fn started(stack: &str, daemon: &Daemon) -> String {
     for (name, value) in &daemon.options {
         line.push_str(&format!(", with {{option.{name}}} = {value:?}"));
     }
-    for (path, text) in &daemon.files {
-        line.push_str(&format!(", write {path:?}: {text:?}"));
+    line.push_str(&match &daemon.ready {
+        Ready::Output(text) => format!(", wait until it prints {text:?}"),
+        Ready::File(path) => format!(", wait for the file {path:?}"),
+        Ready::Connect(place) => format!(", connect to {place:?} until it is accepted"),
+    });
+    if daemon.stop != StopSignal::default() {
+        line.push_str(&format!(", end it with {}", daemon.stop));
     }
-    for path in &daemon.leaves {
-        line.push_str(&format!(", remove {path:?}"));
+    if daemon.exclusive {
+        line.push_str(", only where no other of its kind runs");
     }
     line
 }
@@ -134,25 +150,46 @@ fn reached(testbed: &Testbed, known: Option<Testbed>) -> Vec<String> {
     {
         known.push(settled);
     }
-    let is_known = |reach: &Reach| {
-        let mut hosts = known.iter().flat_map(|testbed| &testbed.hosts);
-        hosts.any(|host| match (&host.reach, reach) {
-            (Reach::Vm(own), Reach::Vm(machine)) => own.kernel == machine.kernel,
-            (own, reach) => own == reach,
-        })
+    let known: Vec<&Host> = known.iter().flat_map(|testbed| &testbed.hosts).collect();
+    let new = |host: &&Host| !known.iter().any(|known| covers(known, host));
+    let hosts = testbed.hosts.iter().filter(new);
+    hosts.filter_map(line).collect()
+}
+
+/// Whether `known` has this machine do all that `host` does. A virtual machine may be smaller.
+fn covers(known: &Host, host: &Host) -> bool {
+    let reach = match (&known.reach, &host.reach) {
+        (Reach::Vm(known), Reach::Vm(asked)) => {
+            known.kernel == asked.kernel
+                && known.memory_bytes >= asked.memory_bytes
+                && known.cpus >= asked.cpus
+                && known.shared_bytes >= asked.shared_bytes
+        }
+        (known, asked) => known == asked,
     };
-    let hosts = testbed.hosts.iter().filter(|host| !is_known(&host.reach));
-    let line = |reach: &Reach| match reach {
-        Reach::Local | Reach::Namespace => None,
+    reach && known.address == host.address
+}
+
+/// What a host that no testbed of the user's has would have this machine do.
+fn line(host: &Host) -> Option<String> {
+    let address = &host.address;
+    let is_loopback = address.parse().is_ok_and(|a: IpAddr| a.is_loopback());
+    match &host.reach {
+        // A network of its own, which nothing joins to others and which goes with the run.
+        Reach::Namespace => None,
+        Reach::Local if is_loopback => None,
+        Reach::Local => Some(format!("listen at {address} and send to it")),
         Reach::Ssh { destination } => Some(format!(
-            "copy its own program to {destination:?} by ssh, and start it there"
+            "copy its own program to {destination:?} by ssh, start it there, and send to {address}"
         )),
-        Reach::Vm(machine) => machine
-            .kernel
-            .as_ref()
-            .map(|kernel| format!("boot the kernel {} in a virtual machine", kernel.display())),
-    };
-    hosts.filter_map(|host| line(&host.reach)).collect()
+        Reach::Vm(machine) => Some(format!(
+            "boot a virtual machine at {address}: {}{machine}",
+            machine
+                .kernel
+                .as_ref()
+                .map_or(String::new(), |kernel| format!("{}: ", kernel.display()))
+        )),
+    }
 }
 
 /// Asks whether this machine may do what the run in `directory` wants of it.
@@ -170,8 +207,9 @@ pub(super) fn permit(
         return Ok(());
     }
     terminal::say(format!(
-        "{} would have this machine do what stands in no stack or testbed of yours:",
-        directory.display()
+        "{} would have this machine do what stands in no stack or testbed of yours, {}:",
+        directory.display(),
+        counted(wanted.len(), "thing")
     ));
     for line in wanted {
         terminal::say(format!("  {line}"));
@@ -197,9 +235,16 @@ pub(super) fn permit(
 
 /// The command that was given, with `--trust`, as a shell takes it.
 fn trusting() -> String {
-    let given = std::env::args().skip(1).map(|word| shell_word(&word));
+    let given = std::env::args_os().skip(1);
+    let given = given.map(|word| shell_word(&word.to_string_lossy()));
     let words: Vec<String> = ["dyno".to_owned()].into_iter().chain(given).collect();
     format!("{} --trust", words.join(" "))
+}
+
+/// The user's own folders as options of a command, each behind a blank.
+pub(super) fn folders(own: &FileArgs) -> String {
+    let word = |folder: &PathBuf| format!(" --files {}", shell_word(&folder.to_string_lossy()));
+    own.folders.iter().map(word).collect()
 }
 
 /// A word that no shell takes apart or executes.

@@ -138,6 +138,13 @@ fn other_programs_and_hosts_of_a_strangers_run_are_not_reached_unasked() {
     run["plan"]["against"] = build;
     written(&run);
     refused(&place, &resume, "as the agents of another build");
+    // What was agreed to is the build that is named, not whatever lies there.
+    run["plan"]["against"]["version"] = json!("dyno 2");
+    written(&run);
+    let trusted = [&resume as &[&str], &["--trust"]].concat();
+    let ended = place.run(&trusted).with_code(2);
+    ended.says("dyno 1").says("put it back");
+    fs::remove_file(&victim).unwrap();
 
     let testbed = "description = \"theirs\"\n[[host]]\nname = \"a\"\nreach = \"ssh\"\n\
                    destination = \"root@192.0.2.1\"\naddress = \"192.0.2.1\"\n";
@@ -186,6 +193,101 @@ fn on_a_terminal(place: &Place, line: &str, until: &str, answer: &str) -> Ended 
     .into()
 }
 
+/// Whatever stands in a host is compared, not its reach alone.
+#[test]
+fn an_address_that_only_a_strangers_run_has_is_asked_for() {
+    let place = theirs(&STACK[..STACK.find("[[daemon]]").unwrap()]);
+    let whole = place.json("theirs/run.json");
+    let resume = ["run", "--resume", "theirs", "--quiet"];
+    let machine = |memory: u64| json!({"kind": "vm", "memory_bytes": memory, "cpus": 64, "accelerator": "tcg"});
+    for (reach, address, says) in [
+        (json!({"kind": "local"}), "192.0.2.7", "listen at 192.0.2.7"),
+        (
+            json!({"kind": "ssh", "destination": "me@there"}),
+            "192.0.2.9",
+            "send to 192.0.2.9",
+        ),
+        (machine(64 << 30), "10.77.0.1", "65536 MiB, 64 CPUs"),
+    ] {
+        let mut run = whole.clone();
+        let host = &mut run["plan"]["testbed"]["hosts"][0];
+        host["reach"] = reach;
+        host["address"] = json!(address);
+        place.file("theirs/run.json", &run.to_string());
+        refused(&place, &resume, says);
+    }
+    // One's own testbed of that name says the same.
+    let own = "description = \"mine\"\n[[host]]\nname = \"h\"\nreach = \"local\"\naddress = \"127.0.0.9\"\n";
+    fs::create_dir_all(place.path("testbeds")).unwrap();
+    place.file("testbeds/local.toml", own);
+    let mut run = whole;
+    run["plan"]["testbed"]["hosts"][0]["address"] = json!("127.0.0.9");
+    place.file("theirs/run.json", &run.to_string());
+    let ended = place.run(&resume).with_code(2);
+    assert!(!ended.stderr.contains("127.0.0.9"), "{}", ended.stderr);
+}
+
+#[test]
+fn all_that_is_done_with_a_daemon_is_listed_and_what_is_long_comes_first() {
+    let place = theirs(STACK);
+    let mut run = place.json("theirs/run.json");
+    let daemon = &mut run["plan"]["stacks"]["mine"]["daemons"][0];
+    daemon["ready"] = json!({"connect": "tcp:192.0.2.3:22"});
+    daemon["stop"] = json!("SIGKILL");
+    daemon["exclusive"] = json!(true);
+    daemon["files"] = json!({"helper.conf": "long ".repeat(2_000)});
+    daemon["leaves"] = json!(["/left/behind"]);
+    place.file("theirs/run.json", &run.to_string());
+    let resume = ["run", "--resume", "theirs", "--quiet"];
+    for says in [
+        "tcp:192.0.2.3:22",
+        "SIGKILL",
+        "only where no other",
+        "remove \"/left/behind\"",
+    ] {
+        refused(&place, &resume, says);
+    }
+    let told = place.run(&resume).stderr;
+    let at = |text: &str| told.find(text).unwrap();
+    assert!(at("helper.conf") < at("start the daemon"), "{told}");
+    assert!(told.contains("things:"), "{told}");
+}
+
+/// `--files` counts for a run that is resumed as it does for a new one.
+#[test]
+fn what_stands_in_a_folder_that_is_named_needs_no_question_on_resuming() {
+    let place = theirs(STACK);
+    let victim = place.path("victim").display().to_string();
+    fs::create_dir_all(place.path("own/stacks")).unwrap();
+    place.file("own/stacks/mine.toml", &STACK.replace("VICTIM", &victim));
+    for trial in fs::read_dir(place.path("theirs/trials")).unwrap() {
+        fs::remove_file(trial.unwrap().path()).unwrap();
+    }
+    let resume = ["run", "--resume", "theirs", "--quiet"];
+    refused(&place, &resume, "start the daemon");
+    let named = [&resume as &[&str], &["--files", "own"]].concat();
+    place.run(&named).with_code(0);
+    assert!(is_hit(&place));
+}
+
+#[test]
+fn arguments_that_are_no_text_end_no_command() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let place = theirs(STACK);
+    let odd = std::ffi::OsStr::from_bytes(b"r\xff");
+    fs::rename(place.path("theirs"), place.path(".").join(odd)).unwrap();
+    let ran = Command::new(env!("CARGO_BIN_EXE_dyno"))
+        .args(["run", "--quiet", "--resume"])
+        .arg(odd)
+        .current_dir(place.path("."))
+        .env("TMPDIR", place.path("tmp"))
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&ran.stderr);
+    assert!(told.contains("--trust"), "{told}");
+    assert_eq!(ran.status.code(), Some(2), "{told}");
+}
+
 #[test]
 fn on_a_terminal_a_question_is_asked_and_no_is_no() {
     let place = theirs(STACK);
@@ -201,6 +303,10 @@ fn on_a_terminal_a_question_is_asked_and_no_is_no() {
         .with_code(130)
         .says("interrupted; nothing was run");
     assert!(!is_hit(&place) && !place.path("mine1").exists());
+    // Also behind a line that Ctrl-D cut.
+    let ended = asked("y\u{4}\u{3}").with_code(130);
+    ended.says("interrupted; nothing was run");
+    assert!(!is_hit(&place));
     asked("yes\n")
         .with_code(0)
         .says("Do you trust its author? [y/N]");
@@ -270,6 +376,10 @@ fn a_stored_host_that_no_testbed_can_have_is_not_resumed() {
     for (key, value) in [
         ("address", "127.0.0.1\nuser root"),
         ("address", "h1"),
+        ("address", "0.0.0.0"),
+        ("address", "::"),
+        ("address", "224.0.0.251"),
+        ("address", "255.255.255.255"),
         ("name", "../h1"),
         ("name", "/tmp/h1"),
         ("name", ".."),

@@ -2,6 +2,7 @@
 
 use super::dry;
 use crate::cli::{FileArgs, RunArgs};
+use crate::commands::request::same_build;
 use crate::commands::trust;
 use crate::exit::{Code, Failure, Result};
 use crate::files;
@@ -12,7 +13,6 @@ use dyno_model::plan::Host;
 use dyno_model::record::Run;
 use dyno_runner::AgentCommand;
 use dyno_store::{DEFAULT_RUNS_DIR, Redo, RunWriter};
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -27,8 +27,14 @@ pub(super) fn resume(
     let directory = located(directory)?;
     let manifest = dyno_store::read_manifest(&directory).map_err(Failure::with(Code::Store))?;
     sound(&manifest.plan, &directory)?;
-    let asked = wanted(&manifest.plan, agent)?;
+    let asked = wanted(&manifest.plan, &args.files, agent)?;
     trust::permit(args, &directory, &asked, interrupt)?;
+    if let Some(stored) = &manifest.plan.against {
+        same_build(
+            stored,
+            "put it back; a run ends with the builds that it began with",
+        )?;
+    }
     let redo = if args.retry_failed {
         Redo::Failed
     } else {
@@ -55,12 +61,12 @@ pub(super) fn resume(
 }
 
 /// `dyno run --resume RUN --dry-run`: the plan, how far the stored trials go, and what is asked first. Nothing is written.
-pub(super) fn describe(directory: &Path, agent: &AgentCommand) -> Result<()> {
+pub(super) fn describe(directory: &Path, files: &FileArgs, agent: &AgentCommand) -> Result<()> {
     let directory = located(directory)?;
     let read = dyno_store::read_run(&directory).map_err(Failure::with(Code::Store))?;
     let plan = &read.run.manifest.plan;
     sound(plan, &directory)?;
-    let plan = dry::describe(plan, &wanted(plan, agent)?);
+    let plan = dry::describe(plan, &wanted(plan, files, agent)?);
     terminal::print(&format!("{}\n{plan}", stored_already(&read.run)))
 }
 
@@ -72,7 +78,8 @@ fn located(directory: &Path) -> Result<PathBuf> {
 fn sound(plan: &Plan, directory: &Path) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let is_sound = |host: &Host| {
-        host.address.parse::<IpAddr>().is_ok()
+        let address = host.address.parse();
+        address.is_ok_and(|address| dyno_plan::can_have(&host.reach, address))
             && host.name.len() <= 40
             && host.name.chars().all(plain)
             && !["", ".", ".."].contains(&host.name.as_str())
@@ -91,12 +98,10 @@ fn sound(plan: &Plan, directory: &Path) -> Result<()> {
     }
 }
 
-/// What whoever resumes a run of this plan is asked for.
-pub(super) fn wanted(plan: &Plan, agent: &AgentCommand) -> Result<Vec<String>> {
+/// What whoever resumes a run of this plan is asked for, who has `own` files beside the built-in ones.
+pub(super) fn wanted(plan: &Plan, own: &FileArgs, agent: &AgentCommand) -> Result<Vec<String>> {
     let adapters = dyno_runner::describe_adapters(agent).map_err(Failure::with(Code::Error))?;
-    let folders = Vec::new();
-    let present = files::catalog(&FileArgs { folders })?;
-    Ok(trust::wanted(plan, &present, &adapters))
+    Ok(trust::wanted(plan, &files::catalog(own)?, &adapters))
 }
 
 /// A run has one machine: what another one measures would be left out by whoever reads it.
