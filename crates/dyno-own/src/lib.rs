@@ -108,7 +108,7 @@ impl Trusted {
     fn objection(&self, found: &Metadata, height: usize) -> Option<Why> {
         let (owner, mode) = (found.uid(), found.mode() & 0o7777);
         let is_above = height > 1;
-        if !self.users.contains(&owner) && !(is_above && self.top == Some(owner)) {
+        if !(self.users.contains(&owner) || is_above && self.top == Some(owner)) {
             return Some(Why::Owner(owner));
         }
         // Who may only add to a folder exchanges nothing in it, yet a library also takes what lies beside it.
