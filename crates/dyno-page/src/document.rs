@@ -12,7 +12,9 @@ use dyno_judge::{CheckReport, CompareOptions, Headline};
 use dyno_model::parallel;
 use dyno_model::record::Run;
 use dyno_model::tables::Tables;
-use dyno_report::{ExperimentSummary, Format, RenderOptions, Summary, SummaryOptions, summarise};
+use dyno_report::{
+    ExperimentSummary, Format, RenderOptions, Summary, SummaryOptions, escaped_json, summarise,
+};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -234,11 +236,29 @@ impl Document {
         }
     }
 
-    /// The document as JSON in one line.
+    /// The document as JSON in one line, as [`inert`] leaves it.
     pub fn to_json(&self) -> String {
-        serde_json::to_string(self)
-            .expect("all map keys are strings and no field's Serialize fails")
+        let json = serde_json::to_string(self)
+            .expect("all map keys are strings and no field's Serialize fails");
+        inert(json)
     }
+}
+
+/// JSON without a character that HTML, an old JavaScript or a terminal takes for anything but text. They only
+/// occur in strings, where the escapes mean the same.
+pub fn inert(json: String) -> String {
+    let json = escaped_json(json);
+    if !json.contains(['<', '>', '&']) {
+        return json;
+    }
+    let mut text = String::with_capacity(json.len() + json.len() / 64);
+    for c in json.chars() {
+        match c {
+            '<' | '>' | '&' => text.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => text.push(c),
+        }
+    }
+    text
 }
 
 /// `A`, `B` … `Z`, `AA`.
@@ -316,6 +336,19 @@ fn comparisons(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_data_cannot_end_its_element_and_means_the_same() {
+        let value =
+            serde_json::json!({"a": "</script><!-- & \u{2028}\u{2029} 🚗 \u{202e}\u{e0041}"});
+        let text = inert(value.to_string());
+        assert!(
+            !text.contains(['<', '>', '&', '\u{2028}', '\u{2029}']),
+            "{text}"
+        );
+        let back: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(back, value);
+    }
 
     #[test]
     fn runs_have_letters_however_many_there_are() {

@@ -31,6 +31,7 @@ pub use beside::{Flaw, Published, Study};
 pub use curves::BoxPlot;
 pub use document::{
     Comparison, DOCUMENT_FORMAT, Details, Document, Options, RunPage, Source, Step, Unreadable,
+    inert,
 };
 pub use number::Number;
 pub use page::{PageError, render, render_live};

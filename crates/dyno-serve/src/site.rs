@@ -228,7 +228,7 @@ impl Site {
     fn tell(&self, trouble: &Trouble, to_program: bool) -> Answer {
         let (title, text) = trouble.message();
         let answer = if to_program {
-            Answer::json(json!({"error": text}).to_string())
+            Answer::json(dyno_page::inert(json!({"error": text}).to_string()))
         } else {
             match self.page("message.html", context! { title, text => text.as_str() }) {
                 Ok(page) => Answer::html(page),
@@ -302,7 +302,7 @@ impl Site {
                 "again_ms": u64::try_from(LEAST_PAUSE.as_millis()).unwrap_or(u64::MAX),
             }))
         });
-        Ok(Answer::json(state.await??.to_string()))
+        Ok(Answer::json(dyno_page::inert(state.await??.to_string())))
     }
 
     /// The report of two runs. What the list's form sends is put in order first: the older run is the base.

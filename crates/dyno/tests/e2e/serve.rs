@@ -1,6 +1,7 @@
 //! `dyno serve` as a process: started, stopped, refused, and beside a run that is being measured.
 
 use crate::harness::{Ended, Place, send, wait_for};
+use rustix::fs::FileType;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -215,4 +216,88 @@ fn what_cannot_be_served_is_refused_with_advice() {
         "{}",
         ended.stderr
     );
+}
+
+/// A folder that strangers fill beside an honest run.
+#[test]
+fn poisoned_runs_are_answered_and_keep_nobody_from_an_honest_one() {
+    const RUN: &str = "run.json";
+    const TRIAL: &str = "trials/e0001-t000.json";
+    let place = Place::new();
+    let golden =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../dyno-store/tests/golden/run-v3");
+    let copy = |name: &str| {
+        let run = place.path("runs").join(name);
+        std::fs::create_dir_all(run.join("trials")).unwrap();
+        for file in [RUN, "trials/e0000-t000.json", TRIAL] {
+            std::fs::copy(golden.join(file), run.join(file)).unwrap();
+        }
+        run
+    };
+    copy("honest");
+    place.file("secret", "\"the secret\"");
+    let pipe = |path| rustix::fs::mknodat(rustix::fs::CWD, path, FileType::Fifo, 0o600.into(), 0);
+    for (kind, file) in [("plan", RUN), ("trial", TRIAL)] {
+        let poison = |with: &str| {
+            let run = copy(&format!("{with}-{kind}"));
+            std::fs::remove_file(run.join(file)).unwrap();
+            run.join(file)
+        };
+        pipe(poison("pipe")).unwrap();
+        std::os::unix::fs::symlink(place.path("secret"), poison("link")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", poison("zero")).unwrap();
+        std::fs::create_dir(poison("folder")).unwrap();
+        std::fs::write(poison("deep"), "[".repeat(1 << 20)).unwrap();
+        std::fs::write(
+            poison("cut"),
+            &std::fs::read(golden.join(file)).unwrap()[..99],
+        )
+        .unwrap();
+        let sparse = std::fs::File::create(poison("sparse")).unwrap();
+        sparse.set_len(20 << 30).unwrap();
+    }
+    pipe(place.path("runs/pipe")).unwrap();
+    let hostile = "\u{1b}[2J<script>alert(1)</script>\u{202e}";
+    let run = copy("hostile-plan");
+    let mut plan = place.json("runs/hostile-plan/run.json");
+    plan["plan"]["title"] = Value::from(hostile);
+    std::fs::write(run.join(RUN), plan.to_string()).unwrap();
+
+    let served = Served::start(&place, "0", &[]);
+    let names = std::fs::read_dir(place.path("runs")).unwrap();
+    let names: Vec<_> = names
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    std::thread::scope(|scope| {
+        for name in &names {
+            let served = &served;
+            scope.spawn(move || {
+                for path in ["", "/data.json", "/state"] {
+                    let (status, body) = served.get(&format!("/runs/{name}{path}"));
+                    let is_answer = [200, 404, 422, 500].contains(&status);
+                    assert!(is_answer, "{name}{path}: {status} {body}");
+                    for text in ["the secret", "\u{1b}", "\u{202e}"] {
+                        assert!(!body.contains(text), "{name}{path} shows {text:?}");
+                    }
+                    // JSON is executed by nobody.
+                    let is_page = path.is_empty();
+                    assert!(!(is_page && body.contains("<script>alert")), "{name}");
+                }
+            });
+        }
+    });
+    let (status, list) = served.get("/");
+    assert_eq!(status, 200);
+    assert!(list.contains("/runs/honest"), "{list}");
+    assert_eq!(served.get("/runs/honest").0, 200);
+    let status = std::fs::read_to_string(format!("/proc/{}/status", served.pid())).unwrap();
+    let peak = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    let peak: u64 = peak
+        .and_then(|l| l.trim().strip_suffix(" kB"))
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
+    assert!(peak < 512 << 10, "{peak} kB");
+    served.end(libc::SIGTERM).with_code(0);
 }
