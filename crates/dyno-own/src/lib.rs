@@ -10,6 +10,9 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+/// As many as the kernel follows (path_resolution(7)).
+const MOST_LINKS: usize = 40;
+
 /// Why something is not believed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
@@ -52,30 +55,73 @@ pub enum Refusal {
 
 fn advice(why: &Why) -> &'static str {
     match why {
-        Why::Owner(_) => "give it to yourself with `chown` if it is yours",
+        Why::Owner(_) => "put what it holds into a folder of your own, or start dyno as that user",
         Why::Writable(_) => "take that right away with `chmod go-w`",
         Why::NoDirectory | Why::Unreadable(_) => "put what it holds into a folder of your own",
     }
 }
 
-/// The real path of what lies at `path`, which nobody can change but the user, root and the owner of the running program.
+/// The real path of what lies at `path`, which nobody can change but the user, root and the owner of the running program. Each link on
+/// the way is held to the same, since whoever can exchange it chooses what is loaded.
 ///
 /// # Errors
 ///
-/// When somebody else owns or can write to the file or the folder that it lies in, or can exchange a folder above, or when
-/// it is not there.
+/// When somebody else owns or can write to the file or the folder that it, or a link to it, lies in, or can exchange a folder above,
+/// or when it is not there.
 pub fn settled(path: &Path) -> Result<PathBuf, Refusal> {
     let missing = |e: io::Error| Refusal::Missing(e.to_string());
-    let real = path.canonicalize().map_err(missing)?;
+    let (real, links) = followed(path).map_err(missing)?;
     let trusted = Trusted::of_this_process();
-    for (height, place) in real.ancestors().enumerate() {
+    let judge = |place: &Path, height: usize| {
         let found = fs::metadata(place).map_err(missing)?;
-        if let Some(why) = trusted.objection(&found, height) {
-            let place = place.to_owned();
-            return Err(Refusal::Open { place, why });
+        match trusted.objection(place, &found, height) {
+            Some(why) => Err(Refusal::Open {
+                place: place.to_owned(),
+                why,
+            }),
+            None => Ok(()),
+        }
+    };
+    for folder in &links {
+        for (above, place) in folder.ancestors().enumerate() {
+            judge(place, above + 1)?;
         }
     }
+    for (height, place) in real.ancestors().enumerate() {
+        judge(place, height)?;
+    }
     Ok(real)
+}
+
+/// The real path of `path`, and the real folder of each link that leads there.
+fn followed(path: &Path) -> io::Result<(PathBuf, Vec<PathBuf>)> {
+    let mut links = Vec::new();
+    let mut at = PathBuf::new();
+    let path = std::path::absolute(path)?;
+    let names = |path: &Path| -> Vec<_> {
+        let names = path.components().rev();
+        names.map(|name| name.as_os_str().to_owned()).collect()
+    };
+    let mut left = names(&path);
+    while let Some(name) = left.pop() {
+        if name == ".." {
+            at.pop();
+            continue;
+        }
+        let next = at.join(&name);
+        if !fs::symlink_metadata(&next)?.is_symlink() {
+            at = next;
+            continue;
+        }
+        if links.len() == MOST_LINKS {
+            return Err(io::Error::from_raw_os_error(
+                rustix::io::Errno::LOOP.raw_os_error(),
+            ));
+        }
+        links.push(at.clone());
+        left.extend(names(&fs::read_link(&next)?));
+    }
+    Ok((at, links))
 }
 
 /// Who may change what this process executes.
@@ -84,6 +130,8 @@ struct Trusted {
     groups: Vec<u32>,
     /// Who owns `/`: root, also where a user namespace has no number for root.
     top: Option<u32>,
+    /// The running program.
+    program: Option<PathBuf>,
 }
 
 impl Trusted {
@@ -100,13 +148,22 @@ impl Trusted {
                 groups.push(program.gid());
             }
         }
-        let top = fs::metadata("/").ok().map(|m| m.uid());
-        Trusted { users, groups, top }
+        Trusted {
+            users,
+            groups,
+            top: fs::metadata("/").ok().map(|m| m.uid()),
+            program: fs::read_link("/proc/self/exe").ok(),
+        }
     }
 
     /// What speaks against a file (height 0), the folder that it lies in (1), or one above.
-    fn objection(&self, found: &Metadata, height: usize) -> Option<Why> {
+    fn objection(&self, place: &Path, found: &Metadata, height: usize) -> Option<Why> {
         let (owner, mode) = (found.uid(), found.mode() & 0o7777);
+        // Whoever can exchange what is in a folder above the program can exchange the program.
+        let holds_program = self.program.as_ref().is_some_and(|p| p.starts_with(place));
+        if height > 0 && holds_program && mode & 0o1000 == 0 {
+            return None;
+        }
         let is_above = height > 1;
         if !(self.users.contains(&owner) || is_above && self.top == Some(owner)) {
             return Some(Why::Owner(owner));
@@ -191,6 +248,50 @@ mod tests {
             settled(&top.path().join("none")),
             Err(Refusal::Missing(_))
         ));
+    }
+
+    #[test]
+    fn whoever_can_exchange_a_link_chooses_what_is_loaded() {
+        let (top, [_, folder, file]) = place();
+        let open = top.path().join("open");
+        fs::create_dir(&open).unwrap();
+        let (leaf, step) = (open.join("leaf"), open.join("step"));
+        symlink(&file, &leaf).unwrap();
+        symlink("../above/folder", &step).unwrap();
+        let through = step.join("file");
+        set(&open, 0o755);
+        for path in [&leaf, &through] {
+            assert_eq!(settled(path).unwrap(), file.canonicalize().unwrap());
+        }
+        for mode in [0o777, 0o1777] {
+            set(&open, mode);
+            for path in [&leaf, &through, &folder.join("../../open/leaf")] {
+                assert_eq!(why(path), Some(Why::Writable(mode)), "{path:?}");
+            }
+        }
+        let own = top.path().join("round");
+        symlink(&own, &own).unwrap();
+        assert!(matches!(settled(&own), Err(Refusal::Missing(_))));
+    }
+
+    #[test]
+    fn a_folder_above_the_program_needs_no_trust_of_its_own() {
+        let program = std::env::current_exe().unwrap();
+        let trusted = Trusted::of_this_process();
+        let (_top, [above, ..]) = place();
+        set(&above, 0o777);
+        let found = fs::metadata(&above).unwrap();
+        let folder = program.parent().unwrap();
+        for height in [1, 2] {
+            assert_eq!(trusted.objection(folder, &found, height), None);
+            let why = trusted.objection(&above, &found, height);
+            assert_eq!(why, Some(Why::Writable(0o777)));
+        }
+        // To a sticky one others may add a library, and exchange no program.
+        set(&above, 0o1777);
+        let found = fs::metadata(&above).unwrap();
+        let why = trusted.objection(folder, &found, 1);
+        assert_eq!(why, Some(Why::Writable(0o1777)));
     }
 
     #[test]

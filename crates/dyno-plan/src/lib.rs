@@ -67,4 +67,4 @@ pub use host::HostFacts;
 pub use mistakes::PlanError;
 pub use plan::plan;
 pub use shard::{ShardError, common_seed, shard};
-pub use testbed::can_have;
+pub use testbed::impossible;

@@ -309,6 +309,12 @@ pub(crate) fn name(node: &Node, problems: &mut Problems) -> Option<String> {
 }
 
 /// A name that can be part of a file's; `whose` says whose it is.
+/// Whether this may be a name in a file of the user's.
+pub(crate) fn is_plain_name(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    (1..=40).contains(&text.len()) && text.chars().all(plain)
+}
+
 pub(crate) fn plain_name(
     node: &Node,
     whose: &str,
@@ -316,8 +322,7 @@ pub(crate) fn plain_name(
     problems: &mut Problems,
 ) -> Option<String> {
     let text = node.text("`name`", problems)?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if text.is_empty() || text.len() > 40 || !text.chars().all(plain) {
+    if !is_plain_name(text) {
         let message = format!("{whose} has 1 to 40 letters, digits, '-', '_' or '.'");
         let problem = Problem::at(&node.at, message).label("not such a name");
         problems.push(problem.help(help));

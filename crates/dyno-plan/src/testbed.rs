@@ -3,7 +3,7 @@
 use crate::link;
 use crate::machine;
 use crate::parameters::Override;
-use crate::suite::plain_name;
+use crate::suite::{is_plain_name, plain_name};
 use dyno_model::Testbed;
 use dyno_model::plan::{Host, Link, Reach};
 use dyno_toml::{Node, Place, Problem, Problems, Source, Table, Value, parse, suggest};
@@ -129,8 +129,7 @@ fn add<'a>(new: Placed<'a>, placed: &mut Vec<Placed<'a>>, problems: &mut Problem
         );
     }
     let kind = |p: &Placed<'_>| reach_name(&p.host.reach);
-    // Namespaces and virtual machines are at one switch.
-    let at_switch = |p: &Placed<'_>| matches!(p.host.reach, Reach::Namespace | Reach::Vm(_));
+    let at_switch = |p: &Placed<'_>| is_at_switch(&p.host.reach);
     match placed.first() {
         Some(first) if kind(first) != kind(&new) && !(at_switch(first) && at_switch(&new)) => {
             problems.push(
@@ -179,9 +178,7 @@ fn is_beside(a: &Placed<'_>, b: &Placed<'_>) -> bool {
 }
 
 fn refuse_crowd(placed: &[Placed<'_>], problems: &mut Problems) {
-    let mut here = placed
-        .iter()
-        .filter(|p| matches!(p.host.reach, Reach::Namespace | Reach::Vm(_)));
+    let mut here = placed.iter().filter(|p| is_at_switch(&p.host.reach));
     if let Some(surplus) = here.nth(MOST_NAMESPACES) {
         problems.push(
             Problem::at(
@@ -192,6 +189,11 @@ fn refuse_crowd(placed: &[Placed<'_>], problems: &mut Problems) {
             .help("they share the CPUs of one machine: use fewer, or real hosts with `reach = \"ssh\"`"),
         );
     }
+}
+
+/// Namespaces and virtual machines are at one switch.
+const fn is_at_switch(reach: &Reach) -> bool {
+    matches!(reach, Reach::Namespace | Reach::Vm(_))
 }
 
 const fn reach_name(reach: &Reach) -> &'static str {
@@ -381,14 +383,31 @@ fn address(node: &Node, reach: &Reach, problems: &mut Problems) -> Option<IpAddr
 }
 
 /// Whether a host that is reached so can have this address: its own, and at a switch of Dyno's a private one.
-pub fn can_have(reach: &Reach, address: IpAddr) -> bool {
+fn can_have(reach: &Reach, address: IpAddr) -> bool {
     match (reach, address) {
         (Reach::Namespace | Reach::Vm(_), IpAddr::V4(a)) => {
             a.is_private() && !matches!(a.octets()[3], 0 | 255)
         }
         (Reach::Namespace | Reach::Vm(_), IpAddr::V6(_)) => false,
         (Reach::Local | Reach::Ssh { .. }, a) => {
+            let a = a.to_canonical();
             !a.is_unspecified() && !a.is_multicast() && a != IpAddr::V4(Ipv4Addr::BROADCAST)
         }
     }
+}
+
+/// A host that stands in `testbed` although no file makes one of it: for plans that were stored, which anybody may have changed.
+pub fn impossible(testbed: &Testbed) -> Option<&Host> {
+    let mut before: Vec<&Host> = Vec::new();
+    testbed.hosts.iter().find(|host| {
+        let address = host.address.parse();
+        let is_new = |other: &&Host| other.name != host.name && other.address != host.address;
+        let is_possible = is_plain_name(&host.name)
+            && ![".", ".."].contains(&host.name.as_str())
+            && address.is_ok_and(|address| can_have(&host.reach, address))
+            && before.iter().all(is_new)
+            && (before.len() < MOST_NAMESPACES || !is_at_switch(&host.reach));
+        before.push(host);
+        !is_possible
+    })
 }

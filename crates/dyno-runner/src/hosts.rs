@@ -16,7 +16,7 @@ use crate::child::tie_to_runner;
 use crate::machine::{self, MachineError, SharedMemory, Vsock};
 use crate::session::Session;
 use dyno_measure::NetworkReading;
-use dyno_model::machine::{SHARED_MEMORY, VSOCK};
+use dyno_model::machine::{Machine, SHARED_MEMORY, VSOCK};
 use dyno_model::plan::Reach;
 use dyno_model::{Nanos, Testbed};
 use guest::{Booting, Guest};
@@ -118,6 +118,12 @@ pub fn check_hosts(testbed: &Testbed) -> Result<(), HostsError> {
 /// Where it cannot be what the testbed asks for.
 pub fn settle_hosts(testbed: &mut Testbed, tell: &mut dyn FnMut(String)) -> Result<(), HostsError> {
     Ok(machine::settle(testbed, tell)?)
+}
+
+/// The kernel that a virtual machine would boot here: the one that it names, or the one that is found. Nothing is started.
+pub fn kernel_of(host: &str, machine: &Machine) -> Option<PathBuf> {
+    let kernel = machine::Kernel::find(host, machine).ok()?;
+    Some(kernel.path)
 }
 
 fn has_switch(testbed: &Testbed) -> bool {

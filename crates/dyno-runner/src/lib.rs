@@ -37,7 +37,7 @@ pub use daemon::is_installed;
 pub use dyno_own::Why;
 pub use follow::Follow;
 pub use guide::Guide;
-pub use hosts::{HostsError, SshError, check_hosts, settle_hosts};
+pub use hosts::{HostsError, SshError, check_hosts, kernel_of, settle_hosts};
 pub use keeper::keep;
 pub use machine::{INIT, MachineError, init, relay, vsock_back_end};
 pub use order::order;

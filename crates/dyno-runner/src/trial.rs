@@ -186,6 +186,7 @@ impl<'a> Trial<'a, '_> {
         let at_rest = self.memory()?;
         let start = self.context.experiment.start;
         for (index, (place, assignment)) in groups.iter().enumerate() {
+            self.check_interrupt()?;
             let label = ground::label(assignment, place.named);
             let command = place.host.command(self.context.agent);
             let command = command.map_err(|e| self.failed(FailureKind::Error, e.to_string()))?;
@@ -462,6 +463,13 @@ impl<'a> Trial<'a, '_> {
         self.some(step, within, &all, wanted)
     }
 
+    fn check_interrupt(&self) -> Result<(), Failed> {
+        match self.context.options.interrupt.load(Ordering::Relaxed) {
+            true => Err(self.failed(FailureKind::Interrupted, "interrupted".to_owned())),
+            false => Ok(()),
+        }
+    }
+
     /// Waits until each of the agents marked in `of` has sent a wanted report.
     fn some<T>(
         &mut self,
@@ -474,9 +482,7 @@ impl<'a> Trial<'a, '_> {
         let deadline = Instant::now() + within;
         let mut got: Vec<Option<T>> = of.iter().map(|_| None).collect();
         while got.iter().zip(of).any(|(g, wanted)| *wanted && g.is_none()) {
-            if self.context.options.interrupt.load(Ordering::Relaxed) {
-                return Err(self.failed(FailureKind::Interrupted, "interrupted".to_owned()));
-            }
+            self.check_interrupt()?;
             self.check_surroundings()?;
             self.clocks.during(self.context.clocks, &mut self.agents);
             if let Some(meters) = &mut self.meters {

@@ -125,8 +125,9 @@ pub(crate) fn ask(question: &str, interrupt: &AtomicBool) -> Answer {
             Err(_) => return Answer::No,
         }
     }
-    match answer.trim_ascii() {
-        b"y" | b"Y" | b"yes" => Answer::Yes,
+    let is_whole = answer.ends_with(b"\n");
+    match answer.trim_ascii().to_ascii_lowercase().as_slice() {
+        b"y" | b"yes" if is_whole => Answer::Yes,
         _ => Answer::No,
     }
 }

@@ -47,12 +47,17 @@ const PROBE: &str =
 /// theirs, and goes. What has not been used for a month goes as well.
 const LOOK_FOR: &str = r#"umask 077; mkdir -p "$1" || exit 2
 if [ -L "$1" ] || [ ! -O "$1" ]; then echo "$1 is a link or belongs to another user; remove it, or set XDG_CACHE_HOME there" >&2; exit 2; fi
-if [ -n "$(find "$1" -prune \( -perm -020 -o -perm -002 \))" ]; then
+open() { find "$@" \( -perm -020 -o -perm -002 \) -print; }
+others=$(open "$1" -prune) || { echo "find(1) cannot look at $1; install findutils there" >&2; exit 2; }
+if [ -n "$others" ]; then
     chmod go-w "$1" || { echo "others can write to $1; take that right away, or set XDG_CACHE_HOME there" >&2; exit 2; }
     find "$1" -mindepth 1 -maxdepth 1 -exec rm -rf {} +
 fi
 for part in "$1/$2" "$1/$2/dyno"; do
-    if [ -L "$part" ] || { [ -e "$part" ] && [ ! -O "$part" ]; }; then echo "$part is a link or belongs to another user; remove it" >&2; exit 2; fi
+    [ -e "$part" ] || [ -L "$part" ] || continue
+    if [ -L "$part" ] || [ ! -O "$part" ]; then echo "$part is a link or belongs to another user; remove it" >&2; exit 2; fi
+    others=$(open "$part" -prune) || exit 2
+    [ -z "$others" ] || rm -rf "$1/$2" || exit 2
 done
 if [ -d "$1/$2" ]; then touch "$1/$2"; fi; find "$1" -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {} +; [ -x "$1/$2/dyno" ]"#;
 
@@ -557,15 +562,23 @@ mod tests {
         let there: Vec<_> = std::fs::read_dir(&cache).unwrap().flatten().collect();
         assert_eq!(there.len(), 1, "{there:?}");
         // Somebody may have put it there while the folder was open.
-        let set = |mode| {
-            let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
-            std::fs::set_permissions(&cache, mode).unwrap();
+        let open = |place: &Path| {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+            std::fs::set_permissions(place, mode).unwrap();
         };
-        set(0o777);
+        open(&cache);
         assert_eq!(run(LOOK_FOR, b""), Some(1));
         assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 0);
         assert_eq!(run(UNPACK, &archive), Some(0));
         assert_eq!(run(LOOK_FOR, b""), Some(0));
+        for part in ["abc", "abc/dyno"] {
+            open(&cache.join(part));
+            assert_eq!(run(LOOK_FOR, b""), Some(1), "{part}");
+            assert_eq!(run(UNPACK, &archive), Some(0));
+        }
+        // Where nobody can look, nothing is believed.
+        let blind = LOOK_FOR.replace("find ", "no-such-find ");
+        assert_eq!(run(&blind, b""), Some(2));
         let (dyno, own) = (cache.join("abc/dyno"), cache.join("own"));
         std::fs::rename(&dyno, &own).unwrap();
         std::os::unix::fs::symlink(&own, &dyno).unwrap();

@@ -54,7 +54,12 @@ impl Kernel {
                     host: host.to_owned(),
                     looked: boot,
                 })?;
-                own(&newest, host, &newest)?
+                // Of a cache, which must be the user's own in every part.
+                own(&newest).map_err(|reason| MachineError::Unfit {
+                    host: host.to_owned(),
+                    kernel: newest.clone(),
+                    reason,
+                })?
             }
         };
         let unfit = |reason: String| MachineError::Unfit {
@@ -70,24 +75,32 @@ impl Kernel {
         let version = version(&path).ok_or_else(|| {
             unfit("its name is not vmlinuz-VERSION, so nothing tells where its modules are".into())
         })?;
-        let modules = modules_of(&path, version).map_err(unfit)?;
-        // A kernel that the machine does not name comes from a cache, which must be the user's own in every part.
-        if machine.kernel.is_none() {
-            for module in &modules {
-                own(module, host, &path)?;
-            }
-        }
-        Ok(Kernel { path, modules })
+        let named = |part: &Path| Ok(part.to_owned());
+        let modules = match machine.kernel {
+            Some(_) => modules_of(&path, version, &named),
+            None => modules_of(&path, version, &own),
+        };
+        Ok(Kernel {
+            modules: modules.map_err(unfit)?,
+            path,
+        })
     }
 }
 
-/// The real path of a part of a cached kernel, which strangers cannot change.
-fn own(part: &Path, host: &str, kernel: &Path) -> Result<PathBuf, MachineError> {
-    dyno_own::settled(part).map_err(|refusal| MachineError::Unfit {
-        host: host.to_owned(),
-        kernel: kernel.to_owned(),
-        reason: format!("{refusal}; or name another with `kernel`"),
-    })
+/// The real path of a part of a cached kernel, which strangers cannot change; the error is why it is not believed.
+fn own(part: &Path) -> Result<PathBuf, String> {
+    dyno_own::settled(part).map_err(|refusal| format!("{refusal}; or name another with `kernel`"))
+}
+
+/// What a part of a kernel really is, or why it is not believed.
+type Believed<'a> = &'a dyn Fn(&Path) -> Result<PathBuf, String>;
+
+/// Why a driver is not there.
+enum Lack {
+    /// This module is nowhere.
+    Module(String),
+    /// It is not believed, and why.
+    Trust(String),
 }
 
 /// The version in `vmlinuz-VERSION`.
@@ -102,7 +115,11 @@ fn numbers(version: &str) -> Vec<u64> {
 }
 
 /// Modules lie where packages have them: beside the directory of the kernel, in lib/modules/VERSION.
-fn modules_of(kernel: &Path, version: &str) -> Result<Vec<PathBuf>, String> {
+fn modules_of(
+    kernel: &Path,
+    version: &str,
+    believed: Believed<'_>,
+) -> Result<Vec<PathBuf>, String> {
     let boot = kernel.parent().unwrap_or(Path::new("/"));
     let root = boot.parent().unwrap_or(Path::new("/"));
     let places = ["lib/modules", "usr/lib/modules"].map(|lib| root.join(lib).join(version));
@@ -112,19 +129,23 @@ fn modules_of(kernel: &Path, version: &str) -> Result<Vec<PathBuf>, String> {
             places[0].display()
         )
     })?;
+    let place = &believed(place)?;
     let built_in = fs::read_to_string(place.join("modules.builtin")).unwrap_or_default();
     let built_in: BTreeSet<String> = built_in.lines().map(|l| name(Path::new(l))).collect();
     let mut files = BTreeMap::new();
     walk(&place.join("kernel"), &mut files);
     let mut order = Vec::new();
     for (number, driver) in DRIVERS.iter().enumerate() {
-        let found = add(driver, &files, &built_in, &mut order);
-        if let (Err(missing), true) = (found, number < REQUIRED) {
-            return Err(format!(
-                "it has {missing} neither built in nor in {}; take a kernel with virtio, such as Debian's \
-                 linux-image-cloud-amd64 (`cargo xtask kernel`)",
-                place.display()
-            ));
+        match add(driver, &files, &built_in, believed, &mut order) {
+            Err(Lack::Trust(reason)) => return Err(reason),
+            Err(Lack::Module(missing)) if number < REQUIRED => {
+                return Err(format!(
+                    "it has {missing} neither built in nor in {}; take a kernel with virtio, such as Debian's \
+                     linux-image-cloud-amd64 (`cargo xtask kernel`)",
+                    place.display()
+                ));
+            }
+            Err(Lack::Module(_)) | Ok(()) => {}
         }
     }
     Ok(order)
@@ -150,24 +171,27 @@ fn walk(directory: &Path, files: &mut BTreeMap<String, PathBuf>) {
     }
 }
 
-/// Adds a module behind those that it needs; the error is the one that is missing.
+/// Adds a module behind those that it needs. What is not believed is not read.
 fn add(
     module: &str,
     files: &BTreeMap<String, PathBuf>,
     built_in: &BTreeSet<String>,
+    believed: Believed<'_>,
     order: &mut Vec<PathBuf>,
-) -> Result<(), String> {
+) -> Result<(), Lack> {
     if built_in.contains(module) {
         return Ok(());
     }
-    let file = files.get(module).ok_or_else(|| module.to_owned())?;
-    if order.contains(file) {
+    let file = files.get(module);
+    let file = file.ok_or_else(|| Lack::Module(module.to_owned()))?;
+    let file = believed(file).map_err(Lack::Trust)?;
+    if order.contains(&file) {
         return Ok(());
     }
-    for needed in depends(file) {
-        add(&needed, files, built_in, order)?;
+    for needed in depends(&file) {
+        add(&needed, files, built_in, believed, order)?;
     }
-    order.push(file.clone());
+    order.push(file);
     Ok(())
 }
 

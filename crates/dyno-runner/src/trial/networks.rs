@@ -5,9 +5,7 @@ use super::ground::Place;
 use super::{Failed, LOOK, Trial};
 use crate::hosts::Hosts;
 use dyno_measure::{NetworkReading, residue};
-use dyno_model::record::FailureKind;
 use dyno_model::{HostNetwork, Nanos, NetworkCounter, TrialRecord};
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// How long a trial waits for networks to become clean that cannot be made anew. The kernel keeps fragments
@@ -58,9 +56,7 @@ impl Trial<'_, '_> {
                 // A planted fault is there to be seen.
                 let waits = !testbed.keeps_state && began.elapsed() < PATIENCE;
                 if !left.is_empty() && waits {
-                    if self.context.options.interrupt.load(Ordering::Relaxed) {
-                        return Err(self.failed(FailureKind::Interrupted, "interrupted".to_owned()));
-                    }
+                    self.check_interrupt()?;
                     std::thread::sleep(LOOK);
                     continue;
                 }

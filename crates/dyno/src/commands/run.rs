@@ -171,7 +171,8 @@ fn finish(
             false => " --trust",
         };
         progress.say(format!(
-            "interrupted; go on with: dyno run --resume {shown}{own}{trust}"
+            "interrupted; go on with: dyno run --resume {}{own}{trust}",
+            trust::shell_word(&directory.to_string_lossy())
         ));
         return Ok(Code::Interrupted.into());
     }

@@ -14,6 +14,10 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+/// Where a line has more characters, so many of the last lines are told once more in short.
+const LONG: usize = 300;
+const MOST: usize = 20;
+
 /// What the plan of a stored run would have this machine do beyond what `present` has of the same name: files that it writes or removes
 /// for programs, then programs that it starts, hosts that it reaches. One line each; what may be long comes first, so that
 /// it is not the rest that leaves the screen.
@@ -43,7 +47,7 @@ pub(super) fn wanted(
         wanted.extend(options(stack).into_iter().filter_map(given));
     }
     let known = present.read_testbed(&plan.testbed.name).ok();
-    acts.extend(reached(&plan.testbed, known));
+    acts.extend(reached(plan, known));
     if let Some(Against::Build { program, .. }) = &plan.against {
         acts.push(format!(
             "start {} as the agents of another build",
@@ -142,30 +146,41 @@ fn given(
     })
 }
 
-fn reached(testbed: &Testbed, known: Option<Testbed>) -> Vec<String> {
-    let mut known: Vec<Testbed> = known.into_iter().collect();
-    // A plan that was measured names the kernel that was found.
-    if let Some(mut settled) = known.first().cloned()
-        && dyno_runner::settle_hosts(&mut settled, &mut |_| {}).is_ok()
-    {
-        known.push(settled);
+fn reached(plan: &Plan, known: Option<Testbed>) -> Vec<String> {
+    let has_vsock = plan
+        .stacks
+        .values()
+        .any(|s| s.adapters().contains(&"vsock"));
+    let mut known = known.map_or_else(Vec::new, |testbed| testbed.hosts);
+    // Each of the user's own covers one alone.
+    let mut is_new = |host: &&Host| {
+        let own = known.iter().position(|own| covers(own, host, has_vsock));
+        own.map(|own| known.swap_remove(own)).is_none()
+    };
+    let mut lines = Vec::new();
+    for host in &plan.testbed.hosts {
+        if is_new(&host) {
+            lines.extend(line(host));
+        }
     }
-    let known: Vec<&Host> = known.iter().flat_map(|testbed| &testbed.hosts).collect();
-    let new = |host: &&Host| !known.iter().any(|known| covers(known, host));
-    let hosts = testbed.hosts.iter().filter(new);
-    hosts.filter_map(line).collect()
+    lines
 }
 
-/// Whether `known` has this machine do all that `host` does. A virtual machine may be smaller.
-fn covers(known: &Host, host: &Host) -> bool {
+/// Whether `known` has this machine do all that `host` does. A virtual machine may be smaller, and the planner gives it a vsock device
+/// where a stack needs one.
+fn covers(known: &Host, host: &Host, has_vsock: bool) -> bool {
     let reach = match (&known.reach, &host.reach) {
-        (Reach::Vm(known), Reach::Vm(asked)) => {
-            known.kernel == asked.kernel
-                && known.memory_bytes >= asked.memory_bytes
-                && known.cpus >= asked.cpus
-                && known.shared_bytes >= asked.shared_bytes
+        (Reach::Vm(own), Reach::Vm(asked)) => {
+            // A plan that was measured names the kernel that was found.
+            let is_found = || asked.kernel == dyno_runner::kernel_of(&known.name, own);
+            (own.kernel == asked.kernel || is_found())
+                && own.memory_bytes >= asked.memory_bytes
+                && own.cpus >= asked.cpus
+                && own.pinned == asked.pinned
+                && own.shared_bytes >= asked.shared_bytes
+                && (asked.vsock.is_none() || has_vsock)
         }
-        (known, asked) => known == asked,
+        (own, asked) => own == asked,
     };
     reach && known.address == host.address
 }
@@ -214,6 +229,13 @@ pub(super) fn permit(
     for line in wanted {
         terminal::say(format!("  {line}"));
     }
+    // A long line pushes others off the screen.
+    if wanted.iter().any(|line| line.chars().nth(LONG).is_some()) {
+        terminal::say("in short:");
+        for line in wanted.iter().rev().take(MOST).rev() {
+            terminal::say(format!("  {}", shortened(line)));
+        }
+    }
     if !terminal::can_ask() {
         return Err(Failure::message(
             Code::Usage,
@@ -233,6 +255,14 @@ pub(super) fn permit(
     }
 }
 
+/// At most [`LONG`] characters of a line.
+fn shortened(line: &str) -> String {
+    match line.char_indices().nth(LONG) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
 /// The command that was given, with `--trust`, as a shell takes it.
 fn trusting() -> String {
     let given = std::env::args_os().skip(1);
@@ -248,7 +278,7 @@ pub(super) fn folders(own: &FileArgs) -> String {
 }
 
 /// A word that no shell takes apart or executes.
-fn shell_word(word: &str) -> String {
+pub(super) fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_owned(),

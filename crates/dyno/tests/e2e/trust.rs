@@ -216,6 +216,35 @@ fn an_address_that_only_a_strangers_run_has_is_asked_for() {
         place.file("theirs/run.json", &run.to_string());
         refused(&place, &resume, says);
     }
+    // As many as the built-in testbed has, and no device that no stack takes.
+    let built_in = |vsock: Value| {
+        let mut machine = machine(512 << 20);
+        machine["cpus"] = json!(1);
+        machine["vsock"] = vsock;
+        machine
+    };
+    for (vsock, machines, code, says) in [
+        (json!("process"), 1, 2, "vsock by"),
+        (Value::Null, 2, 2, "boot a virtual machine at 10.77.0.3"),
+        (Value::Null, 20, 5, "somebody changed it"),
+    ] {
+        let mut run = whole.clone();
+        let first = run["plan"]["testbed"]["hosts"][0].clone();
+        run["plan"]["testbed"]["name"] = json!("vm");
+        let host = |n: u32, name: String, reach: Value| {
+            let mut host = first.clone();
+            host["name"] = json!(name);
+            host["reach"] = reach;
+            host["address"] = json!(format!("10.77.0.{n}"));
+            host
+        };
+        let guests = (2..).map(|n| host(n, format!("guest{n}"), built_in(vsock.clone())));
+        let hosts = [host(1, "host".into(), json!({"kind": "namespace"}))];
+        let hosts = hosts.into_iter().chain(guests.take(machines));
+        run["plan"]["testbed"]["hosts"] = hosts.collect();
+        place.file("theirs/run.json", &run.to_string());
+        place.run(&resume).with_code(code).says(says);
+    }
     // One's own testbed of that name says the same.
     let own = "description = \"mine\"\n[[host]]\nname = \"h\"\nreach = \"local\"\naddress = \"127.0.0.9\"\n";
     fs::create_dir_all(place.path("testbeds")).unwrap();
@@ -251,6 +280,10 @@ fn all_that_is_done_with_a_daemon_is_listed_and_what_is_long_comes_first() {
     let at = |text: &str| told.find(text).unwrap();
     assert!(at("helper.conf") < at("start the daemon"), "{told}");
     assert!(told.contains("things:"), "{told}");
+    // And once more in short, which no length pushes away.
+    let short = &told[at("in short:")..];
+    assert!(short.contains("start the daemon"), "{short}");
+    assert!(short.len() < 5_000, "{short}");
 }
 
 /// `--files` counts for a run that is resumed as it does for a new one.
@@ -380,6 +413,7 @@ fn a_stored_host_that_no_testbed_can_have_is_not_resumed() {
         ("address", "::"),
         ("address", "224.0.0.251"),
         ("address", "255.255.255.255"),
+        ("address", "::ffff:0.0.0.0"),
         ("name", "../h1"),
         ("name", "/tmp/h1"),
         ("name", ".."),

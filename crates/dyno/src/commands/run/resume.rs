@@ -9,7 +9,6 @@ use crate::files;
 use crate::progress::Progress;
 use crate::terminal;
 use dyno_model::Plan;
-use dyno_model::plan::Host;
 use dyno_model::record::Run;
 use dyno_runner::AgentCommand;
 use dyno_store::{DEFAULT_RUNS_DIR, Redo, RunWriter};
@@ -76,15 +75,7 @@ fn located(directory: &Path) -> Result<PathBuf> {
 
 /// A stored plan did not pass the reader of testbeds, and names and addresses of hosts become paths and words of commands.
 fn sound(plan: &Plan, directory: &Path) -> Result<()> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let is_sound = |host: &Host| {
-        let address = host.address.parse();
-        address.is_ok_and(|address| dyno_plan::can_have(&host.reach, address))
-            && host.name.len() <= 40
-            && host.name.chars().all(plain)
-            && !["", ".", ".."].contains(&host.name.as_str())
-    };
-    match plan.testbed.hosts.iter().find(|host| !is_sound(host)) {
+    match dyno_plan::impossible(&plan.testbed) {
         None => Ok(()),
         Some(host) => Err(Failure::message(
             Code::Store,
