@@ -30,6 +30,9 @@ pub struct Flow {
     /// The sizes of its messages, where they differ; the largest is the experiment's payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Sizes>,
+    /// The flow of the group whose messages it reads as well: it has readers alone, and no sender of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads: Option<String>,
     /// The experiment that measures it by itself, in the same rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alone: Option<ExperimentId>,
@@ -117,6 +120,7 @@ mod tests {
             jitter: Nanos::ZERO,
             phase: Phase::default(),
             sizes: None,
+            reads: None,
             alone: None,
             by_itself: false,
         };

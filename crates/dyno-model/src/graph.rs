@@ -114,15 +114,23 @@ impl Graph {
         graph
     }
 
-    /// Several exchanges that run at the same time, in the order of their flows.
-    pub fn of_flows(flows: &[Shape<'_>], processes: Processes, testbed: &Testbed) -> Self {
+    /// Several exchanges that run at the same time, in the order of their flows; with a flow the one before it, if any, whose
+    /// messages it reads.
+    pub fn of_flows(
+        flows: &[(Shape<'_>, Option<usize>)],
+        processes: Processes,
+        testbed: &Testbed,
+    ) -> Self {
         let mut graph = Graph::default();
         // Who of the flow each participant is, and where it lives.
         let mut parts: Vec<(usize, Placement)> = Vec::new();
-        for (flow, shape) in flows.iter().enumerate() {
-            for _ in 0..shape.topology.copies {
+        for (flow, (shape, reads)) in flows.iter().enumerate() {
+            for copy in 0..shape.topology.copies {
                 let first = graph.participants.len();
-                graph.add(*shape, testbed.hosts.len());
+                match reads {
+                    None => graph.add(*shape, testbed.hosts.len()),
+                    Some(reads) => graph.add_readers(*shape, *reads, copy, testbed.hosts.len()),
+                }
                 for (number, added) in graph.participants[first..].iter_mut().enumerate() {
                     // A trial has fewer flows than channels, whose number fits.
                     added.flow = flow as u16;
@@ -218,6 +226,43 @@ impl Graph {
                 for (sender, pings) in senders.iter().zip(&there) {
                     self.connect(&spans, echo, &gateways, &[*sender], pings);
                 }
+            }
+        }
+    }
+
+    /// Adds readers to what the senders of a flow send, of its exchange of that number.
+    fn add_readers(&mut self, shape: Shape<'_>, flow: usize, copy: u16, hosts: usize) {
+        let [_, passive] = shape.workload.info().roles;
+        let of_flow = self.flows();
+        let mut exchanges = (0..)
+            .zip(&of_flow)
+            .filter(|(_, of)| usize::from(**of) == flow);
+        let read = exchanges
+            .nth(usize::from(copy))
+            .map(|(exchange, _)| exchange);
+        let first = self.participants.len() as u16;
+        let exchange = self.participants.last().map_or(0, |p| p.exchange + 1);
+        for number in 0..shape.topology.receivers {
+            // Behind the senders, which are the flow's that is read.
+            let place = usize::from(shape.topology.senders + number);
+            self.participants.push(Participant {
+                index: first + number,
+                role: passive,
+                host: host(shape, &[], place, hosts),
+                process: first + number,
+                cpu: None,
+                library_cpus: Vec::new(),
+                exchange,
+                flow: 0,
+            });
+        }
+        let participants = &self.participants;
+        for channel in &mut self.channels {
+            let writer = participants.get(usize::from(channel.writer));
+            if writer.map(|p| p.exchange) == read {
+                channel
+                    .readers
+                    .extend(first..first + shape.topology.receivers);
             }
         }
     }
@@ -353,14 +398,15 @@ impl Graph {
         exchanges.map(one).collect()
     }
 
-    /// How often a message is to be delivered that is sent once over the channel: to each of its readers, but a round
-    /// trip is one, of however many echoes.
-    pub fn deliveries(&self, channel: u16) -> u64 {
+    /// How often a message is to be delivered to participants of `flow` that is sent once over the channel: to each of its
+    /// readers, but a round trip is one, of however many echoes.
+    pub fn deliveries(&self, channel: u16, flow: u16) -> u64 {
         let Some(channel) = self.channel(channel) else {
             return 1;
         };
+        let is_own = |reader: &&u16| self.participant(**reader).is_some_and(|p| p.flow == flow);
         match self.participant(channel.writer).map(|p| p.role) {
-            Some(Role::Source) => self.receivers(channel.id).len() as u64,
+            Some(Role::Source) => self.receivers(channel.id).iter().filter(is_own).count() as u64,
             _ => 1,
         }
     }
@@ -455,7 +501,13 @@ pub fn of_all(flows: &[&Experiment], stack: Option<&Stack>, testbed: &Testbed) -
             let Some(flow) = &first.flow else {
                 return first.graph(stack, testbed);
             };
-            let shapes: Vec<Shape<'_>> = flows.iter().map(|e| e.shape(stack, &[], &[])).collect();
+            let place = |name: &String| {
+                let named = |e: &&Experiment| e.flow_name() == Some(name);
+                flows.iter().position(named)
+            };
+            let reads = |e: &Experiment| e.flow.as_ref()?.reads.as_ref().and_then(place);
+            let shape = |e: &&Experiment| (e.shape(stack, &[], &[]), reads(e));
+            let shapes: Vec<_> = flows.iter().map(shape).collect();
             let mut graph = Graph::of_flows(&shapes, flow.processes, testbed);
             for (number, own) in flows.iter().enumerate() {
                 graph.pin(number, own);

@@ -34,7 +34,13 @@ pub(crate) fn expand(
             .find_map(|(m, cell)| Some(flow::of_flow(m, refusal(m, cell, on, testbed, facts)?)));
         let reason = reason.or_else(|| match flows {
             [alone] if alone.flow.is_none() => None,
-            _ => flow::refusal(&together, &on.stack),
+            _ => {
+                let most = on
+                    .adapters
+                    .first()
+                    .and_then(|a| a.capabilities.max_receivers);
+                flow::refusal(flows, &together, &on.stack, most)
+            }
         });
         let from = experiments.len();
         if reason.is_none() {
@@ -100,7 +106,7 @@ fn place(
     let processes = flows.iter().find_map(|m| Some(m.flow?.processes));
     let mut of_flows = match (given, processes) {
         (Some(given), Some(processes)) => {
-            flow::places(given, cells, &on.stack, processes, testbed, facts)
+            flow::places(given, flows, cells, &on.stack, processes, testbed, facts)
         }
         _ => Vec::new(),
     }

@@ -18,6 +18,7 @@ use dyno_model::{
 use dyno_toml::{Entry, Node, Place, Problem, Problems, Table, Value, unknown_key};
 
 /// What a flow has that an experiment alone has not.
+#[derive(Clone)]
 pub(crate) struct FlowSpec {
     pub(crate) name: At<String>,
     pub(crate) processes: Processes,
@@ -27,6 +28,18 @@ pub(crate) struct FlowSpec {
     pub(crate) phase: Option<At<Phase>>,
     /// Of its messages, where they differ.
     pub(crate) sizes: Option<Sizes>,
+    /// The flow before it whose messages it reads, and by how many readers.
+    pub(crate) reads: Option<Reads>,
+}
+
+/// What a flow reads that has no sender of its own.
+#[derive(Debug, Clone)]
+pub(crate) struct Reads {
+    /// The flow.
+    pub(crate) of: String,
+    /// Its place among the flows of the experiment.
+    pub(crate) place: usize,
+    pub(crate) readers: u16,
 }
 
 /// One flow as it is read: what it is, and its workload and settings.
@@ -49,10 +62,16 @@ const OWN: &[&str] = &[
     "period",
     "timeout",
     "echo_poll",
+    "sink_pause",
 ];
 
 /// Keys of a flow that are no settings.
-const KEYS: &[&str] = &["name", "workload", "count", "cycle", "jitter", "phase"];
+const KEYS: &[&str] = &[
+    "name", "workload", "count", "cycle", "jitter", "phase", "reads", "readers",
+];
+
+/// Keys of a flow that reads what another one sends: all else is the other one's.
+const OF_READER: &[&str] = &["name", "reads", "readers", "placement", "sink_pause"];
 
 /// Settings that belong to one flow or to none, so that an experiment with flows does not have them.
 const NOT_FOR_ALL: &[&str] = &[
@@ -111,7 +130,13 @@ pub(crate) fn read(experiment: &Table, problems: &mut Problems) -> Vec<ReadFlow>
     let common: Vec<&Entry> = experiment.0.iter().chain(matrix).collect();
     let mut flows: Vec<ReadFlow> = Vec::new();
     for node in items {
-        let Some(flow) = flow(node, processes, &common, problems) else {
+        let read = node
+            .table("`flow`", problems)
+            .and_then(|table| match table.entry("reads") {
+                Some(reads) => reader(node, table, reads, &flows, &common, problems),
+                None => flow(node, table, processes, &common, problems),
+            });
+        let Some(flow) = read else {
             continue;
         };
         let name = &flow.spec.name;
@@ -204,13 +229,103 @@ pub(crate) fn refuse_set(set: &[Entry], experiments: &[ExperimentSpec], problems
     }
 }
 
+/// Reads a flow that has no sender of its own: readers of what a flow `before` it sends.
+fn reader(
+    node: &Node,
+    table: &Table,
+    reads: &Entry,
+    before: &[ReadFlow],
+    common: &[&Entry],
+    problems: &mut Problems,
+) -> Option<ReadFlow> {
+    let of = At {
+        value: reads.node.text("`reads`", problems)?.to_owned(),
+        at: reads.node.at.clone(),
+    };
+    let place = before.iter().position(|f| f.spec.name.value == of.value);
+    let Some((place, read)) = place.and_then(|place| Some((place, before.get(place)?))) else {
+        let problem = Problem::at(
+            &of.at,
+            format!("no flow before this one is called {:?}", of.value),
+        );
+        problems.push(
+            problem
+                .label("nothing to read")
+                .help("name the flow that sends, which stands before those that read it"),
+        );
+        return None;
+    };
+    let mut refuse = |at: &Place, what: String, label: &str, help: &str| {
+        problems.push(Problem::at(at, what).label(label).help(help));
+    };
+    let kind = read.workload.value;
+    if kind.is_closed_loop() {
+        let what = format!("{:?} is a {kind}, which is answered", of.value);
+        let help = "read a stream, a burst or a flood";
+        refuse(&of.at, what, "its messages are for its own receivers", help);
+    }
+    if read.spec.reads.is_some() {
+        let what = format!("{:?} has no sender of its own", of.value);
+        refuse(&of.at, what, "it reads too", "name the flow that sends");
+    }
+    for entry in &table.0 {
+        if !OF_READER.contains(&entry.key.as_str()) {
+            let what = format!("`{}` is of the flow that sends", entry.key);
+            let help = format!("a flow that reads another one has {}", OF_READER.join(", "));
+            refuse(&entry.key_at, what, "this flow only reads", &help);
+        }
+    }
+    let Some(named) = table.get("name") else {
+        let help = "write for example `name = \"slow\"`";
+        refuse(
+            &node.at,
+            "the flow has no `name`".into(),
+            "`name` is missing",
+            help,
+        );
+        return None;
+    };
+    let name = At {
+        value: suite::name(named, problems)?,
+        at: named.at.clone(),
+    };
+    let readers = match table.get("readers") {
+        Some(n) => n.whole("`readers`", 1, u64::from(Topology::MAX_SIDE), problems)?,
+        None => 1,
+    };
+    // What stands for all flows, and what this one has of its own: a pause of the other one's readers is theirs.
+    let mut own = read.own.clone();
+    own.sink_pause = None;
+    for entry in common.iter().filter(|e| e.key == "sink_pause") {
+        own.read(entry, Form::Single, &mut Problems::default());
+    }
+    for key in ["placement", "sink_pause"] {
+        if let Some(entry) = table.entry(key) {
+            own.read(entry, Form::Single, problems);
+        }
+    }
+    Some(ReadFlow {
+        spec: FlowSpec {
+            name,
+            reads: Some(Reads {
+                of: of.value,
+                place,
+                readers: u16::try_from(readers).unwrap_or(1),
+            }),
+            ..read.spec.clone()
+        },
+        workload: read.workload.clone(),
+        own,
+    })
+}
+
 fn flow(
     node: &Node,
+    table: &Table,
     processes: Processes,
     common: &[&Entry],
     problems: &mut Problems,
 ) -> Option<ReadFlow> {
-    let table = node.table("`flow`", problems)?;
     let mut missing = |key: &str, advice: &str| {
         problems.push(
             Problem::at(&node.at, format!("the flow has no `{key}`"))
@@ -274,6 +389,16 @@ fn flow(
         let node = &entry.node;
         match key {
             "name" | "workload" => {}
+            "readers" => problems.push(
+                Problem::at(
+                    &entry.key_at,
+                    "`readers` is of a flow that reads another one",
+                )
+                .label("this flow has senders of its own")
+                .help(
+                    "write `topology = \"1-2\"`, or `reads` with the name of the flow that sends",
+                ),
+            ),
             "count" => {
                 let most = u64::from(Topology::MAX_COPIES);
                 let n = node.whole("`count`", 1, most, problems);
@@ -339,6 +464,7 @@ fn flow(
             jitter,
             phase,
             sizes: several,
+            reads: None,
         },
         workload: workload?,
         own,
@@ -433,12 +559,45 @@ pub(crate) fn check(
     }
 }
 
-/// Why these flows cannot run at the same time on `stack`, or `None` if they can.
-pub(crate) fn refusal(cells: &[Cell], stack: &Stack) -> Option<String> {
+/// What the flow reads of another one, if it does.
+fn reads<'a>(matrix: &Matrix<'a>) -> Option<&'a Reads> {
+    matrix.flow.and_then(|flow| flow.reads.as_ref())
+}
+
+/// Why these flows cannot run at the same time on `stack`, whose channels have at most so many receivers, or `None` if they can.
+pub(crate) fn refusal(
+    flows: &[Matrix<'_>],
+    cells: &[Cell],
+    stack: &Stack,
+    max_receivers: Option<u16>,
+) -> Option<String> {
     if stack.chain.is_some() {
         return Some("flows have no gateways between them; take a stack without legs".into());
     }
-    let of = |cell: &Cell| {
+    for (number, (matrix, cell)) in flows.iter().zip(cells).enumerate() {
+        let others = flows.iter().filter_map(reads).filter(|r| r.place == number);
+        let others: u16 = others.map(|r| r.readers).sum();
+        let receivers = cell.topology.receivers + others;
+        let most = max_receivers.filter(|most| others > 0 && receivers > *most);
+        if let (Some(most), Some(flow)) = (most, matrix.flow) {
+            return Some(format!(
+                "a channel of {} has at most {most} receiver{}, and {} is read by {receivers}",
+                stack.name,
+                if most == 1 { "" } else { "s" },
+                flow.name.value
+            ));
+        }
+    }
+    if stack.loopback && flows.iter().any(|m| reads(m).is_some()) {
+        return Some(format!(
+            "{} has no second participant that could read",
+            stack.name
+        ));
+    }
+    let of = |(matrix, cell): (&Matrix<'_>, &Cell)| {
+        if reads(matrix).is_some() {
+            return 0;
+        }
         let t = cell.topology;
         let back = match cell.workload.kind().is_closed_loop() && !stack.loopback {
             true => usize::from(t.receivers),
@@ -446,7 +605,7 @@ pub(crate) fn refusal(cells: &[Cell], stack: &Stack) -> Option<String> {
         };
         usize::from(t.copies) * usize::from(t.senders) * (1 + back)
     };
-    let channels: usize = cells.iter().map(of).sum();
+    let channels: usize = flows.iter().zip(cells).map(of).sum();
     let (most, what) = match stack.channels {
         Some(most) => (most, stack.name.as_str()),
         None => (u16::MAX, "a trial"),
@@ -462,23 +621,25 @@ pub(crate) fn refusal(cells: &[Cell], stack: &Stack) -> Option<String> {
 /// Who of these cells, which are flows that run at the same time, runs where; one for each of them.
 pub(crate) fn places(
     cpus: &Cpus,
+    flows: &[Matrix<'_>],
     cells: &[Cell],
     stack: &Stack,
     processes: Processes,
     testbed: &Testbed,
     facts: &HostFacts,
 ) -> Vec<Places> {
-    let shapes: Vec<Shape<'_>> = cells
-        .iter()
-        .map(|cell| Shape {
+    let shape = |(matrix, cell): (&Matrix<'_>, &Cell)| {
+        let shape = Shape {
             workload: cell.workload.kind(),
             topology: cell.topology,
             placement: cell.placement,
             loopback: stack.loopback,
             legs: &[],
             foreign: &[],
-        })
-        .collect();
+        };
+        (shape, reads(matrix).map(|reads| reads.place))
+    };
+    let shapes: Vec<_> = flows.iter().zip(cells).map(shape).collect();
     let Cpus::Auto = cpus else {
         return cells.iter().map(|_| Places::default()).collect();
     };
@@ -528,6 +689,7 @@ pub(crate) fn settled(spec: &FlowSpec, payload: PayloadSize, group: ExperimentId
         phase: spec.phase.as_ref().map_or_else(Phase::default, |p| p.value),
         // A preset's size stands in the place of all.
         sizes: spec.sizes.clone().filter(|s| s.most() == Some(payload)),
+        reads: spec.reads.as_ref().map(|reads| reads.of.clone()),
         alone: None,
         by_itself: false,
     }
@@ -548,6 +710,8 @@ pub(crate) fn add_alone(experiments: &mut Vec<Experiment>) -> Result<(), Problem
         };
         flow.group = id;
         flow.by_itself = true;
+        // Then it has senders.
+        flow.reads = None;
         alone.id = id;
         alone.added = true;
         experiments.push(alone);

@@ -135,8 +135,10 @@ impl<'a> Matrix<'a> {
             // Its copies are its own.
             (true, _) => alone,
             (false, Some(flow)) => {
-                let alike = |one| Topology {
+                let readers = flow.reads.as_ref().map(|reads| reads.readers);
+                let alike = |one: Topology| Topology {
                     copies: flow.count,
+                    receivers: readers.unwrap_or(one.receivers),
                     ..one
                 };
                 alone.into_iter().map(alike).collect()

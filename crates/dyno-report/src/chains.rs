@@ -139,7 +139,7 @@ fn legs(chain: &Chain, graph: &Graph, trials: &[&TrialRecord]) -> Vec<LegSummary
         };
         // Every way of a topology ends at as many.
         let origin = graph.channels.iter().find(own).map(|c| c.id);
-        let deliveries = origin.map_or(1, |id| graph.deliveries(id)).max(1);
+        let deliveries = origin.map_or(1, |id| graph.deliveries(id, 0)).max(1);
         let echoes = graph.participants.iter().filter(|p| p.role == Role::Echo);
         LegSummary {
             number: leg + 1,

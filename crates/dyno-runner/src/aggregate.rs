@@ -47,16 +47,17 @@ pub(crate) fn fill(
         let flow = flow.ok_or_else(|| format!("there is no exchange {}", result.exchange))?;
         flow.push(result);
     }
+    lend_sources(flows, &of_exchange, &mut by_flow);
     cost.processes.sort_by_key(|p| p.daemon);
     if agents != Some(told) {
         (cost.processes, cost.machines, cost.host_cpu) = Default::default();
     }
     let mut records = Vec::new();
     let (mut messages, mut lead_in) = (0, 0);
-    for (experiment, results) in flows.iter().zip(by_flow) {
+    for ((experiment, results), flow) in flows.iter().zip(by_flow).zip(0..) {
         let mut record = trial.clone();
         record.id.experiment = experiment.id;
-        fill_one(&mut record, experiment, graph, sends_later, results)?;
+        fill_one(&mut record, experiment, flow, graph, sends_later, results)?;
         // What a probe spends before its window is not told from what its pieces take.
         if !experiment.workload.kind().is_probe() {
             messages += record.counts.received;
@@ -74,9 +75,35 @@ pub(crate) fn fill(
     Ok(records)
 }
 
+/// Gives each flow that reads what another one sends what that one's senders tell.
+fn lend_sources(flows: &[&Experiment], of_exchange: &[u16], by_flow: &mut [Vec<AgentResult>]) {
+    let exchanges = |flow: usize| {
+        let all = (0..).zip(of_exchange);
+        all.filter(move |(_, of)| usize::from(**of) == flow)
+            .map(|(exchange, _): (u16, _)| exchange)
+    };
+    for (own, experiment) in flows.iter().enumerate() {
+        let reads = experiment.flow.as_ref().and_then(|f| f.reads.as_ref());
+        let named = |e: &&Experiment| e.flow_name() == reads.map(String::as_str);
+        let Some(read) = reads.and_then(|_| flows.iter().position(named)) else {
+            continue;
+        };
+        for (lender, exchange) in exchanges(read).zip(exchanges(own)) {
+            let of_lender = by_flow[read].iter().filter(|r| r.exchange == lender);
+            let sources = of_lender.flat_map(|r| r.sources.clone()).collect();
+            by_flow[own].push(AgentResult {
+                exchange,
+                sources,
+                ..AgentResult::default()
+            });
+        }
+    }
+}
+
 fn fill_one(
     record: &mut TrialRecord,
     experiment: &Experiment,
+    flow: u16,
     graph: &Graph,
     sends_later: bool,
     results: Vec<AgentResult>,
@@ -107,7 +134,7 @@ fn fill_one(
     record.places.sort_by_key(|p| (p.since, p.participant));
     record.raw.sort_by_key(|s| s.arrival);
     record.raw.truncate(experiment.raw_samples as usize);
-    record.counts = counts(graph, &sources, &record.flows);
+    record.counts = counts(graph, flow, &sources, &record.flows);
     consistent(graph, &sources, record)?;
     record.throughput = throughput(experiment, graph, &sources, &record.flows);
     let reads = record.distributions.get(&Metric::Read).map(|d| d.n);
@@ -132,10 +159,10 @@ fn delivering<'a>(
     })
 }
 
-fn counts(graph: &Graph, sources: &[SourceCounts], flows: &[FlowCounts]) -> Counts {
+fn counts(graph: &Graph, flow: u16, sources: &[SourceCounts], flows: &[FlowCounts]) -> Counts {
     let mut counts = Counts::default();
     for s in sources {
-        let times = graph.deliveries(s.channel);
+        let times = graph.deliveries(s.channel, flow);
         counts.offered += s.offered * times;
         counts.sent += s.sent * times;
         counts.refused += s.refused * times;

@@ -117,7 +117,7 @@ fn flows_share_processes_as_they_are_asked_to() {
     let stream = shape(WorkloadKind::Stream, "1-1x2", Placement::Process);
     let loops = shape(WorkloadKind::PingPong, "1-1", Placement::Process);
     let processes = |processes| {
-        let graph = Graph::of_flows(&[stream, loops], processes, &testbed);
+        let graph = Graph::of_flows(&[(stream, None), (loops, None)], processes, &testbed);
         assert_eq!(graph.flows(), [0, 0, 1]);
         let flows: Vec<u16> = graph.participants.iter().map(|p| p.flow).collect();
         assert_eq!(flows, [0, 0, 0, 0, 1, 1]);
@@ -129,11 +129,26 @@ fn flows_share_processes_as_they_are_asked_to() {
 }
 
 #[test]
+fn readers_of_another_flow_stand_at_its_channels_and_have_deliveries_of_their_own() {
+    let testbed = here();
+    let stream = shape(WorkloadKind::Stream, "1-1x2", Placement::Process);
+    let readers = shape(WorkloadKind::Stream, "1-2x2", Placement::Process);
+    let flows = [(stream, None), (readers, Some(0))];
+    let graph = Graph::of_flows(&flows, Processes::PerFlow, &testbed);
+    assert_eq!(graph.flows(), [0, 0, 1, 1]);
+    let readers: Vec<_> = graph.channels.iter().map(|c| c.readers.clone()).collect();
+    assert_eq!(readers, [vec![1, 4, 5], vec![3, 6, 7]]);
+    assert_eq!([0, 1].map(|flow| graph.deliveries(0, flow)), [1, 2]);
+    let active = graph.participants.iter().filter(|p| p.role.is_active());
+    assert!(active.map(|p| p.flow).eq([0, 0]));
+}
+
+#[test]
 fn a_round_trip_is_one_delivery_of_however_many_echoes() {
     let mut graph = Graph::default();
     graph.add(shape(WorkloadKind::Stream, "1-3", Placement::Process), 1);
     graph.add(shape(WorkloadKind::PingPong, "1-3", Placement::Process), 1);
-    assert_eq!([graph.deliveries(0), graph.deliveries(1)], [3, 1]);
+    assert_eq!([graph.deliveries(0, 0), graph.deliveries(1, 0)], [3, 1]);
     // Of one channel there, four at hand; of one there and three back, four and six.
     assert_eq!(graph.least_messages(), 4 + 4 + 6);
 }
@@ -193,7 +208,7 @@ fn a_message_through_a_gateway_is_delivered_to_each_receiver_at_the_end() {
         ..shape(WorkloadKind::Flood, "1-3", Placement::Process)
     };
     graph.add(shape, 1);
-    assert_eq!(graph.deliveries(0), 3);
+    assert_eq!(graph.deliveries(0, 0), 3);
     assert_eq!(graph.receivers(0), [1, 2, 3]);
     let roles = graph
         .participants

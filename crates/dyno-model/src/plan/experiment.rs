@@ -216,12 +216,16 @@ impl Experiment {
         self.flow.as_ref().map(|flow| flow.name.as_str())
     }
 
-    /// The flow's name as tables print it: `control`, or `control alone` where it runs by itself. Empty of an experiment
+    /// The flow's name as tables print it: `control`, `control alone` where it runs by itself, or `slow reading control` where it has
+    /// no sender of its own. Empty of an experiment
     /// that is not one of several flows.
     pub fn flow_text(&self) -> String {
         match &self.flow {
             Some(flow) if flow.by_itself => format!("{} alone", flow.name),
-            Some(flow) => flow.name.clone(),
+            Some(flow) => match &flow.reads {
+                Some(read) => format!("{} reading {read}", flow.name),
+                None => flow.name.clone(),
+            },
             None => String::new(),
         }
     }

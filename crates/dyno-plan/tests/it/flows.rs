@@ -189,6 +189,57 @@ fn mistakes_are_said_each_with_its_place() {
 }
 
 #[test]
+fn a_flow_may_read_what_another_one_sends() {
+    const SLOW: &str = "name = \"slow\"\nreads = \"control\"\nreaders = 2\nsink_pause = \"5 ms\"\n";
+    let plan = plan_text(&text("", &[CONTROL, SLOW])).unwrap();
+    let all = flows(&plan);
+    let [control, slow] = [0, 1].map(|i| all[i]);
+    assert_eq!(slow.workload, control.workload);
+    assert_eq!(
+        (slow.topology.to_string(), control.sink_pause),
+        ("1-2".into(), None)
+    );
+    assert_eq!(
+        slow.flow.as_ref().unwrap().reads.as_deref(),
+        Some("control")
+    );
+    let graph = plan.graph(slow);
+    assert_eq!(graph.channels.len(), 1);
+    assert_eq!(graph.channels[0].readers, [1, 2, 3]);
+
+    let of = |line: &str| SLOW.replace("reads = \"control\"", line);
+    refused(
+        "",
+        &[CONTROL, &of("reads = \"camera\"")],
+        &["no flow before this one is called \"camera\""],
+    );
+    refused("", &[SLOW, CONTROL], &["no flow before this one"]);
+    refused(
+        "",
+        &[DIAG, &of("reads = \"diag\"")],
+        &["\"diag\" is a ping-pong, which is answered"],
+    );
+    let paced = format!("{SLOW}rate = \"5 Hz\"\n");
+    refused(
+        "",
+        &[CONTROL, &paced],
+        &["`rate` is of the flow that sends"],
+    );
+    let deaf = format!("{CONTROL}\nreaders = 2\n");
+    refused(
+        "",
+        &[&deaf],
+        &["`readers` is of a flow that reads another one"],
+    );
+    let second = SLOW.replace("slow", "second").replace("control", "slow");
+    refused(
+        "",
+        &[CONTROL, SLOW, &second],
+        &["\"slow\" has no sender of its own"],
+    );
+}
+
+#[test]
 fn payloads_of_several_sizes_are_read_and_loads_count_their_mean() {
     let mixed = CAMERA.replace(
         "\"1 MB\"",

@@ -18,6 +18,9 @@ pub(super) struct FlowJson<'a> {
     /// As the suite says, where messages differ in size.
     #[serde(skip_serializing_if = "Option::is_none")]
     payload: Option<String>,
+    /// The flow whose messages it reads, having no sender of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reads: Option<&'a str>,
     by_itself: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     against_alone: Option<AloneJson>,
@@ -46,6 +49,7 @@ impl<'a> FlowJson<'a> {
             phase_ns,
             spread: phase_ns.is_none(),
             payload: flow.sizes.as_ref().map(ToString::to_string),
+            reads: flow.reads.as_deref(),
             by_itself: flow.by_itself,
             against_alone: e.alone.as_ref().map(|alone| {
                 let [p50, p99] = &alone.ratios;

@@ -36,6 +36,7 @@ pub(crate) fn flows(slower: impl Fn(&str, Option<usize>) -> f64) -> Run {
                     jitter: Nanos::ZERO,
                     phase: Phase::default(),
                     sizes: None,
+                    reads: None,
                     alone: None,
                     by_itself: false,
                 });

@@ -1,6 +1,6 @@
 //! Flows that run at the same time, on real transports.
 
-use crate::harness::{Place, count, experiments, send};
+use crate::harness::{Place, count, experiments, quantile, send};
 use serde_json::Value;
 
 /// Three kinds of flows, 300 ms of all at once.
@@ -92,6 +92,66 @@ fn every_flow_has_its_own_figures_and_the_cost_is_of_all() {
     let csv = place.run(&["show", "out", "--format", "csv"]).stdout;
     let header: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
     assert!(header.contains(&"flow"), "{header:?}");
+}
+
+/// One sender, whose messages a reader takes at once and another one slowly.
+const TWO_READERS: &str = r#"
+    title = "one slow reader"
+    [defaults]
+    trials = 2
+    warmup = "20 ms"
+    settle = "0 s"
+    window = "300 ms"
+    drain = "3 s"
+    cpus = "none"
+    wait = "block"
+    deadline = "20 s"
+    [[experiment]]
+    name = "both"
+    stacks = ["iceoryx2", "uds-seqpacket", "tcp", "zenoh-tcp"]
+    [[experiment.flow]]
+    name = "fast"
+    workload = "stream"
+    rate = "500 Hz"
+    [[experiment.flow]]
+    name = "slow"
+    reads = "fast"
+    readers = 2
+    sink_pause = "4 ms"
+"#;
+
+#[test]
+fn a_slow_reader_of_a_flow_has_figures_of_its_own() {
+    let place = Place::new();
+    place.suite("readers", TWO_READERS);
+    let shown = place.measure("readers", &["--alone"]);
+    for stack in ["iceoryx2", "uds-seqpacket", "tcp", "zenoh-tcp"] {
+        let [fast, slow] = ["fast", "slow"].map(|name| flow(&shown, stack, name));
+        assert_eq!(slow["flow"]["reads"], "fast", "{stack}");
+        assert!(fast["flow"].get("reads").is_none());
+        assert_eq!(slow["topology"], "1-2");
+        // The same messages, to two readers.
+        assert_eq!(
+            count(slow, "offered"),
+            2 * count(fast, "offered"),
+            "{stack}"
+        );
+        assert_eq!(count(fast, "received"), count(fast, "offered"), "{stack}");
+        assert!(count(slow, "received") > 0, "{stack}");
+        // Half of the messages that are due in the window wait for it behind others, the longest for 300 ms.
+        let p90 = |e| quantile(e, "response_ns", "p90");
+        assert!(p90(slow) > 100e6, "{stack}: {}", p90(slow));
+        // By itself it has a sender.
+        let alone = experiments(&shown).iter().filter(|e| {
+            e["stack"] == stack && e["flow"]["name"] == "slow" && e["flow"]["by_itself"] == true
+        });
+        let alone: Vec<_> = alone.collect();
+        assert_eq!(alone.len(), 1);
+        assert!(alone[0]["flow"].get("reads").is_none());
+        assert!(count(alone[0], "received") > 0, "{stack}");
+    }
+    let said = place.run(&["show", "out"]).with_code(0);
+    said.says("slow reading fast");
 }
 
 #[test]

@@ -454,3 +454,45 @@ fn missing_tools_are_said_before_anything_is_measured() {
         .says("`apt-get install iproute2`");
     assert!(!place.path("out").exists());
 }
+
+#[test]
+fn a_sender_may_have_a_reader_here_and_one_on_another_host() {
+    const READERS: &str = r#"
+        title = "here and there"
+        [defaults]
+        trials = 1
+        warmup = "20 ms"
+        window = "200 ms"
+        cpus = "none"
+        wait = "block"
+        [[experiment]]
+        name = "both"
+        stacks = ["udp", "tcp"]
+        [[experiment.flow]]
+        name = "here"
+        workload = "stream"
+        rate = "200 Hz"
+        [[experiment.flow]]
+        name = "there"
+        reads = "here"
+        placement = "host"
+    "#;
+    if !may_make_namespaces() {
+        return;
+    }
+    let shown = measure(&place(READERS), &[]);
+    for stack in ["udp", "tcp"] {
+        let of = |name: &str| {
+            let mut all = experiments(&shown).iter();
+            let found = all.find(|e| e["stack"] == stack && e["flow"]["name"] == name);
+            found.unwrap_or_else(|| panic!("no flow {name} on {stack}"))
+        };
+        let (here, there) = (of("here"), of("there"));
+        assert_eq!(here["placement"], "process");
+        assert_eq!(there["placement"], "host");
+        assert_eq!(count(here, "offered"), count(there, "offered"), "{stack}");
+        for e in [here, there] {
+            assert_eq!(count(e, "received"), count(e, "offered"), "{stack}");
+        }
+    }
+}
