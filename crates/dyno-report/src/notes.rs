@@ -398,6 +398,11 @@ fn counted(view: &View<'_>) -> Vec<Item> {
 /// What went wrong with messages, and what makes their figures less than they seem.
 fn counts(e: &ExperimentSummary) -> Vec<Item> {
     let c = &e.counts;
+    let is_paced = e.experiment.workload.kind().info().has_due_times;
+    let never_sent = match is_paced {
+        true => c.offered.saturating_sub(c.sent + c.refused),
+        false => 0,
+    };
     let mut parts: Vec<String> = [
         (c.lost.saturating_sub(c.under_way), "lost"),
         (c.under_way, "still under way"),
@@ -406,6 +411,10 @@ fn counts(e: &ExperimentSummary) -> Vec<Item> {
         (c.duplicated, "duplicated"),
         (c.reordered, "reordered"),
         (c.refused, "refused by the stack"),
+        (
+            never_sent,
+            "never sent since sends were blocked until the drain was over",
+        ),
     ]
     .iter()
     .filter(|(n, _)| *n > 0)

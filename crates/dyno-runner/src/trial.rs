@@ -277,7 +277,9 @@ impl<'a> Trial<'a, '_> {
             None => self.warm_up(record, deadline)?,
         };
         let active = self.active_agents();
-        let window = deadline + nominal(self.context.experiment);
+        // A sender that is blocked goes on until the drain would be over.
+        let drain = Duration::from(self.context.experiment.drain);
+        let window = deadline + nominal(self.context.experiment) + drain;
         let sent = self.some("window", window, &active, |report| match report {
             Report::Done { sent } => Some(sent),
             _ => None,
@@ -291,7 +293,7 @@ impl<'a> Trial<'a, '_> {
         if self.context.hosts.is_local_machine() {
             record.noise.window = Some(load.until(&later));
         }
-        let drain = deadline + Duration::from(self.context.experiment.drain);
+        let drain = deadline + drain;
         let last = self.each("drain", drain, |report| match report {
             Report::Drained { last } => Some(last),
             _ => None,

@@ -1,11 +1,12 @@
 //! The source: offers messages on a schedule of due times, or as fast as the stack accepts.
 //!
-//! A late message is sent late and carries its due time; none is skipped.
+//! A late message is sent late and carries its due time; none is skipped. What a stack that blocks has not taken when the drain
+//! would be over, had all been sent in time, is not sent: it counts as offered, late and lost.
 
 use super::due;
 use super::link::probe_until_linked;
 use super::places::Places;
-use super::progress::Stage;
+use super::progress::{Progress, Stage};
 use super::sends::Sends;
 use super::warmup::Warmup;
 use crate::event::{Failure, Played};
@@ -14,6 +15,7 @@ use crate::shared::{Call, Phase, ThreadState};
 use dyno_adapter::{Sender, Sent};
 use dyno_measure::stamp::{self, Header, Kind, Tag};
 use dyno_measure::{Clock, Pacer, Recorder, Schedule, pacing};
+use dyno_model::plan::Extent;
 use dyno_model::protocol::{SourceCounts, Waited};
 use dyno_model::{Metric, Nanos};
 
@@ -95,6 +97,17 @@ impl Due {
         }
     }
 
+    /// The due time after the last one, unless that is beyond the end; nothing is waited for.
+    #[cold]
+    fn following(&mut self) -> Option<Nanos> {
+        match self {
+            Due::Scheduled(schedule, _, before) => {
+                Some(schedule.next_due()).filter(|due| due < before)
+            }
+            Due::Now(..) => None,
+        }
+    }
+
     /// Waits for the rest of the time until `due`; when that is over.
     #[inline]
     fn await_rest(&mut self, due: Nanos) -> Nanos {
@@ -127,6 +140,8 @@ struct Source<'a> {
     sender: &'a mut dyn Sender,
     counts: SourceCounts,
     lateness: Recorder,
+    /// Messages that were due and never sent.
+    withheld: u64,
     places: Places,
     lengths: Lengths,
 }
@@ -149,6 +164,7 @@ impl<'a> Source<'a> {
             sender,
             counts,
             lateness,
+            withheld: 0,
             places: Places::new(job),
             lengths: job.lengths(),
         }
@@ -172,6 +188,8 @@ impl<'a> Source<'a> {
         let mut stages = Stage::both(experiment.window);
         let mut sends = Sends::default();
         let mut measured = false;
+        // When what is due in the window must have been sent.
+        let mut give_up = Nanos(u64::MAX);
 
         // Until a message has been sent, those of the warm-up and of the window take the same way: the first
         // measured one finds nothing that its predecessors have not just used.
@@ -197,9 +215,18 @@ impl<'a> Source<'a> {
             if !stage.progress.admits(due) {
                 break;
             }
+            if let (true, Extent::Duration(window)) = (begins, experiment.window) {
+                let (begun, _) = self.job.common_window().unwrap_or((due, due));
+                let end = begun.saturating_add(window);
+                give_up = end.saturating_add(experiment.drain);
+            }
             let (kind, sequence) = (stage.kind, stage.sequence);
             stage.sequence += 1;
             let now = due_times.await_rest(due);
+            if now > give_up {
+                self.withhold(&mut due_times, &mut stage.progress);
+                break;
+            }
             let sent = self.send(kind, sequence, due, now)?;
             sends.sent(now, sent == Sent::Accepted, measured);
             if !measured {
@@ -225,6 +252,17 @@ impl<'a> Source<'a> {
         self.counts.blocked_above = sends.above();
         self.counts.pacing = due_times.waited();
         Ok(())
+    }
+
+    /// Counts a message that is due, and all that follow it in the window, as never sent.
+    #[cold]
+    fn withhold(&mut self, due_times: &mut Due, window: &mut Progress) {
+        self.withheld = 1;
+        while due_times.following().is_some_and(|due| window.admits(due)) {
+            self.withheld += 1;
+        }
+        self.counts.offered += self.withheld;
+        self.counts.late += self.withheld;
     }
 
     #[inline]
@@ -266,7 +304,7 @@ impl<'a> Source<'a> {
         if self.job.experiment().workload.kind().has(Metric::Lateness) {
             let lateness = self
                 .lateness
-                .finish(0)
+                .finish(self.withheld)
                 .map_err(|e| self.job.failure("record", e))?;
             played.distributions.push((Metric::Lateness, lateness));
         }

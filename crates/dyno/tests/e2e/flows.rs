@@ -94,6 +94,67 @@ fn every_flow_has_its_own_figures_and_the_cost_is_of_all() {
     assert!(header.contains(&"flow"), "{header:?}");
 }
 
+/// The reader takes 200 messages a second of 1,000, and the sender is blocked from the first tenth of the window on.
+#[test]
+fn a_sender_that_is_blocked_until_the_drain_is_over_fails_no_trial() {
+    const BLOCKED: &str = r#"
+        title = "blocked"
+        [defaults]
+        trials = 2
+        warmup = "10 ms"
+        settle = "0 s"
+        window = "400 ms"
+        drain = "300 ms"
+        cpus = "none"
+        wait = "block"
+        payload = "30 kB"
+        sink_pause = "5 ms"
+        [[experiment]]
+        name = "alone"
+        workload = "stream"
+        rate = "1 kHz"
+        stacks = ["pipe", "tcp"]
+        [[experiment]]
+        name = "beside"
+        stacks = ["pipe"]
+        [[experiment.flow]]
+        name = "much"
+        workload = "stream"
+        rate = "1 kHz"
+        [[experiment.flow]]
+        name = "little"
+        workload = "stream"
+        rate = "20 Hz"
+    "#;
+    let place = Place::new();
+    place.suite("blocked", BLOCKED);
+    let shown = place.measure("blocked", &["--experiment", "alone,beside"]);
+    let mut blocked = 0;
+    for e in experiments(&shown) {
+        let (offered, sent) = (count(e, "offered"), count(e, "sent"));
+        let trials = e["trials"].as_u64().unwrap();
+        let name = format!("{} {}", e["stack"], e["flow"]["name"]);
+        match e["flow"]["name"] == "little" {
+            true => assert_eq!(count(e, "received"), offered, "{name}"),
+            false => {
+                // Every message that was due is counted, sent or not.
+                assert!(
+                    offered.abs_diff(400 * trials) <= trials,
+                    "{name}: {offered}"
+                );
+                assert!(count(e, "late") >= offered - sent, "{name}");
+                assert_eq!(count(e, "lost"), offered - count(e, "received"), "{name}");
+                blocked += offered - sent;
+            }
+        }
+    }
+    assert!(blocked > 0);
+    place
+        .run(&["show", "out"])
+        .with_code(0)
+        .says("never sent since");
+}
+
 /// One sender, whose messages a reader takes at once and another one slowly.
 const TWO_READERS: &str = r#"
     title = "one slow reader"
