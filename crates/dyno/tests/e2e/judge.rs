@@ -241,6 +241,229 @@ fn no_gate_is_talked_round_by_crashes_losses_or_disturbances() {
         .says("with the trials that the host disturbed");
 }
 
+/// 0 or 7: it follows from how far the honest figures scatter.
+const AS_MEASURED: i32 = -1;
+
+/// Which side is odd, what is asked of it, the exit code, and a part of the sentence.
+const ODD_SIDES: &[(&str, &str, i32, &str)] = &[
+    (
+        "empty",
+        "as new",
+        7,
+        "no trial of the new side completed; new: it was not run",
+    ),
+    (
+        "empty",
+        "as base",
+        7,
+        "no trial of the base completed; base: it was not run",
+    ),
+    ("empty", "check", 7, "UNDECIDED"),
+    (
+        "empty",
+        "trend",
+        7,
+        "no value in the newest run: no trial completed",
+    ),
+    (
+        "failed",
+        "as new",
+        7,
+        "new: 4 of 4 trials failed (crash in window: ended by signal 11)",
+    ),
+    ("failed", "as base", 7, "base: 4 of 4 trials failed"),
+    ("failed", "check", 7, "4 of 4 trials failed"),
+    (
+        "failed",
+        "trend",
+        7,
+        "no value in the newest run: no trial completed",
+    ),
+    (
+        "infinite",
+        "as new",
+        7,
+        "base none of 600, new 600 lost of 600",
+    ),
+    (
+        "infinite",
+        "as base",
+        7,
+        "base 600 lost of 600, new none of 600",
+    ),
+    (
+        "infinite",
+        "check",
+        6,
+        "even the good end of its interval, ∞, breaks it",
+    ),
+    ("infinite", "trend", 7, "undecided: too few runs: 3 of 8"),
+    (
+        "single",
+        "as new",
+        7,
+        "it takes two trials of each side, there are 4 and 1",
+    ),
+    (
+        "single",
+        "as base",
+        7,
+        "it takes two trials of each side, there are 1 and 4",
+    ),
+    ("single", "check", AS_MEASURED, "p50 round trip"),
+    ("single", "trend", 7, "undecided: too few runs: 3 of 8"),
+    (
+        "disturbed",
+        "as new",
+        7,
+        "the host disturbed every trial of the new side",
+    ),
+    (
+        "disturbed",
+        "as base",
+        7,
+        "the host disturbed every trial of the base",
+    ),
+    (
+        "disturbed",
+        "check",
+        7,
+        "the host disturbed every trial; they would pass",
+    ),
+    ("disturbed", "trend", 7, "undecided: too few runs: 3 of 8"),
+    (
+        "refused",
+        "as new",
+        7,
+        "only the base has it; the new run refused it",
+    ),
+    (
+        "refused",
+        "as base",
+        AS_MEASURED,
+        "only the new run has it; the base refused it",
+    ),
+    (
+        "refused",
+        "check",
+        3,
+        "it was refused when the run was planned: it cannot be used here",
+    ),
+    ("refused", "trend", 7, "undecided: too few runs: 2 of 8"),
+];
+
+/// None makes a gate pass that judges two sides. A limit may be kept by a single trial whose interval is wide.
+#[test]
+fn odd_sides_have_their_exit_codes_and_sentences() {
+    let place = Place::new();
+    measured(&place, "good", 0);
+    let odd = |name: &str| {
+        copy(&place.path("good"), &place.path(name));
+        place.path(name)
+    };
+    let failed = |trial: &mut Value| {
+        trial["outcome"] = "failed".into();
+        trial["kind"] = "crash".into();
+        trial["step"] = "window".into();
+        trial["message"] = "ended by signal 11".into();
+        trial["stderr"] = Value::Array(Vec::new());
+    };
+    let run = odd("empty");
+    std::fs::remove_dir_all(run.join("trials")).unwrap();
+    std::fs::create_dir(run.join("trials")).unwrap();
+    each_trial(&odd("failed"), |_, trial| failed(trial));
+    each_trial(&odd("infinite"), |_, trial| {
+        let counts = &mut trial["counts"];
+        counts["lost"] = counts["offered"].clone();
+        counts["received"] = 0.into();
+        for (_, d) in trial["distributions"].as_object_mut().unwrap() {
+            let n = d["n"].as_u64().unwrap() + d["infinite"].as_u64().unwrap_or(0);
+            *d = serde_json::json!({"n": 0, "infinite": n, "saturated": 0, "sum": 0.0, "min": 0, "max": 0, "total": "", "blocks": []});
+        }
+    });
+    let single = odd("single");
+    for entry in std::fs::read_dir(single.join("trials")).unwrap() {
+        let file = entry.unwrap().path();
+        if !file.to_string_lossy().ends_with("t000.json") {
+            std::fs::remove_file(file).unwrap();
+        }
+    }
+    edit(&single, |m| {
+        for e in m["plan"]["experiments"].as_array_mut().unwrap() {
+            e["trials"] = 1.into();
+        }
+    });
+    each_trial(&odd("disturbed"), |_, trial| {
+        trial["disturbed"] = vec!["foreign load"].into();
+    });
+    // The floor alone was measured, and is the plan's first then.
+    let refused = odd("refused");
+    let trials = refused.join("trials");
+    for number in 0..4 {
+        let (probe, floor) = [0, 1]
+            .map(|e| trials.join(format!("e000{e}-t00{number}.json")))
+            .into();
+        std::fs::rename(&floor, &probe).unwrap();
+        change(&probe, |trial| trial["experiment"] = 0.into());
+    }
+    edit(&refused, |m| {
+        let plan = &mut m["plan"];
+        let experiments = plan["experiments"].as_array_mut().unwrap();
+        assert_eq!(experiments.remove(0)["stack"], "probe");
+        experiments[0]["id"] = 0.into();
+        experiments[0]["added"] = false.into();
+        plan["refused"] = serde_json::json!([{
+            "experiment": "round-trip", "stack": "probe", "factors": "block", "reason": "it cannot be used here"
+        }]);
+    });
+    place.file("limits.toml", &limit("p50", "50 s"));
+    let mut wrong = Vec::new();
+    for side in [
+        "empty",
+        "failed",
+        "infinite",
+        "single",
+        "disturbed",
+        "refused",
+    ] {
+        let series = format!("series-{side}");
+        for night in 0..3 {
+            let run = place.path(&format!("{series}/{night}"));
+            copy(&place.path(if night == 2 { side } else { "good" }), &run);
+            edit(&run, |m| {
+                m["started_unix_ms"] = (1_000_000 * (night + 1)).into()
+            });
+        }
+        let gate = ["--fail-on", "slower", "--quantiles", "p50"];
+        for (command, arguments) in [
+            ("as new", [&["compare", "good", side], &gate[..]].concat()),
+            ("as base", [&["compare", side, "good"], &gate[..]].concat()),
+            ("check", vec!["check", side, "limits.toml"]),
+            ("trend", vec!["trend", &series, "--fail-on", "slower"]),
+        ] {
+            let ended = place.run(&arguments);
+            let all = format!("{} {}", ended.stdout, ended.stderr);
+            let flat = all.split_whitespace().collect::<Vec<_>>().join(" ");
+            let row = ODD_SIDES
+                .iter()
+                .find(|row| (row.0, row.1) == (side, command));
+            let code = ended.status.code();
+            let is_code = |wanted: i32| match wanted {
+                AS_MEASURED => [Some(0), Some(7)].contains(&code),
+                wanted => code == Some(wanted),
+            };
+            let is_so = row.is_some_and(|row| is_code(row.2) && flat.contains(row.3));
+            if !is_so {
+                wrong.push(format!(
+                    "{side}, {command}: {:?}: {all}",
+                    ended.status.code()
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
 #[test]
 fn both_sides_of_one_run_are_compared_in_pairs() {
     let place = Place::new();
