@@ -157,6 +157,11 @@ metrics! {
         title: "lateness of sending",
         gist: "real send minus due time",
     }
+    Send = "send_ns", "What the send call takes, from the stamp of an accepted message until the call returns: getting its memory and filling it are in it." {
+        short: "send call",
+        title: "send call",
+        gist: "from the stamp of a message until its send returns",
+    }
     Gap = "gap_ns", "Time without a newer message: from one arrival of a channel to the next newer one at a receiver." {
         short: "arrival gap",
         title: "arrival gap",

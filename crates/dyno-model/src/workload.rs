@@ -281,7 +281,7 @@ workloads! {
         title: "stream",
         loop_kind: Loop::Open,
         has_due_times: true,
-        metrics: &[Metric::Response, Metric::Service, Metric::Lateness, Metric::Gap],
+        metrics: &[Metric::Response, Metric::Service, Metric::Lateness, Metric::Send, Metric::Gap],
         keys: &[RATE, ARRIVALS, SINK_PAUSE, MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
     }
     Flood = "flood", "Open loop: as fast as the stack accepts." {
@@ -296,7 +296,7 @@ workloads! {
         loop_kind: Loop::Open,
         has_due_times: true,
         is_of_rates: true,
-        metrics: &[Metric::Response, Metric::Service, Metric::Lateness, Metric::Gap],
+        metrics: &[Metric::Response, Metric::Service, Metric::Lateness, Metric::Send, Metric::Gap],
         keys: &[GROUP, PERIOD, SINK_PAUSE, MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
         instead: &[
             ("round_trips", "write `messages` for one-way workloads"),

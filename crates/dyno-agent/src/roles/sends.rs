@@ -30,12 +30,11 @@ impl Sends {
         });
     }
 
-    /// The first reading of the clock after a send, if there was one.
+    /// The first reading of the clock after a send, if there was one. When a send of the window that was accepted was stamped, and
+    /// what it took.
     #[inline]
-    pub(super) fn returned(&mut self, at: Nanos) {
-        let Some(send) = self.under_way.take() else {
-            return;
-        };
+    pub(super) fn returned(&mut self, at: Nanos) -> Option<(Nanos, Nanos)> {
+        let send = self.under_way.take()?;
         let took = at.saturating_sub(send.stamped);
         // A refusal may be much faster than any send.
         if send.accepted && self.fastest.is_none_or(|fastest| took < fastest) {
@@ -46,6 +45,7 @@ impl Sends {
         {
             self.blocked = self.blocked.saturating_add(took.saturating_sub(fastest));
         }
+        (send.measured && send.accepted).then_some((send.stamped, took))
     }
 
     /// What sends of the window took beyond the fastest one, those that were blocked.
@@ -94,6 +94,20 @@ mod tests {
         let sends = sends(&[(2, true, false), (500, true, false), (100, true, true)]);
         assert_eq!(sends.above(), Some(Nanos::from_micros(14)));
         assert_eq!(sends.blocked(), Nanos::from_micros(98));
+    }
+
+    #[test]
+    fn what_accepted_sends_of_the_window_take_is_told() {
+        let mut sends = Sends::default();
+        for (accepted, measured, told) in [
+            (true, false, None),
+            (false, true, None),
+            (true, true, Some((Nanos(7), Nanos(20)))),
+        ] {
+            sends.sent(Nanos(7), accepted, measured);
+            assert_eq!(sends.returned(Nanos(27)), told);
+        }
+        assert_eq!(sends.returned(Nanos(99)), None);
     }
 
     #[test]

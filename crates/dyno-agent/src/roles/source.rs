@@ -23,7 +23,7 @@ pub(super) fn play(
     job: &Job,
     thread: &ThreadState,
     nodes: &mut Nodes,
-    lateness: Recorder,
+    recorders: [Recorder; 2],
 ) -> Result<Played, Failure> {
     let Some(channel) = job.outgoing().next() else {
         return Err(job.failure("prepare", "no channel to write to was assigned"));
@@ -34,7 +34,7 @@ pub(super) fn play(
     if !job.await_matched(thread, opened, &mut || Ok(sender.matched()? >= readers))? {
         return Ok(Played::default());
     }
-    let mut source = Source::new(job, thread, sender.as_mut(), channel.id, lateness);
+    let mut source = Source::new(job, thread, sender.as_mut(), channel.id, recorders);
     if probe_until_linked(job, thread, source.sender, channel.id)? == Phase::Run {
         source.offer()?;
     }
@@ -140,6 +140,8 @@ struct Source<'a> {
     sender: &'a mut dyn Sender,
     counts: SourceCounts,
     lateness: Recorder,
+    /// What sends take.
+    calls: Recorder,
     /// Messages that were due and never sent.
     withheld: u64,
     places: Places,
@@ -152,7 +154,7 @@ impl<'a> Source<'a> {
         thread: &'a ThreadState,
         sender: &'a mut dyn Sender,
         channel: u16,
-        lateness: Recorder,
+        [lateness, calls]: [Recorder; 2],
     ) -> Self {
         let counts = SourceCounts {
             channel,
@@ -164,6 +166,7 @@ impl<'a> Source<'a> {
             sender,
             counts,
             lateness,
+            calls,
             withheld: 0,
             places: Places::new(job),
             lengths: job.lengths(),
@@ -187,6 +190,7 @@ impl<'a> Source<'a> {
         let mut warmup = Warmup::new(shared, experiment);
         let mut stages = Stage::both(experiment.window);
         let mut sends = Sends::default();
+        let is_paced = experiment.workload.kind().has(Metric::Send);
         let mut measured = false;
         // When what is due in the window must have been sent.
         let mut give_up = Nanos(u64::MAX);
@@ -199,7 +203,10 @@ impl<'a> Source<'a> {
                 due_times.end_at(end);
             }
             let next = due_times.next(&go_on);
-            sends.returned(due_times.entered());
+            // A flood shows what its sends take by its rate, and would be slower for the record.
+            if let (Some((stamped, took)), true) = (sends.returned(due_times.entered()), is_paced) {
+                self.calls.record(stamped, took);
+            }
             let Some(due) = next else {
                 break;
             };
@@ -235,6 +242,7 @@ impl<'a> Source<'a> {
             }
             if begins {
                 self.lateness.begin(due);
+                self.calls.begin(due);
                 self.counts.first = due;
             }
             self.counts.offered += 1;
@@ -307,6 +315,11 @@ impl<'a> Source<'a> {
                 .finish(self.withheld)
                 .map_err(|e| self.job.failure("record", e))?;
             played.distributions.push((Metric::Lateness, lateness));
+        }
+        if self.job.experiment().workload.kind().has(Metric::Send) {
+            let calls = self.calls.finish(0);
+            let calls = calls.map_err(|e| self.job.failure("record", e))?;
+            played.distributions.push((Metric::Send, calls));
         }
         Ok(played)
     }

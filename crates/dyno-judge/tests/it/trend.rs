@@ -267,7 +267,7 @@ fn every_metric_of_limits_has_a_trend() {
             "rtt" | "read" | "probe" | "within" | "served" | "cpu_share" => None,
             // Not recorded in these trials.
             _ if word.starts_with("boot") => Some((0, 1)),
-            "service" | "lateness" | "gap" | "first_delivery" => Some((0, 1)),
+            "service" | "lateness" | "send" | "gap" | "first_delivery" => Some((0, 1)),
             _ => Some((1, 0)),
         };
         assert_eq!(found, expected, "{word}");

@@ -202,6 +202,7 @@ fn a_slow_reader_of_a_flow_has_figures_of_its_own() {
         // Half of the messages that are due in the window wait for it behind others, the longest for 300 ms.
         let p90 = |e| quantile(e, "response_ns", "p90");
         assert!(p90(slow) > 100e6, "{stack}: {}", p90(slow));
+        assert!(quantile(fast, "send_ns", "p50") > 0.0, "{stack}");
         // By itself it has a sender.
         let alone = experiments(&shown).iter().filter(|e| {
             e["stack"] == stack && e["flow"]["name"] == "slow" && e["flow"]["by_itself"] == true
