@@ -185,9 +185,29 @@ pub(crate) fn short(value: f64) -> String {
     }
 }
 
+/// A figure in a unit for people, with all the digits that are printed.
+pub(crate) fn all_digits(figure: &Figure) -> String {
+    let (base, printed) = (value(figure), &figure.printed);
+    let (factor, unit) = scale(base, printed.unit.dimension);
+    let step = 2.0 * printed.half_step * printed.unit.factor * factor;
+    match step > 0.0 {
+        true => {
+            let decimals = (-step.log10()).round().clamp(0.0, 12.0) as usize;
+            format!("{:.decimals$}{unit}", base * factor)
+        }
+        false => with_unit(base, printed.unit.dimension),
+    }
+}
+
 /// A value in base units of a dimension, for people.
 pub(crate) fn with_unit(value: f64, dimension: Dimension) -> String {
-    let (factor, unit) = match dimension {
+    let (factor, unit) = scale(value, dimension);
+    format!("{}{unit}", short(value * factor))
+}
+
+/// The unit in which a value in base units is easy to read, and how many of it are one base unit.
+fn scale(value: f64, dimension: Dimension) -> (f64, &'static str) {
+    match dimension {
         Dimension::Time => match value.abs() {
             v if v < 1e-6 => (1e9, " ns"),
             v if v < 1e-3 => (1e6, " µs"),
@@ -203,6 +223,5 @@ pub(crate) fn with_unit(value: f64, dimension: Dimension) -> String {
         Dimension::One => (1.0, ""),
         Dimension::Cycles => (1.0, " cycles"),
         Dimension::TimePerSize => (1e9, " ns/B"),
-    };
-    format!("{}{unit}", short(value * factor))
+    }
 }
