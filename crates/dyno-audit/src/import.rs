@@ -20,6 +20,8 @@ mod lines;
 mod number;
 mod out;
 mod performance_test;
+mod plain;
+mod prefix;
 mod rtiperftest;
 mod sockperf;
 mod tables;
@@ -27,6 +29,7 @@ mod wrk;
 
 use crate::Statements;
 use lines::Lines;
+use prefix::Prefix;
 use std::io::{BufRead, Cursor, Read as _};
 
 pub(crate) use gbench::COUNTER;
@@ -238,13 +241,36 @@ pub fn import(
         name: name.to_owned(),
         ..e
     };
+    let failed = |e| named(ImportError::file(format!("cannot be read: {e}")));
     let mut head = Vec::new();
-    let taken = reader.take(HEAD).read_to_end(&mut head);
-    taken.map_err(|e| named(ImportError::file(format!("cannot be read: {e}"))))?;
-    let (tool, is_json) = Tool::of_head(&String::from_utf8_lossy(&head), tool)
-        .ok_or_else(|| named(unknown(&String::from_utf8_lossy(&head))))?;
-    let mut whole = Cursor::new(head).chain(reader);
-    let mut input = Lines::new(&mut whole, tool, is_json);
+    reader.take(HEAD).read_to_end(&mut head).map_err(failed)?;
+    let mut whole = plain::utf8(head, reader);
+    let mut head = Vec::new();
+    (&mut whole)
+        .take(HEAD)
+        .read_to_end(&mut head)
+        .map_err(failed)?;
+    let mut clean = String::new();
+    for line in String::from_utf8_lossy(&head).split_inclusive('\n') {
+        plain::plain(line, &mut clean);
+        clean.push('\n');
+    }
+    let seen = |services| {
+        let before = Prefix::of(&clean, services);
+        let mut text = String::new();
+        for line in clean.split_inclusive('\n') {
+            text.push_str(&line[before.of_line(line.trim_end_matches('\n')).end..]);
+        }
+        (before, text)
+    };
+    let (mut before, text) = seen(true);
+    let (tool, is_json) = Tool::of_head(&text, tool).ok_or_else(|| named(unknown(&text)))?;
+    // Its own console puts the program's name before each line.
+    if tool == Tool::L4reIpcbench {
+        (before, _) = seen(false);
+    }
+    let mut whole = Cursor::new(head).chain(whole);
+    let mut input = Lines::new(&mut whole, before, tool, is_json);
     let mut statements = tool.read(&mut input).map_err(named)?;
     statements.source.title = name.to_owned();
     let read = input.number();

@@ -37,7 +37,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
         };
         // In containers each process may have the same number: what stands before it tells them apart.
         let pid = &words[first];
-        let prefix = format!("{}{}", input.prefix(), words[..first].join(" "));
+        let prefix = format!("{}{}", input.source(), words[..first].join(" "));
         match words[first + 1..] {
             [instant, peer, "size", size, "mean", ref rest @ ..] if peer.contains(':') => {
                 let number = peers.len() + 1;
