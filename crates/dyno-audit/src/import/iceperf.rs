@@ -13,7 +13,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     let mut out = Out::new(input.tool());
     let mut mechanism = String::new();
     let mut trips = None;
-    let (mut in_table, mut in_kib) = (false, false);
+    let (mut in_table, mut in_kib, mut finished) = (false, false, false);
     let mut rows = 0;
     while let Some(line) = input.next()? {
         let line = line.trim().to_owned();
@@ -22,7 +22,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
         if line.starts_with("****") {
             unfinished(in_table && rows == 0, at)?;
             mechanism = line.trim_matches(['*', ' ']).to_owned();
-            (trips, in_table) = (None, false);
+            (trips, in_table, finished) = (None, false, false);
         } else if let Some(count) = line.strip_suffix(" round trips for each payload.") {
             let count = Number::count(count).map_err(|e| input.error(e))?;
             trips = Some(count);
@@ -32,7 +32,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
             if !unit.iter().any(|u| line.contains(u)) {
                 return Err(input.error("this table has no column `Average Latency [µs]`"));
             }
-            (in_table, rows) = (true, 0);
+            (in_table, rows, finished) = (true, 0, false);
         } else if in_table && line.starts_with('|') {
             let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
             if cells.iter().all(|c| c.starts_with(['-', ':'])) {
@@ -95,10 +95,14 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
         } else {
             unfinished(in_table && rows == 0, at)?;
             in_table = false;
+            finished |= line == "Finished!";
             input.own(&line)?;
         }
     }
     unfinished(in_table && rows == 0, input.number())?;
+    if !finished {
+        input.note_cut("Finished!");
+    }
     Ok(out.done())
 }
 

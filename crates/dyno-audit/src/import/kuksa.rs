@@ -16,6 +16,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     let mut current: Option<Data> = None;
     let mut all: Vec<Data> = Vec::new();
     let mut global = false;
+    let (mut has_mean, mut has_distribution) = (true, true);
     while let Some(line) = input.next()? {
         let line = line.trim().to_owned();
         let spot = Spot::Line(input.number(), &line);
@@ -24,6 +25,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
             .and_then(|g| g.split_once(" | Cycle time(ms): "));
         if line == "Global Summary:" || group.is_some() {
             global = group.is_none();
+            (has_mean, has_distribution) = (false, false);
             let name = group.map_or("all groups", |(name, _)| name);
             let mut data = out
                 .data(name, Quantity::Latency, ms())
@@ -91,7 +93,10 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
                 }
                 "Fastest" => put(&mut out, data, Statistic::Min, value, spot)?,
                 "Slowest" => put(&mut out, data, Statistic::Max, value, spot)?,
-                "Average" => put(&mut out, data, Statistic::Mean, value, spot)?,
+                "Average" => {
+                    has_mean = true;
+                    put(&mut out, data, Statistic::Mean, value, spot)?;
+                }
                 "95% in under" if !global => {
                     put(&mut out, data, Statistic::Percentile(95.0), value, spot)?;
                 }
@@ -99,6 +104,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
             }
         } else if let Some((share, value)) = line.split_once("% in under ") {
             let p = Number::parse(share).map_err(|e| spot.error(e))?;
+            has_distribution |= p.value == 99.0;
             let stated = !global && p.value == 95.0;
             if (0.0..=100.0).contains(&p.value) && !stated {
                 put(&mut out, data, Statistic::Percentile(p.value), value, spot)?;
@@ -106,6 +112,11 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
         } else {
             input.own(&line)?;
         }
+    }
+    match (has_mean, has_distribution) {
+        (false, _) => return Err(input.cut("Average:")),
+        (true, false) => input.note_cut("99% in under"),
+        _ => {}
     }
     for data in all {
         out.holds(&data, "{received} + {skipped} <= {sent}");

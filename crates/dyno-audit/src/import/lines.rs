@@ -75,7 +75,15 @@ impl<'a> Lines<'a> {
             true if self.bytes.len() as u64 > LIMIT => {
                 Err(self.error(format!("the line is longer than {LIMIT} bytes")))
             }
-            true => Ok(Some(&self.text)),
+            true => {
+                if !self.bytes.ends_with(b"\n") {
+                    self.note(format!(
+                        "line {}, the last, has no end: if the file was cut off there, a number in it may be short",
+                        self.number
+                    ));
+                }
+                Ok(Some(&self.text))
+            }
             false => Ok(None),
         }
     }
@@ -132,6 +140,22 @@ impl<'a> Lines<'a> {
 
     pub(super) fn error(&self, reason: impl Into<String>) -> ImportError {
         ImportError::line(self.number, reason)
+    }
+
+    /// The output ends before this, which its tool always prints last.
+    pub(super) fn cut(&self, mark: &str) -> ImportError {
+        self.error(format!("{}; the file is cut off", self.no(mark)))
+    }
+
+    /// The same, of a part that whoever copied the output may have left out.
+    pub(super) fn note_cut(&mut self, mark: &str) {
+        let no = self.no(mark);
+        self.note(format!("{no}: if it was not left out, the file is cut off"));
+    }
+
+    fn no(&self, mark: &str) -> String {
+        let tool = self.tool.as_str();
+        format!("there is no `{mark}`, with which the output of {tool} ends")
     }
 
     /// Refuses a line that is surely another tool's.

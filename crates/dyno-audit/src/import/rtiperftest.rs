@@ -97,6 +97,13 @@ fn text(input: &mut Lines<'_>) -> Imported<Statements> {
             input.own(&line)?;
         }
     }
+    if raw.open.is_some() {
+        input.note_cut(if columns.is_empty() {
+            "Latency: Ave"
+        } else {
+            "Ave (us)"
+        });
+    }
     raw.close(&mut out);
     Ok(out.done())
 }

@@ -10,6 +10,9 @@ use super::out::{Data, Out, Spot, per_second, unit, us};
 use crate::Statements;
 use crate::statement::{Clock, Dimension, Of, Quantity, Samples, Statistic, Trip};
 
+/// In place of a summary.
+const NOTHING: &str = "No messages were received";
+
 #[derive(Default)]
 struct Block {
     data: Option<Data>,
@@ -45,10 +48,10 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
         {
             block.transport = Some(transport.trim().to_owned());
         } else if text.starts_with("[Total Run]") || text.starts_with("Total of ") {
-            last = finish(&mut out, &mut block)?.or(last);
+            last = finish(&mut out, input, &mut block)?.or(last);
             block.lines.push((at, text));
         } else if text.starts_with("packet, txTime(sec), rxTime(sec)") {
-            last = finish(&mut out, &mut block)?.or(last);
+            last = finish(&mut out, input, &mut block)?.or(last);
             let unit = match (text.contains("latency(usec)"), text.contains("rtt(usec)")) {
                 (true, _) => Trip::Half,
                 (_, true) => Trip::Round,
@@ -78,6 +81,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
         } else if text.contains('=')
             || text.contains("observations")
             || text.starts_with("Summary:")
+            || text.starts_with(NOTHING)
         {
             block.lines.push((at, text));
             if block.lines.len() > 1_000 {
@@ -87,7 +91,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
             input.own(&line)?;
         }
     }
-    finish(&mut out, &mut block)?;
+    finish(&mut out, input, &mut block)?;
     if let Some((_, samples)) = raw {
         out.keep(samples);
     }
@@ -95,7 +99,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
 }
 
 /// The figures of one summary; its number of observations stands below its mean.
-fn finish(out: &mut Out, block: &mut Block) -> Imported<Option<Data>> {
+fn finish(out: &mut Out, input: &Lines<'_>, block: &mut Block) -> Imported<Option<Data>> {
     let lines = std::mem::take(&mut block.lines);
     for (at, text) in &lines {
         if let Some(rest) = text.strip_prefix("Total ")
@@ -104,27 +108,20 @@ fn finish(out: &mut Out, block: &mut Block) -> Imported<Option<Data>> {
             block.n = Some(Number::count(n).map_err(|e| Spot::Line(*at, text).error(e))?);
         }
     }
-    let mean = lines.iter().any(|(_, t)| t.contains("====> avg-"));
-    if mean && block.n.is_none() {
-        let (at, text) = &lines[lines.len() - 1];
-        return Err(Spot::Line(*at, text)
-            .error("the summary has no `Total … observations`; the file is cut off"));
-    }
     for (at, text) in &lines {
         row(out, block, Spot::Line(*at, text), text)?;
     }
-    let lowest = lines.iter().any(|(_, t)| t.contains("<MIN> observation"));
-    if let (true, false, Some((at, text))) = (mean, lowest, lines.last()) {
-        return Err(Spot::Line(*at, text)
-            .error("the summary has no `<MIN> observation`; the file is cut off"));
+    let count = |what: &str| lines.iter().filter(|(_, text)| text.contains(what)).count();
+    let servers = count("Server No:");
+    let begun = count("[Total Run]") + count("====> avg-") > 0;
+    if begun && count("<MIN> observation") < servers.max(1) && count(NOTHING) == 0 {
+        return Err(input.cut("<MIN> observation"));
+    }
+    if count("Total of ") > 0 && count("Summary: BandWidth") == 0 {
+        return Err(input.cut("Summary: BandWidth"));
     }
     if let Some(data) = &block.data {
-        let one_server = lines
-            .iter()
-            .filter(|(_, t)| t.contains("Server No:"))
-            .count()
-            <= 1;
-        if one_server {
+        if servers <= 1 {
             out.holds(data, "{received-count} <= {sent-count} + {duplicated}");
         }
         out.holds(data, "{sent-count} = {sent-rate} * {duration-value}");

@@ -31,7 +31,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let fail = |e: String| input.error(e);
         if let ["Running", .., "@", url] = words[..] {
-            finish(&mut out, run)?;
+            finish(&mut out, input, run)?;
             run = Run::default();
             (run.target, uncorrected) = (Some(url.to_owned()), false);
         } else if let [t, "threads", "and", c, "connections"] = words[..] {
@@ -56,15 +56,19 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
             }
         }
     }
-    finish(&mut out, run)?;
+    finish(&mut out, input, run)?;
     Ok(out.done())
 }
 
 /// One run of the tool: its lines, when it is known what it was.
-fn finish(out: &mut Out, run: Run) -> Imported<()> {
+fn finish(out: &mut Out, input: &Lines<'_>, run: Run) -> Imported<()> {
     let Some(target) = run.target else {
         return Ok(());
     };
+    let ended = |(line, ..): &(String, u64, bool)| line.trim().starts_with("Transfer/sec:");
+    if !run.lines.iter().any(ended) {
+        return Err(input.cut("Transfer/sec:"));
+    }
     let name = match run.threads {
         Some(threads) => format!("{target} ({threads} threads)"),
         None => target.clone(),

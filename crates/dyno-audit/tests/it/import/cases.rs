@@ -676,6 +676,7 @@ Running 10s test @ http://192.0.2.7/a
 ----------------------------------------------------------
   20000 requests in 10.00s, 4.00MB read
 Requests/sec:   2000.00
+Transfer/sec:    409.60KB
 ";
     let s = read(wrk2);
     clean(&s);
