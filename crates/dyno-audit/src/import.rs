@@ -290,7 +290,11 @@ pub fn import(
 }
 
 /// Outputs that are known and not read: a text in each, what it is and what to do.
-const KNOWN: [(&str, &str); 5] = [
+const KNOWN: [(&str, &str); 6] = [
+    (
+        "\"started_unix_ms\":",
+        "this is a file of a run of Dyno, or made of one; give the run's directory or name in its place",
+    ),
     (
         "#1 -> #0, Min",
         "this is the text of pmqtest, ptsematest, svsematest or sigwaittest of rt-tests, which does not say which; run it with `--json=FILE` and import that",

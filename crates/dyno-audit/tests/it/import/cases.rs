@@ -890,6 +890,50 @@ fn what_is_known_and_not_read_is_refused_by_its_name() {
     }
 }
 
+#[test]
+fn files_of_dyno_that_claim_nothing_are_refused_by_what_they_are() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (folder, says) in [
+        (
+            "suites",
+            "this is a suite, which claims nothing that can be audited; `dyno run ",
+        ),
+        (
+            "limits",
+            "this is a limits file, which claims nothing that can be audited; `dyno check RUN ",
+        ),
+        (
+            "testbeds",
+            "this is a testbed file, which claims nothing that can be audited; `dyno run SUITE --testbed ",
+        ),
+        (
+            "stacks",
+            "this is a stack file, which claims nothing that can be audited; `dyno run SUITE --stack NAME`",
+        ),
+        (
+            "adapters/udp/stacks",
+            "this is a stack file, which claims nothing that can be audited; `dyno run SUITE --stack NAME`",
+        ),
+    ] {
+        let files = std::fs::read_dir(root.join(folder)).unwrap();
+        let files = files.map(|f| f.unwrap().path());
+        let mut seen = 0;
+        for file in files.filter(|f| f.extension().is_some_and(|e| e == "toml")) {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let e = Statements::parse(&text, "x.toml").unwrap_err();
+            assert!(e.message.starts_with(says), "{}: {e}", file.display());
+            seen += 1;
+        }
+        assert!(seen > 0, "{folder}");
+    }
+    let manifest = root.join("crates/dyno-store/tests/golden/run-v3/run.json");
+    let e = refused(&std::fs::read(manifest).unwrap(), None);
+    assert!(
+        e.reason.contains("a run of Dyno") && e.reason.contains("directory"),
+        "{e}"
+    );
+}
+
 /// A histogram of one thread, whose line of totals, largest value and overflows are these.
 fn histogram(total: u64, max: u64, over: u64) -> String {
     let mut text = "# Histogram\n".to_owned();
