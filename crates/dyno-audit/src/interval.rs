@@ -170,14 +170,20 @@ pub(crate) fn value(figure: &Figure) -> f64 {
 
 /// A number for people, with up to five significant digits.
 pub(crate) fn short(value: f64) -> String {
+    to_digits(value, 5)
+}
+
+/// A number for people, with up to so many significant digits.
+pub(crate) fn to_digits(value: f64, digits: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
     let magnitude = value.abs().log10().floor();
     if !(-4.0..9.0).contains(&magnitude) {
-        return format!("{value:.4e}");
+        return format!("{value:.*e}", digits as usize - 1);
     }
-    let decimals = (4.0 - magnitude).clamp(0.0, 9.0) as usize;
+    let decimals =
+        (f64::from(digits) - 1.0 - magnitude).clamp(0.0, f64::from(digits) + 4.0) as usize;
     let text = format!("{value:.decimals$}");
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
