@@ -24,6 +24,7 @@ mod plain;
 mod prefix;
 mod rtiperftest;
 mod sockperf;
+mod stacks;
 mod tables;
 mod wrk;
 
@@ -170,13 +171,13 @@ tools! {
     /// Eclipse KUKSA's kuksa-perf, formerly databroker-perf.
     KuksaPerf = "kuksa-perf", kuksa::read, json [], text ["% in under", "signal updates"];
     /// Fast DDS's LatencyTest.
-    FastddsLatencytest = "fastdds-latencytest", tables::fastdds, json [], text ["Printing round-trip times in"];
+    FastddsLatencytest = "fastdds-latencytest", stacks::fastdds, json [], text ["Printing round-trip times in"];
     /// zenoh's example z_ping.
-    ZPing = "z_ping", tables::z_ping, json [], text [" bytes: seq="];
+    ZPing = "z_ping", stacks::z_ping, json [], text [" bytes: seq="];
     /// The benchmarks of iceoryx2.
-    Iceoryx2 = "iceoryx2", tables::iceoryx2, json [], text ["::: Iterations: "];
+    Iceoryx2 = "iceoryx2", stacks::iceoryx2, json [], text ["::: Iterations: "];
     /// Cyclone DDS's example RoundtripPing.
-    CycloneRoundtrip = "cyclone-roundtrip", tables::cyclone, json [], text ["# Latency measurements (in us)"];
+    CycloneRoundtrip = "cyclone-roundtrip", stacks::cyclone, json [], text ["# Latency measurements (in us)"];
 }
 
 impl Tool {
