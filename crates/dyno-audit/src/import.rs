@@ -4,6 +4,7 @@
 //! does not grow with the file. What a tool does not print is left out. `docs/reference/importers.md` says what
 //! each importer takes and leaves out.
 
+mod caret;
 mod criterion;
 mod cyclictest;
 mod ddsperf;
@@ -26,6 +27,7 @@ mod rtiperftest;
 mod sockperf;
 mod stacks;
 mod tables;
+mod vlink;
 mod wrk;
 
 use crate::Statements;
@@ -176,6 +178,10 @@ tools! {
     ZPing = "z_ping", stacks::z_ping, json [], text [" bytes: seq="];
     /// The benchmarks of iceoryx2.
     Iceoryx2 = "iceoryx2", stacks::iceoryx2, json [], text ["::: Iterations: "];
+    /// Paths of TIER IV's caret_report.
+    Caret = "caret", caret::read, json [], text ["target_path_name: "];
+    /// VLink's vlink-bench.
+    VlinkBench = "vlink-bench", vlink::read, json ["\"planned_case_count\""], text [];
     /// Cyclone DDS's example RoundtripPing.
     CycloneRoundtrip = "cyclone-roundtrip", stacks::cyclone, json [], text ["# Latency measurements (in us)"];
 }

@@ -99,6 +99,10 @@ fn what_ends_before_the_end_that_its_tool_prints_is_never_read_as_whole() {
         }
         assert!(left_out < 10, "{name}: {left_out}");
     }
+    // A path is one of a list, and each ends with names of files.
+    let caret = String::from_utf8(bytes("caret/made-up.yaml")).unwrap();
+    let at = caret.find("  worst_p99").unwrap();
+    assert!(is_said_to_be_cut(&caret.as_bytes()[..at], Tool::Caret));
     let wrk = bytes("wrk/wrk.txt");
     let e = refused(&wrk[..wrk.len() * 2 / 3], None);
     assert!(

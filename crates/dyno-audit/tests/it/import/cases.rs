@@ -1255,5 +1255,19 @@ fn the_stacks_own_tools_are_read() {
     let messages = imported("criterion/made-up-messages.json");
     close(raw(&messages, "send/64/time").values[1], 520e-9);
     close(value(&messages, "send/64/median"), 510e-9);
+    let caret = imported("caret/made-up.yaml");
+    close(value(&caret, "camera_to_brake, best/p99"), 93.004e-3);
+    close(value(&caret, "camera_to_brake, worst/max"), 190.346e-3);
+    assert_eq!(caret.figures.len(), 12);
+    let vlink = imported("vlink-bench/made-up.json");
+    let p999 = "latency process dds://bench/a 1024 B, 100 Hz/p99.9";
+    close(value(&vlink, p999), 240.375e-6);
+    assert_eq!(figure(&vlink, p999).method.sender_rate, Some(100.0));
+    close(
+        value(&vlink, "throughput local-loop shm://bench/b 65536 B/lost"),
+        1_000.0,
+    );
+    let failed = ["latency process zenoh://bench/c 64 B, 100 Hz failed: node init failed"];
+    assert_eq!(vlink.notes, failed);
     assert_eq!(Tool::from_word("z_ping"), Some(Tool::ZPing));
 }
