@@ -21,7 +21,6 @@ const BEST: Table = Table {
     ],
     name: "{path}, best",
     unit: "ms",
-    conditions: &[("path", "{path}")],
     describe: |data, _| {
         data.method.trip = Some(Trip::OneWay);
         data.method.clocks = Some(1);

@@ -137,7 +137,7 @@ pub(super) enum Known {
 pub(super) struct Line {
     number: u64,
     pub(super) text: String,
-    fields: Vec<(&'static str, String)>,
+    fields: Fields,
 }
 
 impl Line {
@@ -194,34 +194,24 @@ impl Reader {
         input: &mut Lines<'_>,
         text: &str,
     ) -> Imported<bool> {
-        let words: Vec<&str> = words(text).collect();
-        let offsets = if self.table.anywhere { words.len() } else { 1 };
-        let mut cut = false;
-        for start in 0..offsets {
-            for (role, form) in self.table.lines {
-                let fields = match fit(form, &words[start..]) {
-                    Fit::Whole(fields) => fields,
-                    Fit::Cut => {
-                        cut = true;
-                        continue;
-                    }
-                    Fit::Other => continue,
-                };
-                let mut fields: Vec<(&str, String)> = fields;
-                fields.push(("before", words[..start].join(" ")));
+        match fitting(self.table, text) {
+            Ok(Some((role, fields))) => {
                 let line = Line {
                     number: input.number(),
                     text: text.to_owned(),
                     fields,
                 };
-                self.take(out, input, *role, line)?;
-                return Ok(true);
+                self.take(out, input, role, line)?;
+                Ok(true)
             }
+            Ok(None) => Ok(false),
+            Err(reason) => Err(input.error(reason)),
         }
-        match cut {
-            true => Err(input.error("the line ends too early; the file is cut off")),
-            false => Ok(false),
-        }
+    }
+
+    /// Says something of all sets that follow.
+    pub(super) fn say(&mut self, field: &'static str, value: String) {
+        self.stays.insert(field, value);
     }
 
     fn take(
@@ -289,11 +279,16 @@ impl Reader {
         }
         let mut names = table.name.split('|').filter_map(|name| filled(name, &said));
         let name = names.next().unwrap_or_default();
+        // Of how many events a rate is, n would not say.
+        let of = match table.quantity {
+            Quantity::Rate => Of::Unknown,
+            _ => Of::Samples,
+        };
         let mut data: Option<Data> = None;
         let mut start = |out: &mut Out, own: Unit| {
             let made = || {
                 let data = out.data(&name, table.quantity, own.clone());
-                described(table, data.of(Of::Samples, n), &said)
+                described(table, data.of(of, n), &said)
             };
             let data = data.get_or_insert_with(made);
             Data {
@@ -502,8 +497,32 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
     words.filter(|w| !w.is_empty())
 }
 
+type Fields = Vec<(&'static str, String)>;
+
+/// The first form that a line fits, with its fields; `before` are the words that stand before it.
+pub(super) fn fitting(table: &Table, text: &str) -> Result<Option<(Role, Fields)>, &'static str> {
+    let words: Vec<&str> = words(text).collect();
+    let mut cut = false;
+    for start in 0..if table.anywhere { words.len() } else { 1 } {
+        for (role, form) in table.lines {
+            match fit(form, &words[start..]) {
+                Fit::Whole(mut fields) => {
+                    fields.push(("before", words[..start].join(" ")));
+                    return Ok(Some((*role, fields)));
+                }
+                Fit::Cut => cut = true,
+                Fit::Other => {}
+            }
+        }
+    }
+    match cut {
+        true => Err("the line ends too early; the file is cut off"),
+        false => Ok(None),
+    }
+}
+
 enum Fit {
-    Whole(Vec<(&'static str, String)>),
+    Whole(Fields),
     /// The words are the beginning of the form.
     Cut,
     Other,
@@ -512,6 +531,7 @@ enum Fit {
 fn fit(form: &'static str, words: &[&str]) -> Fit {
     let mut found = Vec::new();
     let mut rest = words;
+    let is_letter = |c: char| c.is_ascii_alphabetic() || c == '|';
     let mut literal = false;
     let mut parts = form.split(' ').peekable();
     while let Some(part) = parts.next() {
@@ -530,7 +550,7 @@ fn fit(form: &'static str, words: &[&str]) -> Fit {
                 let cut = literal && more.is_empty() && part.starts_with(word);
                 return if cut { Fit::Cut } else { Fit::Other };
             }
-            literal |= part.contains(|c: char| c.is_ascii_alphabetic());
+            literal |= part.contains(is_letter);
             rest = more;
             continue;
         };
@@ -549,7 +569,7 @@ fn fit(form: &'static str, words: &[&str]) -> Fit {
         let Some(value) = word.strip_prefix(before) else {
             return Fit::Other;
         };
-        literal |= !before.is_empty();
+        literal |= before.contains(is_letter);
         let is_number = value
             .trim_start_matches('-')
             .starts_with(|c: char| c.is_ascii_digit());

@@ -65,9 +65,6 @@ fn scenario(out: &mut Out, result: &Node<'_>) -> Imported<()> {
     let mut data = out
         .data(&name, Quantity::Latency, us())
         .of(Of::Samples, None);
-    for (condition, value) in [("suite", suite), ("mode", mode), ("url", url)] {
-        data = data.with(condition, value);
-    }
     data = data.with("payload", format!("{payload} B"));
     data.method.payload_bytes = Some(payload as f64);
     data.method.trip = Some(Trip::OneWay);
