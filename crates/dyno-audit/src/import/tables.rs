@@ -133,6 +133,44 @@ pub(super) enum Known {
     Exact,
 }
 
+impl Known {
+    fn of(self, number: Number) -> Number {
+        match self {
+            Known::Rounded => number,
+            Known::Cut => number.cut(),
+            Known::Exact => number.exact(),
+        }
+    }
+}
+
+impl Table {
+    /// A figure of this field, of a number that does not stand in a line of the table.
+    pub(super) fn put(
+        &self,
+        out: &mut Out,
+        data: &Data,
+        (name, number): (&str, Number),
+        spot: Spot<'_>,
+    ) -> Imported<()> {
+        match self.fields.iter().find(|f| f.name == name) {
+            Some(field) => {
+                let own = unit_of(field.quantity, field.unit);
+                field.put(out, data, field.known.of(number), own, spot)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// What holds between the figures of this data.
+    pub(super) fn hold(&self, out: &mut Out, data: &Data, said: &Said) {
+        for relation in self.holds {
+            if let Some(relation) = relation_of(relation, said) {
+                out.holds(data, &relation);
+            }
+        }
+    }
+}
+
 /// A line of a set.
 pub(super) struct Line {
     number: u64,
@@ -278,7 +316,12 @@ impl Reader {
             n = text.parse().ok();
         }
         let mut names = table.name.split('|').filter_map(|name| filled(name, &said));
-        let name = names.next().unwrap_or_default();
+        let name = names.next().ok_or_else(|| {
+            let at = lines.first().map_or(Spot::Line(0, ""), Line::spot);
+            at.error(
+                "what these figures are of is not said; is this of another version of the tool?",
+            )
+        })?;
         // Of how many events a rate is, n would not say.
         let of = match table.quantity {
             Quantity::Rate => Of::Unknown,
@@ -336,11 +379,7 @@ impl Reader {
             }
         }
         if let Some(data) = &data {
-            for relation in table.holds {
-                if let Some(relation) = relation_of(relation, &said) {
-                    out.holds(data, &relation);
-                }
-            }
+            table.hold(out, data, &said);
         }
         self.last = data.or(self.last.take());
         Ok(())
@@ -451,12 +490,7 @@ fn measured(
             )
         }
     };
-    let number = match known {
-        Known::Rounded => number,
-        Known::Cut => number.cut(),
-        Known::Exact => number.exact(),
-    };
-    Ok((number, unit))
+    Ok((known.of(number), unit))
 }
 
 /// A unit that a table names.
