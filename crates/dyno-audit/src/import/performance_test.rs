@@ -7,11 +7,11 @@ use super::ddsperf::INTERVALS;
 use super::json::{self, Node};
 use super::lines::Lines;
 use super::number::Number;
-use super::out::{Data, Out, Spot, ms, unit};
+use super::out::{Data, Out, Spot, ms, second};
 use super::tables::{Known, PLAIN, Table, count, field};
 use crate::Statements;
 use crate::statement::Quantity::{Count, CpuShare, Latency, Loss};
-use crate::statement::{Clock, Dimension, Loop, Of, Samples, Statistic, Trip};
+use crate::statement::{Clock, Loop, Of, Samples, Statistic, Trip};
 
 /// What a row, or a result of its JSON, has of each second.
 const EACH: Table = Table {
@@ -41,7 +41,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
 fn document(input: &mut Lines<'_>) -> Imported<Statements> {
     let documents = json::documents(input)?;
     let mut out = Out::new(input.tool());
-    let second = unit("s", Dimension::Time, 1.0);
+    let second = second();
     for root in Node::roots(&documents) {
         let mut head = Vec::new();
         for (key, name) in [
@@ -95,7 +95,7 @@ fn document(input: &mut Lines<'_>) -> Imported<Statements> {
                 &mut out,
                 (&all, i as u64),
                 (n, times, numbers),
-                Spot::Path(&result.path),
+                result.spot(),
             )?;
         }
         out.keep(raw);

@@ -272,7 +272,7 @@ fn document(input: &mut Lines<'_>) -> Imported<Statements> {
         let summary = test.get("summary")?;
         let mut latencies = None;
         for (key, node) in summary.members()? {
-            let spot = Spot::Path(&node.path);
+            let spot = node.spot();
             if let Some(word) = key.strip_prefix("latency_") {
                 let statistic =
                     statistic(word).ok_or_else(|| node.error("is no statistic of rtiperftest"))?;
@@ -289,7 +289,7 @@ fn document(input: &mut Lines<'_>) -> Imported<Statements> {
         if let Some(packets) = summary.find("packets") {
             let of = data(&mut out, "throughput", length, Quantity::Rate, per_second());
             let number = packets.exact()?;
-            THROUGHPUT.put(&mut out, &of, ("count", number), Spot::Path(&packets.path))?;
+            THROUGHPUT.put(&mut out, &of, ("count", number), packets.spot())?;
             for (key, decimals, what) in [
                 ("packets/sAve", 0, "rate"),
                 ("mbpsAve", 1, "mbps"),
@@ -298,7 +298,7 @@ fn document(input: &mut Lines<'_>) -> Imported<Statements> {
             ] {
                 let node = summary.get(key)?;
                 let number = node.rounded(decimals)?;
-                THROUGHPUT.put(&mut out, &of, (what, number), Spot::Path(&node.path))?;
+                THROUGHPUT.put(&mut out, &of, (what, number), node.spot())?;
             }
             THROUGHPUT.hold(&mut out, &of, &size(length));
         } else if latencies.is_none() {

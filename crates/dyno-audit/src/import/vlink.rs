@@ -4,9 +4,9 @@
 use super::Imported;
 use super::json::{self, Node};
 use super::lines::Lines;
-use super::out::{Out, Spot, per_second, unit, us};
+use super::out::{Out, counted, per_second, us};
 use crate::Statements;
-use crate::statement::{Clock, Dimension, Loop, Of, Quantity, Statistic, Trip};
+use crate::statement::{Clock, Loop, Of, Quantity, Statistic, Trip};
 
 const LATENCIES: [(&str, Statistic); 9] = [
     ("avg_latency_us", Statistic::Mean),
@@ -80,24 +80,18 @@ fn scenario(out: &mut Out, result: &Node<'_>) -> Imported<()> {
     if result.get("max_latency_us")?.float()? > 0.0 {
         for (key, statistic) in LATENCIES {
             let node = result.get(key)?;
-            out.put(&data, statistic, node.exact()?, Spot::Path(&node.path))?;
+            out.put(&data, statistic, node.exact()?, node.spot())?;
         }
     }
     for (key, quantity) in RATES {
         let node = result.get(key)?;
         let of = data.other(quantity, per_second());
-        out.put(&of, Statistic::Rate, node.exact()?, Spot::Path(&node.path))?;
+        out.put(&of, Statistic::Rate, node.exact()?, node.spot())?;
     }
     for (key, quantity) in COUNTS {
         let node = result.get(key)?;
-        let of = data.other(quantity, unit("messages", Dimension::One, 1.0));
-        out.put_named(
-            &of,
-            key,
-            Statistic::Count,
-            node.exact()?,
-            Spot::Path(&node.path),
-        )?;
+        let of = data.other(quantity, counted("messages"));
+        out.put_named(&of, key, Statistic::Count, node.exact()?, node.spot())?;
     }
     out.holds(&data, "{lost} <= {expected}");
     Ok(())
