@@ -33,6 +33,8 @@ const TABLE: Table = Table {
         (Role::Row, "Skipped: {skipped}"),
         (Role::Row, "Total elapsed seconds: {duration}"),
         (Role::Row, "Signal/Second: {rate}"),
+        // The newest version.
+        (Role::Row, "Throughput: {rate} signal/second"),
         (Role::Row, "Fastest: {min} ms"),
         (Role::Row, "Slowest: {max} ms"),
         (Role::Row, "Average: {mean} ms"),

@@ -454,22 +454,27 @@ impl Field {
     }
 }
 
-/// A template with what is said, where all of it is.
+/// A template with what is said in place of each `{field}`, where all of it is.
 fn filled(template: &str, said: &Said) -> Option<String> {
-    let mut text = template.to_owned();
-    for (field, value) in said {
-        text = text.replace(&format!("{{{field}}}"), value);
-    }
-    (!text.contains('{')).then_some(text)
+    let parts = template.split(['{', '}']).enumerate();
+    let part = |(i, part): (usize, &str)| match i % 2 {
+        0 => Some(part.to_owned()),
+        _ => said.get(part).cloned(),
+    };
+    parts.map(part).collect()
 }
 
-/// A relation with what is said behind a `$`, where all of that is.
+/// A relation with what is said in place of each `$field`, where all of it is.
 fn relation_of(relation: &str, said: &Said) -> Option<String> {
-    let mut text = relation.to_owned();
-    for (field, value) in said {
-        text = text.replace(&format!("${field}"), value);
+    let mut parts = relation.split('$');
+    let mut text = parts.next()?.to_owned();
+    for part in parts {
+        let end = part.find(|c: char| !c.is_ascii_alphanumeric());
+        let (field, rest) = part.split_at(end.unwrap_or(part.len()));
+        text += said.get(field)?;
+        text += rest;
     }
-    (!text.contains('$')).then_some(text)
+    Some(text)
 }
 
 fn measured(
@@ -549,10 +554,30 @@ pub(super) fn fitting(table: &Table, text: &str) -> Result<Option<(Role, Fields)
             }
         }
     }
-    match cut {
-        true => Err("the line ends too early; the file is cut off"),
+    if cut {
+        return Err("the line ends too early; the file is cut off");
+    }
+    let pointed = with_points(text);
+    match pointed != text && matches!(fitting(table, &pointed), Ok(Some(_))) {
+        true => Err(
+            "a number has a comma where a point belongs; run the tool with LC_ALL=C, commas are not interpreted",
+        ),
         false => Ok(None),
     }
+}
+
+/// With a point in place of each comma between two digits.
+fn with_points(line: &str) -> String {
+    let digit = |i: Option<usize>| {
+        let byte = i.and_then(|i| line.as_bytes().get(i));
+        byte.is_some_and(u8::is_ascii_digit)
+    };
+    let point =
+        |(i, c): (usize, char)| match c == ',' && digit(i.checked_sub(1)) && digit(Some(i + 1)) {
+            true => '.',
+            false => c,
+        };
+    line.char_indices().map(point).collect()
 }
 
 enum Fit {
@@ -577,7 +602,9 @@ fn fit(form: &'static str, words: &[&str]) -> Fit {
             };
         }
         let Some((word, more)) = rest.split_first() else {
-            return if literal { Fit::Cut } else { Fit::Other };
+            // One word alone may be anybody's.
+            let cut = literal && words.len() > 1;
+            return if cut { Fit::Cut } else { Fit::Other };
         };
         let Some((before, field, after)) = split_field(part) else {
             if part != *word {

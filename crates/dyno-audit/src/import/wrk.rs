@@ -84,7 +84,7 @@ const TABLE: Table = Table {
         (Role::Row, "Latency Distribution ."),
         (Role::Row, "Latency {mean} {sd} {max} {within}%"),
         (Role::Row, "Req/Sec {each-mean} {each-sd} {each-max} {_}%"),
-        (Role::Row, "{p}% {at}"),
+        (Role::Row, "{p}% {at} ."),
         (Role::Row, "#[Max = {_} Total count = {n}]"),
         (Role::Row, "{count} requests in {duration} {size-sum} read"),
         (Role::Row, "{count} requests in {duration}"),

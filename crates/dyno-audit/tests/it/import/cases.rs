@@ -762,6 +762,25 @@ fn a_prefix_of_others_is_taken_off() {
 }
 
 #[test]
+fn what_stands_in_a_name_is_no_form_and_words_of_others_cut_nothing_off() {
+    let target = "http://192.0.2.7/{id}?q={mean}$size";
+    let s = read(&WRK.replace("http://192.0.2.7/a", target));
+    close(value(&s, &format!("{target} (2 threads)/rate")), 2_000.0);
+    // A word that begins a form, in a line of somebody else.
+    let pings = String::from_utf8(bytes("sockperf/ping-pong.txt")).unwrap();
+    let whole = read(&pings);
+    for line in [
+        "kernel bypass: No",
+        "then print the Total",
+        "Latency",
+        "Running",
+    ] {
+        assert_eq!(read(&format!("{pings}{line}\n")).figures, whole.figures);
+        assert_eq!(read(&format!("{WRK}{line}\n")).figures, read(WRK).figures);
+    }
+}
+
+#[test]
 fn a_rate_of_sent_messages_is_called_so() {
     let s = imported("sockperf/throughput.txt");
     assert_eq!(figure(&s, "client/sent-rate").quantity, Quantity::Sent);
