@@ -8,9 +8,9 @@ use super::Imported;
 use super::lines::Lines;
 use super::number::Number;
 use super::out::{Data, Out, Spot, us};
-use super::tables::{Known, PLAIN, Reader, Role, Said, Table, count, field, fitting};
+use super::tables::{PLAIN, Reader, Role, Said, Table, fields, fitting};
 use crate::Statements;
-use crate::statement::{Clock, Quantity, Samples, Statistic, Trip};
+use crate::statement::{Clock, Quantity, Samples, Trip};
 use std::collections::BTreeMap;
 
 /// Intervals that give figures.
@@ -38,25 +38,13 @@ const SUB: Table = Table {
         Role::Set,
         "[{pid}] {_} size {size} total {total} lost {lost} delta {delta} lost {_} rate {rate} kS/s {bits} Mb/s",
     )],
-    fields: &[
-        field(
-            "rate",
-            Quantity::Rate,
-            Statistic::Rate,
-            "kS/s",
-            Known::Rounded,
-        ),
-        field(
-            "bits",
-            Quantity::Bandwidth,
-            Statistic::Rate,
-            "Mb/s",
-            Known::Rounded,
-        ),
-        count("total", Quantity::Count, "samples"),
-        count("delta", Quantity::Count, "samples"),
-        count("lost", Quantity::Loss, "samples"),
-    ],
+    fields: fields! {
+        "rate": Rate Rate "kS/s" Rounded;
+        "bits": Bandwidth Rate "Mb/s" Rounded;
+        "total": Count Count "samples" Exact .part("total");
+        "delta": Count Count "samples" Exact .part("delta");
+        "lost": Loss Count "samples" Exact .part("lost");
+    },
     name: "subscriber {peer}, interval {interval}",
     quantity: Quantity::Rate,
     unit: "kS/s",

@@ -6,18 +6,17 @@
 
 use super::Imported;
 use super::lines::Lines;
-use super::tables::{Field, Known, PLAIN, Role, Table, count, field, read as by_table};
+use super::tables::{Field, PLAIN, Role, Table, fields, read as by_table};
 use crate::Statements;
-use crate::statement::Quantity::{Count, Duration, Rate, Received, Sent};
-use crate::statement::{Clock, Loop, Statistic, Trip};
+use crate::statement::{Clock, Loop, Trip};
 
-const FIELDS: &[Field] = &[
-    count("received", Received, "updates"),
-    count("skipped", Count, "updates"),
-    count("sent", Sent, "updates"),
-    field("duration", Duration, Statistic::Value, "s", Known::Cut),
-    field("rate", Rate, Statistic::Rate, "1/s", Known::Cut),
-];
+const FIELDS: &[Field] = fields! {
+    "received": Received Count "updates" Exact .part("received");
+    "skipped": Count Count "updates" Exact .part("skipped");
+    "sent": Sent Count "updates" Exact .part("sent");
+    "duration": Duration Value "s" Cut;
+    "rate": Rate Rate "1/s" Cut;
+};
 
 const TABLE: Table = Table {
     lines: &[

@@ -8,19 +8,19 @@ use super::json::{self, Node};
 use super::lines::Lines;
 use super::number::Number;
 use super::out::{Data, Out, Spot, ms, second};
-use super::tables::{Known, PLAIN, Table, count, field};
+use super::tables::{PLAIN, Table, fields};
 use crate::Statements;
-use crate::statement::Quantity::{Count, CpuShare, Latency, Loss};
+use crate::statement::Quantity::Latency;
 use crate::statement::{Clock, Loop, Of, Samples, Statistic, Trip};
 
 /// What a row, or a result of its JSON, has of each second.
 const EACH: Table = Table {
-    fields: &[
-        count("received", Count, "samples"),
-        count("sent", Count, "samples"),
-        count("lost", Loss, "samples"),
-        field("cpu", CpuShare, Statistic::Share, "%", Known::Rounded).part("cpu"),
-    ],
+    fields: fields! {
+        "received": Count Count "samples" Exact .part("received");
+        "sent": Count Count "samples" Exact .part("sent");
+        "lost": Loss Count "samples" Exact .part("lost");
+        "cpu": CpuShare Share "%" Rounded .part("cpu");
+    },
     ..PLAIN
 };
 

@@ -5,7 +5,7 @@ use super::json::{self, Node};
 use super::lines::Lines;
 use super::number::Number;
 use super::out::{Data, Out, Spot, per_second, time, us};
-use super::tables::{Known, PLAIN, Reader, Role, Said, Table, field};
+use super::tables::{PLAIN, Reader, Role, Said, Table, fields};
 use super::{ImportError, Imported};
 use crate::Statements;
 use crate::statement::{Clock, Of, Quantity, Samples, Statistic, Trip, Unit};
@@ -68,38 +68,14 @@ const THROUGHPUT: Table = Table {
             "Length: {size} Packets: {count} Packets/s(ave): {rate} Mbps(ave): {mbps} Lost: {lost}",
         ),
     ],
-    fields: &[
-        field(
-            "count",
-            Quantity::Count,
-            Statistic::Count,
-            "packets",
-            Known::Exact,
-        ),
+    fields: fields! {
+        "count": Count Count "packets" Exact;
         // A division of whole numbers.
-        field("rate", Quantity::Rate, Statistic::Rate, "1/s", Known::Cut),
-        field(
-            "mbps",
-            Quantity::Bandwidth,
-            Statistic::Rate,
-            "Mbps",
-            Known::Rounded,
-        ),
-        field(
-            "lost",
-            Quantity::Loss,
-            Statistic::Count,
-            "packets",
-            Known::Exact,
-        ),
-        field(
-            "share",
-            Quantity::Loss,
-            Statistic::Share,
-            "%",
-            Known::Rounded,
-        ),
-    ],
+        "rate": Rate Rate "1/s" Cut;
+        "mbps": Bandwidth Rate "Mbps" Rounded;
+        "lost": Loss Count "packets" Exact;
+        "share": Loss Share "%" Rounded;
+    },
     name: "throughput {size} B",
     quantity: Quantity::Rate,
     unit: "1/s",

@@ -7,43 +7,24 @@ use super::Imported;
 use super::lines::Lines;
 use super::number::Number;
 use super::out::{Data, Out, Spot, us};
-use super::tables::{Field, Known, Line, PLAIN, Reader, Role, Table, count, field};
+use super::tables::{Field, Line, PLAIN, Reader, Role, Table, fields};
 use crate::Statements;
-use crate::statement::{Clock, Quantity, Samples, Statistic, Trip};
+use crate::statement::{Clock, Quantity, Samples, Trip};
 
 /// In place of a summary.
 const NOTHING: &str = "No messages were received";
 
-const FIELDS: &[Field] = &[
-    field(
-        "duration",
-        Quantity::Duration,
-        Statistic::Value,
-        "s",
-        Known::Rounded,
-    ),
-    count("sent-count", Quantity::Sent, "messages"),
-    count("received-count", Quantity::Received, "messages"),
-    count("dropped", Quantity::Loss, "messages"),
-    count("duplicated", Quantity::Count, "messages"),
-    field(
-        "rtt",
-        Quantity::Latency,
-        Statistic::Mean,
-        "µs",
-        Known::Rounded,
-    ),
+const FIELDS: &[Field] = fields! {
+    "duration": Duration Value "s" Rounded;
+    "sent-count": Sent Count "messages" Exact;
+    "received-count": Received Count "messages" Exact;
+    "dropped": Loss Count "messages" Exact .part("dropped");
+    "duplicated": Count Count "messages" Exact .part("duplicated");
+    "rtt": Latency Mean "µs" Rounded;
     // It counts what it sends, whether or not anything arrives.
-    field("rate", Quantity::Sent, Statistic::Rate, "1/s", Known::Cut),
-    field(
-        "bandwidth",
-        Quantity::Bandwidth,
-        Statistic::Rate,
-        "MBps",
-        Known::Rounded,
-    )
-    .with("counted", "sent"),
-];
+    "rate": Sent Rate "1/s" Cut;
+    "bandwidth": Bandwidth Rate "MBps" Rounded .with("counted", "sent");
+};
 
 const TABLE: Table = Table {
     lines: &[

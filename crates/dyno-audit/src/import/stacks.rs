@@ -3,9 +3,9 @@
 use super::Imported;
 use super::lines::Lines;
 use super::out::Data;
-use super::tables::{Field, Known, PLAIN, Role, Said, Table, field, read};
+use super::tables::{Known, PLAIN, Role, Said, Table, fields, read};
 use crate::Statements;
-use crate::statement::{Clock, Loop, Quantity, Statistic, Trip};
+use crate::statement::{Clock, Loop, Trip};
 
 /// All of them wait for each answer.
 fn waits(data: &mut Data, trip: Trip) {
@@ -38,14 +38,6 @@ const Z_PING: Table = Table {
     ..PLAIN
 };
 
-const SECONDS: Field = field(
-    "duration",
-    Quantity::Duration,
-    Statistic::Value,
-    "s",
-    Known::Rounded,
-);
-
 /// iceoryx2's benchmarks: the time of all exchanges, and what half of one takes.
 const ICEORYX2: Table = Table {
     lines: &[
@@ -58,7 +50,7 @@ const ICEORYX2: Table = Table {
             "{name*} ::: Iterations: {n} Time: {duration} s Latency: {mean} ns",
         ),
     ],
-    fields: &[SECONDS],
+    fields: fields! { "duration": Duration Value "s" Rounded; },
     unit: "ns",
     known: Known::Cut,
     describe: |data, _| waits(data, Trip::Half),

@@ -103,10 +103,20 @@ pub(super) const fn field(
     }
 }
 
-/// A count with a name of its own.
-pub(super) const fn count(name: &'static str, quantity: Quantity, unit: &'static str) -> Field {
-    field(name, quantity, Statistic::Count, unit, Known::Exact).part(name)
+/// Fields, each in a line: its name in forms, what it is, its unit, what it leaves open, and what is particular to it.
+macro_rules! fields {
+    ($($name:literal: $quantity:ident $statistic:ident $unit:literal $known:ident $(.$more:ident($($of:expr),*))*;)*) => {
+        &[$($crate::import::tables::field(
+            $name,
+            $crate::statement::Quantity::$quantity,
+            $crate::statement::Statistic::$statistic,
+            $unit,
+            $crate::import::tables::Known::$known,
+        )$(.$more($($of),*))*,)*]
+    };
 }
+
+pub(super) use fields;
 
 impl Field {
     pub(super) const fn part(self, part: &'static str) -> Field {

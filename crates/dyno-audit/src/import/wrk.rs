@@ -4,76 +4,25 @@
 use super::Imported;
 use super::lines::Lines;
 use super::out::{Out, Spot};
-use super::tables::{Field, Known, PLAIN, Reader, Role, Table, count, field};
+use super::tables::{Field, PLAIN, Reader, Role, Table, fields};
 use crate::Statements;
-use crate::statement::{Clock, Loop, Quantity, Statistic, Trip};
+use crate::statement::{Clock, Loop, Trip};
 
 const EACH: &str = " each thread";
 
-const FIELDS: &[Field] = &[
-    field(
-        "within",
-        Quantity::Latency,
-        Statistic::WithinOneSd,
-        "%",
-        Known::Rounded,
-    )
-    .part("within-1sd"),
+const FIELDS: &[Field] = fields! {
+    "within": Latency WithinOneSd "%" Rounded .part("within-1sd");
     // Of intervals of each thread, whose number is not printed.
-    field(
-        "each-mean",
-        Quantity::Rate,
-        Statistic::Mean,
-        "",
-        Known::Rounded,
-    )
-    .of(EACH),
-    field("each-sd", Quantity::Rate, Statistic::Sd, "", Known::Rounded).of(EACH),
-    field(
-        "each-max",
-        Quantity::Rate,
-        Statistic::Max,
-        "",
-        Known::Rounded,
-    )
-    .of(EACH),
-    field(
-        "count",
-        Quantity::Count,
-        Statistic::Count,
-        "requests",
-        Known::Exact,
-    ),
-    field(
-        "duration",
-        Quantity::Duration,
-        Statistic::Value,
-        "",
-        Known::Rounded,
-    ),
-    field(
-        "size-sum",
-        Quantity::Size,
-        Statistic::Sum,
-        "",
-        Known::Rounded,
-    ),
-    field(
-        "rate",
-        Quantity::Rate,
-        Statistic::Rate,
-        "1/s",
-        Known::Rounded,
-    ),
-    field(
-        "transfer",
-        Quantity::Bandwidth,
-        Statistic::Rate,
-        "",
-        Known::Rounded,
-    ),
-    count("errors", Quantity::Errors, "answers"),
-];
+    "each-mean": Rate Mean "" Rounded .of(EACH);
+    "each-sd": Rate Sd "" Rounded .of(EACH);
+    "each-max": Rate Max "" Rounded .of(EACH);
+    "count": Count Count "requests" Exact;
+    "duration": Duration Value "" Rounded;
+    "size-sum": Size Sum "" Rounded;
+    "rate": Rate Rate "1/s" Rounded;
+    "transfer": Bandwidth Rate "" Rounded;
+    "errors": Errors Count "answers" Exact .part("errors");
+};
 
 const TABLE: Table = Table {
     lines: &[
