@@ -262,8 +262,16 @@ pub fn import(
         plain::plain(line, &mut clean);
         clean.push('\n');
     }
+    // The last line of a longer file is not all there.
+    let whole_lines = match head.len() as u64 == HEAD {
+        true => clean
+            .trim_end()
+            .rsplit_once('\n')
+            .map_or("", |(lines, _)| lines),
+        false => &clean,
+    };
     let seen = |services| {
-        let before = Prefix::of(&clean, services);
+        let before = Prefix::of(whole_lines, services);
         let mut text = String::new();
         for line in clean.split_inclusive('\n') {
             text.push_str(&line[before.of_line(line.trim_end_matches('\n')).end..]);

@@ -106,8 +106,9 @@ impl<'a> Lines<'a> {
         plain(&String::from_utf8_lossy(&self.bytes), &mut self.text);
         let found = self.before.of_line(&self.text);
         if found.end > 0 {
-            if !std::mem::replace(&mut self.is_prefixed, true) {
-                let (before, number) = (self.text[..found.end].trim().to_owned(), self.number);
+            let before = self.text[..found.end].trim().to_owned();
+            if !before.is_empty() && !std::mem::replace(&mut self.is_prefixed, true) {
+                let number = self.number;
                 self.note(format!(
                     "what stands before the lines was taken off, such as `{before}` of line {number}"
                 ));

@@ -5,9 +5,11 @@
 pub(super) struct Prefix {
     /// A service may stand before a bar: `talker-1  | `.
     services: bool,
+    /// Blanks before all lines.
+    indent: usize,
     /// Lines begin with an instant, so that one that stands alone is an empty line.
     instants: bool,
-    /// Host and program behind each instant, which no number of a process ends: `host bench: `.
+    /// What stands behind each instant, where no number of a process ends it: `host bench: `, `bench - `.
     program: String,
 }
 
@@ -23,8 +25,11 @@ pub(super) struct Found {
 
 impl Prefix {
     pub(super) fn of(head: &str, services: bool) -> Prefix {
+        let blanks = |line: &str| line.len() - line.trim_start_matches(' ').len();
+        let filled = head.lines().filter(|line| !line.trim().is_empty());
         let mut prefix = Prefix {
             services,
+            indent: filled.map(blanks).min().unwrap_or(0),
             ..Prefix::default()
         };
         let mut programs = Vec::new();
@@ -46,7 +51,11 @@ impl Prefix {
     }
 
     pub(super) fn of_line(&self, line: &str) -> Found {
-        let mut found = Found::default();
+        let blank = |b: &u8| *b == b' ';
+        let mut found = Found {
+            end: line.bytes().take(self.indent).take_while(blank).count(),
+            ..Found::default()
+        };
         loop {
             let rest = &line[found.end..];
             let part = match instant(rest) {
@@ -71,18 +80,32 @@ impl Prefix {
     fn part(&self, line: &str, has_instant: bool) -> Option<usize> {
         let (word, rest) = first(line);
         let after = line.len() - rest.len();
-        let level = word.trim_end_matches(':');
-        let known = [
-            "stdout", "stderr", "F", "P", "DEBUG", "INFO", "WARN", "WARNING", "ERROR",
-        ];
-        if has_instant && known.contains(&level) {
+        // Streams of Kubernetes and GitLab.
+        let streams = ["stdout", "stderr", "F", "P", "00O", "00E"];
+        let is_stream = |form: &&str| word.len() == form.len() && begins(word, form);
+        if has_instant && streams.iter().any(is_stream) {
             return Some(after);
+        }
+        let levels = ["DEBUG", "INFO", "WARN", "WARNING", "ERROR"];
+        if has_instant && levels.contains(&word.trim_end_matches(':')) {
+            // Padded before a name in brackets.
+            let name = rest.trim_start();
+            let padded = if name.starts_with('[') { name } else { rest };
+            return Some(line.len() - padded.len());
+        }
+        // A quotation, and the priority of a message of the kernel.
+        let priority = line.strip_prefix('<').map_or(0, digits);
+        if word == ">" {
+            return Some(after);
+        } else if priority > 0 && line[priority + 1..].starts_with(">[") {
+            return Some(priority + 2);
         }
         if self.services && is_name(word) && rest.trim_start().starts_with("| ") {
             return Some(line.len() - rest.trim_start().len() + 2);
         }
-        // `[STDOUT] `, `[pod/talker/main] `; a number in brackets is a tool's own.
-        let inner = word.strip_prefix('[').and_then(|w| w.strip_suffix(']'));
+        // `[STDOUT] `, `[pod/talker/main] `, `[talker]: `; a number in brackets is a tool's own.
+        let inner = word.trim_end_matches(':').strip_prefix('[');
+        let inner = inner.and_then(|w| w.strip_suffix(']'));
         let named = inner.is_some_and(|w| is_name(w) && w.starts_with(|c: char| c.is_alphabetic()));
         if named && line.len() > word.len() || is_process(word) {
             return Some(after);
@@ -115,13 +138,13 @@ fn is_process(word: &str) -> bool {
     inner.is_some_and(|(name, number)| is_name(name) && number.parse::<u32>().is_ok())
 }
 
-/// `host bench: `, at the beginning of what stands behind an instant.
+/// `host bench: ` or `bench - `, at the beginning of what stands behind an instant.
 fn program(line: &str) -> Option<&str> {
     let (host, rest) = first(line);
     let (name, rest) = first(rest);
     let is = is_name(host)
         && host.starts_with(|c: char| c.is_ascii_alphabetic())
-        && name.strip_suffix(':').is_some_and(is_name);
+        && (name == "-" || name.strip_suffix(':').is_some_and(is_name));
     is.then(|| &line[..line.len() - rest.len()])
 }
 

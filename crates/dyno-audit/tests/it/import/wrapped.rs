@@ -23,6 +23,12 @@ const PREFIXES: &[&str] = &[
     "[pod/talker-5f7/main] ",
     "[talker-1] [INFO] [1714557600.1234{n}] ",
     "bench[42]: ",
+    "    ",
+    "> ",
+    "<6>[   12.3456{n}] ",
+    "2024-05-01T10:00:{n}.123456Z 01O ",
+    "2024-05-01 10:00:{n},123 INFO  [main] bench - ",
+    "[INFO] [1714557600.1234567{n}] [talker]: ",
 ];
 
 fn text(name: &str) -> String {
@@ -75,6 +81,19 @@ fn an_empty_line_may_have_lost_the_blank_of_its_prefix() {
             found.figures.len(),
             read(&bytes(name)).unwrap().figures.len()
         );
+    }
+}
+
+#[test]
+fn a_prefix_is_known_where_the_beginning_of_a_long_file_ends_within_a_line() {
+    let row = |i: usize| format!("64 bytes: seq={i} rtt={}µs lat=6µs\n", 10 + i % 7);
+    let rows: String = (0..3_000).map(row).collect();
+    for prefix in [
+        "May 01 10:00:{n} host bench: ",
+        "2024-05-01 10:00:{n},123 INFO bench - ",
+    ] {
+        let found = read(with_prefix(&rows, prefix).as_bytes()).unwrap();
+        assert_eq!(found.samples[0].values.len(), 3_000, "{prefix}");
     }
 }
 
