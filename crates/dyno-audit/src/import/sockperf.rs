@@ -11,6 +11,9 @@ use super::tables::{Field, Line, PLAIN, Reader, Role, Table, fields};
 use crate::Statements;
 use crate::statement::{Clock, Quantity, Samples, Trip};
 
+/// Before the summaries of a run.
+const TOTAL: &str = "[Total Run]";
+
 /// In place of a summary.
 const NOTHING: &str = "No messages were received";
 
@@ -88,7 +91,7 @@ const TABLE: Table = Table {
                 .filter(|l: &&Line| l.text.contains(what))
                 .count()
         };
-        let begun = count("[Total Run]") > 0;
+        let begun = count(TOTAL) > 0;
         if begun && count("<MIN> observation") < count("Server No:").max(1) && count(NOTHING) == 0 {
             return Some(("<MIN> observation", false));
         }
@@ -102,8 +105,13 @@ const TABLE: Table = Table {
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     let (mut out, mut reader) = (Out::new(input.tool()), Reader::new(&TABLE));
     let mut raw: Option<(Data, Samples)> = None;
+    let mut runs = false;
     while let Some(line) = input.next()? {
         let line = line.to_owned();
+        runs |= line.contains("[CLIENT] send on:");
+        runs &= ![TOTAL, "Total of ", NOTHING]
+            .iter()
+            .any(|mark| line.contains(mark));
         let spot = Spot::Line(input.number(), &line);
         if line.starts_with("packet, txTime(sec), rxTime(sec)") {
             reader.end(&mut out, input)?;
@@ -123,6 +131,9 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
         } else if !reader.line(&mut out, input, &line)? {
             input.own(&line)?;
         }
+    }
+    if runs {
+        return Err(input.cut(TOTAL));
     }
     reader.done(&mut out, input)?;
     if let Some((_, samples)) = raw {

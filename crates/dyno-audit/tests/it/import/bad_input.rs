@@ -99,6 +99,11 @@ fn what_ends_before_the_end_that_its_tool_prints_is_never_read_as_whole() {
         }
         assert!(left_out < 10, "{name}: {left_out}");
     }
+    // A second run of one file begins and does not end.
+    let pings = String::from_utf8(bytes("sockperf/ping-pong.txt")).unwrap();
+    let at = pings.find("sockperf: Starting test").unwrap();
+    let two = format!("{pings}{}", &pings[..at]);
+    assert!(is_said_to_be_cut(two.as_bytes(), Tool::Sockperf));
     // A path is one of a list, and each ends with names of files.
     let caret = String::from_utf8(bytes("caret/made-up.yaml")).unwrap();
     let at = caret.find("  worst_p99").unwrap();
