@@ -1,8 +1,8 @@
 //! kuksa-perf (formerly databroker-perf) of Eclipse KUKSA: the summary of each group and of all, as its `src/utils.rs` prints them.
 //! A provider and a subscriber in one process send by cycle time; the latency is one way, by one clock.
 //!
-//! The global `95% in under` is the mean of the groups' own percentiles, so it is of means there and is left out in favour
-//! of that in the distribution.
+//! The `95% in under:` of a summary is left out in favour of that in its distribution: of all groups it is the mean of their own
+//! percentiles, of one group both are the same.
 
 use super::Imported;
 use super::lines::Lines;
