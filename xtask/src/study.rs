@@ -3,6 +3,7 @@
 
 mod again;
 mod agree;
+mod audit;
 mod capacity;
 mod carry_over;
 mod clocks;
@@ -44,6 +45,9 @@ usage: cargo xtask study WHICH
                       times (20), and stacks in random order RUNS times (20); needs root
   again OLD NEW       two run directories of one suite: share of new p50 within the old intervals
   agree [TURNS]       the libraries' own tools and Dyno in turns (5), pinned alike: do they say the same?
+  audit [FAULTS]      outputs of real programs with odd options (those of wrk, fio, iperf3, sockperf, rt-tests and ddsperf that
+                      are installed): is an honest one objected to? And which of FAULTS faults of each kind in each (2) does
+                      `dyno audit` find? Ten minutes
   capacity [TURNS] [STACK...]  search each stack's capacity TURNS times (2) and sweep over fixed rates around it;
                       udp, zenoh-tcp and kuksa where none is named
   million [STACK...]  a million values through each stack at half its capacity; kuksa, mqtt-qos1, nats and dbus
@@ -107,6 +111,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
             }
             None => Err(USAGE.to_owned()),
         },
+        Some("audit") => audit::study(number(1, 2)?),
         Some("agree") => agree::study(number(1, 5)?),
         Some("again") => match &arguments[1..] {
             [old, new] => again::study(Path::new(old), Path::new(new)),
@@ -218,6 +223,14 @@ impl Drop for Place {
         // The next study of the name clears it at the latest.
         let _ = std::fs::remove_dir_all(&self.dir);
     }
+}
+
+/// `dyno` of the release build, or of the debug build where there is no other.
+fn program() -> Result<PathBuf, String> {
+    let target = crate::metadata::load()?.target_directory;
+    let programs = ["release", "debug"].map(|profile| target.join(profile).join("dyno"));
+    let program = programs.into_iter().find(|program| program.exists());
+    program.ok_or_else(|| "there is no dyno yet; run `cargo build --release` first".to_owned())
 }
 
 /// `17 of 20 (85 %)`.

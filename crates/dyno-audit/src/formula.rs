@@ -252,16 +252,20 @@ impl Expression {
 
     /// With the printed numbers in place of names.
     pub(crate) fn printed(&self, figures: &BTreeMap<&str, &Figure>) -> String {
-        let of = |name: &String| match figures.get(name.as_str()) {
+        self.with(&|name| match figures.get(name) {
             Some(f) if f.printed.unit.text.is_empty() => f.printed.text.clone(),
             Some(f) => format!("{} {}", f.printed.text, f.printed.unit.text),
-            None => name.clone(),
-        };
+            None => name.to_owned(),
+        })
+    }
+
+    /// With something in place of each name.
+    pub(crate) fn with(&self, of: &dyn Fn(&str) -> String) -> String {
         match self {
             Expression::Number(v) => v.to_string(),
             Expression::Name(name) => of(name),
             Expression::Of(function, names) => {
-                let all: Vec<String> = names.iter().map(of).collect();
+                let all: Vec<String> = names.iter().map(|name| of(name)).collect();
                 match function {
                     Function::Sum => all.join(" + "),
                     Function::Mean => format!("mean({})", all.join(", ")),
@@ -271,8 +275,8 @@ impl Expression {
             }
             Expression::Pair(a, operator, b) => {
                 let side = |e: &Expression| match e {
-                    Expression::Pair(..) => format!("({})", e.printed(figures)),
-                    _ => e.printed(figures),
+                    Expression::Pair(..) => format!("({})", e.with(of)),
+                    _ => e.with(of),
                 };
                 format!("{} {operator} {}", side(a), side(b))
             }

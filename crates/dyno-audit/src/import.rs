@@ -4,6 +4,7 @@
 //! does not grow with the file. What a tool does not print is left out. `docs/reference/importers.md` says what
 //! each importer takes and leaves out.
 
+mod caret;
 mod criterion;
 mod cyclictest;
 mod ddsperf;
@@ -20,13 +21,18 @@ mod lines;
 mod number;
 mod out;
 mod performance_test;
+mod plain;
+mod prefix;
 mod rtiperftest;
 mod sockperf;
+mod stacks;
 mod tables;
+mod vlink;
 mod wrk;
 
 use crate::Statements;
 use lines::Lines;
+use prefix::Prefix;
 use std::io::{BufRead, Cursor, Read as _};
 
 pub(crate) use gbench::COUNTER;
@@ -167,13 +173,17 @@ tools! {
     /// Eclipse KUKSA's kuksa-perf, formerly databroker-perf.
     KuksaPerf = "kuksa-perf", kuksa::read, json [], text ["% in under", "signal updates"];
     /// Fast DDS's LatencyTest.
-    FastddsLatencytest = "fastdds-latencytest", tables::fastdds, json [], text ["Printing round-trip times in"];
+    FastddsLatencytest = "fastdds-latencytest", stacks::fastdds, json [], text ["Printing round-trip times in"];
     /// zenoh's example z_ping.
-    ZPing = "z_ping", tables::z_ping, json [], text [" bytes: seq="];
+    ZPing = "z_ping", stacks::z_ping, json [], text [" bytes: seq="];
     /// The benchmarks of iceoryx2.
-    Iceoryx2 = "iceoryx2", tables::iceoryx2, json [], text ["::: Iterations: "];
+    Iceoryx2 = "iceoryx2", stacks::iceoryx2, json [], text ["::: Iterations: "];
+    /// Paths of TIER IV's caret_report.
+    Caret = "caret", caret::read, json [], text ["target_path_name: "];
+    /// VLink's vlink-bench.
+    VlinkBench = "vlink-bench", vlink::read, json ["\"planned_case_count\""], text [];
     /// Cyclone DDS's example RoundtripPing.
-    CycloneRoundtrip = "cyclone-roundtrip", tables::cyclone, json [], text ["# Latency measurements (in us)"];
+    CycloneRoundtrip = "cyclone-roundtrip", stacks::cyclone, json [], text ["# Latency measurements (in us)"];
 }
 
 impl Tool {
@@ -238,13 +248,44 @@ pub fn import(
         name: name.to_owned(),
         ..e
     };
+    let failed = |e| named(ImportError::file(format!("cannot be read: {e}")));
     let mut head = Vec::new();
-    let taken = reader.take(HEAD).read_to_end(&mut head);
-    taken.map_err(|e| named(ImportError::file(format!("cannot be read: {e}"))))?;
-    let (tool, is_json) = Tool::of_head(&String::from_utf8_lossy(&head), tool)
-        .ok_or_else(|| named(unknown(&String::from_utf8_lossy(&head))))?;
-    let mut whole = Cursor::new(head).chain(reader);
-    let mut input = Lines::new(&mut whole, tool, is_json);
+    reader.take(HEAD).read_to_end(&mut head).map_err(failed)?;
+    let mut whole = plain::utf8(head, reader);
+    let mut head = Vec::new();
+    (&mut whole)
+        .take(HEAD)
+        .read_to_end(&mut head)
+        .map_err(failed)?;
+    let mut clean = String::new();
+    for line in String::from_utf8_lossy(&head).split_inclusive('\n') {
+        plain::plain(line, &mut clean);
+        clean.push('\n');
+    }
+    // The last line of a longer file is not all there.
+    let whole_lines = match head.len() as u64 == HEAD {
+        true => clean
+            .trim_end()
+            .rsplit_once('\n')
+            .map_or("", |(lines, _)| lines),
+        false => &clean,
+    };
+    let seen = |services| {
+        let before = Prefix::of(whole_lines, services);
+        let mut text = String::new();
+        for line in clean.split_inclusive('\n') {
+            text.push_str(&line[before.of_line(line.trim_end_matches('\n')).end..]);
+        }
+        (before, text)
+    };
+    let (mut before, text) = seen(true);
+    let (tool, is_json) = Tool::of_head(&text, tool).ok_or_else(|| named(unknown(&text)))?;
+    // Its own console puts the program's name before each line.
+    if tool == Tool::L4reIpcbench {
+        (before, _) = seen(false);
+    }
+    let mut whole = Cursor::new(head).chain(whole);
+    let mut input = Lines::new(&mut whole, before, tool, is_json);
     let mut statements = tool.read(&mut input).map_err(named)?;
     statements.source.title = name.to_owned();
     let read = input.number();
@@ -264,7 +305,11 @@ pub fn import(
 }
 
 /// Outputs that are known and not read: a text in each, what it is and what to do.
-const KNOWN: [(&str, &str); 5] = [
+const KNOWN: [(&str, &str); 6] = [
+    (
+        "\"started_unix_ms\":",
+        "this is a file of a run of Dyno, or made of one; give the run's directory or name in its place",
+    ),
     (
         "#1 -> #0, Min",
         "this is the text of pmqtest, ptsematest, svsematest or sigwaittest of rt-tests, which does not say which; run it with `--json=FILE` and import that",

@@ -170,14 +170,20 @@ pub(crate) fn value(figure: &Figure) -> f64 {
 
 /// A number for people, with up to five significant digits.
 pub(crate) fn short(value: f64) -> String {
+    to_digits(value, 5)
+}
+
+/// A number for people, with up to so many significant digits.
+pub(crate) fn to_digits(value: f64, digits: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
     let magnitude = value.abs().log10().floor();
     if !(-4.0..9.0).contains(&magnitude) {
-        return format!("{value:.4e}");
+        return format!("{value:.*e}", digits as usize - 1);
     }
-    let decimals = (4.0 - magnitude).clamp(0.0, 9.0) as usize;
+    let decimals =
+        (f64::from(digits) - 1.0 - magnitude).clamp(0.0, f64::from(digits) + 4.0) as usize;
     let text = format!("{value:.decimals$}");
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
@@ -185,9 +191,29 @@ pub(crate) fn short(value: f64) -> String {
     }
 }
 
+/// A figure in a unit for people, with all the digits that are printed.
+pub(crate) fn all_digits(figure: &Figure) -> String {
+    let (base, printed) = (value(figure), &figure.printed);
+    let (factor, unit) = scale(base, printed.unit.dimension);
+    let step = 2.0 * printed.half_step * printed.unit.factor * factor;
+    match step > 0.0 {
+        true => {
+            let decimals = (-step.log10()).round().clamp(0.0, 12.0) as usize;
+            format!("{:.decimals$}{unit}", base * factor)
+        }
+        false => with_unit(base, printed.unit.dimension),
+    }
+}
+
 /// A value in base units of a dimension, for people.
 pub(crate) fn with_unit(value: f64, dimension: Dimension) -> String {
-    let (factor, unit) = match dimension {
+    let (factor, unit) = scale(value, dimension);
+    format!("{}{unit}", short(value * factor))
+}
+
+/// The unit in which a value in base units is easy to read, and how many of it are one base unit.
+fn scale(value: f64, dimension: Dimension) -> (f64, &'static str) {
+    match dimension {
         Dimension::Time => match value.abs() {
             v if v < 1e-6 => (1e9, " ns"),
             v if v < 1e-3 => (1e6, " µs"),
@@ -203,6 +229,5 @@ pub(crate) fn with_unit(value: f64, dimension: Dimension) -> String {
         Dimension::One => (1.0, ""),
         Dimension::Cycles => (1.0, " cycles"),
         Dimension::TimePerSize => (1e9, " ns/B"),
-    };
-    format!("{}{unit}", short(value * factor))
+    }
 }

@@ -29,6 +29,16 @@ pub struct StatementError {
     pub message: String,
 }
 
+/// Files of Dyno that are no statements: a key of each, what it is, and the command that takes it.
+const OTHERS: [(&str, &str, &str); 6] = [
+    ("experiment", "suite", "run FILE"),
+    ("limit", "limits file", "check RUN FILE"),
+    ("host", "testbed file", "run SUITE --testbed FILE"),
+    ("link", "testbed file", "run SUITE --testbed FILE"),
+    ("leg", "stack file", "run SUITE --stack NAME"),
+    ("adapter", "stack file", "run SUITE --stack NAME"),
+];
+
 /// A text whose places can be named.
 pub(crate) struct Text<'a> {
     name: &'a str,
@@ -55,8 +65,21 @@ impl Statements {
         let of_toml = |e: toml::de::Error| {
             at.error(e.span().unwrap_or(0..0), 0, e.message().replace('\n', "; "))
         };
-        let file: StatementFile = toml::from_str(text).map_err(of_toml)?;
         let whole: toml::Table = toml::from_str(text).map_err(of_toml)?;
+        if !whole.contains_key("source")
+            && let Some((_, what, command)) =
+                OTHERS.iter().find(|(key, ..)| whole.contains_key(*key))
+        {
+            return Err(StatementError {
+                name: name.to_owned(),
+                line: 1,
+                message: format!(
+                    "this is a {what}, which claims nothing that can be audited; `dyno {}` takes it, and `dyno audit` a run",
+                    command.replace("FILE", name)
+                ),
+            });
+        }
+        let file: StatementFile = toml::from_str(text).map_err(of_toml)?;
         if file.tables.iter().all(|t| t.take.is_none())
             && let Some(key) = whole.keys().find(|k| {
                 !file::KEYS.contains(&k.as_str()) && !file::OF_STUDIES.contains(&k.as_str())

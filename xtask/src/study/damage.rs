@@ -52,10 +52,7 @@ struct Tally {
 /// Mutants `first` to `first + mutants`.
 pub(super) fn study(mutants: u32, first: u32) -> Outcome {
     let place = Place::new("damage")?;
-    let target = crate::metadata::load()?.target_directory;
-    let program = ["release", "debug"].map(|profile| target.join(profile).join("dyno"));
-    let program = program.iter().find(|program| program.exists());
-    let program = program.ok_or("there is no dyno yet; run `cargo build --release` first")?;
+    let program = &super::program()?;
     let bases = bases(&place, program)?;
     println!(
         "mutants {first} to {} of {} runs, each met by {COMMANDS_EACH} commands of {}",

@@ -2,7 +2,7 @@
 
 use crate::context::{Context, interval, named, outcome, printed};
 use crate::formula::{Expression, Formula};
-use crate::interval::{Interval, Prefixes, short};
+use crate::interval::{Interval, Prefixes, short, to_digits};
 use crate::outcome::{Outcome, Verdict};
 use crate::statement::{Bound, Figure, RelationKind, Statistic};
 use std::collections::BTreeMap;
@@ -65,13 +65,17 @@ fn holds(context: &Context, formula: &Formula, place: &str) -> Option<Outcome> {
         .into_iter()
         .filter_map(sides)
         .any(|(left, right)| formula.holds(left, right));
+    let sides = |digits| [left, right].map(|side| range(side, &formula.left, context, digits));
+    // As many digits as it takes to see that they differ.
+    let [is, other] = (5..17)
+        .map(sides)
+        .find(|[is, other]| meets || is != other)
+        .unwrap_or_else(|| sides(17));
     let calculation = format!(
-        "{} {} {}: {} against {}",
+        "{} {} {}: {is} against {other}",
         formula.left.printed(&context.by_id),
         formula.sign(),
         formula.right.printed(&context.by_id),
-        range(left, &formula.left, context),
-        range(right, &formula.left, context),
     );
     let (verdict, says) = match meets {
         true => match (
@@ -92,10 +96,15 @@ fn holds(context: &Context, formula: &Formula, place: &str) -> Option<Outcome> {
             let slip = slip(left, right)
                 .filter(|_| !formula.at_most)
                 .map_or(String::new(), |s| format!("; they are apart by {s}"));
-            let subject = figures.first().map_or(String::new(), |f| named(f));
+            let is = if formula.at_most {
+                "is more than"
+            } else {
+                "is not"
+            };
+            let (subject, [left, right]) = by_names(formula, &figures);
             (
                 Verdict::Inconsistent,
-                format!("{subject}: the two sides of this relation cannot both be right{slip}"),
+                format!("{subject}{left} {is} {right}{slip}"),
             )
         }
     };
@@ -104,6 +113,25 @@ fn holds(context: &Context, formula: &Formula, place: &str) -> Option<Outcome> {
         outcome.place = place.to_owned();
     }
     Some(outcome)
+}
+
+/// What all figures are of, where it is one row, and both sides by their names in it.
+fn by_names(formula: &Formula, figures: &[&Figure]) -> (String, [String; 2]) {
+    let row = figures.first().map_or("", |f| f.place.row.as_str());
+    let in_one = |f: &&Figure| f.place.row == row && !f.place.column.is_empty();
+    let in_one = !row.is_empty() && figures.iter().all(in_one);
+    let name = |id: &str| match figures.iter().find(|f| f.id == id) {
+        Some(f) if in_one => f.place.column.clone(),
+        Some(f) => named(f),
+        None => id.to_owned(),
+    };
+    let subject = if in_one {
+        format!("{row}: ")
+    } else {
+        String::new()
+    };
+    let sides = [&formula.left, &formula.right].map(|side| side.with(&name));
+    (subject, sides)
 }
 
 /// The statistics of two figures that a source gives as one, where it names two.
@@ -141,7 +169,7 @@ fn cut_off(context: &Context, formula: &Formula, figures: &[&Figure]) -> bool {
 }
 
 /// An interval in the unit of the figure on the left, where there is one.
-fn range(interval: Interval, left: &Expression, context: &Context) -> String {
+fn range(interval: Interval, left: &Expression, context: &Context, digits: i32) -> String {
     let figure = match left {
         Expression::Name(name) => context.by_id.get(name.as_str()),
         _ => None,
@@ -150,7 +178,7 @@ fn range(interval: Interval, left: &Expression, context: &Context) -> String {
         Some(f) => (f.printed.unit.factor, f.printed.unit.text.as_str()),
         None => (1.0, ""),
     };
-    let (lo, hi) = (short(interval.lo / factor), short(interval.hi / factor));
+    let [lo, hi] = [interval.lo, interval.hi].map(|end| to_digits(end / factor, digits));
     match lo == hi {
         true => format!("{lo} {unit}").trim_end().to_owned(),
         false => format!("{lo} to {hi} {unit}").trim_end().to_owned(),

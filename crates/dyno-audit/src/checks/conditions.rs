@@ -1,7 +1,7 @@
 //! How figures were measured: what is timed, by what, on what, and what the source leaves out.
 
 use crate::context::{Context, interval, named, outcome, printed};
-use crate::interval::with_unit;
+use crate::interval::{all_digits, value, with_unit};
 use crate::outcome::{Outcome, Verdict};
 use crate::statement::{Bound, Dimension, Figure, Quantity, Statistic, Trip};
 use std::collections::BTreeMap;
@@ -32,47 +32,49 @@ pub(super) fn trip(context: &Context) -> Vec<Outcome> {
             format!("{} × 2 was measured", printed(figures[0])),
         ));
     }
-    let two_clocks = |f: &Figure| {
-        is_time(f) && f.method.trip == Some(Trip::OneWay) && f.method.clocks == Some(2)
-    };
-    for figures in by_place(context, two_clocks) {
+    // Two runs may have two offsets.
+    for set in &context.sets {
         // An offset moves all times alike, and neither their spread nor their σ.
-        let moved = |f: &&&Figure| {
-            !matches!(
+        let moved = |f: &&Figure| {
+            let two_clocks = f.method.trip == Some(Trip::OneWay) && f.method.clocks == Some(2);
+            let differs = matches!(
                 f.statistic,
                 Statistic::Sd | Statistic::Spread | Statistic::Cv
-            )
+            );
+            is_time(f) && two_clocks && !differs
         };
-        let moved = figures.iter().filter(moved);
-        let mut times: Vec<f64> = moved.map(|f| interval(f).middle()).collect();
-        times.sort_by(f64::total_cmp);
+        let figures: Vec<&Figure> = set.figures.iter().copied().filter(moved).collect();
+        let least = figures.iter().min_by(|a, b| value(a).total_cmp(&value(b)));
+        let Some(least) = least.copied() else {
+            continue;
+        };
         // One below zero is what `range` speaks of.
-        if times.first().is_none_or(|least| *least < 0.0) {
+        if value(least) < 0.0 {
             continue;
         }
-        let bound = figures[0].method.clock_bound;
-        let least = with_unit(times[0], Dimension::Time);
-        found.push(match bound {
-            Some(bound) if bound <= times[0] => outcome(
-                "half-trip",
-                Verdict::NoObjection,
-                &figures,
-                "the clocks are closer than the times between them",
-                format!("{} against {least}", with_unit(bound, Dimension::Time)),
-            ),
-            Some(bound) => outcome(
-                "half-trip",
-                Verdict::CannotBeKnown,
-                &figures,
-                "the clocks may be further apart than what is timed between them",
-                format!("{} against {least}", with_unit(bound, Dimension::Time)),
-            ),
+        let time = all_digits(least);
+        found.push(match least.method.clock_bound {
+            Some(bound) => {
+                let (verdict, says) = match bound <= value(least) {
+                    true => (
+                        Verdict::NoObjection,
+                        "the clocks are closer than the times between them",
+                    ),
+                    false => (
+                        Verdict::CannotBeKnown,
+                        "the clocks may be further apart than what is timed between them",
+                    ),
+                };
+                let bound = with_unit(bound, Dimension::Time);
+                let calculation = format!("{bound} against {time}");
+                outcome("half-trip", verdict, &figures, says, calculation)
+            }
             None => outcome(
                 "half-trip",
                 Verdict::CannotBeKnown,
                 &figures,
                 "one way between two clocks, and no bound of their offset is given",
-                format!("an offset of {least} would be all of the smallest figure"),
+                format!("an offset of {time} would be all of the smallest figure"),
             ),
         });
     }

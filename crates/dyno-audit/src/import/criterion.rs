@@ -77,12 +77,7 @@ fn message(out: &mut Out, root: &Node<'_>) -> Imported<()> {
                 ..data.clone().of(Of::Means, None)
             };
             let estimate = node.get("estimate")?;
-            out.put(
-                &of,
-                statistic,
-                estimate.exact()?,
-                Spot::Path(&estimate.path),
-            )?;
+            out.put(&of, statistic, estimate.exact()?, estimate.spot())?;
         }
     }
     Ok(())
@@ -101,7 +96,7 @@ fn file(out: &mut Out, root: &Node<'_>) -> Imported<()> {
         ("std_dev", Statistic::Sd),
     ] {
         let point = root.get(key)?.get("point_estimate")?;
-        out.put(&data, statistic, point.exact()?, Spot::Path(&point.path))?;
+        out.put(&data, statistic, point.exact()?, point.spot())?;
     }
     if let Some(slope) = root.find("slope") {
         let point = slope.get("point_estimate")?;
@@ -110,7 +105,7 @@ fn file(out: &mut Out, root: &Node<'_>) -> Imported<()> {
             "slope",
             Statistic::Value,
             point.exact()?,
-            Spot::Path(&point.path),
+            point.spot(),
         )?;
     }
     Ok(())

@@ -6,11 +6,11 @@
 use super::json::{self, Node};
 use super::lines::Lines;
 use super::number::Number;
-use super::out::{Data, Out, SAMPLES, Spot, ns, unit, us};
+use super::out::{Data, Out, SAMPLES, Spot, ns, us};
 use super::{ImportError, Imported};
 use crate::Statements;
 use crate::checks::ranges::FAILED;
-use crate::statement::{Clock, Dimension, Loop, Of, Quantity, Samples, Statistic, Trip, Unit};
+use crate::statement::{Clock, Loop, Of, Quantity, Samples, Statistic, Trip, Unit};
 use std::collections::BTreeMap;
 
 /// The most threads of one file.
@@ -123,7 +123,7 @@ fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
                 0 => node.rounded(0)?.cut(),
                 decimals => node.rounded(decimals)?,
             };
-            out.put(&data, statistic, value, Spot::Path(&node.path))?;
+            out.put(&data, statistic, value, node.spot())?;
         }
         if let Some(buckets) = thread.find("histogram") {
             let mut all = Buckets::default();
@@ -132,11 +132,14 @@ fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
                 all.add(at, node.count()?);
             }
             // Its histogram leaves out what lies above, and does not say how much.
-            all.figures(out, &data, None, Spot::Path(&buckets.path))?;
+            all.figures(out, &data, None, buckets.spot())?;
         }
     }
     Ok(())
 }
+
+/// What is counted.
+const SAMPLES_OF: (Quantity, &str) = (Quantity::Count, "samples");
 
 /// Counts of whole units, in ascending order.
 #[derive(Default)]
@@ -170,25 +173,12 @@ impl Buckets {
             .0
             .iter()
             .fold(0u64, |sum, (_, n)| sum.saturating_add(*n));
-        let samples = data.other(Quantity::Count, unit("samples", Dimension::One, 1.0));
-        let in_buckets = Number::of(counted as f64, 0.0);
-        out.put_named(&samples, "in-buckets", Statistic::Count, in_buckets, spot)?;
+        out.count(data, SAMPLES_OF, ("in-buckets", counted), spot)?;
         let edge = |value: u64| Number::of(value as f64, 0.5).cut();
         let bucket = data.other(Quantity::Other, data.unit.clone());
-        out.put_named(
-            &bucket,
-            "lowest-bucket",
-            Statistic::Value,
-            edge(least),
-            spot,
-        )?;
-        out.put_named(
-            &bucket,
-            "highest-bucket",
-            Statistic::Value,
-            edge(most),
-            spot,
-        )?;
+        for (part, at) in [("lowest-bucket", least), ("highest-bucket", most)] {
+            out.put_named(&bucket, part, Statistic::Value, edge(at), spot)?;
+        }
         out.holds(data, "{min} = {lowest-bucket}");
         let all = match above {
             Some(above) => counted.saturating_add(above),
@@ -495,26 +485,11 @@ fn of_histogram(out: &mut Out, histogram: &mut Histogram, end: u64) -> Imported<
         if let Some(buckets) = histogram.buckets.get_mut(thread) {
             buckets.figures(out, &data, Some(*overflow), spot)?;
             let (at, line, _) = histogram_total;
-            let samples = data.other(Quantity::Count, unit("samples", Dimension::One, 1.0));
-            let total = Number::of(*total as f64, 0.0);
-            out.put_named(
-                &samples,
-                "total",
-                Statistic::Count,
-                total,
-                Spot::Line(*at, line),
-            )?;
+            out.count(&data, SAMPLES_OF, ("total", *total), Spot::Line(*at, line))?;
             out.holds(&data, "{total} = {in-buckets}");
         }
-        let count = data.other(Quantity::Count, unit("samples", Dimension::One, 1.0));
-        let overflow = Number::of(*overflow as f64, 0.0);
-        out.put_named(
-            &count,
-            "overflows",
-            Statistic::Count,
-            overflow,
-            Spot::Line(*over_at, over_line),
-        )?;
+        let spot = Spot::Line(*over_at, over_line);
+        out.count(&data, SAMPLES_OF, ("overflows", *overflow), spot)?;
     }
     Ok(())
 }

@@ -6,10 +6,11 @@
 
 use super::Imported;
 use super::lines::Lines;
-use super::number::{Number, with_suffix};
-use super::out::{Data, Out, Spot, time, unit, us};
+use super::number::Number;
+use super::out::{Data, Out, Spot, us};
+use super::tables::{PLAIN, Reader, Role, Said, Table, fields, fitting};
 use crate::Statements;
-use crate::statement::{Clock, Dimension, Of, Quantity, Samples, Statistic, Trip};
+use crate::statement::{Clock, Quantity, Samples, Trip};
 use std::collections::BTreeMap;
 
 /// Intervals that give figures.
@@ -18,204 +19,117 @@ pub(super) const INTERVALS: u64 = 1_000;
 /// The most peers, and the most subscribers.
 const PEERS: usize = 1_000;
 
+const PING: Table = Table {
+    lines: &[(
+        Role::Set,
+        "[{pid}] {_} {address*} size {size} mean {mean}us min {min}us 50% {median}us 90% {p90}us 99% {p99}us max {max}us cnt {n}",
+    )],
+    name: "peer {peer}, interval {interval}",
+    describe: |data, _| {
+        data.method.trip = Some(Trip::Half);
+        data.method.clocks = Some(1);
+    },
+    anywhere: true,
+    ..PLAIN
+};
+
+const SUB: Table = Table {
+    lines: &[(
+        Role::Set,
+        "[{pid}] {_} size {size} total {total} lost {lost} delta {delta} lost {_} rate {rate} kS/s {bits} Mb/s",
+    )],
+    fields: fields! {
+        "rate": Rate Rate "kS/s" Rounded;
+        "bits": Bandwidth Rate "Mb/s" Rounded;
+        "total": Count Count "samples" Exact .part("total");
+        "delta": Count Count "samples" Exact .part("delta");
+        "lost": Loss Count "samples" Exact .part("lost");
+    },
+    name: "subscriber {peer}, interval {interval}",
+    quantity: Quantity::Rate,
+    unit: "kS/s",
+    describe: |data, _| {
+        data.method.time = Some(Clock::Wall);
+        data.method.loss_stated = Some(true);
+    },
+    holds: &[
+        "{delta} <= {total}",
+        "{subscriber $peer, interval $last/total} <= {total}",
+    ],
+    anywhere: true,
+    ..PLAIN
+};
+
+/// Those that were seen, by what names them, with their numbers and how many lines each has.
+type Seen = BTreeMap<String, (usize, u64)>;
+
+/// The number of whoever wrote this line, and that of its interval.
+fn number(seen: &mut Seen, key: String, spot: Spot<'_>) -> Imported<(usize, u64)> {
+    let next = seen.len() + 1;
+    if next > PEERS && !seen.contains_key(&key) {
+        return Err(spot.error(format!("there are more than {PEERS} peers or subscribers")));
+    }
+    let (number, lines) = seen.entry(key).or_insert((next, 0));
+    *lines += 1;
+    Ok((*number, *lines))
+}
+
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     let mut out = Out::new(input.tool());
-    let mut peers: BTreeMap<(String, String), (Data, Samples, u64)> = BTreeMap::new();
-    let mut subscribers: BTreeMap<(String, String), (String, u64)> = BTreeMap::new();
+    let (mut ping, mut sub) = (Reader::new(&PING), Reader::new(&SUB));
+    let (mut peers, mut subscribers) = (Seen::new(), Seen::new());
+    let mut means: BTreeMap<usize, (Data, Samples)> = BTreeMap::new();
     while let Some(line) = input.next()? {
         let line = line.to_owned();
-        let at = input.number();
-        let spot = Spot::Line(at, &line);
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let is_pid = |word: &&str| {
-            let inner = word.strip_prefix('[').and_then(|w| w.strip_suffix(']'));
-            inner.is_some_and(|pid| pid.parse::<u64>().is_ok())
-        };
-        let Some(first) = words.iter().position(is_pid) else {
-            input.own(&line)?;
-            continue;
-        };
-        // In containers each process may have the same number: what stands before it tells them apart.
-        let pid = &words[first];
-        let prefix = format!("{}{}", input.prefix(), words[..first].join(" "));
-        match words[first + 1..] {
-            [instant, peer, "size", size, "mean", ref rest @ ..] if peer.contains(':') => {
-                let number = peers.len() + 1;
-                let key = (format!("{prefix}{pid}"), peer.to_owned());
-                if number > PEERS && !peers.contains_key(&key) {
-                    return Err(spot.error(format!("there are more than {PEERS} peers")));
-                }
-                let bytes = Number::count(size).map_err(|e| spot.error(e))?;
-                let (data, raw, seen) = peers.entry(key).or_insert_with(|| {
-                    let mut data = out.data(&format!("peer {number}"), Quantity::Latency, us());
-                    data.method.trip = Some(Trip::Half);
-                    data.method.clocks = Some(1);
-                    data.method.payload_bytes = Some(bytes as f64);
-                    let raw = out.raw(&data, "means", at);
-                    (data, raw, 0)
+        let spot = Spot::Line(input.number(), &line);
+        let mut found = None;
+        for (table, reader, seen) in [
+            (&PING, &mut ping, &mut peers),
+            (&SUB, &mut sub, &mut subscribers),
+        ] {
+            let Some((_, fields)) = fitting(table, &line).map_err(|e| spot.error(e))? else {
+                continue;
+            };
+            let said: Said = fields.into_iter().collect();
+            let get = |field: &str| said.get(field).map_or("", String::as_str);
+            // In containers each process may have the same number: what stands before it tells them apart.
+            let key = format!(
+                "{}{} {} {}",
+                input.source(),
+                get("before"),
+                get("pid"),
+                get("address")
+            );
+            let (peer, interval) = number(seen, key, spot)?;
+            found = Some(());
+            if let Some(mean) = said.get("mean") {
+                let (data, raw) = means.entry(peer).or_insert_with(|| {
+                    let mut data = out.data(&format!("peer {peer}"), Quantity::Latency, us());
+                    (PING.describe)(&mut data, &said);
+                    data.method.payload_bytes = get("size").parse().ok();
+                    let raw = out.raw(&data, "means", input.number());
+                    (data, raw)
                 });
-                let (mean, n) = round_trips(&mut out, (data, *seen), (instant, size, rest), spot)?;
-                *seen += 1;
+                let mean = Number::parse(mean).map_err(|e| spot.error(e))?;
+                let n = Number::count(get("n")).map_err(|e| spot.error(e))?;
                 out.add(raw, data, &mean, n);
             }
-            [instant, "size", size, "total", ref rest @ ..] => {
-                let number = subscribers.len() + 1;
-                let key = (prefix, (*pid).to_owned());
-                if number > PEERS && !subscribers.contains_key(&key) {
-                    return Err(spot.error(format!("there are more than {PEERS} subscribers")));
-                }
-                let own = || (format!("subscriber {number}"), 0);
-                let (name, seen) = subscribers.entry(key).or_insert_with(own);
-                *seen += 1;
-                if *seen <= INTERVALS {
-                    let before = format!("{name}, interval {}/total", *seen - 1);
-                    let name = format!("{name}, interval {seen}");
-                    let data = subscriber(&mut out, &name, (instant, size, rest), spot)?;
-                    out.holds(&data, "{delta} <= {total}");
-                    out.holds(&data, &format!("{{{before}}} <= {{total}}"));
-                }
+            if interval <= INTERVALS {
+                reader.say("peer", peer.to_string());
+                reader.say("interval", interval.to_string());
+                reader.say("last", (interval - 1).to_string());
+                reader.line(&mut out, input, &line)?;
             }
-            _ => {}
+        }
+        if found.is_none() {
+            input.own(&line)?;
         }
     }
     if peers.is_empty() && subscribers.is_empty() {
         input.note("only `ddsperf ping` and `ddsperf sub` print what is read: a publisher and a `pong` print neither round trips nor what arrived".to_owned());
     }
-    let mut all: Vec<Samples> = peers.into_values().map(|(_, raw, _)| raw).collect();
+    let mut all: Vec<Samples> = means.into_values().map(|(_, raw)| raw).collect();
     all.sort_by_key(|raw| raw.line);
-    for raw in all {
-        out.keep(raw);
-    }
+    all.into_iter().for_each(|raw| out.keep(raw));
     Ok(out.done())
-}
-
-const CUT: &str = "the line ends too early; the file is cut off";
-
-/// `30.774us min 9.028us 50% 12.704us 90% 14.876us 99% 847.896us max 3672.863us cnt 16242`: the mean and its number, and figures of the
-/// interval while they are wanted; so many were `seen` before.
-fn round_trips(
-    out: &mut Out,
-    (data, seen): (&Data, u64),
-    (instant, size, rest): (&str, &str, &[&str]),
-    spot: Spot<'_>,
-) -> Imported<(Number, u64)> {
-    let fail = |e: String| spot.error(e);
-    let micros = |text: &str| -> Imported<Number> {
-        let (number, suffix) = with_suffix(text).map_err(fail)?;
-        match time(suffix) {
-            Some(unit) if unit.factor == 1e-6 => Ok(number),
-            _ => Err(spot.error(format!("`{text}` is no number of us; the file is cut off"))),
-        }
-    };
-    let [mean, ref pairs @ ..] = *rest else {
-        return Err(spot.error(CUT));
-    };
-    let mean = micros(mean)?;
-    let mut figures = vec![(Statistic::Mean, mean.clone())];
-    let mut n = None;
-    for pair in pairs.chunks(2) {
-        let [key, value] = pair else {
-            return Err(spot.error(CUT));
-        };
-        let statistic = match *key {
-            "cnt" => {
-                n = Some(Number::count(value).map_err(fail)?);
-                continue;
-            }
-            "min" => Statistic::Min,
-            "max" => Statistic::Max,
-            p => {
-                let p = Number::parse(p.trim_end_matches('%')).map_err(fail)?.value;
-                if !(0.0..=100.0).contains(&p) {
-                    return Err(spot.error(format!("`{key}` is no percentile")));
-                }
-                Statistic::Percentile(p)
-            }
-        };
-        figures.push((statistic, micros(value)?));
-    }
-    let n = n.ok_or_else(|| spot.error(CUT))?;
-    let size = Number::count(size).map_err(fail)?;
-    Number::parse(instant).map_err(fail)?;
-    if seen < INTERVALS {
-        let name = format!("{}, interval {}", data.name, seen + 1);
-        let mut of = out
-            .data(&name, Quantity::Latency, us())
-            .of(Of::Samples, Some(n));
-        of.method = data.method.clone();
-        of.method.payload_bytes = Some(size as f64);
-        let of = of.with("payload", format!("{size} B"));
-        for (statistic, number) in figures {
-            out.put(&of, statistic, number, spot)?;
-        }
-    }
-    Ok((mean, n))
-}
-
-/// `547 lost 0 delta 547 lost 0 rate 0.55 kS/s 0.44 Mb/s (…)`.
-fn subscriber(
-    out: &mut Out,
-    name: &str,
-    (instant, size, rest): (&str, &str, &[&str]),
-    spot: Spot<'_>,
-) -> Imported<Data> {
-    let [
-        total,
-        "lost",
-        lost,
-        "delta",
-        delta,
-        "lost",
-        _,
-        "rate",
-        rate,
-        "kS/s",
-        bits,
-        "Mb/s",
-        ..,
-    ] = *rest
-    else {
-        return Err(spot.error(CUT));
-    };
-    let fail = |e: String| spot.error(e);
-    let size = Number::count(size).map_err(fail)?;
-    Number::parse(instant).map_err(fail)?;
-    let mut data = out
-        .data(name, Quantity::Rate, unit("kS/s", Dimension::Rate, 1e3))
-        .with("payload", format!("{size} B"));
-    data.method.payload_bytes = Some(size as f64);
-    data.method.time = Some(Clock::Wall);
-    data.method.loss_stated = Some(true);
-    out.put(
-        &data,
-        Statistic::Rate,
-        Number::parse(rate).map_err(fail)?,
-        spot,
-    )?;
-    let of = data.other(
-        Quantity::Bandwidth,
-        unit("Mb/s", Dimension::Bandwidth, 125e3),
-    );
-    out.put(
-        &of,
-        Statistic::Rate,
-        Number::parse(bits).map_err(fail)?,
-        spot,
-    )?;
-    for (part, quantity, text) in [
-        ("total", Quantity::Count, total),
-        ("delta", Quantity::Count, delta),
-        ("lost", Quantity::Loss, lost),
-    ] {
-        let count = Number::count(text).map_err(fail)?;
-        let of = data.other(quantity, unit("samples", Dimension::One, 1.0));
-        out.put_named(
-            &of,
-            part,
-            Statistic::Count,
-            Number::of(count as f64, 0.0),
-            spot,
-        )?;
-    }
-    Ok(data)
 }

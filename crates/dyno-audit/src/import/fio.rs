@@ -4,7 +4,7 @@
 use super::json::{self, Node};
 use super::lines::Lines;
 use super::number::Number;
-use super::out::{Out, Spot, ms, ns, per_second, percent, unit};
+use super::out::{Out, counted, ms, ns, per_second, percent, unit};
 use super::{ImportError, Imported};
 use crate::Statements;
 use crate::checks::ranges::FAILED;
@@ -62,13 +62,7 @@ fn document(out: &mut Out, root: &Node<'_>) -> Imported<()> {
         let data = out.data(&format!("{name}/cpu"), Quantity::CpuShare, percent());
         for key in ["usr_cpu", "sys_cpu"] {
             if let Some(node) = job.find(key) {
-                out.put_named(
-                    &data,
-                    key,
-                    Statistic::Share,
-                    node.rounded(6)?,
-                    Spot::Path(&node.path),
-                )?;
+                out.put_named(&data, key, Statistic::Share, node.rounded(6)?, node.spot())?;
             }
         }
     }
@@ -110,7 +104,7 @@ fn of_direction(
                 0 => value.exact()?,
                 decimals => value.rounded(decimals)?,
             };
-            out.put(&data, statistic, number, Spot::Path(&value.path))?;
+            out.put(&data, statistic, number, value.spot())?;
         }
         // What `json+` prints beside its percentiles.
         if let Some(bins) = times.find("bins") {
@@ -118,15 +112,8 @@ fn of_direction(
             for (_, count) in bins.members()? {
                 all = all.saturating_add(count.count()?);
             }
-            let of = data.other(Quantity::Count, unit("operations", Dimension::One, 1.0));
-            let number = Number::of(all as f64, 0.0);
-            out.put_named(
-                &of,
-                "in-bins",
-                Statistic::Count,
-                number,
-                Spot::Path(&bins.path),
-            )?;
+            let of = (Quantity::Count, "operations");
+            out.count(&data, of, ("in-bins", all), bins.spot())?;
             out.holds(&data, &format!("{{in-bins}} = {n}"));
         }
         if let Some(percentiles) = times.find("percentile") {
@@ -142,12 +129,7 @@ fn of_direction(
             for (p, value) in all {
                 let ns = value.float()?;
                 let number = Number::of(ns, (ns / 128.0).abs());
-                out.put(
-                    &data,
-                    Statistic::Percentile(p),
-                    number,
-                    Spot::Path(&value.path),
-                )?;
+                out.put(&data, Statistic::Percentile(p), number, value.spot())?;
             }
         }
     }
@@ -160,32 +142,18 @@ fn of_direction(
         ("bw_bytes", data.other(Quantity::Bandwidth, bytes), 0),
     ] {
         let value = node.get(key)?;
-        out.put(
-            &of,
-            Statistic::Rate,
-            value.rounded(decimals)?,
-            Spot::Path(&value.path),
-        )?;
+        out.put(&of, Statistic::Rate, value.rounded(decimals)?, value.spot())?;
     }
-    let of = data.other(Quantity::Count, unit("operations", Dimension::One, 1.0));
-    out.put(
-        &of,
-        Statistic::Count,
-        total.exact()?,
-        Spot::Path(&total.path),
-    )?;
+    let of = data.other(Quantity::Count, counted("operations"));
+    out.put(&of, Statistic::Count, total.exact()?, total.spot())?;
+    let bytes = unit("B", Dimension::Size, 1.0);
     for (key, quantity, unit, statistic) in [
-        (
-            "io_bytes",
-            Quantity::Size,
-            unit("B", Dimension::Size, 1.0),
-            Statistic::Sum,
-        ),
+        ("io_bytes", Quantity::Size, bytes, Statistic::Sum),
         ("runtime", Quantity::Duration, ms(), Statistic::Value),
     ] {
         if let Some(value) = node.find(key) {
             let of = data.other(quantity, unit);
-            out.put(&of, statistic, value.exact()?, Spot::Path(&value.path))?;
+            out.put(&of, statistic, value.exact()?, value.spot())?;
         }
     }
     // Within its first millisecond it divides by nothing and prints rates of zero.

@@ -144,9 +144,7 @@ pub(super) fn put_lost(out: &mut Out, data: &Data, lost: u64, spot: Spot<'_>) ->
     if lost == 0 {
         return Ok(());
     }
-    let of = data.other(Quantity::Loss, unit("messages", Dimension::One, 1.0));
-    let number = Number::of(lost as f64, 0.0);
-    out.put_named(&of, "lost", Statistic::Count, number, spot)
+    out.count(data, (Quantity::Loss, "messages"), ("lost", lost), spot)
 }
 
 /// `Tag=A,0.127,1.007,2.769,HISTFAAAA…`: the tag and the histogram.

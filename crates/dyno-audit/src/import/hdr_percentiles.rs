@@ -197,10 +197,8 @@ impl File {
         }
         if let (Some(total), Some(all), Some(row)) = (self.total, all, self.rows.last()) {
             let spot = Spot::Line(row.line, &row.text);
-            let of = data.other(Quantity::Count, unit("values", Dimension::One, 1.0));
-            for (part, count) in [("total", total), ("in-rows", all)] {
-                let number = Number::of(count as f64, 0.0);
-                out.put_named(&of, part, Statistic::Count, number, spot)?;
+            for count in [("total", total), ("in-rows", all)] {
+                out.count(&data, (Quantity::Count, "values"), count, spot)?;
             }
             out.holds(&data, "{total} = {in-rows}");
         }

@@ -3,7 +3,7 @@
 
 use super::json::{self, Node};
 use super::lines::Lines;
-use super::out::{Data, Out, Spot, ms, percent, unit, us};
+use super::out::{Data, Out, counted, ms, percent, second, unit, us};
 use super::{ImportError, Imported};
 use crate::Statements;
 use crate::statement::{Clock, Dimension, Loop, Quantity, Statistic, Trip, Unit};
@@ -94,13 +94,8 @@ fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
             Some(seconds) if alone => seconds,
             _ => sum.get("seconds")?,
         };
-        let of = data.other(Quantity::Duration, unit("s", Dimension::Time, 1.0));
-        out.put(
-            &of,
-            Statistic::Value,
-            seconds.rounded(6)?,
-            Spot::Path(&seconds.path),
-        )?;
+        let of = data.other(Quantity::Duration, second());
+        out.put(&of, Statistic::Value, seconds.rounded(6)?, seconds.spot())?;
         if !datagrams || alone {
             out.holds(&data, "{size-sum} = {rate} * {duration-value}");
         }
@@ -124,12 +119,7 @@ fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
             ] {
                 // 0 is what it writes where it knows none.
                 if let Some(node) = sender.find(key).filter(|n| n.value.as_f64() != Some(0.0)) {
-                    out.put(
-                        &data,
-                        statistic,
-                        node.rounded(0)?.cut(),
-                        Spot::Path(&node.path),
-                    )?;
+                    out.put(&data, statistic, node.rounded(0)?.cut(), node.spot())?;
                 }
             }
         }
@@ -137,13 +127,7 @@ fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
     if let Some(cpu) = end.find("cpu_utilization_percent") {
         let data = out.data("processor", Quantity::CpuShare, percent());
         for (key, node) in cpu.members()? {
-            out.put_named(
-                &data,
-                key,
-                Statistic::Share,
-                node.exact()?,
-                Spot::Path(&node.path),
-            )?;
+            out.put_named(&data, key, Statistic::Share, node.exact()?, node.spot())?;
         }
     }
     Ok(())
@@ -177,25 +161,25 @@ fn describe(data: &mut Data, test: &Node<'_>) -> Imported<()> {
 
 fn of_sum(out: &mut Out, data: &Data, sum: &Node<'_>) -> Imported<()> {
     let rate = sum.get("bits_per_second")?;
-    out.put(data, Statistic::Rate, rate.exact()?, Spot::Path(&rate.path))?;
+    out.put(data, Statistic::Rate, rate.exact()?, rate.spot())?;
     let bytes = sum.get("bytes")?;
     let of = data.other(Quantity::Size, unit("B", Dimension::Size, 1.0));
-    out.put(&of, Statistic::Sum, bytes.exact()?, Spot::Path(&bytes.path))?;
+    out.put(&of, Statistic::Sum, bytes.exact()?, bytes.spot())?;
     if let Some(node) = sum.find("retransmits") {
-        let of = data.other(Quantity::Count, unit("segments", Dimension::One, 1.0));
+        let of = data.other(Quantity::Count, counted("segments"));
         out.put_named(
             &of,
             "retransmits",
             Statistic::Count,
             node.exact()?,
-            Spot::Path(&node.path),
+            node.spot(),
         )?;
     }
     Ok(())
 }
 
 fn of_datagrams(out: &mut Out, data: &Data, sum: &Node<'_>) -> Imported<()> {
-    let count = || unit("datagrams", Dimension::One, 1.0);
+    let count = || counted("datagrams");
     for (key, quantity, unit, statistic) in [
         ("jitter_ms", Quantity::Jitter, ms(), Statistic::Value),
         ("packets", Quantity::Count, count(), Statistic::Count),
@@ -210,7 +194,7 @@ fn of_datagrams(out: &mut Out, data: &Data, sum: &Node<'_>) -> Imported<()> {
             _ => node.exact()?,
         };
         let of = data.other(quantity, unit);
-        out.put_named(&of, key, statistic, number, Spot::Path(&node.path))?;
+        out.put_named(&of, key, statistic, number, node.spot())?;
     }
     out.holds(data, "{lost_percent} = {lost_packets} / {packets}");
     out.holds(data, "{lost_packets} <= {packets}");

@@ -2,6 +2,7 @@
 
 use super::lines::Lines;
 use super::number::Number;
+use super::out::Spot;
 use super::{ImportError, Imported};
 use serde_json::Value;
 
@@ -218,6 +219,11 @@ impl<'a> Node<'a> {
             value,
             half_step: 0.5 * 10f64.powi(-i32::try_from(decimals).unwrap_or(0)),
         })
+    }
+
+    /// Where it stands.
+    pub(super) fn spot(&self) -> Spot<'_> {
+        Spot::Path(&self.path)
     }
 
     pub(super) fn error(&self, reason: impl Into<String>) -> ImportError {

@@ -1,5 +1,7 @@
 //! Lines of a log, one at a time: bounded in length, without escape sequences and what others wrote before them, with their numbers.
 
+use super::plain::plain;
+use super::prefix::Prefix;
 use super::{ImportError, Imported, Tool};
 use std::io::{BufRead, Read as _};
 
@@ -13,14 +15,21 @@ pub(super) struct Lines<'a> {
     number: u64,
     bytes: Vec<u8>,
     text: String,
-    /// What stood before the line and was taken off.
-    prefix: String,
+    before: Prefix,
+    /// What stood before the line and was taken off, without instants.
+    source: String,
+    is_prefixed: bool,
     /// What the reader of the statements should know of the file.
     notes: Vec<String>,
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(reader: &'a mut dyn BufRead, tool: Tool, is_json: bool) -> Lines<'a> {
+    pub(super) fn new(
+        reader: &'a mut dyn BufRead,
+        before: Prefix,
+        tool: Tool,
+        is_json: bool,
+    ) -> Lines<'a> {
         Lines {
             reader,
             tool,
@@ -28,7 +37,9 @@ impl<'a> Lines<'a> {
             number: 0,
             bytes: Vec::new(),
             text: String::new(),
-            prefix: String::new(),
+            before,
+            source: String::new(),
+            is_prefixed: false,
             notes: Vec::new(),
         }
     }
@@ -44,9 +55,9 @@ impl<'a> Lines<'a> {
         self.notes
     }
 
-    /// What stood before the line that was read last, such as `talker-1 | `.
-    pub(super) fn prefix(&self) -> &str {
-        &self.prefix
+    /// Whose line was read last, as what stood before it says: `talker-1 | `.
+    pub(super) fn source(&self) -> &str {
+        &self.source
     }
 
     pub(super) fn tool(&self) -> Tool {
@@ -60,50 +71,67 @@ impl<'a> Lines<'a> {
 
     /// The next line without its end and without escape sequences; `None` at the end of the file.
     pub(super) fn next(&mut self) -> Imported<Option<&str>> {
-        self.bytes.clear();
-        let read = (&mut *self.reader)
-            .take(LIMIT + 1)
-            .read_until(b'\n', &mut self.bytes);
-        self.number += 1;
-        match read {
-            Err(e) => return Err(self.error(format!("cannot be read: {e}"))),
-            Ok(0) => {
-                self.number -= 1;
-                return Ok(None);
+        match self.next_within(LIMIT)? {
+            true if self.bytes.len() as u64 > LIMIT => {
+                Err(self.error(format!("the line is longer than {LIMIT} bytes")))
             }
-            Ok(_) if self.bytes.len() as u64 > LIMIT => {
-                return Err(self.error(format!("the line is longer than {LIMIT} bytes")));
+            true => {
+                if !self.bytes.ends_with(b"\n") {
+                    self.note(format!(
+                        "line {}, the last, has no end: if the file was cut off there, a number in it may be short",
+                        self.number
+                    ));
+                }
+                Ok(Some(&self.text))
             }
-            Ok(_) => {}
+            false => Ok(None),
         }
-        self.text.clear();
-        plain(&String::from_utf8_lossy(&self.bytes), &mut self.text);
-        let at = match self.tool {
-            // Its own console puts the program's name before each line.
-            Tool::L4reIpcbench => 0,
-            _ => prefix(&self.text),
-        };
-        if at > 0 {
-            let before: String = self.text.drain(..at).collect();
-            if self.prefix.is_empty() {
-                let number = self.number;
-                self.note(format!(
-                    "what stands before the lines was taken off, such as `{}` of line {number}",
-                    before.trim()
-                ));
-            }
-            self.prefix = before;
-        }
-        Ok(Some(&self.text))
     }
 
-    /// Everything from here on, up to `limit` bytes; `None` where there is more.
+    /// Reads a line, or the first bytes of one that is longer than `limit`; whether there is one.
+    fn next_within(&mut self, limit: u64) -> Imported<bool> {
+        self.bytes.clear();
+        self.text.clear();
+        let read = (&mut *self.reader)
+            .take(limit + 1)
+            .read_until(b'\n', &mut self.bytes);
+        match read {
+            Err(e) => {
+                self.number += 1;
+                return Err(self.error(format!("cannot be read: {e}")));
+            }
+            Ok(0) => return Ok(false),
+            Ok(_) => self.number += 1,
+        }
+        plain(&String::from_utf8_lossy(&self.bytes), &mut self.text);
+        let found = self.before.of_line(&self.text);
+        if found.end > 0 {
+            let before = self.text[..found.end].trim().to_owned();
+            if !before.is_empty() && !std::mem::replace(&mut self.is_prefixed, true) {
+                let number = self.number;
+                self.note(format!(
+                    "what stands before the lines was taken off, such as `{before}` of line {number}"
+                ));
+            }
+            self.text.drain(..found.end);
+        }
+        self.source = found.source;
+        Ok(true)
+    }
+
+    /// Everything from here on, line by line, up to `limit` bytes; `None` where there is more.
     pub(super) fn rest(&mut self, limit: u64) -> Imported<Option<Vec<u8>>> {
         let mut bytes = Vec::new();
-        let read = (&mut *self.reader).take(limit + 1).read_to_end(&mut bytes);
-        read.map_err(|e| ImportError::file(format!("cannot be read: {e}")))?;
-        self.number += bytes.iter().filter(|b| **b == b'\n').count() as u64;
-        Ok((bytes.len() as u64 <= limit).then_some(bytes))
+        while self.next_within(limit)? {
+            bytes.extend_from_slice(self.text.as_bytes());
+            if self.bytes.ends_with(b"\n") {
+                bytes.push(b'\n');
+            }
+            if bytes.len() as u64 > limit {
+                return Ok(None);
+            }
+        }
+        Ok(Some(bytes))
     }
 
     /// Whether the output is JSON.
@@ -113,6 +141,22 @@ impl<'a> Lines<'a> {
 
     pub(super) fn error(&self, reason: impl Into<String>) -> ImportError {
         ImportError::line(self.number, reason)
+    }
+
+    /// The output ends before this, which its tool always prints last.
+    pub(super) fn cut(&self, mark: &str) -> ImportError {
+        self.error(format!("{}; the file is cut off", self.no(mark)))
+    }
+
+    /// The same, of a part that whoever copied the output may have left out.
+    pub(super) fn note_cut(&mut self, mark: &str) {
+        let no = self.no(mark);
+        self.note(format!("{no}: if it was not left out, the file is cut off"));
+    }
+
+    fn no(&self, mark: &str) -> String {
+        let tool = self.tool.as_str();
+        format!("there is no `{mark}`, with which the output of {tool} ends")
     }
 
     /// Refuses a line that is surely another tool's.
@@ -130,72 +174,3 @@ impl<'a> Lines<'a> {
 
 /// The most notes on one file.
 const NOTES: usize = 20;
-
-/// Bytes at the beginning of a line that others put there: the service of a docker compose log, an instant, the name of a stream
-/// or a process in brackets.
-pub(super) fn prefix(line: &str) -> usize {
-    let mut at = 0;
-    while let Some(end) = one_prefix(&line[at..]) {
-        at += end;
-    }
-    at
-}
-
-fn one_prefix(line: &str) -> Option<usize> {
-    let name = |c: char| c.is_ascii_alphanumeric() || ['_', '-', '.'].contains(&c);
-    let word = line.split(' ').next().unwrap_or_default();
-    let rest = &line[word.len()..];
-    // `talker-1    | `
-    if !word.is_empty() && word.chars().all(name) && rest.trim_start().starts_with("| ") {
-        return Some(line.len() - rest.trim_start().len() + 2);
-    }
-    // `[STDOUT] `, `[talker-1] `; a number in brackets is a tool's own.
-    let inner = word.strip_prefix('[').and_then(|w| w.strip_suffix(']'));
-    if inner
-        .is_some_and(|w| w.starts_with(|c: char| c.is_ascii_alphabetic()) && w.chars().all(name))
-    {
-        return (!rest.trim().is_empty()).then_some(word.len() + 1);
-    }
-    // `Nov 22 17:56:21 host name[123]: ` of syslog
-    let words: Vec<&str> = line.splitn(6, ' ').filter(|w| !w.is_empty()).collect();
-    if let [month, day, clock, _, tag, ..] = words[..]
-        && month.len() == 3
-        && day.parse::<u8>().is_ok()
-        && clock.len() == 8
-        && clock.bytes().filter(|b| *b == b':').count() == 2
-        && tag.ends_with("]:")
-        && let Some(at) = line.find("]: ")
-    {
-        return Some(at + 3);
-    }
-    // `2026-11-22T17:56:21.123Z `
-    let instant = word.len() > 18
-        && word.bytes().enumerate().all(|(i, b)| match i {
-            4 | 7 => b == b'-',
-            10 => b == b'T',
-            13 | 16 => b == b':',
-            _ if i < 19 => b.is_ascii_digit(),
-            _ => b.is_ascii_digit() || b".:+-Z".contains(&b),
-        });
-    (instant && !rest.trim().is_empty()).then_some(word.len() + 1)
-}
-
-/// Without the end of the line, a byte order mark and escape sequences (ECMA-48, CSI).
-pub(super) fn plain(line: &str, out: &mut String) {
-    let line = line.trim_end_matches(['\n', '\r']);
-    let mut chars = line.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\u{feff}' => {}
-            '\u{1b}' if chars.peek() == Some(&'[') => {
-                chars.next();
-                for c in chars.by_ref() {
-                    if ('\u{40}'..='\u{7e}').contains(&c) {
-                        break;
-                    }
-                }
-            }
-            c => out.push(c),
-        }
-    }
-}

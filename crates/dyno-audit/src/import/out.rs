@@ -189,6 +189,18 @@ impl Out {
         Ok(())
     }
 
+    /// A count with a name of its own.
+    pub(super) fn count(
+        &mut self,
+        data: &Data,
+        (quantity, what): (Quantity, &str),
+        (part, n): (&str, u64),
+        spot: Spot<'_>,
+    ) -> Imported<()> {
+        let of = data.other(quantity, counted(what));
+        self.put_named(&of, part, Statistic::Count, Number::of(n as f64, 0.0), spot)
+    }
+
     /// An empty list of raw values of `data`, whose first stands on `line`.
     pub(super) fn raw(&self, data: &Data, part: &str, line: u64) -> Samples {
         Samples {
@@ -301,6 +313,15 @@ pub(super) fn unit(text: &str, dimension: Dimension, factor: f64) -> Unit {
         dimension,
         factor,
     }
+}
+
+/// Things that are counted.
+pub(super) fn counted(what: &str) -> Unit {
+    unit(what, Dimension::One, 1.0)
+}
+
+pub(super) fn second() -> Unit {
+    unit("s", Dimension::Time, 1.0)
 }
 
 pub(super) fn ns() -> Unit {

@@ -7,9 +7,25 @@ use super::ddsperf::INTERVALS;
 use super::json::{self, Node};
 use super::lines::Lines;
 use super::number::Number;
-use super::out::{Data, Out, Spot, ms, percent, unit};
+use super::out::{Data, Out, Spot, ms, second};
+use super::tables::{PLAIN, Table, fields};
 use crate::Statements;
-use crate::statement::{Clock, Dimension, Loop, Of, Quantity, Samples, Statistic, Trip, Unit};
+use crate::statement::Quantity::Latency;
+use crate::statement::{Clock, Loop, Of, Samples, Statistic, Trip};
+
+/// What a row, or a result of its JSON, has of each second.
+const EACH: Table = Table {
+    fields: fields! {
+        "received": Count Count "samples" Exact .part("received");
+        "sent": Count Count "samples" Exact .part("sent");
+        "lost": Loss Count "samples" Exact .part("lost");
+        "cpu": CpuShare Share "%" Rounded .part("cpu");
+    },
+    ..PLAIN
+};
+
+/// Of the times of a second.
+const STATISTICS: [Statistic; 3] = [Statistic::Min, Statistic::Max, Statistic::Mean];
 
 /// The most lines of its header that are conditions.
 const HEAD: usize = 64;
@@ -25,6 +41,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
 fn document(input: &mut Lines<'_>) -> Imported<Statements> {
     let documents = json::documents(input)?;
     let mut out = Out::new(input.tool());
+    let second = second();
     for root in Node::roots(&documents) {
         let mut head = Vec::new();
         for (key, name) in [
@@ -44,7 +61,7 @@ fn document(input: &mut Lines<'_>) -> Imported<Statements> {
                 head.push((name.to_owned(), value));
             }
         }
-        let mut all = describe(out.data("run", Quantity::Latency, second()), &head);
+        let mut all = describe(out.data("run", Latency, second.clone()), &head);
         // A round trip is timed where the other process sends back.
         if root
             .find("roundtrip_mode")
@@ -54,50 +71,36 @@ fn document(input: &mut Lines<'_>) -> Imported<Statements> {
         }
         let mut raw = out.raw(&all, "means", 1);
         for (i, result) in root.get("analysis_results")?.items()?.iter().enumerate() {
+            let get = |key: &str| result.get(key)?.exact();
+            let counts = ["received", "sent", "lost"];
+            let mut numbers = Vec::new();
+            for name in counts {
+                let count = result.get(&format!("num_samples_{name}"))?.count()?;
+                numbers.push((name, Number::of(count as f64, 0.0)));
+            }
+            if let Some(cpu) = result.find("cpu_info_cpu_usage") {
+                numbers.push(("cpu", cpu.exact()?));
+            }
             let n = result.get("num_samples_received")?.count()?;
-            let counts = [
-                ("received", Quantity::Count, n),
-                (
-                    "sent",
-                    Quantity::Count,
-                    result.get("num_samples_sent")?.count()?,
-                ),
-                (
-                    "lost",
-                    Quantity::Loss,
-                    result.get("num_samples_lost")?.count()?,
-                ),
-            ];
             if n == 0 {
                 continue;
             }
-            let get = |key: &str| result.get(key)?.exact();
             let times = [
                 get("latency_min")?,
                 get("latency_max")?,
                 get("latency_mean")?,
             ];
             out.add(&mut raw, &all, &times[2], n);
-            let cpu = result
-                .find("cpu_info_cpu_usage")
-                .map(|c| c.exact())
-                .transpose()?;
-            if (i as u64) < INTERVALS {
-                interval(
-                    &mut out,
-                    (&all, i as u64),
-                    (n, times, &counts, cpu),
-                    Spot::Path(&result.path),
-                )?;
-            }
+            interval(
+                &mut out,
+                (&all, i as u64),
+                (n, times, numbers),
+                result.spot(),
+            )?;
         }
         out.keep(raw);
     }
     Ok(out.done())
-}
-
-fn second() -> Unit {
-    unit("s", Dimension::Time, 1.0)
 }
 
 fn csv(input: &mut Lines<'_>) -> Imported<Statements> {
@@ -138,7 +141,7 @@ fn csv(input: &mut Lines<'_>) -> Imported<Statements> {
                 )));
             }
             let (data, raw) = all.get_or_insert_with(|| {
-                let data = describe(out.data("run", Quantity::Latency, ms()), &head);
+                let data = describe(out.data("run", Latency, ms()), &head);
                 let raw = out.raw(&data, "means", at);
                 (data, raw)
             });
@@ -198,88 +201,47 @@ fn row(
     let n = Number::count(cell("received")?).map_err(fail)?;
     let [min, max, mean] = ["min", "max", "mean"].map(|s| format!("latency_{s} (ms)"));
     Number::parse(cell("T_experiment")?).map_err(fail)?;
-    let mut counts: Vec<(&'static str, Quantity, u64)> = Vec::new();
-    for (name, quantity) in [
-        ("received", Quantity::Count),
-        ("sent", Quantity::Count),
-        ("lost", Quantity::Loss),
-    ] {
-        counts.push((name, quantity, Number::count(cell(name)?).map_err(fail)?));
+    let mut numbers = Vec::new();
+    for name in ["received", "sent", "lost"] {
+        let count = Number::count(cell(name)?).map_err(fail)?;
+        numbers.push((name, Number::of(count as f64, 0.0)));
     }
     if n == 0 {
         return Ok(None);
     }
-    let number = |name: &str| cell(name).and_then(|c| Number::parse(c).map_err(fail));
-    let (min, max, mean) = (number(&min)?, number(&max)?, number(&mean)?);
-    let cpu = cell("cpu_usage (%)")
-        .ok()
-        .map(Number::parse)
-        .transpose()
-        .map_err(fail)?;
-    if seen < INTERVALS {
-        interval(
-            out,
-            (all, seen),
-            (n, [min, max, mean.clone()], &counts, cpu),
-            spot,
-        )?;
+    if let Ok(cpu) = cell("cpu_usage (%)") {
+        numbers.push(("cpu", Number::parse(cpu).map_err(fail)?));
     }
+    let number = |name: &str| cell(name).and_then(|c| Number::parse(c).map_err(fail));
+    let times = [number(&min)?, number(&max)?, number(&mean)?];
+    let mean = times[2].clone();
+    interval(out, (all, seen), (n, times, numbers), spot)?;
     Ok(Some((mean, n)))
 }
 
-type Interval<'a> = (
-    u64,
-    [Number; 3],
-    &'a [(&'static str, Quantity, u64)],
-    Option<Number>,
-);
+type Interval = (u64, [Number; 3], Vec<(&'static str, Number)>);
 
-/// The figures of one second.
+/// The figures of one second, while they are wanted.
 fn interval(
     out: &mut Out,
     (all, seen): (&Data, u64),
-    (n, [min, max, mean], counts, cpu): Interval<'_>,
+    (n, times, numbers): Interval,
     spot: Spot<'_>,
 ) -> Imported<()> {
-    {
-        let named = out.data(
-            &format!("interval {}", seen + 1),
-            Quantity::Latency,
-            all.unit.clone(),
-        );
-        let mut data = Data {
-            method: all.method.clone(),
-            conditions: all.conditions.clone(),
-            ..named.clone()
-        }
-        .of(Of::Samples, Some(n));
-        data = data.with("benchmark", named.name);
-        for (statistic, number) in [
-            (Statistic::Min, min),
-            (Statistic::Max, max),
-            (Statistic::Mean, mean),
-        ] {
-            out.put(&data, statistic, number, spot)?;
-        }
-        for (part, quantity, count) in counts {
-            let of = data.other(*quantity, unit("samples", Dimension::One, 1.0));
-            out.put_named(
-                &of,
-                part,
-                Statistic::Count,
-                Number::of(*count as f64, 0.0),
-                spot,
-            )?;
-        }
-        if let Some(cpu) = cpu {
-            out.put_named(
-                &data.other(Quantity::CpuShare, percent()),
-                "cpu",
-                Statistic::Share,
-                cpu,
-                spot,
-            )?;
-        }
+    if seen >= INTERVALS {
+        return Ok(());
+    }
+    let named = out.data(&format!("interval {}", seen + 1), Latency, all.unit.clone());
+    let data = Data {
+        name: named.name.clone(),
+        ..all.clone()
+    };
+    let data = data.of(Of::Samples, Some(n)).with("benchmark", named.name);
+    for (statistic, number) in STATISTICS.into_iter().zip(times) {
+        out.put(&data, statistic, number, spot)?;
+    }
+    for (field, number) in numbers {
+        EACH.put(out, &data, (field, number), spot)?;
     }
     Ok(())
 }

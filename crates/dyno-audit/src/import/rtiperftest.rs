@@ -4,13 +4,14 @@
 use super::json::{self, Node};
 use super::lines::Lines;
 use super::number::Number;
-use super::out::{Data, Out, Spot, per_second, percent, time, unit, us};
+use super::out::{Data, Out, Spot, per_second, time, us};
+use super::tables::{PLAIN, Reader, Role, Said, Table, fields};
 use super::{ImportError, Imported};
 use crate::Statements;
-use crate::statement::{Clock, Dimension, Of, Quantity, Samples, Statistic, Trip, Unit};
+use crate::statement::{Clock, Of, Quantity, Samples, Statistic, Trip, Unit};
 
-fn mbps() -> Unit {
-    unit("Mbps", Dimension::Bandwidth, 125e3)
+fn size(length: u64) -> Said {
+    Said::from([("size", length.to_string())])
 }
 
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
@@ -25,14 +26,7 @@ fn data(out: &mut Out, what: &str, length: u64, quantity: Quantity, unit: Unit) 
         .data(&format!("{what} {length} B"), quantity, unit)
         .with("payload", format!("{length} B"));
     data.method.payload_bytes = Some(length as f64);
-    data.method.time = Some(Clock::Wall);
-    match quantity {
-        Quantity::Latency => {
-            data.method.trip = Some(Trip::Half);
-            data.method.clocks = Some(1);
-        }
-        _ => data.method.loss_stated = Some(true),
-    }
+    method(&mut data);
     data
 }
 
@@ -52,6 +46,58 @@ fn statistic(word: &str) -> Option<Statistic> {
     }
 }
 
+const LATENCY: Table = Table {
+    lines: &[(
+        Role::Set,
+        "Length: {size} Latency: Ave {mean} us Std {sd} us Min {min} us Max {max} us 50% {median} us 90% {p90} us 99% {p99} us 99.99% {p99.99} us 99.9999% {p99.9999} us",
+    )],
+    name: "latency {size} B",
+    unit: "us",
+    describe: |data, _| method(data),
+    ..PLAIN
+};
+
+const THROUGHPUT: Table = Table {
+    lines: &[
+        (
+            Role::Set,
+            "Length: {size} Packets: {count} Packets/s(ave): {rate} Mbps(ave): {mbps} Lost: {lost} ({share}%)",
+        ),
+        (
+            Role::Set,
+            "Length: {size} Packets: {count} Packets/s(ave): {rate} Mbps(ave): {mbps} Lost: {lost}",
+        ),
+    ],
+    fields: fields! {
+        "count": Count Count "packets" Exact;
+        // A division of whole numbers.
+        "rate": Rate Rate "1/s" Cut;
+        "mbps": Bandwidth Rate "Mbps" Rounded;
+        "lost": Loss Count "packets" Exact;
+        "share": Loss Share "%" Rounded;
+    },
+    name: "throughput {size} B",
+    quantity: Quantity::Rate,
+    unit: "1/s",
+    describe: |data, _| method(data),
+    holds: &[
+        "{bandwidth-rate} = {rate} * $size",
+        "{loss-share} = {loss-count} / ( {count} + {loss-count} )",
+    ],
+    ..PLAIN
+};
+
+fn method(data: &mut Data) {
+    data.method.time = Some(Clock::Wall);
+    match data.quantity {
+        Quantity::Latency => {
+            data.method.trip = Some(Trip::Half);
+            data.method.clocks = Some(1);
+        }
+        _ => data.method.loss_stated = Some(true),
+    }
+}
+
 /// Raw latencies of intervals, in the order of the file.
 struct Raw {
     length: Option<u64>,
@@ -65,6 +111,7 @@ fn text(input: &mut Lines<'_>) -> Imported<Statements> {
         open: None,
     };
     let mut columns: Vec<String> = Vec::new();
+    let (mut latency, mut throughput) = (Reader::new(&LATENCY), Reader::new(&THROUGHPUT));
     while let Some(line) = input.next()? {
         let line = line.trim().to_owned();
         let at = input.number();
@@ -74,13 +121,17 @@ fn text(input: &mut Lines<'_>) -> Imported<Statements> {
             raw.close(&mut out);
             raw.length = Some(Number::count(length).map_err(fail)?);
         } else if let Some(rest) = line.strip_prefix("One way Latency:") {
-            let (value, unit) = first(rest, spot)?;
-            raw.add(&mut out, value, unit, at);
+            let mut words = rest.split_whitespace();
+            let (Some(value), Some(word)) = (words.next(), words.next()) else {
+                return Err(spot.error("the line ends too early; the file is cut off"));
+            };
+            let unit = time(word).ok_or_else(|| fail(format!("`{word}` is no unit of time")))?;
+            raw.add(&mut out, Number::parse(value).map_err(fail)?, unit, at);
         } else if line.starts_with("Length:") && line.contains("Latency:") {
             raw.close(&mut out);
-            latency(&mut out, &line, spot)?;
-        } else if line.starts_with("Length:") && line.contains("Packets:") {
-            throughput(&mut out, &line, spot)?;
+            latency.line(&mut out, input, &line)?;
+        } else if line.starts_with("Length:") {
+            throughput.line(&mut out, input, &line)?;
         } else if line.starts_with("Length (Bytes)") {
             columns = line.split(',').map(|c| c.trim().to_owned()).collect();
         } else if !columns.is_empty() && line.starts_with(|c: char| c.is_ascii_digit()) {
@@ -96,6 +147,13 @@ fn text(input: &mut Lines<'_>) -> Imported<Statements> {
         } else {
             input.own(&line)?;
         }
+    }
+    if raw.open.is_some() {
+        input.note_cut(if columns.is_empty() {
+            "Latency: Ave"
+        } else {
+            "Ave (us)"
+        });
     }
     raw.close(&mut out);
     Ok(out.done())
@@ -116,136 +174,6 @@ impl Raw {
         if let Some((_, samples)) = self.open.take() {
             out.keep(samples);
         }
-    }
-}
-
-const CUT: &str = "the line ends too early; the file is cut off";
-
-/// A number and its unit of time.
-fn first(rest: &str, spot: Spot<'_>) -> Imported<(Number, Unit)> {
-    let mut words = rest.split_whitespace();
-    let (Some(value), Some(unit)) = (words.next(), words.next()) else {
-        return Err(spot.error(CUT));
-    };
-    let unit = time(unit).ok_or_else(|| spot.error(format!("`{unit}` is no unit of time")))?;
-    Ok((Number::parse(value).map_err(|e| spot.error(e))?, unit))
-}
-
-/// `Length:   100 Latency: Ave    126 us Std  146.0 us Min     47 us … 99.9999%    505 us`.
-fn latency(out: &mut Out, line: &str, spot: Spot<'_>) -> Imported<()> {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let ["Length:", length, "Latency:", ref rest @ ..] = words[..] else {
-        return Err(spot.error(CUT));
-    };
-    let length = Number::count(length).map_err(|e| spot.error(e))?;
-    let mut figures = Vec::new();
-    let mut rest = rest;
-    while let [word, more @ ..] = rest {
-        let Some(statistic) = statistic(word) else {
-            break;
-        };
-        let (value, unit) = first(
-            &more.iter().take(2).copied().collect::<Vec<_>>().join(" "),
-            spot,
-        )?;
-        figures.push((statistic, value, unit));
-        rest = more.get(2..).unwrap_or_default();
-    }
-    if figures.len() < 9 {
-        return Err(spot.error(CUT));
-    }
-    let of = data(out, "latency", length, Quantity::Latency, us()).of(Of::Samples, None);
-    for (statistic, value, unit) in figures {
-        out.put(&Data { unit, ..of.clone() }, statistic, value, spot)?;
-    }
-    Ok(())
-}
-
-/// `Length:   100  Packets:  6163858  Packets/s(ave): 2055011  Mbps(ave):  1644.0  Lost:     0 (0.00%)`.
-fn throughput(out: &mut Out, line: &str, spot: Spot<'_>) -> Imported<()> {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let [
-        "Length:",
-        length,
-        "Packets:",
-        packets,
-        "Packets/s(ave):",
-        rate,
-        "Mbps(ave):",
-        mbps,
-        "Lost:",
-        lost,
-        ref share @ ..,
-    ] = words[..]
-    else {
-        return Err(spot.error(CUT));
-    };
-    let length = Number::count(length).map_err(|e| spot.error(e))?;
-    let data = data(out, "throughput", length, Quantity::Rate, per_second());
-    for (key, text) in [
-        ("packets", packets),
-        ("rate", rate),
-        ("mbps", mbps),
-        ("lost", lost),
-    ] {
-        let number = Number::parse(text).map_err(|e| spot.error(e))?;
-        put_throughput(out, &data, key, number, spot)?;
-    }
-    let share = share
-        .first()
-        .and_then(|s| s.strip_prefix('(')?.strip_suffix("%)"));
-    if let Some(share) = share {
-        let number = Number::parse(share).map_err(|e| spot.error(e))?;
-        put_throughput(out, &data, "share", number, spot)?;
-    }
-    relations(out, &data, length);
-    Ok(())
-}
-
-/// What holds between the numbers of a summary: its bits per second are of the payload, and its share of those that were sent.
-fn relations(out: &mut Out, data: &Data, length: u64) {
-    out.holds(data, &format!("{{bandwidth-rate}} = {{rate}} * {length}"));
-    out.holds(
-        data,
-        "{loss-share} = {loss-count} / ( {count} + {loss-count} )",
-    );
-}
-
-fn put_throughput(
-    out: &mut Out,
-    data: &Data,
-    key: &str,
-    number: Number,
-    spot: Spot<'_>,
-) -> Imported<()> {
-    let count = || unit("packets", Dimension::One, 1.0);
-    match key {
-        // A division of whole numbers.
-        "rate" => out.put(data, Statistic::Rate, number.cut(), spot),
-        "mbps" => out.put(
-            &data.other(Quantity::Bandwidth, mbps()),
-            Statistic::Rate,
-            number,
-            spot,
-        ),
-        "packets" => out.put(
-            &data.other(Quantity::Count, count()),
-            Statistic::Count,
-            number.exact(),
-            spot,
-        ),
-        "lost" => out.put(
-            &data.other(Quantity::Loss, count()),
-            Statistic::Count,
-            number.exact(),
-            spot,
-        ),
-        _ => out.put(
-            &data.other(Quantity::Loss, percent()),
-            Statistic::Share,
-            number,
-            spot,
-        ),
     }
 }
 
@@ -286,16 +214,16 @@ fn csv_row(
         let of = data(out, "throughput", length, Quantity::Rate, per_second());
         for (i, column) in columns.iter().enumerate() {
             let key = match column.as_str() {
-                "Total Samples" => "packets",
+                "Total Samples" => "count",
                 "Ave Samples/s" => "rate",
                 "Ave Mbps" => "mbps",
                 "Lost Samples" => "lost",
                 "Lost Samples (%)" => "share",
                 _ => continue,
             };
-            put_throughput(out, &of, key, number(i)?, spot)?;
+            THROUGHPUT.put(out, &of, (key, number(i)?), spot)?;
         }
-        relations(out, &of, length);
+        THROUGHPUT.hold(out, &of, &size(length));
     }
     Ok(())
 }
@@ -320,7 +248,7 @@ fn document(input: &mut Lines<'_>) -> Imported<Statements> {
         let summary = test.get("summary")?;
         let mut latencies = None;
         for (key, node) in summary.members()? {
-            let spot = Spot::Path(&node.path);
+            let spot = node.spot();
             if let Some(word) = key.strip_prefix("latency_") {
                 let statistic =
                     statistic(word).ok_or_else(|| node.error("is no statistic of rtiperftest"))?;
@@ -336,13 +264,8 @@ fn document(input: &mut Lines<'_>) -> Imported<Statements> {
         }
         if let Some(packets) = summary.find("packets") {
             let of = data(&mut out, "throughput", length, Quantity::Rate, per_second());
-            put_throughput(
-                &mut out,
-                &of,
-                "packets",
-                packets.exact()?,
-                Spot::Path(&packets.path),
-            )?;
+            let number = packets.exact()?;
+            THROUGHPUT.put(&mut out, &of, ("count", number), packets.spot())?;
             for (key, decimals, what) in [
                 ("packets/sAve", 0, "rate"),
                 ("mbpsAve", 1, "mbps"),
@@ -350,15 +273,10 @@ fn document(input: &mut Lines<'_>) -> Imported<Statements> {
                 ("lostPercent", 2, "share"),
             ] {
                 let node = summary.get(key)?;
-                put_throughput(
-                    &mut out,
-                    &of,
-                    what,
-                    node.rounded(decimals)?,
-                    Spot::Path(&node.path),
-                )?;
+                let number = node.rounded(decimals)?;
+                THROUGHPUT.put(&mut out, &of, (what, number), node.spot())?;
             }
-            relations(&mut out, &of, length);
+            THROUGHPUT.hold(&mut out, &of, &size(length));
         } else if latencies.is_none() {
             return Err(ImportError::path(
                 summary.path,

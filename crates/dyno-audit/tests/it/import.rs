@@ -6,3 +6,4 @@ mod figures;
 mod fuzz;
 mod honest;
 mod samples;
+mod wrapped;

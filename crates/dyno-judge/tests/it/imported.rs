@@ -297,7 +297,7 @@ fn errors_among_the_answers_and_what_was_only_sent_keep_no_limit() {
     let wrk = |errors: &str| {
         let text = format!(
             "Running 10s test @ http://192.0.2.7/a\n  2 threads and 8 connections\n  Thread Stats   Avg      Stdev     Max   +/- Stdev\n  \
-             20000 requests in 10.00s, 4.00MB read\n{errors}Requests/sec:   2000.00\n"
+             20000 requests in 10.00s, 4.00MB read\n{errors}Requests/sec:   2000.00\nTransfer/sec:    409.60KB\n"
         );
         let wrk = read("x", &text);
         let report = check_imported(&wrk, &throughput).unwrap();

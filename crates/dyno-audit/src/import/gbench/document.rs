@@ -6,7 +6,7 @@ use crate::import::Imported;
 use crate::import::json::{self, Node};
 use crate::import::lines::Lines;
 use crate::import::number::Number;
-use crate::import::out::{Out, Spot, time, unit};
+use crate::import::out::{Out, time, unit};
 use crate::statement::Dimension;
 
 /// Numbers of an entry that are no counters.
@@ -92,7 +92,7 @@ fn document(groups: &mut Groups, root: &Node<'_>) -> Imported<()> {
             counters: counters(&entry, medians)?,
             medians,
         };
-        groups.add(row, Spot::Path(&entry.path))?;
+        groups.add(row, entry.spot())?;
     }
     Ok(())
 }

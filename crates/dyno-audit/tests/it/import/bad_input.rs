@@ -49,6 +49,86 @@ fn json_that_is_cut_off_is_always_refused() {
     }
 }
 
+/// What a tool prints last, of the samples that have such a thing.
+const ENDS: &[(&str, &str)] = &[
+    ("cyclictest/histogram.txt", "# Histogram Overflows:"),
+    ("hdrhistogram/java.hgrm", "#[Buckets"),
+    ("iceperf/leader.txt", "Finished!"),
+    ("iceperf/made-up-newer.md", "Finished!"),
+    ("kuksa-perf/own-numbers.txt", "99% in under"),
+    (
+        "rtiperftest/documented-publisher.csv",
+        "Length (Bytes), Ave (us)",
+    ),
+    ("rtiperftest/documented-publisher.txt", "Latency: Ave"),
+    ("sockperf/full-log.csv", "<MIN>"),
+    ("sockperf/full-rtt.txt", "<MIN>"),
+    ("sockperf/ping-pong.txt", "<MIN>"),
+    ("sockperf/throughput.txt", "Summary: BandWidth"),
+    ("sockperf/under-load.txt", "<MIN>"),
+    ("wrk/documented-wrk2.txt", "Transfer/sec:"),
+    ("wrk/wrk.txt", "Transfer/sec:"),
+];
+
+/// Whether this is refused, or read with a note that it may be cut off.
+fn is_said_to_be_cut(bytes: &[u8], tool: Tool) -> bool {
+    import(&mut &*bytes, "cut", Some(tool))
+        .map_or(true, |s| s.notes.iter().any(|n| n.contains("cut off")))
+}
+
+#[test]
+fn what_ends_before_the_end_that_its_tool_prints_is_never_read_as_whole() {
+    for (name, mark) in ENDS {
+        let tool = SAMPLES.iter().find(|(n, _)| n == name).unwrap().1;
+        let whole = String::from_utf8(bytes(name)).unwrap();
+        assert!(!is_said_to_be_cut(whole.as_bytes(), tool), "{name}");
+        let end = whole.rfind(mark).unwrap_or_else(|| panic!("{name}"));
+        let lines = whole.match_indices('\n').map(|(i, _)| i + 1);
+        let mut left_out = 0;
+        for at in lines.filter(|at| *at <= end).chain([end / 3, end * 2 / 3]) {
+            // One mechanism after another is whole.
+            if whole[..at].trim_end().ends_with("Finished!") {
+                left_out += 1;
+                continue;
+            }
+            assert!(
+                is_said_to_be_cut(&whole.as_bytes()[..at], tool),
+                "{name}, up to {:?}",
+                &whole[at.saturating_sub(60)..at]
+            );
+        }
+        assert!(left_out < 10, "{name}: {left_out}");
+    }
+    // A second run of one file begins and does not end.
+    let pings = String::from_utf8(bytes("sockperf/ping-pong.txt")).unwrap();
+    let at = pings.find("sockperf: Starting test").unwrap();
+    let two = format!("{pings}{}", &pings[..at]);
+    assert!(is_said_to_be_cut(two.as_bytes(), Tool::Sockperf));
+    // A path is one of a list, and each ends with names of files.
+    let caret = String::from_utf8(bytes("caret/made-up.yaml")).unwrap();
+    let at = caret.find("  worst_p99").unwrap();
+    assert!(is_said_to_be_cut(&caret.as_bytes()[..at], Tool::Caret));
+    let wrk = bytes("wrk/wrk.txt");
+    let e = refused(&wrk[..wrk.len() * 2 / 3], None);
+    assert!(
+        e.reason
+            .contains("there is no `Transfer/sec:`, with which the output of wrk2 ends"),
+        "{e}"
+    );
+}
+
+#[test]
+fn a_line_without_its_end_is_said() {
+    for (name, tool) in SAMPLES.iter().filter(|(name, _)| !name.ends_with("json")) {
+        let whole = bytes(name);
+        for at in [whole.len() / 3, whole.len() * 2 / 3, whole.len() - 2] {
+            if whole[at - 1] != b'\n' {
+                assert!(is_said_to_be_cut(&whole[..at], *tool), "{name} up to {at}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_row_that_is_cut_off_is_refused_at_its_line() {
     for (name, after, at) in [

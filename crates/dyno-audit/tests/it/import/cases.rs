@@ -5,6 +5,7 @@ use crate::import::samples::{bytes, close, figure, imported, raw, refused, value
 use dyno_audit::import::{Tool, import};
 use dyno_audit::statement::{Quantity, Statistic, Trip};
 use dyno_audit::{Audit, Statements, Verdict};
+use std::path::PathBuf;
 
 fn read(text: &str) -> Statements {
     import(&mut text.as_bytes(), "x", None).unwrap_or_else(|e| panic!("{e}\n{text}"))
@@ -47,9 +48,14 @@ fn iperf3(sum: &str, more: &str) -> String {
 
 const SOUND: &str = "\"jitter_ms\":0.02,\"lost_packets\":37,\"packets\":5000,\"lost_percent\":0.74";
 
+/// The cases beside the checkout, where they are.
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/cases")
+}
+
 #[test]
 fn the_whole_folder_of_cases_is_read_without_a_false_word() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/cases");
+    let folder = folder();
     let Ok(files) = std::fs::read_dir(folder) else {
         eprintln!("no cases beside the checkout: only those written here are tested");
         return;
@@ -128,6 +134,313 @@ fn the_whole_folder_of_cases_is_read_without_a_false_word() {
     }
 }
 
+/// Figures of cases with their values in base units, or the number of their values behind `n of`.
+const VALUES: &[(&str, &[(&str, f64)])] = &[
+    (
+        "criterion-change-and-throughput.txt",
+        &[
+            ("transfer/same seed/value", 0.1884),
+            ("transfer/same seed/bandwidth-rate", 21.231 * 1048576.0),
+        ],
+    ),
+    (
+        "cyclictest-histogram-contradicts.txt",
+        &[
+            ("thread 0/total", 9_001.0),
+            ("thread 0/in-buckets", 1_001.0),
+            ("thread 0/max", 400e-6),
+            ("thread 0/highest-bucket", 4_990e-6),
+            ("thread 0/p99.9", 5e-6),
+        ],
+    ),
+    (
+        "cyclone-roundtrip.txt",
+        &[
+            ("second 1/median", 42e-6),
+            ("second 2/max", 106e-6),
+            ("n of second 2/max", 11_085.0),
+        ],
+    ),
+    (
+        "ddsperf-counts-fall.txt",
+        &[
+            ("subscriber 1, interval 1/total", 1_000.0),
+            ("subscriber 1, interval 2/total", 900.0),
+        ],
+    ),
+    (
+        "ddsperf-prefixed.txt",
+        &[
+            ("subscriber 1, interval 1/total", 1_047_377.0),
+            ("subscriber 1, interval 1/rate", 31_930.0),
+        ],
+    ),
+    (
+        "fastdds-latencytest.txt",
+        &[
+            ("16 B/median", 0.89e-6),
+            ("1024 B/p99.99", 22.765e-6),
+            ("n of 1024 B/mean", 10_000.0),
+        ],
+    ),
+    (
+        "fio-3.12.json",
+        &[
+            ("n of j/read/lat_ns/mean", 1_000.0),
+            ("j/read/lat_ns/mean", 1_096.985_052e-9),
+        ],
+    ),
+    (
+        "fio-job-error.json",
+        &[
+            ("n of rr/read/lat_ns/max", 16_902.0),
+            ("rr/read/lat_ns/max", 12_724_751e-9),
+        ],
+    ),
+    (
+        "iceoryx2-benchmark.txt",
+        &[
+            ("iceoryx2::service::ipc::Service/mean", 221e-9),
+            ("n of iceoryx2::service::local::Service/mean", 1e7),
+        ],
+    ),
+    (
+        "iceperf-newer.md",
+        &[
+            ("16 B/mean", 0.69e-6),
+            ("4 MB/mean", 0.53e-6),
+            ("n of 1 kB/mean", 10_000.0),
+        ],
+    ),
+    (
+        "iperf3-udp-bidir-reverse-loses-10.json",
+        &[
+            ("bidir reverse/packets", 5_001.0),
+            ("bidir reverse/lost_packets", 500.0),
+        ],
+    ),
+    (
+        "iperf3-udp-ordinary-12.5.json",
+        &[
+            ("datagrams/packets", 18_745.0),
+            ("datagrams/lost_packets", 2_345.0),
+        ],
+    ),
+    (
+        "kuksa-perf-more-than-sent.txt",
+        &[
+            ("all groups/received", 1_915.0),
+            ("all groups/skipped", 768.0),
+            ("all groups/sent", 2_283.0),
+        ],
+    ),
+    (
+        "performance-test.json",
+        &[
+            ("interval 1/min", 0.000_811),
+            ("interval 1/lost", 2.0),
+            ("n of interval 1/mean", 98.0),
+        ],
+    ),
+    (
+        "rt-tests-cyc-N.json",
+        &[("thread 0/min", 33_924e-9), ("n of thread 0/max", 980.0)],
+    ),
+    (
+        "rt-tests-cyclictest-N.txt",
+        &[("thread 0/min", 33_017e-9), ("thread 0/max", 7_336_325e-9)],
+    ),
+    (
+        "rt-tests-pmqtest.json",
+        &[
+            ("thread 0/min", 3e-6),
+            ("thread 0/max", 2_161e-6),
+            ("n of thread 0/mean", 878.0),
+        ],
+    ),
+    ("rt-tests-signaltest.txt", &[("thread 1/max", 13_701e-6)]),
+    (
+        "sockperf-throughput.md",
+        &[
+            ("client (2)/sent-count", 9_750_678.0),
+            ("client (2)/sent-rate", 325_020.0),
+        ],
+    ),
+    (
+        "wrk-all-errors.txt",
+        &[
+            ("http://192.0.2.1/missing (5 threads)/errors", 59_956.0),
+            ("http://192.0.2.1/missing (5 threads)/count", 59_956.0),
+        ],
+    ),
+];
+
+/// What findings, results, notes and refusals of cases must say.
+const WORDS: &[(&str, &[&str])] = &[
+    (
+        "cyclictest-histogram-contradicts.txt",
+        &["9001 samples = 1001 samples", "400 µs = 4990 µs"],
+    ),
+    ("ddsperf-counts-fall.txt", &["1000 samples ≤ 900 samples"]),
+    ("fio-job-error.json", &["error 5"]),
+    (
+        "fio-warning-then-json.txt",
+        &["2 lines outside of the JSON were passed over, from line 1 on"],
+    ),
+    (
+        "gbench-nan-counter.json",
+        &["`NaN` is no number", "`Infinity` is no number"],
+    ),
+    (
+        "gbench-only-error.json",
+        &["BM_err failed or was skipped: peer gone"],
+    ),
+    (
+        "iperf3-udp-bidir-reverse-loses-10.json",
+        &["lost_percent 10%"],
+    ),
+    (
+        "iperf3-udp-jitter-19-months.json",
+        &["longer than the whole test"],
+    ),
+    (
+        "iperf3-udp-negative.json",
+        &["-1919 datagrams is below zero"],
+    ),
+    (
+        "iperf3-udp-ordinary-12.5.json",
+        &["lost_percent 12.51 %", "host_total 7.03 %"],
+    ),
+    (
+        "iperf3-udp-over-100.json",
+        &[
+            "more than the whole",
+            "lost_percent is not lost_packets / packets",
+            "179.649 % against 179.65 %",
+            "lost_packets is more than packets",
+        ],
+    ),
+    (
+        "iperf3-udp-share-and-rate-contradict.json",
+        &["against 12.51 %", "apart by 10"],
+    ),
+    (
+        "kuksa-perf-more-than-sent.txt",
+        &["1915 updates + 768 updates ≤ 2283 updates: 2683 against 2283"],
+    ),
+    (
+        "performance-test-negative.csv",
+        &["no figure of this set is the time that it is called"],
+    ),
+    ("rt-tests-oslat.json", &["`oslat`"]),
+    (
+        "rtiperftest-rate-contradicts.txt",
+        &["7370.4 Mbps = 2880385 1/s * 32", "apart by 10"],
+    ),
+    (
+        "sockperf-prefixed.md",
+        &["what stands before the lines was taken off"],
+    ),
+    (
+        "statement-negative.toml",
+        &["no figure of this set is the time that it is called"],
+    ),
+    (
+        "statement-sigma-two-clocks.toml",
+        &[
+            "an offset of 336.865 ms would be all of the smallest figure",
+            "316.243 ms",
+        ],
+    ),
+    ("statement-small-slower.toml", &["Nagle"]),
+    ("wrk-all-errors.txt", &["59956 answers of 59956 requests"]),
+];
+
+/// All that is said of a case.
+fn said(name: &str) -> (Option<Statements>, String) {
+    let text = std::fs::read_to_string(folder().join(name)).unwrap();
+    let read = match name.ends_with(".toml") {
+        true => Statements::parse(&text, name).map_err(|e| e.to_string()),
+        false => import(&mut text.as_bytes(), name, None).map_err(|e| e.to_string()),
+    };
+    let s = match read {
+        Ok(s) => s,
+        Err(e) => return (None, e),
+    };
+    let mut words = s.notes.join("\n");
+    for o in Audit::of(&s).findings() {
+        words += &format!("\n{}: {}", o.says, o.calculation);
+    }
+    for result in s.results() {
+        for f in &result.figures {
+            let id = f.id.clone().unwrap_or_default();
+            words += &format!("\n{} {}", id.rsplit('/').next().unwrap_or_default(), f.text);
+        }
+    }
+    (Some(s), words)
+}
+
+#[test]
+fn the_cases_have_the_values_that_their_readme_gives() {
+    if !folder().exists() {
+        eprintln!("no cases beside the checkout");
+        return;
+    }
+    for (name, values) in VALUES {
+        let (s, words) = said(name);
+        let s = s.unwrap_or_else(|| panic!("{words}"));
+        for (id, expected) in *values {
+            match id.strip_prefix("n of ") {
+                Some(id) => assert_eq!(figure(&s, id).n, Some(*expected as u64), "{name}: {id}"),
+                None => close(value(&s, id), *expected),
+            }
+        }
+    }
+    for (name, all) in WORDS {
+        let (_, found) = said(name);
+        for words in *all {
+            assert!(found.contains(words), "{name}: no {words:?} in\n{found}");
+        }
+    }
+    // A rate of sent messages is none of delivered ones, and σ no time between two clocks.
+    let (sent, _) = said("sockperf-throughput.md");
+    let sent = sent.unwrap();
+    assert_eq!(
+        figure(&sent, "client (2)/sent-rate").method.payload_bytes,
+        Some(14.0)
+    );
+    assert!(sent.figures.iter().all(|f| f.quantity != Quantity::Rate));
+    let (clocks, _) = said("statement-sigma-two-clocks.toml");
+    let audit = Audit::of(&clocks.unwrap());
+    let mut of_clocks = audit
+        .findings()
+        .filter(|o| o.check == "half-trip")
+        .peekable();
+    assert!(of_clocks.peek().is_some());
+    assert!(of_clocks.all(|o| o.figures.iter().all(|id| !id.ends_with("/sd"))));
+    let (ping, _) = said("zenoh-ping.txt");
+    close(raw(&ping.unwrap(), "32 B/latency").values[1], 393e-6);
+}
+
+#[test]
+fn each_run_between_two_clocks_has_its_own_smallest_time() {
+    let s = stated(
+        "[source]\ntitle = \"x\"\n[[table]]\nid = \"t\"\nquantity = \"latency\"\nunit = \"us\"\nn = 50\n\
+         method = { trip = \"one-way\", clocks = \"two\" }\ncolumns = [{ label = \"stack\" }, { id = \"min\", statistic = \"min\" }, \
+         { id = \"max\", statistic = \"max\" }, { id = \"sd\", statistic = \"sd\" }]\nrows = '''\n| a | 120.25 | 190.1 | 2.0 |\n| b | 80.5 | 90.1 | 2.0 |\n'''",
+    );
+    let audit = Audit::of(&s);
+    let found = audit.findings().filter(|o| o.check == "half-trip");
+    let said: Vec<&str> = found.map(|o| o.calculation.as_str()).collect();
+    assert_eq!(
+        said,
+        [
+            "an offset of 120.25 µs would be all of the smallest figure",
+            "an offset of 80.5 µs would be all of the smallest figure",
+        ]
+    );
+}
+
 #[test]
 fn a_share_outside_of_its_whole_and_a_negative_count_are_impossible() {
     clean(&read(&iperf3(SOUND, "")));
@@ -158,6 +471,14 @@ fn a_share_outside_of_its_whole_and_a_negative_count_are_impossible() {
         "arithmetic",
         Verdict::Inconsistent,
         "0.74 %",
+    );
+    // What differs in the last digits is shown with them.
+    let last = SOUND.replace("0.74", "0.7400009");
+    objects(
+        &read(&iperf3(&last, "")),
+        "arithmetic",
+        Verdict::Inconsistent,
+        "datagrams: lost_percent is not lost_packets / packets: 0.7400009 % = 37 datagrams / 5000 datagrams: 0.740001 % against 0.74 %",
     );
     let rate = iperf3(SOUND, "").replace("20000000.0", "2000000.0");
     objects(
@@ -371,6 +692,7 @@ Running 10s test @ http://192.0.2.7/a
 ----------------------------------------------------------
   20000 requests in 10.00s, 4.00MB read
 Requests/sec:   2000.00
+Transfer/sec:    409.60KB
 ";
     let s = read(wrk2);
     clean(&s);
@@ -437,6 +759,25 @@ fn a_prefix_of_others_is_taken_off() {
         Verdict::Inconsistent,
         "500 samples ≤ 400 samples",
     );
+}
+
+#[test]
+fn what_stands_in_a_name_is_no_form_and_words_of_others_cut_nothing_off() {
+    let target = "http://192.0.2.7/{id}?q={mean}$size";
+    let s = read(&WRK.replace("http://192.0.2.7/a", target));
+    close(value(&s, &format!("{target} (2 threads)/rate")), 2_000.0);
+    // A word that begins a form, in a line of somebody else.
+    let pings = String::from_utf8(bytes("sockperf/ping-pong.txt")).unwrap();
+    let whole = read(&pings);
+    for line in [
+        "kernel bypass: No",
+        "then print the Total",
+        "Latency",
+        "Running",
+    ] {
+        assert_eq!(read(&format!("{pings}{line}\n")).figures, whole.figures);
+        assert_eq!(read(&format!("{WRK}{line}\n")).figures, read(WRK).figures);
+    }
 }
 
 #[test]
@@ -582,6 +923,50 @@ fn what_is_known_and_not_read_is_refused_by_its_name() {
         let e = refused(text.as_bytes(), None);
         assert!(e.reason.contains(name) && !e.reason.contains("cut"), "{e}");
     }
+}
+
+#[test]
+fn files_of_dyno_that_claim_nothing_are_refused_by_what_they_are() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (folder, says) in [
+        (
+            "suites",
+            "this is a suite, which claims nothing that can be audited; `dyno run ",
+        ),
+        (
+            "limits",
+            "this is a limits file, which claims nothing that can be audited; `dyno check RUN ",
+        ),
+        (
+            "testbeds",
+            "this is a testbed file, which claims nothing that can be audited; `dyno run SUITE --testbed ",
+        ),
+        (
+            "stacks",
+            "this is a stack file, which claims nothing that can be audited; `dyno run SUITE --stack NAME`",
+        ),
+        (
+            "adapters/udp/stacks",
+            "this is a stack file, which claims nothing that can be audited; `dyno run SUITE --stack NAME`",
+        ),
+    ] {
+        let files = std::fs::read_dir(root.join(folder)).unwrap();
+        let files = files.map(|f| f.unwrap().path());
+        let mut seen = 0;
+        for file in files.filter(|f| f.extension().is_some_and(|e| e == "toml")) {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let e = Statements::parse(&text, "x.toml").unwrap_err();
+            assert!(e.message.starts_with(says), "{}: {e}", file.display());
+            seen += 1;
+        }
+        assert!(seen > 0, "{folder}");
+    }
+    let manifest = root.join("crates/dyno-store/tests/golden/run-v3/run.json");
+    let e = refused(&std::fs::read(manifest).unwrap(), None);
+    assert!(
+        e.reason.contains("a run of Dyno") && e.reason.contains("directory"),
+        "{e}"
+    );
 }
 
 /// A histogram of one thread, whose line of totals, largest value and overflows are these.
@@ -889,5 +1274,19 @@ fn the_stacks_own_tools_are_read() {
     let messages = imported("criterion/made-up-messages.json");
     close(raw(&messages, "send/64/time").values[1], 520e-9);
     close(value(&messages, "send/64/median"), 510e-9);
+    let caret = imported("caret/made-up.yaml");
+    close(value(&caret, "camera_to_brake, best/p99"), 93.004e-3);
+    close(value(&caret, "camera_to_brake, worst/max"), 190.346e-3);
+    assert_eq!(caret.figures.len(), 12);
+    let vlink = imported("vlink-bench/made-up.json");
+    let p999 = "latency process dds://bench/a 1024 B, 100 Hz/p99.9";
+    close(value(&vlink, p999), 240.375e-6);
+    assert_eq!(figure(&vlink, p999).method.sender_rate, Some(100.0));
+    close(
+        value(&vlink, "throughput local-loop shm://bench/b 65536 B/lost"),
+        1_000.0,
+    );
+    let failed = ["latency process zenoh://bench/c 64 B, 100 Hz failed: node init failed"];
+    assert_eq!(vlink.notes, failed);
     assert_eq!(Tool::from_word("z_ping"), Some(Tool::ZPing));
 }

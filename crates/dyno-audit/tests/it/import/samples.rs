@@ -8,6 +8,8 @@ use std::path::PathBuf;
 
 /// Every file in `tests/data` with the tool that wrote it, but for the one that holds an error.
 pub(crate) const SAMPLES: &[(&str, Tool)] = &[
+    ("caret/made-up.yaml", Tool::Caret),
+    ("vlink-bench/made-up.json", Tool::VlinkBench),
     ("criterion/console.txt", Tool::Criterion),
     ("criterion/estimates.json", Tool::Criterion),
     ("criterion/made-up-messages.json", Tool::Criterion),
