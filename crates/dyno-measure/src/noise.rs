@@ -10,6 +10,7 @@ mod host;
 mod kernel;
 mod load;
 mod processes;
+mod runtime;
 
 pub use disturbance::disturbances;
 pub use gaps::{THRESHOLD, gaps};
@@ -53,7 +54,7 @@ pub fn bare_machine(
     let before = read_load(cpus, &[]);
     std::thread::sleep(half.into());
     let gaps = gaps(clock, cpus, half)?;
-    let load = before.until(&read_load(cpus, &[]));
+    let load = before.until_now();
     Ok(BareMachine { gaps, load })
 }
 

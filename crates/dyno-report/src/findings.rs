@@ -349,8 +349,9 @@ fn tails(view: &View<'_>) -> Vec<Item> {
 /// What others took of the CPUs, in one line for the whole table.
 fn shares(view: &View<'_>) -> Option<Item> {
     type Share = fn(&HostSummary) -> Option<Spread>;
-    const SHARES: [(&str, Share); 3] = [
+    const SHARES: [(&str, Share); 4] = [
         ("other processes", |h| h.foreign_share),
+        ("kernel threads", |h| h.kernel_share),
         ("the hypervisor", |h| h.stolen_share),
         ("gaps before the trials", |h| h.gap_share),
     ];

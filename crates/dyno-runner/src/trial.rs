@@ -286,9 +286,8 @@ impl<'a> Trial<'a, '_> {
             sent: sent.into_iter().flatten().collect(),
         });
         self.meters.insert(metering.begun()).note();
-        let later = self.read_load();
         if self.context.hosts.is_local_machine() {
-            record.noise.window = Some(load.until(&later));
+            record.noise.window = Some(load.until_now());
         }
         let drain = deadline + Duration::from(self.context.experiment.drain);
         let last = self.each("drain", drain, |report| match report {

@@ -13,6 +13,10 @@ const CPUS: &str = "/sys/devices/system/cpu";
 pub(super) struct CpuTimes {
     /// Nothing to do, waiting for a disk included.
     pub(super) idle: Nanos,
+    /// In interrupts of devices, where the kernel measures that; else zero.
+    pub(super) irq: Nanos,
+    /// In softirqs: measured where that of interrupts is, else guessed at every tick.
+    pub(super) softirq: Nanos,
     /// Given to others by the hypervisor.
     pub(super) stolen: Nanos,
 }
@@ -57,11 +61,13 @@ impl Stat {
                 for (time, field) in times.iter_mut().zip(rest.split_whitespace()) {
                     *time = Nanos(field.parse::<u64>().unwrap_or(0).saturating_mul(tick.0));
                 }
-                let [_user, _nice, _system, idle, iowait, _irq, _softirq, stolen] = times;
+                let [_user, _nice, _system, idle, iowait, irq, softirq, stolen] = times;
                 stat.cpus.insert(
                     cpu,
                     CpuTimes {
                         idle: Nanos(idle.0 + iowait.0),
+                        irq,
+                        softirq,
                         stolen,
                     },
                 );
@@ -73,6 +79,11 @@ impl Stat {
     pub(super) fn read() -> Stat {
         Stat::parse(&procfile::text("/proc/stat"), tick())
     }
+}
+
+/// The CPUs that this machine could ever have, ascending.
+pub(super) fn possible() -> Vec<u32> {
+    procfile::cpu_list(&procfile::text(format!("{CPUS}/possible")))
 }
 
 /// Frequency now in kHz by CPU; CPUs for which the kernel shows none are left out.
@@ -128,6 +139,8 @@ procs_running 3
         assert_eq!(stat.cpus.keys().copied().collect::<Vec<_>>(), [0, 1]);
         let one = CpuTimes {
             idle: Nanos((368_893 + 2_512) * 10),
+            irq: Nanos(70),
+            softirq: Nanos(24_250),
             stolen: Nanos(20_650),
         };
         assert_eq!(stat.cpus[&1], one);

@@ -5,7 +5,7 @@ use crate::common::held::{calm, gaps, load, place};
 use crate::common::{Builder, summary};
 use dyno_model::plan::{Extent, TableKind};
 use dyno_model::record::FailureKind;
-use dyno_model::{ExperimentId, Metric, Nanos, Precision};
+use dyno_model::{ExperimentId, HostLoad, Metric, Nanos, Precision};
 use dyno_report::{Covariate, ExperimentSummary, Format, RenderOptions, counted_trials, render};
 
 fn builder() -> Builder {
@@ -337,7 +337,10 @@ fn the_machines_own_tail_is_that_of_its_gaps() {
     b.trials(id, &RTT);
     for record in b.records(id) {
         record.noise.gaps = vec![gaps(0, &[40_000; 12]), gaps(1, &[30_000; 9])];
-        record.noise.window = Some(load(0.03, 0.05));
+        record.noise.window = Some(HostLoad {
+            kernel: Some(Nanos::from_millis(6)),
+            ..load(0.03, 0.05)
+        });
     }
     let run = b.build();
     let e = summary(&run).experiments.remove(0);
@@ -357,6 +360,7 @@ fn the_machines_own_tail_is_that_of_its_gaps() {
     assert_eq!(p99.unwrap().explained, Some(share.min(1.0)));
     assert!(p90.unwrap().own_ns < own);
     assert_eq!(host.foreign_share.unwrap().median, 0.03);
+    assert_eq!(host.kernel_share.unwrap().median, 0.01);
     assert_eq!(host.stolen_share.unwrap().median, 0.05);
     // 12 × 40 µs and 9 × 30 µs of 10 ms each.
     assert!((host.gap_share.unwrap().median - 0.0375).abs() < 1e-9);

@@ -316,6 +316,7 @@ fn load() -> HostLoad {
         context_switches: 1_907,
         frequency_khz: BTreeMap::new(),
         throttled: Some(1),
+        ..HostLoad::default()
     }
 }
 
