@@ -7,7 +7,7 @@
 mod disturbance;
 mod gaps;
 mod host;
-mod kernel;
+pub(crate) mod kernel;
 mod load;
 mod processes;
 mod runtime;

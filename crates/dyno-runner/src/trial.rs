@@ -307,6 +307,7 @@ impl<'a> Trial<'a, '_> {
             record.cost.processes = meters.costs(&self.daemons, last);
             record.cost.machines = meters.of_machines(last);
             record.cost.host_cpu = meters.host_cpu(last);
+            record.cost.interrupts = meters.interrupts(last);
         }
         record.cost.memory = self.memory_since(at_rest)?;
         self.close_networks(record);

@@ -4,6 +4,7 @@
 use crate::procfile;
 use dyno_model::unit::Nanos;
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::Path;
 
 const CPUS: &str = "/sys/devices/system/cpu";
@@ -44,6 +45,37 @@ pub(super) fn idle_is_measured() -> bool {
 fn stops_tick(cmdline: &str) -> bool {
     let last = cmdline.split_whitespace().rfind(|w| w.starts_with("nohz="));
     !matches!(last, Some("nohz=off" | "nohz=0" | "nohz=n"))
+}
+
+/// Beyond this time since boot a kernel that counts the time of interrupts apart has counted a tick of it.
+const COUNTED_BY_NOW: f64 = 600.0;
+
+/// Whether the kernel counts the time of interrupts apart from that of processes; `None`: not known. What it has counted decides; its
+/// configuration alone does not, since `tsc=noirqtime` turns it off.
+pub(crate) fn irq_time() -> Option<bool> {
+    let packed = std::fs::read("/proc/config.gz").unwrap_or_default();
+    let mut config = String::new();
+    if flate2::read::GzDecoder::new(packed.as_slice())
+        .read_to_string(&mut config)
+        .is_err()
+    {
+        let release = procfile::text("/proc/sys/kernel/osrelease");
+        config = procfile::text(format!("/boot/config-{release}"));
+    }
+    let uptime = procfile::text("/proc/uptime");
+    let seconds = uptime
+        .split_whitespace()
+        .next()
+        .and_then(|s| s.parse().ok());
+    counts_irq_time(&Stat::read(), &config, seconds.unwrap_or(0.0))
+}
+
+fn counts_irq_time(stat: &Stat, config: &str, uptime_s: f64) -> Option<bool> {
+    if stat.cpus.values().any(|t| t.irq > Nanos::ZERO) {
+        return Some(true);
+    }
+    let is_off = "# CONFIG_IRQ_TIME_ACCOUNTING is not set";
+    (config.lines().any(|line| line == is_off) || uptime_s > COUNTED_BY_NOW).then_some(false)
 }
 
 impl Stat {
@@ -154,6 +186,21 @@ procs_running 3
             assert!(stat.cpus[&cpu].idle > Nanos::ZERO);
         }
         assert!(stat.context_switches > 0 && tick() > Nanos::ZERO);
+    }
+
+    #[test]
+    fn interrupts_count_apart_where_the_kernel_has_counted_any() {
+        let apart = Stat::parse(STAT, Nanos(10));
+        let within = Stat::parse("cpu0 1 2 3 4 5 0 7 8", Nanos(10));
+        let off = "CONFIG_HZ=250\n# CONFIG_IRQ_TIME_ACCOUNTING is not set\n";
+        let on = "CONFIG_IRQ_TIME_ACCOUNTING=y\n";
+        assert_eq!(counts_irq_time(&apart, off, 9.0), Some(true));
+        assert_eq!(counts_irq_time(&within, off, 9.0), Some(false));
+        // Just booted, or turned off by `tsc=noirqtime`.
+        assert_eq!(counts_irq_time(&within, on, 9.0), None);
+        assert_eq!(counts_irq_time(&within, "", 9.0), None);
+        assert_eq!(counts_irq_time(&within, on, 3_600.0), Some(false));
+        assert_eq!(irq_time(), irq_time());
     }
 
     #[test]
