@@ -117,9 +117,12 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
              was known to be everywhere, median trial{extremes}."
         ));
     } else if view.rows.iter().any(|e| has_cpu(e)) && shown("CPU/msg") {
-        let interrupts = match view.summary.run.environment.irq_time {
-            Some(true) => ", with interrupts on their CPUs,",
-            _ => "",
+        let run = &view.summary.run;
+        let is_apart =
+            |e: &&ExperimentSummary| run.environment_of(&e.experiment).irq_time == Some(true);
+        let interrupts = match view.rows.iter().any(is_apart) {
+            true => ", with interrupts on their CPUs,",
+            false => "",
         };
         lines.push(format!(
             "CPU/msg: user and system time of all processes of the stack{interrupts} per message that arrived, \
