@@ -68,13 +68,13 @@ impl HostMeter {
     /// The time that each CPU spent in interrupts from the first reading until `last`, to a tick; those that spent none are
     /// left out. Empty where the kernel leaves it in the time of processes.
     pub fn interrupts_until(&self, last: Nanos) -> Vec<CpuInterrupts> {
-        let Some(first) = self.readings.first().map(|r| &r.stat) else {
-            return Vec::new();
-        };
-        // Counted since boot: softirqs alone are a guess of the ticks.
-        if first.cpus.values().all(|t| t.irq == Nanos::ZERO) {
-            return Vec::new();
+        match kernel::irq_time() {
+            Some(true) => self.in_interrupts_until(last),
+            _ => Vec::new(),
         }
+    }
+
+    fn in_interrupts_until(&self, last: Nanos) -> Vec<CpuInterrupts> {
         let on = |cpu: &u32| {
             let time = |of: fn(&CpuTimes) -> Nanos| {
                 let (_, grown) =
@@ -85,7 +85,8 @@ impl HostMeter {
             let cpu = *cpu;
             (irq.0 + softirq.0 > 0).then_some(CpuInterrupts { cpu, irq, softirq })
         };
-        first.cpus.keys().filter_map(on).collect()
+        let cpus = self.readings.first().map(|r| r.stat.cpus.keys());
+        cpus.into_iter().flatten().filter_map(on).collect()
     }
 }
 
@@ -126,12 +127,12 @@ mod tests {
     }
 
     #[test]
-    fn interrupts_are_told_by_cpu_where_they_are_counted_apart() {
+    fn interrupts_are_told_by_cpu() {
         let meter = HostMeter {
             readings: vec![reading(100, 0, 10, 20), reading(200, 0, 14, 80)],
         };
         let until = |last, irq, softirq| {
-            let all = meter.interrupts_until(Nanos(last));
+            let all = meter.in_interrupts_until(Nanos(last));
             let (irq, softirq) = (Nanos(irq), Nanos(softirq));
             assert_eq!(
                 all,
@@ -144,10 +145,6 @@ mod tests {
         };
         until(200, 4, 60);
         until(150, 2, 30);
-        let guessed = HostMeter {
-            readings: vec![reading(100, 0, 0, 20), reading(200, 0, 0, 80)],
-        };
-        assert_eq!(guessed.interrupts_until(Nanos(200)), []);
-        assert_eq!(HostMeter::default().interrupts_until(Nanos(1)), []);
+        assert_eq!(HostMeter::default().in_interrupts_until(Nanos(1)), []);
     }
 }

@@ -6,6 +6,7 @@ use dyno_model::unit::Nanos;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
+use std::sync::OnceLock;
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
@@ -47,35 +48,43 @@ fn stops_tick(cmdline: &str) -> bool {
     !matches!(last, Some("nohz=off" | "nohz=0" | "nohz=n"))
 }
 
-/// Beyond this time since boot a kernel that counts the time of interrupts apart has counted a tick of it.
+/// So long after boot a kernel that counts the time of interrupts apart has counted [`SOME`] of it.
 const COUNTED_BY_NOW: f64 = 600.0;
+/// Less may be ticks that met an interrupt within another.
+const SOME: Nanos = Nanos::from_millis(100);
 
-/// Whether the kernel counts the time of interrupts apart from that of processes; `None`: not known. What it has counted decides; its
-/// configuration alone does not, since `tsc=noirqtime` turns it off.
+/// Whether the kernel counts the time of interrupts apart from that of processes; `None`: not known.
 pub(crate) fn irq_time() -> Option<bool> {
-    let packed = std::fs::read("/proc/config.gz").unwrap_or_default();
-    let mut config = String::new();
-    if flate2::read::GzDecoder::new(packed.as_slice())
-        .read_to_string(&mut config)
-        .is_err()
-    {
-        let release = procfile::text("/proc/sys/kernel/osrelease");
-        config = procfile::text(format!("/boot/config-{release}"));
-    }
-    let uptime = procfile::text("/proc/uptime");
-    let seconds = uptime
-        .split_whitespace()
-        .next()
-        .and_then(|s| s.parse().ok());
-    counts_irq_time(&Stat::read(), &config, seconds.unwrap_or(0.0))
+    static KNOWN: OnceLock<Option<bool>> = OnceLock::new();
+    *KNOWN.get_or_init(|| {
+        let packed = std::fs::read("/proc/config.gz").unwrap_or_default();
+        let mut config = String::new();
+        let unpacked = flate2::read::GzDecoder::new(packed.as_slice()).read_to_string(&mut config);
+        if unpacked.is_err() {
+            let release = procfile::text("/proc/sys/kernel/osrelease");
+            config = procfile::text(format!("/boot/config-{release}"));
+        }
+        let uptime = procfile::text("/proc/uptime");
+        let seconds = uptime
+            .split_whitespace()
+            .next()
+            .and_then(|s| s.parse().ok());
+        counts_irq_time(&Stat::read(), &config, seconds.unwrap_or(0.0))
+    })
 }
 
+/// By the kernel's configuration; where that is not known, or says yes, which `tsc=noirqtime` overrules, by what has been
+/// counted. A few architectures do it by another option (`NATIVE`).
 fn counts_irq_time(stat: &Stat, config: &str, uptime_s: f64) -> Option<bool> {
-    if stat.cpus.values().any(|t| t.irq > Nanos::ZERO) {
-        return Some(true);
+    let says = |line: &str| config.lines().any(|l| l == line);
+    let is_on = says("CONFIG_IRQ_TIME_ACCOUNTING=y") || says("CONFIG_VIRT_CPU_ACCOUNTING_NATIVE=y");
+    let counted: u64 = stat.cpus.values().map(|t| t.irq.0).sum();
+    match (is_on, says("# CONFIG_IRQ_TIME_ACCOUNTING is not set")) {
+        (false, true) => Some(false),
+        (true, _) if counted > 0 => Some(true),
+        (false, false) if counted >= SOME.0 => Some(true),
+        _ => (uptime_s > COUNTED_BY_NOW).then_some(false),
     }
-    let is_off = "# CONFIG_IRQ_TIME_ACCOUNTING is not set";
-    (config.lines().any(|line| line == is_off) || uptime_s > COUNTED_BY_NOW).then_some(false)
 }
 
 impl Stat {
@@ -189,18 +198,25 @@ procs_running 3
     }
 
     #[test]
-    fn interrupts_count_apart_where_the_kernel_has_counted_any() {
-        let apart = Stat::parse(STAT, Nanos(10));
-        let within = Stat::parse("cpu0 1 2 3 4 5 0 7 8", Nanos(10));
+    fn interrupts_count_apart_where_the_configuration_or_the_count_says_so() {
+        let counted = |ms| Stat::parse(&format!("cpu0 1 2 3 4 5 {ms} 7 8"), Nanos::from_millis(1));
         let off = "CONFIG_HZ=250\n# CONFIG_IRQ_TIME_ACCOUNTING is not set\n";
         let on = "CONFIG_IRQ_TIME_ACCOUNTING=y\n";
-        assert_eq!(counts_irq_time(&apart, off, 9.0), Some(true));
-        assert_eq!(counts_irq_time(&within, off, 9.0), Some(false));
-        // Just booted, or turned off by `tsc=noirqtime`.
-        assert_eq!(counts_irq_time(&within, on, 9.0), None);
-        assert_eq!(counts_irq_time(&within, "", 9.0), None);
-        assert_eq!(counts_irq_time(&within, on, 3_600.0), Some(false));
-        assert_eq!(irq_time(), irq_time());
+        let native = format!("CONFIG_VIRT_CPU_ACCOUNTING_NATIVE=y\n{off}");
+        for (ms, config, uptime_s, expected) in [
+            (500, off, 9.0, Some(false)),
+            (1, on, 9.0, Some(true)),
+            (1, &native, 9.0, Some(true)),
+            // Just booted, or turned off by `tsc=noirqtime`.
+            (0, on, 9.0, None),
+            (0, on, 3_600.0, Some(false)),
+            (500, "", 9.0, Some(true)),
+            (10, "", 9.0, None),
+            (10, "", 3_600.0, Some(false)),
+        ] {
+            let found = counts_irq_time(&counted(ms), config, uptime_s);
+            assert_eq!(found, expected, "{ms} {config} {uptime_s}");
+        }
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub struct LoadReading {
     cpus: Vec<u32>,
     own: BTreeSet<u32>,
     stat: Stat,
+    /// As [`kernel::irq_time`].
+    irq_time: Option<bool>,
     runtime: Option<Runtime>,
     processes: BTreeMap<u32, Process>,
     /// This process's children that have ended and were waited for, such as agents.
@@ -109,6 +111,7 @@ impl LoadReading {
             cpus,
             own,
             stat: around.stat,
+            irq_time: kernel::irq_time(),
             runtime,
             processes: processes::joined(times, &around.families),
             ended_children,
@@ -211,14 +214,14 @@ impl LoadReading {
     }
 
     /// What ran on the CPUs, and who counted it. The clocks of processes leave out what a hypervisor stole from a running
-    /// thread and, where the kernel measures that apart, what interrupts did; `/proc/schedstat` does not, so all of both
-    /// is taken off there.
+    /// thread and, where the kernel counts that apart, what interrupts did; `/proc/schedstat` does not, so all of both
+    /// is taken off there, also where nobody knows.
     fn ran_until(&self, later: &LoadReading) -> Option<(CountedBy, Nanos)> {
         let (from, to) = (self.runtime.as_ref()?, later.runtime.as_ref()?);
         let ran = from.until(to)?;
-        let apart = |t: &CpuTimes| match t.irq {
-            Nanos::ZERO => t.stolen,
-            irq => Nanos(t.stolen.0 + irq.0 + t.softirq.0),
+        let apart = |t: &CpuTimes| match self.irq_time {
+            Some(false) => t.stolen,
+            _ => Nanos(t.stolen.0 + t.irq.0 + t.softirq.0),
         };
         let ran = match to.by {
             CountedBy::Cpuacct => ran,

@@ -18,6 +18,7 @@ fn reading(at: u64, ran: [u64; 2], processes: &[(u32, u64)]) -> LoadReading {
             cpus: [(0, times(ran[0])), (1, times(ran[1]))].into(),
             context_switches: 0,
         },
+        irq_time: Some(false),
         runtime: Some(Runtime {
             by: CountedBy::Cpuacct,
             on: [(0, Nanos(ran[0] * MS)), (1, Nanos(ran[1] * MS))].into(),
@@ -128,7 +129,7 @@ fn agents_that_were_waited_for_stay_the_trials_own() {
 
 #[test]
 fn stolen_time_and_interrupts_are_not_what_others_ran() {
-    let from = by_schedstat(reading(0, [0, 0], &[(7, 0)]));
+    let mut from = by_schedstat(reading(0, [0, 0], &[(7, 0)]));
     let mut to = by_schedstat(reading(300, [300, 300], &[(7, 420)]));
     let times = to.stat.cpus.get_mut(&1).unwrap();
     times.stolen = Nanos(100 * MS);
@@ -140,7 +141,8 @@ fn stolen_time_and_interrupts_are_not_what_others_ran() {
         (Nanos(100 * MS), Nanos(80 * MS))
     );
     assert!((load.stolen_share() - 1.0 / 6.0).abs() < 1e-9);
-    // Measured, and in no process's time.
+    // Counted, and in no process's time.
+    from.irq_time = Some(true);
     to.stat.cpus.get_mut(&1).unwrap().irq = Nanos(20 * MS);
     assert_eq!(from.until(&to).foreign, Nanos(10 * MS));
 }
