@@ -40,7 +40,8 @@ usage: cargo xtask study WHICH
   first [TRIALS]      is the first sample of a trial like the others? TRIALS trials of each stack (100)
   nightly [NIGHTS] [TRIES]  simulated nights (300): how often does `dyno check --history` cry wolf, and how soon
                       does it see what is planted (TRIES times, 20)?
-  noise [BURSTS]      bursts of foreign load at known times (40): which trials are flagged?
+  noise [BURSTS]      bursts of foreign load at known times (40), and a process that takes 8 % of a CPU: which trials are
+                      flagged, of stacks that spin, sleep, or have the kernel at work?
   carry-over [TRIES] [RUNS]  does what ran before change what is measured next? The old fault, planted, TRIES
                       times (20), and stacks in random order RUNS times (20); needs root
   again OLD NEW       two run directories of one suite: share of new p50 within the old intervals

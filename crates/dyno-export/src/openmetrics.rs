@@ -455,7 +455,7 @@ const FIGURES: [Figure; 19] = [
     figure(
         "dyno_host_foreign_ratio",
         "ratio",
-        "Share of the CPUs used that went to other processes and interrupts, median.",
+        "Share of the CPUs used that went to other processes, median.",
         |e| host(e, |h| h.foreign_share),
     ),
     figure(

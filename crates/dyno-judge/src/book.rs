@@ -3,6 +3,7 @@
 
 use crate::cell::{self, Factors};
 use crate::check::Measure;
+use crate::difference::costs_apart;
 use crate::figure::all_disturbed;
 use crate::reading::{self, Reading};
 use dyno_model::record::{Environment, Run, RunManifest};
@@ -156,6 +157,13 @@ impl Book {
         }
         self.runs.push(manifest.clone());
         number
+    }
+
+    /// Why CPU times of each run are not held against those of a judged one.
+    pub(crate) fn costs_apart_from(&self, judged: usize) -> Vec<Option<String>> {
+        let own = &self.runs[judged].environment;
+        let all = self.runs.iter();
+        all.map(|m| costs_apart(&m.environment, own)).collect()
     }
 
     /// The numbers of the runs, the oldest first.

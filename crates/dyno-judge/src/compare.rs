@@ -17,7 +17,7 @@ mod words;
 pub use within::compare_within;
 
 use crate::check::Status;
-use crate::difference::{Aspect, Difference, Differences, RunFacts, options};
+use crate::difference::{Aspect, Difference, Differences, RunFacts, costs_apart, options};
 use crate::figure::Figure;
 use crate::origin::untold;
 use control::control;
@@ -227,6 +227,14 @@ impl ComparedCell {
 }
 
 impl Row {
+    /// Says nothing of it, for this reason.
+    fn take_back(&mut self, why: &str) {
+        if let Ok(compared) = &mut self.result {
+            compared.finding = Finding::Undecided { more: None };
+            self.but = Some(why.to_owned());
+        }
+    }
+
     pub(crate) fn grade(&self) -> Grade {
         let Ok(compared) = &self.result else {
             return Grade::Open;
@@ -319,6 +327,12 @@ pub fn compare(base: &Run, new: &Run, how: &CompareOptions) -> Comparison {
         notes: Vec::new(),
     };
     control(&mut comparison, base, new, &pairs);
+    if let Some(why) = costs_apart(&a.environment, &b.environment) {
+        let rows = comparison.cells.iter_mut().flat_map(|c| &mut c.rows);
+        for row in rows.filter(|row| row.figure == Figure::CpuPerMessage) {
+            row.take_back(&why);
+        }
+    }
     comparison
 }
 

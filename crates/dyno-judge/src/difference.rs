@@ -72,6 +72,26 @@ impl Difference {
     }
 }
 
+/// Why CPU times of two runs are not held against each other: one kernel counts the time of interrupts in that of processes, and
+/// the other apart, or nobody knows.
+pub(crate) fn costs_apart(base: &Environment, new: &Environment) -> Option<String> {
+    let is_known = match (base.irq_time, new.irq_time) {
+        (a, b) if a == b => return None,
+        // The option is as old as that kernel.
+        (None, Some(false)) | (Some(false), None) if base.kernel == new.kernel => return None,
+        (Some(_), Some(_)) => true,
+        _ => false,
+    };
+    Some(match is_known {
+        true => "one kernel counts the time of interrupts in that of processes and the other apart \
+                 (CONFIG_IRQ_TIME_ACCOUNTING)"
+            .into(),
+        false => "one of the runs does not tell whether its kernel counts the time of interrupts in that of processes \
+                  (CONFIG_IRQ_TIME_ACCOUNTING)"
+            .into(),
+    })
+}
+
 /// In plain words what the differences allow to conclude.
 pub(crate) fn conclusion(differences: &[Difference]) -> Option<String> {
     let aspects: BTreeSet<Aspect> = differences.iter().map(|d| d.aspect).collect();
@@ -158,6 +178,10 @@ impl Differences {
             &base.kernel_cmdline,
             &new.kernel_cmdline,
         );
+        if let (Some(a), Some(b)) = (base.irq_time, new.irq_time) {
+            let text = |apart: bool| ["within processes", "apart"][usize::from(apart)];
+            self.note(Kernel, "time of interrupts", text(a), text(b));
+        }
         self.note(
             Kernel,
             "kernel clock source",
@@ -352,6 +376,40 @@ mod tests {
         found.environments(&environment(), &environment());
         assert_eq!(found.0, []);
         assert_eq!(conclusion(&found.0), None);
+    }
+
+    #[test]
+    fn cpu_times_are_apart_where_kernels_count_interrupts_otherwise_or_do_not_tell() {
+        let on = |kernel: &str, irq_time| Environment {
+            kernel: kernel.into(),
+            irq_time,
+            ..environment()
+        };
+        let apart = |a: &Environment, b: &Environment| {
+            let (there, back) = (costs_apart(a, b), costs_apart(b, a));
+            assert_eq!(there, back);
+            there.unwrap_or_default()
+        };
+        let (old, within, irq) = (
+            on("6.1", None),
+            on("6.1", Some(false)),
+            on("6.1", Some(true)),
+        );
+        assert!(apart(&within, &irq).contains("and the other apart"));
+        assert!(apart(&old, &irq).contains("does not tell"));
+        assert!(apart(&old, &on("6.2", Some(false))).contains("does not tell"));
+        for (a, b) in [(&old, &within), (&old, &on("6.2", None)), (&irq, &irq)] {
+            assert_eq!(apart(a, b), "");
+        }
+        let mut found = Differences::default();
+        found.environments(&within, &irq);
+        assert_eq!(
+            found.0[0].text(),
+            "time of interrupts: within processes → apart"
+        );
+        let mut found = Differences::default();
+        found.environments(&old, &within);
+        assert_eq!(found.0, []);
     }
 
     #[test]

@@ -35,6 +35,7 @@ pub fn environment(clock: &ClockFacts) -> Environment {
             procfile::text("/proc/sys/kernel/version")
         ),
         kernel_cmdline: procfile::text("/proc/cmdline"),
+        irq_time: crate::noise::kernel::irq_time(),
         governors: machine::governors(),
         mitigations: machine::mitigations(),
         clock_source: procfile::text(procfile::CLOCK_SOURCE),

@@ -7,9 +7,10 @@
 mod disturbance;
 mod gaps;
 mod host;
-mod kernel;
+pub(crate) mod kernel;
 mod load;
 mod processes;
+mod runtime;
 
 pub use disturbance::disturbances;
 pub use gaps::{THRESHOLD, gaps};
@@ -53,7 +54,7 @@ pub fn bare_machine(
     let before = read_load(cpus, &[]);
     std::thread::sleep(half.into());
     let gaps = gaps(clock, cpus, half)?;
-    let load = before.until(&read_load(cpus, &[]));
+    let load = before.until_now();
     Ok(BareMachine { gaps, load })
 }
 

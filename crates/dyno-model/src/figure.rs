@@ -170,7 +170,7 @@ figures! {
      none, per second of it, all readers together." {
         "answered reads", "1/s", Throughput, Higher; |t| t.throughput.reads_hz
     }
-    CpuNs = "cpu_ns", "User and system time without Dyno's own pacing." {
+    CpuNs = "cpu_ns", "User and system time without Dyno's own pacing, and interrupts that the kernel counts apart." {
         "CPU", "ns", Cost, Lower, is_whole; |t| known(t, t.cost.cpu.0)
     }
     UserNs = "user_ns", "Time in user mode, pacing included." {

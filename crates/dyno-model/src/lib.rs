@@ -44,7 +44,7 @@ pub use flow::{Flow, Phase, Processes};
 pub use graph::{Channel, Graph, Participant};
 pub use metric::{Better, Metric, MetricInfo};
 pub use network::{FullSocket, HostNetwork, NetworkCounter, NetworkState};
-pub use noise::{BareMachine, CpuGaps, HostLoad, HostNoise, Place};
+pub use noise::{BareMachine, CountedBy, CpuGaps, HostLoad, HostNoise, Place};
 pub use origin::{Binaries, Binary, Origin, Request};
 pub use plan::{
     Against, Experiment, ExperimentId, Extent, Plan, Precision, Shard, Stack, Testbed, TrialId,

@@ -24,6 +24,16 @@ pub struct CpuGaps {
     pub lengths: HdrText,
 }
 
+/// Who counted how long threads ran on a CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CountedBy {
+    /// `cpuacct.usage_percpu` of the root control group, version 1.
+    Cpuacct,
+    /// `/proc/schedstat`.
+    Schedstat,
+}
+
 /// What the kernel's counters say of an interval.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct HostLoad {
@@ -33,10 +43,21 @@ pub struct HostLoad {
     pub cpus: Vec<u32>,
     /// Time that the hypervisor gave to others, all `cpus` together, in the kernel's ticks.
     pub stolen: Nanos,
-    /// Busy time of `cpus` that was not the trial's own: other processes and interrupts. Counted in
-    /// the kernel's ticks, so of short intervals it is a rough figure.
+    /// Time that threads of others ran on `cpus`: neither the trial's own, nor what `kernel` is of. In runs of before
+    /// `counted_by` it was unexplained busy time, interrupts included.
     pub foreign: Nanos,
-    /// Processes that are neither the trial's agents nor its runner, with the processor time that
+    /// Which count of the scheduler `foreign` is from. Without one it is the time of other processes, shared out evenly over
+    /// the CPUs that each may use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted_by: Option<CountedBy>,
+    /// Time of kernel threads that work off messages (softirqs, workers, vhost) and may have run on `cpus`. It is the
+    /// trial's own or a stranger's; nobody knows whose. `None` where kernel threads are not in sight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<Nanos>,
+    /// Time that `cpus` had nothing to do, all together, in the kernel's ticks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Nanos>,
+    /// Processes that are neither the trial's agents nor its runner, nor in `kernel`, with the processor time that
     /// they used anywhere on the machine, the hungriest first, at most three.
     pub hungriest: Vec<(String, Nanos)>,
     /// Interrupts on `cpus`.
@@ -50,9 +71,18 @@ pub struct HostLoad {
 }
 
 impl HostLoad {
-    /// Foreign busy time as a share of what `cpus` could give, 0 to 1.
+    /// Time of others as a share of what `cpus` could give, 0 to 1.
     pub fn foreign_share(&self) -> f64 {
         self.share(self.foreign)
+    }
+    /// `kernel` as a share of what `cpus` could give, 0 to 1.
+    pub fn kernel_share(&self) -> Option<f64> {
+        self.kernel.map(|time| self.share(time))
+    }
+    /// Time in which `cpus` had something to do, stolen time included; all of it where idle time is not known.
+    pub fn wanted(&self) -> Nanos {
+        let all = self.wall.0.saturating_mul(self.cpus.len() as u64);
+        Nanos(all.saturating_sub(self.idle.map_or(0, |idle| idle.0)))
     }
     /// Stolen time as a share of what `cpus` could give, 0 to 1.
     pub fn stolen_share(&self) -> f64 {
@@ -99,4 +129,41 @@ pub struct Place {
     pub since: Nanos,
     /// The CPU.
     pub cpu: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_counted_is_read_as_it_is_written_and_absent_from_older_records() {
+        let load = HostLoad {
+            wall: Nanos(10),
+            cpus: vec![0, 1],
+            counted_by: Some(CountedBy::Schedstat),
+            kernel: Some(Nanos(5)),
+            idle: Some(Nanos(8)),
+            ..HostLoad::default()
+        };
+        let text = serde_json::to_string(&load).unwrap();
+        assert!(
+            text.contains(r#""counted_by":"schedstat","kernel":5,"idle":8"#),
+            "{text}"
+        );
+        assert_eq!(serde_json::from_str::<HostLoad>(&text).unwrap(), load);
+        assert_eq!(
+            (load.wanted(), load.kernel_share()),
+            (Nanos(12), Some(0.25))
+        );
+        let old = HostLoad {
+            counted_by: None,
+            kernel: None,
+            idle: None,
+            ..load
+        };
+        let text = serde_json::to_string(&old).unwrap();
+        assert!(!text.contains("kernel") && !text.contains("idle"), "{text}");
+        assert_eq!(serde_json::from_str::<HostLoad>(&text).unwrap(), old);
+        assert_eq!((old.wanted(), old.kernel_share()), (Nanos(20), None));
+    }
 }

@@ -219,6 +219,17 @@ pub struct MemoryUse {
     pub in_use_bytes: u64,
 }
 
+/// Time that one CPU spent in interrupts, which is in no process's time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuInterrupts {
+    /// The CPU.
+    pub cpu: u32,
+    /// In interrupts of devices and timers.
+    pub irq: Nanos,
+    /// In softirqs, where the kernel delivers what was sent and received.
+    pub softirq: Nanos,
+}
+
 /// The cost of a trial: all processes of the stack, daemons included.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Cost {
@@ -231,7 +242,12 @@ pub struct Cost {
     /// The memory of virtual machines and of what they are made of, before the trial and in it; part of no sum.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<MemoryUse>,
-    /// User and system time of all of them without Dyno's own pacing.
+    /// Time in interrupts on each CPU of the host in the same interval, in the kernel's ticks. Empty where the kernel leaves it in the
+    /// time of whatever process was interrupted, where the host is not this machine, and in older runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interrupts: Vec<CpuInterrupts>,
+    /// User and system time of all of them without Dyno's own pacing; from [`Cost::LEAST_HOST_CPU`] on with the
+    /// `interrupts` on the CPUs of the trial.
     pub cpu: Nanos,
     /// `cpu` per message that arrived, in nanoseconds; `None` where none arrived.
     pub cpu_ns_per_message: Option<f64>,
@@ -255,8 +271,9 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// The kernel tells what all CPUs of a host did to some 20 ms: less than this, without pacing, is no figure.
-    const LEAST_HOST_CPU: Nanos = Nanos::from_millis(200);
+    /// The kernel tells what all CPUs of a host did, and what interrupts took, to some 20 ms: beside less than this,
+    /// without pacing, that is no figure.
+    pub const LEAST_HOST_CPU: Nanos = Nanos::from_millis(200);
 
     /// `host_cpu_ns_per_message` where the trial is long enough for the kernel's accounting.
     pub fn host_cpu_figure(&self) -> Option<f64> {
@@ -521,6 +538,10 @@ pub struct Environment {
     pub kernel: String,
     /// Its command line.
     pub kernel_cmdline: String,
+    /// Whether the kernel counts the time of interrupts apart from that of processes (`CONFIG_IRQ_TIME_ACCOUNTING`); `None`: not
+    /// known. CPU times of kernels that differ in it are not held against each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub irq_time: Option<bool>,
     /// Frequency governor by CPU; empty where the kernel shows none.
     pub governors: BTreeMap<u32, String>,
     /// CPU vulnerabilities and their mitigations, as the kernel words them.

@@ -118,8 +118,10 @@ pub struct ModeGroup {
 /// The host's part in the counted trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostSummary {
-    /// Share of the CPUs used that went to other processes and to interrupts, in the window.
+    /// Share of the CPUs used that went to other processes, in the window.
     pub foreign_share: Option<Spread>,
+    /// Share of the CPUs used that kernel threads took which work off messages, whosever, in the window.
+    pub kernel_share: Option<Spread>,
     /// Share of the CPUs used that the hypervisor gave to others, in the window.
     pub stolen_share: Option<Spread>,
     /// Share of its time that the spin-gap probe lost, before the trials.
@@ -144,7 +146,7 @@ pub struct HostTail {
 /// What the machine did just before the first trial, with nothing of the run on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BareSummary {
-    /// Share of its CPUs that other processes and interrupts took.
+    /// Share of its CPUs that other processes took.
     pub foreign_share: f64,
     /// Share of its CPUs that the hypervisor gave to others.
     pub stolen_share: f64,

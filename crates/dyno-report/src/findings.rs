@@ -4,7 +4,8 @@
 use crate::evidence::{
     Covariate, CovariateSummary, HostSummary, HostTail, ModesSummary, PrecisionSummary,
 };
-use crate::number::{Measured, duration};
+use crate::flagged::{FlagRates, Flagged};
+use crate::number::{Measured, duration, sig3};
 use crate::remark::Item;
 use crate::summary::{ExperimentSummary, NoRatio, QUANTILES, Spread};
 use crate::view::View;
@@ -197,6 +198,7 @@ pub(crate) fn floor(view: &View<'_>) -> Vec<Item> {
 /// What the host did to trials and to tails.
 pub(crate) fn host(view: &View<'_>) -> Vec<Item> {
     let mut items = disturbed(view);
+    items.extend(by_stack(view));
     items.extend(with_disturbed(view));
     items.extend(tails(view));
     items.extend(shares(view));
@@ -250,6 +252,24 @@ fn disturbed(view: &View<'_>) -> Vec<Item> {
         });
     }
     items
+}
+
+/// Whether the host disturbed trials of all stacks alike.
+fn by_stack(view: &View<'_>) -> Option<Item> {
+    let rates = FlagRates::of(view.rows.iter().copied())?;
+    let text = |s: &Flagged| format!("{} {} of {}", s.stack, s.disturbed, s.completed);
+    let stacks = listed(rates.stacks.iter().map(text).collect());
+    let p = format!("p = {}, Fisher's exact test", sig3(rates.p));
+    Some(Item::from(match rates.odd() {
+        None => {
+            format!("disturbed trials of each stack: {stacks}; chance alone spreads them so ({p})")
+        }
+        Some((odd, often)) => format!(
+            "disturbed trials of each stack: {stacks}; that is not chance ({p}): those of {} are disturbed {often} than \
+             those of others, so find out why before you compare it",
+            odd.stack
+        ),
+    }))
 }
 
 /// Quantiles that would be others if the disturbed trials counted: outside of the interval that is shown.
@@ -349,8 +369,9 @@ fn tails(view: &View<'_>) -> Vec<Item> {
 /// What others took of the CPUs, in one line for the whole table.
 fn shares(view: &View<'_>) -> Option<Item> {
     type Share = fn(&HostSummary) -> Option<Spread>;
-    const SHARES: [(&str, Share); 3] = [
+    const SHARES: [(&str, Share); 4] = [
         ("other processes", |h| h.foreign_share),
+        ("kernel threads", |h| h.kernel_share),
         ("the hypervisor", |h| h.stolen_share),
         ("gaps before the trials", |h| h.gap_share),
     ];

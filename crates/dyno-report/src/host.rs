@@ -54,17 +54,12 @@ pub(crate) fn summarise(
     trials: &[&TrialRecord],
     headline: Option<&MetricSummary>,
 ) -> Result<Option<HostSummary>, SampleError> {
-    let in_window = |share: fn(&HostLoad) -> f64| {
-        Spread::of(
-            trials
-                .iter()
-                .filter_map(|t| t.noise.window.as_ref())
-                .map(share),
-        )
-    };
+    let windows = || trials.iter().filter_map(|t| t.noise.window.as_ref());
+    let in_window = |share: fn(&HostLoad) -> f64| Spread::of(windows().map(share));
     let gaps = || trials.iter().flat_map(|t| &t.noise.gaps);
     let shares = HostSummary {
         foreign_share: in_window(HostLoad::foreign_share),
+        kernel_share: Spread::of(windows().filter_map(HostLoad::kernel_share)),
         stolen_share: in_window(HostLoad::stolen_share),
         gap_share: Spread::of(trials.iter().filter_map(|t| gap_share(&t.noise.gaps))),
         tail: [None; QUANTILES.len()],

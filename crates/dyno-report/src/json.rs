@@ -10,6 +10,7 @@ mod flow;
 mod scaling;
 
 use crate::carry::json_text;
+use crate::flagged::FlagRates;
 use crate::number::exported;
 use crate::summary::{CarryOverSummary, Summary};
 use dyno_model::Against;
@@ -61,6 +62,7 @@ struct Run<'a> {
     seed: u64,
     shard: Option<Shard>,
     trials: Trials,
+    disturbed_by_stack: Option<FlagRates>,
     against: Option<AgainstJson<'a>>,
     precision: Option<Precision>,
     bare: Option<Bare>,
@@ -205,6 +207,7 @@ fn run(summary: &Summary) -> Run<'_> {
             failed: run.trials.failed,
             disturbed: run.trials.disturbed,
         },
+        disturbed_by_stack: FlagRates::of(&summary.experiments),
         against: run.against.as_ref().map(Into::into),
         precision: run.precision.as_ref().map(|p| Precision {
             within: p.within,

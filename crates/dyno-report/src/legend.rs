@@ -117,8 +117,15 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
              was known to be everywhere, median trial{extremes}."
         ));
     } else if view.rows.iter().any(|e| has_cpu(e)) && shown("CPU/msg") {
+        let run = &view.summary.run;
+        let is_apart =
+            |e: &&ExperimentSummary| run.environment_of(&e.experiment).irq_time == Some(true);
+        let interrupts = match view.rows.iter().any(is_apart) {
+            true => ", with interrupts on their CPUs,",
+            false => "",
+        };
         lines.push(format!(
-            "CPU/msg: user and system time of all processes of the stack per message that arrived, \
+            "CPU/msg: user and system time of all processes of the stack{interrupts} per message that arrived, \
              median trial{extremes}."
         ));
     }

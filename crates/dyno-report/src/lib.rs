@@ -25,6 +25,7 @@ mod decoded;
 mod evidence;
 mod factors;
 mod findings;
+mod flagged;
 mod floor;
 mod flows;
 mod format;
@@ -71,6 +72,7 @@ pub use evidence::{
     PrecisionSummary, WarmupSummary,
 };
 pub use factors::{conditions, varying_conditions};
+pub use flagged::{FlagRates, Flagged};
 pub use floor::good_sides;
 pub use format::{Format, Notes, RenderOptions, UnknownFormat};
 pub use json::JSON_FORMAT;

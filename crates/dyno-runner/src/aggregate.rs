@@ -2,6 +2,7 @@
 
 mod copies;
 
+use crate::noise::used_cpus;
 use crate::parts;
 use crate::startup;
 use dyno_measure::merge_all;
@@ -51,6 +52,7 @@ pub(crate) fn fill(
     cost.processes.sort_by_key(|p| p.daemon);
     if agents != Some(told) {
         (cost.processes, cost.machines, cost.host_cpu) = Default::default();
+        cost.interrupts.clear();
     }
     let mut records = Vec::new();
     let (mut messages, mut lead_in) = (0, 0);
@@ -68,7 +70,7 @@ pub(crate) fn fill(
         records.push(record);
     }
     // The processes work for all flows: what they use is shared among all messages.
-    finish_cost(&mut cost, messages, lead_in);
+    finish_cost(&mut cost, messages, lead_in, &used_cpus(flows));
     for record in &mut records {
         record.cost = cost.clone();
     }
@@ -278,12 +280,17 @@ fn throughput(
 }
 
 /// What was used is shared among the messages that arrived meanwhile, which are those of the window and, before
-/// them, the warm-up's last.
-fn finish_cost(cost: &mut Cost, received: u64, lead_in: u64) {
+/// them, the warm-up's last. `cpus` are those of the trial: interrupts of its messages are in nobody's time where the
+/// kernel counts them apart.
+fn finish_cost(cost: &mut Cost, received: u64, lead_in: u64, cpus: &[u32]) {
     let sum = |of: fn(&dyno_model::record::ProcessCost) -> u64| {
         cost.processes.iter().map(of).sum::<u64>()
     };
     cost.cpu = Nanos(sum(|p| (p.user.0 + p.system.0).saturating_sub(p.pacing.0)));
+    if cost.cpu >= Cost::LEAST_HOST_CPU {
+        let here = cost.interrupts.iter().filter(|i| cpus.contains(&i.cpu));
+        cost.cpu.0 += here.map(|i| i.irq.0 + i.softirq.0).sum::<u64>();
+    }
     cost.pss_bytes = sum(|p| p.pss_bytes);
     cost.peak_rss_bytes = sum(|p| p.peak_rss_bytes);
     let switches = sum(|p| p.voluntary_switches + p.involuntary_switches);
@@ -296,5 +303,35 @@ fn finish_cost(cost: &mut Cost, received: u64, lead_in: u64) {
         cost.switches_per_message = Some(switches as f64 / messages);
         let agents = cost.processes.iter().filter(|p| !p.daemon);
         cost.asked_per_message = AskedPerMessage::of(agents.map(|p| p.asked), received + lead_in);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyno_model::record::{CpuInterrupts, ProcessCost};
+
+    #[test]
+    fn interrupts_on_the_trials_cpus_are_part_of_what_a_message_costs() {
+        let cost = |cpu_ms| {
+            let on = |cpu, ms| CpuInterrupts {
+                cpu,
+                irq: Nanos::from_millis(ms),
+                softirq: Nanos::from_millis(10 * ms),
+            };
+            let mut cost = Cost {
+                processes: vec![ProcessCost {
+                    user: Nanos::from_millis(cpu_ms),
+                    ..ProcessCost::default()
+                }],
+                interrupts: vec![on(0, 10), on(1, 20), on(7, 500)],
+                ..Cost::default()
+            };
+            finish_cost(&mut cost, 900, 100, &[0, 1]);
+            cost.cpu_ns_per_message
+        };
+        assert_eq!(cost(400), Some(730_000.0));
+        // Beside so little the kernel's ticks are no figure.
+        assert_eq!(cost(190), Some(190_000.0));
     }
 }

@@ -3,7 +3,7 @@
 use crate::daemon::Daemon;
 use dyno_measure::{Clock, HostMeter, LEAD_IN, Meter, Used};
 use dyno_model::Nanos;
-use dyno_model::record::ProcessCost;
+use dyno_model::record::{CpuInterrupts, ProcessCost};
 use std::thread::JoinHandle;
 
 /// Meters whose first reading may lie ahead.
@@ -123,6 +123,12 @@ impl Meters {
     /// The time in which the CPUs of this machine worked, for whomever, from the first reading until `last`.
     pub(crate) fn host_cpu(&self, last: Nanos) -> Option<Nanos> {
         self.host.as_ref()?.busy_until(last)
+    }
+
+    /// The time that its CPUs spent in interrupts, where the kernel counts that apart.
+    pub(crate) fn interrupts(&self, last: Nanos) -> Vec<CpuInterrupts> {
+        let host = self.host.as_ref();
+        host.map_or_else(Vec::new, |host| host.interrupts_until(last))
     }
 }
 

@@ -289,9 +289,8 @@ impl<'a> Trial<'a, '_> {
             sent: sent.into_iter().flatten().collect(),
         });
         self.meters.insert(metering.begun()).note();
-        let later = self.read_load();
         if self.context.hosts.is_local_machine() {
-            record.noise.window = Some(load.until(&later));
+            record.noise.window = Some(load.until_now());
         }
         let drain = deadline + drain;
         let last = self.each("drain", drain, |report| match report {
@@ -311,6 +310,7 @@ impl<'a> Trial<'a, '_> {
             record.cost.processes = meters.costs(&self.daemons, last);
             record.cost.machines = meters.of_machines(last);
             record.cost.host_cpu = meters.host_cpu(last);
+            record.cost.interrupts = meters.interrupts(last);
         }
         record.cost.memory = self.memory_since(at_rest)?;
         self.close_networks(record);

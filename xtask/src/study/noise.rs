@@ -1,75 +1,154 @@
-//! Whether the trials that the host disturbed are the ones that are flagged: bursts of foreign load at
-//! known times against the trials' windows, and a run without load.
+//! Whether the trials that the host disturbed are the ones that are flagged, whatever a stack does: bursts of foreign load
+//! at known times against the trials' windows, a process that takes 8 % of a CPU throughout, and a run without load, over
+//! stacks that spin, that sleep, and that have the kernel at work.
 
 use super::{Place, list, share};
 use crate::Outcome;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+/// The floors of both ways to wait are added.
 const SUITE: &str = r#"
 title = "trials to be disturbed"
 [defaults]
-wait = "block"
 warmup = "50 ms"
 settle = "0 s"
 window = "300 ms"
 [[experiment]]
-name = "round-trip"
+name = "spins"
 workload = "ping-pong"
-stacks = ["uds-stream"]
+wait = "spin"
+stacks = ["udp"]
+[[experiment]]
+name = "sleeps"
+workload = "ping-pong"
+wait = "block"
+stacks = ["uds-stream", "udp", "tcp"]
 "#;
+/// Experiments of that suite, the floors among them; a trial of each takes about 0.5 s.
+const EXPERIMENTS: u32 = 6;
 
 /// A trial is truly disturbed where bursts cover at least this share of its window.
 const COVERED: f64 = 0.1;
 
+/// Work and rest of the small hog: 8 % of a CPU, wherever the kernel puts it.
+const SMALL: (Duration, Duration) = (Duration::from_millis(8), Duration::from_millis(92));
+
+/// What became of the trials of one stack.
+#[derive(Default)]
+struct Score {
+    hit: usize,
+    missed: usize,
+    false_alarms: usize,
+    calm: usize,
+    /// A little of a burst, or one that ended before the window: neither answer is wrong.
+    touched: usize,
+}
+
 pub(super) fn study(bursts: u32) -> Outcome {
     let place = Place::new("noise")?;
     place.file("suites/noise.toml", SUITE)?;
-    // One trial of each of the two experiments (the floor is added) takes about 0.5 s.
-    let trials = (bursts * 2).to_string();
-    let calm = measure(&place, "calm", &trials, &[])?;
-    let flagged = calm.iter().filter(|t| t.flagged).count();
-    println!("without load: {} flagged", share(flagged, calm.len()));
-
-    let stop = Arc::new(AtomicBool::new(false));
-    let log = Arc::new(Mutex::new(Vec::new()));
-    let hog = {
-        let (stop, log) = (stop.clone(), log.clone());
-        std::thread::spawn(move || hog(&stop, &log))
-    };
-    let loaded = measure(&place, "loaded", &trials, &[]);
-    stop.store(true, Ordering::Relaxed);
-    hog.join()
-        .map_err(|_| "the load ended early".to_owned())??;
-    let bursts = log.lock().map_err(|e| e.to_string())?.clone();
-    let (mut hit, mut missed, mut false_alarms, mut calm, mut partly) = (0, 0, 0, 0, 0);
-    for trial in loaded? {
+    // A burst comes about every 2.7 s, and each stack is to meet a share of them.
+    let trials = (bursts * 6 / EXPERIMENTS).max(2).to_string();
+    let mut scores: BTreeMap<String, Score> = BTreeMap::new();
+    for trial in measure(&place, "calm", &trials)? {
+        let score = scores.entry(trial.stack).or_default();
+        match trial.flagged {
+            true => score.false_alarms += 1,
+            false => score.calm += 1,
+        }
+    }
+    let (loaded, bursts) = beside(burst, || measure(&place, "bursts", &trials))?;
+    for trial in loaded {
         let covered = trial.covered(&bursts);
-        match (covered, trial.flagged) {
-            (c, true) if c >= COVERED => hit += 1,
-            (c, false) if c >= COVERED => missed += 1,
-            // A little of a burst, or one that ended before the window: neither answer is wrong.
-            (_, _) if trial.is_touched(&bursts) => partly += 1,
-            (_, true) => false_alarms += 1,
-            (_, false) => calm += 1,
+        let is_touched = trial.is_touched(&bursts);
+        let score = scores.entry(trial.stack).or_default();
+        match (covered >= COVERED, trial.flagged) {
+            (true, true) => score.hit += 1,
+            (true, false) => score.missed += 1,
+            _ if is_touched => score.touched += 1,
+            (false, true) => score.false_alarms += 1,
+            (false, false) => score.calm += 1,
+        }
+    }
+    let (small, _) = beside(nibble, || measure(&place, "small", &trials))?;
+    for trial in small {
+        let score = scores.entry(trial.stack).or_default();
+        match trial.flagged {
+            true => score.hit += 1,
+            false => score.missed += 1,
         }
     }
     println!(
-        "{} bursts of foreign load: {hit} trials hit and flagged, {missed} hit and not flagged, \
-         {false_alarms} not hit and flagged, {calm} not hit and not flagged, {partly} touched, but for less than \
-         {:.0} % of the window",
-        bursts.len(),
-        100.0 * COVERED
+        "{} bursts of foreign load, and a process that takes 8 % of a CPU throughout",
+        bursts.len()
     );
-    println!("precision: {}", share(hit, hit + false_alarms));
-    println!("recall:    {}", share(hit, hit + missed));
+    for (stack, s) in &scores {
+        println!(
+            "{stack}: recall {}, precision {}, not hit and flagged {}, touched by less than {:.0} % {}",
+            share(s.hit, s.hit + s.missed),
+            share(s.hit, s.hit + s.false_alarms),
+            share(s.false_alarms, s.false_alarms + s.calm),
+            100.0 * COVERED,
+            s.touched
+        );
+    }
+    for run in ["calm", "bursts", "small"] {
+        let shown = place.json(&["show", run, "--format", "json"])?;
+        let flags = &shown["run"]["disturbed_by_stack"];
+        let of = |s: &Value| {
+            format!(
+                "{} {} of {}",
+                text(&s["stack"]),
+                s["disturbed"],
+                s["completed"]
+            )
+        };
+        let stacks: Vec<String> = list(flags, "stacks").iter().map(of).collect();
+        match flags["p"].as_f64() {
+            Some(p) => println!(
+                "{run}: disturbed {}; p = {p:.3} for chance",
+                stacks.join(", ")
+            ),
+            None => println!("{run}: no trial disturbed"),
+        }
+    }
     Ok(())
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// When something worked, on CLOCK_MONOTONIC.
+type Log = Vec<(f64, f64)>;
+
+/// Does `what` while another thread of this process puts a load on the machine: what is not the run's is foreign.
+fn beside<T>(
+    load: fn(&AtomicBool, &Mutex<Log>) -> Outcome,
+    what: impl FnOnce() -> Result<T, String>,
+) -> Result<(T, Log), String> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let log = Arc::new(Mutex::new(Log::new()));
+    let hog = {
+        let (stop, log) = (stop.clone(), log.clone());
+        std::thread::spawn(move || load(&stop, &log))
+    };
+    let done = what();
+    stop.store(true, Ordering::Relaxed);
+    hog.join()
+        .map_err(|_| "the load ended early".to_owned())??;
+    let log = log.lock().map_err(|e| e.to_string())?.clone();
+    Ok((done?, log))
 }
 
 /// A trial's window on CLOCK_MONOTONIC, in nanoseconds.
 struct Trial {
+    /// With how it waits.
+    stack: String,
     /// When the trial began: Dyno looks at the machine from then on.
     started: f64,
     from: f64,
@@ -90,8 +169,8 @@ impl Trial {
     }
 }
 
-fn measure(place: &Place, run: &str, trials: &str, more: &[&str]) -> Result<Vec<Trial>, String> {
-    let mut arguments = vec![
+fn measure(place: &Place, run: &str, trials: &str) -> Result<Vec<Trial>, String> {
+    place.judged(&[
         "run",
         "noise",
         "--trials",
@@ -101,9 +180,17 @@ fn measure(place: &Place, run: &str, trials: &str, more: &[&str]) -> Result<Vec<
         "--out",
         run,
         "--quiet",
-    ];
-    arguments.extend(more);
-    place.dyno(&arguments)?;
+    ])?;
+    let read = |path: &std::path::Path| -> Result<Value, String> {
+        let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
+        serde_json::from_str(&text).map_err(|e| e.to_string())
+    };
+    let manifest = read(&place.dir.join(run).join("run.json"))?;
+    let experiments = list(&manifest["plan"], "experiments");
+    let names = experiments
+        .iter()
+        .map(|e| format!("{} {}", text(&e["stack"]), text(&e["wait"])));
+    let names: Vec<String> = names.collect();
     let epoch = clock(rustix::time::ClockId::Realtime) - now();
     let directory = place.dir.join(run).join("trials");
     let mut all = Vec::new();
@@ -111,8 +198,9 @@ fn measure(place: &Place, run: &str, trials: &str, more: &[&str]) -> Result<Vec<
         .map_err(|e| format!("cannot read {}: {e}", directory.display()))?;
     for entry in entries {
         let path = entry.map_err(|e| e.to_string())?.path();
-        let text = std::fs::read_to_string(&path).map_err(|e| e.to_string())?;
-        let record: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+        let record = read(&path)?;
+        let experiment = record["experiment"].as_u64().unwrap_or_default() as usize;
+        let name = names.get(experiment).cloned();
         // The first and the last pong, on the run's clock, whose origin is CLOCK_MONOTONIC.
         let times = |key: &str| {
             let of = |f: &Value| f[key].as_f64().filter(|t| *t > 0.0);
@@ -126,6 +214,7 @@ fn measure(place: &Place, run: &str, trials: &str, more: &[&str]) -> Result<Vec<
         if let (Some(from), Some(to)) = (from, to) {
             let started = record["started_unix_ms"].as_f64().unwrap_or(0.0);
             all.push(Trial {
+                stack: name.unwrap_or_default(),
                 started: started * 1e6 - epoch,
                 from,
                 to,
@@ -136,9 +225,8 @@ fn measure(place: &Place, run: &str, trials: &str, more: &[&str]) -> Result<Vec<
     Ok(all)
 }
 
-/// Burns a CPU for 0.7 s, then rests for about 2 s, until told to stop; notes when it did. In a process of
-/// its own it would be the same: what is not the run's is foreign.
-fn hog(stop: &AtomicBool, log: &Mutex<Vec<(f64, f64)>>) -> Result<(), String> {
+/// Burns a CPU for 0.7 s, then rests for about 2 s, until told to stop; notes when it did.
+fn burst(stop: &AtomicBool, log: &Mutex<Log>) -> Outcome {
     let mut n = 0u64;
     while !stop.load(Ordering::Relaxed) {
         // Rests of different lengths, so that bursts meet trials at different places.
@@ -147,15 +235,29 @@ fn hog(stop: &AtomicBool, log: &Mutex<Vec<(f64, f64)>>) -> Result<(), String> {
             break;
         }
         let from = now();
-        let begun = Instant::now();
-        let mut x = n;
-        while begun.elapsed() < Duration::from_millis(700) {
-            x = std::hint::black_box(x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
-        }
+        burn(Duration::from_millis(700));
         log.lock().map_err(|e| e.to_string())?.push((from, now()));
         n += 1;
     }
     Ok(())
+}
+
+/// Takes 8 % of a CPU until told to stop.
+fn nibble(stop: &AtomicBool, _: &Mutex<Log>) -> Outcome {
+    let (work, rest) = SMALL;
+    while !stop.load(Ordering::Relaxed) {
+        burn(work);
+        std::thread::sleep(rest);
+    }
+    Ok(())
+}
+
+fn burn(time: Duration) {
+    let begun = Instant::now();
+    let mut x = 1u64;
+    while begun.elapsed() < time {
+        x = std::hint::black_box(x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+    }
 }
 
 /// CLOCK_MONOTONIC in nanoseconds.

@@ -371,6 +371,10 @@ fn of_host<'a>() -> Columns<'a> {
             Get::Float(|r| r.load().map(HostLoad::foreign_share)),
         ),
         column(
+            "kernel_share",
+            Get::Float(|r| r.load().and_then(HostLoad::kernel_share)),
+        ),
+        column(
             "stolen_share",
             Get::Float(|r| r.load().map(HostLoad::stolen_share)),
         ),

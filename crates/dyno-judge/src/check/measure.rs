@@ -124,6 +124,11 @@ impl Measure {
         }
     }
 
+    /// Whether it is made of CPU time, which kernels count in two ways.
+    pub(crate) fn is_cpu_time(self) -> bool {
+        matches!(self, Measure::CpuPerMessage | Measure::CpuShare)
+    }
+
     /// Whether each trial has one value of it.
     pub(crate) fn is_of_each_trial(self) -> bool {
         !matches!(self, Measure::Start(_, Some(_)))

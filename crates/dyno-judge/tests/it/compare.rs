@@ -63,6 +63,42 @@ fn two_runs(floor: f64) -> Comparison {
 }
 
 #[test]
+fn cpu_times_of_kernels_that_count_interrupts_otherwise_are_not_judged() {
+    let run = |number, kernel: &str, irq_time, p50| {
+        let mut b = Builder::new(number);
+        b.measured("udp", p50);
+        b.manifest().environment.kernel = kernel.into();
+        b.manifest().environment.irq_time = irq_time;
+        b.build()
+    };
+    let of = |base: &Run, new: &Run| {
+        let c = compare(base, new, &how());
+        let row = cell(&c, "udp").rows.iter();
+        let row = row
+            .clone()
+            .find(|r| r.figure == Figure::CpuPerMessage)
+            .unwrap();
+        let (found, latency) = (
+            finding(cell(&c, "udp"), Figure::CpuPerMessage),
+            finding(cell(&c, "udp"), P50),
+        );
+        assert_eq!(latency, Finding::Lower);
+        let text = c.render(Format::Table, &RenderOptions::default());
+        (found, row.but.clone(), text)
+    };
+    let within = run(0, "6.12", Some(false), 13_000.0);
+    let (found, but, text) = of(&within, &run(1, "6.13", Some(true), 11_000.0));
+    assert_eq!(found, Finding::Undecided { more: None });
+    assert!(but.unwrap().contains("CONFIG_IRQ_TIME_ACCOUNTING"));
+    assert!(text.contains("counts the time of interrupts"), "{text}");
+    let (found, but, _) = of(&within, &run(1, "6.13", Some(false), 11_000.0));
+    assert_eq!((found, but), (Finding::Lower, None));
+    // A run from before does not tell.
+    let (found, ..) = of(&within, &run(1, "6.13", None, 11_000.0));
+    assert_eq!(found, Finding::Undecided { more: None });
+}
+
+#[test]
 fn every_verdict_has_its_word() {
     let c = two_runs(1.001);
     assert_eq!(finding(cell(&c, "pipe"), P50), Finding::Same);

@@ -330,3 +330,18 @@ fn programs_get_every_figure() {
         "{xml}"
     );
 }
+
+#[test]
+fn what_other_kernels_cost_is_no_history_of_a_night() {
+    let on = |day, irq_time| {
+        let mut b = night(day, 12_000.0, 0);
+        b.manifest().environment.irq_time = Some(irq_time);
+        b.build()
+    };
+    let history: Vec<Run> = (0..12).map(|day| on(day, false)).collect();
+    let n = judged(&history, &on(12, true));
+    assert_eq!(status(&n, "tcp", Measure::CpuPerMessage), Status::Undecided);
+    assert_eq!(status(&n, "tcp", P50), Status::Pass);
+    let n = judged(&history, &on(12, false));
+    assert_eq!(status(&n, "tcp", Measure::CpuPerMessage), Status::Pass);
+}

@@ -320,3 +320,24 @@ fn a_metric_that_is_asked_for_takes_only_the_cells_that_have_it() {
     assert_eq!(t.series.len(), 1);
     assert_eq!(t.series[0].measure, Measure::Latency(Metric::Response, 0.9));
 }
+
+#[test]
+fn what_other_kernels_cost_is_no_value_of_a_history() {
+    let nights: Vec<Run> = (0..14)
+        .map(|day| {
+            night(day, 12_000.0, |b| {
+                b.manifest().environment.irq_time = Some(day >= 5);
+            })
+        })
+        .collect();
+    let t = trend(&nights, &TrendOptions::default());
+    let of = |measure| {
+        let mut all = t.series.iter();
+        all.find(|s| s.experiment.stack == "tcp" && s.measure == measure)
+            .unwrap()
+    };
+    let cpu = of(Measure::CpuPerMessage);
+    assert_eq!((cpu.values.len(), cpu.missing.len()), (9, 5));
+    assert!(cpu.missing[0].1.contains("CONFIG_IRQ_TIME_ACCOUNTING"));
+    assert_eq!(of(Measure::Memory).values.len(), 14);
+}

@@ -16,8 +16,7 @@ const SHARE: f64 = 0.02;
 const LUMP: Nanos = Nanos::from_millis(3);
 /// Steal time is counted in ticks of this length (USER_HZ is 100 on every Linux in use).
 const TICK: Nanos = Nanos::from_millis(10);
-/// The bare machine's CPUs idle for half of the time that it is watched, and a hypervisor takes nothing
-/// from an idle CPU; so a busy one may lose twice as much.
+/// Where it is not known how long the bare machine's CPUs idled: half of the time, so a busy one may lose twice as much.
 const STEAL_WHEN_BUSY: f64 = 2.0;
 /// Gaps before the trial may take this share of a CPU beyond the bare machine's …
 const GAPS: f64 = 0.03;
@@ -32,7 +31,8 @@ const FREQUENCY: f64 = 1.10;
 /// the CPUs could give; the sentence says so where it was more):
 ///
 /// - other processes used CPU time of more than 2 % of `W`; at least 3 ms are taken off
-/// - the hypervisor took more than 2 % of `W` + one tick of 10 ms times the root of the number of CPUs
+/// - the hypervisor took more than 2 % of one CPU's part of the time in which the CPUs were wanted + one tick of 10 ms times
+///   the root of the number of CPUs
 /// - a CPU was slowed for heat
 /// - a CPU's frequency changed by more than 10 % to where the bare machine's was not
 /// - just before the trial, a CPU lost more than three times the bare machine's share, and 3 % more, to
@@ -95,9 +95,9 @@ fn foreign(window: &HostLoad, bare: &HostLoad) -> Option<String> {
     let who = match first {
         Some(first) if 2 * named >= window.foreign.0 => first,
         Some(first) => {
-            format!("mostly interrupts or processes that have ended; of the others {first}")
+            format!("mostly processes that have ended; of the others {first}")
         }
-        None => "interrupts or processes that have ended".to_owned(),
+        None => "processes that have ended".to_owned(),
     };
     Some(format!(
         "other processes used {} of {} during the window ({who}); {}",
@@ -108,13 +108,16 @@ fn foreign(window: &HostLoad, bare: &HostLoad) -> Option<String> {
 }
 
 fn steal(window: &HostLoad, bare: &HostLoad) -> Option<String> {
-    let allowed = Allowed::of(bare.stolen_share(), STEAL_WHEN_BUSY);
-    let rounding = ns(TICK) * (window.cpus.len() as f64).sqrt();
-    let limit = allowed.taken * capacity(window) + SHARE * wall(window) + rounding;
+    // A hypervisor takes nothing from an idle CPU: what counts is the share of the time that the CPUs were wanted.
+    let factor = bare.idle.map_or(STEAL_WHEN_BUSY, |_| 1.0);
+    let allowed = Allowed::of(share(bare.stolen, bare.wanted()), factor);
+    let cpus_used = (window.cpus.len() as f64).max(1.0);
+    let rounding = ns(TICK) * cpus_used.sqrt();
+    let limit = (allowed.taken + SHARE / cpus_used) * ns(window.wanted()) + rounding;
     (ns(window.stolen) > limit).then(|| {
         format!(
-            "the hypervisor gave {} of {} to other guests during the window ({}); {}",
-            percent(window.stolen_share()),
+            "the hypervisor gave {} of the time that {} had work to other guests during the window ({}); {}",
+            percent(share(window.stolen, window.wanted())),
             cpus(window),
             window.stolen,
             allowed.text()

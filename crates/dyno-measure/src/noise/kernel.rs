@@ -4,7 +4,9 @@
 use crate::procfile;
 use dyno_model::unit::Nanos;
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::Path;
+use std::sync::OnceLock;
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
@@ -13,6 +15,10 @@ const CPUS: &str = "/sys/devices/system/cpu";
 pub(super) struct CpuTimes {
     /// Nothing to do, waiting for a disk included.
     pub(super) idle: Nanos,
+    /// In interrupts of devices, where the kernel measures that; else zero.
+    pub(super) irq: Nanos,
+    /// In softirqs: measured where that of interrupts is, else guessed at every tick.
+    pub(super) softirq: Nanos,
     /// Given to others by the hypervisor.
     pub(super) stolen: Nanos,
 }
@@ -42,6 +48,45 @@ fn stops_tick(cmdline: &str) -> bool {
     !matches!(last, Some("nohz=off" | "nohz=0" | "nohz=n"))
 }
 
+/// So long after boot a kernel that counts the time of interrupts apart has counted [`SOME`] of it.
+const COUNTED_BY_NOW: f64 = 600.0;
+/// Less may be ticks that met an interrupt within another.
+const SOME: Nanos = Nanos::from_millis(100);
+
+/// Whether the kernel counts the time of interrupts apart from that of processes; `None`: not known.
+pub(crate) fn irq_time() -> Option<bool> {
+    static KNOWN: OnceLock<Option<bool>> = OnceLock::new();
+    *KNOWN.get_or_init(|| {
+        let packed = std::fs::read("/proc/config.gz").unwrap_or_default();
+        let mut config = String::new();
+        let unpacked = flate2::read::GzDecoder::new(packed.as_slice()).read_to_string(&mut config);
+        if unpacked.is_err() {
+            let release = procfile::text("/proc/sys/kernel/osrelease");
+            config = procfile::text(format!("/boot/config-{release}"));
+        }
+        let uptime = procfile::text("/proc/uptime");
+        let seconds = uptime
+            .split_whitespace()
+            .next()
+            .and_then(|s| s.parse().ok());
+        counts_irq_time(&Stat::read(), &config, seconds.unwrap_or(0.0))
+    })
+}
+
+/// By the kernel's configuration; where that is not known, or says yes, which `tsc=noirqtime` overrules, by what has been
+/// counted. A few architectures do it by another option (`NATIVE`).
+fn counts_irq_time(stat: &Stat, config: &str, uptime_s: f64) -> Option<bool> {
+    let says = |line: &str| config.lines().any(|l| l == line);
+    let is_on = says("CONFIG_IRQ_TIME_ACCOUNTING=y") || says("CONFIG_VIRT_CPU_ACCOUNTING_NATIVE=y");
+    let counted: u64 = stat.cpus.values().map(|t| t.irq.0).sum();
+    match (is_on, says("# CONFIG_IRQ_TIME_ACCOUNTING is not set")) {
+        (false, true) => Some(false),
+        (true, _) if counted > 0 => Some(true),
+        (false, false) if counted >= SOME.0 => Some(true),
+        _ => (uptime_s > COUNTED_BY_NOW).then_some(false),
+    }
+}
+
 impl Stat {
     /// proc_stat(5); `tick` is the length of one of its units.
     pub(super) fn parse(text: &str, tick: Nanos) -> Stat {
@@ -57,11 +102,13 @@ impl Stat {
                 for (time, field) in times.iter_mut().zip(rest.split_whitespace()) {
                     *time = Nanos(field.parse::<u64>().unwrap_or(0).saturating_mul(tick.0));
                 }
-                let [_user, _nice, _system, idle, iowait, _irq, _softirq, stolen] = times;
+                let [_user, _nice, _system, idle, iowait, irq, softirq, stolen] = times;
                 stat.cpus.insert(
                     cpu,
                     CpuTimes {
                         idle: Nanos(idle.0 + iowait.0),
+                        irq,
+                        softirq,
                         stolen,
                     },
                 );
@@ -73,6 +120,11 @@ impl Stat {
     pub(super) fn read() -> Stat {
         Stat::parse(&procfile::text("/proc/stat"), tick())
     }
+}
+
+/// The CPUs that this machine could ever have, ascending.
+pub(super) fn possible() -> Vec<u32> {
+    procfile::cpu_list(&procfile::text(format!("{CPUS}/possible")))
 }
 
 /// Frequency now in kHz by CPU; CPUs for which the kernel shows none are left out.
@@ -128,6 +180,8 @@ procs_running 3
         assert_eq!(stat.cpus.keys().copied().collect::<Vec<_>>(), [0, 1]);
         let one = CpuTimes {
             idle: Nanos((368_893 + 2_512) * 10),
+            irq: Nanos(70),
+            softirq: Nanos(24_250),
             stolen: Nanos(20_650),
         };
         assert_eq!(stat.cpus[&1], one);
@@ -141,6 +195,28 @@ procs_running 3
             assert!(stat.cpus[&cpu].idle > Nanos::ZERO);
         }
         assert!(stat.context_switches > 0 && tick() > Nanos::ZERO);
+    }
+
+    #[test]
+    fn interrupts_count_apart_where_the_configuration_or_the_count_says_so() {
+        let counted = |ms| Stat::parse(&format!("cpu0 1 2 3 4 5 {ms} 7 8"), Nanos::from_millis(1));
+        let off = "CONFIG_HZ=250\n# CONFIG_IRQ_TIME_ACCOUNTING is not set\n";
+        let on = "CONFIG_IRQ_TIME_ACCOUNTING=y\n";
+        let native = format!("CONFIG_VIRT_CPU_ACCOUNTING_NATIVE=y\n{off}");
+        for (ms, config, uptime_s, expected) in [
+            (500, off, 9.0, Some(false)),
+            (1, on, 9.0, Some(true)),
+            (1, &native, 9.0, Some(true)),
+            // Just booted, or turned off by `tsc=noirqtime`.
+            (0, on, 9.0, None),
+            (0, on, 3_600.0, Some(false)),
+            (500, "", 9.0, Some(true)),
+            (10, "", 9.0, None),
+            (10, "", 3_600.0, Some(false)),
+        ] {
+            let found = counts_irq_time(&counted(ms), config, uptime_s);
+            assert_eq!(found, expected, "{ms} {config} {uptime_s}");
+        }
     }
 
     #[test]

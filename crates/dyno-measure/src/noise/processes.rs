@@ -13,32 +13,60 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Process {
     /// Its processor time.
     pub(super) time: Nanos,
-    /// Its parent.
+    pub(super) family: Family,
+}
+
+/// Whose child a process is, and what its own ended ones used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Family {
     pub(super) parent: u32,
     /// Processor time of its children that have ended and were waited for, and of theirs; user and
     /// system time are each rounded down to a tick.
     pub(super) ended_children: Nanos,
 }
 
-/// Every process in sight, kernel threads included.
-pub(super) fn processes(tick: Nanos) -> BTreeMap<u32, Process> {
-    let Ok(entries) = std::fs::read_dir("/proc") else {
-        return BTreeMap::new();
-    };
+/// Every process in sight, kernel threads included, ascending: a trial's own are mostly young, and come last.
+fn pids() -> BTreeSet<u32> {
+    let entries = std::fs::read_dir("/proc");
+    let pid = |e: std::fs::DirEntry| e.file_name().to_str()?.parse().ok();
     entries
+        .into_iter()
         .flatten()
-        .filter_map(|e| e.file_name().to_str()?.parse::<u32>().ok())
-        // A process may end between the listing and the reading.
-        .filter_map(|pid| {
-            let (parent, ended) = family(&procfile::text(format!("/proc/{pid}/stat")))?;
-            let process = Process {
-                time: cost::cpu_time(pid).ok()?,
-                parent,
-                ended_children: Nanos(ended.saturating_mul(tick.0)),
-            };
-            Some((pid, process))
-        })
+        .flatten()
+        .filter_map(pid)
         .collect()
+}
+
+/// Processor time of every process: a microsecond for each. One may end between the listing and the reading.
+pub(super) fn times() -> BTreeMap<u32, Nanos> {
+    let time = |pid| Some((pid, cost::cpu_time(pid).ok()?));
+    pids().into_iter().filter_map(time).collect()
+}
+
+/// The family of every process: some ten microseconds for each.
+pub(super) fn families(tick: Nanos) -> BTreeMap<u32, Family> {
+    let family = |pid| {
+        let (parent, ended) = family(&procfile::text(format!("/proc/{pid}/stat")))?;
+        let ended_children = Nanos(ended.saturating_mul(tick.0));
+        let family = Family {
+            parent,
+            ended_children,
+        };
+        Some((pid, family))
+    };
+    pids().into_iter().filter_map(family).collect()
+}
+
+/// Processes of which both are known.
+pub(super) fn joined(
+    times: BTreeMap<u32, Nanos>,
+    families: &BTreeMap<u32, Family>,
+) -> BTreeMap<u32, Process> {
+    let join = |(pid, time)| {
+        let family = *families.get(&pid)?;
+        Some((pid, Process { time, family }))
+    };
+    times.into_iter().filter_map(join).collect()
 }
 
 /// Parent, and ticks of ended children, from `/proc/PID/stat` (proc_pid_stat(5), fields 4, 16 and 17). The
@@ -67,7 +95,7 @@ pub(super) fn with_descendants(
         let children = instants
             .iter()
             .flat_map(|all| all.iter())
-            .filter(|(pid, process)| own.contains(&process.parent) && !own.contains(pid));
+            .filter(|(pid, process)| own.contains(&process.family.parent) && !own.contains(pid));
         let children: Vec<u32> = children.map(|(pid, _)| *pid).collect();
         if children.is_empty() {
             return own;
@@ -105,8 +133,8 @@ pub(super) fn used_by_ended(
         .filter(|(pid, _)| !own.contains(pid))
         // A parent that is new itself, or reads less, has inherited all of it meanwhile.
         .map(|(pid, now)| {
-            let before = earlier.get(pid).map_or(0, |p| p.ended_children.0);
-            let now = now.ended_children.0;
+            let before = earlier.get(pid).map_or(0, |p| p.family.ended_children.0);
+            let now = now.family.ended_children.0;
             now.checked_sub(before).unwrap_or(now)
         })
         .filter(|&time| time > 0)
@@ -114,9 +142,9 @@ pub(super) fn used_by_ended(
     let before: u64 = earlier
         .iter()
         .filter(|(pid, p)| {
-            !later.contains_key(pid) && !own.contains(pid) && !own.contains(&p.parent)
+            !later.contains_key(pid) && !own.contains(pid) && !own.contains(&p.family.parent)
         })
-        .map(|(_, p)| p.time.0 + p.ended_children.0)
+        .map(|(_, p)| p.time.0 + p.family.ended_children.0)
         .sum();
     let rounding = (tick.0 as f64 * (inherited.len() as f64).sqrt()) as u64;
     let inherited: u64 = inherited.iter().sum();
@@ -133,18 +161,20 @@ pub(super) fn name(pid: u32) -> String {
     }
 }
 
-/// Whether the process may run on `cpus` only; `false` also where it has ended. Asks for the main
+/// Which part of the CPUs that the process may use are among `cpus`, 0 to 1; zero where it has ended. Asks for the main
 /// thread.
-pub(super) fn is_bound_to(pid: u32, cpus: &[u32]) -> bool {
+pub(super) fn part_on(pid: u32, cpus: &[u32]) -> f64 {
     let pid = i32::try_from(pid)
         .ok()
         .and_then(rustix::process::Pid::from_raw);
     let Some(Ok(set)) = pid.map(|p| sched_getaffinity(Some(p))) else {
-        return false;
+        return 0.0;
     };
-    (0..CpuSet::MAX_CPU)
-        .filter(|&cpu| set.is_set(cpu))
-        .all(|cpu| cpus.contains(&(cpu as u32)))
+    let all = (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu));
+    let (here, all) = all.fold((0, 0), |(here, all), cpu| {
+        (here + usize::from(cpus.contains(&(cpu as u32))), all + 1)
+    });
+    here as f64 / f64::from(all.max(1))
 }
 
 #[cfg(test)]
@@ -154,8 +184,10 @@ mod tests {
     fn at(time: u64, parent: u32, ended_children: u64) -> Process {
         Process {
             time: Nanos(time),
-            parent,
-            ended_children: Nanos(ended_children),
+            family: Family {
+                parent,
+                ended_children: Nanos(ended_children),
+            },
         }
     }
 
@@ -208,19 +240,23 @@ mod tests {
     #[test]
     fn this_process_is_among_all() {
         let me = std::process::id();
-        let first = processes(Nanos(1));
-        assert!(first[&me].time > Nanos::ZERO);
-        assert!(processes(Nanos(1))[&me].time > first[&me].time);
-        assert_eq!(first[&me].parent, std::os::unix::process::parent_id());
+        let first = times();
+        assert!(first[&me] > Nanos::ZERO);
+        let all = joined(times(), &families(Nanos(1)));
+        assert!(all[&me].time > first[&me]);
+        assert_eq!(all[&me].family.parent, std::os::unix::process::parent_id());
+        assert_eq!(joined(first, &BTreeMap::new()), BTreeMap::new());
         assert!(!name(me).is_empty());
         assert_eq!(name(u32::MAX), format!("process {}", u32::MAX));
     }
 
     #[test]
-    fn a_process_is_bound_to_the_cpus_that_it_may_use() {
+    fn a_process_is_shared_out_over_the_cpus_that_it_may_use() {
         let cpus = crate::allowed_cpus();
-        assert!(is_bound_to(std::process::id(), &cpus));
-        assert!(!is_bound_to(std::process::id(), &[1_000]));
-        assert!(!is_bound_to(u32::MAX, &cpus));
+        assert_eq!(part_on(std::process::id(), &cpus), 1.0);
+        assert_eq!(part_on(std::process::id(), &[1_000]), 0.0);
+        assert_eq!(part_on(u32::MAX, &cpus), 0.0);
+        let one = part_on(std::process::id(), &cpus[..1]);
+        assert_eq!(one, 1.0 / cpus.len() as f64);
     }
 }

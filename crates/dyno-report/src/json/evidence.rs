@@ -63,6 +63,7 @@ impl<'a> From<&'a CovariateSummary> for CovariateJson<'a> {
 #[derive(Serialize)]
 pub(super) struct HostJson {
     foreign_share: Option<SpreadJson>,
+    kernel_share: Option<SpreadJson>,
     stolen_share: Option<SpreadJson>,
     gap_share: Option<SpreadJson>,
     tail: TailsJson,
@@ -97,6 +98,7 @@ impl From<&HostSummary> for HostJson {
         let tail = |t: &Option<HostTail>| t.as_ref().map(Into::into);
         HostJson {
             foreign_share: h.foreign_share.map(Into::into),
+            kernel_share: h.kernel_share.map(Into::into),
             stolen_share: h.stolen_share.map(Into::into),
             gap_share: h.gap_share.map(Into::into),
             tail: TailsJson {

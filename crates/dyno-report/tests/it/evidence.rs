@@ -5,8 +5,10 @@ use crate::common::held::{calm, gaps, load, place};
 use crate::common::{Builder, summary};
 use dyno_model::plan::{Extent, TableKind};
 use dyno_model::record::FailureKind;
-use dyno_model::{ExperimentId, Metric, Nanos, Precision};
-use dyno_report::{Covariate, ExperimentSummary, Format, RenderOptions, counted_trials, render};
+use dyno_model::{ExperimentId, HostLoad, Metric, Nanos, Precision};
+use dyno_report::{
+    Covariate, ExperimentSummary, FlagRates, Format, RenderOptions, counted_trials, render,
+};
 
 fn builder() -> Builder {
     Builder::new("test", "", TableKind::Stacks)
@@ -66,6 +68,50 @@ fn where_every_trial_was_disturbed_all_count_and_the_row_says_so() {
     let text = render(&s, Format::Table, &RenderOptions::default());
     assert!(text.contains("tcp (disturbed)"), "{text}");
     assert!(text.contains("so all are used"), "{text}");
+}
+
+#[test]
+fn flags_that_fall_on_one_stack_are_told_from_those_of_chance() {
+    let with = |counts: &[(&str, u64)]| {
+        let mut b = builder();
+        for (stack, disturbed) in counts {
+            let id = b.experiment(stack, |_| {});
+            for number in 0..20 {
+                let trial = b.trial(id, &RTT);
+                trial
+                    .disturbed
+                    .extend((number < *disturbed).then(|| "it was".into()));
+            }
+        }
+        let s = summary(&b.build());
+        let text = render(&s, Format::Table, &RenderOptions::default());
+        (FlagRates::of(&s.experiments), text)
+    };
+    let (rates, text) = with(&[("pipe", 2), ("tcp", 3), ("udp", 1)]);
+    let rates = rates.unwrap();
+    let counts = rates
+        .stacks
+        .iter()
+        .map(|s| (s.stack.as_str(), s.disturbed, s.completed));
+    let expected = [("pipe", 2, 20), ("tcp", 3, 20), ("udp", 1, 20)];
+    assert_eq!(counts.collect::<Vec<_>>(), expected);
+    assert_eq!((rates.p, rates.odd()), (1.0, None));
+    assert!(
+        text.contains("of 20; chance alone spreads them so (p = 1.00"),
+        "{text}"
+    );
+    // Both directions: of two, whichever comes first.
+    let (rates, text) = with(&[("tcp", 0), ("udp", 9)]);
+    let rates = rates.unwrap();
+    // 20! 31! / (11! 40!), four tests.
+    assert!((rates.p - 4.0 * 0.000_614_2).abs() < 1e-5, "{}", rates.p);
+    assert!(text.contains("that is not chance (p = 0.00246"), "{text}");
+    let (rates, _) = with(&[("pipe", 9), ("tcp", 9), ("udp", 0), ("uds-stream", 10)]);
+    let rates = rates.unwrap();
+    let (odd, often) = rates.odd().unwrap();
+    assert_eq!((odd.stack.as_str(), often), ("udp", "less often"));
+    assert_eq!(with(&[("tcp", 5)]).0, None);
+    assert_eq!(with(&[("tcp", 0), ("udp", 0)]).0, None);
 }
 
 #[test]
@@ -337,7 +383,10 @@ fn the_machines_own_tail_is_that_of_its_gaps() {
     b.trials(id, &RTT);
     for record in b.records(id) {
         record.noise.gaps = vec![gaps(0, &[40_000; 12]), gaps(1, &[30_000; 9])];
-        record.noise.window = Some(load(0.03, 0.05));
+        record.noise.window = Some(HostLoad {
+            kernel: Some(Nanos::from_millis(6)),
+            ..load(0.03, 0.05)
+        });
     }
     let run = b.build();
     let e = summary(&run).experiments.remove(0);
@@ -357,6 +406,7 @@ fn the_machines_own_tail_is_that_of_its_gaps() {
     assert_eq!(p99.unwrap().explained, Some(share.min(1.0)));
     assert!(p90.unwrap().own_ns < own);
     assert_eq!(host.foreign_share.unwrap().median, 0.03);
+    assert_eq!(host.kernel_share.unwrap().median, 0.01);
     assert_eq!(host.stolen_share.unwrap().median, 0.05);
     // 12 × 40 µs and 9 × 30 µs of 10 ms each.
     assert!((host.gap_share.unwrap().median - 0.0375).abs() < 1e-9);

@@ -118,7 +118,7 @@ fn the_schema_refuses_what_the_interface_excludes() {
         ("a host that explains more than all", |d| {
             let tail = json!({"own_ns": 1.0, "explained": 1.5});
             d["experiments"][0]["host"] = json!({
-                "foreign_share": null, "stolen_share": null, "gap_share": null,
+                "foreign_share": null, "kernel_share": null, "stolen_share": null, "gap_share": null,
                 "tail": {"p90": tail, "p99": null, "p999": null},
             });
         }),

@@ -146,6 +146,7 @@ pub(crate) fn manifest() -> RunManifest {
             memory_bytes: 8 << 30,
             kernel: "6.12.0".into(),
             kernel_cmdline: "quiet".into(),
+            irq_time: None,
             governors: BTreeMap::from([(0, "performance".into())]),
             mitigations: BTreeMap::from([("meltdown".into(), "Not affected".into())]),
             clock_source: "tsc".into(),
@@ -316,6 +317,7 @@ fn load() -> HostLoad {
         context_switches: 1_907,
         frequency_khz: BTreeMap::new(),
         throttled: Some(1),
+        ..HostLoad::default()
     }
 }
 
@@ -384,6 +386,7 @@ pub(crate) fn completed(id: TrialId) -> TrialRecord {
             cpu: Nanos(100_000),
             cpu_ns_per_message: Some(25_000.0),
             host_cpu: Some(Nanos(260_000)),
+            interrupts: Vec::new(),
             machines: Vec::new(),
             memory: Vec::new(),
             host_cpu_ns_per_message: Some(26_666.5),
