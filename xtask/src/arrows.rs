@@ -2,6 +2,7 @@
 
 use crate::Outcome;
 use crate::metadata::{self, Metadata};
+use crate::modules;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The crates of the workspace that each crate may depend on. A crate that is not here is an error,
@@ -93,7 +94,8 @@ type Graph = BTreeMap<String, BTreeSet<(String, bool)>>;
 
 /// Checks the workspace; prints how many arrows it has.
 pub(crate) fn check() -> Outcome {
-    let graph = graph(&metadata::load()?);
+    let metadata = metadata::load()?;
+    let graph = graph(&metadata);
     let violations = violations(&graph);
     if violations.is_empty() {
         let arrows: usize = graph.values().map(BTreeSet::len).sum();
@@ -101,7 +103,7 @@ pub(crate) fn check() -> Outcome {
             "── arrows: {arrows} between {} crates, all as agreed",
             graph.len()
         );
-        return Ok(());
+        return modules::check(&metadata);
     }
     Err(format!(
         "{} arrows point the wrong way:\n  {}",
