@@ -2,9 +2,8 @@
 
 use crate::capability;
 use crate::catalog::Catalog;
+use crate::cell::Cell;
 use crate::chain;
-use crate::floor::FloorStack;
-use crate::matrix::Cell;
 use crate::quantity::At;
 use crate::stack;
 use crate::suite::{ExperimentSpec, StackChoice, Suite};
@@ -159,4 +158,10 @@ pub(crate) fn floor_stacks<'a>(
             })
         })
         .collect()
+}
+
+/// A floor stack with its adapter.
+pub(crate) struct FloorStack<'a> {
+    pub(crate) stack: Stack,
+    pub(crate) adapter: &'a AdapterDescription,
 }

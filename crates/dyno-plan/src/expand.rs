@@ -1,14 +1,16 @@
 //! From matrices to experiments: every cell on every stack, on its CPUs, or why it cannot be measured.
 
+use crate::cell::Cell;
 use crate::configured::Configured;
-use crate::cpus::{self, Cpus, Places};
+use crate::cpus::{self, Places};
 use crate::daemon::missing_daemon;
 use crate::flow;
 use crate::host::HostFacts;
-use crate::matrix::{Cell, Matrix};
+use crate::matrix::Matrix;
 use crate::parallel;
 use crate::probe;
 use crate::remote;
+use crate::sets::Cpus;
 use dyno_model::plan::{Experiment, ExperimentId, Refusal};
 use dyno_model::{Stack, Testbed};
 use dyno_toml::Problems;

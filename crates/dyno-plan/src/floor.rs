@@ -2,17 +2,12 @@
 //! can stand as × floor.
 
 use crate::capability;
-use crate::matrix::Cell;
+use crate::cell::Cell;
+use crate::configured::FloorStack;
 use crate::remote;
 use dyno_model::plan::{Experiment, ExperimentId, Extent};
-use dyno_model::{AdapterDescription, Stack, Testbed};
+use dyno_model::{Stack, Testbed};
 use std::collections::{BTreeMap, HashMap};
-
-/// A floor stack with its adapter.
-pub(crate) struct FloorStack<'a> {
-    pub(crate) stack: Stack,
-    pub(crate) adapter: &'a AdapterDescription,
-}
 
 /// The CPUs of both sides. Those of gateways stand behind them, and a floor has none.
 fn cpus(e: &Experiment) -> &[u32] {

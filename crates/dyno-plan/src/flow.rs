@@ -1,9 +1,11 @@
 //! `[[experiment.flow]]`: several workloads of one experiment that run at the same time.
 
-use crate::cpus::{Cpus, Places, automatic, spins};
+use crate::cell::Cell;
+use crate::cpus::{Places, automatic, spins};
 use crate::host::HostFacts;
-use crate::matrix::{Cell, Matrix};
+use crate::matrix::Matrix;
 use crate::quantity::{At, Quantity, one};
+use crate::sets::Cpus;
 use crate::settings::{self, FACTORS, Form, Settings};
 use crate::sizes;
 use crate::suite::{self, ExperimentSpec, setting_keys};

@@ -27,6 +27,7 @@
 mod against;
 mod capability;
 mod catalog;
+mod cell;
 mod chain;
 mod configured;
 mod cpus;
@@ -52,6 +53,7 @@ mod refuse;
 mod remote;
 mod search;
 mod select;
+mod sets;
 mod settings;
 mod shard;
 mod sizes;

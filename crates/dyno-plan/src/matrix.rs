@@ -4,12 +4,13 @@
 //! Cells come in a fixed order: stack, wait, topology, placement, access, scheduling, load,
 //! payload; the last varies fastest.
 
-use crate::cpus::Cpus;
+use crate::cell::Cell;
 use crate::flow::{self, FlowSpec};
 use crate::host::HostFacts;
 use crate::parallel::{self, Parallel};
 use crate::probe;
 use crate::quantity::{At, HEADER_BYTES, WaitChoice};
+use crate::sets::Cpus;
 use crate::settings::{Levels, Settings};
 use crate::suite::{ExperimentSpec, Suite};
 use dyno_model::plan::{Extent, Scheduling};
@@ -52,28 +53,6 @@ pub(crate) struct Conditions<'a> {
     pub(crate) start: Option<Start>,
     pub(crate) trials: u32,
     pub(crate) raw_samples: u32,
-}
-
-/// One combination of factors.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Cell {
-    pub(crate) workload: Workload,
-    pub(crate) wait: Wait,
-    pub(crate) topology: Topology,
-    pub(crate) placement: Placement,
-    pub(crate) access: Access,
-    pub(crate) scheduling: Scheduling,
-    pub(crate) payload: PayloadSize,
-}
-
-impl Cell {
-    /// As tables print it.
-    pub(crate) fn factors(&self) -> String {
-        format!(
-            "{}, {}, {}, {}, {}, {}",
-            self.workload, self.payload, self.wait, self.access, self.placement, self.topology
-        )
-    }
 }
 
 impl<'a> Matrix<'a> {

@@ -367,3 +367,35 @@ fn range<T: Quantity>(
     }
     values
 }
+
+/// A way to do what a probe measures; which there are depends on its kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Way(pub(crate) String);
+
+impl Quantity for Way {
+    fn read(text: &str) -> Result<Self, UnitError> {
+        Ok(Way(text.to_owned()))
+    }
+}
+
+/// The CPUs of a switch's sides together, 1 or 2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span(pub(crate) u32);
+
+impl Quantity for Span {
+    fn read(text: &str) -> Result<Self, UnitError> {
+        match text {
+            "one" => Ok(Span(1)),
+            "two" => Ok(Span(2)),
+            _ => Err(UnitError {
+                what: "number of CPUs",
+                found: text.to_owned(),
+                reason: "a switch is on one or on two".into(),
+                example: "\"one\" or \"two\"",
+            }),
+        }
+    }
+    fn words() -> Vec<&'static str> {
+        vec!["one", "two"]
+    }
+}

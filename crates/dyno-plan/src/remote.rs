@@ -2,8 +2,9 @@
 //! there.
 
 use crate::HostFacts;
+use crate::cell::Cell;
 use crate::configured::Configured;
-use crate::matrix::{Cell, Conditions, Matrix};
+use crate::matrix::{Conditions, Matrix};
 use dyno_model::machine::{SHARING, VsockBackEnd};
 use dyno_model::plan::{Experiment, Host, Reach};
 use dyno_model::{AdapterDescription, Placement, Stack, Start, Testbed, Wait};

@@ -1,10 +1,11 @@
 //! The keys of `[defaults]`, `[[experiment]]`, `[experiment.matrix]` and `--set`: one table of
 //! them, and how levels lie over each other.
 
-use crate::cpus::{self, Cpus};
 use crate::parallel::Parallel;
-use crate::probe::{Span, Way};
-use crate::quantity::{At, GroupSize, Quantity, SchedulingClass, WaitChoice, one, several};
+use crate::quantity::{
+    At, GroupSize, Quantity, SchedulingClass, Span, WaitChoice, Way, one, several,
+};
+use crate::sets::{self, Cpus};
 use dyno_model::plan::Extent;
 use dyno_model::probe::{ProbeKind, Rest, Sides};
 use dyno_model::unit::{Nanos, PayloadSize, RateHz};
@@ -154,7 +155,7 @@ impl Settings {
             "messages" => self.messages = count(key, node, 1, MOST_MESSAGES, p),
             "drain" => self.drain = time(key, node, Nanos::ZERO, p),
             "deadline" => self.deadline = time(key, node, Nanos(1), p),
-            "cpus" => self.cpus = cpus::read(node, p),
+            "cpus" => self.cpus = sets::read(node, p),
             "mlock" => {
                 self.mlock = node.bool("`mlock`", p).map(|value| At {
                     value,
