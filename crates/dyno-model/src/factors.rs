@@ -1,0 +1,460 @@
+//! The factors: one table of what may differ between two experiments. Tables, exports, names, judgements and the page
+//! are loops over it, so a factor is added by a row here and by its field in [`Experiment`].
+
+use crate::plan::{Experiment, ExperimentId, Extent, Scheduling};
+use std::fmt;
+
+/// Static properties of a factor.
+#[derive(Debug, Clone, Copy)]
+pub struct Factor {
+    /// Title of its column in tables; no other factor has the same.
+    pub title: &'static str,
+    /// What stands before its value in a heading.
+    pub lead: &'static str,
+    /// Its value as tables print it; empty: it does not apply.
+    pub text: fn(&Experiment) -> String,
+    /// Its value in a list of words, where that is not lead and value.
+    pub phrase: Option<fn(&Experiment) -> String>,
+    /// The text of the value that goes without saying; `None`: every value is named.
+    pub default: Option<&'static str>,
+    /// What it means for a comparison of two runs.
+    pub between_runs: BetweenRuns,
+    /// Whether it is a part of the load, whose columns stand first in exports.
+    pub is_load: bool,
+    /// Its place among the columns of tables, from left to right.
+    pub place: u8,
+    /// When its column is left out of a narrow table; the highest goes first, 0 never.
+    pub rank: u8,
+    /// Its values in files.
+    pub columns: &'static [Column],
+    /// What tells two values apart, where its columns do not.
+    pub key: Option<fn(&Experiment) -> String>,
+}
+
+/// What experiments of two runs are to each other that differ in a factor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BetweenRuns {
+    /// Different questions, whose figures are not compared.
+    Apart,
+    /// Compared, and the difference is named.
+    Named,
+}
+
+/// A value of a factor in files.
+#[derive(Debug, Clone, Copy)]
+pub struct Column {
+    /// Its name, with the unit.
+    pub key: &'static str,
+    /// Its value; `None`: it does not apply.
+    pub of: Of,
+    /// Whether other columns say the same, so that it stands only in files with typed columns.
+    pub is_detail: bool,
+}
+
+/// How the value of a column comes from an experiment.
+#[derive(Debug, Clone, Copy)]
+pub enum Of {
+    /// As text.
+    Text(fn(&Experiment) -> Option<String>),
+    /// As a whole number.
+    Count(fn(&Experiment) -> Option<u64>),
+    /// As a number.
+    Number(fn(&Experiment) -> Option<f64>),
+    /// As yes or no.
+    Flag(fn(&Experiment) -> Option<bool>),
+}
+
+/// The value of a column.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// Text.
+    Text(String),
+    /// A whole number.
+    Count(u64),
+    /// A number.
+    Number(f64),
+    /// Yes or no.
+    Flag(bool),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Text(text) => f.write_str(text),
+            Value::Count(n) => write!(f, "{n}"),
+            Value::Number(n) => write!(f, "{n}"),
+            Value::Flag(is) => write!(f, "{is}"),
+        }
+    }
+}
+
+impl Column {
+    /// Its value in an experiment; `None`: it does not apply.
+    pub fn value(&self, e: &Experiment) -> Option<Value> {
+        match self.of {
+            Of::Text(of) => of(e).map(Value::Text),
+            Of::Count(of) => of(e).map(Value::Count),
+            Of::Number(of) => of(e).map(Value::Number),
+            Of::Flag(of) => of(e).map(Value::Flag),
+        }
+    }
+}
+
+impl Factor {
+    /// Its value in a list of words: `access all`, `64 B`.
+    pub fn words(&self, e: &Experiment) -> String {
+        match self.phrase {
+            Some(phrase) => phrase(e),
+            None => format!("{}{}", self.lead, (self.text)(e)),
+        }
+    }
+
+    /// Whether its value goes without saying.
+    pub fn is_default(&self, e: &Experiment) -> bool {
+        self.default.is_some_and(|usual| (self.text)(e) == usual)
+    }
+
+    /// A text that two experiments share if and only if they have the same value.
+    pub fn key(&self, e: &Experiment) -> String {
+        match self.key {
+            Some(key) => key(e),
+            None => {
+                let values = self.columns.iter().map(|c| c.value(e));
+                let texts = values.map(|v| v.map_or_else(String::new, |v| v.to_string()));
+                texts.collect::<Vec<_>>().join("\u{1f}")
+            }
+        }
+    }
+}
+
+/// Every factor, in the order of lists of words.
+pub fn all() -> impl Iterator<Item = &'static Factor> + Clone {
+    FACTORS.iter()
+}
+
+/// Every factor, in the order of columns and headings.
+pub fn in_tables() -> Vec<&'static Factor> {
+    let mut factors: Vec<_> = all().collect();
+    factors.sort_by_key(|f| f.place);
+    factors
+}
+
+/// The columns of factors in files, the load's first. Without those of machine and flow, which stand beside the
+/// experiment's name.
+pub fn columns() -> impl Iterator<Item = &'static Column> {
+    let of = |is_load| all().filter(move |f| f.is_load == is_load && !f.is_name());
+    of(true).chain(of(false)).flat_map(|f| f.columns)
+}
+
+impl Factor {
+    /// Whether it says which of several alike the experiment is: of flows, of machines.
+    pub fn is_name(&self) -> bool {
+        matches!(self.title, "machine" | "flow")
+    }
+}
+
+/// What a factor is where its row says nothing else.
+const PLAIN: Factor = Factor {
+    title: "",
+    lead: "",
+    text: |_| String::new(),
+    phrase: None,
+    default: None,
+    between_runs: BetweenRuns::Apart,
+    is_load: false,
+    place: 0,
+    rank: 0,
+    columns: &[],
+    key: None,
+};
+
+const fn column(key: &'static str, of: Of) -> Column {
+    Column {
+        key,
+        of,
+        is_detail: false,
+    }
+}
+
+const fn detail(key: &'static str, of: Of) -> Column {
+    Column {
+        is_detail: true,
+        ..column(key, of)
+    }
+}
+
+const FACTORS: &[Factor] = &[
+    Factor {
+        title: "machine",
+        lead: "machine ",
+        text: |e| e.machine.clone().unwrap_or_default(),
+        phrase: Some(|e| format!("on {}", e.machine.as_deref().unwrap_or_default())),
+        default: Some(""),
+        place: 1,
+        columns: &[column("machine", Of::Text(|e| e.machine.clone()))],
+        ..PLAIN
+    },
+    Factor {
+        title: "flow",
+        lead: "flow ",
+        text: Experiment::flow_text,
+        default: Some(""),
+        place: 2,
+        columns: &[column(
+            "flow",
+            Of::Text(|e| e.flow.is_some().then(|| e.flow_text())),
+        )],
+        key: Some(|e| {
+            // Its place in the plan is no factor.
+            let flow = e.flow.as_ref().map(|flow| crate::Flow {
+                group: ExperimentId(0),
+                alone: None,
+                ..flow.clone()
+            });
+            format!("{flow:?}")
+        }),
+        ..PLAIN
+    },
+    Factor {
+        title: "workload",
+        text: Experiment::exchange,
+        is_load: true,
+        place: 3,
+        columns: &[
+            column(
+                "workload",
+                Of::Text(|e| Some(e.workload.kind().to_string())),
+            ),
+            column("paired", Of::Flag(|e| Some(e.paired))),
+            column(
+                "rate_hz",
+                Of::Number(|e| Some(e.workload.numbers().rate?.hz())),
+            ),
+            column(
+                "arrivals",
+                Of::Text(|e| Some(e.workload.numbers().arrivals?.to_string())),
+            ),
+            column(
+                "burst_messages",
+                Of::Count(|e| e.workload.numbers().messages.map(u64::from)),
+            ),
+            column(
+                "period_ns",
+                Of::Count(|e| Some(e.workload.numbers().period?.0)),
+            ),
+            column("gap_ns", Of::Count(|e| Some(e.workload.numbers().gap?.0))),
+            detail(
+                "timeout_ns",
+                Of::Count(|e| Some(e.workload.numbers().timeout?.0)),
+            ),
+            column("probe", Of::Text(|e| e.workload.probe_text())),
+        ],
+        // Whether a call takes a pair of channels is the stack's own, like its options.
+        key: Some(|e| format!("{:?}", e.workload)),
+        ..PLAIN
+    },
+    Factor {
+        title: "payload",
+        lead: "payload ",
+        text: Experiment::payload_text,
+        phrase: Some(Experiment::payload_text),
+        place: 5,
+        columns: &[column(
+            "payload_bytes",
+            Of::Count(|e| Some(e.payload.bytes() as u64)),
+        )],
+        ..PLAIN
+    },
+    Factor {
+        title: "wait",
+        lead: "wait ",
+        text: |e| e.wait.to_string(),
+        phrase: Some(|e| e.wait.to_string()),
+        place: 4,
+        columns: &[column("wait", Of::Text(|e| Some(e.wait.to_string())))],
+        ..PLAIN
+    },
+    Factor {
+        title: "access",
+        lead: "access ",
+        text: |e| e.access.to_string(),
+        default: Some("stamp"),
+        place: 6,
+        columns: &[column("access", Of::Text(|e| Some(e.access.to_string())))],
+        ..PLAIN
+    },
+    Factor {
+        title: "placement",
+        lead: "placement ",
+        text: |e| e.placement.to_string(),
+        default: Some("process"),
+        place: 8,
+        columns: &[column(
+            "placement",
+            Of::Text(|e| Some(e.placement.to_string())),
+        )],
+        ..PLAIN
+    },
+    Factor {
+        title: "topology",
+        lead: "topology ",
+        text: |e| e.topology.to_string(),
+        phrase: Some(|e| e.topology.to_string()),
+        default: Some("1-1"),
+        place: 7,
+        columns: &[
+            column("topology", Of::Text(|e| Some(e.topology.to_string()))),
+            detail("senders", Of::Count(|e| Some(e.topology.senders.into()))),
+            detail(
+                "receivers",
+                Of::Count(|e| Some(e.topology.receivers.into())),
+            ),
+        ],
+        ..PLAIN
+    },
+    Factor {
+        title: "CPUs",
+        text: Experiment::cpus_text,
+        between_runs: BetweenRuns::Named,
+        place: 9,
+        columns: &[column(
+            "cpus",
+            Of::Text(|e| {
+                let cpus: Vec<String> = e.cpus.iter().map(u32::to_string).collect();
+                (!cpus.is_empty()).then(|| cpus.join(" "))
+            }),
+        )],
+        ..PLAIN
+    },
+    Factor {
+        title: "scheduling",
+        text: |e| match e.scheduling {
+            Scheduling::Other => "SCHED_OTHER".into(),
+            Scheduling::Fifo(priority) => format!("SCHED_FIFO {priority}"),
+            Scheduling::Deadline => "SCHED_DEADLINE".into(),
+        },
+        phrase: Some(scheduling),
+        default: Some("SCHED_OTHER"),
+        place: 10,
+        columns: &[column("scheduling", Of::Text(|e| Some(scheduling(e))))],
+        ..PLAIN
+    },
+    Factor {
+        title: "memory",
+        lead: "memory ",
+        text: |e| match e.mlock {
+            true => "locked".into(),
+            false => "not locked".into(),
+        },
+        default: Some("not locked"),
+        between_runs: BetweenRuns::Named,
+        place: 11,
+        columns: &[column("mlock", Of::Flag(|e| Some(e.mlock)))],
+        ..PLAIN
+    },
+    Factor {
+        title: "echo",
+        lead: "echo ",
+        text: |e| {
+            let poll = e.echo_poll;
+            poll.map_or(String::new(), |t| format!("sleeps {t} after each answer"))
+        },
+        default: Some(""),
+        is_load: true,
+        place: 12,
+        columns: &[column("echo_poll_ns", Of::Count(|e| Some(e.echo_poll?.0)))],
+        ..PLAIN
+    },
+    Factor {
+        title: "sink",
+        lead: "sink ",
+        text: |e| {
+            let pause = e.sink_pause;
+            pause.map_or(String::new(), |t| format!("sleeps {t} after each message"))
+        },
+        default: Some(""),
+        is_load: true,
+        place: 13,
+        columns: &[column(
+            "sink_pause_ns",
+            Of::Count(|e| Some(e.sink_pause?.0)),
+        )],
+        ..PLAIN
+    },
+    Factor {
+        title: "host",
+        lead: "on ",
+        text: |e| host_number(e).map_or(String::new(), |n| format!("host {n} of the testbed")),
+        default: Some(""),
+        place: 14,
+        columns: &[column("on_host", Of::Count(host_number))],
+        ..PLAIN
+    },
+    Factor {
+        title: "start",
+        lead: "started as a ",
+        text: |e| e.start.map_or(String::new(), |start| start.to_string()),
+        default: Some(""),
+        between_runs: BetweenRuns::Named,
+        place: 15,
+        columns: &[column("start", Of::Text(|e| Some(e.start?.to_string())))],
+        ..PLAIN
+    },
+    Factor {
+        title: "machines",
+        lead: "machines ",
+        text: |e| match e.reboot {
+            true => "booted before each trial".into(),
+            false => String::new(),
+        },
+        default: Some(""),
+        between_runs: BetweenRuns::Named,
+        place: 16,
+        columns: &[column("reboot", Of::Flag(|e| e.reboot.then_some(true)))],
+        ..PLAIN
+    },
+    Factor {
+        title: "window",
+        lead: "window ",
+        text: |e| e.window.to_string(),
+        phrase: Some(|e| match e.window {
+            Extent::Duration(time) => format!("window {time}"),
+            Extent::Messages(_) => e.window.to_string(),
+        }),
+        between_runs: BetweenRuns::Named,
+        place: 17,
+        rank: 8,
+        columns: &[
+            column(
+                "window_ns",
+                Of::Count(|e| match e.window {
+                    Extent::Duration(time) => Some(time.0),
+                    Extent::Messages(_) => None,
+                }),
+            ),
+            column(
+                "window_messages",
+                Of::Count(|e| match e.window {
+                    Extent::Duration(_) => None,
+                    Extent::Messages(n) => Some(n),
+                }),
+            ),
+        ],
+        ..PLAIN
+    },
+];
+
+/// `other`, `deadline`, or `fifo` with its priority.
+fn scheduling(e: &Experiment) -> String {
+    match e.scheduling {
+        Scheduling::Other => "other".into(),
+        Scheduling::Fifo(priority) => format!("fifo {priority}"),
+        Scheduling::Deadline => "deadline".into(),
+    }
+}
+
+/// Counted from 1; `None`: it is the testbed's first.
+fn host_number(e: &Experiment) -> Option<u64> {
+    (e.on_host != 0).then_some(e.on_host as u64 + 1)
+}
