@@ -5,7 +5,7 @@ use dyno_model::factors;
 
 /// Every factor that applies, with the names of the CSV's columns.
 pub(crate) fn all(e: &Experiment) -> Vec<(&'static str, String)> {
-    let names = factors::all().filter(|f| f.is_name());
+    let names = factors::in_tables().into_iter().filter(|f| f.is_name());
     let columns = names.flat_map(|f| f.columns).chain(factors::columns());
     let texts = columns.filter(|c| !c.is_detail);
     texts

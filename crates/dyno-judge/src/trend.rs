@@ -11,7 +11,7 @@ mod export;
 mod render;
 
 use crate::book::{Book, Collected, Entry, HistoryRun, Machine};
-use crate::cell::Factors;
+use crate::cell::question_and_exchange;
 use crate::check::Measure;
 use crate::difference::{Difference, Differences, RunFacts};
 use crate::reading::{self, Reading, median};
@@ -385,7 +385,8 @@ fn between(before: &RunManifest, after: &RunManifest, e: &Experiment) -> Vec<Dif
     found.stack_options(&before.plan, &after.plan, &e.stack);
     let of = |m: &RunManifest| {
         let mut all = m.plan.experiments.iter();
-        all.find(|x| x.stack == e.stack && Factors::of(x) == Factors::of(e))
+        let question = question_and_exchange(e);
+        all.find(|x| x.stack == e.stack && question_and_exchange(x) == question)
             .cloned()
     };
     if let (Some(x), Some(y)) = (of(before), of(after)) {

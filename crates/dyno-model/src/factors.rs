@@ -186,16 +186,6 @@ const fn detail(key: &'static str, of: Of) -> Column {
 
 const FACTORS: &[Factor] = &[
     Factor {
-        title: "machine",
-        lead: "machine ",
-        text: |e| e.machine.clone().unwrap_or_default(),
-        phrase: Some(|e| format!("on {}", e.machine.as_deref().unwrap_or_default())),
-        default: Some(""),
-        place: 1,
-        columns: &[column("machine", Of::Text(|e| e.machine.clone()))],
-        ..PLAIN
-    },
-    Factor {
         title: "flow",
         lead: "flow ",
         text: Experiment::flow_text,
@@ -441,6 +431,16 @@ const FACTORS: &[Factor] = &[
                 }),
             ),
         ],
+        ..PLAIN
+    },
+    Factor {
+        title: "machine",
+        lead: "machine ",
+        text: |e| e.machine.clone().unwrap_or_default(),
+        phrase: Some(|e| format!("on {}", e.machine.as_deref().unwrap_or_default())),
+        default: Some(""),
+        place: 1,
+        columns: &[column("machine", Of::Text(|e| e.machine.clone()))],
         ..PLAIN
     },
 ];
