@@ -90,6 +90,39 @@ impl fmt::Display for Value {
 }
 
 impl Column {
+    const fn of(key: &'static str, of: Of) -> Column {
+        Column {
+            key,
+            of,
+            is_detail: false,
+        }
+    }
+
+    /// A column of texts.
+    pub const fn text(key: &'static str, of: fn(&Experiment) -> Option<String>) -> Column {
+        Column::of(key, Of::Text(of))
+    }
+
+    /// A column of whole numbers.
+    pub const fn count(key: &'static str, of: fn(&Experiment) -> Option<u64>) -> Column {
+        Column::of(key, Of::Count(of))
+    }
+
+    const fn number(key: &'static str, of: fn(&Experiment) -> Option<f64>) -> Column {
+        Column::of(key, Of::Number(of))
+    }
+
+    const fn flag(key: &'static str, of: fn(&Experiment) -> Option<bool>) -> Column {
+        Column::of(key, Of::Flag(of))
+    }
+
+    const fn detail(self) -> Column {
+        Column {
+            is_detail: true,
+            ..self
+        }
+    }
+
     /// Its value in an experiment; `None`: it does not apply.
     pub fn value(&self, e: &Experiment) -> Option<Value> {
         match self.of {
@@ -102,6 +135,21 @@ impl Column {
 }
 
 impl Factor {
+    /// What a factor is where its row says nothing else.
+    pub const PLAIN: Factor = Factor {
+        title: "",
+        lead: "",
+        text: |_| String::new(),
+        phrase: None,
+        default: None,
+        between_runs: BetweenRuns::Apart,
+        is_load: false,
+        place: u8::MAX,
+        rank: 0,
+        columns: &[],
+        key: None,
+    };
+
     /// Its value in a list of words: `access all`, `64 B`.
     pub fn words(&self, e: &Experiment) -> String {
         match self.phrase {
@@ -113,6 +161,11 @@ impl Factor {
     /// Whether its value goes without saying.
     pub fn is_default(&self, e: &Experiment) -> bool {
         self.default.is_some_and(|usual| (self.text)(e) == usual)
+    }
+
+    /// Whether it says which of several alike the experiment is: of flows, of machines.
+    pub fn is_name(&self) -> bool {
+        matches!(self.title, "machine" | "flow")
     }
 
     /// A text that two experiments share if and only if they have the same value.
@@ -129,8 +182,32 @@ impl Factor {
 }
 
 /// Every factor, in the order of lists of words.
-pub fn all() -> impl Iterator<Item = &'static Factor> + Clone {
-    FACTORS.iter()
+pub fn all() -> impl Iterator<Item = &'static Factor> {
+    FACTORS.iter().chain(made_up())
+}
+
+#[cfg(not(feature = "testing"))]
+const fn made_up() -> Option<&'static Factor> {
+    None
+}
+
+#[cfg(feature = "testing")]
+thread_local! {
+    static MADE_UP: std::cell::Cell<Option<&'static Factor>> = const { std::cell::Cell::new(None) };
+}
+
+#[cfg(feature = "testing")]
+fn made_up() -> Option<&'static Factor> {
+    MADE_UP.get()
+}
+
+/// Runs a test with one more factor, which is there in this thread only.
+#[cfg(feature = "testing")]
+pub fn with_made_up<T>(factor: &'static Factor, test: impl FnOnce() -> T) -> T {
+    MADE_UP.set(Some(factor));
+    let result = test();
+    MADE_UP.set(None);
+    result
 }
 
 /// Every factor, in the order of columns and headings.
@@ -147,43 +224,6 @@ pub fn columns() -> impl Iterator<Item = &'static Column> {
     of(true).chain(of(false)).flat_map(|f| f.columns)
 }
 
-impl Factor {
-    /// Whether it says which of several alike the experiment is: of flows, of machines.
-    pub fn is_name(&self) -> bool {
-        matches!(self.title, "machine" | "flow")
-    }
-}
-
-/// What a factor is where its row says nothing else.
-const PLAIN: Factor = Factor {
-    title: "",
-    lead: "",
-    text: |_| String::new(),
-    phrase: None,
-    default: None,
-    between_runs: BetweenRuns::Apart,
-    is_load: false,
-    place: 0,
-    rank: 0,
-    columns: &[],
-    key: None,
-};
-
-const fn column(key: &'static str, of: Of) -> Column {
-    Column {
-        key,
-        of,
-        is_detail: false,
-    }
-}
-
-const fn detail(key: &'static str, of: Of) -> Column {
-    Column {
-        is_detail: true,
-        ..column(key, of)
-    }
-}
-
 const FACTORS: &[Factor] = &[
     Factor {
         title: "flow",
@@ -191,10 +231,9 @@ const FACTORS: &[Factor] = &[
         text: Experiment::flow_text,
         default: Some(""),
         place: 2,
-        columns: &[column(
-            "flow",
-            Of::Text(|e| e.flow.is_some().then(|| e.flow_text())),
-        )],
+        columns: &[Column::text("flow", |e| {
+            e.flow.is_some().then(|| e.flow_text())
+        })],
         key: Some(|e| {
             // Its place in the plan is no factor.
             let flow = e.flow.as_ref().map(|flow| crate::Flow {
@@ -204,7 +243,7 @@ const FACTORS: &[Factor] = &[
             });
             format!("{flow:?}")
         }),
-        ..PLAIN
+        ..Factor::PLAIN
     },
     Factor {
         title: "workload",
@@ -212,37 +251,23 @@ const FACTORS: &[Factor] = &[
         is_load: true,
         place: 3,
         columns: &[
-            column(
-                "workload",
-                Of::Text(|e| Some(e.workload.kind().to_string())),
-            ),
-            column("paired", Of::Flag(|e| Some(e.paired))),
-            column(
-                "rate_hz",
-                Of::Number(|e| Some(e.workload.numbers().rate?.hz())),
-            ),
-            column(
-                "arrivals",
-                Of::Text(|e| Some(e.workload.numbers().arrivals?.to_string())),
-            ),
-            column(
-                "burst_messages",
-                Of::Count(|e| e.workload.numbers().messages.map(u64::from)),
-            ),
-            column(
-                "period_ns",
-                Of::Count(|e| Some(e.workload.numbers().period?.0)),
-            ),
-            column("gap_ns", Of::Count(|e| Some(e.workload.numbers().gap?.0))),
-            detail(
-                "timeout_ns",
-                Of::Count(|e| Some(e.workload.numbers().timeout?.0)),
-            ),
-            column("probe", Of::Text(|e| e.workload.probe_text())),
+            Column::text("workload", |e| Some(e.workload.kind().to_string())),
+            Column::flag("paired", |e| Some(e.paired)),
+            Column::number("rate_hz", |e| Some(e.workload.numbers().rate?.hz())),
+            Column::text("arrivals", |e| {
+                Some(e.workload.numbers().arrivals?.to_string())
+            }),
+            Column::count("burst_messages", |e| {
+                e.workload.numbers().messages.map(u64::from)
+            }),
+            Column::count("period_ns", |e| Some(e.workload.numbers().period?.0)),
+            Column::count("gap_ns", |e| Some(e.workload.numbers().gap?.0)),
+            Column::count("timeout_ns", |e| Some(e.workload.numbers().timeout?.0)).detail(),
+            Column::text("probe", |e| e.workload.probe_text()),
         ],
         // Whether a call takes a pair of channels is the stack's own, like its options.
         key: Some(|e| format!("{:?}", e.workload)),
-        ..PLAIN
+        ..Factor::PLAIN
     },
     Factor {
         title: "payload",
@@ -250,11 +275,10 @@ const FACTORS: &[Factor] = &[
         text: Experiment::payload_text,
         phrase: Some(Experiment::payload_text),
         place: 5,
-        columns: &[column(
-            "payload_bytes",
-            Of::Count(|e| Some(e.payload.bytes() as u64)),
-        )],
-        ..PLAIN
+        columns: &[Column::count("payload_bytes", |e| {
+            Some(e.payload.bytes() as u64)
+        })],
+        ..Factor::PLAIN
     },
     Factor {
         title: "wait",
@@ -262,8 +286,8 @@ const FACTORS: &[Factor] = &[
         text: |e| e.wait.to_string(),
         phrase: Some(|e| e.wait.to_string()),
         place: 4,
-        columns: &[column("wait", Of::Text(|e| Some(e.wait.to_string())))],
-        ..PLAIN
+        columns: &[Column::text("wait", |e| Some(e.wait.to_string()))],
+        ..Factor::PLAIN
     },
     Factor {
         title: "access",
@@ -271,8 +295,8 @@ const FACTORS: &[Factor] = &[
         text: |e| e.access.to_string(),
         default: Some("stamp"),
         place: 6,
-        columns: &[column("access", Of::Text(|e| Some(e.access.to_string())))],
-        ..PLAIN
+        columns: &[Column::text("access", |e| Some(e.access.to_string()))],
+        ..Factor::PLAIN
     },
     Factor {
         title: "placement",
@@ -280,11 +304,8 @@ const FACTORS: &[Factor] = &[
         text: |e| e.placement.to_string(),
         default: Some("process"),
         place: 8,
-        columns: &[column(
-            "placement",
-            Of::Text(|e| Some(e.placement.to_string())),
-        )],
-        ..PLAIN
+        columns: &[Column::text("placement", |e| Some(e.placement.to_string()))],
+        ..Factor::PLAIN
     },
     Factor {
         title: "topology",
@@ -294,28 +315,22 @@ const FACTORS: &[Factor] = &[
         default: Some("1-1"),
         place: 7,
         columns: &[
-            column("topology", Of::Text(|e| Some(e.topology.to_string()))),
-            detail("senders", Of::Count(|e| Some(e.topology.senders.into()))),
-            detail(
-                "receivers",
-                Of::Count(|e| Some(e.topology.receivers.into())),
-            ),
+            Column::text("topology", |e| Some(e.topology.to_string())),
+            Column::count("senders", |e| Some(e.topology.senders.into())).detail(),
+            Column::count("receivers", |e| Some(e.topology.receivers.into())).detail(),
         ],
-        ..PLAIN
+        ..Factor::PLAIN
     },
     Factor {
         title: "CPUs",
         text: Experiment::cpus_text,
         between_runs: BetweenRuns::Named,
         place: 9,
-        columns: &[column(
-            "cpus",
-            Of::Text(|e| {
-                let cpus: Vec<String> = e.cpus.iter().map(u32::to_string).collect();
-                (!cpus.is_empty()).then(|| cpus.join(" "))
-            }),
-        )],
-        ..PLAIN
+        columns: &[Column::text("cpus", |e| {
+            let cpus: Vec<String> = e.cpus.iter().map(u32::to_string).collect();
+            (!cpus.is_empty()).then(|| cpus.join(" "))
+        })],
+        ..Factor::PLAIN
     },
     Factor {
         title: "scheduling",
@@ -327,8 +342,8 @@ const FACTORS: &[Factor] = &[
         phrase: Some(scheduling),
         default: Some("SCHED_OTHER"),
         place: 10,
-        columns: &[column("scheduling", Of::Text(|e| Some(scheduling(e))))],
-        ..PLAIN
+        columns: &[Column::text("scheduling", |e| Some(scheduling(e)))],
+        ..Factor::PLAIN
     },
     Factor {
         title: "memory",
@@ -340,8 +355,8 @@ const FACTORS: &[Factor] = &[
         default: Some("not locked"),
         between_runs: BetweenRuns::Named,
         place: 11,
-        columns: &[column("mlock", Of::Flag(|e| Some(e.mlock)))],
-        ..PLAIN
+        columns: &[Column::flag("mlock", |e| Some(e.mlock))],
+        ..Factor::PLAIN
     },
     Factor {
         title: "echo",
@@ -353,8 +368,8 @@ const FACTORS: &[Factor] = &[
         default: Some(""),
         is_load: true,
         place: 12,
-        columns: &[column("echo_poll_ns", Of::Count(|e| Some(e.echo_poll?.0)))],
-        ..PLAIN
+        columns: &[Column::count("echo_poll_ns", |e| Some(e.echo_poll?.0))],
+        ..Factor::PLAIN
     },
     Factor {
         title: "sink",
@@ -366,11 +381,8 @@ const FACTORS: &[Factor] = &[
         default: Some(""),
         is_load: true,
         place: 13,
-        columns: &[column(
-            "sink_pause_ns",
-            Of::Count(|e| Some(e.sink_pause?.0)),
-        )],
-        ..PLAIN
+        columns: &[Column::count("sink_pause_ns", |e| Some(e.sink_pause?.0))],
+        ..Factor::PLAIN
     },
     Factor {
         title: "host",
@@ -378,8 +390,8 @@ const FACTORS: &[Factor] = &[
         text: |e| host_number(e).map_or(String::new(), |n| format!("host {n} of the testbed")),
         default: Some(""),
         place: 14,
-        columns: &[column("on_host", Of::Count(host_number))],
-        ..PLAIN
+        columns: &[Column::count("on_host", host_number)],
+        ..Factor::PLAIN
     },
     Factor {
         title: "start",
@@ -388,21 +400,21 @@ const FACTORS: &[Factor] = &[
         default: Some(""),
         between_runs: BetweenRuns::Named,
         place: 15,
-        columns: &[column("start", Of::Text(|e| Some(e.start?.to_string())))],
-        ..PLAIN
+        columns: &[Column::text("start", |e| Some(e.start?.to_string()))],
+        ..Factor::PLAIN
     },
     Factor {
-        title: "machines",
-        lead: "machines ",
+        title: "reboot",
+        lead: "reboot ",
         text: |e| match e.reboot {
-            true => "booted before each trial".into(),
+            true => "before each trial".into(),
             false => String::new(),
         },
         default: Some(""),
         between_runs: BetweenRuns::Named,
         place: 16,
-        columns: &[column("reboot", Of::Flag(|e| e.reboot.then_some(true)))],
-        ..PLAIN
+        columns: &[Column::flag("reboot", |e| e.reboot.then_some(true))],
+        ..Factor::PLAIN
     },
     Factor {
         title: "window",
@@ -416,22 +428,16 @@ const FACTORS: &[Factor] = &[
         place: 17,
         rank: 8,
         columns: &[
-            column(
-                "window_ns",
-                Of::Count(|e| match e.window {
-                    Extent::Duration(time) => Some(time.0),
-                    Extent::Messages(_) => None,
-                }),
-            ),
-            column(
-                "window_messages",
-                Of::Count(|e| match e.window {
-                    Extent::Duration(_) => None,
-                    Extent::Messages(n) => Some(n),
-                }),
-            ),
+            Column::count("window_ns", |e| match e.window {
+                Extent::Duration(time) => Some(time.0),
+                Extent::Messages(_) => None,
+            }),
+            Column::count("window_messages", |e| match e.window {
+                Extent::Duration(_) => None,
+                Extent::Messages(n) => Some(n),
+            }),
         ],
-        ..PLAIN
+        ..Factor::PLAIN
     },
     Factor {
         title: "machine",
@@ -440,8 +446,8 @@ const FACTORS: &[Factor] = &[
         phrase: Some(|e| format!("on {}", e.machine.as_deref().unwrap_or_default())),
         default: Some(""),
         place: 1,
-        columns: &[column("machine", Of::Text(|e| e.machine.clone()))],
-        ..PLAIN
+        columns: &[Column::text("machine", |e| e.machine.clone())],
+        ..Factor::PLAIN
     },
 ];
 
@@ -457,4 +463,20 @@ fn scheduling(e: &Experiment) -> String {
 /// Counted from 1; `None`: it is the testbed's first.
 fn host_number(e: &Experiment) -> Option<u64> {
     (e.on_host != 0).then_some(e.on_host as u64 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_two_rows_have_the_same_title_place_or_column() {
+        let titles: BTreeSet<&str> = FACTORS.iter().map(|f| f.title).collect();
+        let places: BTreeSet<u8> = FACTORS.iter().map(|f| f.place).collect();
+        assert_eq!([titles.len(), places.len()], [FACTORS.len(); 2]);
+        let columns = || FACTORS.iter().flat_map(|f| f.columns);
+        let keys: BTreeSet<&str> = columns().map(|c| c.key).collect();
+        assert_eq!(keys.len(), columns().count());
+    }
 }

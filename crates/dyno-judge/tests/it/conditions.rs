@@ -147,7 +147,7 @@ fn what_the_sides_were_started_as_is_a_difference() {
         said(process, booted),
         [
             ["start of round-trip", "process", ""],
-            ["machines of round-trip", "", "booted before each trial"],
+            ["reboot of round-trip", "", "before each trial"],
         ]
     );
 }
