@@ -6,9 +6,9 @@ use crate::host::HostFacts;
 use crate::matrix::Matrix;
 use crate::quantity::{At, Quantity, one};
 use crate::sets::Cpus;
-use crate::settings::{self, FACTORS, Form, Settings};
+use crate::settings::{Flows, Form, Setting, Settings, keys, setting, time};
 use crate::sizes;
-use crate::suite::{self, ExperimentSpec, setting_keys};
+use crate::suite::{self, ExperimentSpec};
 use dyno_model::graph::Shape;
 use dyno_model::plan::Extent;
 use dyno_model::sizes::Sizes;
@@ -39,46 +39,27 @@ pub(crate) struct ReadFlow {
     pub(crate) own: Settings,
 }
 
-/// Settings that a flow may have.
-const OWN: &[&str] = &[
-    "payload",
-    "placement",
-    "topology",
-    "rate",
-    "arrivals",
-    "gap",
-    "group",
-    "period",
-    "timeout",
-    "echo_poll",
-];
+/// Whether a flow may have the setting.
+fn is_own_setting(setting: &Setting) -> bool {
+    matches!(
+        setting.flows,
+        Flows::Own | Flows::OwnOrAll | Flows::OwnOrVaried
+    )
+}
+
+/// Whether a key belongs to one flow or to none, so that an experiment with flows does not have it.
+fn is_not_for_all(key: &str) -> bool {
+    let is_strange = |s: &Setting| matches!(s.flows, Flows::Own | Flows::No);
+    key == "workload" || setting(key).is_some_and(is_strange)
+}
+
+/// Whether a matrix of an experiment with flows may vary the setting: it is one of all flows.
+fn varies_for_all(setting: &Setting) -> bool {
+    setting.varies && matches!(setting.flows, Flows::All | Flows::OwnOrVaried)
+}
 
 /// Keys of a flow that are no settings.
 const KEYS: &[&str] = &["name", "workload", "count", "cycle", "jitter", "phase"];
-
-/// Settings that belong to one flow or to none, so that an experiment with flows does not have them.
-const NOT_FOR_ALL: &[&str] = &[
-    "workload",
-    "rate",
-    "gap",
-    "group",
-    "period",
-    "parallel",
-    "probe",
-    "by",
-    "sides",
-    "rest",
-    "on",
-    "threads",
-    "batch",
-    "slack",
-    "messages",
-    "round_trips",
-    "warmup_messages",
-];
-
-/// Factors that a matrix of an experiment with flows may have: they are those of all flows.
-const FACTORS_OF_ALL: &[&str] = &["wait", "access", "scheduling", "placement"];
 
 impl Quantity for Phase {
     fn read(text: &str) -> Result<Self, UnitError> {
@@ -131,7 +112,7 @@ pub(crate) fn read(experiment: &Table, problems: &mut Problems) -> Vec<ReadFlow>
 
 /// What stands in the experiment, or in its matrix, and belongs to flows.
 fn refuse_strangers(own: &[Entry], matrix: &[Entry], problems: &mut Problems) {
-    let strange = |e: &&Entry| NOT_FOR_ALL.contains(&e.key.as_str());
+    let strange = |e: &&Entry| is_not_for_all(&e.key);
     for entry in own.iter().filter(strange) {
         let help = match entry.key.as_str() {
             "parallel" => "write `count` in a flow for so many alike",
@@ -148,10 +129,7 @@ fn refuse_strangers(own: &[Entry], matrix: &[Entry], problems: &mut Problems) {
             .help(help),
         );
     }
-    let factor = |e: &&Entry| {
-        let key = e.key.as_str();
-        FACTORS.contains(&key) && !FACTORS_OF_ALL.contains(&key)
-    };
+    let factor = |e: &&Entry| setting(&e.key).is_some_and(|s| s.varies && !varies_for_all(s));
     for entry in matrix.iter().filter(factor) {
         problems.push(
             Problem::at(
@@ -162,7 +140,7 @@ fn refuse_strangers(own: &[Entry], matrix: &[Entry], problems: &mut Problems) {
             .help(format!(
                 "a matrix over flows has stack, {}; write other factors in the flows, or make an \
                  experiment of each value",
-                FACTORS_OF_ALL.join(", ")
+                keys(varies_for_all).join(", ")
             )),
         );
     }
@@ -184,7 +162,7 @@ pub(crate) fn refuse_set(set: &[Entry], experiments: &[ExperimentSpec], problems
                 let is_mixed = f.flow.as_ref().is_some_and(|f| f.sizes.is_some());
                 f.name == e.name && (is_mixed || payload(f) != payload(e))
             }),
-            _ => NOT_FOR_ALL.contains(&key) && !is_count(key),
+            _ => is_not_for_all(key) && !is_count(key),
         });
         let Some(spec) = found else {
             continue;
@@ -254,7 +232,8 @@ fn flow(
     for entry in &table.0 {
         let key = entry.key.as_str();
         // What stands beside flows and must not is one mistake.
-        let may_be_twice = OWN.contains(&key) && !NOT_FOR_ALL.contains(&key);
+        let is_own = setting(key).is_some_and(is_own_setting);
+        let may_be_twice = is_own && !is_not_for_all(key);
         let paces = |k: &str| ["rate", "cycle"].contains(&k);
         if let Some(before) = common.iter().find(|e| e.key == key && may_be_twice) {
             problems.push(
@@ -265,7 +244,7 @@ fn flow(
                 .label("given twice")
                 .help(format!(
                     "keep it in the flows, or in the experiment for all of them{}",
-                    match FACTORS.contains(&before.key.as_str()) {
+                    match setting(&before.key).is_some_and(|s| s.varies) {
                         true => " or in its matrix",
                         false => "",
                     }
@@ -284,8 +263,8 @@ fn flow(
             "cycle" | "jitter" | "phase" => {
                 check_stream(entry, workload.as_ref(), problems);
                 match key {
-                    "cycle" => cycle = settings::time(key, node, Nanos(10), problems),
-                    "jitter" => jitter = settings::time(key, node, Nanos::ZERO, problems),
+                    "cycle" => cycle = time(Nanos(10))(key, node, problems),
+                    "jitter" => jitter = time(Nanos::ZERO)(key, node, problems),
                     _ => phase = one(key, node, problems),
                 }
             }
@@ -300,17 +279,18 @@ fn flow(
                     }]
                 });
             }
-            key if OWN.contains(&key) => {
+            _ if is_own => {
                 own.read(entry, Form::Single, problems);
                 suite::check_workload(entry, workload.as_ref(), problems);
             }
-            _ if setting_keys().contains(&key) => problems.push(
+            _ if setting(key).is_some() => problems.push(
                 Problem::at(&entry.key_at, format!("`{key}` is not of one flow alone"))
                     .label("holds for all flows")
                     .help("write it in [[experiment]]; flows share window, CPUs and waits"),
             ),
             _ => {
-                let keys: Vec<&str> = KEYS.iter().chain(OWN).copied().collect();
+                let own = keys(is_own_setting).into_iter();
+                let keys: Vec<&str> = KEYS.iter().copied().chain(own).collect();
                 problems.push(unknown_key(entry, "a flow", &keys));
             }
         }

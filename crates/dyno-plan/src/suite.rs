@@ -5,7 +5,7 @@ use crate::flow::{self, FlowSpec};
 use crate::parameters::{Override, Parameters};
 use crate::presets;
 use crate::quantity::{At, one};
-use crate::settings::{CONDITIONS, FACTORS, Form, Settings, applies};
+use crate::settings::{self, Form, Settings, applies};
 use dyno_model::WorkloadKind;
 use dyno_model::plan::TableKind;
 use dyno_toml::{Entry, Node, Place, Problem, Problems, Source, Table, Value, parse, unknown_key};
@@ -85,7 +85,7 @@ pub(crate) fn read(
     {
         for entry in &t.0 {
             if !defaults.read(entry, Form::Single, problems) {
-                problems.push(unknown_key(entry, "[defaults]", &setting_keys()));
+                problems.push(unknown_key(entry, "[defaults]", &settings::keys(|_| true)));
             }
         }
     }
@@ -229,7 +229,7 @@ fn experiment(node: &Node, problems: &mut Problems) -> Vec<ExperimentSpec> {
         }
         let mut keys = vec!["name", "workload", "stacks", "matrix", "flow"];
         keys.extend(has_flows.then_some("processes"));
-        keys.extend(setting_keys());
+        keys.extend(settings::keys(|_| true));
         problems.push(unknown_key(entry, "an experiment", &keys));
     }
     own.refuse_both_extents(problems);
@@ -256,21 +256,25 @@ fn experiment(node: &Node, problems: &mut Problems) -> Vec<ExperimentSpec> {
             check_workload(entry, workload.as_ref(), problems);
             if entry.key == "stack" {
                 stacks = Some(stack_choice("stack", &entry.node, problems));
-            } else if FACTORS.contains(&entry.key.as_str()) {
-                own.read(entry, Form::Several, problems);
-            } else if CONDITIONS.contains(&entry.key.as_str()) {
-                problems.push(
+                continue;
+            }
+            match settings::setting(&entry.key) {
+                Some(setting) if setting.varies => {
+                    own.read(entry, Form::Several, problems);
+                }
+                Some(_) => problems.push(
                     Problem::at(
                         &entry.key_at,
                         format!("`{}` is no factor of a matrix", entry.key),
                     )
                     .label("holds for a whole experiment")
                     .help("write it in [[experiment]] or in [defaults]"),
-                );
-            } else {
-                let mut keys = vec!["stack"];
-                keys.extend(FACTORS);
-                problems.push(unknown_key(entry, "a matrix", &keys));
+                ),
+                None => {
+                    let mut keys = vec!["stack"];
+                    keys.extend(settings::keys(|s| s.varies));
+                    problems.push(unknown_key(entry, "a matrix", &keys));
+                }
             }
         }
     }
@@ -410,8 +414,4 @@ pub(crate) fn refuse_idle(set: &[Entry], experiments: &[ExperimentSpec], problem
             );
         }
     }
-}
-
-pub(crate) fn setting_keys() -> Vec<&'static str> {
-    FACTORS.iter().chain(CONDITIONS).copied().collect()
 }
