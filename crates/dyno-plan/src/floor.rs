@@ -5,7 +5,8 @@ use crate::capability;
 use crate::cell::Cell;
 use crate::configured::FloorStack;
 use crate::remote;
-use dyno_model::plan::{Experiment, ExperimentId, Extent};
+use dyno_model::factors;
+use dyno_model::plan::{Experiment, ExperimentId};
 use dyno_model::{Stack, Testbed};
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,26 +18,10 @@ fn cpus(e: &Experiment) -> &[u32] {
 
 /// All that a floor's experiment shares with those it stands for, as a key.
 pub(crate) fn key(e: &Experiment) -> String {
-    let extent = |x: Extent| match x {
-        Extent::Duration(t) => format!("{}ns", t.0),
-        Extent::Messages(n) => format!("{n}"),
-    };
-    format!(
-        "{:?} {:?} {} {:?} {:?} {} {} {} {:?} {:?} {:?} {:?} {:?}",
-        e.workload,
-        e.wait,
-        e.payload.bytes(),
-        e.access,
-        e.placement,
-        e.topology,
-        extent(e.warmup),
-        extent(e.window),
-        cpus(e),
-        e.scheduling,
-        (e.mlock, e.on_host, e.reboot, e.start),
-        e.echo_poll,
-        e.sink_pause,
-    )
+    // A floor has no flows and no gateways.
+    let shared = factors::all().filter(|f| !f.is_name() && f.title != "CPUs");
+    let keys: Vec<String> = shared.map(|f| f.key(e)).collect();
+    format!("{keys:?} {:?} {:?}", e.warmup, cpus(e))
 }
 
 /// Links every experiment to its floor, and adds the floors that the suite does not hold.
