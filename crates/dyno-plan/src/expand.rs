@@ -10,7 +10,6 @@ use crate::matrix::Matrix;
 use crate::parallel;
 use crate::probe;
 use crate::remote;
-use crate::sets::Cpus;
 use dyno_model::plan::{Experiment, ExperimentId, Refusal};
 use dyno_model::{Stack, Testbed};
 use dyno_toml::Problems;
@@ -72,14 +71,14 @@ fn refusal(
     let conditions = &matrix.conditions;
     let given = &conditions.cpus.value;
     remote::no_host(matrix, testbed)
-        .or_else(|| probe::refusal(cell, &on.stack, conditions.window, given, facts))
+        .or_else(|| probe::refusal(cell, &on.stack, conditions.common.window, given, facts))
         .or_else(|| on.refusal(cell, testbed.hosts.len()))
         .or_else(|| match matrix.flow {
             Some(_) => None,
             None => parallel::refusal(cell, &on.stack, given, facts),
         })
-        .or_else(|| on.cannot_poll(cell, conditions.echo_poll))
-        .or_else(|| on.cannot_pause(cell, conditions.sink_pause))
+        .or_else(|| on.cannot_poll(cell, conditions.common.echo_poll))
+        .or_else(|| on.cannot_pause(cell, conditions.common.sink_pause))
         .or_else(|| remote::lacks_memory(cell, &on.stack, testbed))
         .or_else(|| remote::no_start(cell, on, conditions, testbed))
         .or_else(|| remote::refusal(&on.stack, testbed, facts))
@@ -120,7 +119,6 @@ fn place(
         };
         experiments.push(Experiment {
             id: ExperimentId(experiments.len() as u32),
-            name: matrix.name.to_owned(),
             stack: on.stack.name.clone(),
             workload: cell.workload,
             payload: cell.payload,
@@ -128,34 +126,16 @@ fn place(
             access: cell.access,
             placement: cell.placement,
             topology: cell.topology,
-            warmup: conditions.warmup,
-            window: conditions.window,
-            echo_poll: conditions.echo_poll,
-            sink_pause: conditions.sink_pause,
-            drain: conditions.drain,
-            deadline: conditions.deadline,
             cpus: places.cpus,
             library_cpus: places.library_cpus,
             daemon_cpus: places.daemon_cpus,
-            cpus_listed: matches!(conditions.cpus.value, Cpus::Listed(_)),
             scheduling: cell.scheduling,
-            mlock: conditions.mlock,
             on_host: remote::index(conditions.host, testbed).unwrap_or_default(),
-            reboot: conditions.reboot,
-            start: conditions.start,
-            trials: conditions.trials,
-            raw_samples: conditions.raw_samples,
-            floor: None,
-            added: false,
-            settle: conditions.settle,
-            base: None,
-            legs: Vec::new(),
             paired: on.is_paired(&cell),
-            counted: false,
             flow: matrix
                 .flow
                 .map(|spec| flow::settled(spec, cell.payload, group)),
-            machine: None,
+            ..conditions.common.clone()
         });
     }
 }
