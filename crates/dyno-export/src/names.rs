@@ -13,12 +13,11 @@ const IF_ALIKE: [&str; 4] = ["CPUs", "scheduling", "memory", "window"];
 pub(crate) fn paths(summary: &Summary) -> Vec<String> {
     let words = |x: &Experiment, is_told: fn(&Factor) -> bool| -> String {
         let told = factors::all().filter(|f| !f.is_name() && is_told(f));
-        let columns = told.flat_map(|f| f.columns).filter(|c| !c.is_detail);
-        let word = |c: &Column| {
-            let value = c.value(x)?.to_string();
-            Some(format!("/{}:{}", c.key, value.replace(' ', "_")))
+        let word = |(key, of): &Column| {
+            let value = of.value(x)?.to_string();
+            Some(format!("/{key}:{}", value.replace(' ', "_")))
         };
-        columns.filter_map(word).collect()
+        told.flat_map(Factor::plain).filter_map(word).collect()
     };
     let path = |e: &ExperimentSummary| {
         let x = &e.experiment;

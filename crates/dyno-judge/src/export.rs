@@ -121,9 +121,8 @@ impl Serialize for Factors<'_> {
             Some(_) => !f.is_default(self.0),
             None => false,
         };
-        let columns = factors::all().filter(is_told).flat_map(|f| f.columns);
-        let values = columns.filter(|c| !c.is_detail);
-        out.collect_map(values.filter_map(|c| Some((c.key, c.value(self.0)?))))
+        let columns = factors::all().filter(is_told).flat_map(Factor::plain);
+        out.collect_map(columns.filter_map(|(key, of)| Some((key, of.value(self.0)?))))
     }
 }
 

@@ -1,7 +1,10 @@
-//! The factors: one table of what may differ between two experiments. Tables, exports, names, judgements and the page
-//! are loops over it, so a factor is added by a row here and by its field in [`Experiment`].
+//! The factors: one table of what may differ between two experiments. Tables, exports, names, judgements, the page
+//! and the settings of suites are loops over it, so a factor is added by a row here and by its field in [`Experiment`].
 
+use crate::factor::Start;
+use crate::flow::Flow;
 use crate::plan::{Experiment, ExperimentId, Extent, Scheduling};
+use crate::unit::Nanos;
 use std::fmt;
 
 /// Static properties of a factor.
@@ -29,6 +32,30 @@ pub struct Factor {
     pub columns: &'static [Column],
     /// What tells two values apart, where its columns do not.
     pub key: Option<fn(&Experiment) -> String>,
+    /// How a suite sets it for all cells of an experiment, where the planner has nothing to work out.
+    pub setting: Option<Setting>,
+}
+
+/// A key of suites that sets a factor.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting {
+    /// Its name.
+    pub key: &'static str,
+    /// What it takes, and where that goes.
+    pub set: Set,
+    /// Whether a flow may have its own.
+    pub is_of_flow: bool,
+}
+
+/// Puts the value of a setting into an experiment.
+#[derive(Debug, Clone, Copy)]
+pub enum Set {
+    /// A time above zero.
+    Time(fn(&mut Experiment, Nanos)),
+    /// Yes or no.
+    Flag(fn(&mut Experiment, bool)),
+    /// What participants are started as.
+    Start(fn(&mut Experiment, Start)),
 }
 
 /// What experiments of two runs are to each other that differ in a factor.
@@ -40,18 +67,10 @@ pub enum BetweenRuns {
     Named,
 }
 
-/// A value of a factor in files.
-#[derive(Debug, Clone, Copy)]
-pub struct Column {
-    /// Its name, with the unit.
-    pub key: &'static str,
-    /// Its value; `None`: it does not apply.
-    pub of: Of,
-    /// Whether other columns say the same, so that it stands only in files with typed columns.
-    pub is_detail: bool,
-}
+/// A value of a factor in files: its name, with the unit, and what it is in an experiment.
+pub type Column = (&'static str, Of);
 
-/// How the value of a column comes from an experiment.
+/// How the value of a column comes from an experiment; `None`: it does not apply.
 #[derive(Debug, Clone, Copy)]
 pub enum Of {
     /// As text.
@@ -62,6 +81,8 @@ pub enum Of {
     Number(fn(&Experiment) -> Option<f64>),
     /// As yes or no.
     Flag(fn(&Experiment) -> Option<bool>),
+    /// As a whole number that only files with typed columns have.
+    Detail(fn(&Experiment) -> Option<u64>),
 }
 
 /// The value of a column.
@@ -89,45 +110,12 @@ impl fmt::Display for Value {
     }
 }
 
-impl Column {
-    const fn of(key: &'static str, of: Of) -> Column {
-        Column {
-            key,
-            of,
-            is_detail: false,
-        }
-    }
-
-    /// A column of texts.
-    pub const fn text(key: &'static str, of: fn(&Experiment) -> Option<String>) -> Column {
-        Column::of(key, Of::Text(of))
-    }
-
-    /// A column of whole numbers.
-    pub const fn count(key: &'static str, of: fn(&Experiment) -> Option<u64>) -> Column {
-        Column::of(key, Of::Count(of))
-    }
-
-    const fn number(key: &'static str, of: fn(&Experiment) -> Option<f64>) -> Column {
-        Column::of(key, Of::Number(of))
-    }
-
-    const fn flag(key: &'static str, of: fn(&Experiment) -> Option<bool>) -> Column {
-        Column::of(key, Of::Flag(of))
-    }
-
-    const fn detail(self) -> Column {
-        Column {
-            is_detail: true,
-            ..self
-        }
-    }
-
-    /// Its value in an experiment; `None`: it does not apply.
+impl Of {
+    /// The value in an experiment.
     pub fn value(&self, e: &Experiment) -> Option<Value> {
-        match self.of {
+        match self {
             Of::Text(of) => of(e).map(Value::Text),
-            Of::Count(of) => of(e).map(Value::Count),
+            Of::Count(of) | Of::Detail(of) => of(e).map(Value::Count),
             Of::Number(of) => of(e).map(Value::Number),
             Of::Flag(of) => of(e).map(Value::Flag),
         }
@@ -141,13 +129,14 @@ impl Factor {
         lead: "",
         text: |_| String::new(),
         phrase: None,
-        default: None,
+        default: Some(""),
         between_runs: BetweenRuns::Apart,
         is_load: false,
         place: u8::MAX,
         rank: 0,
         columns: &[],
         key: None,
+        setting: None,
     };
 
     /// Its value in a list of words: `access all`, `64 B`.
@@ -168,12 +157,19 @@ impl Factor {
         matches!(self.title, "machine" | "flow")
     }
 
+    /// Its columns without those of typed files alone.
+    pub fn plain(&self) -> impl Iterator<Item = &'static Column> {
+        self.columns
+            .iter()
+            .filter(|(_, of)| !matches!(of, Of::Detail(_)))
+    }
+
     /// A text that two experiments share if and only if they have the same value.
     pub fn key(&self, e: &Experiment) -> String {
         match self.key {
             Some(key) => key(e),
             None => {
-                let values = self.columns.iter().map(|c| c.value(e));
+                let values = self.columns.iter().map(|(_, of)| of.value(e));
                 let texts = values.map(|v| v.map_or_else(String::new, |v| v.to_string()));
                 texts.collect::<Vec<_>>().join("\u{1f}")
             }
@@ -181,24 +177,9 @@ impl Factor {
     }
 }
 
-/// Every factor, in the order of lists of words.
-pub fn all() -> impl Iterator<Item = &'static Factor> {
-    FACTORS.iter().chain(made_up())
-}
-
-#[cfg(not(feature = "testing"))]
-const fn made_up() -> Option<&'static Factor> {
-    None
-}
-
 #[cfg(feature = "testing")]
 thread_local! {
     static MADE_UP: std::cell::Cell<Option<&'static Factor>> = const { std::cell::Cell::new(None) };
-}
-
-#[cfg(feature = "testing")]
-fn made_up() -> Option<&'static Factor> {
-    MADE_UP.get()
 }
 
 /// Runs a test with one more factor, which is there in this thread only.
@@ -210,6 +191,15 @@ pub fn with_made_up<T>(factor: &'static Factor, test: impl FnOnce() -> T) -> T {
     result
 }
 
+/// Every factor, in the order of lists of words.
+pub fn all() -> impl Iterator<Item = &'static Factor> {
+    #[cfg(feature = "testing")]
+    let made_up = MADE_UP.get();
+    #[cfg(not(feature = "testing"))]
+    let made_up: Option<&Factor> = None;
+    FACTORS.iter().chain(made_up)
+}
+
 /// Every factor, in the order of columns and headings.
 pub fn in_tables() -> Vec<&'static Factor> {
     let mut factors: Vec<_> = all().collect();
@@ -217,123 +207,113 @@ pub fn in_tables() -> Vec<&'static Factor> {
     factors
 }
 
-/// The columns of factors in files, the load's first. Without those of machine and flow, which stand beside the
-/// experiment's name.
-pub fn columns() -> impl Iterator<Item = &'static Column> {
-    let of = |is_load| all().filter(move |f| f.is_load == is_load && !f.is_name());
-    of(true).chain(of(false)).flat_map(|f| f.columns)
+/// The settings that the table has.
+pub fn settings() -> impl Iterator<Item = Setting> {
+    all().filter_map(|f| f.setting)
 }
 
-const FACTORS: &[Factor] = &[
-    Factor {
-        title: "flow",
+/// Every factor in the order of columns of files, the load first. Without machine and flow, which stand beside the
+/// experiment's name.
+pub fn in_files() -> impl Iterator<Item = &'static Factor> {
+    let of = |is_load| all().filter(move |f| f.is_load == is_load && !f.is_name());
+    of(true).chain(of(false))
+}
+
+macro_rules! factors {
+    ($($title:literal { $($field:ident: $value:expr),+ $(,)? })+) => {
+        const FACTORS: &[Factor] = &[$(Factor {
+            title: $title,
+            $($field: $value,)+
+            ..Factor::PLAIN
+        }),+];
+    };
+}
+
+factors! {
+    "flow" {
+        place: 2,
         lead: "flow ",
         text: Experiment::flow_text,
-        default: Some(""),
-        place: 2,
-        columns: &[Column::text("flow", |e| {
-            e.flow.is_some().then(|| e.flow_text())
-        })],
+        columns: &[("flow", Of::Text(|e| e.flow.is_some().then(|| e.flow_text())))],
         key: Some(|e| {
             // Its place in the plan is no factor.
-            let flow = e.flow.as_ref().map(|flow| crate::Flow {
-                group: ExperimentId(0),
-                alone: None,
-                ..flow.clone()
-            });
-            format!("{flow:?}")
+            let alike = |f: &Flow| Flow { group: ExperimentId(0), alone: None, ..f.clone() };
+            format!("{:?}", e.flow.as_ref().map(alike))
         }),
-        ..Factor::PLAIN
-    },
-    Factor {
-        title: "workload",
-        text: Experiment::exchange,
-        is_load: true,
+    }
+    "workload" {
         place: 3,
+        text: Experiment::exchange,
+        default: None,
+        is_load: true,
         columns: &[
-            Column::text("workload", |e| Some(e.workload.kind().to_string())),
-            Column::flag("paired", |e| Some(e.paired)),
-            Column::number("rate_hz", |e| Some(e.workload.numbers().rate?.hz())),
-            Column::text("arrivals", |e| {
-                Some(e.workload.numbers().arrivals?.to_string())
-            }),
-            Column::count("burst_messages", |e| {
-                e.workload.numbers().messages.map(u64::from)
-            }),
-            Column::count("period_ns", |e| Some(e.workload.numbers().period?.0)),
-            Column::count("gap_ns", |e| Some(e.workload.numbers().gap?.0)),
-            Column::count("timeout_ns", |e| Some(e.workload.numbers().timeout?.0)).detail(),
-            Column::text("probe", |e| e.workload.probe_text()),
+            ("workload", Of::Text(|e| Some(e.workload.kind().to_string()))),
+            ("paired", Of::Flag(|e| Some(e.paired))),
+            ("rate_hz", Of::Number(|e| Some(e.workload.numbers().rate?.hz()))),
+            ("arrivals", Of::Text(|e| Some(e.workload.numbers().arrivals?.to_string()))),
+            ("burst_messages", Of::Count(|e| e.workload.numbers().messages.map(u64::from))),
+            ("period_ns", Of::Count(|e| Some(e.workload.numbers().period?.0))),
+            ("gap_ns", Of::Count(|e| Some(e.workload.numbers().gap?.0))),
+            ("timeout_ns", Of::Detail(|e| Some(e.workload.numbers().timeout?.0))),
+            ("probe", Of::Text(|e| e.workload.probe_text())),
         ],
         // Whether a call takes a pair of channels is the stack's own, like its options.
         key: Some(|e| format!("{:?}", e.workload)),
-        ..Factor::PLAIN
-    },
-    Factor {
-        title: "payload",
+    }
+    "payload" {
+        place: 5,
         lead: "payload ",
         text: Experiment::payload_text,
         phrase: Some(Experiment::payload_text),
-        place: 5,
-        columns: &[Column::count("payload_bytes", |e| {
-            Some(e.payload.bytes() as u64)
-        })],
-        ..Factor::PLAIN
-    },
-    Factor {
-        title: "wait",
+        default: None,
+        columns: &[("payload_bytes", Of::Count(|e| Some(e.payload.bytes() as u64)))],
+    }
+    "wait" {
+        place: 4,
         lead: "wait ",
         text: |e| e.wait.to_string(),
         phrase: Some(|e| e.wait.to_string()),
-        place: 4,
-        columns: &[Column::text("wait", |e| Some(e.wait.to_string()))],
-        ..Factor::PLAIN
-    },
-    Factor {
-        title: "access",
+        default: None,
+        columns: &[("wait", Of::Text(|e| Some(e.wait.to_string())))],
+    }
+    "access" {
+        place: 6,
         lead: "access ",
         text: |e| e.access.to_string(),
         default: Some("stamp"),
-        place: 6,
-        columns: &[Column::text("access", |e| Some(e.access.to_string()))],
-        ..Factor::PLAIN
-    },
-    Factor {
-        title: "placement",
+        columns: &[("access", Of::Text(|e| Some(e.access.to_string())))],
+    }
+    "placement" {
+        place: 8,
         lead: "placement ",
         text: |e| e.placement.to_string(),
         default: Some("process"),
-        place: 8,
-        columns: &[Column::text("placement", |e| Some(e.placement.to_string()))],
-        ..Factor::PLAIN
-    },
-    Factor {
-        title: "topology",
+        columns: &[("placement", Of::Text(|e| Some(e.placement.to_string())))],
+    }
+    "topology" {
+        place: 7,
         lead: "topology ",
         text: |e| e.topology.to_string(),
         phrase: Some(|e| e.topology.to_string()),
         default: Some("1-1"),
-        place: 7,
         columns: &[
-            Column::text("topology", |e| Some(e.topology.to_string())),
-            Column::count("senders", |e| Some(e.topology.senders.into())).detail(),
-            Column::count("receivers", |e| Some(e.topology.receivers.into())).detail(),
+            ("topology", Of::Text(|e| Some(e.topology.to_string()))),
+            ("senders", Of::Detail(|e| Some(e.topology.senders.into()))),
+            ("receivers", Of::Detail(|e| Some(e.topology.receivers.into()))),
         ],
-        ..Factor::PLAIN
-    },
-    Factor {
-        title: "CPUs",
-        text: Experiment::cpus_text,
-        between_runs: BetweenRuns::Named,
+    }
+    "CPUs" {
         place: 9,
-        columns: &[Column::text("cpus", |e| {
+        text: Experiment::cpus_text,
+        default: None,
+        between_runs: BetweenRuns::Named,
+        columns: &[("cpus", Of::Text(|e| {
             let cpus: Vec<String> = e.cpus.iter().map(u32::to_string).collect();
             (!cpus.is_empty()).then(|| cpus.join(" "))
-        })],
-        ..Factor::PLAIN
-    },
-    Factor {
-        title: "scheduling",
+        }))],
+    }
+    "scheduling" {
+        place: 10,
         text: |e| match e.scheduling {
             Scheduling::Other => "SCHED_OTHER".into(),
             Scheduling::Fifo(priority) => format!("SCHED_FIFO {priority}"),
@@ -341,115 +321,85 @@ const FACTORS: &[Factor] = &[
         },
         phrase: Some(scheduling),
         default: Some("SCHED_OTHER"),
-        place: 10,
-        columns: &[Column::text("scheduling", |e| Some(scheduling(e)))],
-        ..Factor::PLAIN
-    },
-    Factor {
-        title: "memory",
+        columns: &[("scheduling", Of::Text(|e| Some(scheduling(e))))],
+    }
+    "memory" {
+        place: 11,
         lead: "memory ",
-        text: |e| match e.mlock {
-            true => "locked".into(),
-            false => "not locked".into(),
-        },
+        text: |e| if e.mlock { "locked" } else { "not locked" }.into(),
         default: Some("not locked"),
         between_runs: BetweenRuns::Named,
-        place: 11,
-        columns: &[Column::flag("mlock", |e| Some(e.mlock))],
-        ..Factor::PLAIN
-    },
-    Factor {
-        title: "echo",
-        lead: "echo ",
-        text: |e| {
-            let poll = e.echo_poll;
-            poll.map_or(String::new(), |t| format!("sleeps {t} after each answer"))
-        },
-        default: Some(""),
-        is_load: true,
+        columns: &[("mlock", Of::Flag(|e| Some(e.mlock)))],
+        setting: Some(Setting { key: "mlock", set: Set::Flag(|e, is| e.mlock = is), is_of_flow: false }),
+    }
+    "echo" {
         place: 12,
-        columns: &[Column::count("echo_poll_ns", |e| Some(e.echo_poll?.0))],
-        ..Factor::PLAIN
-    },
-    Factor {
-        title: "sink",
-        lead: "sink ",
-        text: |e| {
-            let pause = e.sink_pause;
-            pause.map_or(String::new(), |t| format!("sleeps {t} after each message"))
-        },
-        default: Some(""),
+        lead: "echo ",
+        text: |e| e.echo_poll.map_or(String::new(), |t| format!("sleeps {t} after each answer")),
         is_load: true,
+        columns: &[("echo_poll_ns", Of::Count(|e| Some(e.echo_poll?.0)))],
+        setting: Some(Setting { key: "echo_poll", set: Set::Time(|e, t| e.echo_poll = Some(t)), is_of_flow: true }),
+    }
+    "sink" {
         place: 13,
-        columns: &[Column::count("sink_pause_ns", |e| Some(e.sink_pause?.0))],
-        ..Factor::PLAIN
-    },
-    Factor {
-        title: "host",
+        lead: "sink ",
+        text: |e| e.sink_pause.map_or(String::new(), |t| format!("sleeps {t} after each message")),
+        is_load: true,
+        columns: &[("sink_pause_ns", Of::Count(|e| Some(e.sink_pause?.0)))],
+        setting: Some(Setting { key: "sink_pause", set: Set::Time(|e, t| e.sink_pause = Some(t)), is_of_flow: false }),
+    }
+    "host" {
+        place: 14,
         lead: "on ",
         text: |e| host_number(e).map_or(String::new(), |n| format!("host {n} of the testbed")),
-        default: Some(""),
-        place: 14,
-        columns: &[Column::count("on_host", host_number)],
-        ..Factor::PLAIN
-    },
-    Factor {
-        title: "start",
+        columns: &[("on_host", Of::Count(host_number))],
+    }
+    "start" {
+        place: 15,
         lead: "started as a ",
         text: |e| e.start.map_or(String::new(), |start| start.to_string()),
-        default: Some(""),
         between_runs: BetweenRuns::Named,
-        place: 15,
-        columns: &[Column::text("start", |e| Some(e.start?.to_string()))],
-        ..Factor::PLAIN
-    },
-    Factor {
-        title: "reboot",
-        lead: "reboot ",
-        text: |e| match e.reboot {
-            true => "before each trial".into(),
-            false => String::new(),
-        },
-        default: Some(""),
-        between_runs: BetweenRuns::Named,
+        columns: &[("start", Of::Text(|e| Some(e.start?.to_string())))],
+        setting: Some(Setting { key: "start", set: Set::Start(|e, start| e.start = Some(start)), is_of_flow: false }),
+    }
+    "reboot" {
         place: 16,
-        columns: &[Column::flag("reboot", |e| e.reboot.then_some(true))],
-        ..Factor::PLAIN
-    },
-    Factor {
-        title: "window",
+        lead: "reboot ",
+        text: |e| if e.reboot { "before each trial" } else { "" }.into(),
+        between_runs: BetweenRuns::Named,
+        columns: &[("reboot", Of::Flag(|e| e.reboot.then_some(true)))],
+        setting: Some(Setting { key: "reboot", set: Set::Flag(|e, is| e.reboot = is), is_of_flow: false }),
+    }
+    "window" {
+        place: 17,
         lead: "window ",
         text: |e| e.window.to_string(),
         phrase: Some(|e| match e.window {
             Extent::Duration(time) => format!("window {time}"),
             Extent::Messages(_) => e.window.to_string(),
         }),
+        default: None,
         between_runs: BetweenRuns::Named,
-        place: 17,
         rank: 8,
         columns: &[
-            Column::count("window_ns", |e| match e.window {
+            ("window_ns", Of::Count(|e| match e.window {
                 Extent::Duration(time) => Some(time.0),
                 Extent::Messages(_) => None,
-            }),
-            Column::count("window_messages", |e| match e.window {
+            })),
+            ("window_messages", Of::Count(|e| match e.window {
                 Extent::Duration(_) => None,
                 Extent::Messages(n) => Some(n),
-            }),
+            })),
         ],
-        ..Factor::PLAIN
-    },
-    Factor {
-        title: "machine",
+    }
+    "machine" {
+        place: 1,
         lead: "machine ",
         text: |e| e.machine.clone().unwrap_or_default(),
         phrase: Some(|e| format!("on {}", e.machine.as_deref().unwrap_or_default())),
-        default: Some(""),
-        place: 1,
-        columns: &[Column::text("machine", |e| e.machine.clone())],
-        ..Factor::PLAIN
-    },
-];
+        columns: &[("machine", Of::Text(|e| e.machine.clone()))],
+    }
+}
 
 /// `other`, `deadline`, or `fifo` with its priority.
 fn scheduling(e: &Experiment) -> String {
@@ -476,7 +426,7 @@ mod tests {
         let places: BTreeSet<u8> = FACTORS.iter().map(|f| f.place).collect();
         assert_eq!([titles.len(), places.len()], [FACTORS.len(); 2]);
         let columns = || FACTORS.iter().flat_map(|f| f.columns);
-        let keys: BTreeSet<&str> = columns().map(|c| c.key).collect();
+        let keys: BTreeSet<&str> = columns().map(|(key, _)| *key).collect();
         assert_eq!(keys.len(), columns().count());
     }
 }

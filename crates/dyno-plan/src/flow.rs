@@ -40,7 +40,7 @@ pub(crate) struct ReadFlow {
 }
 
 /// Whether a flow may have the setting.
-fn is_own_setting(setting: &Setting) -> bool {
+fn is_own_setting(setting: Setting) -> bool {
     matches!(
         setting.flows,
         Flows::Own | Flows::OwnOrAll | Flows::OwnOrVaried
@@ -49,12 +49,12 @@ fn is_own_setting(setting: &Setting) -> bool {
 
 /// Whether a key belongs to one flow or to none, so that an experiment with flows does not have it.
 fn is_not_for_all(key: &str) -> bool {
-    let is_strange = |s: &Setting| matches!(s.flows, Flows::Own | Flows::No);
+    let is_strange = |s: Setting| matches!(s.flows, Flows::Own | Flows::No);
     key == "workload" || setting(key).is_some_and(is_strange)
 }
 
 /// Whether a matrix of an experiment with flows may vary the setting: it is one of all flows.
-fn varies_for_all(setting: &Setting) -> bool {
+fn varies_for_all(setting: Setting) -> bool {
     setting.varies && matches!(setting.flows, Flows::All | Flows::OwnOrVaried)
 }
 

@@ -125,29 +125,19 @@ impl<'a> Matrix<'a> {
             Workload::Flood,
             payloads.first()?.value,
         );
-        let common = Experiment {
+        let mut common = Experiment {
             name: spec.name.clone(),
             warmup,
             settle,
             window,
-            echo_poll: match kind.key("echo_poll") {
-                Some(_) => levels.pick(|s| &s.echo_poll).map(|poll| poll.value),
-                None => None,
-            },
-            sink_pause: match kind.key("sink_pause") {
-                Some(_) => levels.pick(|s| &s.sink_pause).map(|pause| pause.value),
-                None => None,
-            },
             drain: levels.pick(|s| &s.drain)?.value,
             deadline: levels.pick(|s| &s.deadline)?.value,
             cpus_listed: matches!(cpus.value, Cpus::Listed(_)),
-            mlock: levels.pick(|s| &s.mlock)?.value,
-            reboot: levels.pick(|s| &s.reboot).is_some_and(|r| r.value),
-            start: levels.pick(|s| &s.start).map(|start| start.value),
             trials: levels.pick(|s| &s.trials)?.value,
             raw_samples: levels.pick(|s| &s.raw_samples)?.value,
             ..blank
         };
+        levels.set_factors(&mut common, kind);
         Some(Matrix {
             name: &spec.name,
             flow: spec.flow.as_ref(),

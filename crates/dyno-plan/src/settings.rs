@@ -6,11 +6,14 @@ use crate::quantity::{
     At, GroupSize, Quantity, SchedulingClass, Span, WaitChoice, Way, one, several,
 };
 use crate::sets::{self, Cpus};
+use dyno_model::factors::{self, Set};
 use dyno_model::plan::Extent;
 use dyno_model::probe::{ProbeKind, Rest, Sides};
 use dyno_model::unit::{Nanos, PayloadSize, RateHz};
-use dyno_model::{Access, Arrivals, Placement, Start, Topology, WorkloadKind};
+use dyno_model::{Access, Arrivals, Experiment, Placement, Topology, WorkloadKind};
 use dyno_toml::{Entry, Node, Problem, Problems, Value};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What an experiment with flows makes of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +30,11 @@ pub(crate) enum Flows {
     All,
 }
 
+/// Puts what a level says of a factor into an experiment.
+type Sets = Arc<dyn Fn(&mut Experiment) + Send + Sync>;
+
 /// A row of the table of settings.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Setting {
     pub(crate) key: &'static str,
     /// A matrix may vary it; else it holds for all cells of an experiment.
@@ -40,8 +46,9 @@ macro_rules! settings {
     (matrix { $($factor:ident: $of:ty = $several:expr, $of_flows:ident;)+ }
      experiment { $($key:ident: $value:ty = $one:expr, $flows:ident;)+ }) => {
         /// What one level says; what it does not say is `None`.
-        #[derive(Debug, Clone, Default)]
+        #[derive(Clone, Default)]
         pub(crate) struct Settings {
+            factors: BTreeMap<&'static str, Sets>,
             $(pub(crate) $factor: Option<Vec<At<$of>>>,)+
             $(pub(crate) $key: Option<At<$value>>,)+
         }
@@ -56,7 +63,7 @@ macro_rules! settings {
                 match key {
                     $(stringify!($factor) => self.$factor = $several(key, node, form, p),)+
                     $(stringify!($key) => self.$key = $one(key, node, p),)+
-                    _ => {}
+                    _ => self.take_factor(key, node, p),
                 }
             }
         }
@@ -87,8 +94,6 @@ settings! {
     }
     experiment {
         timeout: Nanos = time(Nanos(1)), OwnOrAll;
-        echo_poll: Nanos = time(Nanos(1)), OwnOrAll;
-        sink_pause: Nanos = time(Nanos(1)), All;
         slack: Nanos = time(Nanos(1)), No;
         trials: u32 = count(1, 100_000), All;
         warmup: Nanos = time(Nanos::ZERO), All;
@@ -100,23 +105,32 @@ settings! {
         drain: Nanos = time(Nanos::ZERO), All;
         deadline: Nanos = time(Nanos(1)), All;
         cpus: Cpus = |_, node, p| sets::read(node, p), All;
-        mlock: bool = flag, All;
         host: String = text, All;
-        reboot: bool = flag, All;
-        start: Start = one, All;
         raw_samples: u32 = count(0, 10_000_000), All;
     }
 }
 
+/// The table, and after it the settings of the table of factors.
+fn all() -> impl Iterator<Item = Setting> {
+    let of_factors = factors::settings().map(|s| Setting {
+        key: s.key,
+        varies: false,
+        flows: match s.is_of_flow {
+            true => Flows::OwnOrAll,
+            false => Flows::All,
+        },
+    });
+    SETTINGS.iter().copied().chain(of_factors)
+}
+
 /// The row of a key.
-pub(crate) fn setting(key: &str) -> Option<&'static Setting> {
-    SETTINGS.iter().find(|s| s.key == key)
+pub(crate) fn setting(key: &str) -> Option<Setting> {
+    all().find(|s| s.key == key)
 }
 
 /// The keys of those settings that are wanted, in the order of the table.
-pub(crate) fn keys(wanted: impl Fn(&Setting) -> bool) -> Vec<&'static str> {
-    let wanted = SETTINGS.iter().filter(|s| wanted(s));
-    wanted.map(|s| s.key).collect()
+pub(crate) fn keys(wanted: impl Fn(Setting) -> bool) -> Vec<&'static str> {
+    all().filter(|s| wanted(*s)).map(|s| s.key).collect()
 }
 
 /// Whether `key` means something for `workload`.
@@ -139,6 +153,23 @@ impl Settings {
             self.take(&entry.key, &entry.node, form, problems);
         }
         setting(&entry.key).is_some()
+    }
+
+    fn take_factor(&mut self, key: &str, node: &Node, p: &mut Problems) {
+        let Some(of) = factors::settings().find(|s| s.key == key) else {
+            return;
+        };
+        let sets: Option<Sets> = match of.set {
+            Set::Time(set) => time(Nanos(1))(key, node, p)
+                .map(|t| Arc::new(move |e: &mut Experiment| set(e, t.value)) as Sets),
+            Set::Flag(set) => {
+                let is = node.bool(&format!("`{key}`"), p);
+                is.map(|is| Arc::new(move |e: &mut Experiment| set(e, is)) as Sets)
+            }
+            Set::Start(set) => one(key, node, p)
+                .map(|v| Arc::new(move |e: &mut Experiment| set(e, v.value)) as Sets),
+        };
+        self.factors.extend(sets.map(|sets| (of.key, sets)));
     }
 
     /// Refuses a time and a count for the same thing, which within one experiment are a mistake.
@@ -175,6 +206,14 @@ impl<'a> Levels<'a> {
     pub(crate) fn pick<T>(&self, get: impl Fn(&'a Settings) -> &'a Option<T>) -> Option<&'a T> {
         self.0.iter().find_map(|s| get(s).as_ref())
     }
+    /// Sets the factors that the levels say and the workload has.
+    pub(crate) fn set_factors(&self, e: &mut Experiment, workload: WorkloadKind) {
+        for of in factors::settings().filter(|of| applies(of.key, workload)) {
+            let said = self.0.iter().find_map(|s| s.factors.get(of.key));
+            said.into_iter().for_each(|set| set(e));
+        }
+    }
+
     /// The measured part. Within one level a count beats a time.
     pub(crate) fn window(&self, workload: WorkloadKind) -> Option<At<Extent>> {
         self.0.iter().find_map(|s| {
@@ -248,10 +287,6 @@ fn at<T>(node: &Node, value: T) -> At<T> {
         value,
         at: node.at.clone(),
     }
-}
-
-fn flag(key: &str, node: &Node, problems: &mut Problems) -> Option<At<bool>> {
-    Some(at(node, node.bool(&format!("`{key}`"), problems)?))
 }
 
 fn text(key: &str, node: &Node, problems: &mut Problems) -> Option<At<String>> {

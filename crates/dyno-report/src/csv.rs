@@ -6,7 +6,7 @@ use crate::carry::csv_line;
 use crate::evidence::{HostSummary, PrecisionSummary};
 use crate::number::{exported, latency_ns};
 use crate::summary::{ExperimentSummary, MetricSummary, QUANTILES, Spread, Summary};
-use dyno_model::factors::{self, Value};
+use dyno_model::factors::{self, Factor, Value};
 use dyno_model::{COUNTS, Metric, TrialFigure};
 use dyno_stats::{Estimate, Latency, Quantile};
 
@@ -60,12 +60,12 @@ fn columns() -> Vec<Column> {
     for (name, value) in OF_RUN {
         add(name, Box::new(value));
     }
-    for column in factors::columns().filter(|c| !c.is_detail) {
-        let value = |r: &Row<'_>| match column.value(&r.e.experiment) {
+    for (name, of) in factors::in_files().flat_map(Factor::plain) {
+        let value = |r: &Row<'_>| match of.value(&r.e.experiment) {
             Some(Value::Number(value)) => number(value),
             value => shown(value),
         };
-        add(column.key, Box::new(value));
+        add(name, Box::new(value));
     }
     for (name, value) in OF_EXPERIMENT {
         add(name, Box::new(value));

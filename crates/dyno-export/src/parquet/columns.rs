@@ -121,7 +121,7 @@ fn of_factors<'a>() -> Columns<'a> {
         column("stack", Get::Text(|r| text(&r.e.experiment.stack))),
         column("adapter", Get::Text(|r| r.adapter.map(Cow::Borrowed))),
     ];
-    all.extend(factors::columns().map(of_factor));
+    all.extend(factors::in_files().flat_map(|f| f.columns).map(of_factor));
     all.extend([
         column("is_floor", Get::Bool(|r| Some(r.e.is_floor))),
         column("is_leg", Get::Bool(|r| Some(r.e.is_leg))),
@@ -139,14 +139,14 @@ fn of_factors<'a>() -> Columns<'a> {
     all
 }
 
-fn of_factor<'a>(of: &'static factors::Column) -> Column<Row<'a>> {
-    let get: Get<Row<'a>> = match of.of {
+fn of_factor<'a>((name, of): &'static factors::Column) -> Column<Row<'a>> {
+    let get: Get<Row<'a>> = match of {
         Of::Text(of) => Get::TextOf(Box::new(move |r| of(&r.e.experiment))),
-        Of::Count(of) => Get::CountOf(Box::new(move |r| of(&r.e.experiment))),
+        Of::Count(of) | Of::Detail(of) => Get::CountOf(Box::new(move |r| of(&r.e.experiment))),
         Of::Number(of) => Get::FloatOf(Box::new(move |r| of(&r.e.experiment))),
         Of::Flag(of) => Get::BoolOf(Box::new(move |r| of(&r.e.experiment))),
     };
-    column(of.key, get)
+    column(name, get)
 }
 
 fn of_trial<'a>() -> Columns<'a> {

@@ -5,7 +5,7 @@ use crate::common::{Builder, summary};
 use dyno_export::{gbench, junit, openmetrics};
 use dyno_judge::{CompareOptions, compare};
 use dyno_model::Metric;
-use dyno_model::factors::{BetweenRuns, Column, Factor, with_made_up};
+use dyno_model::factors::{BetweenRuns, Factor, Of, with_made_up};
 use dyno_model::plan::TableKind;
 use dyno_model::record::Run;
 use dyno_report::{Format, RenderOptions, conditions, render};
@@ -19,9 +19,10 @@ static MADE_UP: Factor = Factor {
         n => format!("degree {n}"),
     },
     default: Some(""),
-    columns: &[Column::count("made_up", |e| {
-        (e.raw_samples != 0).then_some(e.raw_samples.into())
-    })],
+    columns: &[(
+        "made_up",
+        Of::Count(|e| (e.raw_samples != 0).then_some(e.raw_samples.into())),
+    )],
     ..Factor::PLAIN
 };
 

@@ -11,7 +11,7 @@ use crate::summary::{
     CopySummary, ExperimentSummary, FailureGroup, HostClockSummary, LoadOutcome, MetricSummary,
     NetworkSummary, NoRatio, QUANTILES, RunSummary,
 };
-use dyno_model::factors;
+use dyno_model::factors::{self, Factor};
 use dyno_model::figure::Group;
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::probe::Probe;
@@ -209,8 +209,8 @@ impl Serialize for Factors<'_> {
         let mut map = out.serialize_map(None)?;
         let is_object = |title| ["workload", "window"].contains(&title);
         let plain = factors::all().filter(|f| !f.is_name() && !is_object(f.title));
-        for column in plain.flat_map(|f| f.columns).filter(|c| !c.is_detail) {
-            match column.key {
+        for (key, of) in plain.flat_map(Factor::plain) {
+            match *key {
                 "cpus" => {
                     map.serialize_entry("cpus", &x.cpus)?;
                     if !x.library_cpus.is_empty() {
@@ -230,7 +230,7 @@ impl Serialize for Factors<'_> {
                     map.serialize_entry("fifo_priority", &priority)?;
                 }
                 key => {
-                    if let Some(value) = column.value(x) {
+                    if let Some(value) = of.value(x) {
                         map.serialize_entry(key, &value)?;
                     }
                 }
