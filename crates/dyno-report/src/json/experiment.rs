@@ -15,7 +15,7 @@ use dyno_model::factors::{self, Factor};
 use dyno_model::figure::Group;
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::probe::Probe;
-use dyno_model::{Arrivals, Counts, Metric, TrialFigure, Workload};
+use dyno_model::{Counts, Metric, TrialFigure, Workload};
 use dyno_stats::{Bootstrap, Latency, Quantile, needed};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -36,7 +36,7 @@ pub(super) struct Experiment<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     probe: Option<ProbeJson<'a>>,
     at_once: u32,
-    load: Load,
+    load: Load<'a>,
     #[serde(flatten)]
     factors: Factors<'a>,
     window: Window,
@@ -169,34 +169,20 @@ impl<'a> From<&'a CopySummary> for CopyJson<'a> {
     }
 }
 
-/// The numbers of a workload; fields of other workloads are left out.
-#[derive(Serialize, Default)]
-struct Load {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gap_ns: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    timeout_ns: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rate_hz: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    arrivals: Option<Arrivals>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    messages: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    period_ns: Option<u64>,
-}
+/// The numbers of a workload, without those that it has not.
+struct Load<'a>(&'a dyno_model::Experiment);
 
-impl From<&Workload> for Load {
-    fn from(workload: &Workload) -> Load {
-        let n = workload.numbers();
-        Load {
-            gap_ns: n.gap.map(|t| t.0),
-            timeout_ns: n.timeout.map(|t| t.0),
-            rate_hz: n.rate.map(|rate| rate.hz()),
-            arrivals: n.arrivals,
-            messages: n.messages,
-            period_ns: n.period.map(|t| t.0),
-        }
+impl Serialize for Load<'_> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let load = factors::all().filter(|f| f.title == "workload");
+        let columns = load.flat_map(|f| f.columns);
+        // These stand beside it.
+        let is_number = |key| !["workload", "paired", "probe"].contains(&key);
+        let numbers = columns.filter(|(key, _)| is_number(*key));
+        out.collect_map(numbers.filter_map(|(key, of)| {
+            let name = key.strip_prefix("burst_").unwrap_or(key);
+            Some((name, of.value(self.0)?))
+        }))
     }
 }
 
@@ -460,7 +446,7 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
         paired: x.paired,
         probe: ProbeJson::of(&x.workload),
         at_once: x.at_once(),
-        load: (&x.workload).into(),
+        load: Load(x),
         factors: Factors(x),
         window: Window {
             duration_ns: window.0,
