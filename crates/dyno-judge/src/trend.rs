@@ -384,10 +384,10 @@ fn between(before: &RunManifest, after: &RunManifest, e: &Experiment) -> Vec<Dif
     found.adapters(&old, &new, |name| adapters.contains(&name));
     found.stack_options(&before.plan, &after.plan, &e.stack);
     let of = |m: &RunManifest| {
-        let mut all = m.plan.experiments.iter();
         let question = question_and_exchange(e);
-        all.find(|x| x.stack == e.stack && question_and_exchange(x) == question)
-            .cloned()
+        let alike = |x: &&Experiment| (&x.name, &x.stack) == (&e.name, &e.stack);
+        let mut all = m.plan.experiments.iter().filter(alike);
+        all.find(|x| question_and_exchange(x) == question).cloned()
     };
     if let (Some(x), Some(y)) = (of(before), of(after)) {
         found.parameters(&x, &y);

@@ -18,7 +18,7 @@ fn cpus(e: &Experiment) -> &[u32] {
 
 /// All that a floor's experiment shares with those it stands for, as a key.
 pub(crate) fn key(e: &Experiment) -> String {
-    // A floor has no flows and no gateways.
+    // A floor has no gateways, and stands for flows as for exchanges alone.
     let shared = factors::all().filter(|f| !f.is_name() && f.title != "CPUs");
     let keys: Vec<String> = shared.map(|f| f.key(e)).collect();
     format!("{keys:?} {:?} {:?}", e.warmup, cpus(e))
