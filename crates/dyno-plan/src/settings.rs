@@ -341,3 +341,16 @@ fn refuse_outside(key: &str, value: &At<Nanos>, least: Nanos, problems: &mut Pro
             .help("write for example \"250 ms\""),
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_is_in_the_reference() {
+        let text = include_str!("../../../docs/reference/suite-files.md");
+        for key in keys(|_| true) {
+            assert!(text.contains(&format!("| `{key}`")), "{key}");
+        }
+    }
+}
