@@ -4,12 +4,12 @@ use crate::cell::Cell;
 use crate::configured::Configured;
 use crate::cpus::{self, Places};
 use crate::daemon::missing_daemon;
-use crate::flow;
 use crate::host::HostFacts;
 use crate::matrix::Matrix;
 use crate::parallel;
 use crate::probe;
 use crate::remote;
+use crate::together;
 use dyno_model::plan::{Experiment, ExperimentId, Refusal};
 use dyno_model::{Stack, Testbed};
 use dyno_toml::Problems;
@@ -31,11 +31,12 @@ pub(crate) fn expand(
         let cell = |of: &Vec<Cell>| of.get(number).or(of.last()).copied();
         let together: Vec<Cell> = cells.iter().filter_map(cell).collect();
         let mut refusals = flows.iter().zip(&together);
-        let reason = refusals
-            .find_map(|(m, cell)| Some(flow::of_flow(m, refusal(m, cell, on, testbed, facts)?)));
+        let reason = refusals.find_map(|(m, cell)| {
+            Some(together::of_flow(m, refusal(m, cell, on, testbed, facts)?))
+        });
         let reason = reason.or_else(|| match flows {
             [alone] if alone.flow.is_none() => None,
-            _ => flow::refusal(&together, &on.stack),
+            _ => together::refusal(&together, &on.stack),
         });
         let from = experiments.len();
         if reason.is_none() {
@@ -101,7 +102,7 @@ fn place(
     let processes = flows.iter().find_map(|m| Some(m.flow?.processes));
     let mut of_flows = match (given, processes) {
         (Some(given), Some(processes)) => {
-            flow::places(given, cells, &on.stack, processes, testbed, facts)
+            together::places(given, cells, &on.stack, processes, testbed, facts)
         }
         _ => Vec::new(),
     }
@@ -134,7 +135,7 @@ fn place(
             paired: on.is_paired(&cell),
             flow: matrix
                 .flow
-                .map(|spec| flow::settled(spec, cell.payload, group)),
+                .map(|spec| together::settled(spec, cell.payload, group)),
             ..conditions.common.clone()
         });
     }

@@ -60,6 +60,7 @@ mod sizes;
 mod stack;
 mod suite;
 mod testbed;
+mod together;
 
 pub use catalog::{Catalog, Listing};
 pub use daemon::missing_daemon;
