@@ -1,13 +1,12 @@
 //! `[[experiment.flow]]`: several workloads of one experiment that run at the same time.
 
-use crate::quantity::{At, Quantity, one};
+use crate::quantity::{At, Quantity, name, one};
 use crate::sets::Cpus;
-use crate::settings::{Flows, Form, Setting, Settings, keys, setting, time};
+use crate::settings::{Flows, Form, Setting, Settings, check_workload, keys, setting, time};
 use crate::sizes;
-use crate::suite::{self, ExperimentSpec};
 use dyno_model::plan::Extent;
 use dyno_model::sizes::Sizes;
-use dyno_model::unit::{Nanos, PayloadSize, RateHz, UnitError};
+use dyno_model::unit::{Nanos, RateHz, UnitError};
 use dyno_model::{Arrivals, Phase, Processes, Topology, Workload, WorkloadKind};
 use dyno_toml::{Entry, Node, Problem, Problems, Table, Value, unknown_key};
 
@@ -40,7 +39,7 @@ fn is_own_setting(setting: Setting) -> bool {
 }
 
 /// Whether a key belongs to one flow or to none, so that an experiment with flows does not have it.
-fn is_not_for_all(key: &str) -> bool {
+pub(crate) fn is_not_for_all(key: &str) -> bool {
     let is_strange = |s: Setting| matches!(s.flows, Flows::Own | Flows::No);
     key == "workload" || setting(key).is_some_and(is_strange)
 }
@@ -138,44 +137,6 @@ fn refuse_strangers(own: &[Entry], matrix: &[Entry], problems: &mut Problems) {
     }
 }
 
-/// Refuses what `--set` would give to every flow alike, or to none.
-pub(crate) fn refuse_set(set: &[Entry], experiments: &[ExperimentSpec], problems: &mut Problems) {
-    let flows = || experiments.iter().filter(|e| e.flow.is_some());
-    let payload = |e: &ExperimentSpec| -> Option<Vec<PayloadSize>> {
-        let all = e.own.payload.as_ref()?;
-        Some(all.iter().map(|p| p.value).collect())
-    };
-    // Of counts the window says it.
-    let is_count = |key: &str| ["messages", "round_trips", "warmup_messages"].contains(&key);
-    for entry in set {
-        let key = entry.key.as_str();
-        let found = flows().find(|e| match key {
-            "payload" => flows().any(|f| {
-                let is_mixed = f.flow.as_ref().is_some_and(|f| f.sizes.is_some());
-                f.name == e.name && (is_mixed || payload(f) != payload(e))
-            }),
-            _ => is_not_for_all(key) && !is_count(key),
-        });
-        let Some(spec) = found else {
-            continue;
-        };
-        let help = match key {
-            "parallel" => "write `count` in a flow for so many alike",
-            _ => {
-                "declare a parameter in the suite for the flow that is meant, and set that, as `camera` of the suite `vehicle`"
-            }
-        };
-        problems.push(
-            Problem::at(
-                &entry.key_at,
-                format!("`{key}` is of one flow, and `{}` has several", spec.name),
-            )
-            .label("would hold for all of them alike")
-            .help(help),
-        );
-    }
-}
-
 fn flow(
     node: &Node,
     processes: Processes,
@@ -197,7 +158,7 @@ fn flow(
         missing("workload", "write for example `workload = \"stream\"`");
     }
     let name = table.get("name").and_then(|n| {
-        let value = suite::name(n, problems)?;
+        let value = name(n, problems)?;
         Some(At {
             value,
             at: n.at.clone(),
@@ -273,7 +234,7 @@ fn flow(
             }
             _ if is_own => {
                 own.read(entry, Form::Single, problems);
-                suite::check_workload(entry, workload.as_ref(), problems);
+                check_workload(entry, workload.as_ref(), problems);
             }
             _ if setting(key).is_some() => problems.push(
                 Problem::at(&entry.key_at, format!("`{key}` is not of one flow alone"))

@@ -57,6 +57,7 @@ mod sets;
 mod settings;
 mod shard;
 mod sizes;
+mod spec;
 mod stack;
 mod suite;
 mod testbed;

@@ -12,7 +12,8 @@ use crate::probe;
 use crate::quantity::{At, HEADER_BYTES, WaitChoice};
 use crate::sets::Cpus;
 use crate::settings::{Levels, Settings};
-use crate::suite::{ExperimentSpec, Suite};
+use crate::spec::ExperimentSpec;
+use crate::suite::Suite;
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::unit::{Nanos, PayloadSize};
 use dyno_model::{

@@ -5,8 +5,8 @@
 //! to settings and parameters of the command line. All presets are checked, chosen or not.
 
 use crate::parameters::Override;
-use crate::settings::{self, Form, Settings, setting};
-use crate::suite::{ExperimentSpec, check_workload, refuse_idle};
+use crate::settings::{self, Form, Settings, check_workload, setting};
+use crate::spec::{ExperimentSpec, refuse_idle};
 use dyno_toml::{Entry, Node, Place, Problem, Problems, Table, Value, suggest, unknown_key};
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@ use crate::parallel::Parallel;
 use crate::quantity::{At, Span};
 use crate::sets::Cpus;
 use crate::settings::Levels;
-use crate::suite::ExperimentSpec;
+use crate::spec::ExperimentSpec;
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::probe::{GROUND, HandOver, Probe, ProbeKind, Rest, SHORTEST_PERIOD, Sides};
 use dyno_model::unit::{Nanos, PayloadSize};

@@ -399,3 +399,27 @@ impl Quantity for Span {
         vec!["one", "two"]
     }
 }
+
+/// The name of an experiment or a flow.
+pub(crate) fn name(node: &Node, problems: &mut Problems) -> Option<String> {
+    let help = "write for example \"rtt-small\"; the title may hold any text";
+    plain_name(node, "a name", help, problems)
+}
+
+/// A name that can be part of a file's; `whose` says whose it is.
+pub(crate) fn plain_name(
+    node: &Node,
+    whose: &str,
+    help: &str,
+    problems: &mut Problems,
+) -> Option<String> {
+    let text = node.text("`name`", problems)?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if text.is_empty() || text.len() > 40 || !text.chars().all(plain) {
+        let message = format!("{whose} has 1 to 40 letters, digits, '-', '_' or '.'");
+        let problem = Problem::at(&node.at, message).label("not such a name");
+        problems.push(problem.help(help));
+        return None;
+    }
+    Some(text.to_owned())
+}

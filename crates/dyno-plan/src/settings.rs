@@ -138,6 +138,36 @@ pub(crate) fn applies(key: &str, workload: WorkloadKind) -> bool {
     workload.key(key).is_some() || WorkloadKind::having(key).is_empty()
 }
 
+/// Refuses a key that the experiment's workload does not have.
+pub(crate) fn check_workload(
+    entry: &Entry,
+    workload: Option<&At<WorkloadKind>>,
+    problems: &mut Problems,
+) {
+    let Some(workload) = workload else { return };
+    if applies(&entry.key, workload.value) {
+        return;
+    }
+    let mut advice = workload.value.info().instead.iter();
+    let instead = advice.find(|(key, _)| key.is_empty() || *key == entry.key);
+    let instead = instead.map_or("remove it, or change the workload", |(_, advice)| *advice);
+    problems.push(
+        Problem::at(
+            &entry.key_at,
+            format!("a {} has no `{}`", workload.value, entry.key),
+        )
+        .label(belongs(&entry.key))
+        .help(instead),
+    );
+}
+
+/// The workloads that have a key.
+pub(crate) fn belongs(key: &str) -> String {
+    let having = WorkloadKind::having(key);
+    let names: Vec<&str> = having.iter().map(|w| w.as_str()).collect();
+    format!("belongs to {}", names.join(", "))
+}
+
 /// Whether a factor may have several values where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {

@@ -1,14 +1,15 @@
 //! Suite files: from TOML to experiments whose settings are read and located, but not yet
 //! multiplied out.
 
-use crate::flow::{self, FlowSpec};
+use crate::flow;
 use crate::parameters::{Override, Parameters};
 use crate::presets;
-use crate::quantity::{At, one};
-use crate::settings::{self, Form, Settings, applies};
+use crate::quantity::{At, name, one};
+use crate::settings::{self, Form, Settings, check_workload};
+use crate::spec::{ExperimentSpec, StackChoice, refuse_idle, refuse_set};
 use dyno_model::WorkloadKind;
 use dyno_model::plan::TableKind;
-use dyno_toml::{Entry, Node, Place, Problem, Problems, Source, Table, Value, parse, unknown_key};
+use dyno_toml::{Node, Place, Problem, Problems, Source, Table, Value, parse, unknown_key};
 
 /// A suite as written, with `--set` in its place.
 pub(crate) struct Suite {
@@ -18,27 +19,6 @@ pub(crate) struct Suite {
     /// From `--set`: wins over everything else.
     pub(crate) overrides: Settings,
     pub(crate) experiments: Vec<ExperimentSpec>,
-}
-
-/// One `[[experiment]]`, or one flow of it; those of one name follow each other.
-pub(crate) struct ExperimentSpec {
-    pub(crate) name: String,
-    pub(crate) flow: Option<FlowSpec>,
-    pub(crate) workload: At<WorkloadKind>,
-    pub(crate) stacks: StackChoice,
-    /// From the presets that were chosen, the one that wins first; they win over `own`.
-    pub(crate) presets: Vec<Settings>,
-    /// Its own settings and those of its matrix.
-    pub(crate) own: Settings,
-}
-
-/// The stacks that an experiment asks for.
-#[derive(Clone)]
-pub(crate) enum StackChoice {
-    /// Every stack of the catalog.
-    All,
-    /// These.
-    Listed(Vec<At<String>>),
 }
 
 const SUITE_KEYS: &[&str] = &[
@@ -91,7 +71,7 @@ pub(crate) fn read(
     }
     let mut experiments = experiments(source, &table, problems);
     refuse_idle(&set, &experiments, problems);
-    flow::refuse_set(&set, &experiments, problems);
+    refuse_set(&set, &experiments, problems);
     let chosen = presets::read(&table, &choices, &experiments, problems);
     for spec in &mut experiments {
         spec.presets = chosen
@@ -307,29 +287,6 @@ fn experiment(node: &Node, problems: &mut Problems) -> Vec<ExperimentSpec> {
     }]
 }
 
-pub(crate) fn name(node: &Node, problems: &mut Problems) -> Option<String> {
-    let help = "write for example \"rtt-small\"; the title may hold any text";
-    plain_name(node, "a name", help, problems)
-}
-
-/// A name that can be part of a file's; `whose` says whose it is.
-pub(crate) fn plain_name(
-    node: &Node,
-    whose: &str,
-    help: &str,
-    problems: &mut Problems,
-) -> Option<String> {
-    let text = node.text("`name`", problems)?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if text.is_empty() || text.len() > 40 || !text.chars().all(plain) {
-        let message = format!("{whose} has 1 to 40 letters, digits, '-', '_' or '.'");
-        let problem = Problem::at(&node.at, message).label("not such a name");
-        problems.push(problem.help(help));
-        return None;
-    }
-    Some(text.to_owned())
-}
-
 fn stack_choice(key: &str, node: &Node, problems: &mut Problems) -> StackChoice {
     let items: &[Node] = match &node.value {
         Value::Text(t) if t == "all" => return StackChoice::All,
@@ -366,52 +323,4 @@ fn stack_choice(key: &str, node: &Node, problems: &mut Problems) -> StackChoice 
         });
     }
     StackChoice::Listed(names)
-}
-
-/// Refuses a key that the experiment's workload does not have.
-pub(crate) fn check_workload(
-    entry: &Entry,
-    workload: Option<&At<WorkloadKind>>,
-    problems: &mut Problems,
-) {
-    let Some(workload) = workload else { return };
-    if applies(&entry.key, workload.value) {
-        return;
-    }
-    let mut advice = workload.value.info().instead.iter();
-    let instead = advice.find(|(key, _)| key.is_empty() || *key == entry.key);
-    let instead = instead.map_or("remove it, or change the workload", |(_, advice)| *advice);
-    problems.push(
-        Problem::at(
-            &entry.key_at,
-            format!("a {} has no `{}`", workload.value, entry.key),
-        )
-        .label(belongs(&entry.key))
-        .help(instead),
-    );
-}
-
-/// The workloads that have a key.
-fn belongs(key: &str) -> String {
-    let having = WorkloadKind::having(key);
-    let names: Vec<&str> = having.iter().map(|w| w.as_str()).collect();
-    format!("belongs to {}", names.join(", "))
-}
-
-/// Refuses settings for all experiments that no experiment of the suite has.
-pub(crate) fn refuse_idle(set: &[Entry], experiments: &[ExperimentSpec], problems: &mut Problems) {
-    for entry in set {
-        let used = experiments
-            .iter()
-            .any(|e| applies(&entry.key, e.workload.value));
-        if !used && !experiments.is_empty() {
-            problems.push(
-                Problem::at(
-                    &entry.key_at,
-                    format!("no experiment of this suite has `{}`", entry.key),
-                )
-                .label(belongs(&entry.key)),
-            );
-        }
-    }
 }
