@@ -12,6 +12,7 @@ mod kernel;
 mod licences;
 mod manifest;
 mod metadata;
+mod modules;
 mod packages;
 mod steps;
 mod study;
@@ -33,7 +34,7 @@ usage: cargo xtask CHORE
   sanitize  the conformance suite over the adapters in C and C++, built with the address and
             undefined-behaviour sanitizers
   lint      formatting, clippy, rustdoc, arrows, licences; cargo deny where it is installed
-  arrows    check which crate may depend on which
+  arrows    check which crate may depend on which, and that no modules lie in a cycle
   licences  check the licences and origins of all dependencies against deny.toml
   study     how often Dyno's own statements are right on this machine: aa, power, clocks, first, noise,
             nightly, carry-over, again, agree, ground; scale: how showing, planning and the page grow

@@ -1,14 +1,24 @@
 //! Names for experiments: unique within a run, and the same in every run of the same suite, so that
 //! tools that compare by name compare like with like.
 
-use crate::factors;
+use dyno_model::factors::{self, Column, Factor};
 use dyno_model::{Experiment, Metric};
 use dyno_report::{ExperimentSummary, Summary, conditions};
 
+/// The factors that are named only where experiments would have one name without them.
+const IF_ALIKE: [&str; 4] = ["CPUs", "scheduling", "memory", "window"];
+
 /// `suite/experiment/stack/payload:64/load:ping-pong/wait:block/…` for each experiment, in the
-/// summary's order. How long an echo sleeps is named wherever it does: another question, in another run. Factors that seldom matter are named only where experiments would have one name
-/// without them, and the number of the experiment only where even that does not tell them apart.
+/// summary's order. The number of the experiment is a part where nothing else tells it from others.
 pub(crate) fn paths(summary: &Summary) -> Vec<String> {
+    let words = |x: &Experiment, is_told: fn(&Factor) -> bool| -> String {
+        let told = factors::all().filter(|f| !f.is_name() && is_told(f));
+        let word = |(key, of): &Column| {
+            let value = of.value(x)?.to_string();
+            Some(format!("/{key}:{}", value.replace(' ', "_")))
+        };
+        told.flat_map(Factor::plain).filter_map(word).collect()
+    };
     let path = |e: &ExperimentSummary| {
         let x = &e.experiment;
         let base = if e.is_base { "/base" } else { "" };
@@ -16,39 +26,25 @@ pub(crate) fn paths(summary: &Summary) -> Vec<String> {
             Some(machine) => format!("/machine:{}", machine.replace(' ', "_")),
             None => String::new(),
         };
-        let poll = x.echo_poll.map(|t| format!("/echo_poll_ns:{}", t.0));
-        let poll = poll.unwrap_or_default();
-        let pause = x.sink_pause.map(|t| format!("/sink_pause_ns:{}", t.0));
-        let pause = pause.unwrap_or_default();
         let flow = match &x.flow {
             Some(_) => format!("/flow:{}", x.flow_text().replace(' ', "-")),
             None => String::new(),
         };
+        let is_told = |f: &Factor| {
+            let is_first = ["workload", "payload"].contains(&f.title);
+            !is_first && !IF_ALIKE.contains(&f.title)
+        };
         format!(
-            "{}/{}/{}{flow}/payload:{}/load:{}/wait:{}/access:{}/placement:{}/topology:{}{poll}{pause}{machine}{base}",
+            "{}/{}/{}{flow}/payload:{}/load:{}{}{machine}{base}",
             summary.run.suite,
             x.name,
             x.stack,
             x.payload.bytes(),
             x.exchange().replace(' ', "_"),
-            x.wait,
-            x.access,
-            x.placement,
-            x.topology,
+            words(x, is_told),
         )
     };
-    let rest = |x: &Experiment| {
-        let told = [
-            "cpus",
-            "scheduling",
-            "mlock",
-            "window_ns",
-            "window_messages",
-        ];
-        let rest = factors::all(x).into_iter().filter(|f| told.contains(&f.0));
-        rest.map(|(name, value)| format!("/{name}:{}", value.replace(' ', "_")))
-            .collect()
-    };
+    let rest = |x: &Experiment| words(x, |f| IF_ALIKE.contains(&f.title));
     unique(summary, path, rest, |x| format!("/id:{}", x.id.0))
 }
 

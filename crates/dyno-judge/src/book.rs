@@ -1,7 +1,7 @@
 //! Runs of a history, read one by one so that only one is in memory, as series: one for each cell, measure
 //! and machine.
 
-use crate::cell::{self, Factors};
+use crate::cell;
 use crate::check::Measure;
 use crate::difference::costs_apart;
 use crate::figure::all_disturbed;
@@ -73,7 +73,7 @@ pub(crate) struct Key {
     pub(crate) suite: String,
     pub(crate) machine: Machine,
     pub(crate) stack: String,
-    pub(crate) factors: Factors,
+    pub(crate) question: String,
     pub(crate) measure: Measure,
     /// Cells of one run that agree in all of the above are told apart by their order.
     pub(crate) occurrence: usize,
@@ -135,7 +135,7 @@ impl Book {
                     suite: plan.suite.clone(),
                     machine: machine.clone(),
                     stack: e.stack.clone(),
-                    factors: Factors::of(e),
+                    question: cell::question_and_exchange(e),
                     measure,
                     occurrence: 0,
                 };

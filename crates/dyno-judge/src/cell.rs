@@ -1,151 +1,67 @@
 //! Cells by their factors: which experiment of one run is the same question as that of another.
 
-use dyno_model::plan::{Against, Plan, Scheduling};
-use dyno_model::{
-    Access, Experiment, ExperimentId, Flow, Nanos, PayloadSize, Placement, Raised, Topology, Wait,
-    Workload,
-};
+use dyno_model::factors::{self, BetweenRuns, Factor};
+use dyno_model::plan::{Against, Plan};
+use dyno_model::{Experiment, Raised};
 
-/// What makes two experiments of different runs the same question, but for the stack.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Factors {
-    pub(crate) name: String,
-    /// Of a flow that runs with others.
-    pub(crate) flow: Option<Flow>,
-    pub(crate) workload: Workload,
-    pub(crate) payload: PayloadSize,
-    pub(crate) wait: Wait,
-    pub(crate) access: Access,
-    pub(crate) placement: Placement,
-    pub(crate) topology: Topology,
-    pub(crate) scheduling: Scheduling,
-    /// How long an echo sleeps after each answer.
-    pub(crate) echo_poll: Option<Nanos>,
-    /// How long a sink sleeps after each message.
-    pub(crate) sink_pause: Option<Nanos>,
-    /// Of a run of several machines.
-    pub(crate) machine: Option<String>,
-    /// The first host of its placement, by its place in the testbed.
-    on_host: usize,
-    /// The workload as tables print it: a call over a pair of channels is marked.
-    exchange: String,
+/// Two experiments of different runs share it if they are the same question, whatever their stacks are and make of a
+/// call.
+pub(crate) fn question(e: &Experiment) -> String {
+    let keys = apart().map(|f| f.key(e));
+    let keys: Vec<String> = std::iter::once(e.name.clone()).chain(keys).collect();
+    keys.join("\n")
 }
 
-impl Factors {
-    pub(crate) fn of(e: &Experiment) -> Factors {
-        Factors {
-            name: e.name.clone(),
-            flow: e.flow.clone().map(|flow| Flow {
-                // Its place in the plan is no factor.
-                group: ExperimentId(0),
-                alone: None,
-                ..flow
-            }),
-            workload: e.workload,
-            payload: e.payload,
-            wait: e.wait,
-            access: e.access,
-            placement: e.placement,
-            topology: e.topology,
-            scheduling: e.scheduling,
-            echo_poll: e.echo_poll,
-            sink_pause: e.sink_pause,
-            machine: e.machine.clone(),
-            on_host: e.on_host,
-            exchange: e.exchange(),
-        }
-    }
+/// The same for a call over a pair of channels and for one that is the stack's own apart.
+pub(crate) fn question_and_exchange(e: &Experiment) -> String {
+    format!("{}\n{}", question(e), e.exchange())
+}
 
-    fn sizes(&self) -> Option<String> {
-        let sizes = self.flow.as_ref()?.sizes.as_ref()?;
-        Some(sizes.to_string())
-    }
+/// The factors that tell questions apart.
+fn apart() -> impl Iterator<Item = &'static Factor> {
+    factors::all().filter(|f| f.between_runs == BetweenRuns::Apart)
+}
 
-    /// Of two experiments that are compared; where only one of them is a call over a pair of
-    /// channels, the text says so.
-    pub(crate) fn between(base: &Experiment, new: &Experiment) -> Factors {
-        let mut factors = Factors::of(new);
-        if base.paired != new.paired {
-            factors.exchange = format!("{} → {}", base.exchange(), new.exchange());
-        }
-        factors
-    }
+/// Name and every factor that is not the usual one: `one-way, stream 1 kHz, 64 B, block`.
+fn words(e: &Experiment, exchange: &str, without: &str) -> String {
+    let told = apart().filter(|f| f.title != without && !f.is_default(e));
+    let words = told.map(|f| match f.title {
+        "workload" => exchange.to_owned(),
+        _ => f.words(e),
+    });
+    let all: Vec<String> = std::iter::once(e.name.clone()).chain(words).collect();
+    all.join(", ")
+}
 
-    /// Whether both ask the same, whatever their stacks make of a call.
-    pub(crate) fn ask_the_same(&self, other: &Factors) -> bool {
-        let exchange = other.exchange.clone();
-        let this = Factors {
-            exchange,
-            ..self.clone()
-        };
-        this == *other
-    }
-
-    /// Name and every factor that is not the usual one: `one-way, stream 1 kHz, 64 B, block`.
-    pub(crate) fn text(&self) -> String {
-        self.parts().join(", ")
-    }
-
-    fn parts(&self) -> Vec<String> {
-        let mut parts = vec![
-            match &self.flow {
-                Some(flow) if flow.by_itself => format!("{}, flow {} alone", self.name, flow.name),
-                Some(flow) => format!("{}, flow {}", self.name, flow.name),
-                None => self.name.clone(),
-            },
-            self.exchange.clone(),
-            self.sizes().unwrap_or_else(|| self.payload.to_string()),
-            self.wait.to_string(),
-        ];
-        if self.access != Access::Stamp {
-            parts.push(format!("access {}", self.access));
-        }
-        if self.placement != Placement::Process {
-            parts.push(format!("placement {}", self.placement));
-        }
-        if self.topology != Topology::ONE_TO_ONE {
-            parts.push(self.topology.to_string());
-        }
-        if let Scheduling::Fifo(priority) = self.scheduling {
-            parts.push(format!("fifo {priority}"));
-        }
-        if let Some(poll) = self.echo_poll {
-            parts.push(format!("echo sleeps {poll} after each answer"));
-        }
-        if let Some(pause) = self.sink_pause {
-            parts.push(format!("sink sleeps {pause} after each message"));
-        }
-        if self.on_host != 0 {
-            parts.push(format!("on host {} of the testbed", self.on_host + 1));
-        }
-        if let Some(machine) = &self.machine {
-            parts.push(format!("on {machine}"));
-        }
-        parts
-    }
+/// The factors of two experiments that are compared; where only one of them is a call over a pair of channels, the text
+/// says so.
+pub(crate) fn between(base: &Experiment, new: &Experiment) -> String {
+    let exchange = match base.paired == new.paired {
+        true => new.exchange(),
+        false => format!("{} → {}", base.exchange(), new.exchange()),
+    };
+    words(new, &exchange, "")
 }
 
 /// Stack and factors of one experiment.
 pub(crate) fn label(e: &Experiment) -> String {
-    format!("{}: {}", e.stack, Factors::of(e).text())
+    format!("{}: {}", e.stack, between(e, e))
 }
 
 /// Stack and factors of one experiment, without the one that a search raises.
 pub(crate) fn label_without(e: &Experiment, raised: Raised) -> String {
-    let mut factors = Factors::of(e);
-    let value = match raised {
+    let mut exchange = e.exchange();
+    let without = match raised {
         Raised::Rate => {
             let rate = e.workload.numbers().rate;
             let rate = rate.map_or(String::new(), |rate| format!(" {rate}"));
-            factors.exchange = factors.exchange.replacen(&rate, "", 1);
-            None
+            exchange = exchange.replacen(&rate, "", 1);
+            ""
         }
-        Raised::Payload => Some(e.payload.to_string()),
-        Raised::Clients => Some(e.topology.to_string()),
+        Raised::Payload => "payload",
+        Raised::Clients => "topology",
     };
-    let mut parts = factors.parts();
-    parts.retain(|part| Some(part) != value.as_ref());
-    format!("{}: {}", e.stack, parts.join(", "))
+    format!("{}: {}", e.stack, words(e, &exchange, without))
 }
 
 /// The experiments that say something of this build and its stacks when they stand alone: the other

@@ -2,7 +2,8 @@
 //! thing, or to none.
 
 use dyno_model::chain::{Chain, ChainLeg, Gateway};
-use dyno_model::plan::{Extent, Plan};
+use dyno_model::factors::{self, BetweenRuns, Factor};
+use dyno_model::plan::Plan;
 use dyno_model::record::{Environment, RunManifest};
 use dyno_model::{AdapterDescription, Experiment, Options};
 use std::collections::{BTreeMap, BTreeSet};
@@ -274,25 +275,26 @@ impl Differences {
         }
     }
 
-    /// What the suite asked for beyond the factors, where two cells of the same factors differ.
+    /// What the suite asked for besides the question, where two cells of the same question differ.
     pub(crate) fn parameters(&mut self, base: &Experiment, new: &Experiment) {
-        let lead = |what: &str| format!("{what} of {}", base.name);
-        let cpus = |e: &Experiment| match e.cpus_text() {
-            text if e.cpus.is_empty() => text,
-            text => text.trim_start_matches("CPUs ").to_owned(),
+        let mut note = |what, a: String, b: String| {
+            let what = format!("{what} of {}", base.name);
+            self.note(Aspect::Suite, what, a, b);
         };
+        let is_named = |f: &&Factor| f.between_runs == BetweenRuns::Named;
+        for factor in factors::all().filter(is_named) {
+            // The title stands in front already.
+            let text = |e: &Experiment| {
+                let text = (factor.text)(e);
+                let value = text.strip_prefix(factor.title).map(str::trim_start);
+                value.unwrap_or(&text).to_owned()
+            };
+            note(factor.title, text(base), text(new));
+        }
         let settle = |e: &Experiment| e.settle.map_or_else(String::new, |n| n.to_string());
-        let mut note = |what, a: String, b: String| self.note(Aspect::Suite, lead(what), a, b);
-        note("window", extent(&base.window), extent(&new.window));
-        note("warm-up", extent(&base.warmup), extent(&new.warmup));
+        note("warm-up", base.warmup.to_string(), new.warmup.to_string());
         note("longest warm-up", settle(base), settle(new));
         note("drain", base.drain.to_string(), new.drain.to_string());
-        note("CPUs", cpus(base), cpus(new));
-        note(
-            "memory locking",
-            base.mlock.to_string(),
-            new.mlock.to_string(),
-        );
     }
 }
 
@@ -342,13 +344,6 @@ fn gateway(gateway: &Gateway) -> String {
     match parts.is_empty() {
         true => "plain".into(),
         false => parts.join(", "),
-    }
-}
-
-fn extent(extent: &Extent) -> String {
-    match extent {
-        Extent::Duration(d) => d.to_string(),
-        Extent::Messages(n) => format!("{n} messages"),
     }
 }
 

@@ -6,9 +6,10 @@ use crate::difference;
 use crate::figure::rank;
 use crate::number::exported;
 use dyno_model::Experiment;
+use dyno_model::factors::{self, Factor};
 use dyno_report::csv_line;
 pub(crate) use dyno_report::json_text;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// The version of the JSON of `dyno compare`, `dyno check` and `dyno trend`: its field `format`.
 pub const FORMAT: u32 = 1;
@@ -93,13 +94,8 @@ pub(crate) struct Cell<'a> {
     stack: &'a str,
     workload: String,
     paired: bool,
-    payload_bytes: u64,
-    wait: &'static str,
-    access: &'static str,
-    placement: &'static str,
-    topology: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    machine: Option<&'a str>,
+    #[serde(flatten)]
+    factors: Factors<'a>,
 }
 
 impl<'a> Cell<'a> {
@@ -109,13 +105,24 @@ impl<'a> Cell<'a> {
             stack: &e.stack,
             workload: e.workload.to_string(),
             paired: e.paired,
-            payload_bytes: e.payload.bytes() as u64,
-            wait: e.wait.as_str(),
-            access: e.access.as_str(),
-            placement: e.placement.as_str(),
-            topology: e.topology.to_string(),
-            machine: e.machine.as_deref(),
+            factors: Factors(e),
         }
+    }
+}
+
+/// The factors that every cell has, and the others where they are not as usual.
+struct Factors<'a>(&'a Experiment);
+
+impl Serialize for Factors<'_> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let every = ["payload", "wait", "access", "placement", "topology"];
+        let is_told = |f: &&Factor| match f.default {
+            _ if every.contains(&f.title) => true,
+            Some(_) => !f.is_default(self.0),
+            None => false,
+        };
+        let columns = factors::all().filter(is_told).flat_map(Factor::plain);
+        out.collect_map(columns.filter_map(|(key, of)| Some((key, of.value(self.0)?))))
     }
 }
 

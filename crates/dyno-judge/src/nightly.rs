@@ -262,7 +262,7 @@ fn is_there(book: &Book, run: usize, key: &Key) -> bool {
         k.suite == key.suite
             && k.machine == key.machine
             && k.stack == key.stack
-            && k.factors == key.factors
+            && k.question == key.question
             && k.occurrence == key.occurrence
     };
     let mut all = book.series.iter().filter(|s| same(&s.key));

@@ -11,7 +11,7 @@ mod export;
 mod render;
 
 use crate::book::{Book, Collected, Entry, HistoryRun, Machine};
-use crate::cell::Factors;
+use crate::cell::question_and_exchange;
 use crate::check::Measure;
 use crate::difference::{Difference, Differences, RunFacts};
 use crate::reading::{self, Reading, median};
@@ -395,9 +395,10 @@ fn between(before: &RunManifest, after: &RunManifest, e: &Experiment) -> Vec<Dif
     found.adapters(&old, &new, |name| adapters.contains(&name));
     found.stack_options(&before.plan, &after.plan, &e.stack);
     let of = |m: &RunManifest| {
-        let mut all = m.plan.experiments.iter();
-        all.find(|x| x.stack == e.stack && Factors::of(x) == Factors::of(e))
-            .cloned()
+        let question = question_and_exchange(e);
+        let alike = |x: &&Experiment| (&x.name, &x.stack) == (&e.name, &e.stack);
+        let mut all = m.plan.experiments.iter().filter(alike);
+        all.find(|x| question_and_exchange(x) == question).cloned()
     };
     if let (Some(x), Some(y)) = (of(before), of(after)) {
         found.parameters(&x, &y);

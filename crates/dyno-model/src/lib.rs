@@ -13,6 +13,7 @@ pub mod daemon;
 mod estimate;
 pub mod event;
 pub mod factor;
+pub mod factors;
 pub mod figure;
 pub mod flow;
 pub mod graph;

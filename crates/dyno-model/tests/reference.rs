@@ -1,6 +1,7 @@
 //! The reference of workloads, metrics and figures is written from their tables, and so are the tables that tests of
 //! the page use. `INSTA_UPDATE=always` writes both anew, as it does snapshots.
 
+use dyno_model::factors::{self, Of};
 use dyno_model::tables::Tables;
 use dyno_model::workload::{Key, KeyDefault};
 use dyno_model::{Better, Metric, WorkloadKind};
@@ -190,4 +191,19 @@ fn the_schema_names_every_metric_and_no_other() {
     let named = schema["$defs"]["metric_name"]["enum"].as_array().unwrap();
     let names: Vec<&str> = Metric::ALL.iter().map(|m| m.as_str()).collect();
     assert_eq!(*named, names);
+}
+
+#[test]
+fn every_column_of_a_factor_is_in_the_reference() {
+    let described = [
+        ("docs/reference/show-json.md", false),
+        ("docs/reference/exports.md", true),
+    ];
+    for (path, is_typed) in described {
+        let text = read(path);
+        for (key, of) in factors::in_files().flat_map(|f| f.columns) {
+            let is_shown = is_typed || !matches!(of, Of::Detail(_));
+            assert!(!is_shown || text.contains(&code(key)), "{path}: {key}");
+        }
+    }
 }

@@ -2,9 +2,10 @@
 //! question are stacks compared. A polling reader never stands against a blocking one, unless the suite lets each
 //! stack wait in its own way (`wait = "natural"`): then the wait is a part of the choice and is named with the stack.
 
-use dyno_model::plan::{Extent, Plan, Scheduling};
+use dyno_model::factors::{self, BetweenRuns, Factor};
+use dyno_model::plan::Plan;
 use dyno_model::record::RunManifest;
-use dyno_model::{Access, Against, Experiment, Wait};
+use dyno_model::{Against, Experiment, Wait};
 use dyno_report::{ExperimentSummary, Summary};
 
 /// Experiments that ask the same, each with its place in the summary, in the plan's order.
@@ -30,11 +31,11 @@ pub(crate) fn questions<'a>(summary: &'a Summary, manifest: &RunManifest) -> Vec
     let all = summary.experiments.iter().enumerate();
     let own = all.filter(|(_, e)| stands_for_its_stack(plan, e)).collect();
     let mut questions = Vec::new();
-    for whole in grouped(own, asks_the_same) {
+    for whole in grouped(own, question) {
         let common_wait = common_wait(manifest, &whole);
         let parts = match lets_stacks_choose(plan, &whole) {
             true => vec![whole],
-            false => grouped(whole, waits_alike),
+            false => grouped(whole, way),
         };
         questions.extend(parts.into_iter().map(|experiments| Question {
             text: String::new(),
@@ -64,25 +65,25 @@ pub(crate) fn questions<'a>(summary: &'a Summary, manifest: &RunManifest) -> Vec
 /// An experiment with its place in the summary.
 type Placed<'a> = (usize, &'a ExperimentSummary);
 
-/// Groups whose members are the same as their first, in the order of the first ones. None is empty.
-fn grouped<'a>(
+/// Groups whose members have the same key, in the order of their first ones. None is empty.
+fn grouped<'a, K: PartialEq>(
     all: Vec<Placed<'a>>,
-    same: impl Fn(&Experiment, &Experiment) -> bool,
+    key: impl Fn(&Experiment) -> K,
 ) -> Vec<Vec<Placed<'a>>> {
-    let mut groups: Vec<Vec<Placed<'a>>> = Vec::new();
+    let mut groups: Vec<(K, Vec<Placed<'a>>)> = Vec::new();
     for placed in all {
-        let fits = |g: &&mut Vec<Placed<'a>>| same(&g[0].1.experiment, &placed.1.experiment);
-        match groups.iter_mut().find(fits) {
-            Some(group) => group.push(placed),
-            None => groups.push(vec![placed]),
+        let own = key(&placed.1.experiment);
+        match groups.iter_mut().find(|(key, _)| *key == own) {
+            Some((_, group)) => group.push(placed),
+            None => groups.push((own, vec![placed])),
         }
     }
-    groups
+    groups.into_iter().map(|(_, group)| group).collect()
 }
 
 /// Where the threads of a library may run depends on how its receivers wait: what polls keeps a CPU for itself.
-fn waits_alike(a: &Experiment, b: &Experiment) -> bool {
-    a.wait == b.wait && a.library_cpus == b.library_cpus
+fn way(e: &Experiment) -> (Wait, Vec<Vec<u32>>) {
+    (e.wait, e.library_cpus.clone())
 }
 
 /// The waits of these experiments, each once.
@@ -95,7 +96,7 @@ fn waits(all: &[Placed<'_>]) -> Vec<Wait> {
 
 /// Whether each stack has the waits that are natural to it, and not all have the same.
 fn lets_stacks_choose(plan: &Plan, all: &[Placed<'_>]) -> bool {
-    let stacks = grouped(all.to_vec(), |a, b| a.stack == b.stack);
+    let stacks = grouped(all.to_vec(), |e| e.stack.clone());
     let own: Vec<Vec<Wait>> = stacks.iter().map(|s| waits(s)).collect();
     let is_natural = |(experiments, own): (&Vec<Placed<'_>>, &Vec<Wait>)| {
         let stack = plan.stacks.get(&experiments[0].1.experiment.stack);
@@ -107,7 +108,7 @@ fn lets_stacks_choose(plan: &Plan, all: &[Placed<'_>]) -> bool {
         })
     };
     // One of each wait: else another condition differs, too.
-    let ways = grouped(all.to_vec(), waits_alike).len();
+    let ways = grouped(all.to_vec(), way).len();
     own.iter().any(|waits| *waits != own[0])
         && stacks.iter().zip(&own).all(is_natural)
         && ways == waits(all).len()
@@ -115,7 +116,7 @@ fn lets_stacks_choose(plan: &Plan, all: &[Placed<'_>]) -> bool {
 
 /// The wait that would measure all of these alike: `block` if it can be. None where they wait alike already.
 fn common_wait(manifest: &RunManifest, all: &[Placed<'_>]) -> Option<Wait> {
-    let stacks = grouped(all.to_vec(), |a, b| a.stack == b.stack);
+    let stacks = grouped(all.to_vec(), |e| e.stack.clone());
     let mut own = stacks.iter().map(|s| waits(s));
     let first = own.next()?;
     if own.all(|waits| waits == first) {
@@ -147,20 +148,11 @@ fn stands_for_its_stack(plan: &Plan, e: &ExperimentSummary) -> bool {
     !is_other_side && !e.is_floor && !e.is_loopback && !e.is_leg
 }
 
-/// Whether a call takes a pair of channels is the stack's own, like its options. How a receiver waits is looked at
-/// apart.
-fn asks_the_same(a: &Experiment, b: &Experiment) -> bool {
-    let factors = |e: &Experiment| {
-        let where_and_how = (e.placement, e.topology, e.access);
-        (where_and_how, e.payload, e.scheduling, e.mlock, e.window)
-    };
-    a.machine == b.machine
-        && a.name == b.name
-        && a.is_same_flow(b)
-        && a.workload == b.workload
-        && factors(a) == factors(b)
-        && a.cpus == b.cpus
-        && a.on_host == b.on_host
+/// What experiments share that ask the same. How a receiver waits is looked at apart.
+fn question(e: &Experiment) -> Vec<String> {
+    let rest = factors::all().filter(|f| f.title != "wait");
+    let keys = rest.map(|f| f.key(e));
+    std::iter::once(e.name.clone()).chain(keys).collect()
 }
 
 /// The conditions of each, with as many of the rarer ones as it takes to tell them apart.
@@ -174,12 +166,12 @@ fn words(questions: &[Question<'_>]) -> Vec<String> {
         .zip(&firsts)
         .map(|(q, e)| usual(e, q.mixes_waits))
         .collect();
-    let more: [fn(&Experiment) -> String; 2] = [Experiment::cpus_text, window];
-    for rarer in more {
+    let is_rarer = |f: &&Factor| f.between_runs == BetweenRuns::Named && f.default.is_none();
+    for rarer in factors::all().filter(is_rarer) {
         let before = texts.clone();
         for (text, e) in texts.iter_mut().zip(&firsts) {
             if before.iter().filter(|t| **t == *text).count() > 1 {
-                text.push_str(&format!(", {}", rarer(e)));
+                text.push_str(&format!(", {}", rarer.words(e)));
             }
         }
     }
@@ -189,53 +181,20 @@ fn words(questions: &[Question<'_>]) -> Vec<String> {
 /// Name, load and every factor; those that are hardly ever changed only where they are.
 fn usual(e: &Experiment, mixes_waits: bool) -> String {
     let (name, workload) = (e.name.clone(), e.workload.to_string());
+    let always = ["payload", "wait", "placement", "topology"];
+    let (told, rest): (Vec<&Factor>, Vec<&Factor>) =
+        factors::all().partition(|f| always.contains(&f.title));
     let flow = e.flow.as_ref().map(|_| format!("flow {}", e.flow_text()));
-    let mut parts = vec![
-        match workload.starts_with(&name) {
-            true => workload,
-            false => format!("{name}, {workload}"),
-        },
-        e.payload_text(),
-        match mixes_waits {
-            true => "each with its own wait".into(),
-            false => e.wait.to_string(),
-        },
-        e.placement.to_string(),
-        e.topology.to_string(),
-    ];
-    if let Some(flow) = flow {
-        parts.insert(0, flow);
-    }
-    if e.access != Access::Stamp {
-        parts.push(format!("access {}", e.access));
-    }
-    if let Scheduling::Fifo(priority) = e.scheduling {
-        parts.push(format!("fifo {priority}"));
-    }
-    if e.mlock {
-        parts.push("memory locked".into());
-    }
-    if let Some(pause) = e.echo_poll {
-        parts.push(format!(
-            "the echo sleeps {} ms after each answer",
-            pause.0 as f64 / 1e6
-        ));
-    }
-    if let Some(pause) = e.sink_pause {
-        parts.push(format!(
-            "the sink sleeps {} ms after each message",
-            pause.0 as f64 / 1e6
-        ));
-    }
-    if let Some(machine) = &e.machine {
-        parts.push(format!("on {}", machine));
-    }
-    parts.join(", ")
-}
-
-fn window(e: &Experiment) -> String {
-    match e.window {
-        Extent::Duration(time) => format!("window {time}"),
-        Extent::Messages(n) => format!("{n} messages"),
-    }
+    let exchange = match workload.starts_with(&name) {
+        true => workload,
+        false => format!("{name}, {workload}"),
+    };
+    let told = told.into_iter().map(|f| match f.title {
+        "wait" if mixes_waits => "each with its own wait".into(),
+        _ => (f.text)(e),
+    });
+    let is_told = |f: &&Factor| f.title != "flow" && f.default.is_some() && !f.is_default(e);
+    let rest = rest.into_iter().filter(is_told).map(|f| f.words(e));
+    let parts = flow.into_iter().chain([exchange]).chain(told).chain(rest);
+    parts.collect::<Vec<_>>().join(", ")
 }

@@ -1,6 +1,6 @@
 //! What a stack cannot do: the reason why a cell is left out.
 
-use crate::matrix::Cell;
+use crate::cell::Cell;
 use dyno_model::plan::Refusal;
 use dyno_model::{AdapterDescription, Placement, Stack, Topology};
 

@@ -2,8 +2,8 @@
 
 use crate::capability;
 use crate::catalog::Catalog;
+use crate::cell::Cell;
 use crate::daemon;
-use crate::matrix::Cell;
 use crate::quantity::{PlainWait, Quantity, one, several};
 use crate::stack;
 use dyno_model::chain::{Chain, ChainLeg, Full, Gateway, LEGS, Queue, Threads};

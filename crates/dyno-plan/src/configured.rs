@@ -2,12 +2,12 @@
 
 use crate::capability;
 use crate::catalog::Catalog;
+use crate::cell::Cell;
 use crate::chain;
-use crate::floor::FloorStack;
-use crate::matrix::Cell;
 use crate::quantity::At;
+use crate::spec::{ExperimentSpec, StackChoice};
 use crate::stack;
-use crate::suite::{ExperimentSpec, StackChoice, Suite};
+use crate::suite::Suite;
 use dyno_model::{AdapterDescription, Nanos, Stack, Wait};
 use dyno_toml::{Place, Problems, Source};
 use std::collections::BTreeMap;
@@ -159,4 +159,10 @@ pub(crate) fn floor_stacks<'a>(
             })
         })
         .collect()
+}
+
+/// A floor stack with its adapter.
+pub(crate) struct FloorStack<'a> {
+    pub(crate) stack: Stack,
+    pub(crate) adapter: &'a AdapterDescription,
 }

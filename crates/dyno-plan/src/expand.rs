@@ -1,14 +1,15 @@
 //! From matrices to experiments: every cell on every stack, on its CPUs, or why it cannot be measured.
 
+use crate::cell::Cell;
 use crate::configured::Configured;
-use crate::cpus::{self, Cpus, Places};
+use crate::cpus::{self, Places};
 use crate::daemon::missing_daemon;
-use crate::flow;
 use crate::host::HostFacts;
-use crate::matrix::{Cell, Matrix};
+use crate::matrix::Matrix;
 use crate::parallel;
 use crate::probe;
 use crate::remote;
+use crate::together;
 use dyno_model::plan::{Experiment, ExperimentId, Refusal};
 use dyno_model::{Stack, Testbed};
 use dyno_toml::Problems;
@@ -30,8 +31,9 @@ pub(crate) fn expand(
         let cell = |of: &Vec<Cell>| of.get(number).or(of.last()).copied();
         let together: Vec<Cell> = cells.iter().filter_map(cell).collect();
         let mut refusals = flows.iter().zip(&together);
-        let reason = refusals
-            .find_map(|(m, cell)| Some(flow::of_flow(m, refusal(m, cell, on, testbed, facts)?)));
+        let reason = refusals.find_map(|(m, cell)| {
+            Some(together::of_flow(m, refusal(m, cell, on, testbed, facts)?))
+        });
         let reason = reason.or_else(|| match flows {
             [alone] if alone.flow.is_none() => None,
             _ => {
@@ -39,7 +41,7 @@ pub(crate) fn expand(
                     .adapters
                     .first()
                     .and_then(|a| a.capabilities.max_receivers);
-                flow::refusal(flows, &together, &on.stack, most)
+                together::refusal(flows, &together, &on.stack, most)
             }
         });
         let from = experiments.len();
@@ -76,14 +78,14 @@ fn refusal(
     let conditions = &matrix.conditions;
     let given = &conditions.cpus.value;
     remote::no_host(matrix, testbed)
-        .or_else(|| probe::refusal(cell, &on.stack, conditions.window, given, facts))
+        .or_else(|| probe::refusal(cell, &on.stack, conditions.common.window, given, facts))
         .or_else(|| on.refusal(cell, testbed.hosts.len()))
         .or_else(|| match matrix.flow {
             Some(_) => None,
             None => parallel::refusal(cell, &on.stack, given, facts),
         })
-        .or_else(|| on.cannot_poll(cell, conditions.echo_poll))
-        .or_else(|| on.cannot_pause(cell, conditions.sink_pause))
+        .or_else(|| on.cannot_poll(cell, conditions.common.echo_poll))
+        .or_else(|| on.cannot_pause(cell, conditions.common.sink_pause))
         .or_else(|| remote::lacks_memory(cell, &on.stack, testbed))
         .or_else(|| remote::no_start(cell, on, conditions, testbed))
         .or_else(|| remote::refusal(&on.stack, testbed, facts))
@@ -106,7 +108,7 @@ fn place(
     let processes = flows.iter().find_map(|m| Some(m.flow?.processes));
     let mut of_flows = match (given, processes) {
         (Some(given), Some(processes)) => {
-            flow::places(given, flows, cells, &on.stack, processes, testbed, facts)
+            together::places(given, flows, cells, &on.stack, processes, testbed, facts)
         }
         _ => Vec::new(),
     }
@@ -124,7 +126,6 @@ fn place(
         };
         experiments.push(Experiment {
             id: ExperimentId(experiments.len() as u32),
-            name: matrix.name.to_owned(),
             stack: on.stack.name.clone(),
             workload: cell.workload,
             payload: cell.payload,
@@ -132,34 +133,16 @@ fn place(
             access: cell.access,
             placement: cell.placement,
             topology: cell.topology,
-            warmup: conditions.warmup,
-            window: conditions.window,
-            echo_poll: conditions.echo_poll,
-            sink_pause: conditions.sink_pause,
-            drain: conditions.drain,
-            deadline: conditions.deadline,
             cpus: places.cpus,
             library_cpus: places.library_cpus,
             daemon_cpus: places.daemon_cpus,
-            cpus_listed: matches!(conditions.cpus.value, Cpus::Listed(_)),
             scheduling: cell.scheduling,
-            mlock: conditions.mlock,
             on_host: remote::index(conditions.host, testbed).unwrap_or_default(),
-            reboot: conditions.reboot,
-            start: conditions.start,
-            trials: conditions.trials,
-            raw_samples: conditions.raw_samples,
-            floor: None,
-            added: false,
-            settle: conditions.settle,
-            base: None,
-            legs: Vec::new(),
             paired: on.is_paired(&cell),
-            counted: false,
             flow: matrix
                 .flow
-                .map(|spec| flow::settled(spec, cell.payload, group)),
-            machine: None,
+                .map(|spec| together::settled(spec, cell.payload, group)),
+            ..conditions.common.clone()
         });
     }
 }

@@ -2,17 +2,13 @@
 //! can stand as × floor.
 
 use crate::capability;
-use crate::matrix::Cell;
+use crate::cell::Cell;
+use crate::configured::FloorStack;
 use crate::remote;
-use dyno_model::plan::{Experiment, ExperimentId, Extent};
-use dyno_model::{AdapterDescription, Stack, Testbed};
+use dyno_model::factors;
+use dyno_model::plan::{Experiment, ExperimentId};
+use dyno_model::{Stack, Testbed};
 use std::collections::{BTreeMap, HashMap};
-
-/// A floor stack with its adapter.
-pub(crate) struct FloorStack<'a> {
-    pub(crate) stack: Stack,
-    pub(crate) adapter: &'a AdapterDescription,
-}
 
 /// The CPUs of both sides. Those of gateways stand behind them, and a floor has none.
 fn cpus(e: &Experiment) -> &[u32] {
@@ -22,26 +18,10 @@ fn cpus(e: &Experiment) -> &[u32] {
 
 /// All that a floor's experiment shares with those it stands for, as a key.
 pub(crate) fn key(e: &Experiment) -> String {
-    let extent = |x: Extent| match x {
-        Extent::Duration(t) => format!("{}ns", t.0),
-        Extent::Messages(n) => format!("{n}"),
-    };
-    format!(
-        "{:?} {:?} {} {:?} {:?} {} {} {} {:?} {:?} {:?} {:?} {:?}",
-        e.workload,
-        e.wait,
-        e.payload.bytes(),
-        e.access,
-        e.placement,
-        e.topology,
-        extent(e.warmup),
-        extent(e.window),
-        cpus(e),
-        e.scheduling,
-        (e.mlock, e.on_host, e.reboot, e.start),
-        e.echo_poll,
-        e.sink_pause,
-    )
+    // A floor has no gateways, and stands for flows as for exchanges alone.
+    let shared = factors::all().filter(|f| !f.is_name() && f.title != "CPUs");
+    let keys: Vec<String> = shared.map(|f| f.key(e)).collect();
+    format!("{keys:?} {:?} {:?}", e.warmup, cpus(e))
 }
 
 /// Links every experiment to its floor, and adds the floors that the suite does not hold.

@@ -1,20 +1,13 @@
 //! `[[experiment.flow]]`: several workloads of one experiment that run at the same time.
 
-use crate::cpus::{Cpus, Places, automatic, spins};
-use crate::host::HostFacts;
-use crate::matrix::{Cell, Matrix};
-use crate::quantity::{At, Quantity, one};
-use crate::settings::{self, FACTORS, Form, Settings};
+use crate::quantity::{At, Quantity, name, one};
+use crate::sets::Cpus;
+use crate::settings::{Flows, Form, Setting, Settings, check_workload, keys, setting, time};
 use crate::sizes;
-use crate::suite::{self, ExperimentSpec, setting_keys};
-use dyno_model::graph::Shape;
 use dyno_model::plan::Extent;
 use dyno_model::sizes::Sizes;
-use dyno_model::unit::{Nanos, PayloadSize, RateHz, UnitError};
-use dyno_model::{
-    Arrivals, Experiment, ExperimentId, Flow, Graph, Participant, Phase, Processes, Stack, Testbed,
-    Topology, Wait, Workload, WorkloadKind,
-};
+use dyno_model::unit::{Nanos, RateHz, UnitError};
+use dyno_model::{Arrivals, Phase, Processes, Topology, Workload, WorkloadKind};
 use dyno_toml::{Entry, Node, Place, Problem, Problems, Table, Value, unknown_key};
 
 /// What a flow has that an experiment alone has not.
@@ -50,20 +43,24 @@ pub(crate) struct ReadFlow {
     pub(crate) own: Settings,
 }
 
-/// Settings that a flow may have.
-const OWN: &[&str] = &[
-    "payload",
-    "placement",
-    "topology",
-    "rate",
-    "arrivals",
-    "gap",
-    "group",
-    "period",
-    "timeout",
-    "echo_poll",
-    "sink_pause",
-];
+/// Whether a flow may have the setting.
+fn is_own_setting(setting: Setting) -> bool {
+    matches!(
+        setting.flows,
+        Flows::Own | Flows::OwnOrAll | Flows::OwnOrVaried
+    )
+}
+
+/// Whether a key belongs to one flow or to none, so that an experiment with flows does not have it.
+pub(crate) fn is_not_for_all(key: &str) -> bool {
+    let is_strange = |s: Setting| matches!(s.flows, Flows::Own | Flows::No);
+    key == "workload" || setting(key).is_some_and(is_strange)
+}
+
+/// Whether a matrix of an experiment with flows may vary the setting: it is one of all flows.
+fn varies_for_all(setting: Setting) -> bool {
+    setting.varies && matches!(setting.flows, Flows::All | Flows::OwnOrVaried)
+}
 
 /// Keys of a flow that are no settings.
 const KEYS: &[&str] = &[
@@ -72,30 +69,6 @@ const KEYS: &[&str] = &[
 
 /// Keys of a flow that reads what another one sends: all else is the other one's.
 const OF_READER: &[&str] = &["name", "reads", "readers", "placement", "sink_pause"];
-
-/// Settings that belong to one flow or to none, so that an experiment with flows does not have them.
-const NOT_FOR_ALL: &[&str] = &[
-    "workload",
-    "rate",
-    "gap",
-    "group",
-    "period",
-    "parallel",
-    "probe",
-    "by",
-    "sides",
-    "rest",
-    "on",
-    "threads",
-    "batch",
-    "slack",
-    "messages",
-    "round_trips",
-    "warmup_messages",
-];
-
-/// Factors that a matrix of an experiment with flows may have: they are those of all flows.
-const FACTORS_OF_ALL: &[&str] = &["wait", "access", "scheduling", "placement"];
 
 impl Quantity for Phase {
     fn read(text: &str) -> Result<Self, UnitError> {
@@ -154,7 +127,7 @@ pub(crate) fn read(experiment: &Table, problems: &mut Problems) -> Vec<ReadFlow>
 
 /// What stands in the experiment, or in its matrix, and belongs to flows.
 fn refuse_strangers(own: &[Entry], matrix: &[Entry], problems: &mut Problems) {
-    let strange = |e: &&Entry| NOT_FOR_ALL.contains(&e.key.as_str());
+    let strange = |e: &&Entry| is_not_for_all(&e.key);
     for entry in own.iter().filter(strange) {
         let help = match entry.key.as_str() {
             "parallel" => "write `count` in a flow for so many alike",
@@ -171,10 +144,7 @@ fn refuse_strangers(own: &[Entry], matrix: &[Entry], problems: &mut Problems) {
             .help(help),
         );
     }
-    let factor = |e: &&Entry| {
-        let key = e.key.as_str();
-        FACTORS.contains(&key) && !FACTORS_OF_ALL.contains(&key)
-    };
+    let factor = |e: &&Entry| setting(&e.key).is_some_and(|s| s.varies && !varies_for_all(s));
     for entry in matrix.iter().filter(factor) {
         problems.push(
             Problem::at(
@@ -185,46 +155,8 @@ fn refuse_strangers(own: &[Entry], matrix: &[Entry], problems: &mut Problems) {
             .help(format!(
                 "a matrix over flows has stack, {}; write other factors in the flows, or make an \
                  experiment of each value",
-                FACTORS_OF_ALL.join(", ")
+                keys(varies_for_all).join(", ")
             )),
-        );
-    }
-}
-
-/// Refuses what `--set` would give to every flow alike, or to none.
-pub(crate) fn refuse_set(set: &[Entry], experiments: &[ExperimentSpec], problems: &mut Problems) {
-    let flows = || experiments.iter().filter(|e| e.flow.is_some());
-    let payload = |e: &ExperimentSpec| -> Option<Vec<PayloadSize>> {
-        let all = e.own.payload.as_ref()?;
-        Some(all.iter().map(|p| p.value).collect())
-    };
-    // Of counts the window says it.
-    let is_count = |key: &str| ["messages", "round_trips", "warmup_messages"].contains(&key);
-    for entry in set {
-        let key = entry.key.as_str();
-        let found = flows().find(|e| match key {
-            "payload" => flows().any(|f| {
-                let is_mixed = f.flow.as_ref().is_some_and(|f| f.sizes.is_some());
-                f.name == e.name && (is_mixed || payload(f) != payload(e))
-            }),
-            _ => NOT_FOR_ALL.contains(&key) && !is_count(key),
-        });
-        let Some(spec) = found else {
-            continue;
-        };
-        let help = match key {
-            "parallel" => "write `count` in a flow for so many alike",
-            _ => {
-                "declare a parameter in the suite for the flow that is meant, and set that, as `camera` of the suite `vehicle`"
-            }
-        };
-        problems.push(
-            Problem::at(
-                &entry.key_at,
-                format!("`{key}` is of one flow, and `{}` has several", spec.name),
-            )
-            .label("would hold for all of them alike")
-            .help(help),
         );
     }
 }
@@ -285,8 +217,8 @@ fn reader(
         );
         return None;
     };
-    let name = At {
-        value: suite::name(named, problems)?,
+    let called = At {
+        value: name(named, problems)?,
         at: named.at.clone(),
     };
     let readers = match table.get("readers") {
@@ -295,7 +227,7 @@ fn reader(
     };
     // What stands for all flows, and what this one has of its own: a pause of the other one's readers is theirs.
     let mut own = read.own.clone();
-    own.sink_pause = None;
+    own.forget("sink_pause");
     for entry in common.iter().filter(|e| e.key == "sink_pause") {
         own.read(entry, Form::Single, &mut Problems::default());
     }
@@ -306,7 +238,7 @@ fn reader(
     }
     Some(ReadFlow {
         spec: FlowSpec {
-            name,
+            name: called,
             reads: Some(Reads {
                 of: of.value,
                 place,
@@ -340,7 +272,7 @@ fn flow(
         missing("workload", "write for example `workload = \"stream\"`");
     }
     let name = table.get("name").and_then(|n| {
-        let value = suite::name(n, problems)?;
+        let value = name(n, problems)?;
         Some(At {
             value,
             at: n.at.clone(),
@@ -367,7 +299,8 @@ fn flow(
     for entry in &table.0 {
         let key = entry.key.as_str();
         // What stands beside flows and must not is one mistake.
-        let may_be_twice = OWN.contains(&key) && !NOT_FOR_ALL.contains(&key);
+        let is_own = setting(key).is_some_and(is_own_setting);
+        let may_be_twice = is_own && !is_not_for_all(key);
         let paces = |k: &str| ["rate", "cycle"].contains(&k);
         if let Some(before) = common.iter().find(|e| e.key == key && may_be_twice) {
             problems.push(
@@ -378,7 +311,7 @@ fn flow(
                 .label("given twice")
                 .help(format!(
                     "keep it in the flows, or in the experiment for all of them{}",
-                    match FACTORS.contains(&before.key.as_str()) {
+                    match setting(&before.key).is_some_and(|s| s.varies) {
                         true => " or in its matrix",
                         false => "",
                     }
@@ -407,8 +340,8 @@ fn flow(
             "cycle" | "jitter" | "phase" => {
                 check_stream(entry, workload.as_ref(), problems);
                 match key {
-                    "cycle" => cycle = settings::time(key, node, Nanos(10), problems),
-                    "jitter" => jitter = settings::time(key, node, Nanos::ZERO, problems),
+                    "cycle" => cycle = time(Nanos(10))(key, node, problems),
+                    "jitter" => jitter = time(Nanos::ZERO)(key, node, problems),
                     _ => phase = one(key, node, problems),
                 }
             }
@@ -423,17 +356,18 @@ fn flow(
                     }]
                 });
             }
-            key if OWN.contains(&key) => {
+            _ if is_own => {
                 own.read(entry, Form::Single, problems);
-                suite::check_workload(entry, workload.as_ref(), problems);
+                check_workload(entry, workload.as_ref(), problems);
             }
-            _ if setting_keys().contains(&key) => problems.push(
+            _ if setting(key).is_some() => problems.push(
                 Problem::at(&entry.key_at, format!("`{key}` is not of one flow alone"))
                     .label("holds for all flows")
                     .help("write it in [[experiment]]; flows share window, CPUs and waits"),
             ),
             _ => {
-                let keys: Vec<&str> = KEYS.iter().chain(OWN).copied().collect();
+                let own = keys(is_own_setting).into_iter();
+                let keys: Vec<&str> = KEYS.iter().copied().chain(own).collect();
                 problems.push(unknown_key(entry, "a flow", &keys));
             }
         }
@@ -557,173 +491,4 @@ pub(crate) fn check(
             .help(help),
         );
     }
-}
-
-/// What the flow reads of another one, if it does.
-fn reads<'a>(matrix: &Matrix<'a>) -> Option<&'a Reads> {
-    matrix.flow.and_then(|flow| flow.reads.as_ref())
-}
-
-/// Why these flows cannot run at the same time on `stack`, whose channels have at most so many receivers, or `None` if they can.
-pub(crate) fn refusal(
-    flows: &[Matrix<'_>],
-    cells: &[Cell],
-    stack: &Stack,
-    max_receivers: Option<u16>,
-) -> Option<String> {
-    if stack.chain.is_some() {
-        return Some("flows have no gateways between them; take a stack without legs".into());
-    }
-    for (number, (matrix, cell)) in flows.iter().zip(cells).enumerate() {
-        let others = flows.iter().filter_map(reads).filter(|r| r.place == number);
-        let others: u16 = others.map(|r| r.readers).sum();
-        let receivers = cell.topology.receivers + others;
-        let most = max_receivers.filter(|most| others > 0 && receivers > *most);
-        if let (Some(most), Some(flow)) = (most, matrix.flow) {
-            return Some(format!(
-                "a channel of {} has at most {most} receiver{}, and {} is read by {receivers}",
-                stack.name,
-                if most == 1 { "" } else { "s" },
-                flow.name.value
-            ));
-        }
-    }
-    if stack.loopback && flows.iter().any(|m| reads(m).is_some()) {
-        return Some(format!(
-            "{} has no second participant that could read",
-            stack.name
-        ));
-    }
-    let of = |(matrix, cell): (&Matrix<'_>, &Cell)| {
-        if reads(matrix).is_some() {
-            return 0;
-        }
-        let t = cell.topology;
-        let back = match cell.workload.kind().is_closed_loop() && !stack.loopback {
-            true => usize::from(t.receivers),
-            false => 0,
-        };
-        usize::from(t.copies) * usize::from(t.senders) * (1 + back)
-    };
-    let channels: usize = flows.iter().zip(cells).map(of).sum();
-    let (most, what) = match stack.channels {
-        Some(most) => (most, stack.name.as_str()),
-        None => (u16::MAX, "a trial"),
-    };
-    (channels > usize::from(most)).then(|| {
-        format!(
-            "the flows take {channels} channels, and {what} has at most {most}; lower `count`, or leave \
-             flows out"
-        )
-    })
-}
-
-/// Who of these cells, which are flows that run at the same time, runs where; one for each of them.
-pub(crate) fn places(
-    cpus: &Cpus,
-    flows: &[Matrix<'_>],
-    cells: &[Cell],
-    stack: &Stack,
-    processes: Processes,
-    testbed: &Testbed,
-    facts: &HostFacts,
-) -> Vec<Places> {
-    let shape = |(matrix, cell): (&Matrix<'_>, &Cell)| {
-        let shape = Shape {
-            workload: cell.workload.kind(),
-            topology: cell.topology,
-            placement: cell.placement,
-            loopback: stack.loopback,
-            legs: &[],
-            foreign: &[],
-        };
-        (shape, reads(matrix).map(|reads| reads.place))
-    };
-    let shapes: Vec<_> = flows.iter().zip(cells).map(shape).collect();
-    let Cpus::Auto = cpus else {
-        return cells.iter().map(|_| Places::default()).collect();
-    };
-    let graph = Graph::of_flows(&shapes, processes, testbed);
-    let is_busy = |p: &Participant| {
-        let cell = cells.get(usize::from(p.flow));
-        cell.is_some_and(|cell| spins(cell, p, cell.wait == Wait::Spin))
-    };
-    let spinning: Vec<bool> = graph.participants.iter().map(is_busy).collect();
-    let all = automatic(facts, &spinning);
-    let of = |flow: usize| {
-        let own = graph
-            .participants
-            .iter()
-            .filter(|p| usize::from(p.flow) == flow);
-        let own: Vec<usize> = own.map(|p| usize::from(p.index)).collect();
-        Places {
-            cpus: own
-                .iter()
-                .filter_map(|i| all.cpus.get(*i).copied())
-                .collect(),
-            library_cpus: own
-                .iter()
-                .filter_map(|i| all.library_cpus.get(*i).cloned())
-                .collect(),
-            daemon_cpus: all.daemon_cpus.clone(),
-        }
-    };
-    (0..cells.len()).map(of).collect()
-}
-
-/// The flow's name before what is said of it.
-pub(crate) fn of_flow(matrix: &Matrix<'_>, reason: String) -> String {
-    match matrix.flow {
-        Some(flow) => format!("flow {}: {reason}", flow.name.value),
-        None => reason,
-    }
-}
-
-/// What an experiment with that payload is as a flow, where the first of its group has that number.
-pub(crate) fn settled(spec: &FlowSpec, payload: PayloadSize, group: ExperimentId) -> Flow {
-    Flow {
-        name: spec.name.value.clone(),
-        group,
-        processes: spec.processes,
-        jitter: spec.jitter.as_ref().map_or(Nanos::ZERO, |j| j.value),
-        phase: spec.phase.as_ref().map_or_else(Phase::default, |p| p.value),
-        // A preset's size stands in the place of all.
-        sizes: spec.sizes.clone().filter(|s| s.most() == Some(payload)),
-        reads: spec.reads.as_ref().map(|reads| reads.of.clone()),
-        alone: None,
-        by_itself: false,
-    }
-}
-
-/// `--alone`: adds each flow by itself, to be measured in the same rounds.
-///
-/// # Errors
-///
-/// Where no experiment has flows.
-pub(crate) fn add_alone(experiments: &mut Vec<Experiment>) -> Result<(), Problem> {
-    for i in 0..experiments.len() {
-        // At most one more for each of MOST_CELLS experiments.
-        let id = ExperimentId(experiments.len() as u32);
-        let mut alone = experiments[i].clone();
-        let Some(flow) = alone.flow.as_mut().filter(|_| !experiments[i].added) else {
-            continue;
-        };
-        flow.group = id;
-        flow.by_itself = true;
-        // Then it has senders.
-        flow.reads = None;
-        alone.id = id;
-        alone.added = true;
-        experiments.push(alone);
-        if let Some(flow) = &mut experiments[i].flow {
-            flow.alone = Some(id);
-        }
-    }
-    if experiments.iter().any(|e| e.flow.is_some()) {
-        return Ok(());
-    }
-    let place = Place::flag("--alone", "");
-    Err(Problem::at(&place, "no experiment of this run has flows")
-        .label("everything is alone")
-        .help("write [[experiment.flow]] in the suite, or leave --alone out"))
 }

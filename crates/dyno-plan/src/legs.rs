@@ -4,10 +4,10 @@
 //! on the CPUs of these two.
 
 use crate::capability;
+use crate::cell::Cell;
 use crate::daemon::missing_daemon;
 use crate::floor;
 use crate::host::HostFacts;
-use crate::matrix::Cell;
 use crate::mistakes::PlanError;
 use crate::remote;
 use dyno_model::chain::{Chain, ChainLeg};

@@ -27,6 +27,7 @@
 mod against;
 mod capability;
 mod catalog;
+mod cell;
 mod chain;
 mod configured;
 mod cpus;
@@ -52,12 +53,15 @@ mod refuse;
 mod remote;
 mod search;
 mod select;
+mod sets;
 mod settings;
 mod shard;
 mod sizes;
+mod spec;
 mod stack;
 mod suite;
 mod testbed;
+mod together;
 
 pub use catalog::{Catalog, Listing};
 pub use daemon::missing_daemon;

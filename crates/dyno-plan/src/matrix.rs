@@ -4,17 +4,21 @@
 //! Cells come in a fixed order: stack, wait, topology, placement, access, scheduling, load,
 //! payload; the last varies fastest.
 
-use crate::cpus::Cpus;
+use crate::cell::Cell;
 use crate::flow::{self, FlowSpec};
 use crate::host::HostFacts;
 use crate::parallel::{self, Parallel};
 use crate::probe;
 use crate::quantity::{At, HEADER_BYTES, WaitChoice};
+use crate::sets::Cpus;
 use crate::settings::{Levels, Settings};
-use crate::suite::{ExperimentSpec, Suite};
+use crate::spec::ExperimentSpec;
+use crate::suite::Suite;
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::unit::{Nanos, PayloadSize};
-use dyno_model::{Access, Placement, Start, Topology, Wait, Workload, WorkloadKind};
+use dyno_model::{
+    Access, Experiment, ExperimentId, Placement, Topology, Wait, Workload, WorkloadKind,
+};
 use dyno_toml::{Problem, Problems};
 
 /// The most cells that one run may have.
@@ -38,42 +42,10 @@ pub(crate) struct Matrix<'a> {
 
 /// What holds for every cell of an experiment.
 pub(crate) struct Conditions<'a> {
-    pub(crate) warmup: Extent,
-    pub(crate) settle: Option<Nanos>,
-    pub(crate) window: Extent,
-    pub(crate) echo_poll: Option<Nanos>,
-    pub(crate) sink_pause: Option<Nanos>,
-    pub(crate) drain: Nanos,
-    pub(crate) deadline: Nanos,
+    /// An experiment that has what they have in common.
+    pub(crate) common: Experiment,
     pub(crate) cpus: &'a At<Cpus>,
-    pub(crate) mlock: bool,
     pub(crate) host: Option<&'a str>,
-    pub(crate) reboot: bool,
-    pub(crate) start: Option<Start>,
-    pub(crate) trials: u32,
-    pub(crate) raw_samples: u32,
-}
-
-/// One combination of factors.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Cell {
-    pub(crate) workload: Workload,
-    pub(crate) wait: Wait,
-    pub(crate) topology: Topology,
-    pub(crate) placement: Placement,
-    pub(crate) access: Access,
-    pub(crate) scheduling: Scheduling,
-    pub(crate) payload: PayloadSize,
-}
-
-impl Cell {
-    /// As tables print it.
-    pub(crate) fn factors(&self) -> String {
-        format!(
-            "{}, {}, {}, {}, {}, {}",
-            self.workload, self.payload, self.wait, self.access, self.placement, self.topology
-        )
-    }
 }
 
 impl<'a> Matrix<'a> {
@@ -149,6 +121,26 @@ impl<'a> Matrix<'a> {
                 parallel::topologies(alone, &asked, &cpus.value, facts)
             }
         };
+        // Their workload and payload are those of each cell.
+        let blank = Experiment::blank(
+            ExperimentId(0),
+            "",
+            Workload::Flood,
+            payloads.first()?.value,
+        );
+        let mut common = Experiment {
+            name: spec.name.clone(),
+            warmup,
+            settle,
+            window,
+            drain: levels.pick(|s| &s.drain)?.value,
+            deadline: levels.pick(|s| &s.deadline)?.value,
+            cpus_listed: matches!(cpus.value, Cpus::Listed(_)),
+            trials: levels.pick(|s| &s.trials)?.value,
+            raw_samples: levels.pick(|s| &s.raw_samples)?.value,
+            ..blank
+        };
+        levels.set_factors(&mut common, kind);
         Some(Matrix {
             name: &spec.name,
             flow: spec.flow.as_ref(),
@@ -175,26 +167,9 @@ impl<'a> Matrix<'a> {
                 false => values(payloads),
             },
             conditions: Conditions {
-                warmup,
-                settle,
-                window,
-                echo_poll: match kind.is_closed_loop() {
-                    true => levels.pick(|s| &s.echo_poll).map(|poll| poll.value),
-                    false => None,
-                },
-                sink_pause: match kind.key("sink_pause") {
-                    Some(_) => levels.pick(|s| &s.sink_pause).map(|pause| pause.value),
-                    None => None,
-                },
-                drain: levels.pick(|s| &s.drain)?.value,
-                deadline: levels.pick(|s| &s.deadline)?.value,
+                common,
                 cpus,
-                mlock: levels.pick(|s| &s.mlock)?.value,
                 host: levels.pick(|s| &s.host).map(|host| host.value.as_str()),
-                reboot: levels.pick(|s| &s.reboot).is_some_and(|r| r.value),
-                start: levels.pick(|s| &s.start).map(|start| start.value),
-                trials: levels.pick(|s| &s.trials)?.value,
-                raw_samples: levels.pick(|s| &s.raw_samples)?.value,
             },
         })
     }

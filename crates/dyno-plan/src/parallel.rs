@@ -1,9 +1,9 @@
 //! Copies of an exchange at once: how many, and on which CPUs. Those of a probe have a module of their own.
 
-use crate::cpus::{Cpus, Listed};
+use crate::cell::Cell;
 use crate::host::HostFacts;
-use crate::matrix::Cell;
 use crate::quantity::{At, Quantity};
+use crate::sets::{Cpus, Listed};
 use dyno_model::plan::Stack;
 use dyno_model::unit::UnitError;
 use dyno_model::{Placement, Topology};

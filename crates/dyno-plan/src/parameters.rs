@@ -1,7 +1,7 @@
 //! What the command line may change: a suite's own `[parameters]`, and any setting.
 
 use crate::presets;
-use crate::settings::{CONDITIONS, FACTORS, Form, Settings};
+use crate::settings::{self, Form, Settings};
 use dyno_toml::{Entry, Node, Place, Problem, Problems, Table, Value, parse_flag_value, suggest};
 
 /// The `[parameters]` of a suite, with the values of `--set` in their places.
@@ -177,8 +177,7 @@ fn unknown(entry: &Entry, parameters: &[Parameter], groups: &[String]) -> Proble
         .iter()
         .map(|p| p.entry.key.as_str())
         .chain(groups.iter().map(String::as_str))
-        .chain(FACTORS.iter().copied())
-        .chain(CONDITIONS.iter().copied())
+        .chain(settings::keys(|_| true))
         .collect();
     problem.help(suggest::instead(&entry.key, "keys", keys))
 }

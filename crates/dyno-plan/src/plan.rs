@@ -7,7 +7,6 @@ use crate::cpus;
 use crate::daemon::missing_daemon;
 use crate::expand::expand;
 use crate::floor;
-use crate::flow;
 use crate::ground;
 use crate::host::{self, HostFacts};
 use crate::legs;
@@ -23,8 +22,10 @@ use crate::remote;
 use crate::search;
 use crate::select;
 use crate::settings::{Form, Settings};
-use crate::suite::{self, StackChoice, Suite};
+use crate::spec::StackChoice;
+use crate::suite::{self, Suite};
 use crate::testbed;
+use crate::together;
 use dyno_model::plan::{Experiment, Refusal};
 use dyno_model::{AdapterDescription, Against, Placement, Plan, Request, Stack};
 use dyno_toml::{Place, Problem, Problems, parse};
@@ -212,7 +213,7 @@ pub fn plan(
         )?);
     }
     if request.alone {
-        flow::add_alone(&mut experiments)?;
+        together::add_alone(&mut experiments)?;
     }
     // Of a search most experiments get no trial: they have no floors.
     if request.search.is_none() {

@@ -5,8 +5,8 @@
 //! to settings and parameters of the command line. All presets are checked, chosen or not.
 
 use crate::parameters::Override;
-use crate::settings::{CONDITIONS, FACTORS, Form, Settings};
-use crate::suite::{ExperimentSpec, check_workload, refuse_idle, setting_keys};
+use crate::settings::{self, Form, Settings, check_workload, setting};
+use crate::spec::{ExperimentSpec, refuse_idle};
 use dyno_toml::{Entry, Node, Place, Problem, Problems, Table, Value, suggest, unknown_key};
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ fn parameters(suite: &Table) -> Vec<&str> {
         return Vec::new();
     };
     let keys = declared.0.iter().map(|e| e.key.as_str());
-    keys.filter(|key| !setting_keys().contains(key)).collect()
+    keys.filter(|key| setting(key).is_none()).collect()
 }
 
 /// Takes those of `overrides` out that name a group of presets; of two with one group the last holds. Parameters that the chosen
@@ -106,7 +106,7 @@ fn refuse_taken(group: &Entry, suite: &Table, problems: &mut Problems) {
         Some(Value::Table(declared)) => declared.entry(key).is_some(),
         _ => false,
     };
-    let taken_by = match (setting_keys().contains(&key), parameter) {
+    let taken_by = match (setting(key).is_some(), parameter) {
         (true, _) => "a setting",
         (_, true) => "a parameter",
         _ => return,
@@ -184,7 +184,7 @@ fn one(
     let mut general: Vec<Entry> = Vec::new();
     for entry in &table.0 {
         let key = entry.key.as_str();
-        if FACTORS.contains(&key) || CONDITIONS.contains(&key) {
+        if setting(key).is_some() {
             for_all.read(entry, Form::Several, problems);
             general.push(entry.clone());
         } else if let Some(spec) = experiments.iter().find(|e| e.name == key) {
@@ -193,7 +193,7 @@ fn one(
                 for_one.insert(spec.name.clone(), of_experiment(own, spec, problems));
             }
         } else if !parameters.contains(&key) {
-            let mut keys = setting_keys();
+            let mut keys = settings::keys(|_| true);
             keys.extend(parameters);
             keys.extend(experiments.iter().map(|e| e.name.as_str()));
             problems.push(unknown_key(entry, "a preset", &keys));
@@ -210,7 +210,7 @@ fn of_experiment(table: &Table, spec: &ExperimentSpec, problems: &mut Problems) 
             check_workload(entry, Some(&spec.workload), problems);
         } else {
             let owner = format!("a preset of `{}`", spec.name);
-            problems.push(unknown_key(entry, &owner, &setting_keys()));
+            problems.push(unknown_key(entry, &owner, &settings::keys(|_| true)));
         }
     }
     settings.refuse_both_extents(problems);

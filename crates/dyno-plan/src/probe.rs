@@ -1,50 +1,18 @@
 //! Probes: from the keys of a suite to what is measured, and on which CPUs.
 
-use crate::cpus::Cpus;
+use crate::cell::Cell;
 use crate::host::HostFacts;
-use crate::matrix::Cell;
 use crate::parallel::Parallel;
-use crate::quantity::{At, Quantity};
+use crate::quantity::{At, Span};
+use crate::sets::Cpus;
 use crate::settings::Levels;
-use crate::suite::ExperimentSpec;
+use crate::spec::ExperimentSpec;
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::probe::{GROUND, HandOver, Probe, ProbeKind, Rest, SHORTEST_PERIOD, Sides};
-use dyno_model::unit::{Nanos, PayloadSize, UnitError};
+use dyno_model::unit::{Nanos, PayloadSize};
 use dyno_model::{Placement, Stack, Wait, Workload};
 use dyno_toml::{Problem, Problems, suggest};
 use std::str::FromStr;
-
-/// A way to do what a probe measures; which there are depends on its kind.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Way(String);
-
-impl Quantity for Way {
-    fn read(text: &str) -> Result<Self, UnitError> {
-        Ok(Way(text.to_owned()))
-    }
-}
-
-/// The CPUs of a switch's sides together, 1 or 2.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Span(u32);
-
-impl Quantity for Span {
-    fn read(text: &str) -> Result<Self, UnitError> {
-        match text {
-            "one" => Ok(Span(1)),
-            "two" => Ok(Span(2)),
-            _ => Err(UnitError {
-                what: "number of CPUs",
-                found: text.to_owned(),
-                reason: "a switch is on one or on two".into(),
-                example: "\"one\" or \"two\"",
-            }),
-        }
-    }
-    fn words() -> Vec<&'static str> {
-        vec!["one", "two"]
-    }
-}
 
 /// Stands for [`Parallel::EachCpu`] until the machine is known.
 const EACH_CPU: u32 = 0;

@@ -367,3 +367,64 @@ fn range<T: Quantity>(
     }
     values
 }
+
+/// A way to do what a probe measures; which there are depends on its kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Way(pub(crate) String);
+
+impl Quantity for Way {
+    fn read(text: &str) -> Result<Self, UnitError> {
+        Ok(Way(text.to_owned()))
+    }
+}
+
+/// The CPUs of a switch's sides together, 1 or 2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span(pub(crate) u32);
+
+impl Quantity for Span {
+    fn read(text: &str) -> Result<Self, UnitError> {
+        match text {
+            "one" => Ok(Span(1)),
+            "two" => Ok(Span(2)),
+            _ => Err(UnitError {
+                what: "number of CPUs",
+                found: text.to_owned(),
+                reason: "a switch is on one or on two".into(),
+                example: "\"one\" or \"two\"",
+            }),
+        }
+    }
+    fn words() -> Vec<&'static str> {
+        vec!["one", "two"]
+    }
+}
+
+/// The name of an experiment or a flow.
+pub(crate) fn name(node: &Node, problems: &mut Problems) -> Option<String> {
+    let help = "write for example \"rtt-small\"; the title may hold any text";
+    plain_name(node, "a name", help, problems)
+}
+
+/// Whether this may be a name in a file of the user's.
+pub(crate) fn is_plain_name(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    (1..=40).contains(&text.len()) && text.chars().all(plain)
+}
+
+/// A name that can be part of a file's; `whose` says whose it is.
+pub(crate) fn plain_name(
+    node: &Node,
+    whose: &str,
+    help: &str,
+    problems: &mut Problems,
+) -> Option<String> {
+    let text = node.text("`name`", problems)?;
+    if !is_plain_name(text) {
+        let message = format!("{whose} has 1 to 40 letters, digits, '-', '_' or '.'");
+        let problem = Problem::at(&node.at, message).label("not such a name");
+        problems.push(problem.help(help));
+        return None;
+    }
+    Some(text.to_owned())
+}

@@ -2,8 +2,9 @@
 //! there.
 
 use crate::HostFacts;
+use crate::cell::Cell;
 use crate::configured::Configured;
-use crate::matrix::{Cell, Conditions, Matrix};
+use crate::matrix::{Conditions, Matrix};
 use dyno_model::machine::{SHARING, VsockBackEnd};
 use dyno_model::plan::{Experiment, Host, Reach};
 use dyno_model::{AdapterDescription, Placement, Stack, Start, Testbed, Wait};
@@ -69,7 +70,7 @@ pub(crate) fn index(host: Option<&str>, testbed: &Testbed) -> Option<usize> {
 /// Why an experiment that names a host, or boots machines anew, cannot run on the testbed.
 pub(crate) fn no_host(matrix: &Matrix<'_>, testbed: &Testbed) -> Option<String> {
     let c = &matrix.conditions;
-    if c.reboot && testbed.machines().next().is_none() {
+    if c.common.reboot && testbed.machines().next().is_none() {
         return Some(
             "the testbed has no virtual machine to boot anew; choose for example --testbed vm"
                 .into(),
@@ -93,13 +94,13 @@ pub(crate) fn no_start(
     conditions: &Conditions<'_>,
     testbed: &Testbed,
 ) -> Option<String> {
-    let start = conditions.start?;
+    let start = conditions.common.start?;
     if !cell.workload.kind().is_start() {
         return Some(
             "`start` is for first-message: whatever else is measured is over long after it".into(),
         );
     }
-    if conditions.reboot {
+    if conditions.common.reboot {
         return Some("both `start` and `reboot` are recorded as `boot`; choose one".into());
     }
     let own = index(conditions.host, testbed).and_then(|host| testbed.hosts.get(host));

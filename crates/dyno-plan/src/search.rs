@@ -3,7 +3,8 @@
 //! Rungs stand [`RUNGS`] to a doubling, so that neighbours are 4.4 % apart: the finest answer that a search gives.
 
 use crate::matrix::Matrix;
-use crate::suite::{ExperimentSpec, Suite};
+use crate::spec::ExperimentSpec;
+use crate::suite::Suite;
 use dyno_model::unit::{PayloadSize, RateHz};
 use dyno_model::{Raised, Request, Topology, Workload};
 use dyno_toml::{Place, Problem, Problems};

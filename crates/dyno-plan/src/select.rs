@@ -1,6 +1,6 @@
 //! `--experiment`: some of a suite's experiments, by name.
 
-use crate::suite::ExperimentSpec;
+use crate::spec::ExperimentSpec;
 use dyno_toml::{Place, Problem, Problems, suggest};
 
 /// Those of `all` whose names any of `patterns` matches, in the suite's order; all without patterns. A

@@ -1,108 +1,171 @@
 //! The keys of `[defaults]`, `[[experiment]]`, `[experiment.matrix]` and `--set`: one table of
 //! them, and how levels lie over each other.
 
-use crate::cpus::{self, Cpus};
 use crate::parallel::Parallel;
-use crate::probe::{Span, Way};
-use crate::quantity::{At, GroupSize, Quantity, SchedulingClass, WaitChoice, one, several};
+use crate::quantity::{
+    At, GroupSize, Quantity, SchedulingClass, Span, WaitChoice, Way, one, several,
+};
+use crate::sets::{self, Cpus};
+use dyno_model::factors::{self, Set};
 use dyno_model::plan::Extent;
 use dyno_model::probe::{ProbeKind, Rest, Sides};
 use dyno_model::unit::{Nanos, PayloadSize, RateHz};
-use dyno_model::{Access, Arrivals, Placement, Start, Topology, WorkloadKind};
+use dyno_model::{Access, Arrivals, Experiment, Placement, Topology, WorkloadKind};
 use dyno_toml::{Entry, Node, Problem, Problems, Value};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-/// What may vary within a matrix.
-pub(crate) const FACTORS: &[&str] = &[
-    "payload",
-    "wait",
-    "access",
-    "placement",
-    "topology",
-    "scheduling",
-    "rate",
-    "arrivals",
-    "gap",
-    "group",
-    "period",
-    "probe",
-    "by",
-    "sides",
-    "rest",
-    "on",
-    "parallel",
-    "threads",
-    "batch",
-];
+/// What an experiment with flows makes of a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flows {
+    /// It is one of one exchange alone: there it has no place.
+    No,
+    /// Each flow has its own.
+    Own,
+    /// A flow has its own, or all have that of the experiment.
+    OwnOrAll,
+    /// As before, and a matrix may vary it for all of them.
+    OwnOrVaried,
+    /// All have it in common.
+    All,
+}
 
-/// What holds for all cells of an experiment.
-pub(crate) const CONDITIONS: &[&str] = &[
-    "timeout",
-    "echo_poll",
-    "sink_pause",
-    "slack",
-    "trials",
-    "warmup",
-    "warmup_messages",
-    "settle",
-    "window",
-    "round_trips",
-    "messages",
-    "drain",
-    "deadline",
-    "cpus",
-    "mlock",
-    "host",
-    "reboot",
-    "start",
-    "raw_samples",
-];
+/// Puts what a level says of a factor into an experiment.
+type Sets = Arc<dyn Fn(&mut Experiment) + Send + Sync>;
+
+/// A row of the table of settings.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Setting {
+    pub(crate) key: &'static str,
+    /// A matrix may vary it; else it holds for all cells of an experiment.
+    pub(crate) varies: bool,
+    pub(crate) flows: Flows,
+}
+
+macro_rules! settings {
+    (matrix { $($factor:ident: $of:ty = $several:expr, $of_flows:ident;)+ }
+     experiment { $($key:ident: $value:ty = $one:expr, $flows:ident;)+ }) => {
+        /// What one level says; what it does not say is `None`.
+        #[derive(Clone, Default)]
+        pub(crate) struct Settings {
+            factors: BTreeMap<&'static str, Sets>,
+            $(pub(crate) $factor: Option<Vec<At<$of>>>,)+
+            $(pub(crate) $key: Option<At<$value>>,)+
+        }
+
+        const SETTINGS: &[Setting] = &[
+            $(Setting { key: stringify!($factor), varies: true, flows: Flows::$of_flows },)+
+            $(Setting { key: stringify!($key), varies: false, flows: Flows::$flows },)+
+        ];
+
+        impl Settings {
+            fn take(&mut self, key: &str, node: &Node, form: Form, p: &mut Problems) {
+                match key {
+                    $(stringify!($factor) => self.$factor = $several(key, node, form, p),)+
+                    $(stringify!($key) => self.$key = $one(key, node, p),)+
+                    _ => self.take_factor(key, node, p),
+                }
+            }
+        }
+    };
+}
+
+settings! {
+    matrix {
+        payload: PayloadSize = factor, OwnOrAll;
+        wait: WaitChoice = factor, All;
+        access: Access = factor, All;
+        placement: Placement = factor, OwnOrVaried;
+        topology: Topology = factor, OwnOrAll;
+        scheduling: SchedulingClass = factor, All;
+        rate: RateHz = factor, Own;
+        arrivals: Arrivals = factor, OwnOrAll;
+        gap: Nanos = times(Nanos::ZERO), Own;
+        group: GroupSize = factor, Own;
+        period: Nanos = times(Nanos(10)), Own;
+        probe: ProbeKind = factor, No;
+        by: Way = factor, No;
+        sides: Sides = factor, No;
+        rest: Rest = factor, No;
+        on: Span = factor, No;
+        parallel: Parallel = factor, No;
+        threads: u32 = numbers, No;
+        batch: u32 = numbers, No;
+    }
+    experiment {
+        timeout: Nanos = time(Nanos(1)), OwnOrAll;
+        slack: Nanos = time(Nanos(1)), No;
+        trials: u32 = count(1, 100_000), All;
+        warmup: Nanos = time(Nanos::ZERO), All;
+        warmup_messages: u64 = count(0, MOST_MESSAGES), No;
+        settle: Nanos = time(Nanos::ZERO), All;
+        window: Nanos = time(Nanos(1)), All;
+        round_trips: u64 = count(1, MOST_MESSAGES), No;
+        messages: u64 = count(1, MOST_MESSAGES), No;
+        drain: Nanos = time(Nanos::ZERO), All;
+        deadline: Nanos = time(Nanos(1)), All;
+        cpus: Cpus = |_, node, p| sets::read(node, p), All;
+        host: String = text, All;
+        raw_samples: u32 = count(0, 10_000_000), All;
+    }
+}
+
+/// The table, and after it the settings of the table of factors.
+fn all() -> impl Iterator<Item = Setting> {
+    let of_factors = factors::settings().map(|s| Setting {
+        key: s.key,
+        varies: false,
+        flows: match s.is_of_flow {
+            true => Flows::OwnOrAll,
+            false => Flows::All,
+        },
+    });
+    SETTINGS.iter().copied().chain(of_factors)
+}
+
+/// The row of a key.
+pub(crate) fn setting(key: &str) -> Option<Setting> {
+    all().find(|s| s.key == key)
+}
+
+/// The keys of those settings that are wanted, in the order of the table.
+pub(crate) fn keys(wanted: impl Fn(Setting) -> bool) -> Vec<&'static str> {
+    all().filter(|s| wanted(*s)).map(|s| s.key).collect()
+}
 
 /// Whether `key` means something for `workload`.
 pub(crate) fn applies(key: &str, workload: WorkloadKind) -> bool {
     workload.key(key).is_some() || WorkloadKind::having(key).is_empty()
 }
 
-/// What one level says; what it does not say is `None`.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Settings {
-    pub(crate) payload: Option<Vec<At<PayloadSize>>>,
-    pub(crate) wait: Option<Vec<At<WaitChoice>>>,
-    pub(crate) access: Option<Vec<At<Access>>>,
-    pub(crate) placement: Option<Vec<At<Placement>>>,
-    pub(crate) topology: Option<Vec<At<Topology>>>,
-    pub(crate) scheduling: Option<Vec<At<SchedulingClass>>>,
-    pub(crate) rate: Option<Vec<At<RateHz>>>,
-    pub(crate) arrivals: Option<Vec<At<Arrivals>>>,
-    pub(crate) gap: Option<Vec<At<Nanos>>>,
-    pub(crate) group: Option<Vec<At<GroupSize>>>,
-    pub(crate) period: Option<Vec<At<Nanos>>>,
-    pub(crate) probe: Option<Vec<At<ProbeKind>>>,
-    pub(crate) by: Option<Vec<At<Way>>>,
-    pub(crate) sides: Option<Vec<At<Sides>>>,
-    pub(crate) rest: Option<Vec<At<Rest>>>,
-    pub(crate) on: Option<Vec<At<Span>>>,
-    pub(crate) parallel: Option<Vec<At<Parallel>>>,
-    pub(crate) threads: Option<Vec<At<u32>>>,
-    pub(crate) batch: Option<Vec<At<u32>>>,
-    pub(crate) slack: Option<At<Nanos>>,
-    pub(crate) timeout: Option<At<Nanos>>,
-    pub(crate) echo_poll: Option<At<Nanos>>,
-    pub(crate) sink_pause: Option<At<Nanos>>,
-    pub(crate) trials: Option<At<u32>>,
-    pub(crate) warmup: Option<At<Nanos>>,
-    pub(crate) warmup_messages: Option<At<u64>>,
-    pub(crate) settle: Option<At<Nanos>>,
-    pub(crate) window: Option<At<Nanos>>,
-    pub(crate) round_trips: Option<At<u64>>,
-    pub(crate) messages: Option<At<u64>>,
-    pub(crate) drain: Option<At<Nanos>>,
-    pub(crate) deadline: Option<At<Nanos>>,
-    pub(crate) cpus: Option<At<Cpus>>,
-    pub(crate) mlock: Option<At<bool>>,
-    pub(crate) host: Option<At<String>>,
-    pub(crate) reboot: Option<At<bool>>,
-    pub(crate) start: Option<At<Start>>,
-    pub(crate) raw_samples: Option<At<u32>>,
+/// Refuses a key that the experiment's workload does not have.
+pub(crate) fn check_workload(
+    entry: &Entry,
+    workload: Option<&At<WorkloadKind>>,
+    problems: &mut Problems,
+) {
+    let Some(workload) = workload else { return };
+    if applies(&entry.key, workload.value) {
+        return;
+    }
+    let mut advice = workload.value.info().instead.iter();
+    let instead = advice.find(|(key, _)| key.is_empty() || *key == entry.key);
+    let instead = instead.map_or("remove it, or change the workload", |(_, advice)| *advice);
+    problems.push(
+        Problem::at(
+            &entry.key_at,
+            format!("a {} has no `{}`", workload.value, entry.key),
+        )
+        .label(belongs(&entry.key))
+        .help(instead),
+    );
+}
+
+/// The workloads that have a key.
+pub(crate) fn belongs(key: &str) -> String {
+    let having = WorkloadKind::having(key);
+    let names: Vec<&str> = having.iter().map(|w| w.as_str()).collect();
+    format!("belongs to {}", names.join(", "))
 }
 
 /// Whether a factor may have several values where it stands.
@@ -113,71 +176,35 @@ pub(crate) enum Form {
 }
 
 impl Settings {
-    /// Reads one entry. Returns whether its key is one of [`FACTORS`] or [`CONDITIONS`].
+    /// Reads one entry. Returns whether its key is that of a setting.
     pub(crate) fn read(&mut self, entry: &Entry, form: Form, problems: &mut Problems) -> bool {
-        let (key, node) = (entry.key.as_str(), &entry.node);
-        let p = problems;
-        if matches!(&node.value, Value::Text(t) if t.starts_with('$')) {
-            // It names no parameter, which is a problem already.
-            return FACTORS.contains(&key) || CONDITIONS.contains(&key);
+        // `$` without the name of a parameter is a problem already.
+        if !matches!(&entry.node.value, Value::Text(t) if t.starts_with('$')) {
+            self.take(&entry.key, &entry.node, form, problems);
         }
-        match key {
-            "payload" => self.payload = factor(key, node, form, p),
-            "wait" => self.wait = factor(key, node, form, p),
-            "access" => self.access = factor(key, node, form, p),
-            "placement" => self.placement = factor(key, node, form, p),
-            "topology" => self.topology = factor(key, node, form, p),
-            "scheduling" => self.scheduling = factor(key, node, form, p),
-            "rate" => self.rate = factor(key, node, form, p),
-            "arrivals" => self.arrivals = factor(key, node, form, p),
-            "gap" => self.gap = times(key, node, form, Nanos::ZERO, p),
-            "group" => self.group = factor(key, node, form, p),
-            "period" => self.period = times(key, node, form, Nanos(10), p),
-            "probe" => self.probe = factor(key, node, form, p),
-            "by" => self.by = factor(key, node, form, p),
-            "sides" => self.sides = factor(key, node, form, p),
-            "rest" => self.rest = factor(key, node, form, p),
-            "on" => self.on = factor(key, node, form, p),
-            "parallel" => self.parallel = factor(key, node, form, p),
-            "threads" => self.threads = numbers(factor(key, node, form, p)),
-            "batch" => self.batch = numbers(factor(key, node, form, p)),
-            "slack" => self.slack = time(key, node, Nanos(1), p),
-            "timeout" => self.timeout = time(key, node, Nanos(1), p),
-            "echo_poll" => self.echo_poll = time(key, node, Nanos(1), p),
-            "sink_pause" => self.sink_pause = time(key, node, Nanos(1), p),
-            "trials" => self.trials = count(key, node, 1, 100_000, p),
-            "warmup" => self.warmup = time(key, node, Nanos::ZERO, p),
-            "settle" => self.settle = time(key, node, Nanos::ZERO, p),
-            "warmup_messages" => self.warmup_messages = count(key, node, 0, MOST_MESSAGES, p),
-            "window" => self.window = time(key, node, Nanos(1), p),
-            "round_trips" => self.round_trips = count(key, node, 1, MOST_MESSAGES, p),
-            "messages" => self.messages = count(key, node, 1, MOST_MESSAGES, p),
-            "drain" => self.drain = time(key, node, Nanos::ZERO, p),
-            "deadline" => self.deadline = time(key, node, Nanos(1), p),
-            "cpus" => self.cpus = cpus::read(node, p),
-            "mlock" => {
-                self.mlock = node.bool("`mlock`", p).map(|value| At {
-                    value,
-                    at: node.at.clone(),
-                });
+        setting(&entry.key).is_some()
+    }
+
+    /// Says nothing of a setting of the table of factors any more.
+    pub(crate) fn forget(&mut self, key: &str) {
+        self.factors.remove(key);
+    }
+
+    fn take_factor(&mut self, key: &str, node: &Node, p: &mut Problems) {
+        let Some(of) = factors::settings().find(|s| s.key == key) else {
+            return;
+        };
+        let sets: Option<Sets> = match of.set {
+            Set::Time(set) => time(Nanos(1))(key, node, p)
+                .map(|t| Arc::new(move |e: &mut Experiment| set(e, t.value)) as Sets),
+            Set::Flag(set) => {
+                let is = node.bool(&format!("`{key}`"), p);
+                is.map(|is| Arc::new(move |e: &mut Experiment| set(e, is)) as Sets)
             }
-            "host" => {
-                self.host = node.text("`host`", p).map(|value| At {
-                    value: value.to_owned(),
-                    at: node.at.clone(),
-                });
-            }
-            "reboot" => {
-                self.reboot = node.bool("`reboot`", p).map(|value| At {
-                    value,
-                    at: node.at.clone(),
-                });
-            }
-            "start" => self.start = one(key, node, p),
-            "raw_samples" => self.raw_samples = count(key, node, 0, 10_000_000, p),
-            _ => return false,
-        }
-        true
+            Set::Start(set) => one(key, node, p)
+                .map(|v| Arc::new(move |e: &mut Experiment| set(e, v.value)) as Sets),
+        };
+        self.factors.extend(sets.map(|sets| (of.key, sets)));
     }
 
     /// Refuses a time and a count for the same thing, which within one experiment are a mistake.
@@ -214,6 +241,14 @@ impl<'a> Levels<'a> {
     pub(crate) fn pick<T>(&self, get: impl Fn(&'a Settings) -> &'a Option<T>) -> Option<&'a T> {
         self.0.iter().find_map(|s| get(s).as_ref())
     }
+    /// Sets the factors that the levels say and the workload has.
+    pub(crate) fn set_factors(&self, e: &mut Experiment, workload: WorkloadKind) {
+        for of in factors::settings().filter(|of| applies(of.key, workload)) {
+            let said = self.0.iter().find_map(|s| s.factors.get(of.key));
+            said.into_iter().for_each(|set| set(e));
+        }
+    }
+
     /// The measured part. Within one level a count beats a time.
     pub(crate) fn window(&self, workload: WorkloadKind) -> Option<At<Extent>> {
         self.0.iter().find_map(|s| {
@@ -269,54 +304,60 @@ fn factor<T: Quantity>(
 }
 
 /// Plain numbers of a factor that is counted like a group.
-fn numbers(all: Option<Vec<At<GroupSize>>>) -> Option<Vec<At<u32>>> {
+fn numbers(key: &str, node: &Node, form: Form, problems: &mut Problems) -> Option<Vec<At<u32>>> {
     let plain = |v: At<GroupSize>| At {
         value: v.value.0,
         at: v.at,
     };
-    Some(all?.into_iter().map(plain).collect())
+    Some(
+        factor(key, node, form, problems)?
+            .into_iter()
+            .map(plain)
+            .collect(),
+    )
+}
+
+fn at<T>(node: &Node, value: T) -> At<T> {
+    At {
+        value,
+        at: node.at.clone(),
+    }
+}
+
+fn text(key: &str, node: &Node, problems: &mut Problems) -> Option<At<String>> {
+    let text = node.text(&format!("`{key}`"), problems)?;
+    Some(at(node, text.to_owned()))
 }
 
 fn count<T: TryFrom<u64>>(
-    key: &str,
-    node: &Node,
     least: u64,
     most: u64,
-    problems: &mut Problems,
-) -> Option<At<T>> {
-    let value = node.whole(&format!("`{key}`"), least, most, problems)?;
-    Some(At {
-        value: T::try_from(value).ok()?,
-        at: node.at.clone(),
-    })
+) -> impl Fn(&str, &Node, &mut Problems) -> Option<At<T>> {
+    move |key, node, problems| {
+        let value = node.whole(&format!("`{key}`"), least, most, problems)?;
+        Some(at(node, T::try_from(value).ok()?))
+    }
 }
 
 /// The longest time that a suite may ask for: a day.
 const MOST_TIME: Nanos = Nanos::from_secs(24 * 60 * 60);
 
-pub(crate) fn time(
-    key: &str,
-    node: &Node,
-    least: Nanos,
-    problems: &mut Problems,
-) -> Option<At<Nanos>> {
-    let value = one(key, node, problems)?;
-    refuse_outside(key, &value, least, problems);
-    Some(value)
+pub(crate) fn time(least: Nanos) -> impl Fn(&str, &Node, &mut Problems) -> Option<At<Nanos>> {
+    move |key, node, problems| {
+        let value = one(key, node, problems)?;
+        refuse_outside(key, &value, least, problems);
+        Some(value)
+    }
 }
 
-fn times(
-    key: &str,
-    node: &Node,
-    form: Form,
-    least: Nanos,
-    problems: &mut Problems,
-) -> Option<Vec<At<Nanos>>> {
-    let values = factor(key, node, form, problems)?;
-    for value in &values {
-        refuse_outside(key, value, least, problems);
+fn times(least: Nanos) -> impl Fn(&str, &Node, Form, &mut Problems) -> Option<Vec<At<Nanos>>> {
+    move |key, node, form, problems| {
+        let values = factor(key, node, form, problems)?;
+        for value in &values {
+            refuse_outside(key, value, least, problems);
+        }
+        Some(values)
     }
-    Some(values)
 }
 
 fn refuse_outside(key: &str, value: &At<Nanos>, least: Nanos, problems: &mut Problems) {
@@ -334,4 +375,17 @@ fn refuse_outside(key: &str, value: &At<Nanos>, least: Nanos, problems: &mut Pro
             .label(format!("this is {}", value.value))
             .help("write for example \"250 ms\""),
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_is_in_the_reference() {
+        let text = include_str!("../../../docs/reference/suite-files.md");
+        for key in keys(|_| true) {
+            assert!(text.contains(&format!("| `{key}`")), "{key}");
+        }
+    }
 }

@@ -1,14 +1,15 @@
 //! Suite files: from TOML to experiments whose settings are read and located, but not yet
 //! multiplied out.
 
-use crate::flow::{self, FlowSpec};
+use crate::flow;
 use crate::parameters::{Override, Parameters};
 use crate::presets;
-use crate::quantity::{At, one};
-use crate::settings::{CONDITIONS, FACTORS, Form, Settings, applies};
+use crate::quantity::{At, name, one};
+use crate::settings::{self, Form, Settings, check_workload};
+use crate::spec::{ExperimentSpec, StackChoice, refuse_idle, refuse_set};
 use dyno_model::WorkloadKind;
 use dyno_model::plan::TableKind;
-use dyno_toml::{Entry, Node, Place, Problem, Problems, Source, Table, Value, parse, unknown_key};
+use dyno_toml::{Node, Place, Problem, Problems, Source, Table, Value, parse, unknown_key};
 
 /// A suite as written, with `--set` in its place.
 pub(crate) struct Suite {
@@ -18,27 +19,6 @@ pub(crate) struct Suite {
     /// From `--set`: wins over everything else.
     pub(crate) overrides: Settings,
     pub(crate) experiments: Vec<ExperimentSpec>,
-}
-
-/// One `[[experiment]]`, or one flow of it; those of one name follow each other.
-pub(crate) struct ExperimentSpec {
-    pub(crate) name: String,
-    pub(crate) flow: Option<FlowSpec>,
-    pub(crate) workload: At<WorkloadKind>,
-    pub(crate) stacks: StackChoice,
-    /// From the presets that were chosen, the one that wins first; they win over `own`.
-    pub(crate) presets: Vec<Settings>,
-    /// Its own settings and those of its matrix.
-    pub(crate) own: Settings,
-}
-
-/// The stacks that an experiment asks for.
-#[derive(Clone)]
-pub(crate) enum StackChoice {
-    /// Every stack of the catalog.
-    All,
-    /// These.
-    Listed(Vec<At<String>>),
 }
 
 const SUITE_KEYS: &[&str] = &[
@@ -85,13 +65,13 @@ pub(crate) fn read(
     {
         for entry in &t.0 {
             if !defaults.read(entry, Form::Single, problems) {
-                problems.push(unknown_key(entry, "[defaults]", &setting_keys()));
+                problems.push(unknown_key(entry, "[defaults]", &settings::keys(|_| true)));
             }
         }
     }
     let mut experiments = experiments(source, &table, problems);
     refuse_idle(&set, &experiments, problems);
-    flow::refuse_set(&set, &experiments, problems);
+    refuse_set(&set, &experiments, problems);
     let chosen = presets::read(&table, &choices, &experiments, problems);
     for spec in &mut experiments {
         spec.presets = chosen
@@ -229,7 +209,7 @@ fn experiment(node: &Node, problems: &mut Problems) -> Vec<ExperimentSpec> {
         }
         let mut keys = vec!["name", "workload", "stacks", "matrix", "flow"];
         keys.extend(has_flows.then_some("processes"));
-        keys.extend(setting_keys());
+        keys.extend(settings::keys(|_| true));
         problems.push(unknown_key(entry, "an experiment", &keys));
     }
     own.refuse_both_extents(problems);
@@ -256,21 +236,25 @@ fn experiment(node: &Node, problems: &mut Problems) -> Vec<ExperimentSpec> {
             check_workload(entry, workload.as_ref(), problems);
             if entry.key == "stack" {
                 stacks = Some(stack_choice("stack", &entry.node, problems));
-            } else if FACTORS.contains(&entry.key.as_str()) {
-                own.read(entry, Form::Several, problems);
-            } else if CONDITIONS.contains(&entry.key.as_str()) {
-                problems.push(
+                continue;
+            }
+            match settings::setting(&entry.key) {
+                Some(setting) if setting.varies => {
+                    own.read(entry, Form::Several, problems);
+                }
+                Some(_) => problems.push(
                     Problem::at(
                         &entry.key_at,
                         format!("`{}` is no factor of a matrix", entry.key),
                     )
                     .label("holds for a whole experiment")
                     .help("write it in [[experiment]] or in [defaults]"),
-                );
-            } else {
-                let mut keys = vec!["stack"];
-                keys.extend(FACTORS);
-                problems.push(unknown_key(entry, "a matrix", &keys));
+                ),
+                None => {
+                    let mut keys = vec!["stack"];
+                    keys.extend(settings::keys(|s| s.varies));
+                    problems.push(unknown_key(entry, "a matrix", &keys));
+                }
             }
         }
     }
@@ -301,34 +285,6 @@ fn experiment(node: &Node, problems: &mut Problems) -> Vec<ExperimentSpec> {
         presets: Vec::new(),
         own,
     }]
-}
-
-pub(crate) fn name(node: &Node, problems: &mut Problems) -> Option<String> {
-    let help = "write for example \"rtt-small\"; the title may hold any text";
-    plain_name(node, "a name", help, problems)
-}
-
-/// A name that can be part of a file's; `whose` says whose it is.
-/// Whether this may be a name in a file of the user's.
-pub(crate) fn is_plain_name(text: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    (1..=40).contains(&text.len()) && text.chars().all(plain)
-}
-
-pub(crate) fn plain_name(
-    node: &Node,
-    whose: &str,
-    help: &str,
-    problems: &mut Problems,
-) -> Option<String> {
-    let text = node.text("`name`", problems)?;
-    if !is_plain_name(text) {
-        let message = format!("{whose} has 1 to 40 letters, digits, '-', '_' or '.'");
-        let problem = Problem::at(&node.at, message).label("not such a name");
-        problems.push(problem.help(help));
-        return None;
-    }
-    Some(text.to_owned())
 }
 
 fn stack_choice(key: &str, node: &Node, problems: &mut Problems) -> StackChoice {
@@ -367,56 +323,4 @@ fn stack_choice(key: &str, node: &Node, problems: &mut Problems) -> StackChoice 
         });
     }
     StackChoice::Listed(names)
-}
-
-/// Refuses a key that the experiment's workload does not have.
-pub(crate) fn check_workload(
-    entry: &Entry,
-    workload: Option<&At<WorkloadKind>>,
-    problems: &mut Problems,
-) {
-    let Some(workload) = workload else { return };
-    if applies(&entry.key, workload.value) {
-        return;
-    }
-    let mut advice = workload.value.info().instead.iter();
-    let instead = advice.find(|(key, _)| key.is_empty() || *key == entry.key);
-    let instead = instead.map_or("remove it, or change the workload", |(_, advice)| *advice);
-    problems.push(
-        Problem::at(
-            &entry.key_at,
-            format!("a {} has no `{}`", workload.value, entry.key),
-        )
-        .label(belongs(&entry.key))
-        .help(instead),
-    );
-}
-
-/// The workloads that have a key.
-fn belongs(key: &str) -> String {
-    let having = WorkloadKind::having(key);
-    let names: Vec<&str> = having.iter().map(|w| w.as_str()).collect();
-    format!("belongs to {}", names.join(", "))
-}
-
-/// Refuses settings for all experiments that no experiment of the suite has.
-pub(crate) fn refuse_idle(set: &[Entry], experiments: &[ExperimentSpec], problems: &mut Problems) {
-    for entry in set {
-        let used = experiments
-            .iter()
-            .any(|e| applies(&entry.key, e.workload.value));
-        if !used && !experiments.is_empty() {
-            problems.push(
-                Problem::at(
-                    &entry.key_at,
-                    format!("no experiment of this suite has `{}`", entry.key),
-                )
-                .label(belongs(&entry.key)),
-            );
-        }
-    }
-}
-
-pub(crate) fn setting_keys() -> Vec<&'static str> {
-    FACTORS.iter().chain(CONDITIONS).copied().collect()
 }

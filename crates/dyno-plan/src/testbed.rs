@@ -3,7 +3,7 @@
 use crate::link;
 use crate::machine;
 use crate::parameters::Override;
-use crate::suite::{is_plain_name, plain_name};
+use crate::quantity::{is_plain_name, plain_name};
 use dyno_model::Testbed;
 use dyno_model::plan::{Host, Link, Reach};
 use dyno_toml::{Node, Place, Problem, Problems, Source, Table, Value, parse, suggest};

@@ -6,9 +6,8 @@ use crate::carry::csv_line;
 use crate::evidence::{HostSummary, PrecisionSummary};
 use crate::number::{exported, latency_ns};
 use crate::summary::{ExperimentSummary, MetricSummary, QUANTILES, Spread, Summary};
-use dyno_model::plan::{Extent, Scheduling};
-use dyno_model::workload::Numbers;
-use dyno_model::{COUNTS, Experiment, Metric, TrialFigure};
+use dyno_model::factors::{self, Factor, Value};
+use dyno_model::{COUNTS, Metric, TrialFigure};
 use dyno_stats::{Estimate, Latency, Quantile};
 
 struct Row<'a> {
@@ -58,7 +57,17 @@ fn columns() -> Vec<Column> {
             value,
         });
     };
-    for (name, value) in RUN_AND_FACTORS {
+    for (name, value) in OF_RUN {
+        add(name, Box::new(value));
+    }
+    for (name, of) in factors::in_files().flat_map(Factor::plain) {
+        let value = |r: &Row<'_>| match of.value(&r.e.experiment) {
+            Some(Value::Number(value)) => number(value),
+            value => shown(value),
+        };
+        add(name, Box::new(value));
+    }
+    for (name, value) in OF_EXPERIMENT {
         add(name, Box::new(value));
     }
     for (name, value) in METRIC {
@@ -123,7 +132,7 @@ fn columns() -> Vec<Column> {
 type RowText = fn(&Row<'_>) -> String;
 type Of<T, R> = fn(&T) -> R;
 
-const RUN_AND_FACTORS: [(&str, RowText); 37] = [
+const OF_RUN: [(&str, RowText); 7] = [
     ("run", |r| r.summary.run.id.clone()),
     ("suite", |r| r.summary.run.suite.clone()),
     ("testbed", |r| r.summary.run.testbed.clone()),
@@ -133,43 +142,9 @@ const RUN_AND_FACTORS: [(&str, RowText); 37] = [
     ("id", |r| r.e.experiment.id.0.to_string()),
     ("experiment", |r| r.e.experiment.name.clone()),
     ("stack", |r| r.e.experiment.stack.clone()),
-    ("workload", |r| r.e.experiment.workload.kind().to_string()),
-    ("paired", |r| r.e.experiment.paired.to_string()),
-    ("rate_hz", |r| {
-        shown(numbers(r).rate.map(|rate| number(rate.hz())))
-    }),
-    ("arrivals", |r| shown(numbers(r).arrivals)),
-    ("burst_messages", |r| shown(numbers(r).messages)),
-    ("period_ns", |r| shown(numbers(r).period.map(|t| t.0))),
-    ("gap_ns", |r| shown(numbers(r).gap.map(|t| t.0))),
-    ("probe", |r| shown(r.e.experiment.workload.probe_text())),
-    ("echo_poll_ns", |r| {
-        shown(r.e.experiment.echo_poll.map(|t| t.0))
-    }),
-    ("sink_pause_ns", |r| {
-        shown(r.e.experiment.sink_pause.map(|t| t.0))
-    }),
-    ("payload_bytes", |r| {
-        r.e.experiment.payload.bytes().to_string()
-    }),
-    ("wait", |r| r.e.experiment.wait.to_string()),
-    ("access", |r| r.e.experiment.access.to_string()),
-    ("placement", |r| r.e.experiment.placement.to_string()),
-    ("topology", |r| r.e.experiment.topology.to_string()),
-    ("cpus", |r| {
-        let cpus: Vec<String> = r.e.experiment.cpus.iter().map(u32::to_string).collect();
-        cpus.join(" ")
-    }),
-    ("scheduling", |r| scheduling(&r.e.experiment)),
-    ("mlock", |r| r.e.experiment.mlock.to_string()),
-    ("window_ns", |r| match r.e.experiment.window {
-        Extent::Duration(d) => d.0.to_string(),
-        Extent::Messages(_) => String::new(),
-    }),
-    ("window_messages", |r| match r.e.experiment.window {
-        Extent::Duration(_) => String::new(),
-        Extent::Messages(n) => n.to_string(),
-    }),
+];
+
+const OF_EXPERIMENT: [(&str, RowText); 10] = [
     ("machine", |r| {
         r.summary.run.machine_of(&r.e.experiment).to_owned()
     }),
@@ -289,10 +264,6 @@ const OF_HEADLINE: [(&str, Of<ExperimentSummary, Option<String>>); 7] = [
     ("drift_hi", |e| Some(number(latency_ns(&e.drift?.hi)))),
 ];
 
-fn numbers(r: &Row<'_>) -> Numbers {
-    r.e.experiment.workload.numbers()
-}
-
 fn shown<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(String::new, |v| v.to_string())
 }
@@ -303,14 +274,6 @@ fn share(r: &Row<'_>, of: fn(&HostSummary) -> Option<Spread>) -> String {
 
 fn precision(r: &Row<'_>, of: fn(&PrecisionSummary) -> String) -> String {
     r.e.precision.as_ref().map_or_else(String::new, of)
-}
-
-fn scheduling(e: &Experiment) -> String {
-    match e.scheduling {
-        Scheduling::Other => "other".into(),
-        Scheduling::Fifo(priority) => format!("fifo {priority}"),
-        Scheduling::Deadline => "deadline".into(),
-    }
 }
 
 fn end(q: &Quantile, of: fn(&Estimate) -> Latency) -> String {

@@ -2,91 +2,14 @@
 //! what varies in its columns, so that no number stands without its conditions.
 
 use dyno_model::Experiment;
-use dyno_model::plan::{Extent, Scheduling};
-
-/// One factor of an experiment.
-#[derive(Debug)]
-pub(crate) struct Factor {
-    /// Title of its column.
-    pub(crate) title: &'static str,
-    /// Its value in a column or in a label.
-    pub(crate) value: fn(&Experiment) -> String,
-    /// What stands before the value in a heading.
-    pub(crate) lead: &'static str,
-    /// Rank of its column; see [`crate::layout::Column::rank`].
-    pub(crate) rank: u8,
-}
-
-const fn factor(
-    title: &'static str,
-    lead: &'static str,
-    value: fn(&Experiment) -> String,
-) -> Factor {
-    Factor {
-        title,
-        value,
-        lead,
-        rank: 0,
-    }
-}
-
-/// Every factor, in the order of columns and headings.
-pub(crate) static FACTORS: [Factor; 14] = [
-    factor("machine", "machine ", |e| {
-        e.machine.clone().unwrap_or_default()
-    }),
-    factor("flow", "flow ", |e| e.flow_text()),
-    factor("workload", "", Experiment::exchange),
-    factor("wait", "wait ", |e| e.wait.to_string()),
-    factor("payload", "payload ", Experiment::payload_text),
-    factor("access", "access ", |e| e.access.to_string()),
-    factor("topology", "topology ", |e| e.topology.to_string()),
-    factor("placement", "placement ", |e| e.placement.to_string()),
-    factor("CPUs", "", Experiment::cpus_text),
-    factor("scheduling", "", scheduling),
-    factor("memory", "memory ", |e| match e.mlock {
-        true => "locked".into(),
-        false => "not locked".into(),
-    }),
-    factor("echo", "echo ", |e| {
-        let poll = e
-            .echo_poll
-            .map(|poll| format!("sleeps {poll} after each answer"));
-        poll.unwrap_or_default()
-    }),
-    factor("sink", "sink ", |e| {
-        let pause = e.sink_pause;
-        pause.map_or(String::new(), |pause| {
-            format!("sleeps {pause} after each message")
-        })
-    }),
-    Factor {
-        rank: 8,
-        ..factor("window", "window ", |e| window(&e.window))
-    },
-];
-
-fn scheduling(e: &Experiment) -> String {
-    match e.scheduling {
-        Scheduling::Other => "SCHED_OTHER".into(),
-        Scheduling::Fifo(priority) => format!("SCHED_FIFO {priority}"),
-        Scheduling::Deadline => "SCHED_DEADLINE".into(),
-    }
-}
-
-fn window(extent: &Extent) -> String {
-    match extent {
-        Extent::Duration(d) => d.to_string(),
-        Extent::Messages(n) => format!("{n} messages"),
-    }
-}
+use dyno_model::factors::{Factor, in_tables};
 
 /// The factors that have the same value in all of these experiments, and those that have not.
 pub(crate) fn split<'a>(
     experiments: impl Iterator<Item = &'a Experiment> + Clone,
 ) -> (Vec<&'static Factor>, Vec<&'static Factor>) {
-    FACTORS.iter().partition(|f| {
-        let mut values = experiments.clone().map(f.value);
+    in_tables().into_iter().partition(|f| {
+        let mut values = experiments.clone().map(f.text);
         let first = values.next();
         values.all(|v| Some(&v) == first.as_ref())
     })
@@ -103,7 +26,7 @@ pub(crate) fn heading(constant: &[&Factor], experiment: Option<&Experiment>) -> 
         .iter()
         .filter(|f| f.title != "memory" || experiment.mlock)
         .filter(|f| f.title != "window" || has_window)
-        .map(|f| (f.lead, (f.value)(experiment)))
+        .map(|f| (f.lead, (f.text)(experiment)))
         // A run of one machine names it elsewhere.
         .filter(|(_, value)| !value.is_empty())
         .map(|(lead, value)| format!("{lead}{value}"))
@@ -113,8 +36,7 @@ pub(crate) fn heading(constant: &[&Factor], experiment: Option<&Experiment>) -> 
 
 /// All factors of an experiment in one line.
 pub fn conditions(experiment: &Experiment) -> String {
-    let all: Vec<&Factor> = FACTORS.iter().collect();
-    heading(&all, Some(experiment))
+    heading(&in_tables(), Some(experiment))
 }
 
 /// For each of these experiments, in their order, what tells it from the others: the values of those
@@ -133,8 +55,8 @@ pub(crate) fn label(varying: &[&Factor], experiment: &Experiment) -> String {
         .filter(|f| f.title != "memory" || experiment.mlock)
         .map(|f| match f.title {
             // "locked" alone would not say what.
-            "memory" => format!("{}{}", f.lead, (f.value)(experiment)),
-            _ => (f.value)(experiment),
+            "memory" => format!("{}{}", f.lead, (f.text)(experiment)),
+            _ => (f.text)(experiment),
         })
         .filter(|value| !value.is_empty())
         .collect();

@@ -5,7 +5,7 @@
 
 use crate::cells::kind;
 use crate::columns::Columns;
-use crate::factors::{self, FACTORS, Factor};
+use crate::factors;
 use crate::format::RenderOptions;
 use crate::legend::WIDE;
 use crate::markdown::escape;
@@ -18,6 +18,7 @@ use crate::summary::{ExperimentSummary, MetricSummary, Summary};
 use crate::table::Lines;
 use crate::text::width;
 use crate::view::View;
+use dyno_model::factors::{Factor, in_tables};
 use dyno_model::plan::Extent;
 use dyno_model::{Metric, WorkloadKind};
 use dyno_stats::{Latency, Quantile};
@@ -142,8 +143,9 @@ struct Section<'a> {
 
 /// The factors that a section has in common.
 fn shared() -> Vec<&'static Factor> {
-    let varies_within = |f: &&Factor| f.title == "payload" || f.title == "window";
-    FACTORS.iter().filter(|f| !varies_within(f)).collect()
+    let mut all = in_tables();
+    all.retain(|f| !["payload", "window"].contains(&f.title));
+    all
 }
 
 fn sections(summary: &Summary) -> Vec<Section<'_>> {

@@ -5,7 +5,7 @@
 //! What Dyno measures are round trips. A message is half of one here, as it is on the page, and the headings say so.
 
 use crate::columns::Columns;
-use crate::factors::{self, Factor};
+use crate::factors;
 use crate::grid::{Grid, Text};
 use crate::notes;
 use crate::number::{Measured, sig3};
@@ -18,6 +18,18 @@ use dyno_model::probe::Probe;
 use dyno_model::record::ClockFacts;
 use dyno_model::{Wait, Workload, WorkloadKind};
 use std::collections::BTreeSet;
+
+/// The factors that tables, rows and columns stand for.
+const TOLD: [&str; 8] = [
+    "flow",
+    "workload",
+    "wait",
+    "payload",
+    "topology",
+    "placement",
+    "CPUs",
+    "window",
+];
 
 /// Whether an experiment has a row here.
 pub(crate) fn shows(e: &ExperimentSummary) -> bool {
@@ -64,9 +76,8 @@ pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) ->
 fn cells(summary: &Summary) -> Vec<Cell<'_>> {
     let shown = summary.experiments.iter().filter(|e| shows(e));
     let mut cells: Vec<Cell<'_>> = shown.filter_map(Cell::new).collect();
-    let told = |f: &&&Factor| ["machine", "access", "scheduling", "memory"].contains(&f.title);
-    let (_, varying) = factors::split(cells.iter().map(|c| &c.e.experiment));
-    let varying: Vec<&Factor> = varying.iter().filter(told).copied().collect();
+    let (_, mut varying) = factors::split(cells.iter().map(|c| &c.e.experiment));
+    varying.retain(|f| !TOLD.contains(&f.title));
     for cell in &mut cells {
         let label = factors::label(&varying, &cell.e.experiment);
         if !label.is_empty() {

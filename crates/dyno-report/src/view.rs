@@ -7,11 +7,12 @@ use crate::cells::{
 use crate::columns::{
     COPY_RATIO, Columns, DELIVERED, FLOOR_RATIO, HOST_CPU, HOST_P99, REFERENCE_RATIO, short,
 };
-use crate::factors::{self, Factor};
+use crate::factors;
 use crate::layout::{Column, Sheet};
 use crate::number::{self, Measured, TimeUnit};
 use crate::spark;
 use crate::summary::{ExperimentSummary, FloorRatio, QUANTILES, Summary};
+use dyno_model::factors::Factor;
 use dyno_model::metric::Shows;
 use dyno_model::{Experiment, Metric, Placement, TrialFigure, Wait, Workload};
 use std::collections::{BTreeMap, BTreeSet};
@@ -208,7 +209,7 @@ impl<'a> View<'a> {
             }));
         } else {
             for f in &self.varying {
-                columns.push(self.text(f.title, f.rank, |e| (f.value)(&e.experiment)));
+                columns.push(self.text(f.title, f.rank, |e| (f.text)(&e.experiment)));
             }
         }
         if self.is_of_starts {
@@ -511,7 +512,7 @@ fn is_constant_in_each(
     blocks.iter().all(|block| {
         let mut values = rows[block.clone()]
             .iter()
-            .map(|e| (factor.value)(&e.experiment));
+            .map(|e| (factor.text)(&e.experiment));
         let first = values.next();
         values.all(|v| Some(&v) == first.as_ref())
     })

@@ -2,11 +2,9 @@
 
 use super::results::{Ended, Row};
 use super::table::{Column, Get};
-use crate::factors;
+use dyno_model::factors::{self, Of};
 use dyno_model::figure::Group;
-use dyno_model::plan::Extent;
 use dyno_model::record::{Environment, ProcessCost};
-use dyno_model::workload::Numbers;
 use dyno_model::{COUNTS, CountInfo, HostLoad, TrialFigure, TrialRecord};
 use std::borrow::Cow;
 
@@ -32,10 +30,6 @@ impl Row<'_> {
     /// The machine and the build that the row is of.
     fn environment(&self) -> &Environment {
         self.summary.run.environment_of(&self.e.experiment)
-    }
-
-    fn numbers(&self) -> Numbers {
-        self.e.experiment.workload.numbers()
     }
 
     /// Rates of starts are zero and mean nothing.
@@ -112,7 +106,7 @@ fn of_run<'a>() -> Columns<'a> {
 }
 
 fn of_factors<'a>() -> Columns<'a> {
-    vec![
+    let mut all = vec![
         column("id", Get::Count(|r| Some(u64::from(r.e.experiment.id.0)))),
         column("experiment", Get::Text(|r| text(&r.e.experiment.name))),
         column(
@@ -126,86 +120,9 @@ fn of_factors<'a>() -> Columns<'a> {
         ),
         column("stack", Get::Text(|r| text(&r.e.experiment.stack))),
         column("adapter", Get::Text(|r| r.adapter.map(Cow::Borrowed))),
-        column(
-            "workload",
-            Get::Text(|r| text(r.e.experiment.workload.kind().as_str())),
-        ),
-        column("paired", Get::Bool(|r| Some(r.e.experiment.paired))),
-        column("rate_hz", Get::Float(|r| Some(r.numbers().rate?.hz()))),
-        column(
-            "arrivals",
-            Get::Text(|r| text(r.numbers().arrivals?.as_str())),
-        ),
-        column(
-            "burst_messages",
-            Get::Count(|r| r.numbers().messages.map(u64::from)),
-        ),
-        column("period_ns", Get::Count(|r| Some(r.numbers().period?.0))),
-        column("gap_ns", Get::Count(|r| Some(r.numbers().gap?.0))),
-        column("timeout_ns", Get::Count(|r| Some(r.numbers().timeout?.0))),
-        column(
-            "probe",
-            Get::Text(|r| r.e.experiment.workload.probe_text().map(Cow::Owned)),
-        ),
-        column(
-            "echo_poll_ns",
-            Get::Count(|r| Some(r.e.experiment.echo_poll?.0)),
-        ),
-        column(
-            "sink_pause_ns",
-            Get::Count(|r| Some(r.e.experiment.sink_pause?.0)),
-        ),
-        column(
-            "payload_bytes",
-            Get::Count(|r| Some(r.e.experiment.payload.bytes() as u64)),
-        ),
-        column("wait", Get::Text(|r| text(r.e.experiment.wait.as_str()))),
-        column(
-            "access",
-            Get::Text(|r| text(r.e.experiment.access.as_str())),
-        ),
-        column(
-            "placement",
-            Get::Text(|r| text(r.e.experiment.placement.as_str())),
-        ),
-        column(
-            "topology",
-            Get::Text(|r| Some(Cow::Owned(r.e.experiment.topology.to_string()))),
-        ),
-        column(
-            "senders",
-            Get::Count(|r| Some(u64::from(r.e.experiment.topology.senders))),
-        ),
-        column(
-            "receivers",
-            Get::Count(|r| Some(u64::from(r.e.experiment.topology.receivers))),
-        ),
-        column(
-            "cpus",
-            Get::Text(|r| {
-                let pinned = !r.e.experiment.cpus.is_empty();
-                pinned.then(|| Cow::Owned(factors::cpus(&r.e.experiment)))
-            }),
-        ),
-        column(
-            "scheduling",
-            Get::Text(|r| Some(Cow::Owned(factors::scheduling(&r.e.experiment)))),
-        ),
-        column("mlock", Get::Bool(|r| Some(r.e.experiment.mlock))),
-        column(
-            "window_ns",
-            Get::Count(|r| match r.e.experiment.window {
-                Extent::Duration(d) => Some(d.0),
-                Extent::Messages(_) => None,
-            }),
-        ),
-        column(
-            "window_messages",
-            Get::Count(|r| match r.e.experiment.window {
-                Extent::Duration(_) => None,
-                Extent::Messages(n) => Some(n),
-            }),
-        ),
+    ];
+    all.extend(factors::in_files().flat_map(|f| f.columns).map(of_factor));
+    all.extend([
         column("is_floor", Get::Bool(|r| Some(r.e.is_floor))),
         column("is_leg", Get::Bool(|r| Some(r.e.is_leg))),
         column("is_loopback", Get::Bool(|r| Some(r.e.is_loopback))),
@@ -218,7 +135,18 @@ fn of_factors<'a>() -> Columns<'a> {
             "floor",
             Get::Count(|r| r.e.floor.as_ref().map(|f| u64::from(f.id.0))),
         ),
-    ]
+    ]);
+    all
+}
+
+fn of_factor<'a>((name, of): &'static factors::Column) -> Column<Row<'a>> {
+    let get: Get<Row<'a>> = match of {
+        Of::Text(of) => Get::TextOf(Box::new(move |r| of(&r.e.experiment))),
+        Of::Count(of) | Of::Detail(of) => Get::CountOf(Box::new(move |r| of(&r.e.experiment))),
+        Of::Number(of) => Get::FloatOf(Box::new(move |r| of(&r.e.experiment))),
+        Of::Flag(of) => Get::BoolOf(Box::new(move |r| of(&r.e.experiment))),
+    };
+    column(name, get)
 }
 
 fn of_trial<'a>() -> Columns<'a> {

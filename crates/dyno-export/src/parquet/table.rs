@@ -25,6 +25,10 @@ pub(super) enum Get<R> {
     /// A number that a table of data tells.
     FloatOf(Of<R, f64>),
     Bool(fn(&R) -> Option<bool>),
+    /// A text that a table of data tells.
+    TextOf(Of<R, String>),
+    /// What a table of data tells to be so or not.
+    BoolOf(Of<R, bool>),
     /// Milliseconds since the Unix epoch.
     Instant(fn(&R) -> Option<u64>),
 }
@@ -38,10 +42,10 @@ pub(super) struct Column<R> {
 impl<R> Column<R> {
     fn field(&self) -> Result<TypePtr> {
         let (physical, logical) = match self.get {
-            Get::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+            Get::Text(_) | Get::TextOf(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
             Get::Count(_) | Get::CountOf(_) => (Physical::INT64, None),
             Get::Float(_) | Get::FloatOf(_) => (Physical::DOUBLE, None),
-            Get::Bool(_) => (Physical::BOOLEAN, None),
+            Get::Bool(_) | Get::BoolOf(_) => (Physical::BOOLEAN, None),
             Get::Instant(_) => (
                 Physical::INT64,
                 Some(LogicalType::timestamp(true, TimeUnit::MILLIS)),
@@ -67,6 +71,11 @@ impl<R> Column<R> {
             Get::Float(of) => put::<DoubleType, R>(rows, of, to),
             Get::FloatOf(of) => put::<DoubleType, R>(rows, of, to),
             Get::Bool(of) => put::<BoolType, R>(rows, of, to),
+            Get::TextOf(of) => {
+                let bytes = |text: String| ByteArray::from(text.into_bytes());
+                put::<ByteArrayType, R>(rows, |row| of(row).map(bytes), to)
+            }
+            Get::BoolOf(of) => put::<BoolType, R>(rows, of, to),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Which experiments of two runs belong together.
 
 use super::LeftOut;
-use crate::cell::{self, Factors};
+use crate::cell::{self, question};
 use dyno_model::Experiment;
 use dyno_model::plan::Plan;
 use std::collections::BTreeSet;
@@ -47,17 +47,17 @@ pub(super) fn match_cells<'a>(
         Some((old, young)) if young == stack => old.clone(),
         _ => stack.to_owned(),
     };
-    let mut rest: Vec<&Experiment> = cell::own(base).collect();
+    let mut rest: Vec<(String, &Experiment)> = cell::own(base).map(|e| (question(e), e)).collect();
     let mut pairs = Vec::new();
     let mut left_out = Vec::new();
     for e in cell::own(new) {
         let stack = counterpart(&e.stack);
-        let factors = Factors::of(e);
+        let asked = question(e);
         let found = rest
             .iter()
-            .position(|x| x.stack == stack && Factors::of(x).ask_the_same(&factors));
+            .position(|(question, x)| x.stack == stack && *question == asked);
         match found {
-            Some(i) => pairs.push((rest.remove(i), e)),
+            Some(i) => pairs.push((rest.remove(i).1, e)),
             None => left_out.push(one_sided(e, ["new run", "base"], base, &stack)),
         }
     }
@@ -65,7 +65,7 @@ pub(super) fn match_cells<'a>(
         Some((old, young)) if old == stack => young.clone(),
         _ => stack.to_owned(),
     };
-    for e in rest {
+    for (_, e) in rest {
         left_out.push(one_sided(e, ["base", "new run"], new, &back(&e.stack)));
     }
     Matched { pairs, left_out }

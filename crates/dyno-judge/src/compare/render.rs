@@ -1,7 +1,7 @@
 //! A comparison for people: terminal and Markdown.
 
 use super::{Compared, ComparedCell, Comparison, Finding, Grade, MovedFloor, Row, ends};
-use crate::cell::Factors;
+use crate::cell::{between, question};
 use crate::difference::{Aspect, conclusion};
 use crate::figure::Figure;
 use crate::number::{counted, percent, ratio, sig3};
@@ -126,7 +126,7 @@ impl Comparison {
             ));
         }
         if let Some(factors) = self.common() {
-            lead.push(format!("Conditions: {}", factors.text()));
+            lead.push(format!("Conditions: {factors}"));
         }
         let how = match self.paired {
             true => {
@@ -150,10 +150,11 @@ impl Comparison {
     }
 
     /// The factors that all cells share, where they do.
-    fn common(&self) -> Option<Factors> {
-        let mut all = self.cells.iter().map(|c| Factors::between(&c.base, &c.new));
+    fn common(&self) -> Option<String> {
+        let key = |c: &ComparedCell| (question(&c.new), between(&c.base, &c.new));
+        let mut all = self.cells.iter().map(key);
         let first = all.next()?;
-        all.all(|f| f == first).then_some(first)
+        all.all(|other| other == first).then_some(first.1)
     }
 
     fn label(&self, cell: &ComparedCell, common: bool) -> String {
@@ -164,10 +165,7 @@ impl Comparison {
         let mark = if cell.is_floor { " (floor)" } else { "" };
         match common {
             true => format!("{stack}{mark}"),
-            false => format!(
-                "{stack}{mark}: {}",
-                Factors::between(&cell.base, &cell.new).text()
-            ),
+            false => format!("{stack}{mark}: {}", between(&cell.base, &cell.new)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::ratio::{geometric_mean, ratio_of, widened};
 use super::{CompareOptions, Compared, ComparedCell, Finding, Grade, LeftOut, Row};
-use crate::cell::{self, Factors};
+use crate::cell;
 use crate::figure::{Figure, Trials};
 use dyno_model::record::Run;
 use dyno_model::{Experiment, Metric};
@@ -442,7 +442,7 @@ fn pair_label(base: &Experiment, new: &Experiment) -> String {
             "{} → {}: {}",
             base.stack,
             new.stack,
-            Factors::between(base, new).text()
+            cell::between(base, new)
         ),
     }
 }

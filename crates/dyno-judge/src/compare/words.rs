@@ -2,7 +2,7 @@
 //! verdicts say, and no more: what is undecided there is not called faster or slower here.
 
 use super::{Compared, ComparedCell, Comparison, Finding, Grade, Row, ends};
-use crate::cell::Factors;
+use crate::cell::between;
 use crate::figure::Figure;
 use crate::number::{counted, percent, ratio, sig3};
 
@@ -77,7 +77,7 @@ impl Comparison {
             text: format!(
                 "{} {verb} {change}{than}: {}, {} {} → {}{times}.{undecided}",
                 new.stack,
-                Factors::between(base, new).text(),
+                between(base, new),
                 figure.text(),
                 unit.text(c.compared.base),
                 unit.text(c.compared.new),

@@ -4,7 +4,7 @@ use crate::common::Builder;
 use dyno_judge::{Aspect, CompareOptions, compare};
 use dyno_model::chain::{Chain, ChainLeg, Full, Gateway, Queue};
 use dyno_model::origin::Text;
-use dyno_model::{Nanos, OptionValue, Options, Placement, Wait};
+use dyno_model::{Nanos, OptionValue, Options, Placement, Start, Wait};
 use dyno_report::{Format, RenderOptions};
 
 fn how() -> CompareOptions {
@@ -115,6 +115,40 @@ fn an_echo_that_sleeps_is_another_question() {
     assert!(
         cells[0].ends_with("echo sleeps 50.0 ms after each answer"),
         "{cells:?}"
+    );
+}
+
+#[test]
+fn what_the_sides_were_started_as_is_a_difference() {
+    let run = |day, start, reboot| {
+        let mut b = Builder::new(day);
+        b.measured("tcp", 12_000.0);
+        let e = &mut b.plan().experiments[0];
+        (e.start, e.reboot) = (start, reboot);
+        b.build()
+    };
+    let said = |base, new| {
+        let c = compare(&base, &new, &how());
+        assert_eq!(c.cells.len(), 1);
+        let texts = c.differences.iter().map(|d| {
+            let text = [&d.what, &d.base, &d.new];
+            text.map(String::clone)
+        });
+        texts.collect::<Vec<_>>()
+    };
+    let process = run(0, Some(Start::Process), false);
+    let container = run(1, Some(Start::Container), false);
+    let booted = run(2, None, true);
+    assert_eq!(
+        said(process.clone(), container),
+        [["start of round-trip", "process", "container"]]
+    );
+    assert_eq!(
+        said(process, booted),
+        [
+            ["start of round-trip", "process", ""],
+            ["reboot of round-trip", "", "before each trial"],
+        ]
     );
 }
 

@@ -7,6 +7,7 @@ use crate::sizes::Sizes;
 use crate::unit::{Nanos, PayloadSize};
 use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// How long the measured part of a trial is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +17,16 @@ pub enum Extent {
     Duration(Nanos),
     /// This many messages of each sender (round trips for `ping-pong` and `call`).
     Messages(u64),
+}
+
+/// As tables print it: `300 ms` or `1000 messages`.
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Extent::Duration(time) => time.fmt(f),
+            Extent::Messages(n) => write!(f, "{n} messages"),
+        }
+    }
 }
 
 /// How the threads of participants are scheduled.

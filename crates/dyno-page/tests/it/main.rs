@@ -8,6 +8,7 @@ mod data;
 mod golden;
 mod hostile;
 mod html;
+mod made_up;
 
 use dyno_model::record::Run;
 use dyno_page::{Document, Options, Source};

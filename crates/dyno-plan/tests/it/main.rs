@@ -9,6 +9,7 @@ mod chains;
 mod daemons;
 mod expansion;
 mod flows;
+mod made_up;
 mod parallel;
 mod presets;
 mod probes;

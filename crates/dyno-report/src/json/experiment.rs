@@ -11,11 +11,13 @@ use crate::summary::{
     CopySummary, ExperimentSummary, FailureGroup, HostClockSummary, LoadOutcome, MetricSummary,
     NetworkSummary, NoRatio, QUANTILES, RunSummary,
 };
+use dyno_model::factors::{self, Factor};
 use dyno_model::figure::Group;
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::probe::Probe;
-use dyno_model::{Arrivals, Counts, Metric, TrialFigure, Workload};
+use dyno_model::{Counts, Metric, TrialFigure, Workload};
 use dyno_stats::{Bootstrap, Latency, Quantile, needed};
+use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
@@ -34,24 +36,9 @@ pub(super) struct Experiment<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     probe: Option<ProbeJson<'a>>,
     at_once: u32,
-    load: Load,
-    payload_bytes: usize,
-    wait: &'static str,
-    access: &'static str,
-    placement: &'static str,
-    topology: String,
-    cpus: &'a [u32],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    library_cpus: &'a [Vec<u32>],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    daemon_cpus: &'a [u32],
-    scheduling: &'static str,
-    fifo_priority: Option<u8>,
-    mlock: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    echo_poll_ns: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sink_pause_ns: Option<u64>,
+    load: Load<'a>,
+    #[serde(flatten)]
+    factors: Factors<'a>,
     window: Window,
     is_floor: bool,
     is_leg: bool,
@@ -182,34 +169,60 @@ impl<'a> From<&'a CopySummary> for CopyJson<'a> {
     }
 }
 
-/// The numbers of a workload; fields of other workloads are left out.
-#[derive(Serialize, Default)]
-struct Load {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gap_ns: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    timeout_ns: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rate_hz: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    arrivals: Option<Arrivals>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    messages: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    period_ns: Option<u64>,
+/// The numbers of a workload, without those that it has not.
+struct Load<'a>(&'a dyno_model::Experiment);
+
+impl Serialize for Load<'_> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let load = factors::all().filter(|f| f.title == "workload");
+        let columns = load.flat_map(|f| f.columns);
+        // These stand beside it.
+        let is_number = |key| !["workload", "paired", "probe"].contains(&key);
+        let numbers = columns.filter(|(key, _)| is_number(*key));
+        out.collect_map(numbers.filter_map(|(key, of)| {
+            let name = key.strip_prefix("burst_").unwrap_or(key);
+            Some((name, of.value(self.0)?))
+        }))
+    }
 }
 
-impl From<&Workload> for Load {
-    fn from(workload: &Workload) -> Load {
-        let n = workload.numbers();
-        Load {
-            gap_ns: n.gap.map(|t| t.0),
-            timeout_ns: n.timeout.map(|t| t.0),
-            rate_hz: n.rate.map(|rate| rate.hz()),
-            arrivals: n.arrivals,
-            messages: n.messages,
-            period_ns: n.period.map(|t| t.0),
+/// The factors that are no objects of their own.
+struct Factors<'a>(&'a dyno_model::Experiment);
+
+impl Serialize for Factors<'_> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let x = self.0;
+        let mut map = out.serialize_map(None)?;
+        let is_object = |title| ["workload", "window"].contains(&title);
+        let plain = factors::all().filter(|f| !f.is_name() && !is_object(f.title));
+        for (key, of) in plain.flat_map(Factor::plain) {
+            match *key {
+                "cpus" => {
+                    map.serialize_entry("cpus", &x.cpus)?;
+                    if !x.library_cpus.is_empty() {
+                        map.serialize_entry("library_cpus", &x.library_cpus)?;
+                    }
+                    if !x.daemon_cpus.is_empty() {
+                        map.serialize_entry("daemon_cpus", &x.daemon_cpus)?;
+                    }
+                }
+                "scheduling" => {
+                    let (class, priority) = match x.scheduling {
+                        Scheduling::Other => ("other", None),
+                        Scheduling::Fifo(priority) => ("fifo", Some(priority)),
+                        Scheduling::Deadline => ("deadline", None),
+                    };
+                    map.serialize_entry("scheduling", class)?;
+                    map.serialize_entry("fifo_priority", &priority)?;
+                }
+                key => {
+                    if let Some(value) = of.value(x) {
+                        map.serialize_entry(key, &value)?;
+                    }
+                }
+            }
         }
+        map.end()
     }
 }
 
@@ -414,11 +427,6 @@ fn remarks(texts: &[(String, u64)]) -> Vec<Remark<'_>> {
 /// One element of `experiments`.
 pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> Experiment<'a> {
     let x = &e.experiment;
-    let (scheduling, fifo_priority) = match x.scheduling {
-        Scheduling::Other => ("other", None),
-        Scheduling::Fifo(priority) => ("fifo", Some(priority)),
-        Scheduling::Deadline => ("deadline", None),
-    };
     let window = match x.window {
         Extent::Duration(d) => (Some(d.0), None),
         Extent::Messages(n) => (None, Some(n)),
@@ -438,20 +446,8 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
         paired: x.paired,
         probe: ProbeJson::of(&x.workload),
         at_once: x.at_once(),
-        load: (&x.workload).into(),
-        payload_bytes: x.payload.bytes(),
-        wait: x.wait.as_str(),
-        access: x.access.as_str(),
-        placement: x.placement.as_str(),
-        topology: x.topology.to_string(),
-        cpus: &x.cpus,
-        library_cpus: &x.library_cpus,
-        daemon_cpus: &x.daemon_cpus,
-        scheduling,
-        fifo_priority,
-        mlock: x.mlock,
-        echo_poll_ns: x.echo_poll.map(|poll| poll.0),
-        sink_pause_ns: x.sink_pause.map(|pause| pause.0),
+        load: Load(x),
+        factors: Factors(x),
         window: Window {
             duration_ns: window.0,
             messages: window.1,

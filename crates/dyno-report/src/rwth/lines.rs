@@ -1,9 +1,10 @@
 //! What the tables are made of: lines, which are stacks or rows of the paper; columns, which are
 //! placements and topologies; and the experiment, or the reason for none, where they cross.
 
-use crate::factors::{self, FACTORS};
+use crate::factors;
 use crate::published::{Beside, Place, Reliability, Study};
 use crate::summary::{ExperimentSummary, Summary};
+use dyno_model::factors::in_tables;
 use dyno_model::plan::Refusal;
 use dyno_model::{Experiment, Placement, Workload, WorkloadKind};
 
@@ -13,8 +14,16 @@ pub(crate) fn shows(e: &ExperimentSummary) -> bool {
     !e.is_base && !e.is_leg && matches!(kind, WorkloadKind::Stream | WorkloadKind::FirstMessage)
 }
 
-/// Factors that tell lines of one stack apart.
-const CONDITIONS: [&str; 5] = ["machine", "wait", "access", "scheduling", "memory"];
+/// The factors that tables, rows and columns stand for; the others tell lines of one stack apart.
+const TOLD: [&str; 7] = [
+    "flow",
+    "workload",
+    "payload",
+    "topology",
+    "placement",
+    "CPUs",
+    "window",
+];
 
 /// A run as lines and columns.
 pub(super) struct Table<'a> {
@@ -279,10 +288,8 @@ pub(super) fn place(e: &Experiment) -> Place {
 }
 
 fn conditions(e: &Experiment) -> String {
-    let of_line: Vec<_> = FACTORS
-        .iter()
-        .filter(|f| CONDITIONS.contains(&f.title))
-        .collect();
+    let mut of_line = in_tables();
+    of_line.retain(|f| !TOLD.contains(&f.title));
     factors::label(&of_line, e)
 }
 

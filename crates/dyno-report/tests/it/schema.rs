@@ -2,6 +2,7 @@
 
 use crate::common::summary;
 use boon::{Compiler, SchemaIndex, Schemas};
+use dyno_model::{Nanos, Start};
 use dyno_report::{Format, RenderOptions, render};
 use serde_json::{Value, json};
 
@@ -78,6 +79,28 @@ fn the_schema_describes_every_field() {
             .check(&document(&run))
             .unwrap_or_else(|e| panic!("{name}: {e}"));
     }
+}
+
+#[test]
+fn factors_that_are_not_as_usual_are_described() {
+    let mut run = crate::common::small();
+    let e = &mut run.manifest.plan.experiments[0];
+    (e.start, e.reboot, e.on_host) = (Some(Start::Container), true, 1);
+    let pause = Some(Nanos::from_millis(50));
+    (e.echo_poll, e.sink_pause) = (pause, pause);
+    let document = document(&run);
+    let shown = &document["experiments"][0];
+    assert_eq!(
+        (&shown["start"], &shown["on_host"]),
+        (&json!("container"), &json!(2))
+    );
+    assert_eq!(
+        (&shown["reboot"], &shown["sink_pause_ns"]),
+        (&json!(true), &json!(50_000_000))
+    );
+    Validator::new(strict(published()))
+        .check(&document)
+        .unwrap();
 }
 
 #[test]

@@ -1,0 +1,183 @@
+//! Flows that run at the same time: whether a stack can carry them, who runs where, and what each becomes in the plan.
+
+use crate::cell::Cell;
+use crate::cpus::{Places, automatic, spins};
+use crate::flow::{FlowSpec, Reads};
+use crate::host::HostFacts;
+use crate::matrix::Matrix;
+use crate::sets::Cpus;
+use dyno_model::graph::Shape;
+use dyno_model::unit::{Nanos, PayloadSize};
+use dyno_model::{
+    Experiment, ExperimentId, Flow, Graph, Participant, Phase, Processes, Stack, Testbed, Wait,
+};
+use dyno_toml::{Place, Problem};
+
+/// What the flow reads of another one, if it does.
+fn reads<'a>(matrix: &Matrix<'a>) -> Option<&'a Reads> {
+    matrix.flow.and_then(|flow| flow.reads.as_ref())
+}
+
+/// Why these flows cannot run at the same time on `stack`, whose channels have at most so many receivers, or `None` if they can.
+pub(crate) fn refusal(
+    flows: &[Matrix<'_>],
+    cells: &[Cell],
+    stack: &Stack,
+    max_receivers: Option<u16>,
+) -> Option<String> {
+    if stack.chain.is_some() {
+        return Some("flows have no gateways between them; take a stack without legs".into());
+    }
+    for (number, (matrix, cell)) in flows.iter().zip(cells).enumerate() {
+        let others = flows.iter().filter_map(reads).filter(|r| r.place == number);
+        let others: u16 = others.map(|r| r.readers).sum();
+        let receivers = cell.topology.receivers + others;
+        let most = max_receivers.filter(|most| others > 0 && receivers > *most);
+        if let (Some(most), Some(flow)) = (most, matrix.flow) {
+            return Some(format!(
+                "a channel of {} has at most {most} receiver{}, and {} is read by {receivers}",
+                stack.name,
+                if most == 1 { "" } else { "s" },
+                flow.name.value
+            ));
+        }
+    }
+    if stack.loopback && flows.iter().any(|m| reads(m).is_some()) {
+        return Some(format!(
+            "{} has no second participant that could read",
+            stack.name
+        ));
+    }
+    let of = |(matrix, cell): (&Matrix<'_>, &Cell)| {
+        if reads(matrix).is_some() {
+            return 0;
+        }
+        let t = cell.topology;
+        let back = match cell.workload.kind().is_closed_loop() && !stack.loopback {
+            true => usize::from(t.receivers),
+            false => 0,
+        };
+        usize::from(t.copies) * usize::from(t.senders) * (1 + back)
+    };
+    let channels: usize = flows.iter().zip(cells).map(of).sum();
+    let (most, what) = match stack.channels {
+        Some(most) => (most, stack.name.as_str()),
+        None => (u16::MAX, "a trial"),
+    };
+    (channels > usize::from(most)).then(|| {
+        format!(
+            "the flows take {channels} channels, and {what} has at most {most}; lower `count`, or leave \
+             flows out"
+        )
+    })
+}
+
+/// Who of these cells, which are flows that run at the same time, runs where; one for each of them.
+pub(crate) fn places(
+    cpus: &Cpus,
+    flows: &[Matrix<'_>],
+    cells: &[Cell],
+    stack: &Stack,
+    processes: Processes,
+    testbed: &Testbed,
+    facts: &HostFacts,
+) -> Vec<Places> {
+    let shape = |(matrix, cell): (&Matrix<'_>, &Cell)| {
+        let shape = Shape {
+            workload: cell.workload.kind(),
+            topology: cell.topology,
+            placement: cell.placement,
+            loopback: stack.loopback,
+            legs: &[],
+            foreign: &[],
+        };
+        (shape, reads(matrix).map(|reads| reads.place))
+    };
+    let shapes: Vec<_> = flows.iter().zip(cells).map(shape).collect();
+    let Cpus::Auto = cpus else {
+        return cells.iter().map(|_| Places::default()).collect();
+    };
+    let graph = Graph::of_flows(&shapes, processes, testbed);
+    let is_busy = |p: &Participant| {
+        let cell = cells.get(usize::from(p.flow));
+        cell.is_some_and(|cell| spins(cell, p, cell.wait == Wait::Spin))
+    };
+    let spinning: Vec<bool> = graph.participants.iter().map(is_busy).collect();
+    let all = automatic(facts, &spinning);
+    let of = |flow: usize| {
+        let own = graph
+            .participants
+            .iter()
+            .filter(|p| usize::from(p.flow) == flow);
+        let own: Vec<usize> = own.map(|p| usize::from(p.index)).collect();
+        Places {
+            cpus: own
+                .iter()
+                .filter_map(|i| all.cpus.get(*i).copied())
+                .collect(),
+            library_cpus: own
+                .iter()
+                .filter_map(|i| all.library_cpus.get(*i).cloned())
+                .collect(),
+            daemon_cpus: all.daemon_cpus.clone(),
+        }
+    };
+    (0..cells.len()).map(of).collect()
+}
+
+/// The flow's name before what is said of it.
+pub(crate) fn of_flow(matrix: &Matrix<'_>, reason: String) -> String {
+    match matrix.flow {
+        Some(flow) => format!("flow {}: {reason}", flow.name.value),
+        None => reason,
+    }
+}
+
+/// What an experiment with that payload is as a flow, where the first of its group has that number.
+pub(crate) fn settled(spec: &FlowSpec, payload: PayloadSize, group: ExperimentId) -> Flow {
+    Flow {
+        name: spec.name.value.clone(),
+        group,
+        processes: spec.processes,
+        jitter: spec.jitter.as_ref().map_or(Nanos::ZERO, |j| j.value),
+        phase: spec.phase.as_ref().map_or_else(Phase::default, |p| p.value),
+        // A preset's size stands in the place of all.
+        sizes: spec.sizes.clone().filter(|s| s.most() == Some(payload)),
+        reads: spec.reads.as_ref().map(|reads| reads.of.clone()),
+        alone: None,
+        by_itself: false,
+    }
+}
+
+/// `--alone`: adds each flow by itself, to be measured in the same rounds.
+///
+/// # Errors
+///
+/// Where no experiment has flows.
+pub(crate) fn add_alone(experiments: &mut Vec<Experiment>) -> Result<(), Problem> {
+    for i in 0..experiments.len() {
+        // At most one more for each of MOST_CELLS experiments.
+        let id = ExperimentId(experiments.len() as u32);
+        let mut alone = experiments[i].clone();
+        let Some(flow) = alone.flow.as_mut().filter(|_| !experiments[i].added) else {
+            continue;
+        };
+        flow.group = id;
+        flow.by_itself = true;
+        // Then it has senders.
+        flow.reads = None;
+        alone.id = id;
+        alone.added = true;
+        experiments.push(alone);
+        if let Some(flow) = &mut experiments[i].flow {
+            flow.alone = Some(id);
+        }
+    }
+    if experiments.iter().any(|e| e.flow.is_some()) {
+        return Ok(());
+    }
+    let place = Place::flag("--alone", "");
+    Err(Problem::at(&place, "no experiment of this run has flows")
+        .label("everything is alone")
+        .help("write [[experiment.flow]] in the suite, or leave --alone out"))
+}

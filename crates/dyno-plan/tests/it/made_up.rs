@@ -1,0 +1,33 @@
+//! A factor that only this test knows is a setting of suites, though the planner does not name it.
+
+use crate::common::{plan_text, refusal_of, suite};
+use dyno_model::factors::{Factor, Set, Setting, with_made_up};
+
+/// No factor otherwise, so that its value can be one here.
+static MADE_UP: Factor = Factor {
+    title: "madness",
+    setting: Some(Setting {
+        key: "made_up",
+        set: Set::Time(|e, time| e.raw_samples = time.0 as u32),
+        is_of_flow: true,
+    }),
+    ..Factor::PLAIN
+};
+
+const ONE: &str = "workload = \"ping-pong\"\nstacks = [\"pipe\"]\nmade_up = \"7 ns\"";
+
+#[test]
+fn suites_set_a_factor_that_the_planner_does_not_know() {
+    with_made_up(&MADE_UP, || {
+        let plan = plan_text(&suite(ONE)).unwrap();
+        assert!(plan.experiments.iter().all(|e| e.raw_samples == 7));
+        let matrix = ONE.replace("made_up", "[experiment.matrix]\nmade_up");
+        let refused = refusal_of(plan_text(&suite(&matrix)));
+        assert!(
+            refused.contains("`made_up` is no factor of a matrix"),
+            "{refused}"
+        );
+    });
+    let refused = refusal_of(plan_text(&suite(ONE)));
+    assert!(refused.contains("made_up"), "{refused}");
+}
