@@ -198,7 +198,11 @@ pub(crate) fn floor(view: &View<'_>) -> Vec<Item> {
 /// What the host did to trials and to tails.
 pub(crate) fn host(view: &View<'_>) -> Vec<Item> {
     let mut items = disturbed(view);
-    items.extend(by_stack(view));
+    if let Some(rates) = FlagRates::of(view.rows.iter().copied()) {
+        // Only the first remarks are shown of all.
+        let place = rates.odd().map_or(items.len(), |_| 0);
+        items.insert(place, by_stack(&rates));
+    }
     items.extend(with_disturbed(view));
     items.extend(tails(view));
     items.extend(shares(view));
@@ -255,12 +259,11 @@ fn disturbed(view: &View<'_>) -> Vec<Item> {
 }
 
 /// Whether the host disturbed trials of all stacks alike.
-fn by_stack(view: &View<'_>) -> Option<Item> {
-    let rates = FlagRates::of(view.rows.iter().copied())?;
+fn by_stack(rates: &FlagRates) -> Item {
     let text = |s: &Flagged| format!("{} {} of {}", s.stack, s.disturbed, s.completed);
     let stacks = listed(rates.stacks.iter().map(text).collect());
     let p = format!("p = {}, Fisher's exact test", sig3(rates.p));
-    Some(Item::from(match rates.odd() {
+    Item::from(match rates.odd() {
         None => {
             format!("disturbed trials of each stack: {stacks}; chance alone spreads them so ({p})")
         }
@@ -269,7 +272,7 @@ fn by_stack(view: &View<'_>) -> Option<Item> {
              those of others, so find out why before you compare it",
             odd.stack
         ),
-    }))
+    })
 }
 
 /// Quantiles that would be others if the disturbed trials counted: outside of the interval that is shown.
