@@ -17,7 +17,7 @@ const DEBT: &[(&str, usize, usize)] = &[
     ("dyno-abi", 3, 0),
     ("dyno-adapter-kuksa", 3, 0),
     ("dyno-adapter-zenoh", 3, 0),
-    ("dyno-audit", 26, 1),
+    ("dyno-audit", 38, 1),
     ("dyno-conformance", 11, 0),
     ("dyno-doctor", 3, 0),
     ("dyno-export", 7, 1),
@@ -32,7 +32,7 @@ const DEBT: &[(&str, usize, usize)] = &[
     ("dyno-stats", 3, 0),
     ("dyno-store", 7, 0),
     ("dyno-wire", 3, 0),
-    ("xtask", 29, 0),
+    ("xtask", 30, 0),
 ];
 
 /// A module by its path from the root, such as `["load", "tests"]`.

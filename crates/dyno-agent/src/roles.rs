@@ -31,7 +31,7 @@ use dyno_model::protocol::Role;
 /// takes time that is not the stack's.
 pub(crate) enum Kit {
     /// How late messages are sent, and what sends take.
-    Source([Recorder; 2]),
+    Source(Box<[Recorder; 2]>),
     Sink(Vec<sink::Inbox>),
     Initiator(Box<initiator::Kit>),
     /// Records no latencies.
@@ -46,7 +46,9 @@ pub(crate) enum Kit {
 impl Kit {
     pub(crate) fn new(job: &Job) -> Self {
         match job.participant.role {
-            Role::Source => Kit::Source([0; 2].map(|_| tally::recorder(job.experiment()))),
+            Role::Source => {
+                Kit::Source(Box::new([0; 2].map(|_| tally::recorder(job.experiment()))))
+            }
             Role::Sink => {
                 let channels = job.incoming().map(|c| job.origin(c.id));
                 let inboxes = channels.map(|channel| sink::Inbox::new(job, channel));
@@ -69,7 +71,7 @@ pub(crate) fn play(
     kit: Kit,
 ) -> Result<Played, Failure> {
     match kit {
-        Kit::Source(recorders) => source::play(job, thread, nodes, recorders),
+        Kit::Source(recorders) => source::play(job, thread, nodes, *recorders),
         Kit::Sink(inboxes) => sink::play(job, thread, nodes, inboxes),
         Kit::Initiator(kit) => initiator::play(job, thread, nodes, *kit),
         Kit::Echo => echo::play(job, thread, nodes),
