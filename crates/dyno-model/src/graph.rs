@@ -122,8 +122,9 @@ impl Graph {
         testbed: &Testbed,
     ) -> Self {
         let mut graph = Graph::default();
-        // Who of the flow each participant is, and where it lives.
-        let mut parts: Vec<(usize, Placement)> = Vec::new();
+        // Who of the flow each participant is, where it lives, and whose process that is: readers that are threads are those of
+        // the flow that they read.
+        let mut parts: Vec<(usize, Placement, u16)> = Vec::new();
         for (flow, (shape, reads)) in flows.iter().enumerate() {
             for copy in 0..shape.topology.copies {
                 let first = graph.participants.len();
@@ -134,14 +135,14 @@ impl Graph {
                 for (number, added) in graph.participants[first..].iter_mut().enumerate() {
                     // A trial has fewer flows than channels, whose number fits.
                     added.flow = flow as u16;
-                    parts.push((number, shape.placement));
+                    parts.push((number, shape.placement, reads.unwrap_or(flow) as u16));
                 }
             }
         }
         let mut homes: BTreeMap<(u16, usize, usize), u16> = BTreeMap::new();
-        for (participant, (number, placement)) in graph.participants.iter_mut().zip(parts) {
+        for (participant, (number, placement, with)) in graph.participants.iter_mut().zip(parts) {
             let home = match (processes, placement) {
-                (Processes::PerFlow, Placement::Thread) => (participant.flow, 0, 0),
+                (Processes::PerFlow, Placement::Thread) => (with, 0, 0),
                 (Processes::PerFlow, _) => (participant.flow, 0, number),
                 (Processes::PerSide, Placement::Thread) => (0, participant.host, 0),
                 (Processes::PerSide, _) => (

@@ -149,6 +149,30 @@ pub(crate) fn settled(spec: &FlowSpec, payload: PayloadSize, group: ExperimentId
     }
 }
 
+/// The flow of the same group that an experiment reads.
+fn read_by(experiments: &[Experiment], reader: usize) -> Option<&Experiment> {
+    let flow = experiments[reader].flow.as_ref()?;
+    let read = flow.reads.as_deref()?;
+    let is_it = |e: &&Experiment| {
+        e.flow_name() == Some(read) && e.flow.as_ref().is_some_and(|f| f.group == flow.group)
+    };
+    experiments.iter().find(is_it)
+}
+
+/// What each participant has, copy by copy: the senders of a flow with so many receivers, and then so many readers.
+fn with_senders<T: Clone>(
+    of_read: &[T],
+    senders: usize,
+    receivers: usize,
+    of_readers: &[T],
+    readers: usize,
+) -> Vec<T> {
+    let copies = of_read.chunks(senders + receivers);
+    let copies = copies.zip(of_readers.chunks(readers.max(1)));
+    let one = |(read, own): (&[T], &[T])| [read.get(..senders).unwrap_or_default(), own].concat();
+    copies.flat_map(one).collect()
+}
+
 /// `--alone`: adds each flow by itself, to be measured in the same rounds.
 ///
 /// # Errors
@@ -156,6 +180,7 @@ pub(crate) fn settled(spec: &FlowSpec, payload: PayloadSize, group: ExperimentId
 /// Where no experiment has flows.
 pub(crate) fn add_alone(experiments: &mut Vec<Experiment>) -> Result<(), Problem> {
     for i in 0..experiments.len() {
+        let read = read_by(experiments, i).cloned();
         // At most one more for each of MOST_CELLS experiments.
         let id = ExperimentId(experiments.len() as u32);
         let mut alone = experiments[i].clone();
@@ -164,8 +189,15 @@ pub(crate) fn add_alone(experiments: &mut Vec<Experiment>) -> Result<(), Problem
         };
         flow.group = id;
         flow.by_itself = true;
-        // Then it has senders.
+        // Then it has senders, on the CPUs of those that it reads beside the others.
         flow.reads = None;
+        if let Some(read) = read {
+            let [s, r] = [alone.topology.senders, read.topology.receivers].map(usize::from);
+            let own = usize::from(alone.topology.receivers);
+            alone.cpus = with_senders(&read.cpus, s, r, &alone.cpus, own);
+            let libraries = with_senders(&read.library_cpus, s, r, &alone.library_cpus, own);
+            alone.library_cpus = libraries;
+        }
         alone.id = id;
         alone.added = true;
         experiments.push(alone);

@@ -36,7 +36,10 @@ impl FlagRates {
     /// Those of these rows; `None` of fewer than two stacks, and where no trial was disturbed.
     pub fn of<'a>(rows: impl IntoIterator<Item = &'a ExperimentSummary>) -> Option<FlagRates> {
         let mut stacks: Vec<Flagged> = Vec::new();
-        for e in rows.into_iter().filter(|e| e.trials.completed > 0) {
+        // A trial of flows is one of each of them.
+        let is_first = |e: &&ExperimentSummary| e.experiment.lead() == e.experiment.id;
+        let rows = rows.into_iter().filter(is_first);
+        for e in rows.filter(|e| e.trials.completed > 0) {
             let (disturbed, completed) = (e.trials.disturbed, e.trials.completed);
             match stacks.iter_mut().find(|s| s.stack == e.experiment.stack) {
                 Some(known) => {

@@ -54,8 +54,8 @@ const LEAD: Nanos = Nanos::from_micros(20);
 
 /// When the next message is due.
 enum Due {
-    /// And before which instant it must be.
-    Scheduled(Schedule, Pacer, Nanos),
+    /// And before which instant it must be; with the reading of the clock at the end, once that is known.
+    Scheduled(Schedule, Pacer, Nanos, Option<Nanos>),
     /// At once: a flood. With its last reading.
     Now(Clock, Nanos),
 }
@@ -64,14 +64,14 @@ impl Due {
     fn new(job: &Job, start: Nanos) -> Self {
         let clock = job.shared.clock;
         match due::schedule(job, start) {
-            Some(schedule) => Due::Scheduled(schedule, job.pacer(), Nanos(u64::MAX)),
+            Some(schedule) => Due::Scheduled(schedule, job.pacer(), Nanos(u64::MAX), None),
             None => Due::Now(clock, Nanos::ZERO),
         }
     }
 
     /// Nothing that is due at `end` or later is waited for.
     fn end_at(&mut self, end: Nanos) {
-        if let Due::Scheduled(_, _, before) = self {
+        if let Due::Scheduled(_, _, before, _) = self {
             *before = end;
         }
     }
@@ -79,11 +79,12 @@ impl Due {
     /// Waits until [`LEAD`] before the next due time, which it returns; nothing when that is beyond the end, or when it
     /// is told not to go on.
     #[inline]
-    fn next(&mut self, go_on: &dyn Fn() -> bool) -> Option<Nanos> {
+    fn next(&mut self, clock: Clock, go_on: &dyn Fn() -> bool) -> Option<Nanos> {
         match self {
-            Due::Scheduled(schedule, pacer, before) => {
+            Due::Scheduled(schedule, pacer, before, ended) => {
                 let due = schedule.next_due();
                 if due >= *before {
+                    *ended = Some(clock.now());
                     return None;
                 }
                 pacer.wait_until(due.saturating_sub(LEAD), go_on)?;
@@ -101,7 +102,7 @@ impl Due {
     #[cold]
     fn following(&mut self) -> Option<Nanos> {
         match self {
-            Due::Scheduled(schedule, _, before) => {
+            Due::Scheduled(schedule, _, before, _) => {
                 Some(schedule.next_due()).filter(|due| due < before)
             }
             Due::Now(..) => None,
@@ -112,7 +113,7 @@ impl Due {
     #[inline]
     fn await_rest(&mut self, due: Nanos) -> Nanos {
         match self {
-            Due::Scheduled(_, pacer, _) => pacer.spin_until(due),
+            Due::Scheduled(_, pacer, ..) => pacer.spin_until(due),
             Due::Now(..) => due,
         }
     }
@@ -121,14 +122,14 @@ impl Due {
     #[inline]
     fn entered(&self) -> Nanos {
         match self {
-            Due::Scheduled(_, pacer, _) => pacer.entered(),
+            Due::Scheduled(_, pacer, _, ended) => ended.unwrap_or_else(|| pacer.entered()),
             Due::Now(_, last) => *last,
         }
     }
 
     fn waited(&self) -> Waited {
         match self {
-            Due::Scheduled(_, pacer, _) => pacer.waited(),
+            Due::Scheduled(_, pacer, ..) => pacer.waited(),
             Due::Now(..) => Waited::default(),
         }
     }
@@ -192,8 +193,13 @@ impl<'a> Source<'a> {
         let mut sends = Sends::default();
         let is_paced = experiment.workload.kind().has(Metric::Send);
         let mut measured = false;
-        // When what is due in the window must have been sent.
+        // When what is due in the window must have been sent. What is late by so little is sent also where there is no drain.
         let mut give_up = Nanos(u64::MAX);
+        let patience = experiment.drain.max(pacing::TOLERANCE);
+        let last_call = |begun: Nanos| match experiment.window {
+            Extent::Duration(window) => begun.saturating_add(window).saturating_add(patience),
+            Extent::Messages(_) => Nanos(u64::MAX),
+        };
 
         // Until a message has been sent, those of the warm-up and of the window take the same way: the first
         // measured one finds nothing that its predecessors have not just used.
@@ -202,7 +208,10 @@ impl<'a> Source<'a> {
             if let (false, Some((_, end))) = (measured, self.job.common_window()) {
                 due_times.end_at(end);
             }
-            let next = due_times.next(&go_on);
+            if !measured {
+                give_up = last_call(shared.window_at());
+            }
+            let next = due_times.next(clock, &go_on);
             // A flood shows what its sends take by its rate, and would be slower for the record.
             if let (Some((stamped, took)), true) = (sends.returned(due_times.entered()), is_paced) {
                 self.calls.record(stamped, took);
@@ -222,16 +231,17 @@ impl<'a> Source<'a> {
             if !stage.progress.admits(due) {
                 break;
             }
-            if let (true, Extent::Duration(window)) = (begins, experiment.window) {
-                let (begun, _) = self.job.common_window().unwrap_or((due, due));
-                let end = begun.saturating_add(window);
-                give_up = end.saturating_add(experiment.drain);
+            if begins {
+                let common = self.job.common_window();
+                give_up = last_call(common.map_or(due, |(begun, _)| begun));
             }
             let (kind, sequence) = (stage.kind, stage.sequence);
             stage.sequence += 1;
             let now = due_times.await_rest(due);
             if now > give_up {
-                self.withhold(&mut due_times, &mut stage.progress);
+                let [_, window] = &mut stages;
+                let due = measured.then_some(due);
+                self.withhold(due, &mut due_times, &mut warmup, &mut window.progress);
                 break;
             }
             let sent = self.send(kind, sequence, due, now)?;
@@ -262,12 +272,31 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    /// Counts a message that is due, and all that follow it in the window, as never sent.
+    /// Counts a message of the window that is due, if it is one, and all that follow in the window, as never sent.
     #[cold]
-    fn withhold(&mut self, due_times: &mut Due, window: &mut Progress) {
-        self.withheld = 1;
-        while due_times.following().is_some_and(|due| window.admits(due)) {
+    fn withhold(
+        &mut self,
+        mut first: Option<Nanos>,
+        due_times: &mut Due,
+        warmup: &mut Warmup<'_>,
+        window: &mut Progress,
+    ) {
+        self.withheld = u64::from(first.is_some());
+        while let Some(due) = due_times.following() {
+            if first.is_none() && warmup.admits(due) {
+                continue;
+            }
+            if let (None, Some((begun, _))) = (first, self.job.common_window()) {
+                window.begin(begun);
+            }
+            if !window.admits(due) {
+                break;
+            }
+            first = first.or(Some(due));
             self.withheld += 1;
+        }
+        if let (Nanos::ZERO, Some(first)) = (self.counts.first, first) {
+            self.counts.first = first;
         }
         self.counts.offered += self.withheld;
         self.counts.late += self.withheld;

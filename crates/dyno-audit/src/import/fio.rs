@@ -44,7 +44,7 @@ fn document(out: &mut Out, root: &Node<'_>) -> Imported<()> {
         if let Some(failed) = &failed {
             out.note(format!("the job {name} failed: {failed}"));
         }
-        for direction in ["read", "write", "trim"] {
+        for direction in ["read", "write", "trim", "mixed"] {
             let Some(node) = job.find(direction) else {
                 continue;
             };

@@ -141,6 +141,13 @@ fn readers_of_another_flow_stand_at_its_channels_and_have_deliveries_of_their_ow
     assert_eq!([0, 1].map(|flow| graph.deliveries(0, flow)), [1, 2]);
     let active = graph.participants.iter().filter(|p| p.role.is_active());
     assert!(active.map(|p| p.flow).eq([0, 0]));
+    // Threads share the process of those whose messages they read.
+    let [stream, readers] = flows.map(|(shape, reads)| {
+        let placement = Placement::Thread;
+        (Shape { placement, ..shape }, reads)
+    });
+    let graph = Graph::of_flows(&[stream, readers], Processes::PerFlow, &testbed);
+    assert_eq!(graph.processes().len(), 1);
 }
 
 #[test]

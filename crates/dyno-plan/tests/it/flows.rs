@@ -207,6 +207,21 @@ fn a_flow_may_read_what_another_one_sends() {
     assert_eq!(graph.channels.len(), 1);
     assert_eq!(graph.channels[0].readers, [1, 2, 3]);
 
+    // By itself it has a sender, where the one that it reads is.
+    let auto = text("", &[CONTROL, SLOW]).replace("cpus = \"none\"", "cpus = \"auto\"");
+    let plan = plan_with(&auto, &[], |r| r.alone = true).unwrap();
+    let all = flows(&plan);
+    let (control, slow, alone) = (all[0], all[1], all[3]);
+    assert_eq!((control.cpus.len(), slow.cpus.len()), (2, 2));
+    assert_eq!(alone.cpus, [&control.cpus[..1], &slow.cpus[..]].concat());
+    let pinned = plan.graph(alone).participants;
+    assert!(
+        pinned
+            .iter()
+            .map(|p| p.cpu)
+            .eq(alone.cpus.iter().copied().map(Some))
+    );
+
     let of = |line: &str| SLOW.replace("reads = \"control\"", line);
     refused(
         "",

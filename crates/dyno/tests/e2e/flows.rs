@@ -66,6 +66,9 @@ fn every_flow_has_its_own_figures_and_the_cost_is_of_all() {
             let offered = count(of(name), "offered");
             let trials = of(name)["trials"].as_u64().unwrap();
             assert!(trials > 0);
+            // Also what the last send of the window took is known.
+            let least = of(name)["metrics"]["send_ns"]["min"].as_f64().unwrap();
+            assert!(least > 0.0, "{stack} {name}");
             assert!(
                 offered.abs_diff(trials * due) <= 4 * trials,
                 "{stack} {name}: {offered}"

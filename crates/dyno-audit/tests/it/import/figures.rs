@@ -1,7 +1,8 @@
 //! What each tool says, as figures: the numbers here stand in the samples.
 
-use crate::import::samples::{close, figure, imported, raw, value};
+use crate::import::samples::{bytes, close, figure, imported, raw, value};
 use dyno_audit::Statements;
+use dyno_audit::import::{Tool, import};
 use dyno_audit::statement::{Clock, Dimension, Figure, Loop, Of, Quantity, Statistic, Trip, Wait};
 
 #[test]
@@ -480,6 +481,17 @@ fn percentiles_of_fio_are_known_to_the_width_of_its_buckets() {
         s.figures.iter().all(|f| !f.id.contains("slat")),
         "there were none"
     );
+}
+
+/// As `--unified_rw_reporting=1` has them.
+#[test]
+fn directions_of_fio_that_are_reported_as_one_are_read() {
+    let text = String::from_utf8(bytes("fio/json-plus.json")).unwrap();
+    let mixed = text.replace("\"read\" :", "\"mixed\" :");
+    let s = import(&mut mixed.as_bytes(), "mixed", Some(Tool::Fio)).unwrap();
+    let apart = imported("fio/json-plus.json");
+    assert_eq!(s.figures.len(), apart.figures.len());
+    close(value(&s, "rr/mixed/rate"), value(&apart, "rr/read/rate"));
 }
 
 #[test]

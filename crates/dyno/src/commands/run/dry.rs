@@ -62,9 +62,9 @@ pub(super) fn describe(plan: &Plan, wanted: &[String]) -> String {
             false if bases.contains(&e.id) => "  (base)",
             false => "",
         };
-        let name = match e.flow_name() {
-            Some(flow) => format!("{} {flow}", e.name),
-            None => e.name.clone(),
+        let name = match e.flow_text().as_str() {
+            "" => e.name.clone(),
+            flow => format!("{} {flow}", e.name),
         };
         lines.push(format!(
             "  {name:<12} {:<14} {}  {}  {}  {}  {}  {}{added}",
