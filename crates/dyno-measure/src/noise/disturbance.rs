@@ -6,9 +6,12 @@ use dyno_model::cpus::ranges;
 use dyno_model::noise::{BareMachine, CpuGaps, HostLoad, HostNoise};
 use dyno_model::unit::Nanos;
 
-/// At most this share of what the CPUs could give is taken for the bare machine's own. Otherwise a
+/// At most this share of what the CPUs could give is taken for the bare machine's own steal and gaps. Otherwise a
 /// baseline that was measured under load would excuse everything after it.
 const BARE_AT_MOST: f64 = 0.10;
+/// At most this share of what the CPUs could give is housekeeping of the bare machine. More is a stranger, also where
+/// it works all the time and stands in the baseline.
+const HOUSEKEEPING: f64 = 0.005;
 /// Others may take this share of one CPU's time beyond the bare machine's: a p99 has room for 1 %, and
 /// housekeeping of the kernel comes in lumps of up to 5 ms.
 const SHARE: f64 = 0.02;
@@ -30,7 +33,7 @@ const FREQUENCY: f64 = 1.10;
 /// The rules, with `W` the window's length and the bare machine's share taken off (at most 10 % of what
 /// the CPUs could give; the sentence says so where it was more):
 ///
-/// - other processes used CPU time of more than 2 % of `W`; at least 3 ms are taken off
+/// - other processes used CPU time of more than 2 % of `W`; at least 3 ms and at most 0.5 % of what the CPUs could give are taken off
 /// - the hypervisor took more than 2 % of one CPU's part of the time in which the CPUs were wanted + one tick of 10 ms times
 ///   the root of the number of CPUs
 /// - a CPU was slowed for heat
@@ -56,10 +59,10 @@ struct Allowed {
 }
 
 impl Allowed {
-    fn of(measured: f64, factor: f64) -> Self {
+    fn of(measured: f64, factor: f64, at_most: f64) -> Self {
         Allowed {
             measured,
-            taken: (measured * factor).min(BARE_AT_MOST),
+            taken: (measured * factor).min(at_most),
         }
     }
 
@@ -67,8 +70,7 @@ impl Allowed {
     fn text(&self) -> String {
         let cut = if self.taken < self.measured {
             format!(
-                ", so it was disturbed itself, and only {} of that were taken off; measure again on a \
-                 quiet machine",
+                ", so it was disturbed itself, and only {} were taken off; measure again on a quiet machine",
                 percent(self.taken)
             )
         } else {
@@ -79,7 +81,7 @@ impl Allowed {
 }
 
 fn foreign(window: &HostLoad, bare: &HostLoad) -> Option<String> {
-    let allowed = Allowed::of(bare.foreign_share(), 1.0);
+    let allowed = Allowed::of(bare.foreign_share(), 1.0, HOUSEKEEPING);
     let limit = (allowed.taken * capacity(window)).max(ns(LUMP)) + SHARE * wall(window);
     if ns(window.foreign) <= limit {
         return None;
@@ -110,7 +112,7 @@ fn foreign(window: &HostLoad, bare: &HostLoad) -> Option<String> {
 fn steal(window: &HostLoad, bare: &HostLoad) -> Option<String> {
     // A hypervisor takes nothing from an idle CPU: what counts is the share of the time that the CPUs were wanted.
     let factor = bare.idle.map_or(STEAL_WHEN_BUSY, |_| 1.0);
-    let allowed = Allowed::of(share(bare.stolen, bare.wanted()), factor);
+    let allowed = Allowed::of(share(bare.stolen, bare.wanted()), factor, BARE_AT_MOST);
     let cpus_used = (window.cpus.len() as f64).max(1.0);
     let rounding = ns(TICK) * cpus_used.sqrt();
     let limit = (allowed.taken + SHARE / cpus_used) * ns(window.wanted()) + rounding;
@@ -170,7 +172,8 @@ fn frequency(window: &HostLoad, bare: &HostLoad) -> Vec<String> {
 
 fn gaps(probe: &CpuGaps, bare: &[CpuGaps]) -> Option<String> {
     let bare = bare.iter().find(|b| b.cpu == probe.cpu);
-    let allowed = Allowed::of(bare.map_or(0.0, |b| share(b.lost, b.watched)), 1.0);
+    let lost = bare.map_or(0.0, |b| share(b.lost, b.watched));
+    let allowed = Allowed::of(lost, 1.0, BARE_AT_MOST);
     let rest = share(probe.lost.saturating_sub(probe.longest), probe.watched);
     if rest <= allowed.taken + GAPS || rest <= allowed.taken * GAPS_RATIO {
         return None;
