@@ -137,7 +137,16 @@ struct Place {
 }
 
 impl Place {
+    /// A release build of an older source would be studied in silence, so that cargo looks first.
     fn new(name: &str) -> Result<Place, String> {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let built = Command::new(cargo)
+            .args(["build", "--release", "--quiet"])
+            .status();
+        let built = built.map_err(|e| format!("cannot start cargo: {e}"))?;
+        if !built.success() {
+            return Err("`cargo build --release` failed".to_owned());
+        }
         let target = crate::metadata::load()?.target_directory;
         let dir = target.join("study").join(name);
         if dir.exists() {
