@@ -14,6 +14,7 @@ mod conformance;
 mod cpus;
 mod daemons;
 mod doctor;
+mod examples;
 #[cfg(feature = "parquet")]
 mod exports;
 mod faults;

@@ -1,0 +1,50 @@
+//! `examples/`: the adapter in C++, the suite and the limits file. The adapter in C is the skeleton of
+//! `dyno new-adapter`, and the one in Rust is tested with the ABI.
+
+use crate::foreign::compile;
+use crate::harness::Place;
+use std::path::{Path, PathBuf};
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
+}
+
+#[test]
+fn the_adapter_in_cpp_passes_conformance_and_is_measured() {
+    let place = Place::new();
+    let library = place.path("libdyno_seqpacket.so");
+    compile(
+        "c++",
+        &["-std=c++17", "-shared"],
+        &[examples().join("cpp/seqpacket.cpp")],
+        &library,
+    );
+    let folder = examples().display().to_string();
+    place
+        .shell(&format!(
+            "dyno conformance ./libdyno_seqpacket.so\n\
+             export DYNO_ADAPTER_PATH=$PWD\n\
+             dyno run brake-and-radar --files {folder} --stack seqpacket --set wait=block --trials 1 \
+             --repeats 0 --quiet --out run\n\
+             dyno check run {folder}/limits/brake-and-radar.toml || test $? = 6 -o $? = 7"
+        ))
+        .with_code(0)
+        .says("0 failed")
+        .says("brake request in time");
+    assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn every_example_file_is_read() {
+    let place = Place::new();
+    let folder = examples().display().to_string();
+    place
+        .shell(&format!(
+            "dyno list stacks --files {folder}\n\
+             dyno run brake-and-radar --files {folder} --stack uds-stream --dry-run"
+        ))
+        .with_code(0)
+        .says("seqpacket")
+        .says("datagram")
+        .says("radar-list");
+}
