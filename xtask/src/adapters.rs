@@ -2,10 +2,10 @@
 //! Rust, with cargo, and puts its library into `adapters` in cargo's target directory, where Dyno finds it.
 
 use crate::manifest::{self, Language, Manifest};
-use crate::{Outcome, packages, vsomeip};
+use crate::{Outcome, packages, steps, vsomeip};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// What every adapter in C or C++ is built with.
 const TOOLS: &[&str] = &["cmake", "g++", "make"];
@@ -154,10 +154,10 @@ fn build(manifest: &Manifest, target: &Path, sanitize: bool) -> Outcome {
         .into_iter()
         .chain(settings.iter().map(String::as_str))
         .collect();
-    cmake(&configure)?;
+    steps::cmake(&configure)?;
     // Without a number CMake starts as many compilers as there are files.
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    cmake(&["--build", &work_text, "--parallel", &jobs.to_string()])?;
+    steps::cmake(&["--build", &work_text, "--parallel", &jobs.to_string()])?;
     let file = format!("libdyno_{name}.so");
     place(&work.join(&file), &out.join(&file))
 }
@@ -242,28 +242,6 @@ pub(crate) fn sanitizers() -> Result<String, String> {
     };
     let all = ["libasan.so", "libubsan.so", "libstdc++.so.6"].map(path);
     Ok(all.into_iter().collect::<Result<Vec<_>, _>>()?.join(":"))
-}
-
-/// Runs CMake; what it printed is shown only where it fails.
-pub(crate) fn cmake(arguments: &[&str]) -> Outcome {
-    let output = Command::new("cmake")
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|e| format!("cannot start cmake: {e}"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    let lines: Vec<&str> = said.lines().collect();
-    let last = lines.split_at(lines.len().saturating_sub(60)).1;
-    Err(format!(
-        "cmake {} failed ({}):\n{}",
-        arguments.join(" "),
-        output.status,
-        last.join("\n")
-    ))
 }
 
 #[cfg(test)]

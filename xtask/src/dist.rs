@@ -8,12 +8,14 @@ mod clean_root;
 mod contents;
 mod deb;
 mod papers;
+mod release;
 
 use crate::manifest::{self, Manifest};
 use crate::metadata::Metadata;
-use crate::steps::{self, Step};
+use crate::steps::{self, Step, said};
 use crate::{Outcome, adapters};
 use contents::Part;
+use release::{Release, empty};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -33,19 +35,6 @@ usage: cargo xtask install [--prefix DIR]
 
   builds dyno with all features and puts it to DIR/bin, with the adapters that `cargo xtask adapters` has built to
   DIR/lib/dyno/adapters, man pages and completions to DIR/share; DIR is ~/.local where it is not named";
-
-/// What is built and packed, and how it is called.
-struct Release {
-    version: String,
-    /// Seconds since 1970 of the commit, or of SOURCE_DATE_EPOCH.
-    time: String,
-    /// As Debian says it, such as `amd64`.
-    architecture: String,
-    /// Name and address of whoever answers for the packages.
-    maintainer: String,
-    /// Where Dyno comes from.
-    homepage: String,
-}
 
 /// Makes archive and packages.
 pub(crate) fn dist(metadata: &Metadata, arguments: &[String]) -> Outcome {
@@ -250,33 +239,6 @@ fn release(metadata: &Metadata) -> Result<Release, String> {
             .clone()
             .ok_or("the crate dyno names no repository")?,
     })
-}
-
-/// What a command prints, without the blanks around it.
-fn said(program: &str, arguments: &[&str]) -> Result<String, String> {
-    let line = || format!("{program} {}", arguments.join(" "));
-    let output = Command::new(program)
-        .args(arguments)
-        .output()
-        .map_err(|e| format!("cannot start {}: {e}", line()))?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
-        false => Err(format!(
-            "{} failed ({}): {}",
-            line(),
-            output.status,
-            String::from_utf8_lossy(&output.stderr).trim()
-        )),
-    }
-}
-
-/// An empty folder.
-fn empty(folder: &Path) -> Outcome {
-    let gone = match fs::remove_dir_all(folder) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e),
-        _ => fs::create_dir_all(folder),
-    };
-    gone.map_err(|e| format!("cannot empty {}: {e}", folder.display()))
 }
 
 /// The archive: all parts below one folder, which may lie anywhere.

@@ -1,22 +1,15 @@
 //! `cargo xtask kernel`: the kernel that virtual machines boot, taken from Debian and not installed.
 
 use crate::{Outcome, packages, steps};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// Names the newest kernel without drivers of real machines: 27 MB to fetch.
 const NEWEST: &str = "linux-image-cloud-amd64";
 
-/// Where `dyno` looks for what virtual machines take.
-pub(crate) fn cache(what: &str) -> PathBuf {
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
-    cache.unwrap_or_else(home).join("dyno").join(what)
-}
-
 /// Puts one into the user's cache, where there is none yet.
 pub(crate) fn fetch() -> Outcome {
-    let place = cache("kernel");
+    let place = packages::cache("kernel");
     if std::fs::read_dir(place.join("boot")).is_ok_and(|mut files| files.next().is_some()) {
         println!("── a kernel for virtual machines is in {}", place.display());
         return Ok(());
@@ -27,7 +20,8 @@ pub(crate) fn fetch() -> Outcome {
     }
     packages::update()?;
     // It fails for a name that it does not know.
-    let said = output(Command::new("apt-cache").args(["depends", NEWEST])).unwrap_or_default();
+    let said =
+        steps::output(Command::new("apt-cache").args(["depends", NEWEST])).unwrap_or_default();
     let package = said
         .lines()
         .find_map(|line| line.trim().strip_prefix("Depends: "))
@@ -42,7 +36,7 @@ pub(crate) fn fetch() -> Outcome {
     let _ = std::fs::remove_dir_all(&new);
     std::fs::create_dir_all(&new).map_err(|e| failed("create", &new, e))?;
     println!("── apt-get download {package}");
-    output(
+    steps::output(
         Command::new("apt-get")
             .args(["download", "-q", package])
             .current_dir(&new),
@@ -50,26 +44,10 @@ pub(crate) fn fetch() -> Outcome {
     let archives = std::fs::read_dir(&new).map_err(|e| failed("read", &new, e))?;
     for archive in archives.flatten().map(|entry| entry.path()) {
         println!("── dpkg -x into {}", place.display());
-        output(Command::new("dpkg").arg("-x").args([&archive, &new]))?;
+        steps::output(Command::new("dpkg").arg("-x").args([&archive, &new]))?;
         std::fs::remove_file(&archive).map_err(|e| failed("remove", &archive, e))?;
     }
     // There whole or not at all.
     let _ = std::fs::remove_dir_all(&place);
     std::fs::rename(&new, &place).map_err(|e| failed("rename", &new, e))
-}
-
-/// What a command prints.
-fn output(command: &mut Command) -> Result<String, String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .output()
-        .map_err(|e| format!("cannot start {name}: {e}"))?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(format!(
-            "{name} failed ({}): {}",
-            output.status,
-            String::from_utf8_lossy(&output.stderr).trim()
-        )),
-    }
 }

@@ -6,6 +6,7 @@
 mod adapters;
 mod arm64;
 mod arrows;
+mod chores;
 mod dist;
 mod gallery;
 mod kernel;
@@ -55,7 +56,7 @@ fn main() -> ExitCode {
     let chore = std::env::args().nth(1).unwrap_or_default();
     let rest: Vec<String> = std::env::args().skip(2).collect();
     let outcome = match chore.as_str() {
-        "test" if rest == ["--fast"] => steps::run(&steps::fast()),
+        "test" if rest == ["--fast"] => steps::run(&chores::fast()),
         "test" if rest.is_empty() => test(),
         "test" => Err(format!("cargo xtask test takes --fast only\n\n{USAGE}")),
         "sanitize" => sanitize(),
@@ -94,7 +95,7 @@ fn main() -> ExitCode {
 fn test() -> Outcome {
     let metadata = metadata::load()?;
     // A databroker that is named and missing is said before what takes long.
-    let tests = steps::test(&metadata)?;
+    let tests = chores::test(&metadata)?;
     packages::of_tests()?;
     // Said before what takes long: Debian 12's own node is too old.
     packages::of_web()?;
@@ -105,10 +106,10 @@ fn test() -> Outcome {
     adapters::equip_for_cargo()?;
     adapters::run(&metadata.target_directory, &adapters::in_c()?)?;
     web::run(&metadata, &["--check".to_owned()])?;
-    steps::run(&[steps::build()])?;
+    steps::run(&[chores::build()])?;
     adapters::place_debug(&metadata.target_directory)?;
     let outcome = steps::run(&tests);
-    for line in steps::not_tested() {
+    for line in chores::not_tested() {
         println!("── {line}");
     }
     outcome
@@ -117,16 +118,16 @@ fn test() -> Outcome {
 fn sanitize() -> Outcome {
     let target = metadata::load()?.target_directory;
     adapters::run(&target, &["--sanitize".to_owned()])?;
-    steps::run(&steps::sanitize(&target, &adapters::sanitizers()?))
+    steps::run(&chores::sanitize(&target, &adapters::sanitizers()?))
 }
 
 fn lint() -> Outcome {
     adapters::equip_for_cargo()?;
-    steps::run(&steps::lint())?;
+    steps::run(&chores::lint())?;
     arrows::check()?;
     licences::check()?;
     if steps::succeeds("cargo", &["deny", "--version"]) {
-        steps::run(&steps::deny())
+        steps::run(&chores::deny())
     } else {
         println!("cargo deny is not installed: advisories stay unchecked here");
         Ok(())

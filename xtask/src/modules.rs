@@ -32,7 +32,6 @@ const DEBT: &[(&str, usize, usize)] = &[
     ("dyno-stats", 3, 0),
     ("dyno-store", 7, 0),
     ("dyno-wire", 3, 0),
-    ("xtask", 30, 0),
 ];
 
 /// A module by its path from the root, such as `["load", "tests"]`.

@@ -1,7 +1,7 @@
 //! What chores need from elsewhere: Debian packages, programs from PyPI and from crates.io.
 
 use crate::metadata::Metadata;
-use crate::{Outcome, kernel, steps};
+use crate::{Outcome, steps};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -177,7 +177,7 @@ const VSOCK: (&str, &str) = ("vhost-device-vsock", "0.3.0");
 /// Builds it into the user's cache, where `dyno` looks for it. Optimized: it is part of what is measured.
 pub(crate) fn vsock() -> Outcome {
     let (name, version) = VSOCK;
-    let place = kernel::cache("vsock");
+    let place = cache("vsock");
     let known = std::fs::read_to_string(place.join(".crates.toml")).unwrap_or_default();
     if place.join("bin").join(name).exists() && known.contains(&format!("{name} {version} ")) {
         println!("── {name} {version} is in {}", place.display());
@@ -193,6 +193,13 @@ pub(crate) fn vsock() -> Outcome {
         "crates.io",
     )?;
     std::fs::remove_dir_all(&build).map_err(|e| format!("cannot remove {}: {e}", build.display()))
+}
+
+/// Where `dyno` looks for what virtual machines take.
+pub(crate) fn cache(what: &str) -> PathBuf {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
+    cache.unwrap_or_else(home).join("dyno").join(what)
 }
 
 /// Where those daemons are.

@@ -1,9 +1,8 @@
-//! Chores as data: the commands that `test` and `lint` run, in order.
+//! Commands that chores run: announced, watched, and ended at the first that fails.
 
-use crate::metadata::Metadata;
-use crate::{Outcome, packages, web};
+use crate::Outcome;
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 
@@ -18,7 +17,7 @@ pub(crate) struct Step {
     directory: Option<PathBuf>,
 }
 
-fn cargo(name: &'static str, arguments: &'static [&'static str]) -> Step {
+pub(crate) fn cargo(name: &'static str, arguments: &'static [&'static str]) -> Step {
     Step::new(name, "cargo", arguments)
 }
 
@@ -62,311 +61,6 @@ impl Step {
             None => line,
         }
     }
-}
-
-/// Builds everything, with all features.
-pub(crate) fn build() -> Step {
-    cargo(
-        "build",
-        &[
-            "build",
-            "--workspace",
-            "--all-targets",
-            "--features",
-            "dyno/full",
-            "--locked",
-        ],
-    )
-}
-
-/// What a contributor runs before each commit: all unit tests, the conformance suite over the adapters that are
-/// built in, and of the tests of the whole program those that measure little or nothing. None needs a package, a
-/// browser, a C++ compiler or a library of an adapter. The suite's own tests are left out, whose adapters hang and
-/// sleep for a minute and a half, and so are tests that simulate thousands of runs, wait for slow clients or draw
-/// every table in every width.
-pub(crate) fn fast() -> Vec<Step> {
-    // The conformance suites of adapters wait for most of their time, and so do tests of the program that measure little.
-    let threads = (2 * test_threads()).to_string();
-    let test = |name, arguments| {
-        cargo(name, arguments)
-            .with("PROPTEST_RNG_SEED", SEED)
-            .with("RUST_TEST_THREADS", threads.clone())
-    };
-    vec![
-        test(
-            "tests of the crates",
-            &[
-                "test",
-                "--workspace",
-                "--exclude",
-                "dyno",
-                "--exclude",
-                "dyno-abi",
-                "--exclude",
-                "dyno-adapter-kuksa",
-                "--exclude",
-                "dyno-adapter-zenoh",
-                "--exclude",
-                "dyno-conformance",
-                "--lib",
-                "--bins",
-                "--tests",
-                "--locked",
-                "--no-fail-fast",
-                "--",
-                "--skip",
-                "planted_faults_are_found_in_nineteen_of_twenty",
-                "--skip",
-                "honest_tables_are_objected_to",
-                "--skip",
-                "two_hundred_clients_at_once",
-                "--skip",
-                "slow::",
-                "--skip",
-                "clusters_leave_the_interval_open",
-                "--skip",
-                "one_trial_when_there_is_nothing",
-                "--skip",
-                "trials_with_little_between_them",
-                "--skip",
-                "trials_with_much_between_them",
-                "--skip",
-                "three_trials",
-                "--skip",
-                "quantiles_of_one_sample_per_trial",
-                "--skip",
-                "rare_slow_trials_are_not_covered",
-                "--skip",
-                "short_windows_with_much",
-                "--skip",
-                "no_line_is_wider_than_asked",
-            ],
-        ),
-        test(
-            "tests of the boundary to libraries",
-            &[
-                "test",
-                "--package",
-                "dyno-abi",
-                "--lib",
-                "--test",
-                "loader",
-                "--test",
-                "exported",
-                "--locked",
-            ],
-        ),
-        test(
-            "tests of the program",
-            &[
-                "test",
-                "--package",
-                "dyno",
-                "--features",
-                "full",
-                "--locked",
-                "--",
-                "bad_input::",
-                "doctor::",
-                "interface::",
-                "judge::",
-                "storage::",
-                "commands::",
-                "view::",
-            ],
-        ),
-    ]
-}
-
-/// The same cases of the property tests each time: a change fails for what it changed. Without the variable,
-/// `cargo test` draws new ones.
-const SEED: &str = "20261121";
-
-/// Kuksa's databroker, which no registry has: as the variable names it, or on the PATH.
-///
-/// # Errors
-///
-/// Where the variable names a program that is not there: the stand-in must not answer in its place.
-fn databroker() -> Result<Option<PathBuf>, String> {
-    let named = std::env::var_os("DYNO_KUKSA_DATABROKER");
-    let program = PathBuf::from(named.clone().unwrap_or_else(|| "databroker".into()));
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path = std::env::split_paths(&path).map(|dir| dir.join(&program));
-    // A name with a slash is a path, as for a shell.
-    let found = match program.components().count() {
-        1 => on_path.into_iter().find(|file| file.is_file()),
-        _ => Some(program.clone()).filter(|file| file.is_file()),
-    };
-    match (found, named) {
-        (None, Some(_)) => Err(format!(
-            "DYNO_KUKSA_DATABROKER names {}, and there is no such program; correct it, or unset it to test with the stand-in",
-            program.display()
-        )),
-        (found, _) => Ok(found),
-    }
-}
-
-/// What the tests leave out on this machine, one line each.
-pub(crate) fn not_tested() -> Vec<&'static str> {
-    const DATABROKER: &str = "NOT TESTED: the stacks kuksa* with a real databroker, which DYNO_KUKSA_DATABROKER or the PATH names \
-                              where there is one; a stand-in answered them";
-    match databroker() {
-        Ok(Some(_)) => Vec::new(),
-        _ => vec![DATABROKER],
-    }
-}
-
-/// Two more than there are CPUs: a test of the whole program waits for its windows most of the time.
-fn test_threads() -> usize {
-    std::thread::available_parallelism().map_or(2, usize::from) + 2
-}
-
-/// Tests what was built, the page's scripts too. The loom models have a target directory of their own, because
-/// their flags would make cargo build everything twice in turns.
-pub(crate) fn test(metadata: &Metadata) -> Result<Vec<Step>, String> {
-    let loom = metadata.target_directory.join("loom");
-    let daemons = packages::daemons_in(metadata).join("bin");
-    let path = std::env::var("PATH").unwrap_or_default();
-    // The stand-in is an example of the adapter.
-    let stand_in = metadata.target_directory.join("debug/examples/databroker");
-    let databroker = databroker()?.unwrap_or(stand_in);
-    Ok(vec![
-        cargo(
-            "tests and doc tests",
-            &[
-                "test",
-                "--workspace",
-                "--features",
-                "dyno/full",
-                "--locked",
-                "--no-fail-fast",
-            ],
-        )
-        .with("PROPTEST_RNG_SEED", SEED)
-        .with("RUST_TEST_THREADS", test_threads().to_string())
-        // What exports are for reads them: it was installed before, so that missing it is a failure.
-        .with("DYNO_REQUIRE_READERS", "1")
-        .with("DYNO_KUKSA_DATABROKER", databroker.to_string_lossy())
-        .with("PATH", format!("{}:{path}", daemons.display())),
-        web::tests(metadata),
-        cargo(
-            "loom models of the shared-memory exchange",
-            &[
-                "test",
-                "--package",
-                "dyno-adapter-floor",
-                "--lib",
-                "--release",
-                "--locked",
-            ],
-        )
-        .with("RUSTFLAGS", "--cfg loom")
-        .with("CARGO_TARGET_DIR", loom.to_string_lossy()),
-    ])
-}
-
-/// The conformance suite over sanitized adapters in C and C++. Leaks are not looked for: the suite's own
-/// leak case counts what matters, and libraries keep what they have until the process ends.
-pub(crate) fn sanitize(target: &Path, preload: &str) -> Vec<Step> {
-    const PROGRAMS: [&[&str]; 5] = [
-        &[
-            "test",
-            "--locked",
-            "-p",
-            "dyno",
-            "--test",
-            "e2e",
-            "libraries::",
-        ],
-        &["test", "--locked", "-p", "dyno-abi", "--test", "cyclonedds"],
-        &["test", "--locked", "-p", "dyno-abi", "--test", "fastdds"],
-        &["test", "--locked", "-p", "dyno-abi", "--test", "iceoryx"],
-        &["test", "--locked", "-p", "dyno-abi", "--test", "vsomeip"],
-    ];
-    let step = |arguments: &'static [&'static str]| {
-        cargo("sanitized conformance", arguments)
-            .with(
-                "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER",
-                format!("env LD_PRELOAD={preload}"),
-            )
-            .with(
-                "DYNO_ADAPTER_PATH",
-                target.join("adapters-sanitized").to_string_lossy(),
-            )
-            // Fast DDS itself deletes one of its readers with another size than it has.
-            .with("ASAN_OPTIONS", "detect_leaks=0:new_delete_type_mismatch=0")
-            .with("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1")
-    };
-    PROGRAMS.map(step).into_iter().collect()
-}
-
-/// What needs no test to be wrong.
-pub(crate) fn lint() -> Vec<Step> {
-    vec![
-        cargo("formatting", &["fmt", "--all", "--check"]),
-        cargo(
-            "formatting of the bridge to DDS, which is no part of the workspace",
-            &[
-                "fmt",
-                "--manifest-path",
-                "daemons/dds-bridge/Cargo.toml",
-                "--check",
-            ],
-        ),
-        cargo(
-            "clippy",
-            &[
-                "clippy",
-                "--workspace",
-                "--all-targets",
-                "--features",
-                "dyno/full",
-                "--locked",
-                "--",
-                "-D",
-                "warnings",
-            ],
-        ),
-        // Tests may unwrap; what ships may not.
-        cargo(
-            "clippy of what ships",
-            &[
-                "clippy",
-                "--workspace",
-                "--lib",
-                "--bins",
-                "--features",
-                "dyno/full",
-                "--locked",
-                "--",
-                "-D",
-                "warnings",
-                "-D",
-                "clippy::unwrap_used",
-            ],
-        ),
-        cargo(
-            "clippy of a first build, which has no features",
-            &["clippy", "--bins", "--locked", "--", "-D", "warnings"],
-        ),
-        cargo(
-            "documentation",
-            &[
-                "doc",
-                "--workspace",
-                "--no-deps",
-                "--features",
-                "dyno/full",
-                "--locked",
-            ],
-        )
-        .with("RUSTDOCFLAGS", "-D warnings"),
-    ]
-}
-
-/// `cargo deny`, which also knows of advisories.
-pub(crate) fn deny() -> Vec<Step> {
-    vec![cargo("cargo deny", &["--locked", "deny", "check"])]
 }
 
 /// Runs the steps in order, up to the first that fails. Test programs that failed are shown once more at the
@@ -479,6 +173,49 @@ pub(crate) fn succeeds(program: &str, arguments: &[&str]) -> bool {
         .stderr(Stdio::null())
         .status()
         .is_ok_and(|status| status.success())
+}
+
+/// What a command prints, without the blanks around it.
+pub(crate) fn output(command: &mut Command) -> Result<String, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .output()
+        .map_err(|e| format!("cannot start {name}: {e}"))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+        false => Err(format!(
+            "{name} failed ({}): {}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr).trim()
+        )),
+    }
+}
+
+/// What a program prints that is given these arguments.
+pub(crate) fn said(program: &str, arguments: &[&str]) -> Result<String, String> {
+    output(Command::new(program).args(arguments))
+}
+
+/// Runs CMake; what it printed is shown only where it fails.
+pub(crate) fn cmake(arguments: &[&str]) -> Outcome {
+    let output = Command::new("cmake")
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| format!("cannot start cmake: {e}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    let lines: Vec<&str> = said.lines().collect();
+    let last = lines.split_at(lines.len().saturating_sub(60)).1;
+    Err(format!(
+        "cmake {} failed ({}):\n{}",
+        arguments.join(" "),
+        output.status,
+        last.join("\n")
+    ))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! vsomeip-sys carries, built with CMake into `adapters/vsomeip` in cargo's target directory.
 
 use crate::metadata::Metadata;
-use crate::{adapters, steps};
+use crate::steps;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -101,11 +101,11 @@ fn build(source: &Path, work: &Path, prefix: &Path) -> Result<(), String> {
     let install_prefix = format!("-DCMAKE_INSTALL_PREFIX={}", prefix.display());
     let mut configure = vec!["-S", &copy, "-B", &objects, &install_prefix];
     configure.extend(SETTINGS);
-    adapters::cmake(&configure)?;
+    steps::cmake(&configure)?;
     // Without a number it would start a hundred compilers at once.
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    adapters::cmake(&["--build", &objects, "--parallel", &jobs.to_string()])?;
-    adapters::cmake(&["--install", &objects, "--strip"])
+    steps::cmake(&["--build", &objects, "--parallel", &jobs.to_string()])?;
+    steps::cmake(&["--install", &objects, "--strip"])
 }
 
 pub(crate) fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {

@@ -298,10 +298,15 @@ impl Agent {
         }
     }
 
+    /// Whether its host did not tell how it ended.
+    pub(crate) fn is_untold(&self) -> bool {
+        self.kind == Kind::Remote && self.told().is_none()
+    }
+
     /// `ended with signal 9 (SIGKILL, …)`, or that its host cannot be heard any more.
     pub(crate) fn describe_end(&self, status: ExitStatus) -> String {
         let end = describe_exit(status);
-        match (self.kind == Kind::Remote) && self.told().is_none() {
+        match self.is_untold() {
             true => format!("lost its connection: what carried it ended with {end}"),
             false => format!("ended with {end}"),
         }

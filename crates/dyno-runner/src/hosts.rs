@@ -375,6 +375,15 @@ impl Hosts {
         self.hosts.iter().find_map(Host::trouble).or_else(of_vsock)
     }
 
+    /// As [`trouble`](Self::trouble), where an agent has ended and nobody says why.
+    pub(crate) fn silence(&self) -> Option<String> {
+        let silent = self.hosts.iter().find_map(|host| match host {
+            Host::Ssh(ssh) => ssh.silence(),
+            Host::Local | Host::Namespace(_) | Host::Guest(_) => None,
+        });
+        silent.or_else(|| self.trouble())
+    }
+
     /// What the virtual machines among them are made of on this machine: what each process is, and its number.
     pub(crate) fn processes(&self) -> Vec<(String, u32)> {
         let monitors = self.hosts.iter().filter_map(|host| match host {

@@ -1,8 +1,8 @@
 //! Archive and packages on a Debian that has nothing else: unpacked, installed by apt, then measured with.
 
-use super::{empty, said};
+use super::release::empty;
 use crate::manifest::Manifest;
-use crate::steps::{self, Step};
+use crate::steps::{self, Step, said};
 use crate::{Outcome, packages};
 use serde_json::Value;
 use std::fs;

@@ -1,9 +1,11 @@
 //! What is in the archive and in each package: files by their place below a prefix.
 
-use super::{papers, said};
+use super::papers;
+use super::release::empty;
 use crate::Outcome;
 use crate::manifest::Manifest;
 use crate::metadata::Metadata;
+use crate::steps::said;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -197,7 +199,7 @@ fn dyno(metadata: &Metadata, program: &Path) -> Result<Part, String> {
     );
     let program = program.to_string_lossy();
     let pages = metadata.target_directory.join("dist/man");
-    super::empty(&pages)?;
+    empty(&pages)?;
     said(&program, &["man", "--out", &pages.to_string_lossy()])?;
     part.folder(Path::new("share/man/man1"), &pages)?;
     for (shell, place) in [

@@ -1,8 +1,9 @@
 //! Debian packages: a tree below /usr, and a control file whose dependencies are those of the programs inside.
 
 use super::contents::{Content, Part};
-use super::{Release, empty, said};
+use super::release::{Release, empty};
 use crate::Outcome;
+use crate::steps::said;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! What is inside: the licences of all crates in a program, and the list of them as CycloneDX.
 
-use super::said;
 use crate::metadata::{Metadata, Package};
+use crate::steps::said;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! The packages of the page's scripts, of which the bundle holds those that are not for development.
 
-use super::permitted;
+use super::spdx::permitted;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 

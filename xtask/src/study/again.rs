@@ -1,6 +1,6 @@
 //! Whether a run holds when it is measured again.
 
-use super::{list, share};
+use super::bench::{list, share};
 use crate::Outcome;
 use serde_json::Value;
 use std::collections::BTreeMap;

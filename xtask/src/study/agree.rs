@@ -1,7 +1,7 @@
 //! Whether Dyno says the same as the libraries' own tools, pinned alike and in turns.
 
+use super::bench::{Place, list};
 use super::turns::turns;
-use super::{Place, list};
 use crate::Outcome;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};

@@ -1,7 +1,7 @@
 //! Whether `dyno audit` accuses honest outputs, and which planted faults it finds: real programs are run here with odd options, and a
 //! digit, a sign, two numbers of a line or a row of what they print is changed.
 
-use super::{Place, list, share};
+use super::bench::{Place, list, share};
 use crate::Outcome;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -133,7 +133,7 @@ const KINDS: [&str; 4] = ["digit", "sign", "swap", "row"];
 /// Runs everything, and plants `faults` faults of each kind in each output.
 pub(super) fn study(faults: u32) -> Outcome {
     let place = Place::new("audit")?;
-    let dyno = super::program()?;
+    let dyno = super::bench::program()?;
     serve()?;
     let (mut honest, mut refused, mut accused) = (Vec::new(), 0, 0);
     for (i, (recipe, options)) in RECIPES

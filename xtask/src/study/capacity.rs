@@ -1,7 +1,7 @@
 //! Whether `dyno run --search` finds the same capacity again, whether a sweep over fixed rates brackets it, and what
 //! becomes of a million values at half of it.
 
-use super::{Place, list};
+use super::bench::{Place, list};
 use crate::Outcome;
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 //! namespaces that are kept between trials (the old fault, planted) and as they are; and stacks and loads in
 //! random order, judged by what each report says of its order.
 
-use super::{Place, list, share};
+use super::bench::{Place, list, share};
 use crate::Outcome;
 use serde_json::Value;
 

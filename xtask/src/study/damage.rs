@@ -5,7 +5,7 @@
 #[path = "damage/meeting.rs"]
 mod meeting;
 
-use super::Place;
+use super::bench::Place;
 use crate::Outcome;
 use meeting::watched::{MOST_KIB, PATIENCE};
 use meeting::{Arena, COMMANDS_EACH, Fault};
@@ -52,7 +52,7 @@ struct Tally {
 /// Mutants `first` to `first + mutants`.
 pub(super) fn study(mutants: u32, first: u32) -> Outcome {
     let place = Place::new("damage")?;
-    let program = &super::program()?;
+    let program = &super::bench::program()?;
     let bases = bases(&place, program)?;
     println!(
         "mutants {first} to {} of {} runs, each met by {COMMANDS_EACH} commands of {}",

@@ -1,6 +1,6 @@
 //! Whether the first sample of a trial is like all others: its rank, and how often it stands out.
 
-use super::{Place, list};
+use super::bench::{Place, list};
 use crate::Outcome;
 use std::fs;
 use std::path::Path;

@@ -4,8 +4,8 @@
 //! `perf bench futex` is left out: its benches are of many waiters on one word or of a hash of words, and none of them
 //! is one hand-over.
 
+use super::bench::{Place, list};
 use super::turns::turns;
-use super::{Place, list};
 use crate::Outcome;
 use std::process::Command;
 

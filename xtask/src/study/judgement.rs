@@ -1,6 +1,6 @@
 //! How often a comparison is right: of identical things, and of things with a planted difference.
 
-use super::{Place, list, share};
+use super::bench::{Place, list, share};
 use crate::Outcome;
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -2,8 +2,8 @@
 //! and iperf3. They get into the guest as an adapter that carries no message (`machine/reference.c`), so that they and Dyno's own
 //! trials take turns at random within one boot.
 
+use super::bench::{Place, list};
 use super::turns::interval;
-use super::{Place, list};
 use crate::{Outcome, metadata};
 use std::process::Command;
 

@@ -1,7 +1,7 @@
 //! How much of a stack's p50 is explained by what the kernel was asked for: what `dyno run --ground` counts and probes, of
 //! stacks whose way through the kernel is known.
 
-use super::{Place, list};
+use super::bench::{Place, list};
 use crate::Outcome;
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 //! at known times against the trials' windows, a process that takes 8 % of a CPU throughout, and a run without load, over
 //! stacks that spin, that sleep, and that have the kernel at work.
 
-use super::{Place, list, share};
+use super::bench::{Place, list, share};
 use crate::Outcome;
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! How showing and planning grow: a run whose trials are repeated, its summary from nothing and again, its page in a
 //! browser, and the plan of very many cells.
 
-use super::Place;
+use super::bench::Place;
 use crate::{Outcome, metadata, packages, web};
 use serde_json::Value;
 use std::fs;
@@ -165,7 +165,7 @@ fn cells() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::list;
+    use super::super::bench::list;
     use super::*;
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a server full of clients that obey nobody leaves to another user: `dyno serve` under silent, idle, slow and
 //! greedy clients, and meanwhile one who asks for a page now and then. Loopback only.
 
-use super::Place;
+use super::bench::Place;
 use crate::Outcome;
 use crate::vsomeip::copy_folder;
 use rustix::thread::set_thread_uid;

@@ -371,14 +371,22 @@ impl Ssh {
     pub(crate) fn trouble(&self) -> Option<String> {
         let mut link = self.link();
         let lost = link.connections.iter_mut().find_map(Connection::lost);
-        let said = match lost {
-            Some(said) => said,
-            None => link.keeper.lost()?,
-        };
+        lost.or_else(|| link.keeper.lost())
+            .map(|s| self.was_lost(&s))
+    }
+
+    /// What has cut the host off, where an agent there has ended and nobody says why. A connection closes what it carries
+    /// before it ends itself, so that [`trouble`](Self::trouble) may be too early to see it: here the host must answer.
+    pub(crate) fn silence(&self) -> Option<String> {
+        let mut link = self.link();
+        let asked = link.keeper.ask("network", ANSWER);
+        let lost = link.connections.iter_mut().find_map(Connection::closed);
+        lost.or(asked.err()).map(|said| self.was_lost(&said))
+    }
+
+    fn was_lost(&self, said: &str) -> String {
         let (name, destination) = (&self.name, &self.destination);
-        Some(format!(
-            "the connection to host {name} ({destination}) was lost: {said}"
-        ))
+        format!("the connection to host {name} ({destination}) was lost: {said}")
     }
 }
 

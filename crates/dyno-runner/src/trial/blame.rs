@@ -116,6 +116,13 @@ impl Trial<'_, '_> {
             }
             std::thread::sleep(Duration::from_millis(2));
         };
+        let is_unexplained = match crashed {
+            Some(index) => self.agents[index].is_untold(),
+            None => failures.iter().all(|(peer_gone, ..)| *peer_gone),
+        };
+        if is_unexplained && let Some(message) = self.context.hosts.silence() {
+            return self.failed(FailureKind::Error, message);
+        }
         if let Some(index) = crashed
             && let Some(status) = self.agents[index].status()
         {

@@ -233,6 +233,9 @@ fn what_happens_to_a_host_costs_one_trial_and_is_named() {
         &|| vec![rig.agent(2)],
         "on h2 with adapter tcp ended with signal 9",
     );
+    // The agent's end is seen first.
+    rig.slow_to_end();
+    hit(&of_server, "the connection to host h2 (h2) was lost");
 }
 
 #[test]

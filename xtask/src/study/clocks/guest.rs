@@ -3,9 +3,9 @@
 //! all trials of a boot, whatever their agents lie about the counter: the bounds of all these trials must agree on one. An error
 //! that all trials of a boot have alike, and that stays within their bounds, is not seen.
 
-use super::{Failed, LIES, Shown, Spread, TURNS, clocks, records, told};
+use super::trials::{Failed, LIES, Shown, Spread, TURNS, clocks, records, told};
 use crate::Outcome;
-use crate::study::{Place, share};
+use crate::study::bench::{Place, share};
 
 const SUITE: &str = r#"
 title = "from host to guest"
@@ -26,7 +26,7 @@ rate = "50 Hz"
 "#;
 
 /// Runs `trials` trials of each kind, the kinds in turns within each boot.
-pub(in crate::study) fn study(trials: u32) -> Outcome {
+pub(crate) fn study(trials: u32) -> Outcome {
     let place = Place::new("clocks-guest")?;
     place.file("suites/apart.toml", SUITE)?;
     let kinds = LIES.len() as u32;

@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 const CONNECT: Duration = Duration::from_secs(60);
 /// How long a command of the set-up may take.
 const COMMAND: Duration = Duration::from_secs(60);
+/// How long a connection may take to end that is closed.
+const ENDING: Duration = Duration::from_secs(5);
 /// How often a process is looked at that is to become ready, or to end.
 const LOOK: Duration = Duration::from_millis(2);
 
@@ -117,6 +119,21 @@ impl Connection {
     /// What became of the connection; nothing while it stands.
     pub(super) fn lost(&mut self) -> Option<String> {
         self.status().map(|status| self.last_words(status))
+    }
+
+    /// As [`lost`](Self::lost), of a connection that has closed what it carries and is about to end.
+    pub(super) fn closed(&mut self) -> Option<String> {
+        let mut check = ssh(&self.directory, &self.control);
+        check.args(["-O", "check", "--", &self.destination]);
+        check.stdin(Stdio::null()).stdout(Stdio::null());
+        if check.stderr(Stdio::null()).status().ok()?.success() {
+            return None;
+        }
+        let deadline = Instant::now() + ENDING;
+        while self.status().is_none() && Instant::now() < deadline {
+            std::thread::sleep(LOOK);
+        }
+        self.lost()
     }
 
     /// The last thing that `ssh` said before it ended.

@@ -212,12 +212,24 @@ impl Rig {
         .unwrap();
         std::fs::write(dir.join("config"), config).unwrap();
         self.place.file("testbeds/bench.toml", &testbed);
-        // Tests must not read the configuration of the user who runs them.
+        self.wrap("exec ");
+        must(Command::new("chmod").arg("755").arg(dir.join("bin/ssh")));
+    }
+
+    /// The `ssh` of the tests, which must not read the configuration of the user who runs them; the shell reads `before` in
+    /// front of it.
+    fn wrap(&self, before: &str) {
+        let dir = self.place.path("rig");
         let real = must(Command::new("sh").args(["-c", "command -v ssh"])).stdout;
         let real = String::from_utf8(real).unwrap();
-        let wrapper = format!("#!/bin/sh\nexec {} -F {shown}/config \"$@\"\n", real.trim());
+        let (real, shown) = (real.trim(), dir.display());
+        let wrapper = format!("#!/bin/sh\n{before}{real} -F {shown}/config \"$@\"\n");
         std::fs::write(dir.join("bin/ssh"), wrapper).unwrap();
-        must(Command::new("chmod").arg("755").arg(dir.join("bin/ssh")));
+    }
+
+    /// Has connections end a while after what they carry, as on a loaded machine.
+    pub(crate) fn slow_to_end(&self) {
+        self.wrap("case \" $* \" in *' -N '*|*--keep*) trap 'code=$?; sleep 1; exit $code' EXIT;; *) exec=exec;; esac\n$exec ");
     }
 
     /// A command that runs where `dyno` does.

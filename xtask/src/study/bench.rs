@@ -1,0 +1,133 @@
+//! What studies have in common: a place to run `dyno` in, and how they read and count what it says.
+
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// A scratch directory with files for `dyno` in cargo's target directory, removed at the end or, where
+/// a study was killed, by the next one of its name.
+pub(super) struct Place {
+    pub(super) dir: PathBuf,
+}
+
+impl Place {
+    /// A release build of an older source would be studied in silence, so that cargo looks first.
+    pub(super) fn new(name: &str) -> Result<Place, String> {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let built = Command::new(cargo)
+            .args(["build", "--release", "--quiet"])
+            .status();
+        let built = built.map_err(|e| format!("cannot start cargo: {e}"))?;
+        if !built.success() {
+            return Err("`cargo build --release` failed".to_owned());
+        }
+        let target = crate::metadata::load()?.target_directory;
+        let dir = target.join("study").join(name);
+        if dir.exists() {
+            std::fs::remove_dir_all(&dir)
+                .map_err(|e| format!("cannot clear {}: {e}", dir.display()))?;
+        }
+        for part in ["suites", "stacks", "testbeds"] {
+            std::fs::create_dir_all(dir.join(part))
+                .map_err(|e| format!("cannot create {}: {e}", dir.display()))?;
+        }
+        Ok(Place { dir })
+    }
+
+    pub(super) fn file(&self, name: &str, text: &str) -> Result<(), String> {
+        let path = self.dir.join(name);
+        std::fs::write(&path, text).map_err(|e| format!("cannot write {}: {e}", path.display()))
+    }
+
+    /// Runs `dyno` of the release build in this place and returns what it printed.
+    pub(super) fn dyno(&self, arguments: &[&str]) -> Result<String, String> {
+        self.dyno_with(arguments, &[])
+    }
+
+    /// The same where failed trials and limits that are broken or undecided are what is looked for.
+    pub(super) fn judged(&self, arguments: &[&str]) -> Result<String, String> {
+        self.started(arguments, &[], &[0, 4, 6, 7])
+    }
+
+    /// The same with more in its environment.
+    pub(super) fn dyno_with(
+        &self,
+        arguments: &[&str],
+        more: &[(&str, &str)],
+    ) -> Result<String, String> {
+        self.started(arguments, more, &[0])
+    }
+
+    /// `dyno` of the release build in this place.
+    pub(super) fn command(&self, arguments: &[&str]) -> Result<Command, String> {
+        let target = crate::metadata::load()?.target_directory;
+        let mut command = Command::new(target.join("release/dyno"));
+        command.args(arguments);
+        command.current_dir(&self.dir).env("DYNO_FILES", &self.dir);
+        Ok(command)
+    }
+
+    pub(super) fn started(
+        &self,
+        arguments: &[&str],
+        more: &[(&str, &str)],
+        codes: &[i32],
+    ) -> Result<String, String> {
+        let mut command = self.command(arguments)?;
+        let output = command.envs(more.iter().copied()).output();
+        let output = output.map_err(|e| {
+            let program = command.get_program().display();
+            format!("cannot start {program}: {e}; run `cargo build --release` first")
+        })?;
+        if !output
+            .status
+            .code()
+            .is_some_and(|code| codes.contains(&code))
+        {
+            return Err(format!(
+                "dyno {} ended with {}: {}",
+                arguments.join(" "),
+                output.status,
+                String::from_utf8_lossy(&output.stderr)
+            ));
+        }
+        String::from_utf8(output.stdout).map_err(|e| e.to_string())
+    }
+
+    /// The same, its output read as JSON.
+    pub(super) fn json(&self, arguments: &[&str]) -> Result<Value, String> {
+        serde_json::from_str(&self.dyno(arguments)?)
+            .map_err(|e| format!("dyno {}: {e}", arguments.join(" ")))
+    }
+
+    /// Removes one run.
+    pub(super) fn forget(&self, run: &str) -> Result<(), String> {
+        std::fs::remove_dir_all(self.dir.join(run)).map_err(|e| format!("cannot remove {run}: {e}"))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // The next study of the name clears it at the latest.
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// `dyno` of the release build, or of the debug build where there is no other.
+pub(super) fn program() -> Result<PathBuf, String> {
+    let target = crate::metadata::load()?.target_directory;
+    let programs = ["release", "debug"].map(|profile| target.join(profile).join("dyno"));
+    let program = programs.into_iter().find(|program| program.exists());
+    program.ok_or_else(|| "there is no dyno yet; run `cargo build --release` first".to_owned())
+}
+
+/// `17 of 20 (85 %)`.
+pub(super) fn share(part: usize, all: usize) -> String {
+    let percent = 100.0 * part as f64 / all.max(1) as f64;
+    format!("{part} of {all} ({percent:.1} %)")
+}
+
+/// The array at a key of a document; empty where there is none.
+pub(super) fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value[key].as_array().map_or(&[], Vec::as_slice)
+}

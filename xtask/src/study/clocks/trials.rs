@@ -1,0 +1,132 @@
+//! Trials under clocks that lie: what was injected, and what their records say of it.
+
+use crate::Outcome;
+use crate::study::bench::{Place, list};
+use serde_json::Value;
+
+/// What is injected, and what it is.
+pub(super) const LIES: [(&str, &str); 3] = [
+    ("offset=0s", "nothing injected"),
+    ("offset=100ms,drift=50ppm", "100 ms and 50 ppm"),
+    ("delay=1ms", "1 ms on the way back"),
+];
+
+/// Before the lie, in the remark of an agent that lies.
+const TOLD: &str = ", told with ";
+
+/// The kinds take turns, since the machine itself changes from minute to minute.
+pub(super) const TURNS: u32 = 5;
+
+/// The median of some figures, and their extremes.
+pub(super) struct Spread {
+    pub(super) median: f64,
+    pub(super) min: f64,
+    pub(super) max: f64,
+}
+
+impl Spread {
+    pub(super) fn of(mut values: Vec<f64>) -> Spread {
+        values.sort_by(f64::total_cmp);
+        let at = |i: usize| values.get(i).copied().unwrap_or(f64::NAN);
+        Spread {
+            median: at(values.len() / 2),
+            min: at(0),
+            max: at(values.len().saturating_sub(1)),
+        }
+    }
+}
+
+impl std::fmt::Display for Spread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:.1} ({:.1} to {:.1})", self.median, self.min, self.max)
+    }
+}
+
+/// Trials that failed, which say nothing of a bound.
+#[derive(Default)]
+pub(super) struct Failed {
+    trials: usize,
+    /// With those that completed.
+    of: usize,
+}
+
+impl Failed {
+    /// Prints how many; an error where more than a tenth did: what is left may be what was easy.
+    pub(super) fn few(&self) -> Outcome {
+        let told = format!("{} of {} trials failed", self.trials, self.of);
+        println!("{told}");
+        match 10 * self.trials > self.of {
+            true => Err(format!(
+                "{told}, more than a tenth; see what each said above"
+            )),
+            false => Ok(()),
+        }
+    }
+}
+
+/// What the run's clock showed, what the translated one, and the bound in nanoseconds.
+pub(super) fn clocks(trial: &Value) -> Option<(Shown, Shown, f64)> {
+    let bound = trial["one_way_bound"].as_f64()?;
+    Some((
+        shown(trial, "the run's")?,
+        shown(trial, "translated")?,
+        bound,
+    ))
+}
+
+/// Something of each trial of a run that has not failed; the others are printed, and counted in `failed`.
+pub(super) fn records<T>(
+    place: &Place,
+    run: &str,
+    failed: &mut Failed,
+    of: impl Fn(&Value) -> Option<T>,
+) -> Result<Vec<T>, String> {
+    let directory = place.dir.join(run).join("trials");
+    let files = std::fs::read_dir(&directory)
+        .map_err(|e| format!("cannot read {}: {e}", directory.display()))?;
+    let mut trials = Vec::new();
+    for file in files {
+        let path = file.map_err(|e| e.to_string())?.path();
+        let text = std::fs::read_to_string(&path).map_err(|e| e.to_string())?;
+        let trial: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+        failed.of += 1;
+        if trial["outcome"] == "failed" {
+            failed.trials += 1;
+            println!("  {}: {}", path.display(), trial["message"]);
+            continue;
+        }
+        trials.push(of(&trial).ok_or_else(|| {
+            format!(
+                "{} has no two clocks; build with `cargo build --release --features dyno/clock-lie`",
+                path.display()
+            )
+        })?);
+    }
+    Ok(trials)
+}
+
+/// What the counter of the translated clock was told to lie.
+pub(super) fn told(trial: &Value) -> Option<&str> {
+    let mut texts = list(trial, "warnings").iter().filter_map(Value::as_str);
+    let text = texts.find(|w| w.starts_with("clock lie: translated"))?;
+    Some(text.split_once(TOLD)?.1)
+}
+
+/// What a clock showed at two readings of the machine's counter: nanoseconds, counter.
+pub(super) type Shown = [(i128, i128); 2];
+
+/// From the remark that an agent adds where it was told to lie.
+fn shown(trial: &Value, whose: &str) -> Option<Shown> {
+    let lead = format!("clock lie: {whose} clock showed ");
+    let mut texts = list(trial, "warnings").iter();
+    let text = texts.find_map(|w| w.as_str()?.strip_prefix(&lead))?;
+    let (text, _) = text.split_once(TOLD)?;
+    let numbers: Vec<i128> = text
+        .split(|c: char| !c.is_ascii_digit())
+        .filter_map(|n| n.parse().ok())
+        .collect();
+    match numbers[..] {
+        [n1, t1, n2, t2] => Some([(n1, t1), (n2, t2)]),
+        _ => None,
+    }
+}
