@@ -150,15 +150,13 @@ pub(super) fn put_lost(out: &mut Out, data: &Data, lost: u64, spot: Spot<'_>) ->
 /// `Tag=A,0.127,1.007,2.769,HISTFAAAA…`: the tag and the histogram.
 fn row(line: &str) -> Result<(&str, &str), String> {
     let (tag, rest) = match line.strip_prefix("Tag=") {
-        Some(rest) => rest
-            .split_once(',')
-            .ok_or("the tag has no end; the file is cut off")?,
+        Some(rest) => rest.split_once(',').ok_or("the tag has no end")?,
         None => ("", line),
     };
     let cells: Vec<&str> = rest.split(',').collect();
     let [start, length, max, text] = cells[..] else {
         return Err(format!(
-            "an interval has a start, a length, a maximum and a histogram, not {} parts; it is cut off, or has commas as decimal points",
+            "an interval has a start, a length, a maximum and a histogram, not {} parts; where a comma is the decimal point, run the tool with LC_ALL=C",
             cells.len()
         ));
     };

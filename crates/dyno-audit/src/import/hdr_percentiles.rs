@@ -83,7 +83,7 @@ impl File {
         if let Some(rest) = comment.strip_prefix('[') {
             for part in rest.trim_end_matches(']').split(", ") {
                 let Some((key, value)) = part.split_once('=') else {
-                    return Err("the line ends too early; the file is cut off".to_owned());
+                    return Err("the line ends within what stands below a table".to_owned());
                 };
                 let value = value.trim();
                 let mut put = |statistic| {
@@ -107,7 +107,10 @@ impl File {
                 }
             }
             if !rest.ends_with(']') || self.below.len() > 3 {
-                return Err("this is no end of one table; the file is cut off or mixed".to_owned());
+                return Err(
+                    "this does not belong below one table; give each table a file of its own"
+                        .to_owned(),
+                );
             }
         } else if let Some(word) = comment.strip_prefix("values in ") {
             self.unit = match word.trim() {
@@ -141,7 +144,7 @@ impl File {
         };
         let ([value, percentile, count] | [value, percentile, count, _]) = cells[..] else {
             return Err(
-                "a row has a value, a percentile and a count; the file is cut off".to_owned(),
+                "a row has a value, a percentile and a count, and this line has not; take out what is not of the table".to_owned(),
             );
         };
         let percentile = Number::parse(percentile)?.value;

@@ -123,7 +123,7 @@ fn text(input: &mut Lines<'_>) -> Imported<Statements> {
         } else if let Some(rest) = line.strip_prefix("One way Latency:") {
             let mut words = rest.split_whitespace();
             let (Some(value), Some(word)) = (words.next(), words.next()) else {
-                return Err(spot.error("the line ends too early; the file is cut off"));
+                return Err(spot.error("the line ends before its latency and unit"));
             };
             let unit = time(word).ok_or_else(|| fail(format!("`{word}` is no unit of time")))?;
             raw.add(&mut out, Number::parse(value).map_err(fail)?, unit, at);
@@ -138,7 +138,7 @@ fn text(input: &mut Lines<'_>) -> Imported<Statements> {
             let cells: Vec<&str> = line.split(',').map(str::trim).collect();
             if cells.len() != columns.len() {
                 return Err(spot.error(format!(
-                    "a row has {} cells and its header {}; it is cut off, or has commas as decimal points",
+                    "a row has {} cells and its header {}; where a comma is the decimal point, run the tool with LC_ALL=C",
                     cells.len(),
                     columns.len()
                 )));

@@ -64,11 +64,11 @@ const CYCLONE: Table = Table {
         (Role::Stays, "# payloadSize: {size} |"),
         (
             Role::Set,
-            "# Overall {n} {median} {min} {p99} {max} {_} {_} {_} {_} {_} {_}",
+            "# Overall {n} {median} {min} {p99} {max} {_} {_} {_} {_} {_} {_} .",
         ),
         (
             Role::Set,
-            "{second} {n} {median} {min} {p99} {max} {_} {_} {_} {_} {_} {_}",
+            "{second} {n} {median} {min} {p99} {max} {_} {_} {_} {_} {_} {_} .",
         ),
     ],
     name: "second {second}|overall",
