@@ -104,8 +104,10 @@ impl ImportError {
 
 type Imported<T> = Result<T, ImportError>;
 
+type Read = fn(&mut Lines<'_>) -> Imported<Statements>;
+
 macro_rules! tools {
-    ($($(#[$doc:meta])* $tool:ident = $word:literal, $read:path, json [$($json:literal),*], text [$($mark:literal),*];)+) => {
+    ($($(#[$doc:meta])* $tool:ident = $word:literal, $read:expr, json [$($json:literal),*], text [$($mark:literal),*];)+) => {
         /// A tool whose output can be read.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Tool { $($(#[$doc])* $tool,)+ }
@@ -131,7 +133,8 @@ macro_rules! tools {
             }
 
             fn read(self, input: &mut Lines<'_>) -> Imported<Statements> {
-                match self { $(Tool::$tool => $read(input),)+ }
+                let read: Read = match self { $(Tool::$tool => $read,)+ };
+                read(input)
             }
         }
     };
@@ -152,7 +155,7 @@ tools! {
     HdrPercentiles = "hdr-percentiles", hdr_percentiles::read, json [],
         text ["Value Percentile TotalCount 1/(1-Percentile)", "\"Value\",\"Percentile\",\"TotalCount\",\"1/(1-Percentile)\""];
     /// iperf3's JSON.
-    Iperf3 = "iperf3", iperf3::read, json ["\"connected\""], text ["iperf 3", "Connecting to host "];
+    Iperf3 = "iperf3", iperf3::read, json ["\"connected\""], text [];
     /// cyclictest: text, histogram, verbose and JSON; the JSON of other programs of rt-tests.
     Cyclictest = "cyclictest", cyclictest::read, json ["\"rt_test_version"],
         text ["T: 0 (", "# Min Latencies:", "# Histogram", "0: 0: {}"];
@@ -168,24 +171,24 @@ tools! {
     Rtiperftest = "rtiperftest", rtiperftest::read, json ["\"perftest\""],
         text ["One way Latency: {}", "Length: {} Latency: Ave", "Packets: {} Packets/s: ", "Length: {} Packets: ", "Length (Bytes),"];
     /// fio's JSON.
-    Fio = "fio", fio::read, json ["\"fio version\""], text ["fio-3.", "*: (groupid="];
+    Fio = "fio", fio::read, json ["\"fio version\""], text [];
     /// criterion: console, `estimates.json` and `sample.json`; the messages of cargo-criterion.
     Criterion = "criterion", criterion::read,
         json ["\"confidence_interval\"", "\"sampling_mode\"", "\"benchmark-complete\""], text ["*time: ["];
     /// Eclipse KUKSA's kuksa-perf, formerly databroker-perf.
-    KuksaPerf = "kuksa-perf", kuksa::read, json [], text ["{}% in under ", "Sent: {} signal updates"];
+    KuksaPerf = "kuksa-perf", |input| tables::read(input, &kuksa::TABLE), json [], text ["{}% in under ", "Sent: {} signal updates"];
     /// Fast DDS's LatencyTest.
-    FastddsLatencytest = "fastdds-latencytest", stacks::fastdds, json [], text ["Printing round-trip times in"];
+    FastddsLatencytest = "fastdds-latencytest", |input| tables::read(input, &stacks::FASTDDS), json [], text ["Printing round-trip times in"];
     /// zenoh's example z_ping.
-    ZPing = "z_ping", stacks::z_ping, json [], text ["{} bytes: seq="];
+    ZPing = "z_ping", |input| tables::read(input, &stacks::Z_PING), json [], text ["{} bytes: seq="];
     /// The benchmarks of iceoryx2.
-    Iceoryx2 = "iceoryx2", stacks::iceoryx2, json [], text ["iceoryx2::{*} ::: Iterations: ", "{*} ::: Iterations: "];
+    Iceoryx2 = "iceoryx2", |input| tables::read(input, &stacks::ICEORYX2), json [], text ["iceoryx2::{*} ::: Iterations: ", "{*} ::: Iterations: "];
     /// Paths of TIER IV's caret_report.
     Caret = "caret", caret::read, json [], text ["- target_path_name: "];
     /// VLink's vlink-bench.
     VlinkBench = "vlink-bench", vlink::read, json ["\"planned_case_count\""], text [];
     /// Cyclone DDS's example RoundtripPing.
-    CycloneRoundtrip = "cyclone-roundtrip", stacks::cyclone, json [],
+    CycloneRoundtrip = "cyclone-roundtrip", |input| tables::read(input, &stacks::CYCLONE), json [],
         text ["# payloadSize: {} | numSamples:", "# Latency measurements (in us)"];
 }
 
@@ -356,7 +359,7 @@ pub fn import(
 }
 
 /// Outputs that are known and not read: a text in each, what it is and what to do.
-const KNOWN: [(&str, &str); 7] = [
+const KNOWN: [(&str, &str); 10] = [
     (
         "\"started_unix_ms\":",
         "this is a file of a run of Dyno, or made of one; give the run's directory or name in its place",
@@ -364,6 +367,18 @@ const KNOWN: [(&str, &str); 7] = [
     (
         "#1 -> #0, Min",
         "this is the text of pmqtest, ptsematest, svsematest or sigwaittest of rt-tests, which does not say which; run it with `--json=FILE` and import that",
+    ),
+    (
+        "iperf 3.",
+        "this is the text of iperf3; run it with -J and import its JSON",
+    ),
+    (
+        "Connecting to host ",
+        "this is the text of iperf3; run it with -J and import its JSON",
+    ),
+    (
+        ": (groupid=",
+        "this is the text of fio; run it with `--output-format=json` and import its JSON",
     ),
     (
         "{\"log\":\"",

@@ -11,23 +11,14 @@ use crate::statement::{Clock, Dimension, Of, Quantity, Statistic, Unit};
 
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     match input.is_json() {
-        true => document(input),
+        true => json::each(input, |out, root| match root.find("reason") {
+            Some(reason) if reason.text()? == "benchmark-complete" => message(out, root),
+            // `group-complete` and others of cargo-criterion have no figures.
+            Some(_) => Ok(()),
+            None => file(out, root),
+        }),
         false => console(input),
     }
-}
-
-fn document(input: &mut Lines<'_>) -> Imported<Statements> {
-    let documents = json::documents(input)?;
-    let mut out = Out::new(input.tool());
-    for root in Node::roots(&documents) {
-        match root.find("reason") {
-            Some(reason) if reason.text()? == "benchmark-complete" => message(&mut out, &root)?,
-            // `group-complete` and others of cargo-criterion have no figures.
-            Some(_) => {}
-            None => file(&mut out, &root)?,
-        }
-    }
-    Ok(out.done())
 }
 
 /// The measurements of a benchmark: so many iterations took so long.

@@ -18,7 +18,7 @@ const THREADS: usize = 4_096;
 
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     match input.is_json() {
-        true => document(input),
+        true => json::each(input, test),
         false => text(input),
     }
 }
@@ -56,15 +56,6 @@ const SIBLINGS: [Sibling; 5] = [
     ("sigwaittest", "sigwait"),
     ("signaltest", "signals"),
 ];
-
-fn document(input: &mut Lines<'_>) -> Imported<Statements> {
-    let documents = json::documents(input)?;
-    let mut out = Out::new(input.tool());
-    for root in Node::roots(&documents) {
-        test(&mut out, &root)?;
-    }
-    Ok(out.done())
-}
 
 fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
     // Version 2 of rt-tests writes the colon into the key.

@@ -1,12 +1,12 @@
 //! fio's JSON, from version 3: times in nanoseconds. Percentiles come from buckets of which 64 lie in each doubling, so they are
 //! known to one part in 128 (`stat.h` of fio, `FIO_IO_U_PLAT_BITS`).
 
+use super::Imported;
 use super::json::{self, Node};
 use super::lines::Lines;
 use super::number::Number;
 use super::out::{Out, ns, per_second, percent};
 use super::tables::{Field, fields, of_members};
-use super::{ImportError, Imported};
 use crate::Statements;
 use crate::checks::ranges::FAILED;
 use crate::statement::{Clock, Of, Quantity, Statistic};
@@ -33,17 +33,7 @@ const SHARES: &[Field] = fields! {
 };
 
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
-    if !input.is_json() {
-        return Err(ImportError::file(
-            "this is the text of fio; run it with `--output-format=json` and import its JSON",
-        ));
-    }
-    let documents = json::documents(input)?;
-    let mut out = Out::new(input.tool());
-    for root in Node::roots(&documents) {
-        document(&mut out, &root)?;
-    }
-    Ok(out.done())
+    json::each(input, document)
 }
 
 fn document(out: &mut Out, root: &Node<'_>) -> Imported<()> {

@@ -1,11 +1,11 @@
 //! iperf3's JSON (`-J`). It measures throughput, and no time of a message: of a TCP connection it repeats what the kernel estimated
 //! as its round trip, already smoothed; of UDP the jitter of RFC 1889.
 
+use super::Imported;
 use super::json::{self, Node};
 use super::lines::Lines;
 use super::out::{Data, Out, percent, second, unit, us};
 use super::tables::{Field, fields, of_members};
-use super::{ImportError, Imported};
 use crate::Statements;
 use crate::statement::{Clock, Dimension, Loop, Quantity, Statistic, Trip};
 use serde_json::{Map, Value};
@@ -24,11 +24,6 @@ const DATAGRAMS: &[Field] = fields! {
 };
 
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
-    if !input.is_json() {
-        return Err(ImportError::file(
-            "this is the text of iperf3; run it with -J and import its JSON",
-        ));
-    }
     let documents = merged(json::documents(input)?);
     let mut out = Out::new(input.tool());
     for root in Node::roots(&documents) {

@@ -4,6 +4,7 @@ use super::lines::Lines;
 use super::number::Number;
 use super::out::{Out, Spot};
 use super::{ImportError, Imported};
+use crate::Statements;
 use serde_json::Value;
 
 /// The largest JSON document in bytes; a larger one is refused.
@@ -72,6 +73,19 @@ pub(super) fn documents(input: &mut Lines<'_>) -> Imported<Vec<Value>> {
         ));
     }
     Ok(found)
+}
+
+/// The statements of all documents of the file.
+pub(super) fn each(
+    input: &mut Lines<'_>,
+    mut read: impl FnMut(&mut Out, &Node<'_>) -> Imported<()>,
+) -> Imported<Statements> {
+    let documents = documents(input)?;
+    let mut out = Out::new(input.tool());
+    for root in Node::roots(&documents) {
+        read(&mut out, &root)?;
+    }
+    Ok(out.done())
 }
 
 /// With `null` in place of what is no number, and the line of each.

@@ -94,8 +94,11 @@ fn document(input: &mut Lines<'_>) -> Imported<Statements> {
                     .map(|t| t.exact())
                     .transpose()?;
             }
-            if let Some(mean) = &times[2] {
-                out.add(&mut raw, &all, mean, n);
+            match &times[2] {
+                Some(mean) => {
+                    out.add(&mut raw, &all, mean, n);
+                }
+                None => raw.left_out += 1,
             }
             let all = (&all, i as u64);
             interval(&mut out, all, (n, times, numbers), result.spot())?;

@@ -31,15 +31,11 @@ const COUNTS: &[Field] = fields! {
 };
 
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
-    let documents = json::documents(input)?;
-    let mut out = Out::new(input.tool());
-    for root in Node::roots(&documents) {
+    json::each(input, |out, root| {
         out.tested(root.get("created_at")?.text()?);
-        for result in root.get("scenarios")?.items()? {
-            scenario(&mut out, &result)?;
-        }
-    }
-    Ok(out.done())
+        let results = root.get("scenarios")?.items()?;
+        results.iter().try_for_each(|result| scenario(out, result))
+    })
 }
 
 fn scenario(out: &mut Out, result: &Node<'_>) -> Imported<()> {

@@ -81,6 +81,7 @@ fn document(groups: &mut Groups, root: &Node<'_>) -> Imported<()> {
             false => time(word.text()?).ok_or_else(|| word.error("is no unit of time"))?,
         };
         let Some(real) = entry.measured(&mut groups.out, "real_time")? else {
+            *groups.left_out.entry(name.to_owned()).or_default() += 1;
             continue;
         };
         let row = Row {

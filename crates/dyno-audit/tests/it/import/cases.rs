@@ -1392,6 +1392,8 @@ fn what_is_no_number_of_json_leaves_the_rest() {
         let s = read(&format!("{}{word}{}", &json[..at], &json[end..]));
         assert_eq!(s.figures.len(), all.figures.len(), "{word}");
         notes(&s, "benchmarks[0].real_time is no number");
+        // The mean is of one value more than there are.
+        assert_eq!(objections(&s), objections(&all), "{word}");
     }
 }
 
