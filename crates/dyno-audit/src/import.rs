@@ -104,8 +104,10 @@ impl ImportError {
 
 type Imported<T> = Result<T, ImportError>;
 
+type Read = fn(&mut Lines<'_>) -> Imported<Statements>;
+
 macro_rules! tools {
-    ($($(#[$doc:meta])* $tool:ident = $word:literal, $read:path, json [$($json:literal),*], text [$($mark:literal),*];)+) => {
+    ($($(#[$doc:meta])* $tool:ident = $word:literal, $read:expr, json [$($json:literal),*], text [$($mark:literal),*];)+) => {
         /// A tool whose output can be read.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Tool { $($(#[$doc])* $tool,)+ }
@@ -119,7 +121,8 @@ macro_rules! tools {
                 match self { $(Tool::$tool => $word,)+ }
             }
 
-            /// Texts of which one stands in each text output of the tool and in no other's.
+            /// Beginnings of lines of which one stands in each text output of the tool and in no other's ([`prefix::find`]); behind a
+            /// star, what follows a name.
             const fn marks(self) -> &'static [&'static str] {
                 match self { $(Tool::$tool => &[$($mark),*],)+ }
             }
@@ -130,7 +133,8 @@ macro_rules! tools {
             }
 
             fn read(self, input: &mut Lines<'_>) -> Imported<Statements> {
-                match self { $(Tool::$tool => $read(input),)+ }
+                let read: Read = match self { $(Tool::$tool => $read,)+ };
+                read(input)
             }
         }
     };
@@ -138,52 +142,61 @@ macro_rules! tools {
 
 tools! {
     /// Google Benchmark, console and JSON.
-    GoogleBenchmark = "google-benchmark", gbench::read, json ["\"benchmarks\""],
-        text ["UserCounters...", "   CPU   Iterations", "   CPU Iterations"];
+    GoogleBenchmark = "google-benchmark", gbench::read, json ["\"benchmarks\""], text ["Benchmark Time CPU Iterations"];
     /// The tables of iceoryx's example iceperf.
     Iceperf = "iceperf", iceperf::read, json [], text ["#### Measurement Result ####", "| Payload Size"];
     /// Logs of L4Re's ipcbench.
-    L4reIpcbench = "l4re-ipcbench", l4re::read, json [], text [" IPCs in ", " syscalls in "];
+    L4reIpcbench = "l4re-ipcbench", l4re::read, json [], text ["CPU {} done {} IPCs in ", "CPU {} done {} syscalls in "];
     /// HdrHistogram's interval logs.
-    HdrLog = "hdr-log", hdr_log::read, json [], text ["[Histogram log format", "\"StartTimestamp\""];
+    HdrLog = "hdr-log", hdr_log::read, json [], text ["#[Histogram log format", "\"StartTimestamp\""];
     /// wrk and wrk2; before HdrHistogram's percentiles, which wrk2 prints too.
-    Wrk2 = "wrk2", wrk::read, json [], text ["Thread Stats   Avg"];
+    Wrk2 = "wrk2", wrk::read, json [], text ["Thread Stats Avg"];
     /// HdrHistogram's percentile texts.
-    HdrPercentiles = "hdr-percentiles", hdr_percentiles::read, json [], text ["1/(1-Percentile)"];
+    HdrPercentiles = "hdr-percentiles", hdr_percentiles::read, json [],
+        text ["Value Percentile TotalCount 1/(1-Percentile)", "\"Value\",\"Percentile\",\"TotalCount\",\"1/(1-Percentile)\""];
     /// iperf3's JSON.
-    Iperf3 = "iperf3", iperf3::read, json ["\"connected\""], text ["iperf 3"];
+    Iperf3 = "iperf3", iperf3::read, json ["\"connected\""], text [];
     /// cyclictest: text, histogram, verbose and JSON; the JSON of other programs of rt-tests.
     Cyclictest = "cyclictest", cyclictest::read, json ["\"rt_test_version"],
-        text ["T: 0 (", "# Min Latencies:", "# Histogram", "       0:       0:"];
+        text ["T: 0 (", "# Min Latencies:", "# Histogram", "0: 0: {}"];
     /// sockperf: what it prints, and its full log.
     Sockperf = "sockperf", sockperf::read, json [], text ["sockperf: ", "packet, txTime(sec), rxTime(sec)"];
     /// Cyclone DDS's ddsperf.
-    Ddsperf = "ddsperf", ddsperf::read, json [], text ["] participant ", " vcsw:"];
+    Ddsperf = "ddsperf", ddsperf::read, json [],
+        text ["[{}] participant ", "[{}] {} rss:", "[{}] {} size {} total ", "[{}] {} {*} size {} mean "];
     /// CSV and JSON of Apex.AI's performance_test.
     PerformanceTest = "performance_test", performance_test::read, json ["\"perf_test_version\"", "\"analysis_results\""],
-        text ["T_experiment,", "T_experiment\t"];
+        text ["T_experiment,", "T_experiment "];
     /// RTI Perftest: legacy text, CSV and JSON.
     Rtiperftest = "rtiperftest", rtiperftest::read, json ["\"perftest\""],
-        text ["One way Latency:", "Latency: Ave", "Packets/s(ave):", "Length (Bytes),"];
+        text ["One way Latency: {}", "Length: {} Latency: Ave", "Packets: {} Packets/s: ", "Length: {} Packets: ", "Length (Bytes),"];
     /// fio's JSON.
-    Fio = "fio", fio::read, json ["\"fio version\""], text ["fio-3."];
+    Fio = "fio", fio::read, json ["\"fio version\""], text [];
     /// criterion: console, `estimates.json` and `sample.json`; the messages of cargo-criterion.
     Criterion = "criterion", criterion::read,
-        json ["\"confidence_interval\"", "\"sampling_mode\"", "\"benchmark-complete\""], text ["time:   ["];
+        json ["\"confidence_interval\"", "\"sampling_mode\"", "\"benchmark-complete\""], text ["*time: ["];
     /// Eclipse KUKSA's kuksa-perf, formerly databroker-perf.
-    KuksaPerf = "kuksa-perf", kuksa::read, json [], text ["% in under", "signal updates"];
+    KuksaPerf = "kuksa-perf", |input| tables::read(input, &kuksa::TABLE), json [], text ["{}% in under ", "Sent: {} signal updates"];
     /// Fast DDS's LatencyTest.
-    FastddsLatencytest = "fastdds-latencytest", stacks::fastdds, json [], text ["Printing round-trip times in"];
+    FastddsLatencytest = "fastdds-latencytest", |input| tables::read(input, &stacks::FASTDDS), json [], text ["Printing round-trip times in"];
     /// zenoh's example z_ping.
-    ZPing = "z_ping", stacks::z_ping, json [], text [" bytes: seq="];
+    ZPing = "z_ping", |input| tables::read(input, &stacks::Z_PING), json [], text ["{} bytes: seq="];
     /// The benchmarks of iceoryx2.
-    Iceoryx2 = "iceoryx2", stacks::iceoryx2, json [], text ["::: Iterations: "];
+    Iceoryx2 = "iceoryx2", |input| tables::read(input, &stacks::ICEORYX2), json [], text ["iceoryx2::{*} ::: Iterations: ", "{*} ::: Iterations: "];
     /// Paths of TIER IV's caret_report.
-    Caret = "caret", caret::read, json [], text ["target_path_name: "];
+    Caret = "caret", caret::read, json [], text ["- target_path_name: "];
     /// VLink's vlink-bench.
     VlinkBench = "vlink-bench", vlink::read, json ["\"planned_case_count\""], text [];
     /// Cyclone DDS's example RoundtripPing.
-    CycloneRoundtrip = "cyclone-roundtrip", stacks::cyclone, json [], text ["# Latency measurements (in us)"];
+    CycloneRoundtrip = "cyclone-roundtrip", |input| tables::read(input, &stacks::CYCLONE), json [],
+        text ["# payloadSize: {} | numSamples:", "# Latency measurements (in us)"];
+}
+
+/// What is recognised of a file.
+struct Known {
+    tool: Tool,
+    is_json: bool,
+    before: Prefix,
 }
 
 impl Tool {
@@ -192,46 +205,100 @@ impl Tool {
         Tool::ALL.iter().copied().find(|t| t.as_str() == word)
     }
 
-    /// The tool that wrote something that begins like this, of `wanted` where that is said, and whether it is JSON: what comes first.
-    fn of_head(head: &str, wanted: Option<Tool>) -> Option<(Tool, bool)> {
-        let all = || {
-            Tool::ALL
-                .iter()
-                .copied()
-                .filter(|t| wanted.is_none_or(|w| w == *t))
-        };
-        let mut at = 0;
-        for line in head.split_inclusive('\n') {
-            let begins = line
-                .trim_start_matches('\u{feff}')
-                .trim_start()
-                .starts_with('{');
-            let found = match begins {
+    /// The tool that wrote something that begins like this, of `wanted` where that is said: what comes first, unless the lines below it do
+    /// not begin as it does.
+    fn of_head(head: &str, wanted: Option<Tool>) -> Imported<Option<Known>> {
+        let lines: Vec<&str> = head.lines().collect();
+        let wants = |t: &Tool| wanted.is_none_or(|w| w == *t);
+        let all = || Tool::ALL.iter().copied().filter(wants);
+        let (mut unsure, mut at) = (None, 0);
+        for (i, line) in lines.iter().enumerate() {
+            let (from, rest) = (&lines[i..], &head[at..]);
+            at += line.len() + 1;
+            if let Some(own) = line.find('{').filter(|own| is_json(&line[*own..])) {
                 // The mark that comes first: a later one may be the name of a member.
-                true => all()
-                    .filter_map(|t| {
-                        let marks = t.json_marks().iter();
-                        let first = marks.filter_map(|mark| head[at..].find(mark)).min();
-                        let named = wanted.is_some() && !t.json_marks().is_empty();
-                        Some((first.or(named.then_some(0))?, t))
-                    })
-                    .min_by_key(|(first, _)| *first)
-                    .map(|(_, tool)| tool),
-                false => all().find(|t| t.marks().iter().any(|mark| line.contains(mark))),
-            };
-            if let Some(tool) = found {
-                return Some((tool, begins));
+                let found = all().filter_map(|t| {
+                    let first = t
+                        .json_marks()
+                        .iter()
+                        .filter_map(|mark| rest.find(mark))
+                        .min();
+                    let named = wanted.is_some() && own == 0 && !t.json_marks().is_empty();
+                    Some((first.or(named.then_some(0))?, t))
+                });
+                if let Some((_, tool)) = found.min_by_key(|(first, _)| *first) {
+                    let before = Prefix::of_json(from, own);
+                    let is_json = true;
+                    return Ok(Some(Known {
+                        tool,
+                        is_json,
+                        before,
+                    }));
+                }
             }
-            at += line.len();
+            let found = all().find_map(|t| Some((t, t.mark(line)?)));
+            let Some((tool, (mut own, named))) = found else {
+                continue;
+            };
+            // Its own console puts the program's name before each line.
+            if tool == Tool::L4reIpcbench
+                && let Some(name) = line[..own].trim_end().strip_suffix('|')
+            {
+                let of_name = |c: char| c.is_alphanumeric() || ['_', '-'].contains(&c);
+                own = name.trim_end().trim_end_matches(of_name).len();
+            }
+            let before = match named {
+                Some(mark) => Some(Prefix::of_names(from, own, mark)),
+                None => Prefix::of(from, own),
+            };
+            let Some(before) = before else {
+                unsure.get_or_insert((i, tool, own));
+                continue;
+            };
+            let is_json = false;
+            return Ok(Some(Known {
+                tool,
+                is_json,
+                before,
+            }));
         }
-        wanted.map(|tool| (tool, false))
+        if let Some((i, tool, own)) = unsure {
+            let before: String = lines[i][..own].chars().take(80).collect();
+            return Err(ImportError::line(
+                i as u64 + 1,
+                format!(
+                    "this is output of {} behind `{before}`, which the lines below it do not have, so that it cannot be told what belongs to the \
+                     output; take out what others wrote before its lines, and import it again",
+                    tool.as_str()
+                ),
+            ));
+        }
+        Ok(wanted.map(|tool| Known {
+            tool,
+            is_json: false,
+            before: Prefix::default(),
+        }))
+    }
+
+    /// Where a mark of the tool begins in a line, and the mark where a name may stand before it.
+    fn mark(self, line: &str) -> Option<(usize, Option<&'static str>)> {
+        self.marks().iter().find_map(|mark| {
+            let named = mark.strip_prefix('*');
+            Some((prefix::find(named.unwrap_or(mark), line)?, named))
+        })
     }
 
     /// The other tool that this line is surely of.
     fn foreign(self, line: &str) -> Option<Tool> {
-        let other = |t: &Tool| *t != self && t.marks().iter().any(|mark| line.contains(mark));
+        let other = |t: &Tool| *t != self && t.mark(line).is_some();
         Tool::ALL.iter().copied().find(other)
     }
+}
+
+/// Whether this may be the beginning of a JSON document.
+fn is_json(text: &str) -> bool {
+    let inner = text.trim_start_matches('{').trim_start();
+    text.starts_with('{') && (inner.is_empty() || inner.starts_with(['"', '}']))
 }
 
 /// Reads the output of a tool; without `tool` it is recognised by its beginning. `name` stands in errors.
@@ -263,36 +330,23 @@ pub fn import(
         clean.push('\n');
     }
     // The last line of a longer file is not all there.
-    let whole_lines = match head.len() as u64 == HEAD {
-        true => clean
-            .trim_end()
-            .rsplit_once('\n')
-            .map_or("", |(lines, _)| lines),
-        false => &clean,
-    };
-    let seen = |services| {
-        let before = Prefix::of(whole_lines, services);
-        let mut text = String::new();
-        for line in clean.split_inclusive('\n') {
-            text.push_str(&line[before.of_line(line.trim_end_matches('\n')).end..]);
-        }
-        (before, text)
-    };
-    let (mut before, text) = seen(true);
-    let (tool, is_json) = Tool::of_head(&text, tool).ok_or_else(|| named(unknown(&text)))?;
-    // Its own console puts the program's name before each line.
-    if tool == Tool::L4reIpcbench {
-        (before, _) = seen(false);
+    if head.len() as u64 == HEAD {
+        let end = clean.trim_end().rfind('\n');
+        clean.truncate(end.map_or(clean.len(), |end| end + 1));
     }
+    let known = Tool::of_head(&clean, tool).map_err(named)?;
+    let known = known.ok_or_else(|| named(unknown(&clean)))?;
+    let tool = known.tool;
     let mut whole = Cursor::new(head).chain(whole);
-    let mut input = Lines::new(&mut whole, before, tool, is_json);
-    let mut statements = tool.read(&mut input).map_err(named)?;
+    let mut input = Lines::new(&mut whole, known);
+    let read = tool.read(&mut input);
+    let mut statements = read.map_err(|e| named(input.of_end(e)))?;
     statements.source.title = name.to_owned();
     let read = input.number();
     statements.notes.extend(input.into_notes());
     if statements.figures.is_empty() && statements.samples.is_empty() {
         let why = match statements.notes.is_empty() {
-            true => "it may have ended before its first result, or be the output of another tool"
+            true => "it may have ended before its first result; if it is another tool's, name that with --tool"
                 .to_owned(),
             false => statements.notes.join("; "),
         };
@@ -305,7 +359,7 @@ pub fn import(
 }
 
 /// Outputs that are known and not read: a text in each, what it is and what to do.
-const KNOWN: [(&str, &str); 6] = [
+const KNOWN: [(&str, &str); 10] = [
     (
         "\"started_unix_ms\":",
         "this is a file of a run of Dyno, or made of one; give the run's directory or name in its place",
@@ -313,6 +367,22 @@ const KNOWN: [(&str, &str); 6] = [
     (
         "#1 -> #0, Min",
         "this is the text of pmqtest, ptsematest, svsematest or sigwaittest of rt-tests, which does not say which; run it with `--json=FILE` and import that",
+    ),
+    (
+        "iperf 3.",
+        "this is the text of iperf3; run it with -J and import its JSON",
+    ),
+    (
+        "Connecting to host ",
+        "this is the text of iperf3; run it with -J and import its JSON",
+    ),
+    (
+        ": (groupid=",
+        "this is the text of fio; run it with `--output-format=json` and import its JSON",
+    ),
+    (
+        "{\"log\":\"",
+        "this is a file of Docker's log driver, which has each line in JSON of its own; `docker logs NAME` prints the lines themselves",
     ),
     (
         "oslat V",

@@ -4,7 +4,7 @@
 use crate::context::{Context, DataSet, interval, outcome, printed};
 use crate::interval::with_unit;
 use crate::outcome::{Outcome, Verdict};
-use crate::statement::{Bound, Dimension, Figure, Quantity, Samples, Statistic};
+use crate::statement::{Bound, Dimension, Figure, Method, Quantity, Samples, Statistic, Trip};
 use std::collections::BTreeMap;
 
 /// The condition of figures whose job failed, with how.
@@ -105,35 +105,46 @@ pub(super) fn values(context: &Context) -> Vec<Outcome> {
     found
 }
 
-/// Clocks that show a time below zero were apart by that much at least, and so is each time between them.
+/// Whether a time may be the difference of two clocks: it goes one way, and is not said to be by one clock.
+fn is_between_clocks(quantity: Quantity, method: &Method) -> bool {
+    let one_way = matches!(method.trip, None | Some(Trip::OneWay));
+    quantity == Quantity::Latency && one_way && method.clocks != Some(1)
+}
+
+/// Clocks that show a time between them below zero were apart by that much at least, and so is each time between them.
 fn times_below_zero(set: &DataSet, mut below: Vec<(f64, &Figure)>) -> Vec<Outcome> {
     below.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let Some((apart, _)) = below.first().copied() else {
-        return Vec::new();
-    };
-    let apart = with_unit(-apart, Dimension::Time);
+    let between = |f: &Figure| is_between_clocks(f.quantity, &f.method) && is_placed(f);
+    let apart = below.iter().find(|(_, figure)| between(figure));
+    let apart = apart.map(|(apart, first)| (with_unit(-apart, Dimension::Time), *first));
     let mut found: Vec<Outcome> = below
         .iter()
         .map(|(_, figure)| {
+            let why = match &apart {
+                Some((apart, _)) if between(figure) => format!(
+                    ": the clocks were apart by {apart} at least, so that no figure of this set is the time that it is called"
+                ),
+                _ if is_placed(figure) => ", which no time is".to_owned(),
+                _ => ", which no difference of two times of a set is".to_owned(),
+            };
             outcome(
                 "range",
                 Verdict::Impossible,
                 &[figure],
-                format!(
-                    "{} is below zero: the clocks were apart by {apart} at least, so that no figure of this set is the time that it is called",
-                    printed(figure)
-                ),
+                format!("{} is below zero{why}", printed(figure)),
                 format!("{} < 0", printed(figure)),
             )
         })
         .collect();
+    let Some((apart, first)) = apart else {
+        return found;
+    };
     let negative = |f: &&Figure| below.iter().any(|(_, b)| b.id == f.id);
-    // The difference of two of these times does not hold the offset.
     let others: Vec<&Figure> = set
         .figures
         .iter()
         .copied()
-        .filter(|f| !negative(f) && !matches!(f.statistic, Statistic::Sd | Statistic::Spread))
+        .filter(|f| !negative(f) && between(f))
         .collect();
     if !others.is_empty() {
         found.push(outcome(
@@ -143,10 +154,15 @@ fn times_below_zero(set: &DataSet, mut below: Vec<(f64, &Figure)>) -> Vec<Outcom
             format!(
                 "the clocks were apart by {apart} at least, so that no figure of this set is the time that it is called"
             ),
-            format!("{} < 0 by the same clocks", printed(below[0].1)),
+            format!("{} < 0 by the same clocks", printed(first)),
         ));
     }
     found
+}
+
+/// Whether an offset of the clocks is in it, as it is not in the difference of two times.
+fn is_placed(figure: &Figure) -> bool {
+    !matches!(figure.statistic, Statistic::Sd | Statistic::Spread)
 }
 
 fn raw_below_zero(set: &DataSet, samples: &Samples) -> Option<Outcome> {
@@ -160,8 +176,12 @@ fn raw_below_zero(set: &DataSet, samples: &Samples) -> Option<Outcome> {
         Verdict::Impossible,
         &[],
         format!(
-            "{many} of {} raw values are below zero: the clocks were apart by as much",
-            samples.values.len()
+            "{many} of {} raw values are below zero{}",
+            samples.values.len(),
+            match is_between_clocks(set.quantity, &samples.method) {
+                true => ": the clocks were apart by as much",
+                false => ", which no time is",
+            }
         ),
         format!("the smallest is {}", with_unit(least, Dimension::Time)),
     );

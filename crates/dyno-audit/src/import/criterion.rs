@@ -7,27 +7,18 @@ use super::lines::Lines;
 use super::number::Number;
 use super::out::{Data, Out, Spot, ns, time, unit};
 use crate::Statements;
-use crate::statement::{Clock, Dimension, Of, Quantity, Statistic};
+use crate::statement::{Clock, Dimension, Of, Quantity, Statistic, Unit};
 
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     match input.is_json() {
-        true => document(input),
+        true => json::each(input, |out, root| match root.find("reason") {
+            Some(reason) if reason.text()? == "benchmark-complete" => message(out, root),
+            // `group-complete` and others of cargo-criterion have no figures.
+            Some(_) => Ok(()),
+            None => file(out, root),
+        }),
         false => console(input),
     }
-}
-
-fn document(input: &mut Lines<'_>) -> Imported<Statements> {
-    let documents = json::documents(input)?;
-    let mut out = Out::new(input.tool());
-    for root in Node::roots(&documents) {
-        match root.find("reason") {
-            Some(reason) if reason.text()? == "benchmark-complete" => message(&mut out, &root)?,
-            // `group-complete` and others of cargo-criterion have no figures.
-            Some(_) => {}
-            None => file(&mut out, &root)?,
-        }
-    }
-    Ok(out.done())
 }
 
 /// The measurements of a benchmark: so many iterations took so long.
@@ -95,18 +86,15 @@ fn file(out: &mut Out, root: &Node<'_>) -> Imported<()> {
         ("median", Statistic::Percentile(50.0)),
         ("std_dev", Statistic::Sd),
     ] {
-        let point = root.get(key)?.get("point_estimate")?;
-        out.put(&data, statistic, point.exact()?, point.spot())?;
+        if let Some(point) = root.get(key)?.measured(out, "point_estimate")? {
+            out.put(&data, statistic, point.exact()?, point.spot())?;
+        }
     }
-    if let Some(slope) = root.find("slope") {
-        let point = slope.get("point_estimate")?;
-        out.put_named(
-            &data,
-            "slope",
-            Statistic::Value,
-            point.exact()?,
-            point.spot(),
-        )?;
+    if let Some(slope) = root.find("slope")
+        && let Some(point) = slope.measured(out, "point_estimate")?
+    {
+        let number = point.exact()?;
+        out.put_named(&data, "slope", Statistic::Value, number, point.spot())?;
     }
     Ok(())
 }
@@ -120,30 +108,31 @@ fn console(input: &mut Lines<'_>) -> Imported<Statements> {
         let line = line.to_owned();
         let spot = Spot::Line(input.number(), &line);
         let fail = |e: String| spot.error(e);
+        let marks = ["time:   [", "thrpt:  ["];
+        let interval = marks.iter().find_map(|mark| line.split_once(mark));
         // What changed since another run, in percent, stands in lines of the same marks.
-        let is_change = ["time:   [", "thrpt:  ["].iter().any(|mark| {
-            line.split_once(mark)
-                .is_some_and(|(_, rest)| rest.contains('%'))
-        });
-        if is_change {
+        if interval.is_some_and(|(_, rest)| rest.contains('%')) {
         } else if let Some((name, rest)) = line.split_once("time:   [") {
             let name = match name.trim() {
                 "" => before.trim(),
                 name => name,
             };
             let (number, word) = middle(rest).map_err(fail)?;
-            let unit =
-                time(word).ok_or_else(|| spot.error(format!("`{word}` is no unit of time")))?;
-            let mut of = out.data(name, Quantity::Time, unit);
+            let own = time(word);
+            let mut of = out.data(name, Quantity::Time, own.clone().unwrap_or_else(ns));
             of.method.time = Some(Clock::Wall);
-            out.put(&of, Statistic::Value, number, spot)?;
+            match (number, own) {
+                (Some(number), Some(_)) => out.put(&of, Statistic::Value, number, spot)?,
+                (_, own) => left_out(&mut out, spot, word, own.is_some()),
+            }
             data = Some(of);
         } else if let Some((_, rest)) = line.split_once("thrpt:  [") {
             let (number, word) = middle(rest).map_err(fail)?;
-            if let Some(of) = &data {
-                let (quantity, unit) = throughput(word)
-                    .ok_or_else(|| spot.error(format!("`{word}` is no throughput of criterion")))?;
-                out.put(&of.other(quantity, unit), Statistic::Rate, number, spot)?;
+            match (&data, number, throughput(word)) {
+                (Some(of), Some(number), Some((quantity, unit))) => {
+                    out.put(&of.other(quantity, unit), Statistic::Rate, number, spot)?;
+                }
+                (_, _, own) => left_out(&mut out, spot, word, own.is_some()),
             }
         } else {
             input.own(&line)?;
@@ -153,40 +142,43 @@ fn console(input: &mut Lines<'_>) -> Imported<Statements> {
     Ok(out.done())
 }
 
-/// The estimate between its two bounds.
-fn middle(rest: &str) -> Result<(Number, &str), String> {
-    let words: Vec<&str> = rest.split_whitespace().collect();
-    let [_, _, value, unit, _, last] = words[..] else {
-        return Err("the line has no `[lower estimate upper]`; the file is cut off".to_owned());
+fn left_out(out: &mut Out, spot: Spot<'_>, word: &str, is_known: bool) {
+    let why = match is_known {
+        true => "its estimate is no number".to_owned(),
+        false => format!("`{word}` is no unit that is known of criterion"),
     };
-    if !last.ends_with(']') {
-        return Err("the line does not end with `]`; the file is cut off".to_owned());
+    if let Spot::Line(line, _) = spot {
+        out.note(format!(
+            "line {line}: {why}, so that there is no figure of it"
+        ));
     }
-    Ok((Number::parse(value)?, unit))
 }
 
-fn throughput(word: &str) -> Option<(Quantity, crate::statement::Unit)> {
-    let word_of = word.strip_suffix("/s")?;
-    let bandwidth = |factor| {
-        Some((
-            Quantity::Bandwidth,
-            unit(word, Dimension::Bandwidth, factor),
-        ))
-    };
-    let rate = |factor| Some((Quantity::Rate, unit(word, Dimension::Rate, factor)));
-    match word_of {
-        "B" => bandwidth(1.0),
-        "KiB" => bandwidth(1024.0),
-        "MiB" => bandwidth(1048576.0),
-        "GiB" => bandwidth(1073741824.0),
-        "TiB" => bandwidth(1024f64.powi(4)),
-        "KB" => bandwidth(1e3),
-        "MB" => bandwidth(1e6),
-        "GB" => bandwidth(1e9),
-        "elem" => rate(1.0),
-        "Kelem" => rate(1e3),
-        "Melem" => rate(1e6),
-        "Gelem" => rate(1e9),
-        _ => None,
+/// The estimate between its two bounds, and its unit; none where it is no number.
+fn middle(rest: &str) -> Result<(Option<Number>, &str), String> {
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    match words[..] {
+        [_, _, value, unit, _, last] if last.ends_with(']') => {
+            let number = (!value.contains("NaN")).then(|| Number::parse(value));
+            Ok((number.transpose()?, unit))
+        }
+        _ => Err("three numbers, each with its unit, belong between `[` and `]`".to_owned()),
     }
+}
+
+/// `MiB/s`, `Gb/s` or `Kelem/s`.
+fn throughput(word: &str) -> Option<(Quantity, Unit)> {
+    let (quantity, dimension) = (Quantity::Bandwidth, Dimension::Bandwidth);
+    let (base, quantity, dimension, step, factor) = [
+        ("elem/s", Quantity::Rate, Dimension::Rate, 1e3, 1.0),
+        ("iB/s", quantity, dimension, 1024.0, 1.0),
+        ("B/s", quantity, dimension, 1e3, 1.0),
+        ("b/s", quantity, dimension, 1e3, 0.125f64),
+    ]
+    .into_iter()
+    .find(|(base, ..)| word.ends_with(base))?;
+    let prefix = word.strip_suffix(base)?;
+    let power = ["", "K", "M", "G", "T"].iter().position(|p| *p == prefix)?;
+    let factor = factor * f64::powi(step, power as i32);
+    Some((quantity, unit(word, dimension, factor)))
 }

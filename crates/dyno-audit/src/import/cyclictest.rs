@@ -18,7 +18,7 @@ const THREADS: usize = 4_096;
 
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     match input.is_json() {
-        true => document(input),
+        true => json::each(input, test),
         false => text(input),
     }
 }
@@ -57,15 +57,6 @@ const SIBLINGS: [Sibling; 5] = [
     ("signaltest", "signals"),
 ];
 
-fn document(input: &mut Lines<'_>) -> Imported<Statements> {
-    let documents = json::documents(input)?;
-    let mut out = Out::new(input.tool());
-    for root in Node::roots(&documents) {
-        test(&mut out, &root)?;
-    }
-    Ok(out.done())
-}
-
 fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
     // Version 2 of rt-tests writes the colon into the key.
     let find = |key: &str| root.find(key).or_else(|| root.find(&format!("{key}:")));
@@ -82,6 +73,7 @@ fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
             SIBLINGS.map(|(name, _)| name).join(", ")
         )));
     }
+    // Without its command line it is as open as a text.
     let in_ns = command
         .split_whitespace()
         .any(|w| w == "--nsecs" || (w.starts_with('-') && !w.starts_with("--") && w.contains('N')));
@@ -109,6 +101,13 @@ fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
         }
         let unit = if in_ns { ns() } else { us() };
         let mut data = data(out, number, unit, sibling).of(Of::Samples, Some(cycles));
+        if command.is_empty() {
+            let mut values = [0.0; 3];
+            for (value, key) in values.iter_mut().zip(["min", "avg", "max"]) {
+                *value = times.get(key)?.float()?;
+            }
+            data = in_unit(out, data, None, values);
+        }
         if let Some(how) = &failed {
             data = data.with(FAILED, how.as_str());
         }
@@ -283,7 +282,7 @@ fn text(input: &mut Lines<'_>) -> Imported<Statements> {
             if let Some(h) = &mut found.histogram {
                 if h.columns != 0 && h.columns != cells.len() {
                     return Err(fail(format!(
-                        "a bucket has {} columns, the ones before have {}; the file is cut off",
+                        "a bucket has {} columns, the ones before have {}; give each histogram a file of its own",
                         cells.len(),
                         h.columns
                     )));
@@ -326,7 +325,14 @@ fn text(input: &mut Lines<'_>) -> Imported<Statements> {
             input.own(&line)?;
         }
     }
-    for (_, raw) in found.verbose.into_values() {
+    for (data, mut raw) in found.verbose.into_values() {
+        let least = raw.values.iter().copied().fold(f64::INFINITY, f64::min) / data.unit.factor;
+        let read = in_unit(&mut out, data, None, [least; 3]);
+        if read.unit == ns() {
+            raw.values.iter_mut().for_each(|value| *value *= 1e-3);
+            raw.step *= 1e-3;
+        }
+        (raw.quantity, raw.conditions) = (Some(read.quantity), read.conditions);
         out.keep(raw);
     }
     for (thread, (at, line)) in &found.threads {
@@ -356,7 +362,11 @@ fn of_thread(out: &mut Out, thread: u64, spot: Spot<'_>) -> Imported<()> {
     let after = |key: &str| {
         let rest = line.split_once(key).map(|(_, rest)| rest.trim_start());
         let word = rest.and_then(|r| r.split_whitespace().next());
-        word.ok_or_else(|| spot.error(format!("there is no `{key}`; the line is cut off")))
+        word.ok_or_else(|| {
+            spot.error(format!(
+                "there is no `{key}`, which each line of a thread has"
+            ))
+        })
     };
     let cycles = Number::count(after(" C:")?).map_err(|e| spot.error(e))?;
     if cycles == 0 {
@@ -369,14 +379,18 @@ fn of_thread(out: &mut Out, thread: u64, spot: Spot<'_>) -> Imported<()> {
         false => None,
     };
     let of_interval = interval.map(|i| (i as f64, cycles as f64));
-    let unit = unit_of(out, thread, of_interval, [min.value, mean.value, max.value]);
     // signaltest prints such lines, but for the interval.
     let sibling = SIBLINGS
         .iter()
         .find(|(name, _)| interval.is_none() && *name == "signaltest");
-    let mut data = data(out, thread, unit, sibling)
+    let data = data(out, thread, us(), sibling)
         .of(Of::Samples, Some(cycles))
         .with("priority", after(" P:")?);
+    let values = [min.value, mean.value, max.value];
+    let mut data = match sibling {
+        None => in_unit(out, data, of_interval, values),
+        Some(_) => data,
+    };
     if let Some(interval) = interval {
         data = data.with("interval", format!("{interval} µs"));
     }
@@ -393,18 +407,21 @@ fn of_thread(out: &mut Out, thread: u64, spot: Spot<'_>) -> Imported<()> {
 /// Later than this no timer without high resolution is, in microseconds.
 const JIFFY: f64 = 10_000.0;
 
-/// That all wake-ups are later than this is rare.
-const LATE: f64 = 500.0;
+/// No machine wakes a thread within so many nanoseconds of its timer: a smaller time is in microseconds.
+const SOON: f64 = 300.0;
+
+/// The condition of times whose unit is not said.
+const ASSUMED: (&str, &str) = ("unit", "assumed: µs");
 
 /// The text does not say whether it is in microseconds or, with `-N`, in nanoseconds; the interval is in microseconds always. That all
 /// wake-ups are later than a jiffy and than their interval, or than half of it where one is later than all intervals together, is no
-/// machine's way.
-fn unit_of(
+/// machine's way, nor is one within [`SOON`]. Between these the unit is assumed: the values are of no quantity that a check may judge.
+fn in_unit(
     out: &mut Out,
-    thread: u64,
+    mut data: Data,
     interval: Option<(f64, f64)>,
     [min, mean, max]: [f64; 3],
-) -> Unit {
+) -> Data {
     let in_ns = match interval {
         Some((each, cycles)) => {
             let always = min > each && mean > JIFFY;
@@ -414,16 +431,18 @@ fn unit_of(
     };
     if in_ns {
         out.note(format!(
-            "thread {thread} is read in nanoseconds (-N): no machine is as late as it would be in microseconds"
+            "{} is read in nanoseconds (-N): no machine is as late as it would be in microseconds",
+            data.name
         ));
-        return ns();
-    }
-    if min > LATE {
+        data.unit = ns();
+    } else if min >= SOON {
         out.note(format!(
-            "thread {thread} is read in microseconds; with -N these are nanoseconds, which the text does not say"
+            "{} is assumed to be in microseconds; with -N it is in nanoseconds, which the text does not say and its values do not show: `--json=FILE` says it",
+            data.name
         ));
+        data = out.unjudged(data).with(ASSUMED.0, ASSUMED.1);
     }
-    us()
+    data
 }
 
 fn of_histogram(out: &mut Out, histogram: &mut Histogram, end: u64) -> Imported<()> {
@@ -445,7 +464,8 @@ fn of_histogram(out: &mut Out, histogram: &mut Histogram, end: u64) -> Imported<
     let threads = minima.len();
     if threads < totals.len().saturating_sub(1) {
         let all = totals.len();
-        let reason = format!("there are {threads} values for {all} threads; the line is cut off");
+        let reason =
+            format!("there are {threads} values for {all} threads, of each of which there is one");
         return Err(ImportError::line(*at, reason));
     }
     for (thread, total) in totals.iter().enumerate().take(threads) {
@@ -464,7 +484,7 @@ fn of_histogram(out: &mut Out, histogram: &mut Histogram, end: u64) -> Imported<
                 ImportError::line(
                     *at,
                     format!(
-                        "there are {} values for {} threads; the line is cut off",
+                        "there are {} values for {} threads, of each of which there is one",
                         values.len(),
                         threads
                     ),
@@ -476,8 +496,8 @@ fn of_histogram(out: &mut Out, histogram: &mut Histogram, end: u64) -> Imported<
             continue;
         }
         let row = |i: usize| rows.get(i).map_or(0.0, |(_, value, _)| *value as f64);
-        let unit_of_row = unit_of(out, thread as u64, None, [row(0), row(1), row(2)]);
-        let data = data(out, thread as u64, unit_of_row, None).of(Of::Samples, Some(n));
+        let data = data(out, thread as u64, us(), None).of(Of::Samples, Some(n));
+        let data = in_unit(out, data, None, [row(0), row(1), row(2)]);
         for (statistic, value, spot) in rows {
             out.put(&data, statistic, Number::of(value as f64, 1.0), spot)?;
         }

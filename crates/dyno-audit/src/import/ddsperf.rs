@@ -79,9 +79,17 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     let (mut ping, mut sub) = (Reader::new(&PING), Reader::new(&SUB));
     let (mut peers, mut subscribers) = (Seen::new(), Seen::new());
     let mut means: BTreeMap<usize, (Data, Samples)> = BTreeMap::new();
+    // How often each process began: one may have the number of another that ended, as the first of each container does.
+    let mut begun: BTreeMap<String, u64> = BTreeMap::new();
     while let Some(line) = input.next()? {
         let line = line.to_owned();
         let spot = Spot::Line(input.number(), &line);
+        // In containers each process may have the same number: what stands before it tells them apart.
+        let process = line.split(']').next().unwrap_or_default();
+        let process = format!("{} {process}", input.source());
+        if line.trim_end().ends_with(": new (self)") && begun.len() < PEERS {
+            *begun.entry(process.clone()).or_default() += 1;
+        }
         let mut found = None;
         for (table, reader, seen) in [
             (&PING, &mut ping, &mut peers),
@@ -92,14 +100,8 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
             };
             let said: Said = fields.into_iter().collect();
             let get = |field: &str| said.get(field).map_or("", String::as_str);
-            // In containers each process may have the same number: what stands before it tells them apart.
-            let key = format!(
-                "{}{} {} {}",
-                input.source(),
-                get("before"),
-                get("pid"),
-                get("address")
-            );
+            let run = begun.get(&process).copied().unwrap_or(0);
+            let key = format!("{process} {run} {}", get("address"));
             let (peer, interval) = number(seen, key, spot)?;
             found = Some(());
             if let Some(mean) = said.get("mean") {

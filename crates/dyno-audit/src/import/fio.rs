@@ -1,28 +1,39 @@
 //! fio's JSON, from version 3: times in nanoseconds. Percentiles come from buckets of which 64 lie in each doubling, so they are
 //! known to one part in 128 (`stat.h` of fio, `FIO_IO_U_PLAT_BITS`).
 
+use super::Imported;
 use super::json::{self, Node};
 use super::lines::Lines;
 use super::number::Number;
-use super::out::{Out, counted, ms, ns, per_second, percent, unit};
-use super::{ImportError, Imported};
+use super::out::{Out, ns, per_second, percent};
+use super::tables::{Field, fields, of_members};
 use crate::Statements;
 use crate::checks::ranges::FAILED;
-use crate::statement::{Clock, Dimension, Of, Quantity, Statistic};
+use crate::statement::{Clock, Of, Quantity, Statistic};
 use std::collections::BTreeMap;
 
+const TIMES: &[Field] = fields! {
+    "min": Time Min "ns" Exact;
+    "max": Time Max "ns" Exact;
+    "mean": Time Mean "ns" Rounded .decimals(6);
+    "stddev": Time Sd "ns" Rounded .decimals(6);
+};
+
+const TOTALS: &[Field] = fields! {
+    "iops": Rate Rate "1/s" Rounded .decimals(6);
+    "bw_bytes": Bandwidth Rate "B/s" Rounded .decimals(0);
+    "total_ios": Count Count "operations" Exact;
+    "io_bytes": Size Sum "B" Exact;
+    "runtime": Duration Value "ms" Exact;
+};
+
+const SHARES: &[Field] = fields! {
+    "usr_cpu": CpuShare Share "%" Rounded .part("usr_cpu").decimals(6);
+    "sys_cpu": CpuShare Share "%" Rounded .part("sys_cpu").decimals(6);
+};
+
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
-    if !input.is_json() {
-        return Err(ImportError::file(
-            "this is the text of fio; run it with `--output-format=json` and import its JSON",
-        ));
-    }
-    let documents = json::documents(input)?;
-    let mut out = Out::new(input.tool());
-    for root in Node::roots(&documents) {
-        document(&mut out, &root)?;
-    }
-    Ok(out.done())
+    json::each(input, document)
 }
 
 fn document(out: &mut Out, root: &Node<'_>) -> Imported<()> {
@@ -34,8 +45,15 @@ fn document(out: &mut Out, root: &Node<'_>) -> Imported<()> {
     if let Some(time) = root.find("time") {
         out.tested(time.text()?);
     }
-    for job in root.get("jobs")?.items()? {
-        let name = job.get("jobname")?.text()?;
+    // Of a client the jobs of its servers.
+    let jobs = root
+        .find("client_stats")
+        .map_or_else(|| root.get("jobs"), Ok)?;
+    for job in jobs.items()? {
+        let mut name = job.get("jobname")?.text()?.to_owned();
+        if let Some(host) = job.find("hostname").filter(|_| root.find("jobs").is_none()) {
+            name = format!("{name} on {}", host.text()?);
+        }
         let error = match job.find("error") {
             Some(node) => node.count()?,
             None => 0,
@@ -44,7 +62,7 @@ fn document(out: &mut Out, root: &Node<'_>) -> Imported<()> {
         if let Some(failed) = &failed {
             out.note(format!("the job {name} failed: {failed}"));
         }
-        for direction in ["read", "write", "trim", "mixed"] {
+        for direction in ["read", "write", "trim", "mixed", "sync"] {
             let Some(node) = job.find(direction) else {
                 continue;
             };
@@ -60,11 +78,7 @@ fn document(out: &mut Out, root: &Node<'_>) -> Imported<()> {
             }
         }
         let data = out.data(&format!("{name}/cpu"), Quantity::CpuShare, percent());
-        for key in ["usr_cpu", "sys_cpu"] {
-            if let Some(node) = job.find(key) {
-                out.put_named(&data, key, Statistic::Share, node.rounded(6)?, node.spot())?;
-            }
-        }
+        of_members(out, &data, &job, SHARES)?;
     }
     Ok(())
 }
@@ -93,19 +107,7 @@ fn of_direction(
             .of(Of::Samples, Some(n));
         data.method.time = Some(Clock::Wall);
         data.conditions.extend(conditions.clone());
-        for (key, statistic, decimals) in [
-            ("min", Statistic::Min, 0),
-            ("max", Statistic::Max, 0),
-            ("mean", Statistic::Mean, 6),
-            ("stddev", Statistic::Sd, 6),
-        ] {
-            let value = times.get(key)?;
-            let number = match decimals {
-                0 => value.exact()?,
-                decimals => value.rounded(decimals)?,
-            };
-            out.put(&data, statistic, number, value.spot())?;
-        }
+        of_members(out, &data, &times, TIMES)?;
         // What `json+` prints beside its percentiles.
         if let Some(bins) = times.find("bins") {
             let mut all = 0u64;
@@ -133,29 +135,14 @@ fn of_direction(
             }
         }
     }
+    // Of what `fsync` and its like wait for there are no rates.
+    if node.find("iops").is_none() {
+        return Ok(());
+    }
     let mut data = out.data(name, Quantity::Rate, per_second());
     data.method.time = Some(Clock::Wall);
     data.conditions.extend(conditions.clone());
-    let bytes = unit("B/s", Dimension::Bandwidth, 1.0);
-    for (key, of, decimals) in [
-        ("iops", data.clone(), 6),
-        ("bw_bytes", data.other(Quantity::Bandwidth, bytes), 0),
-    ] {
-        let value = node.get(key)?;
-        out.put(&of, Statistic::Rate, value.rounded(decimals)?, value.spot())?;
-    }
-    let of = data.other(Quantity::Count, counted("operations"));
-    out.put(&of, Statistic::Count, total.exact()?, total.spot())?;
-    let bytes = unit("B", Dimension::Size, 1.0);
-    for (key, quantity, unit, statistic) in [
-        ("io_bytes", Quantity::Size, bytes, Statistic::Sum),
-        ("runtime", Quantity::Duration, ms(), Statistic::Value),
-    ] {
-        if let Some(value) = node.find(key) {
-            let of = data.other(quantity, unit);
-            out.put(&of, statistic, value.exact()?, value.spot())?;
-        }
-    }
+    of_members(out, &data, node, TOTALS)?;
     // Within its first millisecond it divides by nothing and prints rates of zero.
     if node
         .find("runtime")

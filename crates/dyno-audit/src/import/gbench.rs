@@ -68,6 +68,8 @@ struct Groups {
     all: Vec<Group>,
     /// Base and statistic of rows that are statistics over repetitions, by name, where the form says it.
     told: BTreeMap<String, (String, String)>,
+    /// How many rows of a name have a time that is no number.
+    left_out: BTreeMap<String, u64>,
 }
 
 /// The statistics that the library makes, and those of users that have a meaning here.
@@ -87,6 +89,7 @@ impl Groups {
             by_name: BTreeMap::new(),
             all: Vec::new(),
             told: BTreeMap::new(),
+            left_out: BTreeMap::new(),
         }
     }
 
@@ -179,7 +182,10 @@ impl Groups {
             .iter()
             .map(|g| (g.first.name.clone(), (g.each, g.first.medians)))
             .collect();
-        for group in groups {
+        for mut group in groups {
+            let left_out = self.left_out.get(&group.first.name).copied().unwrap_or(0);
+            group.real.left_out += left_out;
+            group.cpu.left_out += left_out;
             let place = group.place.clone();
             let spot = match group.is_json {
                 true => Spot::Path(&place.1),
@@ -190,7 +196,7 @@ impl Groups {
                     let (each, medians) = each.get(&base).copied().unwrap_or_default();
                     self.summary(&group, &base, &word, each.filter(|_| !medians), spot)?;
                 }
-                None if group.rows > 1 => {
+                None if group.rows > 1 || left_out > 0 => {
                     self.out.keep(group.real);
                     self.out.keep(group.cpu);
                 }

@@ -35,6 +35,26 @@ const HEADER: usize = 40;
 /// Percentiles that are figures.
 const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
 
+/// What the comments of Dyno's exports say.
+#[derive(Default)]
+pub(super) struct Comments {
+    pub(super) metric: Option<String>,
+    pub(super) conditions: BTreeMap<String, String>,
+}
+
+impl Comments {
+    pub(super) fn take(&mut self, key: &str, value: &str) {
+        let value = value.trim().to_owned();
+        match key {
+            "metric" => self.metric = Some(value),
+            "experiment" | "stack" | "suite" | "testbed" | "factors" | "emulated" => {
+                self.conditions.insert(key.to_owned(), value);
+            }
+            _ => {}
+        }
+    }
+}
+
 struct Sum {
     histogram: Histogram<u64>,
     line: u64,
@@ -46,10 +66,9 @@ struct Sum {
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     let mut out = Out::new(input.tool());
     let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
-    let (mut is_ns, mut metric) = (false, None);
+    let (mut is_ns, mut comments) = (false, Comments::default());
     // Of the intervals that follow.
     let mut lost = 0;
-    let mut conditions: Vec<(String, String)> = Vec::new();
     while let Some(line) = input.next()? {
         let line = line.to_owned();
         let at = input.number();
@@ -61,14 +80,8 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
             }
             match comment.split_once(": ") {
                 Some(("lost", value)) => lost = messages(value).map_err(fail)?,
-                Some(("metric", value)) => metric = Some(value.trim().to_owned()),
-                Some((
-                    key @ ("experiment" | "stack" | "suite" | "testbed" | "factors" | "emulated"),
-                    value,
-                )) if conditions.len() < 16 => {
-                    conditions.push((key.to_owned(), value.trim().to_owned()));
-                }
-                _ => {}
+                Some((key, value)) => comments.take(key, value),
+                None => {}
             }
         } else if line.starts_with('"') || line.trim().is_empty() {
         } else {
@@ -98,7 +111,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
         }
     }
     for (tag, sum) in sums {
-        let metric = metric.as_deref().unwrap_or("histogram");
+        let metric = comments.metric.as_deref().unwrap_or("histogram");
         let name = if tag.is_empty() {
             metric.to_owned()
         } else {
@@ -113,9 +126,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
         };
         let mut data = out.data(&name, quantity, unit);
         data.method.trip = trip;
-        for (key, value) in &conditions {
-            data = data.with(key, value.as_str());
-        }
+        data.conditions.extend(comments.conditions.clone());
         if !tag.is_empty() {
             data = data.with("tag", tag);
         }
@@ -150,15 +161,13 @@ pub(super) fn put_lost(out: &mut Out, data: &Data, lost: u64, spot: Spot<'_>) ->
 /// `Tag=A,0.127,1.007,2.769,HISTFAAAA…`: the tag and the histogram.
 fn row(line: &str) -> Result<(&str, &str), String> {
     let (tag, rest) = match line.strip_prefix("Tag=") {
-        Some(rest) => rest
-            .split_once(',')
-            .ok_or("the tag has no end; the file is cut off")?,
+        Some(rest) => rest.split_once(',').ok_or("the tag has no end")?,
         None => ("", line),
     };
     let cells: Vec<&str> = rest.split(',').collect();
     let [start, length, max, text] = cells[..] else {
         return Err(format!(
-            "an interval has a start, a length, a maximum and a histogram, not {} parts; it is cut off, or has commas as decimal points",
+            "an interval has a start, a length, a maximum and a histogram, not {} parts; where a comma is the decimal point, run the tool with LC_ALL=C",
             cells.len()
         ));
     };

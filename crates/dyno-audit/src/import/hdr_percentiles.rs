@@ -2,10 +2,10 @@
 //! in a comment. A value is the upper end of its bucket, whose width follows from the number of sub-buckets.
 
 use super::Imported;
-use super::hdr_log::{messages, of_metric, put_lost};
+use super::hdr_log::{Comments, messages, of_metric, put_lost};
 use super::lines::Lines;
 use super::number::Number;
-use super::out::{Data, Out, Spot, time, unit};
+use super::out::{Out, Spot, time, unit};
 use crate::Statements;
 use crate::statement::{Dimension, Of, Quantity, Statistic, Unit};
 
@@ -25,8 +25,7 @@ struct Row {
 struct File {
     rows: Vec<Row>,
     unit: Option<Unit>,
-    metric: Option<String>,
-    conditions: Vec<(String, String)>,
+    comments: Comments,
     lost: u64,
     /// The line that says so.
     lost_at: u64,
@@ -83,7 +82,7 @@ impl File {
         if let Some(rest) = comment.strip_prefix('[') {
             for part in rest.trim_end_matches(']').split(", ") {
                 let Some((key, value)) = part.split_once('=') else {
-                    return Err("the line ends too early; the file is cut off".to_owned());
+                    return Err("the line ends within what stands below a table".to_owned());
                 };
                 let value = value.trim();
                 let mut put = |statistic| {
@@ -107,7 +106,10 @@ impl File {
                 }
             }
             if !rest.ends_with(']') || self.below.len() > 3 {
-                return Err("this is no end of one table; the file is cut off or mixed".to_owned());
+                return Err(
+                    "this does not belong below one table; give each table a file of its own"
+                        .to_owned(),
+                );
             }
         } else if let Some(word) = comment.strip_prefix("values in ") {
             self.unit = match word.trim() {
@@ -120,16 +122,7 @@ impl File {
             self.lost = messages(rest)?;
             self.lost_at = at;
         } else if let Some((key, value)) = comment.split_once(": ") {
-            match key {
-                "metric" => self.metric = Some(value.trim().to_owned()),
-                "experiment" | "stack" | "suite" | "testbed" | "factors" | "emulated"
-                    if self.conditions.len() < 16 =>
-                {
-                    self.conditions
-                        .push((key.to_owned(), value.trim().to_owned()));
-                }
-                _ => {}
-            }
+            self.comments.take(key, value);
         }
         Ok(())
     }
@@ -141,7 +134,7 @@ impl File {
         };
         let ([value, percentile, count] | [value, percentile, count, _]) = cells[..] else {
             return Err(
-                "a row has a value, a percentile and a count; the file is cut off".to_owned(),
+                "a row has a value, a percentile and a count, and this line has not; take out what is not of the table".to_owned(),
             );
         };
         let percentile = Number::parse(percentile)?.value;
@@ -158,22 +151,17 @@ impl File {
     }
 
     fn done(self, mut out: Out) -> Imported<Statements> {
-        let name = self
-            .metric
-            .clone()
-            .unwrap_or_else(|| "histogram".to_owned());
+        let name = self.comments.metric.as_deref().unwrap_or("histogram");
         let (quantity, trip, own) = match &self.unit {
             Some(unit) => {
-                let (quantity, trip) = of_metric(&name);
+                let (quantity, trip) = of_metric(name);
                 (quantity, trip, unit.clone())
             }
             None => (Quantity::Other, None, unit("", Dimension::One, 1.0)),
         };
-        let mut data = out.data(&name, quantity, own).of(Of::Samples, self.total);
+        let mut data = out.data(name, quantity, own).of(Of::Samples, self.total);
         data.method.trip = trip;
-        for (key, value) in &self.conditions {
-            data = data.with(key, value.as_str());
-        }
+        data.conditions.extend(self.comments.conditions.clone());
         // Half of the sub-buckets lie in each doubling.
         let part = self.sub_buckets.map_or(0.0, |n| 2.0 / n.max(2) as f64);
         let with_lost = data
@@ -193,7 +181,12 @@ impl File {
                 // Twelve decimals are printed.
                 p => Statistic::Percentile((p * 1e12).round() / 1e10),
             };
-            put(&mut out, &with_lost, statistic, number, row.line, &row.text)?;
+            out.put(
+                &with_lost,
+                statistic,
+                number,
+                Spot::Line(row.line, &row.text),
+            )?;
         }
         if let (Some(total), Some(all), Some(row)) = (self.total, all, self.rows.last()) {
             let spot = Spot::Line(row.line, &row.text);
@@ -217,19 +210,8 @@ impl File {
             }
             let mut number = number;
             number.half_step += (part * number.value).abs();
-            put(&mut out, &data, statistic, number, line, &text)?;
+            out.put(&data, statistic, number, Spot::Line(line, &text))?;
         }
         Ok(out.done())
     }
-}
-
-fn put(
-    out: &mut Out,
-    data: &Data,
-    statistic: Statistic,
-    number: Number,
-    line: u64,
-    text: &str,
-) -> Imported<()> {
-    out.put(data, statistic, number, Spot::Line(line, text))
 }

@@ -59,7 +59,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     while let Some(line) = input.next()? {
         let line = line.trim().to_owned();
         if rows == Some(0) && !line.starts_with('|') {
-            return Err(input.error("the table before has no row; the file is cut off"));
+            return Err(input.error("the table before has no row; take it out, or measure again"));
         }
         if line.starts_with("****") {
             reader = Reader::new(&TABLE);
@@ -75,7 +75,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
             rows = rows.map(|n| n + 1);
         } else if line.starts_with('|') && !line.contains("--") {
             return Err(
-                input.error("a row has a size with its unit and a latency; the file is cut off")
+                input.error("a row has a size with its unit and a latency, and this line has not")
             );
         } else if !line.starts_with('|') {
             rows = None;

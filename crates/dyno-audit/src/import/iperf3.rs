@@ -1,24 +1,29 @@
 //! iperf3's JSON (`-J`). It measures throughput, and no time of a message: of a TCP connection it repeats what the kernel estimated
 //! as its round trip, already smoothed; of UDP the jitter of RFC 1889.
 
+use super::Imported;
 use super::json::{self, Node};
 use super::lines::Lines;
-use super::out::{Data, Out, counted, ms, percent, second, unit, us};
-use super::{ImportError, Imported};
+use super::out::{Data, Out, percent, second, unit, us};
+use super::tables::{Field, fields, of_members};
 use crate::Statements;
-use crate::statement::{Clock, Dimension, Loop, Quantity, Statistic, Trip, Unit};
+use crate::statement::{Clock, Dimension, Loop, Quantity, Statistic, Trip};
 use serde_json::{Map, Value};
 
-fn bits() -> Unit {
-    unit("bit/s", Dimension::Bandwidth, 0.125)
-}
+const SUM: &[Field] = fields! {
+    "bits_per_second": Bandwidth Rate "bit/s" Exact;
+    "bytes": Size Sum "B" Exact;
+    "retransmits": Count Count "segments" Exact .part("retransmits");
+};
+
+const DATAGRAMS: &[Field] = fields! {
+    "jitter_ms": Jitter Value "ms" Exact .part("jitter_ms");
+    "packets": Count Count "datagrams" Exact .part("packets");
+    "lost_packets": Loss Count "datagrams" Exact .part("lost_packets");
+    "lost_percent": Loss Share "%" Rounded .part("lost_percent");
+};
 
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
-    if !input.is_json() {
-        return Err(ImportError::file(
-            "this is the text of iperf3; run it with -J and import its JSON",
-        ));
-    }
     let documents = merged(json::documents(input)?);
     let mut out = Out::new(input.tool());
     for root in Node::roots(&documents) {
@@ -80,13 +85,19 @@ fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
             "" => "datagrams".to_owned(),
             name => name.trim_start_matches('_').replace('_', " "),
         };
-        let mut data = out.data(&name, Quantity::Bandwidth, bits());
+        let mut data = out.data(
+            &name,
+            Quantity::Bandwidth,
+            unit("bit/s", Dimension::Bandwidth, 0.125),
+        );
         describe(&mut data, &test)?;
         if key != "sum" || alone {
-            of_sum(out, &data, &sum)?;
+            of_members(out, &data, &sum, SUM)?;
         }
         if datagrams {
-            of_datagrams(out, &data, &sum)?;
+            of_members(out, &data, &sum, DATAGRAMS)?;
+            out.holds(&data, "{lost_percent} = {lost_packets} / {packets}");
+            out.holds(&data, "{lost_packets} <= {packets}");
         }
         // The rate of these two is over the sender's seconds, which stand in its streams.
         let sender = sender_seconds(&end)?.filter(|_| datagrams && !key.contains("bidir"));
@@ -156,47 +167,5 @@ fn describe(data: &mut Data, test: &Node<'_>) -> Imported<()> {
             data.method.sender_rate = Some(bits / 8.0 / block);
         }
     }
-    Ok(())
-}
-
-fn of_sum(out: &mut Out, data: &Data, sum: &Node<'_>) -> Imported<()> {
-    let rate = sum.get("bits_per_second")?;
-    out.put(data, Statistic::Rate, rate.exact()?, rate.spot())?;
-    let bytes = sum.get("bytes")?;
-    let of = data.other(Quantity::Size, unit("B", Dimension::Size, 1.0));
-    out.put(&of, Statistic::Sum, bytes.exact()?, bytes.spot())?;
-    if let Some(node) = sum.find("retransmits") {
-        let of = data.other(Quantity::Count, counted("segments"));
-        out.put_named(
-            &of,
-            "retransmits",
-            Statistic::Count,
-            node.exact()?,
-            node.spot(),
-        )?;
-    }
-    Ok(())
-}
-
-fn of_datagrams(out: &mut Out, data: &Data, sum: &Node<'_>) -> Imported<()> {
-    let count = || counted("datagrams");
-    for (key, quantity, unit, statistic) in [
-        ("jitter_ms", Quantity::Jitter, ms(), Statistic::Value),
-        ("packets", Quantity::Count, count(), Statistic::Count),
-        ("lost_packets", Quantity::Loss, count(), Statistic::Count),
-        ("lost_percent", Quantity::Loss, percent(), Statistic::Share),
-    ] {
-        let Some(node) = sum.find(key) else {
-            continue;
-        };
-        let number = match statistic {
-            Statistic::Share => node.written()?,
-            _ => node.exact()?,
-        };
-        let of = data.other(quantity, unit);
-        out.put_named(&of, key, statistic, number, node.spot())?;
-    }
-    out.holds(data, "{lost_percent} = {lost_packets} / {packets}");
-    out.holds(data, "{lost_packets} <= {packets}");
     Ok(())
 }

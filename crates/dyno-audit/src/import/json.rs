@@ -2,8 +2,9 @@
 
 use super::lines::Lines;
 use super::number::Number;
-use super::out::Spot;
+use super::out::{Out, Spot};
 use super::{ImportError, Imported};
+use crate::Statements;
 use serde_json::Value;
 
 /// The largest JSON document in bytes; a larger one is refused.
@@ -46,12 +47,17 @@ pub(super) fn documents(input: &mut Lines<'_>) -> Imported<Vec<Value>> {
         match values.next() {
             Some(Ok(value)) => found.push(value),
             Some(Err(e)) => {
-                let hint = match e.classify() {
-                    serde_json::error::Category::Eof => "; the file is cut off",
-                    _ => "",
+                let reason = match e.classify() {
+                    serde_json::error::Category::Eof => {
+                        format!(
+                            "the JSON of {tool} ends before its last bracket; the file is cut off"
+                        )
+                    }
+                    _ => format!(
+                        "the JSON of {tool} breaks here ({e}); import the file as the tool wrote it"
+                    ),
                 };
                 let at = line + e.line() as u64 - 1;
-                let reason = format!("this is no JSON of {tool}: {e}{hint}");
                 return Err(ImportError::line(at, reason));
             }
             None => break,
@@ -67,6 +73,19 @@ pub(super) fn documents(input: &mut Lines<'_>) -> Imported<Vec<Value>> {
         ));
     }
     Ok(found)
+}
+
+/// The statements of all documents of the file.
+pub(super) fn each(
+    input: &mut Lines<'_>,
+    mut read: impl FnMut(&mut Out, &Node<'_>) -> Imported<()>,
+) -> Imported<Statements> {
+    let documents = documents(input)?;
+    let mut out = Out::new(input.tool());
+    for root in Node::roots(&documents) {
+        read(&mut out, &root)?;
+    }
+    Ok(out.done())
 }
 
 /// With `null` in place of what is no number, and the line of each.
@@ -155,9 +174,24 @@ impl<'a> Node<'a> {
         })
     }
 
+    /// A number that must be there; `None`, which is said, where it is `null`: tools write that for what is no number.
+    pub(super) fn measured(&self, out: &mut Out, key: &str) -> Imported<Option<Node<'a>>> {
+        match self.value.get(key) {
+            Some(Value::Null) => {
+                let path = self.path_to(key);
+                out.note(format!(
+                    "{path} is no number, so that there is no figure of it"
+                ));
+                Ok(None)
+            }
+            _ => self.get(key).map(Some),
+        }
+    }
+
     pub(super) fn items(&self) -> Imported<Vec<Node<'a>>> {
         let items = self.value.as_array();
-        let items = items.ok_or_else(|| self.error("is no list"))?;
+        let items =
+            items.ok_or_else(|| self.error(format!("is {}, no list", shown(self.value))))?;
         let node = |(i, value)| Node {
             value,
             path: format!("{}[{i}]", self.path),
@@ -167,7 +201,8 @@ impl<'a> Node<'a> {
 
     pub(super) fn members(&self) -> Imported<Vec<(&'a str, Node<'a>)>> {
         let members = self.value.as_object();
-        let members = members.ok_or_else(|| self.error("is no object"))?;
+        let members =
+            members.ok_or_else(|| self.error(format!("is {}, no object", shown(self.value))))?;
         let node = |(key, value): (&'a String, &'a Value)| {
             let path = self.path_to(key);
             (key.as_str(), Node { value, path })
@@ -176,7 +211,8 @@ impl<'a> Node<'a> {
     }
 
     pub(super) fn text(&self) -> Imported<&'a str> {
-        self.value.as_str().ok_or_else(|| self.error("is no text"))
+        let text = self.value.as_str();
+        text.ok_or_else(|| self.error(format!("is {}, no text", shown(self.value))))
     }
 
     pub(super) fn count(&self) -> Imported<u64> {

@@ -4,10 +4,7 @@
 //! The `95% in under:` of a summary is left out in favour of that in its distribution: of all groups it is the mean of their own
 //! percentiles, of one group both are the same.
 
-use super::Imported;
-use super::lines::Lines;
-use super::tables::{Field, PLAIN, Role, Table, fields, read as by_table};
-use crate::Statements;
+use super::tables::{Field, PLAIN, Role, Table, fields};
 use crate::statement::{Clock, Loop, Trip};
 
 const FIELDS: &[Field] = fields! {
@@ -18,7 +15,7 @@ const FIELDS: &[Field] = fields! {
     "rate": Rate Rate "1/s" Cut;
 };
 
-const TABLE: Table = Table {
+pub(super) const TABLE: Table = Table {
     lines: &[
         (Role::Begin, "Global Summary:"),
         (Role::Begin, "Group: {group**} | Cycle time(ms): {cycle}"),
@@ -61,7 +58,3 @@ const TABLE: Table = Table {
     },
     ..PLAIN
 };
-
-pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
-    by_table(input, &TABLE)
-}

@@ -2,7 +2,7 @@
 
 use super::plain::plain;
 use super::prefix::Prefix;
-use super::{ImportError, Imported, Tool};
+use super::{ImportError, Imported, Known, Tool};
 use std::io::{BufRead, Read as _};
 
 /// The longest line in bytes; a longer one is refused.
@@ -13,6 +13,8 @@ pub(super) struct Lines<'a> {
     tool: Tool,
     is_json: bool,
     number: u64,
+    /// Whether the line that was read last ends.
+    has_end: bool,
     bytes: Vec<u8>,
     text: String,
     before: Prefix,
@@ -24,20 +26,16 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(
-        reader: &'a mut dyn BufRead,
-        before: Prefix,
-        tool: Tool,
-        is_json: bool,
-    ) -> Lines<'a> {
+    pub(super) fn new(reader: &'a mut dyn BufRead, known: Known) -> Lines<'a> {
         Lines {
             reader,
-            tool,
-            is_json,
+            tool: known.tool,
+            is_json: known.is_json,
             number: 0,
+            has_end: true,
             bytes: Vec::new(),
             text: String::new(),
-            before,
+            before: known.before,
             source: String::new(),
             is_prefixed: false,
             notes: Vec::new(),
@@ -76,7 +74,7 @@ impl<'a> Lines<'a> {
                 Err(self.error(format!("the line is longer than {LIMIT} bytes")))
             }
             true => {
-                if !self.bytes.ends_with(b"\n") {
+                if !self.has_end {
                     self.note(format!(
                         "line {}, the last, has no end: if the file was cut off there, a number in it may be short",
                         self.number
@@ -103,6 +101,7 @@ impl<'a> Lines<'a> {
             Ok(0) => return Ok(false),
             Ok(_) => self.number += 1,
         }
+        self.has_end = self.bytes.ends_with(b"\n") || self.bytes.len() as u64 > limit;
         plain(&String::from_utf8_lossy(&self.bytes), &mut self.text);
         let found = self.before.of_line(&self.text);
         if found.end > 0 {
@@ -124,7 +123,7 @@ impl<'a> Lines<'a> {
         let mut bytes = Vec::new();
         while self.next_within(limit)? {
             bytes.extend_from_slice(self.text.as_bytes());
-            if self.bytes.ends_with(b"\n") {
+            if self.has_end {
                 bytes.push(b'\n');
             }
             if bytes.len() as u64 > limit {
@@ -141,6 +140,15 @@ impl<'a> Lines<'a> {
 
     pub(super) fn error(&self, reason: impl Into<String>) -> ImportError {
         ImportError::line(self.number, reason)
+    }
+
+    /// An error, with what the end of the file says of it: one within its last line may be that of a cut.
+    pub(super) fn of_end(&self, mut error: ImportError) -> ImportError {
+        let is_last = error.at == super::At::Line(self.number) && !self.has_end;
+        if is_last && !error.reason.contains("cut off") {
+            error.reason += "; the line has no end, so that the file may be cut off there";
+        }
+        error
     }
 
     /// The output ends before this, which its tool always prints last.

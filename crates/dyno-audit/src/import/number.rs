@@ -18,7 +18,7 @@ impl Number {
     /// `text` must be a number and nothing else.
     pub(super) fn parse(text: &str) -> Result<Number, String> {
         if text.is_empty() {
-            return Err("the line ends where a number belongs; the file is cut off".to_owned());
+            return Err("the line ends where a number belongs".to_owned());
         }
         let shown: String = text.chars().take(LONGEST).collect();
         if text.len() > LONGEST {

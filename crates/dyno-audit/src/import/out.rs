@@ -135,6 +135,15 @@ impl Out {
         }
     }
 
+    /// This data as of no quantity, by which no check judges it.
+    pub(super) fn unjudged(&mut self, data: Data) -> Data {
+        self.main.insert(data.name.clone(), Quantity::Other);
+        Data {
+            quantity: Quantity::Other,
+            ..data
+        }
+    }
+
     /// A figure named `NAME/STATISTIC`, or `NAME/QUANTITY-STATISTIC` where it is not of the data's main quantity.
     pub(super) fn put(
         &mut self,

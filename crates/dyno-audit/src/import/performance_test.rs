@@ -71,7 +71,6 @@ fn document(input: &mut Lines<'_>) -> Imported<Statements> {
         }
         let mut raw = out.raw(&all, "means", 1);
         for (i, result) in root.get("analysis_results")?.items()?.iter().enumerate() {
-            let get = |key: &str| result.get(key)?.exact();
             let counts = ["received", "sent", "lost"];
             let mut numbers = Vec::new();
             for name in counts {
@@ -85,18 +84,24 @@ fn document(input: &mut Lines<'_>) -> Imported<Statements> {
             if n == 0 {
                 continue;
             }
-            let times = [
-                get("latency_min")?,
-                get("latency_max")?,
-                get("latency_mean")?,
-            ];
-            out.add(&mut raw, &all, &times[2], n);
-            interval(
-                &mut out,
-                (&all, i as u64),
-                (n, times, numbers),
-                result.spot(),
-            )?;
+            let mut times = [None, None, None];
+            for (time, key) in times
+                .iter_mut()
+                .zip(["latency_min", "latency_max", "latency_mean"])
+            {
+                *time = result
+                    .measured(&mut out, key)?
+                    .map(|t| t.exact())
+                    .transpose()?;
+            }
+            match &times[2] {
+                Some(mean) => {
+                    out.add(&mut raw, &all, mean, n);
+                }
+                None => raw.left_out += 1,
+            }
+            let all = (&all, i as u64);
+            interval(&mut out, all, (n, times, numbers), result.spot())?;
         }
         out.keep(raw);
     }
@@ -135,7 +140,7 @@ fn csv(input: &mut Lines<'_>) -> Imported<Statements> {
         } else {
             if cells.len() != columns.len() {
                 return Err(spot.error(format!(
-                    "a row has {} cells and its header {}; it is cut off, or has commas as decimal points",
+                    "a row has {} cells and its header {}; where a comma is the decimal point, run the tool with LC_ALL=C",
                     cells.len(),
                     columns.len()
                 )));
@@ -213,13 +218,13 @@ fn row(
         numbers.push(("cpu", Number::parse(cpu).map_err(fail)?));
     }
     let number = |name: &str| cell(name).and_then(|c| Number::parse(c).map_err(fail));
-    let times = [number(&min)?, number(&max)?, number(&mean)?];
-    let mean = times[2].clone();
+    let mean = number(&mean)?;
+    let times = [number(&min)?, number(&max)?, mean.clone()].map(Some);
     interval(out, (all, seen), (n, times, numbers), spot)?;
     Ok(Some((mean, n)))
 }
 
-type Interval = (u64, [Number; 3], Vec<(&'static str, Number)>);
+type Interval = (u64, [Option<Number>; 3], Vec<(&'static str, Number)>);
 
 /// The figures of one second, while they are wanted.
 fn interval(
@@ -238,7 +243,9 @@ fn interval(
     };
     let data = data.of(Of::Samples, Some(n)).with("benchmark", named.name);
     for (statistic, number) in STATISTICS.into_iter().zip(times) {
-        out.put(&data, statistic, number, spot)?;
+        if let Some(number) = number {
+            out.put(&data, statistic, number, spot)?;
+        }
     }
     for (field, number) in numbers {
         EACH.put(out, &data, (field, number), spot)?;

@@ -1,16 +1,27 @@
-//! What others write before each line of a log: instants, hosts, services, streams, levels.
+//! What others write before each line of a log: instants, hosts, services, levels, numbers of lines. No form of it is known here. It is what
+//! stands before a mark of the tool, where the lines below the mark begin in the same shape.
 
-/// What the beginning of the file shows of its prefixes.
+/// Lines from a mark on that are looked at.
+const NEAR: usize = 20;
+
+/// The longest number of a mark in bytes.
+const DIGITS: usize = 32;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Token {
+    /// Begins with a digit: an instant, a number of a process or a line.
+    Number,
+    /// Begins with a letter: a host, a program, a level.
+    Word,
+    Sign(char),
+}
+
+/// What stands before the lines of a file.
 #[derive(Debug, Default)]
 pub(super) struct Prefix {
-    /// A service may stand before a bar: `talker-1  | `.
-    services: bool,
-    /// Blanks before all lines.
-    indent: usize,
-    /// Lines begin with an instant, so that one that stands alone is an empty line.
-    instants: bool,
-    /// What stands behind each instant, where no number of a process ends it: `host bench: `, `bench - `.
-    program: String,
+    tokens: Vec<Token>,
+    /// Blanks behind the last of them; before all lines, where there is none.
+    blanks: usize,
 }
 
 /// What stands before a line.
@@ -18,199 +29,183 @@ pub(super) struct Prefix {
 pub(super) struct Found {
     /// Its bytes.
     pub(super) end: usize,
-    /// Without instants: what tells one source of lines from another.
+    /// Without instants and other numbers: what tells one source of lines from another.
     pub(super) source: String,
-    has_instant: bool,
 }
 
 impl Prefix {
-    pub(super) fn of(head: &str, services: bool) -> Prefix {
-        let blanks = |line: &str| line.len() - line.trim_start_matches(' ').len();
-        let filled = head.lines().filter(|line| !line.trim().is_empty());
-        let mut prefix = Prefix {
-            services,
-            indent: filled.map(blanks).min().unwrap_or(0),
-            ..Prefix::default()
+    /// The prefix of these lines, of which the first is the tool's own from this place on; `None` where the lines below it do not share what
+    /// stands before that.
+    pub(super) fn of(lines: &[&str], own: usize) -> Option<Prefix> {
+        let before = lines.first().map_or("", |line| &line[..own]);
+        Prefix::shared(tokens(before).map(|(token, ..)| token).collect(), lines)
+    }
+
+    /// The same of lines that begin with names of their own before this mark: what all lines share word for word but for numbers. Where all
+    /// have the mark, words at its end may belong to the names.
+    pub(super) fn of_names(lines: &[&str], own: usize, mark: &str) -> Prefix {
+        let first = lines.first().map_or("", |line| &line[..own]);
+        let alike = |at: usize| {
+            let (token, text, _) = tokens(first).nth(at)?;
+            let same = near(lines).all(|line| {
+                let other = tokens(line).nth(at);
+                other.is_some_and(|(t, s, _)| t == token && (t != Token::Word || s == text))
+            });
+            same.then_some(token)
         };
-        let mut programs = Vec::new();
-        for line in head.lines() {
-            let found = prefix.of_line(line);
-            let rest = &line[found.end..];
-            let is_empty = rest.trim().is_empty() || instant(rest) == Some(rest.len());
-            if !is_empty {
-                prefix.instants |= found.has_instant;
-                programs.push(program(rest).filter(|_| found.has_instant));
+        let mut shared: Vec<Token> = (0..).map_while(alike).collect();
+        if shared.len() == tokens(first).count() {
+            let name = first.trim_end().rsplit([' ', '\t']).next();
+            shared.truncate(shared.len() - tokens(name.unwrap_or("")).count());
+        }
+        let has_names = near(lines).all(|line| find(mark, line).is_some());
+        while has_names && shared.last() == Some(&Token::Word) {
+            shared.pop();
+        }
+        let has_sign = shared.iter().any(|t| matches!(t, Token::Sign(_)));
+        let is_sure = near(lines).count() > 1 && (!has_names || has_sign || first.contains('\t'));
+        let none = || Prefix::shared(Vec::new(), lines).unwrap_or_default();
+        match is_sure {
+            true => Prefix::shared(shared, lines).unwrap_or_else(none),
+            false => none(),
+        }
+    }
+
+    /// A prefix of JSON, whose other lines have it or, where it stands before a message of several lines, do not.
+    pub(super) fn of_json(lines: &[&str], own: usize) -> Prefix {
+        Prefix::of(lines, own).unwrap_or_else(|| {
+            let before = lines.first().map_or("", |line| &line[..own]);
+            Prefix {
+                tokens: tokens(before).map(|(token, ..)| token).collect(),
+                blanks: before.len() - before.trim_end().len(),
             }
-        }
-        if let Some(Some(first)) = programs.first()
-            && programs.iter().all(|p| *p == Some(*first))
-        {
-            prefix.program = (*first).to_owned();
-        }
-        prefix
+        })
+    }
+
+    fn shared(tokens: Vec<Token>, lines: &[&str]) -> Option<Prefix> {
+        let mut prefix = Prefix { tokens, blanks: 0 };
+        let ends: Vec<(&str, Option<usize>)> = near(lines)
+            .map(|line| (line, prefix.matched(line).map(|found| found.end)))
+            .collect();
+        let having = ends.iter().filter(|(_, end)| end.is_some()).count();
+        let rests = ends.iter().filter_map(|(line, end)| line.get((*end)?..));
+        let blanks = |rest: &str| rest.len() - rest.trim_start_matches([' ', '\t']).len();
+        let filled = rests.filter(|rest| !rest.trim().is_empty());
+        prefix.blanks = filled.map(blanks).min().unwrap_or(0);
+        let is_shared = 4 * having >= 3 * ends.len();
+        (is_shared && prefix.is_apart(prefix.blanks)).then_some(prefix)
     }
 
     pub(super) fn of_line(&self, line: &str) -> Found {
-        let blank = |b: &u8| *b == b' ';
-        let mut found = Found {
-            end: line.bytes().take(self.indent).take_while(blank).count(),
-            ..Found::default()
+        let Some(mut found) = self.matched(line) else {
+            return Found::default();
         };
-        loop {
-            let rest = &line[found.end..];
-            let part = match instant(rest) {
-                // A line of its own says when the tool ran.
-                Some(end) if rest.len() > end || (self.instants && !found.has_instant) => {
-                    found.has_instant = true;
-                    found.end += end;
-                    continue;
-                }
-                Some(_) => None,
-                None => self.part(rest, found.has_instant),
-            };
-            let Some(part) = part.filter(|end| *end > 0) else {
-                return found;
-            };
-            found.source.push_str(&rest[..part]);
-            found.end += part;
+        let blank = |b: &u8| matches!(b, b' ' | b'\t');
+        let rest = line[found.end..].bytes();
+        let blanks = rest.take(self.blanks).take_while(blank).count();
+        found.end += blanks;
+        match self.is_apart(blanks) || found.end == line.len() {
+            true => found,
+            false => Found::default(),
         }
     }
 
-    /// A part that is no instant.
-    fn part(&self, line: &str, has_instant: bool) -> Option<usize> {
-        let (word, rest) = first(line);
-        let after = line.len() - rest.len();
-        // Streams of Kubernetes and GitLab.
-        let streams = ["stdout", "stderr", "F", "P", "00O", "00E"];
-        let is_stream = |form: &&str| word.len() == form.len() && begins(word, form);
-        if has_instant && streams.iter().any(is_stream) {
-            return Some(after);
+    /// Whether what follows is no part of its last word, where so many blanks stand between.
+    fn is_apart(&self, blanks: usize) -> bool {
+        blanks > 0 || matches!(self.tokens.last(), None | Some(Token::Sign(_)))
+    }
+
+    fn matched(&self, line: &str) -> Option<Found> {
+        let mut found = Found::default();
+        let mut all = tokens(line);
+        for token in &self.tokens {
+            let (own, text, end) = all.next().filter(|(own, ..)| own == token)?;
+            // Of numbers those of containers and addresses.
+            let is_name = text.contains(|c: char| c.is_alphabetic() && !['T', 'Z'].contains(&c));
+            if own == Token::Word || is_name || text.matches('.').count() > 2 {
+                found.source.push_str(text);
+                found.source.push(' ');
+            }
+            found.end = end;
         }
-        let levels = ["DEBUG", "INFO", "WARN", "WARNING", "ERROR"];
-        if has_instant && levels.contains(&word.trim_end_matches(':')) {
-            // Padded before a name in brackets.
-            let name = rest.trim_start();
-            let padded = if name.starts_with('[') { name } else { rest };
-            return Some(line.len() - padded.len());
-        }
-        // A quotation, and the priority of a message of the kernel.
-        let priority = line.strip_prefix('<').map_or(0, digits);
-        if word == ">" {
-            return Some(after);
-        } else if priority > 0 && line[priority + 1..].starts_with(">[") {
-            return Some(priority + 2);
-        }
-        if self.services && is_name(word) && rest.trim_start().starts_with("| ") {
-            return Some(line.len() - rest.trim_start().len() + 2);
-        }
-        // `[STDOUT] `, `[pod/talker/main] `, `[talker]: `; a number in brackets is a tool's own.
-        let inner = word.trim_end_matches(':').strip_prefix('[');
-        let inner = inner.and_then(|w| w.strip_suffix(']'));
-        let named = inner.is_some_and(|w| is_name(w) && w.starts_with(|c: char| c.is_alphabetic()));
-        if named && line.len() > word.len() || is_process(word) {
-            return Some(after);
-        }
-        if !has_instant {
-            return None;
-        }
-        if line.starts_with(&self.program) && !self.program.is_empty() {
-            return Some(self.program.len());
-        }
-        // The host stands before the program.
-        let (process, rest) = first(rest);
-        (is_name(word) && is_process(process)).then_some(line.len() - rest.len())
+        Some(found)
     }
 }
 
-/// The first word, and what follows the blank behind it.
-fn first(line: &str) -> (&str, &str) {
-    line.split_once(' ').unwrap_or((line, ""))
+fn near<'a>(lines: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
+    let filled = lines.iter().copied().filter(|line| !line.trim().is_empty());
+    filled.take(NEAR)
 }
 
-fn is_name(word: &str) -> bool {
-    let of_name = |c: char| c.is_ascii_alphanumeric() || ['_', '-', '.', '/'].contains(&c);
-    !word.is_empty() && word.chars().all(of_name)
+/// Words, numbers and signs, each with its end, without the blanks between them.
+fn tokens(text: &str) -> impl Iterator<Item = (Token, &str, usize)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = text[at..].trim_start_matches([' ', '\t']);
+        let first = rest.chars().next()?;
+        let inner = |c: char| c.is_alphanumeric() || ['_', '-', '.', '/'].contains(&c);
+        let (token, end) = match first {
+            c if c.is_alphanumeric() => {
+                let kind = match c.is_ascii_digit() {
+                    true => Token::Number,
+                    false => Token::Word,
+                };
+                (kind, rest.find(|c| !inner(c)).unwrap_or(rest.len()))
+            }
+            c => (Token::Sign(c), c.len_utf8()),
+        };
+        at = text.len() - rest.len() + end;
+        Some((token, &rest[..end], at))
+    })
 }
 
-/// `bench[42]:` of syslog.
-fn is_process(word: &str) -> bool {
-    let inner = word.strip_suffix("]:").and_then(|w| w.split_once('['));
-    inner.is_some_and(|(name, number)| is_name(name) && number.parse::<u32>().is_ok())
-}
-
-/// `host bench: ` or `bench - `, at the beginning of what stands behind an instant.
-fn program(line: &str) -> Option<&str> {
-    let (host, rest) = first(line);
-    let (name, rest) = first(rest);
-    let is = is_name(host)
-        && host.starts_with(|c: char| c.is_ascii_alphabetic())
-        && (name == "-" || name.strip_suffix(':').is_some_and(is_name));
-    is.then(|| &line[..line.len() - rest.len()])
-}
-
-/// Whether a text begins like this, where `0` is any digit.
-fn begins(text: &str, form: &str) -> bool {
-    let like = |(b, f): (u8, u8)| {
-        if f == b'0' {
-            b.is_ascii_digit()
-        } else {
-            b == f
-        }
-    };
-    text.len() >= form.len() && text.bytes().zip(form.bytes()).all(like)
-}
-
-/// An instant with the blank behind it, in brackets or not.
-fn instant(line: &str) -> Option<usize> {
-    let end = match line.strip_prefix('[') {
-        Some(inner) => {
-            let blanks = inner.len() - inner.trim_start().len();
-            let time = &inner[blanks..];
-            let digits = digits(time);
-            // Of the kernel and of ROS: seconds with their fraction.
-            let seconds = (digits > 0 && time[digits..].starts_with('.'))
-                .then(|| digits + 1 + self::digits(&time[digits + 1..]));
-            let end = 1 + blanks + date_and_clock(time).or(seconds)?;
-            line[end..].starts_with(']').then_some(end + 1)?
-        }
-        None => date_and_clock(line)?,
-    };
-    let rest = &line[end..];
-    let end = end + usize::from(rest.starts_with(':'));
-    match line[end..].chars().next() {
-        None => Some(end),
-        Some(' ' | '\t') => Some(end + 1),
-        Some(_) => None,
-    }
-}
-
-fn digits(text: &str) -> usize {
-    text.bytes().take_while(u8::is_ascii_digit).count()
-}
-
-/// `2026-11-22T17:56:21.123Z`, `2026-11-22 17:56:21,123`, `Nov  2 17:56:21` or `17:56:21`.
-fn date_and_clock(text: &str) -> Option<usize> {
-    let date = if begins(text, "0000-00-00") && text[10..].starts_with(['T', ' ']) {
-        11
-    } else if text.bytes().take(3).all(|b| b.is_ascii_alphabetic()) {
-        let day = text.get(3..)?;
-        ["  0 ", " 00 ", " 0 "]
-            .iter()
-            .find(|form| begins(day, form))?
-            .len()
-            + 3
-    } else {
-        0
-    };
-    let clock = &text[date..];
-    if !begins(clock, "00:00:00") {
+/// Where a mark begins in a line: `{}` in it is a number, `{*}` a word that begins with a letter, a blank any number of blanks.
+pub(super) fn find(mark: &str, line: &str) -> Option<usize> {
+    let longest = mark
+        .split(['{', '}', '*', ' '])
+        .max_by_key(|part| part.len())?;
+    if !line.contains(longest) {
         return None;
     }
-    let mut end = date + 8;
-    if text[end..].starts_with(['.', ',']) {
-        end += 1 + digits(&text[end + 1..]);
+    let mut within = false;
+    line.char_indices().find_map(|(i, c)| {
+        let is_word = c.is_alphanumeric();
+        let begins = !(std::mem::replace(&mut within, is_word) && is_word);
+        (begins && fits(mark, &line[i..])).then_some(i)
+    })
+}
+
+/// Whether a text begins with a mark.
+fn fits(mark: &str, text: &str) -> bool {
+    let mut rest = text;
+    for (i, part) in mark.split(['{', '}']).enumerate() {
+        if i % 2 == 1 {
+            let end = match part {
+                "" => rest.find(|c: char| !c.is_ascii_digit() && c != '.'),
+                _ => rest.find([' ', '\t']),
+            };
+            let (word, more) = rest.split_at(end.unwrap_or(rest.len()));
+            let is = match part {
+                "" => !word.is_empty() && word.len() <= DIGITS,
+                _ => word.starts_with(|c: char| c.is_alphabetic()),
+            };
+            if !is {
+                return false;
+            }
+            rest = more;
+            continue;
+        }
+        for (j, word) in part.split(' ').enumerate() {
+            let more = rest.trim_start_matches([' ', '\t']);
+            if j > 0 && more.len() == rest.len() {
+                return false;
+            }
+            let from = if j > 0 { more } else { rest };
+            match from.strip_prefix(word) {
+                Some(more) => rest = more,
+                None => return false,
+            }
+        }
     }
-    let zone = ["Z", "+00:00", "-00:00", "+0000", "-0000", "+00", "-00"];
-    let zone = zone.iter().find(|form| begins(&text[end..], form));
-    Some(end + zone.map_or(0, |form| form.len()))
+    true
 }

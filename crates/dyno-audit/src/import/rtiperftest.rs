@@ -5,7 +5,7 @@ use super::json::{self, Node};
 use super::lines::Lines;
 use super::number::Number;
 use super::out::{Data, Out, Spot, per_second, time, us};
-use super::tables::{PLAIN, Reader, Role, Said, Table, fields};
+use super::tables::{Field, PLAIN, Reader, Role, Said, Table, fields, of_members};
 use super::{ImportError, Imported};
 use crate::Statements;
 use crate::statement::{Clock, Of, Quantity, Samples, Statistic, Trip, Unit};
@@ -16,7 +16,10 @@ fn size(length: u64) -> Said {
 
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     match input.is_json() {
-        true => document(input),
+        true => json::each(input, |out, root| {
+            let tests = root.get("perftest")?.items()?;
+            tests.iter().try_for_each(|test| of_test(out, test))
+        }),
         false => text(input),
     }
 }
@@ -87,6 +90,15 @@ const THROUGHPUT: Table = Table {
     ..PLAIN
 };
 
+/// Of its JSON.
+const PACKETS: &[Field] = fields! {
+    "packets": Count Count "packets" Exact;
+    "packets/sAve": Rate Rate "1/s" Cut;
+    "mbpsAve": Bandwidth Rate "Mbps" Rounded .decimals(1);
+    "lost": Loss Count "packets" Exact;
+    "lostPercent": Loss Share "%" Rounded .decimals(2);
+};
+
 fn method(data: &mut Data) {
     data.method.time = Some(Clock::Wall);
     match data.quantity {
@@ -123,7 +135,7 @@ fn text(input: &mut Lines<'_>) -> Imported<Statements> {
         } else if let Some(rest) = line.strip_prefix("One way Latency:") {
             let mut words = rest.split_whitespace();
             let (Some(value), Some(word)) = (words.next(), words.next()) else {
-                return Err(spot.error("the line ends too early; the file is cut off"));
+                return Err(spot.error("the line ends before its latency and unit"));
             };
             let unit = time(word).ok_or_else(|| fail(format!("`{word}` is no unit of time")))?;
             raw.add(&mut out, Number::parse(value).map_err(fail)?, unit, at);
@@ -138,7 +150,7 @@ fn text(input: &mut Lines<'_>) -> Imported<Statements> {
             let cells: Vec<&str> = line.split(',').map(str::trim).collect();
             if cells.len() != columns.len() {
                 return Err(spot.error(format!(
-                    "a row has {} cells and its header {}; it is cut off, or has commas as decimal points",
+                    "a row has {} cells and its header {}; where a comma is the decimal point, run the tool with LC_ALL=C",
                     cells.len(),
                     columns.len()
                 )));
@@ -236,53 +248,34 @@ fn heading_unit(column: &str, spot: Spot<'_>) -> Imported<Unit> {
         .ok_or_else(|| spot.error(format!("the column `{column}` has no unit of time")))
 }
 
-fn document(input: &mut Lines<'_>) -> Imported<Statements> {
-    let documents = json::documents(input)?;
-    let mut out = Out::new(input.tool());
-    let mut tests = Vec::new();
-    for root in Node::roots(&documents) {
-        tests.extend(root.get("perftest")?.items()?);
-    }
-    for test in tests {
-        let length = test.get("length")?.count()?;
-        let summary = test.get("summary")?;
-        let mut latencies = None;
-        for (key, node) in summary.members()? {
-            let spot = node.spot();
-            if let Some(word) = key.strip_prefix("latency_") {
-                let statistic =
-                    statistic(word).ok_or_else(|| node.error("is no statistic of rtiperftest"))?;
-                let of = latencies.get_or_insert_with(|| {
-                    data(&mut out, "latency", length, Quantity::Latency, us()).of(Of::Samples, None)
-                });
-                let number = match statistic {
-                    Statistic::Mean | Statistic::Sd => node.rounded(2)?,
-                    _ => node.rounded(0)?,
-                };
-                out.put(of, statistic, number, spot)?;
-            }
-        }
-        if let Some(packets) = summary.find("packets") {
-            let of = data(&mut out, "throughput", length, Quantity::Rate, per_second());
-            let number = packets.exact()?;
-            THROUGHPUT.put(&mut out, &of, ("count", number), packets.spot())?;
-            for (key, decimals, what) in [
-                ("packets/sAve", 0, "rate"),
-                ("mbpsAve", 1, "mbps"),
-                ("lost", 0, "lost"),
-                ("lostPercent", 2, "share"),
-            ] {
-                let node = summary.get(key)?;
-                let number = node.rounded(decimals)?;
-                THROUGHPUT.put(&mut out, &of, (what, number), node.spot())?;
-            }
-            THROUGHPUT.hold(&mut out, &of, &size(length));
-        } else if latencies.is_none() {
-            return Err(ImportError::path(
-                summary.path,
-                "has neither latencies nor packets",
-            ));
+fn of_test(out: &mut Out, test: &Node<'_>) -> Imported<()> {
+    let length = test.get("length")?.count()?;
+    let summary = test.get("summary")?;
+    let mut latencies = None;
+    for (key, node) in summary.members()? {
+        let spot = node.spot();
+        if let Some(word) = key.strip_prefix("latency_") {
+            let statistic =
+                statistic(word).ok_or_else(|| node.error("is no statistic of rtiperftest"))?;
+            let of = latencies.get_or_insert_with(|| {
+                data(out, "latency", length, Quantity::Latency, us()).of(Of::Samples, None)
+            });
+            let number = match statistic {
+                Statistic::Mean | Statistic::Sd => node.rounded(2)?,
+                _ => node.rounded(0)?,
+            };
+            out.put(of, statistic, number, spot)?;
         }
     }
-    Ok(out.done())
+    if summary.find("packets").is_some() {
+        let of = data(out, "throughput", length, Quantity::Rate, per_second());
+        of_members(out, &of, &summary, PACKETS)?;
+        THROUGHPUT.hold(out, &of, &size(length));
+    } else if latencies.is_none() {
+        return Err(ImportError::path(
+            summary.path,
+            "has neither latencies nor packets",
+        ));
+    }
+    Ok(())
 }

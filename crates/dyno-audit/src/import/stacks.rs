@@ -1,10 +1,7 @@
 //! The stacks' own tools, as tables.
 
-use super::Imported;
-use super::lines::Lines;
 use super::out::Data;
-use super::tables::{Known, PLAIN, Role, Said, Table, fields, read};
-use crate::Statements;
+use super::tables::{Known, PLAIN, Role, Said, Table, fields};
 use crate::statement::{Clock, Loop, Trip};
 
 /// All of them wait for each answer.
@@ -19,7 +16,7 @@ fn waits(data: &mut Data, trip: Trip) {
 const ROUND: fn(&mut Data, &Said) = |data, _| waits(data, Trip::Round);
 
 /// Latency tests of Fast DDS (`LatencyTestPublisher.cpp`).
-const FASTDDS: Table = Table {
+pub(super) const FASTDDS: Table = Table {
     lines: &[(
         Role::Set,
         "{size} {n} {sd} {mean} {min} {median} {p90} {p99} {p99.99} {max} .",
@@ -30,7 +27,7 @@ const FASTDDS: Table = Table {
 };
 
 /// z_ping of zenoh's examples: one line for each round trip, cut to whole microseconds.
-const Z_PING: Table = Table {
+pub(super) const Z_PING: Table = Table {
     lines: &[(Role::Set, "{size} bytes: seq={_} rtt={raw} lat={_}")],
     name: "{size} B",
     known: Known::Cut,
@@ -39,7 +36,7 @@ const Z_PING: Table = Table {
 };
 
 /// iceoryx2's benchmarks: the time of all exchanges, and what half of one takes.
-const ICEORYX2: Table = Table {
+pub(super) const ICEORYX2: Table = Table {
     lines: &[
         (
             Role::Set,
@@ -59,35 +56,19 @@ const ICEORYX2: Table = Table {
 };
 
 /// The example RoundtripPing of Cyclone DDS: a line for each second, and one of all.
-const CYCLONE: Table = Table {
+pub(super) const CYCLONE: Table = Table {
     lines: &[
         (Role::Stays, "# payloadSize: {size} |"),
         (
             Role::Set,
-            "# Overall {n} {median} {min} {p99} {max} {_} {_} {_} {_} {_} {_}",
+            "# Overall {n} {median} {min} {p99} {max} {_} {_} {_} {_} {_} {_} .",
         ),
         (
             Role::Set,
-            "{second} {n} {median} {min} {p99} {max} {_} {_} {_} {_} {_} {_}",
+            "{second} {n} {median} {min} {p99} {max} {_} {_} {_} {_} {_} {_} .",
         ),
     ],
     name: "second {second}|overall",
     describe: ROUND,
     ..PLAIN
 };
-
-pub(super) fn fastdds(input: &mut Lines<'_>) -> Imported<Statements> {
-    read(input, &FASTDDS)
-}
-
-pub(super) fn z_ping(input: &mut Lines<'_>) -> Imported<Statements> {
-    read(input, &Z_PING)
-}
-
-pub(super) fn iceoryx2(input: &mut Lines<'_>) -> Imported<Statements> {
-    read(input, &ICEORYX2)
-}
-
-pub(super) fn cyclone(input: &mut Lines<'_>) -> Imported<Statements> {
-    read(input, &CYCLONE)
-}

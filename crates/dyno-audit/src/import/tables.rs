@@ -2,6 +2,7 @@
 //! a row is. One reader serves them all, and finds lines wherever they stand.
 
 use super::Imported;
+use super::json::Node;
 use super::lines::Lines;
 use super::number::{Number, with_suffix};
 use super::out::{Data, FIGURES, Out, Spot, percent, time, unit};
@@ -82,6 +83,8 @@ pub(super) struct Field {
     of: &'static str,
     /// What holds of this figure alone.
     condition: Option<(&'static str, &'static str)>,
+    /// To which it is rounded in JSON, whose numbers do not show it.
+    decimals: Option<usize>,
 }
 
 pub(super) const fn field(
@@ -100,16 +103,17 @@ pub(super) const fn field(
         known,
         of: "",
         condition: None,
+        decimals: None,
     }
 }
 
-/// Fields, each in a line: its name in forms, what it is, its unit, what it leaves open, and what is particular to it.
+/// Fields, each in a line: its name in forms or its key, what it is, its unit, what it leaves open, and what is particular to it.
 macro_rules! fields {
-    ($($name:literal: $quantity:ident $statistic:ident $unit:literal $known:ident $(.$more:ident($($of:expr),*))*;)*) => {
+    ($($name:literal: $quantity:ident $statistic:ident$(($rank:literal))? $unit:literal $known:ident $(.$more:ident($($of:expr),*))*;)*) => {
         &[$($crate::import::tables::field(
             $name,
             $crate::statement::Quantity::$quantity,
-            $crate::statement::Statistic::$statistic,
+            $crate::statement::Statistic::$statistic$(($rank))?,
             $unit,
             $crate::import::tables::Known::$known,
         )$(.$more($($of),*))*,)*]
@@ -125,6 +129,13 @@ impl Field {
 
     pub(super) const fn of(self, of: &'static str) -> Field {
         Field { of, ..self }
+    }
+
+    pub(super) const fn decimals(self, decimals: usize) -> Field {
+        Field {
+            decimals: Some(decimals),
+            ..self
+        }
     }
 
     pub(super) const fn with(self, name: &'static str, value: &'static str) -> Field {
@@ -464,6 +475,31 @@ impl Field {
     }
 }
 
+/// The figures of fields that are members of a JSON object. One that is not there has none, and neither has one that is `null`, which is said.
+pub(super) fn of_members(
+    out: &mut Out,
+    data: &Data,
+    node: &Node<'_>,
+    fields: &[Field],
+) -> Imported<()> {
+    for field in fields {
+        if node.value.get(field.name).is_none() {
+            continue;
+        }
+        let Some(member) = node.measured(out, field.name)? else {
+            continue;
+        };
+        let number = match (field.known, field.decimals) {
+            (Known::Exact, _) => member.exact()?,
+            (Known::Rounded, None) => member.written()?,
+            (known, decimals) => known.of(member.rounded(decimals.unwrap_or(0))?),
+        };
+        let own = unit_of(field.quantity, field.unit);
+        field.put(out, data, number, own, member.spot())?;
+    }
+    Ok(())
+}
+
 /// A template with what is said in place of each `{field}`, where all of it is.
 fn filled(template: &str, said: &Said) -> Option<String> {
     let parts = template.split(['{', '}']).enumerate();
@@ -499,9 +535,7 @@ fn measured(
             let unit = suffixed(quantity, suffix);
             (
                 number,
-                unit.ok_or_else(|| {
-                    format!("`{text}` has no unit of this tool; the file is cut off")
-                })?,
+                unit.ok_or_else(|| format!("`{text}` has no unit that the tool prints"))?,
             )
         }
     };
@@ -512,6 +546,9 @@ fn measured(
 fn unit_of(quantity: Quantity, word: &str) -> Unit {
     let (dimension, factor) = match (quantity, word) {
         (_, "%") => return percent(),
+        (Quantity::Bandwidth, "bit/s") => (Dimension::Bandwidth, 0.125),
+        (Quantity::Bandwidth, "B/s") => (Dimension::Bandwidth, 1.0),
+        (Quantity::Size, "B") => (Dimension::Size, 1.0),
         (Quantity::Bandwidth, "MBps") => (Dimension::Bandwidth, 1048576.0),
         (Quantity::Bandwidth, "Mb/s" | "Mbps") => (Dimension::Bandwidth, 125e3),
         (_, "kS/s") => (Dimension::Rate, 1e3),
@@ -565,7 +602,7 @@ pub(super) fn fitting(table: &Table, text: &str) -> Result<Option<(Role, Fields)
         }
     }
     if cut {
-        return Err("the line ends too early; the file is cut off");
+        return Err("the line ends before all that the tool prints in it");
     }
     let pointed = with_points(text);
     match pointed != text && matches!(fitting(table, &pointed), Ok(Some(_))) {

@@ -4,44 +4,38 @@
 use super::Imported;
 use super::json::{self, Node};
 use super::lines::Lines;
-use super::out::{Out, counted, per_second, us};
+use super::out::{Out, us};
+use super::tables::{Field, fields, of_members};
 use crate::Statements;
-use crate::statement::{Clock, Loop, Of, Quantity, Statistic, Trip};
+use crate::statement::{Clock, Loop, Of, Quantity, Trip};
 
-const LATENCIES: [(&str, Statistic); 9] = [
-    ("avg_latency_us", Statistic::Mean),
-    ("p50_latency_us", Statistic::Percentile(50.0)),
-    ("p90_latency_us", Statistic::Percentile(90.0)),
-    ("p95_latency_us", Statistic::Percentile(95.0)),
-    ("p99_latency_us", Statistic::Percentile(99.0)),
-    ("p999_latency_us", Statistic::Percentile(99.9)),
-    ("p9999_latency_us", Statistic::Percentile(99.99)),
-    ("max_latency_us", Statistic::Max),
-    ("latency_stddev_us", Statistic::Sd),
-];
+const LATENCIES: &[Field] = fields! {
+    "avg_latency_us": Latency Mean "µs" Exact;
+    "p50_latency_us": Latency Percentile(50.0) "µs" Exact;
+    "p90_latency_us": Latency Percentile(90.0) "µs" Exact;
+    "p95_latency_us": Latency Percentile(95.0) "µs" Exact;
+    "p99_latency_us": Latency Percentile(99.0) "µs" Exact;
+    "p999_latency_us": Latency Percentile(99.9) "µs" Exact;
+    "p9999_latency_us": Latency Percentile(99.99) "µs" Exact;
+    "max_latency_us": Latency Max "µs" Exact;
+    "latency_stddev_us": Latency Sd "µs" Exact;
+};
 
-const RATES: [(&str, Quantity); 2] = [
-    ("send_msgs_per_sec", Quantity::Sent),
-    ("recv_msgs_per_sec", Quantity::Rate),
-];
-
-const COUNTS: [(&str, Quantity); 4] = [
-    ("sent", Quantity::Sent),
-    ("received", Quantity::Received),
-    ("expected", Quantity::Count),
-    ("lost", Quantity::Loss),
-];
+const COUNTS: &[Field] = fields! {
+    "send_msgs_per_sec": Sent Rate "1/s" Exact;
+    "recv_msgs_per_sec": Rate Rate "1/s" Exact;
+    "sent": Sent Count "messages" Exact .part("sent");
+    "received": Received Count "messages" Exact .part("received");
+    "expected": Count Count "messages" Exact .part("expected");
+    "lost": Loss Count "messages" Exact .part("lost");
+};
 
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
-    let documents = json::documents(input)?;
-    let mut out = Out::new(input.tool());
-    for root in Node::roots(&documents) {
+    json::each(input, |out, root| {
         out.tested(root.get("created_at")?.text()?);
-        for result in root.get("scenarios")?.items()? {
-            scenario(&mut out, &result)?;
-        }
-    }
-    Ok(out.done())
+        let results = root.get("scenarios")?.items()?;
+        results.iter().try_for_each(|result| scenario(out, result))
+    })
 }
 
 fn scenario(out: &mut Out, result: &Node<'_>) -> Imported<()> {
@@ -78,21 +72,9 @@ fn scenario(out: &mut Out, result: &Node<'_>) -> Imported<()> {
     }
     // Suites that time no message write zeros.
     if result.get("max_latency_us")?.float()? > 0.0 {
-        for (key, statistic) in LATENCIES {
-            let node = result.get(key)?;
-            out.put(&data, statistic, node.exact()?, node.spot())?;
-        }
+        of_members(out, &data, result, LATENCIES)?;
     }
-    for (key, quantity) in RATES {
-        let node = result.get(key)?;
-        let of = data.other(quantity, per_second());
-        out.put(&of, Statistic::Rate, node.exact()?, node.spot())?;
-    }
-    for (key, quantity) in COUNTS {
-        let node = result.get(key)?;
-        let of = data.other(quantity, counted("messages"));
-        out.put_named(&of, key, Statistic::Count, node.exact()?, node.spot())?;
-    }
+    of_members(out, &data, result, COUNTS)?;
     out.holds(&data, "{lost} <= {expected}");
     Ok(())
 }

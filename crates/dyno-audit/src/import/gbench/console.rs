@@ -59,7 +59,8 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     }
 }
 
-const CUT: &str = "a row has a time, a processor time and iterations; the file is cut off";
+const CUT: &str =
+    "a row has a time, a processor time and iterations, and this one has not all of them";
 
 fn is_date(line: &str) -> bool {
     let digits = |range: std::ops::Range<usize>| {

@@ -80,9 +80,13 @@ fn document(groups: &mut Groups, root: &Node<'_>) -> Imported<()> {
             true => unit("", Dimension::One, 1.0),
             false => time(word.text()?).ok_or_else(|| word.error("is no unit of time"))?,
         };
+        let Some(real) = entry.measured(&mut groups.out, "real_time")? else {
+            *groups.left_out.entry(name.to_owned()).or_default() += 1;
+            continue;
+        };
         let row = Row {
             name: name.to_owned(),
-            real: number(&entry.get("real_time")?, medians)?,
+            real: number(&real, medians)?,
             cpu: entry
                 .find("cpu_time")
                 .map(|c| number(&c, medians))

@@ -1290,3 +1290,173 @@ fn the_stacks_own_tools_are_read() {
     assert_eq!(vlink.notes, failed);
     assert_eq!(Tool::from_word("z_ping"), Some(Tool::ZPing));
 }
+
+#[test]
+fn a_process_that_begins_anew_under_its_number_counts_anew() {
+    let sub = String::from_utf8(bytes("ddsperf/sub.txt")).unwrap();
+    let s = read(&sub.repeat(2));
+    clean(&s);
+    assert_eq!(
+        figure(&s, "subscriber 2, interval 1/total").printed.value,
+        547.0
+    );
+    // One container begins anew while the other goes on.
+    let line = |name: &str, t: u32, total: u32| {
+        format!(
+            "{name} | [1] {t}.000  size 100 total {total} lost 0 delta 100 lost 0 rate 0.10 kS/s 0.08 Mb/s (0.10 kS/s 0.08 Mb/s)\n"
+        )
+    };
+    let begin = |name: &str| format!("{name} | [1] participant vm:1: new (self)\n");
+    let mut text = begin("a-1") + &begin("b-1");
+    for t in 1..4 {
+        text += &(line("a-1", t, 100 * t) + &line("b-1", t, 100 * t));
+    }
+    text += &(begin("a-1") + &line("a-1", 1, 100) + &line("b-1", 4, 400));
+    let s = read(&text);
+    clean(&s);
+    assert_eq!(
+        figure(&s, "subscriber 2, interval 4/total").printed.value,
+        400.0
+    );
+}
+
+/// fio's JSON, in little.
+fn fio(job: &str) -> Statements {
+    read(&format!("{{\"fio version\": \"fio-3.33\", {job}}}"))
+}
+
+#[test]
+fn what_fsync_waits_for_is_read() {
+    let times =
+        "\"min\": 10000, \"max\": 2000000, \"mean\": 300000.0, \"stddev\": 90000.0, \"N\": 512";
+    let sync = format!(
+        "\"sync\": {{\"total_ios\": 512, \"lat_ns\": {{{times}, \"percentile\": {{\"99.000000\": 1900000}}}}}}"
+    );
+    let s = fio(&format!("\"jobs\": [{{\"jobname\": \"j\", {sync}}}]"));
+    clean(&s);
+    close(value(&s, "j/sync/lat_ns/max"), 2e-3);
+    close(value(&s, "j/sync/lat_ns/p99"), 1.9e-3);
+    assert_eq!(figure(&s, "j/sync/lat_ns/mean").n, Some(512));
+    // Of a client the jobs of each server.
+    let job = |host: &str| format!("{{\"jobname\": \"j\", \"hostname\": \"{host}\", {sync}}}");
+    let s = fio(&format!("\"client_stats\": [{}, {}]", job("h1"), job("h2")));
+    close(value(&s, "j on h2/sync/lat_ns/max"), 2e-3);
+}
+
+#[track_caller]
+fn notes(statements: &Statements, with: &str) {
+    let has = statements.notes.iter().any(|n| n.contains(with));
+    assert!(has, "no {with:?} in {:?}", statements.notes);
+}
+
+#[test]
+fn what_is_no_number_of_criterion_is_left_out_and_said() {
+    let console = String::from_utf8(bytes("criterion/console.txt")).unwrap();
+    let all = read(&console).figures.len();
+    let s = read(&console.replace("4.7869 ns 5.0351 ns 5.2968 ns", "NaN ns NaN ns NaN ns"));
+    assert_eq!(s.figures.len(), all - 1);
+    notes(&s, "line 6: its estimate is no number");
+    // The throughput below belongs to the same benchmark.
+    close(value(&s, "copy/64/bandwidth-rate"), 11.838 * 1073741824.0);
+    let s = read(
+        "a  time:   [1.0 cycles 2.0 cycles 3.0 cycles]\nb  time:   [1.0 ns 2.0 ns 3.0 ns]\n   thrpt:  [1.0 Gb/s 2.0 Gb/s 3.0 Gb/s]\n",
+    );
+    notes(&s, "`cycles` is no unit that is known");
+    close(value(&s, "b/bandwidth-rate"), 0.25e9);
+    let json = String::from_utf8(bytes("criterion/estimates.json")).unwrap();
+    let all = read(&json).figures.len();
+    let at = json.find("\"std_dev\"").unwrap();
+    let point = at + json[at..].find("\"point_estimate\":").unwrap() + 17;
+    let end = point + json[point..].find([',', '}']).unwrap();
+    let s = read(&format!("{}null{}", &json[..point], &json[end..]));
+    assert_eq!(s.figures.len(), all - 1);
+    notes(&s, "std_dev.point_estimate is no number");
+}
+
+#[test]
+fn what_is_no_number_of_json_leaves_the_rest() {
+    let json = String::from_utf8(bytes("performance_test/made-up.json")).unwrap();
+    let all = read(&json).figures.len();
+    let at = json.find("\"latency_mean\":").unwrap() + 15;
+    let end = at + json[at..].find([',', '}', '\n']).unwrap();
+    for word in ["null", " NaN", "-Infinity"] {
+        let s = read(&format!("{}{word}{}", &json[..at], &json[end..]));
+        assert_eq!(s.figures.len(), all - 1, "{word}");
+        notes(&s, "analysis_results[0].latency_mean is no number");
+    }
+    let json = String::from_utf8(bytes("google-benchmark/repetitions.json")).unwrap();
+    let all = read(&json);
+    for word in ["null", "Infinity"] {
+        let at = json.find("\"real_time\":").unwrap() + 12;
+        let end = at + json[at..].find([',', '}', '\n']).unwrap();
+        let s = read(&format!("{}{word}{}", &json[..at], &json[end..]));
+        assert_eq!(s.figures.len(), all.figures.len(), "{word}");
+        notes(&s, "benchmarks[0].real_time is no number");
+        // The mean is of one value more than there are.
+        assert_eq!(objections(&s), objections(&all), "{word}");
+    }
+}
+
+#[test]
+fn clocks_are_only_doubted_between_two_of_them() {
+    let negative = |s: &Statements| {
+        let all = objections(s);
+        let is = |(check, verdict, words): &(&str, Verdict, String)| {
+            assert!(!words.contains("clocks"), "{words}");
+            *check == "range" && *verdict == Verdict::Impossible
+        };
+        assert!(all.iter().any(is), "{all:#?}");
+    };
+    negative(&read(&iperf3(&SOUND.replace("0.02", "-0.2"), "")));
+    let sockperf = String::from_utf8(bytes("sockperf/ping-pong.txt")).unwrap();
+    let at = sockperf.find("<MIN> observation =").unwrap() + 19;
+    let (before, after) = sockperf.split_at(at);
+    negative(&read(&format!("{before} -{}", after.trim_start())));
+    let ping = "64 bytes: seq=1 rtt=12µs lat=6µs\n64 bytes: seq=2 rtt=-40µs lat=-20µs\n";
+    negative(&read(ping));
+}
+
+#[test]
+fn times_whose_unit_is_not_said_accuse_nobody() {
+    let line = |min, avg, max| {
+        format!("T: 0 ( 11) P:80 I:1000 C: 5000 Min: {min} Act: {avg} Avg: {avg} Max: {max}\n")
+    };
+    let s = read(&line(1_733, 2_530, 57_312));
+    clean(&s);
+    let min = figure(&s, "thread 0/min");
+    assert_eq!(
+        (min.quantity, min.conditions["unit"].as_str()),
+        (Quantity::Other, "assumed: µs")
+    );
+    notes(&s, "thread 0 is assumed to be in microseconds");
+    // No machine wakes within 67 ns.
+    assert_eq!(
+        figure(&read(&line(67, 2_530, 57_312)), "thread 0/min").quantity,
+        Quantity::Time
+    );
+    // What `-v` prints, and JSON without a command line.
+    let verbose = |value: u32| {
+        read(&format!(
+            "       0:       0:    {value}\n       0:       1:    9999\n"
+        ))
+    };
+    assert_eq!(
+        raw(&verbose(2_000), "thread 0/time").quantity,
+        Some(Quantity::Other)
+    );
+    assert_eq!(
+        raw(&verbose(20), "thread 0/time").quantity,
+        Some(Quantity::Time)
+    );
+    let json = String::from_utf8(bytes("cyclictest/summary.json")).unwrap();
+    let lines: Vec<&str> = json.lines().filter(|l| !l.contains("\"cmdline")).collect();
+    let open = lines.join("\n");
+    assert_eq!(
+        figure(&read(&open), "thread 0/min").quantity,
+        Quantity::Time
+    );
+    let at = open.find("\"min\":").unwrap() + 6;
+    let end = at + open[at..].find(',').unwrap();
+    let s = read(&format!("{} 900{}", &open[..at], &open[end..]));
+    assert_eq!(figure(&s, "thread 0/min").quantity, Quantity::Other);
+}

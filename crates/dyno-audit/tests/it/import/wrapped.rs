@@ -29,6 +29,24 @@ const PREFIXES: &[&str] = &[
     "2024-05-01T10:00:{n}.123456Z 01O ",
     "2024-05-01 10:00:{n},123 INFO  [main] bench - ",
     "[INFO] [1714557600.1234567{n}] [talker]: ",
+    "    {n}\t",
+    "{n}:",
+    "17323448{n}.123456 ",
+    "host1: ",
+    "| ",
+    "# ",
+    "// ",
+    "INFO:root:",
+    "##[debug]",
+    "2026/11/22 10:00:{n} ",
+    "I1122 10:00:{n}.123456 12345 bench.cc:42] ",
+    "11-22 10:00:{n}.123  1234  1234 I zping   : ",
+    "<14>1 2026-11-22T10:00:{n}.123Z host bench 42 - - ",
+    "1{n} 2026/11/22 10:00:{n}.123456 8461234 000 ECU1 APP1 CTX1 log info V 1 ",
+    "[2024-05-01 10:00:{n}.123] [bench] [info] ",
+    "[12.3{n}] ",
+    "2024-05-01 10:00:{n}.123 CET ",
+    "PS C:\\bench> ",
 ];
 
 fn text(name: &str) -> String {
@@ -149,4 +167,87 @@ fn a_host_and_a_program_are_only_a_prefix_where_all_lines_have_them() {
     assert_eq!(read(ping.as_bytes()).unwrap().samples[0].values.len(), 2);
     let threads = "10:00:01 T: 0 ( 11) P:80 I:1000 C: 20 Min: 4 Act: 5 Avg: 5 Max: 9\n10:00:01 T: 1 ( 12) P:80 I:1000 C: 20 Min: 4 Act: 5 Avg: 5 Max: 9\n";
     assert_eq!(read(threads.as_bytes()).unwrap().figures.len(), 6);
+}
+
+#[test]
+fn numbers_of_lines_are_no_column() {
+    let rows = text("cyclone-roundtrip/made-up.txt");
+    let numbered: Vec<String> = (1..)
+        .zip(rows.lines())
+        .map(|(n, line)| format!("{n:6}\t{line}\n"))
+        .collect();
+    same(
+        "cyclone-roundtrip/made-up.txt",
+        numbered.concat().as_bytes(),
+        "cat -n",
+    );
+    // Without the lines above them nothing says what is a number of a line.
+    let cut = &numbered.concat()[numbered[..6].concat().len()..];
+    let e = read(cut.as_bytes()).unwrap_err();
+    assert!(!e.reason.contains("cut"), "{e}");
+}
+
+#[test]
+fn names_that_begin_alike_are_kept() {
+    let rows = "same seed    time:   [1.0 ns 2.0 ns 3.0 ns]\nsame size    time:   [1.0 ns 2.0 ns 3.0 ns]\n";
+    let ids = |text: &str| -> Vec<String> {
+        let found = read(text.as_bytes()).unwrap().figures.into_iter();
+        found.map(|f| f.data).collect()
+    };
+    assert_eq!(ids(rows), ["same seed", "same size"]);
+    for prefix in ["10:00:{n} ", "name-1  | ", "{n}\t"] {
+        assert_eq!(
+            ids(&with_prefix(rows, prefix)),
+            ["same seed", "same size"],
+            "{prefix}"
+        );
+    }
+    let one = "10:00:01 64 B copy    time:   [1.0 ns 2.0 ns 3.0 ns]\n";
+    assert_eq!(ids(one).len(), 1);
+}
+
+#[test]
+fn what_only_the_first_line_has_is_named_and_no_cut() {
+    let live = "note: T: 0 ( 5) P:80 I:1000 C:  20 Min: 4 Act: 5 Avg: 5 Max: 9\n99 of 100 done\n98 of 100 done\n";
+    let e = read(live.as_bytes()).unwrap_err();
+    assert!(
+        e.to_string()
+            .starts_with("x:1: this is output of cyclictest behind `note: `")
+            && !e.reason.contains("cut off"),
+        "{e}"
+    );
+    // A mark that comes again at the beginning of its line is the better one.
+    let again = format!("$ cyclictest # note: T: 0 (\n{}", &live[6..70]);
+    assert_eq!(read(again.as_bytes()).unwrap().figures.len(), 3);
+}
+
+#[test]
+fn a_message_of_several_lines_has_its_prefix_once() {
+    for (name, _) in samples().filter(|(name, _)| name.ends_with("json")) {
+        for prefix in [
+            "2024-05-01 10:00:01,123 - bench - INFO - ",
+            "bench: ",
+            "1714557600.5 ",
+        ] {
+            same(name, format!("{prefix}{}", text(name)).as_bytes(), prefix);
+        }
+    }
+}
+
+#[test]
+fn lines_of_several_sources_keep_theirs() {
+    let sub = text("ddsperf/sub.txt").replace("[6932]", "[1]");
+    let two: String = sub
+        .split_inclusive('\n')
+        .flat_map(|line| ["talker-1  | ", "listener-2  | "].map(|name| format!("{name}{line}")))
+        .collect();
+    let found = read(two.as_bytes()).unwrap();
+    let one = read(sub.as_bytes()).unwrap();
+    assert_eq!(found.figures.len(), 2 * one.figures.len());
+    assert!(
+        found
+            .figures
+            .iter()
+            .any(|f| f.data == "subscriber 2, interval 5")
+    );
 }
