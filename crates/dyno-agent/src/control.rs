@@ -10,7 +10,7 @@ use crate::reporter::Reporter;
 use crate::results::{self, Starts};
 use crate::shared::{Call, Phase, Position, Shared};
 use dyno_measure::{Clock, LEAD_IN, Memory, RecordError, Tracepoints, Used};
-use dyno_model::asked::NOT_COUNTED;
+use dyno_model::cause::{Warning, Who};
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::protocol::{AgentResult, Applied, Assignment, Command, Report, Role, Sent};
 use dyno_model::{Experiment, Nanos, Participant, Wait};
@@ -52,9 +52,9 @@ struct Trial {
     shared: Arc<Shared>,
     go: Vec<mpsc::Sender<Nanos>>,
     threads: Vec<JoinHandle<()>>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
     /// What happened since the warnings were told.
-    remarks: Vec<String>,
+    remarks: Vec<Warning>,
     prepared: usize,
     matched: usize,
     starts: Starts,
@@ -120,22 +120,14 @@ impl Trial {
     fn meter_before(&mut self, at: Nanos) {
         if !self.shared.begin_metering(at) {
             let late = self.shared.clock.now().saturating_sub(at);
-            self.remark_no_cost(&format!(
-                "the thread that reads had no CPU until {late} after it began"
-            ));
+            let agent = results::label(&self.assignment);
+            self.remarks.push(Warning::AgentReadLate { agent, late });
         }
     }
 
     /// Whether the cost has not begun, and nobody has said so.
     fn is_unread(&self) -> bool {
         !self.shared.is_metering() && self.remarks.is_empty()
-    }
-
-    fn remark_no_cost(&mut self, why: &str) {
-        let label = results::label(&self.assignment);
-        self.remarks.push(format!(
-            "what {label} uses could not be read before the window, since {why}; the trial has no costs"
-        ));
     }
 
     /// Interrupts threads that are in the same call as at the last look.
@@ -289,7 +281,8 @@ impl Control {
             (Command::Drain { sent }, Some(trial)) => {
                 self.counter.note(trial.shared.clock);
                 if trial.is_unread() {
-                    trial.remark_no_cost("the window was over before");
+                    let agent = results::label(&trial.assignment);
+                    trial.remarks.push(Warning::AgentNotRead { agent });
                 }
                 trial.shared.drain(&sent);
                 trial.shared.meter();
@@ -342,7 +335,8 @@ impl Control {
         let tracepoints = match tracepoints.transpose() {
             Ok(opened) => opened,
             Err(e) => {
-                warnings.push(format!("{NOT_COUNTED}: {e}"));
+                let error = e.to_string();
+                warnings.push(Warning::NotCounted { error });
                 None
             }
         };
@@ -350,8 +344,9 @@ impl Control {
         let shared = Arc::new(shared);
         if let Scheduling::Fifo(priority) = assignment.experiment.scheduling {
             // The control thread must get through to roles that never sleep.
-            if let Err(e) = dyno_measure::host::set_fifo(priority.saturating_add(1).min(99)) {
-                warnings.push(format!("control thread: {e}"));
+            if let Err(refused) = dyno_measure::host::set_fifo(priority.saturating_add(1).min(99)) {
+                let who = Who::Control;
+                warnings.push(Warning::NotGranted { who, refused });
             }
         }
         let flows: Vec<Arc<Experiment>> = std::iter::once(&assignment.experiment)

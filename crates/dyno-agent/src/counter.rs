@@ -4,6 +4,7 @@
 mod lie;
 
 use dyno_measure::{Clock, ClockSpec, Counters};
+use dyno_model::cause::Warning;
 use dyno_model::protocol::{Counter, Report};
 #[cfg(feature = "clock-lie")]
 use lie::Story;
@@ -58,7 +59,7 @@ impl OwnCounter {
     }
 
     /// What a test wants to know, as a remark.
-    pub(crate) fn remark(&self) -> Option<String> {
+    pub(crate) fn remark(&self) -> Option<Warning> {
         self.story.remark(self.is_asked())
     }
 }
@@ -80,7 +81,7 @@ impl Story {
         found
     }
     fn note(&self, _: Clock) {}
-    fn remark(&self, _: bool) -> Option<String> {
+    fn remark(&self, _: bool) -> Option<Warning> {
         None
     }
 }

@@ -1,5 +1,6 @@
 //! What the control thread hears, from the runner and from the participants.
 
+use dyno_model::cause::Warning;
 use dyno_model::chain::Forwarded;
 use dyno_model::protocol::{Command, FirstArrival, Passages, Sent, SourceCounts, Stall};
 use dyno_model::record::{CopyRecord, FlowCounts, RawSample};
@@ -15,7 +16,7 @@ pub(crate) enum Event {
     /// Standard input has ended.
     RunnerGone,
     /// A participant is pinned, scheduled and locked, with what was not granted.
-    Prepared(Vec<String>),
+    Prepared(Vec<Warning>),
     /// A participant sees all its peers.
     Matched {
         exchange: u16,
@@ -53,7 +54,7 @@ pub(crate) struct Played {
     pub(crate) sources: Vec<SourceCounts>,
     pub(crate) raw: Vec<RawSample>,
     /// What the reader of the result should know.
-    pub(crate) warnings: Vec<String>,
+    pub(crate) warnings: Vec<Warning>,
     /// Where it ran, if it is not pinned.
     pub(crate) places: Vec<Place>,
     /// What the copies of a probe found.

@@ -6,9 +6,10 @@ use dyno_adapter::{
     Adapter, ChannelSpec, Error, Node, NodeContext, OnMessage, Receiver, Sender, Subscription,
 };
 use dyno_measure::Pacer;
-use dyno_measure::host::{self, HostError};
+use dyno_measure::host;
 use dyno_measure::stamp::{self, Tag};
 use dyno_model::adapter::QUEUE_DEPTH;
+use dyno_model::cause::{NotGranted, Warning, Who};
 use dyno_model::chain::Gateway;
 use dyno_model::plan::Extent;
 use dyno_model::protocol::{self, Assignment, Leg, SourceCounts};
@@ -196,12 +197,11 @@ impl Job {
     }
 
     /// `participant 1 (sink)`.
-    pub(crate) fn name(&self) -> String {
-        format!(
-            "participant {} ({})",
-            self.participant.index,
-            self.participant.role.as_str()
-        )
+    pub(crate) fn name(&self) -> Who {
+        Who::Participant {
+            index: self.participant.index,
+            role: self.participant.role,
+        }
     }
 
     pub(crate) fn failure(&self, step: &'static str, message: impl std::fmt::Display) -> Failure {
@@ -363,15 +363,18 @@ impl Job {
     /// What follows where a thread did not get its CPUs: a trial whose CPUs were listed fails, any other warns.
     pub(crate) fn confined(
         &self,
-        result: Result<(), HostError>,
-    ) -> Result<Option<String>, Failure> {
+        result: Result<(), NotGranted>,
+    ) -> Result<Option<Warning>, Failure> {
         match result {
             Ok(()) => Ok(None),
             Err(e) if self.experiment().cpus_listed => Err(self.failure(
                 "prepare",
                 format!("{e}, or let dyno choose with `cpus = \"auto\"`"),
             )),
-            Err(e) => Ok(Some(format!("{}: {e}", self.name()))),
+            Err(refused) => Ok(Some(Warning::NotGranted {
+                who: self.name(),
+                refused,
+            })),
         }
     }
 

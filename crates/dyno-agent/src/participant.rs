@@ -6,6 +6,7 @@ use crate::roles::{self, Kit};
 use crate::shared::{Call, Shared, ThreadState};
 use dyno_measure::host;
 use dyno_model::Nanos;
+use dyno_model::cause::{NotGranted, Warning};
 use dyno_model::plan::Scheduling;
 use std::sync::mpsc;
 
@@ -44,7 +45,7 @@ fn steps(job: &Job, thread: &ThreadState, go: &mpsc::Receiver<Nanos>) -> Result<
 }
 
 /// Pins, schedules and locks; what the machine does not grant becomes a warning, but for CPUs that were listed.
-fn prepare(job: &Job) -> Result<Vec<String>, Failure> {
+fn prepare(job: &Job) -> Result<Vec<Warning>, Failure> {
     let experiment = job.experiment();
     let mut warnings = Vec::new();
     // The library's threads come from this one, and where they may run is settled by then.
@@ -54,9 +55,12 @@ fn prepare(job: &Job) -> Result<Vec<String>, Failure> {
         (_, set) => host::confine(set),
     };
     warnings.extend(job.confined(confined)?);
-    let mut note = |result: Result<(), host::HostError>| {
-        if let Err(e) = result {
-            warnings.push(format!("{}: {e}", job.name()));
+    let mut note = |result: Result<(), NotGranted>| {
+        if let Err(refused) = result {
+            warnings.push(Warning::NotGranted {
+                who: job.name(),
+                refused,
+            });
         }
     };
     if experiment.mlock {

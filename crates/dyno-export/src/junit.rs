@@ -4,8 +4,8 @@
 //! properties. Limits are not judged here: that is `dyno check`, which has JUnit XML of its own.
 
 use crate::{factors, names};
-use dyno_model::TrialFigure;
 use dyno_model::record::{FailureKind, Run};
+use dyno_model::{Cause, TrialFigure};
 use dyno_report::{
     ExperimentSummary, FailureCause, FailureGroup, QUANTILES, Summary, clean, escaped_xml, exported,
 };
@@ -13,6 +13,7 @@ use dyno_stats::{Latency, Quantile};
 use jiff::Timestamp;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
+use std::fmt::Display;
 use std::io;
 
 /// The run as a JUnit XML document, ended by a newline.
@@ -291,12 +292,15 @@ fn figures(e: &ExperimentSummary) -> Vec<(String, String)> {
 
 /// What the host did to trials, and what trials remarked.
 fn remarks(e: &ExperimentSummary) -> Vec<String> {
-    let several = |(text, trials): &(String, u64)| match trials {
-        1 => format!("1 trial: {text}"),
-        n => format!("{n} trials: {text}"),
-    };
     let disturbed = e.disturbances.iter().map(several);
     disturbed.chain(e.warnings.iter().map(several)).collect()
+}
+
+fn several<T: Display>((cause, trials): &(Cause<T>, u64)) -> String {
+    match trials {
+        1 => format!("1 trial: {cause}"),
+        n => format!("{n} trials: {cause}"),
+    }
 }
 
 fn latency(latency: Latency) -> String {

@@ -2,6 +2,7 @@
 //! stays. Where the right is missing, the error names the limit and the command that grants it.
 
 use crate::procfile;
+use dyno_model::cause::NotGranted;
 use dyno_model::cpus::ranges;
 use dyno_model::unit::Nanos;
 use rustix::io::Errno;
@@ -9,73 +10,6 @@ use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::process::{Resource, getrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io;
-
-/// What the host did not grant.
-#[derive(Debug, thiserror::Error)]
-pub enum HostError {
-    /// The CPU does not exist or the process may not use it.
-    #[error("cannot pin to cpu {cpu}: this process may use the cpus {allowed}; choose one of them")]
-    Cpu {
-        /// The CPU asked for.
-        cpu: u32,
-        /// Those that there are, such as `0-3`.
-        allowed: String,
-    },
-    /// The kernel refused the CPUs although the process may use them.
-    #[error("cannot pin to cpu {cpus}: sched_setaffinity: {source}")]
-    Pin {
-        /// The CPUs asked for, such as `0-3`.
-        cpus: String,
-        /// The kernel's answer.
-        source: io::Error,
-    },
-    /// SCHED_FIFO was refused.
-    #[error(
-        "SCHED_FIFO with priority {priority} not granted ({source}): RLIMIT_RTPRIO is {limit}; raise it \
-         with `ulimit -r {priority}` as root or a line `@realtime - rtprio {priority}` in \
-         /etc/security/limits.conf, or grant `sudo setcap cap_sys_nice+ep $(command -v dyno)`"
-    )]
-    Fifo {
-        /// The priority asked for.
-        priority: u8,
-        /// The limit as `ulimit -r` shows it.
-        limit: String,
-        /// The kernel's answer.
-        source: io::Error,
-    },
-    /// There is no such priority.
-    #[error("SCHED_FIFO has priorities 1 to 99, not {priority}")]
-    Priority {
-        /// The priority asked for.
-        priority: u8,
-    },
-    /// SCHED_DEADLINE was refused.
-    #[error(
-        "SCHED_DEADLINE with {runtime} in each {period} not granted ({source}): it needs CAP_SYS_NICE (be root, or \
-         `sudo setcap cap_sys_nice+ep $(command -v dyno)`), and that the thread may use every CPU unless \
-         `sysctl kernel.sched_rt_runtime_us=-1`"
-    )]
-    Deadline {
-        /// CPU time asked for in each period.
-        runtime: Nanos,
-        /// The period, which is also the deadline.
-        period: Nanos,
-        /// The kernel's answer.
-        source: io::Error,
-    },
-    /// Locking memory was refused.
-    #[error(
-        "memory not locked ({source}): RLIMIT_MEMLOCK is {limit}; raise it with `ulimit -l unlimited` as \
-         root or a line `* - memlock unlimited` in /etc/security/limits.conf, or grant \
-         `sudo setcap cap_ipc_lock+ep $(command -v dyno)`"
-    )]
-    Lock {
-        /// The limit with its unit.
-        limit: String,
-        /// The kernel's answer.
-        source: io::Error,
-    },
-}
 
 /// The CPUs that the calling thread may use, in ascending order.
 pub fn allowed_cpus() -> Vec<u32> {
@@ -129,7 +63,7 @@ pub fn isolated_cpus() -> Vec<u32> {
 /// # Errors
 ///
 /// As [`confine`].
-pub fn pin(cpu: u32) -> Result<(), HostError> {
+pub fn pin(cpu: u32) -> Result<(), NotGranted> {
     confine(&[cpu])
 }
 
@@ -137,17 +71,17 @@ pub fn pin(cpu: u32) -> Result<(), HostError> {
 ///
 /// # Errors
 ///
-/// [`HostError::Cpu`] where one of them does not exist for this thread, [`HostError::Pin`] where the
+/// [`NotGranted::Cpu`] where one of them does not exist for this thread, [`NotGranted::Pin`] where the
 /// kernel refuses for another reason.
-pub fn confine(cpus: &[u32]) -> Result<(), HostError> {
+pub fn confine(cpus: &[u32]) -> Result<(), NotGranted> {
     let before = allowed_cpus();
-    let not_allowed = |cpu: u32| HostError::Cpu {
+    let not_allowed = |cpu: u32| NotGranted::Cpu {
         cpu,
         allowed: ranges(&before),
     };
-    let refused = |e: Errno| HostError::Pin {
+    let refused = |e: Errno| NotGranted::Pin {
         cpus: ranges(cpus),
-        source: e.into(),
+        answer: io::Error::from(e).to_string(),
     };
     if let Some(&cpu) = cpus.iter().find(|&&cpu| cpu as usize >= CpuSet::MAX_CPU) {
         return Err(not_allowed(cpu));
@@ -181,10 +115,10 @@ fn set_of(cpus: &[u32]) -> CpuSet {
 ///
 /// # Errors
 ///
-/// [`HostError::Fifo`] without the right to do so, [`HostError::Priority`] for an impossible one.
-pub fn set_fifo(priority: u8) -> Result<(), HostError> {
+/// [`NotGranted::Fifo`] without the right to do so, [`NotGranted::Priority`] for an impossible one.
+pub fn set_fifo(priority: u8) -> Result<(), NotGranted> {
     if !(1..=99).contains(&priority) {
-        return Err(HostError::Priority { priority });
+        return Err(NotGranted::Priority { priority });
     }
     let parameters = libc::sched_param {
         sched_priority: i32::from(priority),
@@ -194,11 +128,12 @@ pub fn set_fifo(priority: u8) -> Result<(), HostError> {
     if unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) } == 0 {
         return Ok(());
     }
-    let source = io::Error::last_os_error();
-    Err(HostError::Fifo {
+    // Before the next call.
+    let answer = io::Error::last_os_error().to_string();
+    Err(NotGranted::Fifo {
         priority,
         limit: limit(Resource::Rtprio, |v| v.to_string()),
-        source,
+        answer,
     })
 }
 
@@ -207,9 +142,9 @@ pub fn set_fifo(priority: u8) -> Result<(), HostError> {
 ///
 /// # Errors
 ///
-/// [`HostError::Deadline`] without the right to do so, where the CPUs' time is given away already, or where the thread
+/// [`NotGranted::Deadline`] without the right to do so, where the CPUs' time is given away already, or where the thread
 /// may not use every CPU.
-pub fn set_deadline(runtime: Nanos, period: Nanos) -> Result<(), HostError> {
+pub fn set_deadline(runtime: Nanos, period: Nanos) -> Result<(), NotGranted> {
     // SAFETY: zeros are valid for a plain C struct.
     let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };
     attributes.size = size_of::<libc::sched_attr>() as u32;
@@ -221,10 +156,10 @@ pub fn set_deadline(runtime: Nanos, period: Nanos) -> Result<(), HostError> {
     if unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &attributes, 0) } == 0 {
         return Ok(());
     }
-    Err(HostError::Deadline {
+    Err(NotGranted::Deadline {
         runtime,
         period,
-        source: io::Error::last_os_error(),
+        answer: io::Error::last_os_error().to_string(),
     })
 }
 
@@ -242,11 +177,11 @@ pub fn online_cpus() -> Vec<u32> {
 ///
 /// # Errors
 ///
-/// [`HostError::Lock`] without the right to do so.
-pub fn lock_memory() -> Result<(), HostError> {
-    mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).map_err(|e| HostError::Lock {
+/// [`NotGranted::Lock`] without the right to do so.
+pub fn lock_memory() -> Result<(), NotGranted> {
+    mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).map_err(|e| NotGranted::Lock {
         limit: limit(Resource::Memlock, |v| format!("{} KiB", v / 1024)),
-        source: e.into(),
+        answer: io::Error::from(e).to_string(),
     })
 }
 
@@ -276,7 +211,7 @@ mod tests {
     fn a_cpu_that_does_not_exist_is_refused_with_those_that_do() {
         for cpu in [1_000, u32::MAX] {
             let e = pin(cpu).unwrap_err();
-            assert!(matches!(e, HostError::Cpu { .. }), "{e}");
+            assert!(matches!(e, NotGranted::Cpu { .. }), "{e}");
             assert!(e.to_string().contains(&ranges(&allowed_cpus())), "{e}");
         }
     }
@@ -288,7 +223,7 @@ mod tests {
             confine(&all).unwrap();
             assert_eq!(allowed_cpus(), all);
             let e = confine(&[all[0], 1_000]).unwrap_err();
-            assert!(matches!(e, HostError::Cpu { cpu: 1_000, .. }), "{e}");
+            assert!(matches!(e, NotGranted::Cpu { cpu: 1_000, .. }), "{e}");
             assert_eq!(allowed_cpus(), all);
             // Threads that it makes stay within, also when it narrows itself later.
             let (go, wait) = std::sync::mpsc::channel::<()>();
@@ -321,27 +256,27 @@ mod tests {
 
     #[test]
     fn a_missing_right_is_named_with_its_command() {
-        let e = HostError::Fifo {
+        let e = NotGranted::Fifo {
             priority: 50,
             limit: "0".into(),
-            source: io::Error::from_raw_os_error(libc::EPERM),
+            answer: io::Error::from_raw_os_error(libc::EPERM).to_string(),
         }
         .to_string();
         assert!(
             e.contains("RLIMIT_RTPRIO is 0") && e.contains("ulimit -r 50"),
             "{e}"
         );
-        let e = HostError::Deadline {
+        let e = NotGranted::Deadline {
             runtime: Nanos(10_000),
             period: Nanos(100_000),
-            source: io::Error::from_raw_os_error(libc::EPERM),
+            answer: io::Error::from_raw_os_error(libc::EPERM).to_string(),
         }
         .to_string();
         assert!(
             e.contains("10.0 µs in each 100 µs") && e.contains("CAP_SYS_NICE"),
             "{e}"
         );
-        let e = HostError::Lock {
+        let e = NotGranted::Lock {
             limit: "8192 KiB".into(),
             source: io::Error::from_raw_os_error(libc::ENOMEM),
         }

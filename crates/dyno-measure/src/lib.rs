@@ -33,8 +33,7 @@ pub use dyno_model::protocol::ClockSpec;
 pub use dyno_model::record::ClockFacts;
 pub use environment::environment;
 pub use host::{
-    HostError, allowed_cores, allowed_cpus, confine, isolated_cpus, lock_memory, pin, set_deadline,
-    set_fifo,
+    allowed_cores, allowed_cpus, confine, isolated_cpus, lock_memory, pin, set_deadline, set_fifo,
 };
 pub use network::{NetworkReading, Queue, read_network, read_queues, residue};
 pub use noise::{

@@ -7,6 +7,7 @@
 mod netlink;
 
 use crate::procfile;
+use dyno_model::cause::Residue;
 use dyno_model::{FullSocket, Nanos, NetworkCounter, NetworkState};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -220,35 +221,26 @@ impl NetworkReading {
 /// - Connections in TIME_WAIT that take more than half of the ports of outgoing connections.
 /// - Anything that waits in front of a link, beyond a few frames that other programs may send.
 /// - Neighbours that could not be found: the next message to one waits for another try.
-pub fn residue(state: &NetworkState) -> Vec<String> {
+pub fn residue(state: &NetworkState) -> Vec<Residue> {
     const FRAMES: u64 = 16 * 1_514;
-    let mut found = Vec::new();
-    if state.fragment_limit > 0 && state.fragment_bytes > state.fragment_limit / 4 {
-        found.push(format!(
-            "fragments of earlier datagrams take {} of the {} KiB for reassembly",
-            state.fragment_bytes >> 10,
-            state.fragment_limit >> 10
-        ));
-    }
-    if state.ports > 0 && state.time_wait > state.ports / 2 {
-        found.push(format!(
-            "{} earlier connections in TIME_WAIT take more than half of {} ports",
-            state.time_wait, state.ports
-        ));
-    }
-    if state.queued_bytes > FRAMES {
-        found.push(format!(
-            "{} bytes wait in front of its links",
-            state.queued_bytes
-        ));
-    }
-    if state.lost_neighbours > 0 {
-        found.push(format!(
-            "{} neighbours do not answer",
-            state.lost_neighbours
-        ));
-    }
-    found
+    let fragments = state.fragment_limit > 0 && state.fragment_bytes > state.fragment_limit / 4;
+    let found = [
+        fragments.then_some(Residue::Fragments {
+            bytes: state.fragment_bytes,
+            limit: state.fragment_limit,
+        }),
+        (state.ports > 0 && state.time_wait > state.ports / 2).then_some(Residue::TimeWait {
+            connections: state.time_wait,
+            ports: state.ports,
+        }),
+        (state.queued_bytes > FRAMES).then_some(Residue::Queued {
+            bytes: state.queued_bytes,
+        }),
+        (state.lost_neighbours > 0).then_some(Residue::LostNeighbours {
+            neighbours: state.lost_neighbours,
+        }),
+    ];
+    found.into_iter().flatten().collect()
 }
 
 /// A value of `snmp`, `netstat` or `snmp6`.

@@ -12,8 +12,8 @@ pub mod speed;
 
 pub mod shared;
 
-use crate::host::HostError;
 use crate::record::RecordError;
+use dyno_model::cause::NotGranted;
 use dyno_model::unit::Nanos;
 use serde::Serialize;
 use std::io;
@@ -23,7 +23,7 @@ use std::io;
 pub enum ProbeError {
     /// A thread or process of the probe could not be placed.
     #[error(transparent)]
-    Host(#[from] HostError),
+    Host(#[from] NotGranted),
     /// Both sides were to share one CPU, where spinning sides only wait for each other's time slice.
     #[error("both sides of the probe are on cpu {0}: choose two cpus")]
     SameCpu(u32),

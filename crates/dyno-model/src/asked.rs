@@ -2,9 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How a trial's warning begins that says why nothing was counted.
-pub const NOT_COUNTED: &str = "what it asks of the kernel is not counted";
-
 /// Counted events of one process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Asked {

@@ -6,6 +6,7 @@
 
 pub mod adapter;
 pub mod asked;
+pub mod cause;
 pub mod chain;
 pub mod conformance;
 pub mod cpus;
@@ -37,6 +38,7 @@ pub mod unit;
 pub mod workload;
 
 pub use adapter::{AdapterDescription, Capabilities, OptionKind, OptionSpec, OptionValue, Options};
+pub use cause::Cause;
 pub use chain::{Chain, ChainLeg, Gateway};
 pub use daemon::{Daemon, Ready, StopSignal};
 pub use factor::{Access, Arrivals, Placement, Start, Topology, Wait};

@@ -17,6 +17,7 @@
 //! At any time an agent may report `failed` and exit; `stop` makes it end without a result.
 
 use crate::adapter::Options;
+use crate::cause::Warning;
 use crate::chain::{Forwarded, Gateway};
 use crate::factor::Wait;
 use crate::graph::{Channel, Graph, Participant};
@@ -32,7 +33,7 @@ use std::path::PathBuf;
 pub use crate::role::Role;
 
 /// The version of this protocol. Runner and agent must agree exactly.
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 
 /// How raw clock readings become nanoseconds on the run's clock. Calibrated once by the runner
 /// and handed to all participants, so that they convert alike.
@@ -268,10 +269,10 @@ pub struct Sent {
 }
 
 /// What was really applied to a participant's threads, and what could not be.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Applied {
-    /// Plain sentences, such as "SCHED_FIFO not granted: …".
-    pub warnings: Vec<String>,
+    /// What could not be, such as SCHED_FIFO.
+    pub warnings: Vec<Warning>,
     /// What linuxptp says of this host's clock, where the runner asked for its counter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ptp: Option<String>,
@@ -295,7 +296,7 @@ pub struct AgentResult {
     pub raw: Vec<RawSample>,
     /// What the reader of the result should know, such as a window that was cut short.
     #[serde(default)]
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// From go until endpoints existed, the slowest participant's.
     pub open: Nanos,
     /// From endpoints existing until matched, the slowest participant's.

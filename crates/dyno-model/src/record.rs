@@ -4,6 +4,7 @@
 
 use crate::adapter::AdapterDescription;
 use crate::asked::{Asked, AskedPerMessage};
+use crate::cause::{Cause, Disturbance, Warning};
 use crate::chain::{Forwarded, Parts};
 use crate::metric::Metric;
 use crate::network::HostNetwork;
@@ -19,7 +20,7 @@ pub use crate::host_clock::HostClock;
 pub use crate::unit::HdrText;
 
 /// The version of the run directory's files.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
 
 /// The first format whose figures hold nothing of Dyno's own: before it each trial's first sample waited for a
 /// reading of memory, and the cost ended with the last send.
@@ -434,7 +435,7 @@ pub struct TrialRecord {
     pub raw: Vec<RawSample>,
     /// What could not be applied, such as scheduling classes.
     #[serde(default)]
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Cause<Warning>>,
     /// How long the warm-up was, from the start to the window.
     #[serde(default)]
     pub warmup: Nanos,
@@ -444,10 +445,9 @@ pub struct TrialRecord {
     /// What the machine itself did.
     #[serde(default)]
     pub noise: HostNoise,
-    /// Why the trial does not count: what the host did to it beyond what the bare machine does, in
-    /// plain sentences. Empty: it counts.
+    /// Why the trial does not count: what the host did to it beyond what the bare machine does. Empty: it counts.
     #[serde(default)]
-    pub disturbed: Vec<String>,
+    pub disturbed: Vec<Cause<Disturbance>>,
     /// Where participants that are not pinned ran, in order of time.
     #[serde(default)]
     pub places: Vec<Place>,

@@ -1,6 +1,7 @@
 //! Why a probe has no figures.
 
-use dyno_measure::{HostError, RecordError};
+use dyno_measure::RecordError;
+use dyno_model::cause::NotGranted;
 use dyno_model::unit::Nanos;
 use std::io;
 
@@ -9,7 +10,7 @@ use std::io;
 pub enum ProbeError {
     /// A CPU that is not there, or a scheduling class that is not granted.
     #[error(transparent)]
-    Host(#[from] HostError),
+    Host(#[from] NotGranted),
     /// Memory or processes that both sides need could not be made.
     #[error(transparent)]
     Machine(#[from] dyno_measure::probe::ProbeError),

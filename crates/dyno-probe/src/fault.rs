@@ -2,6 +2,7 @@
 
 use crate::ground::{Window, own_cost, per_piece, timed};
 use crate::{Ground, Outcome, ProbeError, Reading};
+use dyno_model::cause::Warning;
 use dyno_model::probe::Memory;
 use dyno_model::unit::Nanos;
 use rustix::fd::OwnedFd;
@@ -80,9 +81,7 @@ pub fn fault(ground: &Ground, by: Memory) -> Result<Outcome, ProbeError> {
     let done: u64 = readings.iter().map(|r| r.done).sum();
     let warnings = match missed {
         0 => Vec::new(),
-        _ => vec![format!(
-            "{missed} of {done} pages were not huge: the kernel had no memory in one piece for them"
-        )],
+        _ => vec![Warning::PagesNotHuge { missed, done }],
     };
     Ok(Outcome::new(readings, warnings))
 }

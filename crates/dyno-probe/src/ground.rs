@@ -4,6 +4,7 @@
 use crate::ProbeError;
 use crate::counters::Core;
 use dyno_measure::{Clock, Recorder, pin, set_deadline, set_fifo};
+use dyno_model::cause::Warning;
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::record::Distribution;
 use dyno_model::unit::Nanos;
@@ -95,11 +96,11 @@ pub struct Outcome {
     /// Copy by copy, in the order of [`Ground::places`].
     pub readings: Vec<Reading>,
     /// What a reader must know of them, in plain sentences, each once.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 impl Outcome {
-    pub(crate) fn new(readings: Vec<Reading>, warnings: Vec<String>) -> Outcome {
+    pub(crate) fn new(readings: Vec<Reading>, warnings: Vec<Warning>) -> Outcome {
         Outcome { readings, warnings }
     }
 }

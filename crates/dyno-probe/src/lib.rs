@@ -29,6 +29,7 @@ pub use switch::switch;
 pub use syscall::syscall;
 pub use timer::timer;
 
+use dyno_model::cause::Warning;
 use dyno_model::plan::Extent;
 use dyno_model::probe::Probe;
 use dyno_model::unit::Nanos;
@@ -58,8 +59,9 @@ pub fn measure(ground: &Ground, probe: &Probe) -> Result<Outcome, ProbeError> {
     let has_cycles = matches!(probe, Probe::Syscall { .. } | Probe::Switch { .. });
     if has_cycles && found.readings.iter().all(|r| r.core.is_none()) {
         let refusal = counters::refusal();
-        let said = refusal.map(|why| format!("no core cycles or instructions: {why}"));
-        found.warnings.extend(said);
+        let error = refusal.map(|why| why.to_string());
+        let warning = error.map(|error| Warning::NoCycles { error });
+        found.warnings.extend(warning);
     }
     let is_long = matches!(ground.window, Extent::Duration(window) if window >= LONG);
     if is_long && matches!(probe, Probe::Timer { .. }) {
@@ -69,15 +71,13 @@ pub fn measure(ground: &Ground, probe: &Probe) -> Result<Outcome, ProbeError> {
 }
 
 /// A warning where pieces are so short that the step of a sample shows in their quantiles.
-fn too_short(readings: &[Reading]) -> Option<String> {
+fn too_short(readings: &[Reading]) -> Option<Warning> {
     let mean = |r: &Reading| r.time.sum / r.time.n.max(1) as f64;
     let short = readings.iter().filter(|r| r.time.n > 0).map(mean);
     let least = short.fold(f64::INFINITY, f64::min);
-    (least < SHORT.0 as f64).then(|| {
-        format!(
-            "a piece takes {least:.1} ns, and samples are of whole nanoseconds with Dyno's own cost taken out: below \
-             {SHORT} a quantile is right to a nanosecond or two only"
-        )
+    (least < SHORT.0 as f64).then_some(Warning::ShortPieces {
+        mean_ns: least,
+        short: SHORT,
     })
 }
 
@@ -97,8 +97,10 @@ mod tests {
             ..Reading::default()
         };
         assert_eq!(too_short(&[reading(200.0)]), None);
-        let said = too_short(&[reading(900.0), reading(32.0)]).unwrap();
-        assert!(said.starts_with("a piece takes 3.2 ns"), "{said}");
+        let said = too_short(&[reading(900.0), reading(32.0)]);
+        let short = SHORT;
+        let mean_ns = 3.2;
+        assert_eq!(said, Some(Warning::ShortPieces { mean_ns, short }));
         assert_eq!(too_short(&[Reading::default()]), None);
     }
 }

@@ -5,6 +5,7 @@
 use crate::ground::own_cost;
 use crate::{Ground, Outcome, Place, ProbeError, Reading};
 use dyno_measure::{Clock, Recorder};
+use dyno_model::cause::Warning;
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::probe::{Alarm, SHORTEST_PERIOD};
 use dyno_model::protocol::ClockSpec;
@@ -51,22 +52,19 @@ pub fn timer(
     )?;
     let mut warnings = Vec::new();
     if results.iter().any(|(_, unpinned)| *unpinned) {
-        warnings.push(
-            "the kernel grants SCHED_DEADLINE only to threads that may use all CPUs, so the timer's thread was not \
-             pinned"
-                .to_owned(),
-        );
+        warnings.push(Warning::NotPinned);
     }
     let missed: u64 = results.iter().map(|(r, _)| r.missed).sum();
     let done: u64 = results.iter().map(|(r, _)| r.done).sum();
     if missed * 100 > done {
-        warnings.push(format!(
-            "{missed} of {done} due times had passed when the thread woke for an earlier one: a period of {period} \
-             is short for this CPU and what else it does"
-        ));
+        warnings.push(Warning::DueTimesMissed {
+            missed,
+            done,
+            period,
+        });
     }
     if slack.is_some() && (by != Alarm::Nanosleep || ground.scheduling != Scheduling::Other) {
-        warnings.push("slack has a meaning for nanosleep in SCHED_OTHER alone".to_owned());
+        warnings.push(Warning::SlackUnused);
     }
     Ok(Outcome::new(
         results.into_iter().map(|(r, _)| r).collect(),

@@ -9,6 +9,7 @@ use crate::number::{Measured, duration, sig3};
 use crate::remark::Item;
 use crate::summary::{ExperimentSummary, NoRatio, QUANTILES, Spread};
 use crate::view::View;
+use dyno_model::cause::{Cause, Disturbance};
 use dyno_stats::{Latency, Quantile};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -314,17 +315,17 @@ fn moved(without: &Quantile, with: &Quantile) -> Option<String> {
 
 /// Why trials of these rows were disturbed, the most frequent reasons first.
 fn reasons(rows: &[&ExperimentSummary]) -> Vec<String> {
-    let mut reasons: Vec<(String, u64)> = Vec::new();
-    for (text, count) in rows.iter().flat_map(|e| &e.disturbances) {
-        match reasons.iter_mut().find(|(known, _)| known == text) {
+    let mut reasons: Vec<(&Cause<Disturbance>, u64)> = Vec::new();
+    for (cause, count) in rows.iter().flat_map(|e| &e.disturbances) {
+        match reasons.iter_mut().find(|(known, _)| *known == cause) {
             Some((_, n)) => *n += count,
-            None => reasons.push((text.clone(), *count)),
+            None => reasons.push((cause, *count)),
         }
     }
     reasons.sort_by_key(|(_, count)| Reverse(*count));
-    let line = |(text, count): (String, u64)| match count {
-        1 => text,
-        n => format!("{n} × {text}"),
+    let line = |(cause, count): (&Cause<Disturbance>, u64)| match count {
+        1 => cause.to_string(),
+        n => format!("{n} × {cause}"),
     };
     let mut lines: Vec<String> = reasons.into_iter().map(line).collect();
     cut(&mut lines, MOST_REASONS, "reasons");

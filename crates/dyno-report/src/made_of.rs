@@ -10,7 +10,7 @@ use crate::number::{duration, share, sig3};
 use crate::remark::Item;
 use crate::summary::{ExperimentSummary, Further, MadeOf, Spread};
 use crate::view::View;
-use dyno_model::asked::NOT_COUNTED;
+use dyno_model::cause::{Cause, Warning};
 use dyno_model::probe::{Call, HandOver, Probe, Rest, Ring, Sides};
 use dyno_model::record::{ProcessCost, TrialRecord};
 use dyno_model::{Experiment, Metric, Placement, Wait, Workload};
@@ -32,17 +32,20 @@ pub(crate) fn link(all: &mut [ExperimentSummary], twins: &[ExperimentSummary]) {
 }
 
 /// Why nothing was counted, each reason once.
-pub(crate) fn not_counted(twins: &[ExperimentSummary]) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
+pub(crate) fn not_counted(twins: &[ExperimentSummary]) -> Vec<Cause<Warning>> {
+    let mut all = Vec::new();
     for twin in twins.iter().filter(|t| t.asked.is_none()) {
-        let mut said = twin.warnings.iter().map(|(text, _)| text);
-        let reason = match said.find(|text| text.starts_with(NOT_COUNTED)) {
-            Some(text) => text.clone(),
+        let mut warned = twin.warnings.iter().filter_map(|(cause, _)| cause.known());
+        let reason = match warned.find(|w| matches!(w, Warning::NotCounted { .. })) {
+            Some(warning) => warning.clone(),
             None => match twin.failures.first() {
-                Some(f) => format!("{NOT_COUNTED}: {} in {}: {}", f.cause, f.step, f.message),
+                Some(f) => Warning::NotCounted {
+                    error: format!("{} in {}: {}", f.cause, f.step, f.message),
+                },
                 None => continue,
             },
         };
+        let reason = Cause::Known(reason);
         if !all.contains(&reason) {
             all.push(reason);
         }

@@ -15,6 +15,7 @@ use crate::totals::{add_counts, figures, processes};
 use crate::{
     carry_over, causes, chains, clocks, flows, host, in_copies, modes, precision, scaling,
 };
+use dyno_model::cause::{Cause, Warning};
 use dyno_model::record::{EMPTY_WINDOW_SINCE, FlowCounts, Run};
 use dyno_model::{
     AdapterDescription, Distribution, Experiment, ExperimentId, Metric, Options, TrialRecord,
@@ -24,7 +25,7 @@ use dyno_model::{TrialId, parallel};
 use dyno_stats::{
     Bootstrap, SecondHalf, Stability, TrialSamples, quantiles, quantiles_and_numerator,
 };
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How a run is summarised.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -90,7 +91,11 @@ fn of_samples(samples: Samples<'_>, options: &SummaryOptions) -> Summary {
     Summary {
         warnings: run_warnings(run)
             .into_iter()
-            .chain(crate::made_of::not_counted(&counted))
+            .chain(
+                crate::made_of::not_counted(&counted)
+                    .iter()
+                    .map(ToString::to_string),
+            )
             .collect(),
         carry_over: carry_over::summarise(samples, &medians, options.bootstrap.seed),
         run: RunSummary {
@@ -350,7 +355,8 @@ fn summarise_experiment(
     ) {
         Ok(host) => host,
         Err(e) => {
-            warnings.push((format!("the host's own noise is not known: {e}"), 1));
+            let error = e.to_string();
+            warnings.push((Warning::NoiseNotKnown { error }.into(), 1));
             None
         }
     };
@@ -543,24 +549,20 @@ fn stability(samples: &[TrialSamples], metric: &MetricSummary) -> Option<Stabili
     Some(dyno_stats::stability(samples, QUANTILES[0].2, p50))
 }
 
-/// Equal texts together, each with how often it occurs, in the order of their first; of more than [`KEPT`] different
-/// ones, how many more texts there are.
-fn grouped<'a>(texts: impl IntoIterator<Item = &'a String>) -> Vec<(String, u64)> {
-    let mut grouped: Vec<(String, u64)> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
+/// Equal causes together, each with how often it occurs, in the order of their first; of more than [`KEPT`] different
+/// ones, how many more causes there are.
+fn grouped<'a, T: Clone + PartialEq + 'a>(
+    causes: impl IntoIterator<Item = &'a Cause<T>>,
+) -> Vec<(Cause<T>, u64)> {
+    let mut grouped: Vec<(Cause<T>, u64)> = Vec::new();
     let mut more = 0u64;
-    for text in texts {
-        match places.get(text.as_str()) {
-            Some(place) => grouped[*place].1 += 1,
+    for cause in causes {
+        match grouped.iter().position(|(known, _)| known == cause) {
+            Some(place) => grouped[place].1 += 1,
             None if grouped.len() == KEPT => more += 1,
-            None => {
-                places.insert(text, grouped.len());
-                grouped.push((text.clone(), 1));
-            }
+            None => grouped.push((cause.clone(), 1)),
         }
     }
-    if more > 0 {
-        grouped.push((left_out(more), 1));
-    }
+    grouped.extend((more > 0).then_some((Cause::More(more), 1)));
     grouped
 }

@@ -26,6 +26,7 @@ pub use spread::Spread;
 use crate::evidence::{BareSummary, HostSummary, ModesSummary, PrecisionSummary, WarmupSummary};
 use crate::totals::missing_messages;
 use dyno_model::asked::AskedPerMessage;
+use dyno_model::cause::{Cause, Disturbance, Warning};
 use dyno_model::plan::{Refusal, TableKind};
 use dyno_model::record::{Environment, FailureKind};
 use dyno_model::{
@@ -235,7 +236,7 @@ pub struct ExperimentSummary {
     /// The failed trials, equal failures together.
     pub failures: Vec<FailureGroup>,
     /// Why trials were disturbed, each reason with the number of trials.
-    pub disturbances: Vec<(String, u64)>,
+    pub disturbances: Vec<(Cause<Disturbance>, u64)>,
     /// Latencies over all counted trials.
     pub metrics: BTreeMap<Metric, MetricSummary>,
     /// The metrics that a trial has one sample of, over the counted trials.
@@ -279,7 +280,7 @@ pub struct ExperimentSummary {
     /// From endpoints existing until matched, in nanoseconds.
     pub matching_ns: Option<Spread>,
     /// Remarks of its trials, each with the number of trials that made it.
-    pub warnings: Vec<(String, u64)>,
+    pub warnings: Vec<(Cause<Warning>, u64)>,
     /// Whether a repeat of the run would show the same p50 of the headline metric; `None` where
     /// that p50 is not known.
     pub stability: Option<Stability>,

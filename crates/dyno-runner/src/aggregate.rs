@@ -7,6 +7,7 @@ use crate::parts;
 use crate::startup;
 use dyno_measure::merge_all;
 use dyno_model::asked::AskedPerMessage;
+use dyno_model::cause::Cause;
 use dyno_model::plan::Extent;
 use dyno_model::protocol::{AgentResult, SourceCounts};
 use dyno_model::record::{Cost, Counts, FlowCounts, Outcome, Throughput};
@@ -120,7 +121,9 @@ fn fill_one(
         merged.map_err(|e| e.to_string())?;
         record.flows.extend(result.flows);
         record.raw.extend(result.raw);
-        record.warnings.extend(result.warnings);
+        record
+            .warnings
+            .extend(result.warnings.into_iter().map(Cause::Known));
         record.places.extend(result.places);
         record.copies.extend(result.copies);
         record.forwarded.extend(result.forwarded);

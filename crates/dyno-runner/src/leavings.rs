@@ -1,6 +1,7 @@
 //! What earlier trials of a run have left on its machine although their sessions were cleared: shared memory
 //! and message queues. It may change what later trials find, so it stands with them.
 
+use dyno_model::cause::Warning;
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -27,23 +28,18 @@ impl Leavings {
         Leavings { places, known }
     }
 
-    /// What of this user has come since the run began and is there before a trial, in words.
-    pub(crate) fn warning(&self) -> Option<String> {
+    /// What of this user has come since the run began and is there before a trial.
+    pub(crate) fn warning(&self) -> Option<Warning> {
         let now = own_files(&self.places);
-        let new: Vec<String> = now
-            .difference(&self.known)
-            .map(|path| path.display().to_string())
-            .collect();
-        let named: Vec<&str> = new.iter().take(NAMED).map(String::as_str).collect();
-        let more = match new.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        (!new.is_empty()).then(|| {
-            format!(
-                "shared memory or queues have come since the run began and were there before the trial: {}{more}",
-                named.join(", ")
-            )
+        let mut new = now.difference(&self.known);
+        let named = new
+            .by_ref()
+            .take(NAMED)
+            .map(|path| path.display().to_string());
+        let named: Vec<String> = named.collect();
+        (!named.is_empty()).then(|| Warning::Leavings {
+            named,
+            more: new.count() as u64,
         })
     }
 }
@@ -82,7 +78,7 @@ mod tests {
         for name in ["a", "b", "c", "d"] {
             std::fs::write(dir.path().join(name), "").unwrap();
         }
-        let said = leavings.warning().unwrap();
+        let said = leavings.warning().unwrap().to_string();
         assert!(
             said.ends_with("/c and 1 more") && !said.contains("old"),
             "{said}"

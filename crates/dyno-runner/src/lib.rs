@@ -45,6 +45,7 @@ pub use own::Left;
 pub use session::{SessionError, Swept, sweep};
 
 use dyno_measure::Clock;
+use dyno_model::cause::{Cause, Warning};
 use dyno_model::event::RunEvent;
 use dyno_model::protocol::ClockSpec;
 use dyno_model::record::{FailureKind, Outcome};
@@ -205,9 +206,10 @@ pub fn run_guided<E>(
                 .filter(|r| r.outcome == Outcome::Completed);
             for record in completed {
                 if let Err(e) = startup::add_boot(stages, &mut record.distributions) {
+                    let error = e.to_string();
                     record
                         .warnings
-                        .push(format!("the boot of its machine is not recorded: {e}"));
+                        .push(Warning::BootNotRecorded { error }.into());
                 }
             }
         }
@@ -226,7 +228,7 @@ pub fn run_guided<E>(
             break;
         }
         for record in &mut records {
-            record.warnings.extend(left.clone());
+            record.warnings.extend(left.clone().map(Cause::Known));
         }
         // The first flow's last: where it is stored, so is all of the trial.
         for record in records.iter().rev() {

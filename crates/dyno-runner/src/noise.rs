@@ -1,6 +1,7 @@
 //! Looks at the machine just before a trial, when nothing of the trial runs yet.
 
 use dyno_measure::Clock;
+use dyno_model::cause::{Cause, Warning};
 use dyno_model::{Experiment, Graph, HostNoise, Nanos};
 
 /// The CPUs that the participants of these experiments may run on, ascending.
@@ -23,10 +24,13 @@ pub(crate) fn before(
     flows: &[&Experiment],
     graph: &Graph,
     clock: Clock,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Cause<Warning>>,
 ) -> HostNoise {
     let cpus = used_cpus(flows);
-    let mut noted = |e: &dyn std::fmt::Display| warnings.push(format!("host noise: {e}"));
+    let mut noted = |e: &dyn std::fmt::Display| {
+        let error = e.to_string();
+        warnings.push(Warning::NotProbed { error }.into());
+    };
     let gaps = dyno_measure::gaps(clock, &cpus, GAP_PROBE);
     let line = match graph.ends().next() {
         Some((writer, reader)) => (writer.cpu, reader.cpu),

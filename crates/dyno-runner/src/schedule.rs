@@ -340,7 +340,9 @@ mod tests {
         let mut record = crate::aggregate::blank(id, 0);
         record.distributions.insert(Metric::Rtt, distribution);
         if level == 0 {
-            record.disturbed.push("the host did something".into());
+            record
+                .disturbed
+                .push(dyno_model::Cause::Told("the host did something".into()));
         }
         record
     }

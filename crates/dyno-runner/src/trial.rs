@@ -16,6 +16,7 @@ use crate::noise;
 use crate::session::Session;
 use crate::startup;
 use dyno_measure::{Clock, LoadReading};
+use dyno_model::cause::{Cause, Warning};
 use dyno_model::plan::Extent;
 use dyno_model::protocol::{self, AgentResult, Command, Report};
 use dyno_model::record::{FailureKind, Outcome};
@@ -85,7 +86,8 @@ pub(crate) fn run(context: Context<'_, '_>) -> Vec<TrialRecord> {
     let results = trial.lead(sender, &mut record);
     // A trial that failed has not come to it.
     trial.close_networks(&mut record);
-    record.disturbed = dyno_measure::disturbances(&record.noise, bare);
+    let disturbances = dyno_measure::disturbances(&record.noise, bare);
+    record.disturbed = disturbances.into_iter().map(Into::into).collect();
     let inconsistent = |message| Failed {
         kind: FailureKind::Inconsistent,
         step: "collect",
@@ -114,8 +116,10 @@ pub(crate) fn run(context: Context<'_, '_>) -> Vec<TrialRecord> {
                 let added =
                     started.map(|took| startup::add_start(took, &mut of_flow.distributions));
                 if let Some(Err(e)) = added {
-                    let warning = format!("the start of its participants is not recorded: {e}");
-                    of_flow.warnings.push(warning);
+                    let error = e.to_string();
+                    of_flow
+                        .warnings
+                        .push(Warning::StartNotRecorded { error }.into());
                 }
             }
             records
@@ -254,7 +258,9 @@ impl<'a> Trial<'a, '_> {
         })?;
         for (index, applied) in ready.into_iter().enumerate() {
             self.clocks.note_ptp(index, applied.ptp);
-            record.warnings.extend(applied.warnings);
+            record
+                .warnings
+                .extend(applied.warnings.into_iter().map(Cause::Known));
         }
         let before = self.before_go();
         self.tell(&Command::Go {
@@ -301,12 +307,8 @@ impl<'a> Trial<'a, '_> {
         if let Some(mut meters) = self.meters.take() {
             meters.note();
             self.metered = meters.late().is_none();
-            record.warnings.extend(meters.late().map(|late| {
-                format!(
-                    "what daemons and host use was to be read before the window and was read {late} after it began; the \
-                     trial has no costs"
-                )
-            }));
+            let late = meters.late().map(|late| Warning::RunnerReadLate { late });
+            record.warnings.extend(late.map(Cause::Known));
             record.cost.processes = meters.costs(&self.daemons, last);
             record.cost.machines = meters.of_machines(last);
             record.cost.host_cpu = meters.host_cpu(last);

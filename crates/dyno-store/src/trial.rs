@@ -4,6 +4,7 @@ use crate::bounds;
 use crate::layout;
 use crate::reader::Problem;
 use dyno_model::Plan;
+use dyno_model::cause::{Cause, Warning};
 use dyno_model::record::{FORMAT, TrialRecord};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -25,10 +26,22 @@ impl StoredTrial {
     pub(crate) fn read(bytes: &[u8]) -> serde_json::Result<StoredTrial> {
         bounds::check(bytes)?;
         let Head { raw_samples, .. } = serde_json::from_slice(bytes)?;
+        let mut record: TrialRecord = serde_json::from_slice(bytes)?;
+        record.warnings.iter_mut().for_each(recall);
         Ok(StoredTrial {
-            record: serde_json::from_slice(bytes)?,
+            record,
             raw_samples,
         })
+    }
+}
+
+/// Gives the sentence of an older run its cause where a summary asks for that one.
+fn recall(warning: &mut Cause<Warning>) {
+    if let Cause::Told(sentence) = warning
+        && let Some(error) = sentence.strip_prefix("what it asks of the kernel is not counted: ")
+    {
+        let error = error.to_owned();
+        *warning = Warning::NotCounted { error }.into();
     }
 }
 

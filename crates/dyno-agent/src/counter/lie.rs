@@ -9,6 +9,7 @@
 
 use dyno_measure::{Clock, ClockSpec, Counters};
 use dyno_model::Nanos;
+use dyno_model::cause::Warning;
 use dyno_model::protocol::Counter;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -91,17 +92,14 @@ impl Story {
     }
 
     /// The remark: what the clock showed first and last. `is_asked`: it is a translated clock.
-    pub(super) fn remark(&self, is_asked: bool) -> Option<String> {
+    pub(super) fn remark(&self, is_asked: bool) -> Option<Warning> {
         let all = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        let ((t1, n1), (t2, n2)) = (all.first()?, all.last()?);
-        let whose = match is_asked {
-            true => "translated",
-            false => "the run's",
-        };
-        Some(format!(
-            "clock lie: {whose} clock showed {} at {t1} and {} at {t2}, told with {}",
-            n1.0, n2.0, self.told
-        ))
+        Some(Warning::ClockLie {
+            translated: is_asked,
+            first: *all.first()?,
+            last: *all.last()?,
+            told: self.told.clone(),
+        })
     }
 }
 

@@ -13,6 +13,7 @@ use crate::job::{Job, Nodes};
 use crate::shared::{Arrivals, Call, Phase, ThreadState};
 use dyno_adapter::{Sender, Sent};
 use dyno_measure::stamp::{self, Header, Kind, Tag};
+use dyno_model::cause::Warning;
 use dyno_model::plan::Extent;
 use dyno_model::protocol::SourceCounts;
 use dyno_model::{Metric, Nanos, Workload};
@@ -108,7 +109,7 @@ struct Initiator<'a> {
     settling: Settling,
     places: Places,
     log: Option<Log>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
 }
 
 impl Initiator<'_> {
@@ -197,13 +198,12 @@ impl Initiator<'_> {
     fn cut_short(&mut self) {
         let experiment = self.job.experiment();
         let SourceCounts { offered, .. } = self.counts;
-        self.warnings.push(format!(
-            "{}: stopped after {offered} round trips, {} of them lost, because the deadline of {} \
-             has passed",
-            self.job.name(),
-            offered - self.tally.flow.received,
-            experiment.deadline
-        ));
+        self.warnings.push(Warning::CutShort {
+            who: self.job.name(),
+            offered,
+            lost: offered - self.tally.flow.received,
+            deadline: experiment.deadline,
+        });
     }
 
     /// One ping and all its pongs, recorded: when it was sent, and when the last pong arrived. It was decided on at

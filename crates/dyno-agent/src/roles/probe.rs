@@ -6,7 +6,8 @@ use crate::event::{Failure, Played};
 use crate::job::Job;
 use crate::shared::{Phase, ThreadState};
 use dyno_measure::record::decode;
-use dyno_measure::{HostError, RecordError, merge};
+use dyno_measure::{RecordError, merge};
+use dyno_model::cause::{NotGranted, Warning};
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::protocol::SourceCounts;
 use dyno_model::record::{CopyRecord, FlowCounts};
@@ -40,8 +41,10 @@ pub(super) fn play(job: &Job, thread: &ThreadState) -> Result<Played, Failure> {
     let mut warnings = Vec::new();
     let found = match measure(&ground, &probe) {
         // As for every participant: what the machine does not grant becomes a warning.
-        Err(ProbeError::Host(e @ (HostError::Fifo { .. } | HostError::Deadline { .. }))) => {
-            warnings.push(format!("measured in SCHED_OTHER: {e}"));
+        Err(ProbeError::Host(
+            refused @ (NotGranted::Fifo { .. } | NotGranted::Deadline { .. }),
+        )) => {
+            warnings.push(Warning::OtherClass { refused });
             ground.scheduling = Scheduling::Other;
             measure(&ground, &probe)
         }
@@ -84,7 +87,7 @@ fn counts(found: &Outcome, ended: Nanos) -> SourceCounts {
 fn played(
     found: Outcome,
     counts: &SourceCounts,
-    mut warnings: Vec<String>,
+    mut warnings: Vec<Warning>,
 ) -> Result<Played, RecordError> {
     warnings.extend(found.warnings);
     let flow = FlowCounts {

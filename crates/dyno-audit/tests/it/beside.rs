@@ -108,7 +108,9 @@ fn disturbed_and_unstable_rows_are_marked() {
     let calm = beside(&file, |b, cell| round_trips(b, cell, 5, |_| {}));
     assert!(!says(&calm[0], "disturbed") && !says(&calm[0], "unstable"));
     let disturbed = beside(&file, |b, cell| {
-        round_trips(b, cell, 5, |t| t.disturbed = vec!["a backup".into()]);
+        round_trips(b, cell, 5, |t| {
+            t.disturbed = vec![dyno_model::Cause::Told("a backup".into())]
+        });
     });
     assert!(
         says(&disturbed[0], "the host disturbed every trial"),

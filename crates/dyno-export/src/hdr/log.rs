@@ -114,7 +114,8 @@ fn lines(
     let tag = match kind {
         Kind::Counted => "",
         Kind::Disturbed => {
-            let _ = write!(remark, ", disturbed: {}", trial.disturbed.join("; "));
+            let causes: Vec<String> = trial.disturbed.iter().map(ToString::to_string).collect();
+            let _ = write!(remark, ", disturbed: {}", causes.join("; "));
             "Tag=disturbed,"
         }
     };

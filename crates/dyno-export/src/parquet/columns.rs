@@ -5,8 +5,9 @@ use super::table::{Column, Get};
 use dyno_model::factors::{self, Of};
 use dyno_model::figure::Group;
 use dyno_model::record::{Environment, ProcessCost};
-use dyno_model::{COUNTS, CountInfo, HostLoad, TrialFigure, TrialRecord};
+use dyno_model::{COUNTS, Cause, CountInfo, HostLoad, TrialFigure, TrialRecord};
 use std::borrow::Cow;
+use std::fmt::Display;
 
 impl Row<'_> {
     /// The trial, where it has a measurement.
@@ -44,9 +45,10 @@ fn text(text: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Borrowed(text))
 }
 
-/// Several texts, a line each; null for none.
-fn lines(texts: &[String]) -> Option<Cow<'_, str>> {
-    (!texts.is_empty()).then(|| Cow::Owned(texts.join("\n")))
+/// Several causes, a line each; null for none.
+fn lines<T: Display>(causes: &[Cause<T>]) -> Option<Cow<'_, str>> {
+    let lines: Vec<String> = causes.iter().map(ToString::to_string).collect();
+    (!lines.is_empty()).then(|| Cow::Owned(lines.join("\n")))
 }
 
 pub(super) fn columns<'a>() -> Vec<Column<Row<'a>>> {

@@ -42,7 +42,9 @@ pub(crate) fn run(slower: f64) -> Run {
     let plain = b.experiment("uds-stream", |e| e.floor = Some(floor));
     b.trials(plain, &[(Metric::Rtt, 12_300.0 * slower, 4_000, 0)]);
     b.trial(plain, &[(Metric::Rtt, 90_000.0 * slower, 4_000, 0)])
-        .disturbed = vec!["other processes took 20 % of CPUs 0 and 1".into()];
+        .disturbed = vec![dyno_model::Cause::Told(
+        "other processes took 20 % of CPUs 0 and 1".into(),
+    )];
     let lossy = b.experiment("udp", |e| {
         e.name = "periodic".into();
         e.payload = PayloadSize::new(1_024).unwrap();

@@ -400,7 +400,8 @@ fn a_loss_in_a_disturbed_trial_is_no_pass() {
     let mut run = run();
     let of_udp = |t: &&mut dyno_model::TrialRecord| t.id.experiment.0 == 2 && t.counts.lost > 0;
     for t in run.trials.iter_mut().filter(of_udp) {
-        t.disturbed.push("foreign load".into());
+        t.disturbed
+            .push(dyno_model::Cause::Told("foreign load".into()));
     }
     let (status, reason) = one(&run, "stack = \"udp\"\nmetric = \"loss\"\nat_most = 0");
     assert_eq!(status, Status::Undecided);
@@ -414,7 +415,8 @@ fn a_loss_in_a_disturbed_trial_is_no_pass() {
 fn disturb(run: &mut Run, numbers: &[u32]) {
     let marked = |t: &&mut dyno_model::TrialRecord| numbers.contains(&t.id.number);
     for t in run.trials.iter_mut().filter(marked) {
-        t.disturbed.push("foreign load".into());
+        t.disturbed
+            .push(dyno_model::Cause::Told("foreign load".into()));
     }
 }
 
@@ -496,7 +498,8 @@ fn a_limit_on_the_distance_to_a_floor_takes_two_good_sides() {
     let floors: Vec<_> = plan.experiments.iter().filter_map(|e| e.floor).collect();
     for t in &mut run.trials {
         if floors.contains(&t.id.experiment) {
-            t.disturbed.push("foreign load".into());
+            t.disturbed
+                .push(dyno_model::Cause::Told("foreign load".into()));
         }
     }
     let (status, reason) = one(&run, limit);

@@ -232,7 +232,8 @@ fn a_pair_counts_only_where_both_its_trials_do() {
     for t in &mut run.trials {
         if (t.id.experiment.0, t.id.number) == (0, 1) || (t.id.experiment.0, t.id.number) == (1, 2)
         {
-            t.disturbed.push("the hypervisor took 12 %".into());
+            t.disturbed
+                .push(dyno_model::Cause::Told("the hypervisor took 12 %".into()));
         }
     }
     let c = compare_within(&run, &how());
@@ -431,7 +432,8 @@ fn disturb(run: &mut Run, stack: &str) {
     let plan = &run.manifest.plan;
     let of = |t: &dyno_model::TrialRecord| plan.experiment(t.id.experiment).unwrap().stack == stack;
     for t in run.trials.iter_mut().filter(|t| of(t)) {
-        t.disturbed.push("foreign load".into());
+        t.disturbed
+            .push(dyno_model::Cause::Told("foreign load".into()));
     }
 }
 

@@ -93,7 +93,9 @@ fn befall(run: &mut Run, of: impl Fn(ExperimentId) -> bool, damages: &[Damage]) 
         match turn.next().unwrap_or(Damage::Nothing) {
             Damage::Nothing => {}
             Damage::Missing => return false,
-            Damage::Disturbed => t.disturbed.push("foreign load".into()),
+            Damage::Disturbed => t
+                .disturbed
+                .push(dyno_model::Cause::Told("foreign load".into())),
             Damage::Failed => fail(t),
             Damage::Lossy(percent) => lose(t, percent),
         }
@@ -382,7 +384,12 @@ const BAD_SIDES: [BadSide; 6] = [
     ),
     (
         "disturbed",
-        |run| of_tcp(run).for_each(|t| t.disturbed.push("foreign load".into())),
+        |run| {
+            of_tcp(run).for_each(|t| {
+                t.disturbed
+                    .push(dyno_model::Cause::Told("foreign load".into()))
+            })
+        },
         "the host disturbed every trial of the new side",
         "the host disturbed every trial; they would pass",
         Some(NoRatio::Disturbed),

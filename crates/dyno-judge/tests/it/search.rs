@@ -175,7 +175,9 @@ fn a_stack_that_fails_has_no_figure_there_and_keeps_what_is_below() {
 fn disturbed_trials_are_repeated_and_do_not_count() {
     let (run, found) = searched(ladder(LIMITS).0, 1, |trial, _| {
         if trial.id.number == 0 {
-            trial.disturbed.push("the host did something".into());
+            trial
+                .disturbed
+                .push(dyno_model::Cause::Told("the host did something".into()));
             trial.counts.lost = 500;
         }
     });

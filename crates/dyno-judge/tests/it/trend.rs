@@ -287,7 +287,8 @@ fn the_distance_to_a_floor_takes_two_good_sides() {
         let mut run = b.build();
         let of_floor = |t: &&mut dyno_model::TrialRecord| t.id.experiment == floor;
         for t in run.trials.iter_mut().filter(of_floor).filter(|_| disturbed) {
-            t.disturbed.push("foreign load".into());
+            t.disturbed
+                .push(dyno_model::Cause::Told("foreign load".into()));
         }
         run
     };

@@ -1,8 +1,8 @@
 //! When a trial does not count: rules that compare what the host did during it with what the bare
-//! machine does. Each rule yields a sentence with the figures that it was decided on.
+//! machine does. Each rule yields the figures that it was decided on.
 
 use super::load::ENDED;
-use dyno_model::cpus::ranges;
+use dyno_model::cause::{BareShare, Disturbance};
 use dyno_model::noise::{BareMachine, CpuGaps, HostLoad, HostNoise};
 use dyno_model::unit::Nanos;
 
@@ -28,10 +28,10 @@ const GAPS_RATIO: f64 = 3.0;
 /// Frequencies that differ by less are taken for the same.
 const FREQUENCY: f64 = 1.10;
 
-/// Plain sentences: why the trial is disturbed beyond what the bare machine does. Empty: it is not.
+/// Why the trial is disturbed beyond what the bare machine does. Empty: it is not.
 ///
 /// The rules, with `W` the window's length and the bare machine's share taken off (at most 10 % of what
-/// the CPUs could give; the sentence says so where it was more):
+/// the CPUs could give; the cause says so where it was more):
 ///
 /// - other processes used CPU time of more than 2 % of `W`; at least 3 ms and at most 0.5 % of what the CPUs could give are taken off
 /// - the hypervisor took more than 2 % of one CPU's part of the time in which the CPUs were wanted + one tick of 10 ms times
@@ -40,7 +40,7 @@ const FREQUENCY: f64 = 1.10;
 /// - a CPU's frequency changed by more than 10 % to where the bare machine's was not
 /// - just before the trial, a CPU lost more than three times the bare machine's share, and 3 % more, to
 ///   gaps, the longest gap not counted: one lump says nothing about the window
-pub fn disturbances(noise: &HostNoise, bare: &BareMachine) -> Vec<String> {
+pub fn disturbances(noise: &HostNoise, bare: &BareMachine) -> Vec<Disturbance> {
     let mut found = Vec::new();
     if let Some(window) = &noise.window {
         found.extend(foreign(window, &bare.load));
@@ -52,140 +52,91 @@ pub fn disturbances(noise: &HostNoise, bare: &BareMachine) -> Vec<String> {
     found
 }
 
-/// A share of the bare machine and as much of it as counts.
-struct Allowed {
-    measured: f64,
-    taken: f64,
-}
-
-impl Allowed {
-    fn of(measured: f64, factor: f64, at_most: f64) -> Self {
-        Allowed {
-            measured,
-            taken: (measured * factor).min(at_most),
-        }
-    }
-
-    /// What the bare machine did, and that it was itself disturbed where it was.
-    fn text(&self) -> String {
-        let cut = if self.taken < self.measured {
-            format!(
-                ", so it was disturbed itself, and only {} were taken off; measure again on a quiet machine",
-                percent(self.taken)
-            )
-        } else {
-            String::new()
-        };
-        format!("on the bare machine it was {}{cut}", percent(self.measured))
+/// A share of the bare machine, of which `factor` times as much is taken for its own, at most `bound`.
+fn allowed(share: f64, factor: f64, bound: f64) -> BareShare {
+    BareShare {
+        share,
+        taken: (share * factor).min(bound),
     }
 }
 
-fn foreign(window: &HostLoad, bare: &HostLoad) -> Option<String> {
-    let allowed = Allowed::of(bare.foreign_share(), 1.0, HOUSEKEEPING);
-    let limit = (allowed.taken * capacity(window)).max(ns(LUMP)) + SHARE * wall(window);
-    if ns(window.foreign) <= limit {
-        return None;
-    }
-    let named: u64 = window.hungriest.iter().map(|(_, used)| used.0).sum();
-    let first = window.hungriest.first().map(|(name, used)| {
-        if name == ENDED {
-            format!("{ENDED} {used}")
-        } else {
-            format!("`{name}` {used}")
-        }
-    });
-    let who = match first {
-        Some(first) if 2 * named >= window.foreign.0 => first,
-        Some(first) => {
-            format!("mostly processes that have ended; of the others {first}")
-        }
-        None => "processes that have ended".to_owned(),
-    };
-    Some(format!(
-        "other processes used {} of {} during the window ({who}); {}",
-        percent(window.foreign_share()),
-        cpus(window),
-        allowed.text()
-    ))
-}
-
-fn steal(window: &HostLoad, bare: &HostLoad) -> Option<String> {
-    // A hypervisor takes nothing from an idle CPU: what counts is the share of the time that the CPUs were wanted.
-    let factor = bare.idle.map_or(STEAL_WHEN_BUSY, |_| 1.0);
-    let allowed = Allowed::of(share(bare.stolen, bare.wanted()), factor, BARE_AT_MOST);
-    let cpus_used = (window.cpus.len() as f64).max(1.0);
-    let rounding = ns(TICK) * cpus_used.sqrt();
-    let limit = (allowed.taken + SHARE / cpus_used) * ns(window.wanted()) + rounding;
-    (ns(window.stolen) > limit).then(|| {
-        format!(
-            "the hypervisor gave {} of the time that {} had work to other guests during the window ({}); {}",
-            percent(share(window.stolen, window.wanted())),
-            cpus(window),
-            window.stolen,
-            allowed.text()
-        )
+fn foreign(window: &HostLoad, bare: &HostLoad) -> Option<Disturbance> {
+    let bare = allowed(bare.foreign_share(), 1.0, HOUSEKEEPING);
+    let limit = (bare.taken * capacity(window)).max(ns(LUMP)) + SHARE * wall(window);
+    let name = |name: &String| (name != ENDED).then(|| name.clone());
+    let first = window.hungriest.first();
+    (ns(window.foreign) > limit).then(|| Disturbance::ForeignLoad {
+        share: window.foreign_share(),
+        cpus: cpus(window),
+        used: window.foreign,
+        named: Nanos(window.hungriest.iter().map(|(_, used)| used.0).sum()),
+        hungriest: first.map(|(who, used)| (name(who), *used)),
+        bare,
     })
 }
 
-fn throttling(window: &HostLoad, bare: &HostLoad) -> Option<String> {
-    let times = window.throttled.filter(|&times| times > 0)?;
-    let bare = match bare.throttled {
-        Some(times) if times > 0 => format!("; so was the bare machine, {times} times: cool it"),
-        _ => String::new(),
-    };
-    Some(format!(
-        "the kernel slowed {} for heat {times} times during the window{bare}",
-        cpus(window)
-    ))
+fn steal(window: &HostLoad, bare: &HostLoad) -> Option<Disturbance> {
+    // A hypervisor takes nothing from an idle CPU: what counts is the share of the time that the CPUs were wanted.
+    let factor = bare.idle.map_or(STEAL_WHEN_BUSY, |_| 1.0);
+    let bare = allowed(share(bare.stolen, bare.wanted()), factor, BARE_AT_MOST);
+    let cpus_used = (window.cpus.len() as f64).max(1.0);
+    let rounding = ns(TICK) * cpus_used.sqrt();
+    let limit = (bare.taken + SHARE / cpus_used) * ns(window.wanted()) + rounding;
+    (ns(window.stolen) > limit).then(|| Disturbance::Steal {
+        share: share(window.stolen, window.wanted()),
+        cpus: cpus(window),
+        stolen: window.stolen,
+        bare,
+    })
 }
 
-fn frequency(window: &HostLoad, bare: &HostLoad) -> Vec<String> {
+fn throttling(window: &HostLoad, bare: &HostLoad) -> Option<Disturbance> {
+    Some(Disturbance::Throttling {
+        cpus: cpus(window),
+        times: window.throttled.filter(|&times| times > 0)?,
+        bare_times: bare.throttled.unwrap_or(0),
+    })
+}
+
+fn frequency(window: &HostLoad, bare: &HostLoad) -> Vec<Disturbance> {
     let moved = |a: u64, b: u64| a.max(b) as f64 > FREQUENCY * a.min(b) as f64;
-    let sentence = |(cpu, &(from, to)): (&u32, &(u64, u64))| {
-        if !moved(from, to) {
-            return None;
-        }
+    let disturbance = |(cpu, &(from, to)): (&u32, &(u64, u64))| {
         let usual = bare.frequency_khz.get(cpu);
-        let bare = match usual.map(|&(a, b)| (a.min(b), a.max(b))) {
-            Some((low, high)) => {
-                // Between the two, with the same reserve as between start and end.
-                let strange = |f: u64| (f < low || f > high) && moved(f, f.clamp(low, high));
-                if !strange(from) && !strange(to) {
-                    return None;
-                }
-                format!(
-                    "; the bare machine ran at {} to {} GHz",
-                    ghz(low),
-                    ghz(high)
-                )
-            }
-            None => String::new(),
+        let usual = usual.map(|&(a, b)| (a.min(b), a.max(b)));
+        let strange = |f: u64| match usual {
+            // Between the two, with the same reserve as between start and end.
+            Some((low, high)) => (f < low || f > high) && moved(f, f.clamp(low, high)),
+            None => true,
         };
-        Some(format!(
-            "CPU {cpu} went from {} to {} GHz during the window{bare}",
-            ghz(from),
-            ghz(to)
-        ))
+        (moved(from, to) && (strange(from) || strange(to))).then_some(Disturbance::Frequency {
+            cpu: *cpu,
+            from_khz: from,
+            to_khz: to,
+            bare_khz: usual,
+        })
     };
-    window.frequency_khz.iter().filter_map(sentence).collect()
+    window
+        .frequency_khz
+        .iter()
+        .filter_map(disturbance)
+        .collect()
 }
 
-fn gaps(probe: &CpuGaps, bare: &[CpuGaps]) -> Option<String> {
+fn gaps(probe: &CpuGaps, bare: &[CpuGaps]) -> Option<Disturbance> {
     let bare = bare.iter().find(|b| b.cpu == probe.cpu);
     let lost = bare.map_or(0.0, |b| share(b.lost, b.watched));
-    let allowed = Allowed::of(lost, 1.0, BARE_AT_MOST);
+    let bare = allowed(lost, 1.0, BARE_AT_MOST);
     let rest = share(probe.lost.saturating_sub(probe.longest), probe.watched);
-    if rest <= allowed.taken + GAPS || rest <= allowed.taken * GAPS_RATIO {
+    if rest <= bare.taken + GAPS || rest <= bare.taken * GAPS_RATIO {
         return None;
     }
-    Some(format!(
-        "CPU {} lost {} of its time in {} gaps just before the trial, the longest {}; {}",
-        probe.cpu,
-        percent(share(probe.lost, probe.watched)),
-        probe.count,
-        probe.longest,
-        allowed.text()
-    ))
+    Some(Disturbance::Gaps {
+        cpu: probe.cpu,
+        share: share(probe.lost, probe.watched),
+        gaps: probe.count,
+        longest: probe.longest,
+        bare,
+    })
 }
 
 fn ns(time: Nanos) -> f64 {
@@ -206,27 +157,12 @@ fn share(part: Nanos, all: Nanos) -> f64 {
     if all.0 == 0 { 0.0 } else { ns(part) / ns(all) }
 }
 
-/// `31 %`, `5.2 %` or `0.43 %`.
-fn percent(share: f64) -> String {
-    let p = share * 100.0;
-    match p {
-        10.0.. => format!("{p:.0} %"),
-        1.0.. => format!("{p:.1} %"),
-        _ => format!("{p:.2} %"),
-    }
-}
-
-/// `CPU 3` or `CPUs 0-1`.
-fn cpus(load: &HostLoad) -> String {
+/// Ascending, each once.
+fn cpus(load: &HostLoad) -> Vec<u32> {
     let mut cpus = load.cpus.clone();
     cpus.sort_unstable();
     cpus.dedup();
-    let plural = if cpus.len() == 1 { "" } else { "s" };
-    format!("CPU{plural} {}", ranges(&cpus))
-}
-
-fn ghz(khz: u64) -> String {
-    format!("{:.2}", khz as f64 / 1e6)
+    cpus
 }
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ fn failed_and_disturbed_trials_say_why() {
     b.trials(id, &[(Rtt, 5_000.0, 1_000, 0)]);
     b.failed(id, FailureKind::Hang, "open", "no peer", &[]);
     let disturbed = b.trial(id, &[(Rtt, 50_000.0, 1_000, 0)]);
-    disturbed.disturbed = vec!["another process took 20 %".into()];
+    disturbed.disturbed = vec![dyno_model::Cause::Told("another process took 20 %".into())];
     let unreadable = b.trial(id, &[(Rtt, 5_000.0, 1_000, 0)]);
     for stored in unreadable.distributions.values_mut() {
         stored.n += 1;

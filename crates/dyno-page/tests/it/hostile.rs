@@ -48,8 +48,8 @@ fn run(name: &str) -> Run {
     });
     b.trials(id, &[(Rtt, 9_000.0, 500, 0)]);
     for trial in b.records(id) {
-        trial.warnings.push(name.into());
-        trial.disturbed.push(name.into());
+        trial.warnings.push(dyno_model::Cause::Told(name.into()));
+        trial.disturbed.push(dyno_model::Cause::Told(name.into()));
         for process in &mut trial.cost.processes {
             process.label = format!("daemon {name}");
             process.daemon = true;

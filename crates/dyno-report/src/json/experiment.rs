@@ -11,6 +11,7 @@ use crate::summary::{
     CopySummary, ExperimentSummary, FailureGroup, HostClockSummary, LoadOutcome, MetricSummary,
     NetworkSummary, NoRatio, QUANTILES, RunSummary,
 };
+use dyno_model::cause::{Cause, Disturbance, Warning};
 use dyno_model::factors::{self, Factor};
 use dyno_model::figure::Group;
 use dyno_model::plan::{Extent, Scheduling};
@@ -20,6 +21,7 @@ use dyno_stats::{Bootstrap, Latency, Quantile, needed};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 #[derive(Serialize)]
 pub(super) struct Experiment<'a> {
@@ -50,7 +52,7 @@ pub(super) struct Experiment<'a> {
     planned_trials: u64,
     disturbed_trials: u64,
     all_disturbed: bool,
-    disturbances: Vec<Remark<'a>>,
+    disturbances: Vec<Remark<'a, Disturbance>>,
     failures: Vec<Failure<'a>>,
     headline: &'static str,
     metrics: BTreeMap<&'static str, MetricJson>,
@@ -91,7 +93,7 @@ pub(super) struct Experiment<'a> {
     networks: &'a [NetworkSummary],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     causes_of_loss: Vec<String>,
-    warnings: Vec<Remark<'a>>,
+    warnings: Vec<Remark<'a, Warning>>,
 }
 
 /// What a round trip is made of, at the probes' cost.
@@ -409,16 +411,19 @@ impl<'a> From<&'a HostClockSummary> for ClockJson<'a> {
 
 /// What is said of so many trials.
 #[derive(Serialize)]
-struct Remark<'a> {
-    text: &'a str,
+struct Remark<'a, T> {
+    #[serde(flatten)]
+    cause: Option<&'a T>,
+    text: String,
     trials: u64,
 }
 
-fn remarks(texts: &[(String, u64)]) -> Vec<Remark<'_>> {
-    let texts = texts.iter();
-    texts
-        .map(|(text, trials)| Remark {
-            text,
+fn remarks<T: Display>(causes: &[(Cause<T>, u64)]) -> Vec<Remark<'_, T>> {
+    let causes = causes.iter();
+    causes
+        .map(|(cause, trials)| Remark {
+            cause: cause.known(),
+            text: cause.to_string(),
             trials: *trials,
         })
         .collect()

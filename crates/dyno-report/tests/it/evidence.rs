@@ -3,6 +3,7 @@
 
 use crate::common::held::{calm, gaps, load, place};
 use crate::common::{Builder, summary};
+use dyno_model::cause::{Cause, Warning};
 use dyno_model::plan::{Extent, TableKind};
 use dyno_model::record::FailureKind;
 use dyno_model::{ExperimentId, HostLoad, Metric, Nanos, Precision};
@@ -38,7 +39,7 @@ fn disturbed_trials_are_counted_and_left_out() {
     b.trials(id, &RTT);
     for _ in 0..2 {
         let trial = b.trial(id, &[(Metric::Rtt, 90_000.0, 500, 70)]);
-        trial.disturbed = vec!["it was".into()];
+        trial.disturbed = vec![Cause::Told("it was".into())];
     }
     b.failed(id, FailureKind::Crash, "open", "signal 9", &[]);
     let e = first(b);
@@ -49,7 +50,7 @@ fn disturbed_trials_are_counted_and_left_out() {
     );
     assert!(!t.all_disturbed() && t.missing() == 0);
     assert_eq!((&e.metrics, e.counts), (&whole.metrics, whole.counts));
-    assert_eq!(e.disturbances, [("it was".to_owned(), 2)]);
+    assert_eq!(e.disturbances, [(Cause::Told("it was".into()), 2)]);
 }
 
 #[test]
@@ -59,7 +60,7 @@ fn where_every_trial_was_disturbed_all_count_and_the_row_says_so() {
     b.trials(id, &RTT);
     let mut run = b.build();
     for trial in &mut run.trials {
-        trial.disturbed = vec!["it was".into()];
+        trial.disturbed = vec![Cause::Told("it was".into())];
     }
     assert_eq!(counted_trials(&run, id).len(), 5);
     let s = summary(&run);
@@ -80,7 +81,7 @@ fn flags_that_fall_on_one_stack_are_told_from_those_of_chance() {
                 let trial = b.trial(id, &RTT);
                 trial
                     .disturbed
-                    .extend((number < *disturbed).then(|| "it was".into()));
+                    .extend((number < *disturbed).then(|| Cause::Told("it was".into())));
             }
         }
         let s = summary(&b.build());
@@ -122,7 +123,7 @@ fn trials_that_count_come_in_order_and_failed_ones_do_not() {
     b.trials(id, &RTT);
     let mut run = b.build();
     run.trials.reverse();
-    run.trials[0].disturbed = vec!["it was".into()];
+    run.trials[0].disturbed = vec![Cause::Told("it was".into())];
     let numbers: Vec<u32> = counted_trials(&run, id)
         .iter()
         .map(|t| t.id.number)
@@ -432,10 +433,10 @@ fn gaps_that_cannot_be_read_are_a_warning() {
     b.records(id).next().unwrap().noise.gaps[0].count = 99;
     let e = first(b);
     assert!(e.host.is_none() && e.metrics[&Metric::Rtt].n == 2_500);
-    let (warning, _) = &e.warnings[0];
+    let warning = e.warnings[0].0.known();
     assert!(
-        warning.contains("host's own noise is not known"),
-        "{warning}"
+        matches!(warning, Some(Warning::NoiseNotKnown { .. })),
+        "{warning:?}"
     );
 }
 
@@ -489,7 +490,7 @@ fn with_a_base_precision_is_that_of_the_ratio_of_pairs() {
         b.trial(new, &[(Metric::Rtt, 1.1e4 * level * noise, 500, 0)]);
     }
     // A pair of which one half does not count is none.
-    b.records(base).next().unwrap().disturbed = vec!["it was".into()];
+    b.records(base).next().unwrap().disturbed = vec![Cause::Told("it was".into())];
     let s = summary(&b.build());
     assert!(s.experiments[0].is_base && s.experiments[0].precision.is_none());
     let p = s.experiments[1].precision.unwrap();
@@ -509,7 +510,7 @@ fn many_rows_share_their_remarks() {
             record.noise.gaps = vec![gaps(0, &[30_000; 12])];
             record.unsteady = true;
             if trial == 3 {
-                record.disturbed = vec![format!("other processes took {row} %")];
+                record.disturbed = vec![Cause::Told(format!("other processes took {row} %"))];
             }
         }
     }

@@ -27,7 +27,9 @@ fn beside(b: &mut Builder, times: f64) -> (ExperimentId, ExperimentId) {
 
 fn disturb(b: &mut Builder, id: ExperimentId, first: usize) {
     for record in b.records(id).take(first) {
-        record.disturbed.push("the hypervisor took 40 %".into());
+        record
+            .disturbed
+            .push(dyno_model::Cause::Told("the hypervisor took 40 %".into()));
     }
 }
 
@@ -214,7 +216,7 @@ fn figures_with_the_disturbed_trials_stand_beside_those_without() {
     b.trials(id, &rtt(10e3));
     b.trial(id, &rtt(200e3))
         .disturbed
-        .push("a neighbour".into());
+        .push(dyno_model::Cause::Told("a neighbour".into()));
     let s = summary(&b.build());
     let with = s.experiments[0].with_disturbed.as_ref().unwrap();
     assert_eq!((with.trials, with.metric.n), (6, 3_000));

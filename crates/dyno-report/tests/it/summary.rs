@@ -464,8 +464,12 @@ fn a_round_trip_is_taken_apart_by_the_wake_up_of_its_own_kind() {
 
 #[test]
 fn what_was_counted_is_added_up_and_is_no_row() {
-    use dyno_model::asked::{AskedPerMessage, NOT_COUNTED};
+    use dyno_model::asked::AskedPerMessage;
+    use dyno_model::cause::Warning;
     use dyno_model::probe::{Call, Probe, Rest, Ring};
+    let not_counted = Warning::NotCounted {
+        error: "forbidden".into(),
+    };
     let made_of = |asked: Option<AskedPerMessage>| {
         let mut b = builder();
         let pipe = b.experiment("pipe", |_| {});
@@ -495,7 +499,7 @@ fn what_was_counted_is_added_up_and_is_no_row() {
             trial.cost.asked_per_message = asked;
             trial.warnings = match asked {
                 Some(_) => Vec::new(),
-                None => vec![format!("{NOT_COUNTED}: forbidden")],
+                None => vec![not_counted.clone().into()],
             };
         }
         let summary = crate::common::summary(&b.build());
@@ -513,5 +517,5 @@ fn what_was_counted_is_added_up_and_is_no_row() {
     assert!(shown.contains("further calls ×"), "{shown}");
     let (found, summary) = made_of(None);
     assert_eq!(found.further, None);
-    assert_eq!(summary.warnings, [format!("{NOT_COUNTED}: forbidden")]);
+    assert_eq!(summary.warnings, [not_counted.to_string()]);
 }

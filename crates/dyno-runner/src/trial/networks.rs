@@ -5,6 +5,7 @@ use super::ground::Place;
 use super::{Failed, LOOK, Trial};
 use crate::hosts::Hosts;
 use dyno_measure::{NetworkReading, residue};
+use dyno_model::cause::{Cause, Warning};
 use dyno_model::{HostNetwork, Nanos, NetworkCounter, TrialRecord};
 use std::time::{Duration, Instant};
 
@@ -45,9 +46,9 @@ impl Trial<'_, '_> {
             loop {
                 let before = match place.host.read_network() {
                     Ok(reading) => reading,
-                    Err(reason) => {
-                        let warning = format!("{name}: its network cannot be looked at: {reason}");
-                        record.warnings.push(warning);
+                    Err(error) => {
+                        let warning = Warning::NetworkUnseen { host: name, error };
+                        record.warnings.push(warning.into());
                         break;
                     }
                 };
@@ -61,10 +62,10 @@ impl Trial<'_, '_> {
                     continue;
                 }
                 let waited = began.elapsed();
-                record.warnings.extend(
-                    left.iter()
-                        .map(|left| format!("{name} was not clean before the trial: {left}")),
-                );
+                record.warnings.extend(left.into_iter().map(|left| {
+                    let host = name.clone();
+                    Cause::Known(Warning::NotClean { host, left })
+                }));
                 self.networks.hosts.push(Open {
                     index: place.index,
                     before,
@@ -100,10 +101,11 @@ impl Trial<'_, '_> {
                     host.record.counters = host.before.counted_until(&after);
                     host.record.sockets = host.before.full_sockets_until(&after);
                 }
-                Err(reason) => record.warnings.push(format!(
-                    "{}: its network cannot be looked at: {reason}",
-                    host.record.host
-                )),
+                Err(error) => {
+                    let host = host.record.host.clone();
+                    let warning = Warning::NetworkUnseen { host, error };
+                    record.warnings.push(warning.into());
+                }
             }
             let of = |dropped: &[u64]| dropped.get(host.index).copied().unwrap_or(0);
             let dropped = of(&switch).saturating_sub(of(&open.switch));
@@ -118,8 +120,8 @@ impl Trial<'_, '_> {
 
 fn dropped_by_switch(hosts: &Hosts, record: &mut TrialRecord) -> Vec<u64> {
     hosts.dropped_by_switch().unwrap_or_else(|e| {
-        let warning = format!("the switch's queues cannot be looked at: {e}");
-        record.warnings.push(warning);
+        let error = e.to_string();
+        record.warnings.push(Warning::SwitchUnseen { error }.into());
         Vec::new()
     })
 }

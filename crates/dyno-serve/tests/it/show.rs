@@ -145,7 +145,7 @@ fn what_cannot_be_read_is_named_with_its_reason_beside_the_others() {
     let manifest = fs::read_to_string(&newer).unwrap();
     fs::write(
         &newer,
-        manifest.replacen("\"format\": 3", "\"format\": 99", 1),
+        manifest.replacen("\"format\": 4", "\"format\": 99", 1),
     )
     .unwrap();
     fs::create_dir(place.path("runs/foreign")).unwrap();

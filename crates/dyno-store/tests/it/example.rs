@@ -1,8 +1,9 @@
-//! A small run with everything that a run directory can hold. The golden directory of format 3 was
-//! written from it, and those of formats 1 and 2 from what [`manifest_v1`], [`completed_v1`] and their like leave of it;
+//! A small run with everything that a run directory can hold. The golden directory of format 4 was
+//! written from it, and those of formats 1 to 3 from what [`manifest_v1`], [`completed_v1`] and their like leave of it;
 //! change it only together with the format.
 
 use dyno_model::adapter::{AdapterDescription, Capabilities};
+use dyno_model::cause::{BareShare, Cause, Disturbance, NotGranted, Warning, Who};
 use dyno_model::origin::{Binary, Origin, Request, Text};
 use dyno_model::plan::{
     Experiment, ExperimentId, Extent, Host, Plan, Reach, Refusal, Scheduling, Stack, TableKind,
@@ -15,7 +16,7 @@ use dyno_model::record::{
 use dyno_model::{
     Against, BareMachine, CpuGaps, FullSocket, HostLoad, HostNetwork, HostNoise, Metric, Nanos,
     NetworkCounter, OptionKind, OptionSpec, OptionValue, PayloadSize, Place, Placement, Precision,
-    RateHz, Wait, Workload,
+    RateHz, Role, Wait, Workload,
 };
 use std::collections::BTreeMap;
 
@@ -231,9 +232,30 @@ fn origin() -> Origin {
     }
 }
 
+/// What is left of [`manifest`] in format 3.
+pub(crate) fn manifest_v3() -> RunManifest {
+    RunManifest {
+        format: 3,
+        ..manifest()
+    }
+}
+
+/// What is left of [`completed`] in format 3, which has sentences in the place of causes.
+pub(crate) fn completed_v3(id: TrialId) -> TrialRecord {
+    let disturbed = "other processes took 20 % of CPUs 0 and 1 (rustc)";
+    TrialRecord {
+        format: 3,
+        warnings: vec![Cause::Told(
+            "SCHED_FIFO not granted: needs CAP_SYS_NICE".into(),
+        )],
+        disturbed: vec![Cause::Told(disturbed.into())],
+        ..completed(id)
+    }
+}
+
 /// What is left of [`manifest`] where format 2 has no place for it.
 pub(crate) fn manifest_v2() -> RunManifest {
-    let mut manifest = manifest();
+    let mut manifest = manifest_v3();
     manifest.format = 2;
     manifest.origin = None;
     let e = &mut manifest.environment;
@@ -244,7 +266,7 @@ pub(crate) fn manifest_v2() -> RunManifest {
 
 /// What is left of [`completed`] where format 2 has no place for it.
 pub(crate) fn completed_v2(id: TrialId) -> TrialRecord {
-    let mut record = completed(id);
+    let mut record = completed_v3(id);
     record.format = 2;
     record.machines.clear();
     record.networks.clear();
@@ -398,7 +420,20 @@ pub(crate) fn completed(id: TrialId) -> TrialRecord {
         open: Nanos(52_000),
         matching: Nanos(310_000),
         raw: vec![raw_sample(0), raw_sample(1)],
-        warnings: vec!["SCHED_FIFO not granted: needs CAP_SYS_NICE".into()],
+        warnings: vec![
+            Warning::NotGranted {
+                who: Who::Participant {
+                    index: 1,
+                    role: Role::Sink,
+                },
+                refused: NotGranted::Fifo {
+                    priority: 10,
+                    limit: "0".into(),
+                    answer: "Operation not permitted (os error 1)".into(),
+                },
+            }
+            .into(),
+        ],
         warmup: Nanos::from_secs(1),
         unsteady: true,
         noise: HostNoise {
@@ -406,7 +441,20 @@ pub(crate) fn completed(id: TrialId) -> TrialRecord {
             line_ns: Some(182.5),
             window: Some(load()),
         },
-        disturbed: vec!["other processes took 20 % of CPUs 0 and 1 (rustc)".into()],
+        disturbed: vec![
+            Disturbance::ForeignLoad {
+                share: 0.2,
+                cpus: vec![0, 1],
+                used: Nanos::from_millis(120),
+                named: Nanos(116_950_000),
+                hungriest: Some((Some("rustc".into()), Nanos(115_250_000))),
+                bare: BareShare {
+                    share: 0.0041,
+                    taken: 0.0041,
+                },
+            }
+            .into(),
+        ],
         places: vec![
             Place {
                 participant: 0,

@@ -50,7 +50,7 @@ fn checked_where_writing_fails() {
     let small = completed(id(0, 0));
     writer.write_trial(&small).unwrap();
     let mut large = completed(id(0, 1));
-    large.warnings = vec!["x".repeat(1 << 20)];
+    large.warnings = vec![dyno_model::Cause::Told("x".repeat(1 << 20))];
     let error = writer.write_trial(&large).unwrap_err();
     let StoreError::NoSpace { .. } = error else {
         panic!("{error}");
@@ -86,7 +86,7 @@ fn checked_where_writing_fails() {
 
     // A manifest that does not fit leaves nothing.
     let mut wide = manifest();
-    wide.command = vec!["x".repeat(1 << 20)];
+    wide.command = vec![dyno_model::Cause::Told("x".repeat(1 << 20))];
     let error = RunWriter::create(&dir.join("second"), &wide).unwrap_err();
     assert!(
         matches!(error, StoreError::NoSpaceToStart { .. }),

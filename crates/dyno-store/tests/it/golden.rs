@@ -1,7 +1,8 @@
-//! Runs of old formats stay readable, and format 3 does not change by accident.
+//! Runs of old formats stay readable, and format 4 does not change by accident.
 
 use crate::example::{
-    completed, completed_v1, completed_v2, failed, id, manifest, manifest_v1, manifest_v2,
+    completed, completed_v1, completed_v2, completed_v3, failed, id, manifest, manifest_v1,
+    manifest_v2, manifest_v3,
 };
 use dyno_model::record::{FailureKind, Outcome, RunManifest};
 use dyno_model::{HostNoise, Nanos, TrialRecord};
@@ -74,14 +75,19 @@ fn a_run_of_format_2_is_read_in_full() {
 
 #[test]
 fn a_run_of_format_3_is_read_in_full() {
-    assert_read(3, manifest(), completed(id(1, 0)));
+    assert_read(3, manifest_v3(), completed_v3(id(1, 0)));
 }
 
-/// If this fails after a change of the model: a file of format 3 has come to look different. Where
+#[test]
+fn a_run_of_format_4_is_read_in_full() {
+    assert_read(4, manifest(), completed(id(1, 0)));
+}
+
+/// If this fails after a change of the model: a file of format 4 has come to look different. Where
 /// old readers would still read it alike, write the golden directory anew (`DYNO_WRITE_GOLDEN=1`);
 /// otherwise raise `FORMAT`, keep this directory as it is, and add one for the new format.
 #[test]
-fn format_3_is_written_as_it_always_was() {
+fn format_4_is_written_as_it_always_was() {
     let fresh = tempfile::tempdir().unwrap();
     write_example(fresh.path());
     let files = [
@@ -92,7 +98,7 @@ fn format_3_is_written_as_it_always_was() {
     ];
     for file in files {
         let new = fs::read_to_string(fresh.path().join(file)).unwrap();
-        let kept = golden(3).join(file);
+        let kept = golden(4).join(file);
         if std::env::var_os("DYNO_WRITE_GOLDEN").is_some() {
             fs::create_dir_all(kept.parent().unwrap()).unwrap();
             fs::write(&kept, &new).unwrap();
@@ -103,9 +109,9 @@ fn format_3_is_written_as_it_always_was() {
 
 /// An example in which a field has its default would not show a change of how it is written.
 #[test]
-fn the_example_has_something_in_every_field_that_came_with_formats_2_and_3() {
+fn the_example_has_something_in_every_field_that_came_with_formats_2_to_4() {
     let file = |name: &str| -> Value {
-        serde_json::from_str(&fs::read_to_string(golden(3).join(name)).unwrap()).unwrap()
+        serde_json::from_str(&fs::read_to_string(golden(4).join(name)).unwrap()).unwrap()
     };
     let (run, trial) = (file("run.json"), file("trials/e0001-t000.json"));
     let places = [
@@ -126,7 +132,8 @@ fn the_example_has_something_in_every_field_that_came_with_formats_2_and_3() {
         (&trial, "/noise/line_ns"),
         (&trial, "/noise/window/hungriest/0/1"),
         (&trial, "/noise/window/throttled"),
-        (&trial, "/disturbed/0"),
+        (&trial, "/disturbed/0/values/bare/share"),
+        (&trial, "/warnings/0/values/refused/priority"),
         (&trial, "/places/1/since"),
         (&trial, "/counts/under_way"),
         (&trial, "/counts/in_window"),
@@ -149,7 +156,7 @@ fn the_documents_example_is_the_golden_trial() {
     let (_, from) = document.split_once("```json\n").unwrap();
     let (shown, _) = from.split_once("```").unwrap();
     let shown: Value = serde_json::from_str(shown).unwrap();
-    let stored = fs::read_to_string(golden(3).join("trials/e0001-t000.json")).unwrap();
+    let stored = fs::read_to_string(golden(4).join("trials/e0001-t000.json")).unwrap();
     let stored: Value = serde_json::from_str(&stored).unwrap();
     for (field, value) in shown.as_object().unwrap() {
         assert_eq!(&stored[field], value, "{field}");
@@ -158,6 +165,6 @@ fn the_documents_example_is_the_golden_trial() {
     let left_out = stored.as_object().unwrap().keys();
     let left_out: Vec<_> = left_out.filter(|k| shown.get(k).is_none()).collect();
     assert_eq!(left_out, ["cost", "flows"]);
-    let raw = fs::read_to_string(golden(3).join("raw/e0001-t000.csv")).unwrap();
+    let raw = fs::read_to_string(golden(4).join("raw/e0001-t000.csv")).unwrap();
     assert!(document.contains(&raw));
 }

@@ -11,9 +11,6 @@ pub(super) const LIES: [(&str, &str); 3] = [
     ("delay=1ms", "1 ms on the way back"),
 ];
 
-/// Before the lie, in the remark of an agent that lies.
-const TOLD: &str = ", told with ";
-
 /// The kinds take turns, since the machine itself changes from minute to minute.
 pub(super) const TURNS: u32 = 5;
 
@@ -67,11 +64,7 @@ impl Failed {
 /// What the run's clock showed, what the translated one, and the bound in nanoseconds.
 pub(super) fn clocks(trial: &Value) -> Option<(Shown, Shown, f64)> {
     let bound = trial["one_way_bound"].as_f64()?;
-    Some((
-        shown(trial, "the run's")?,
-        shown(trial, "translated")?,
-        bound,
-    ))
+    Some((shown(trial, false)?, shown(trial, true)?, bound))
 }
 
 /// Something of each trial of a run that has not failed; the others are printed, and counted in `failed`.
@@ -107,26 +100,23 @@ pub(super) fn records<T>(
 
 /// What the counter of the translated clock was told to lie.
 pub(super) fn told(trial: &Value) -> Option<&str> {
-    let mut texts = list(trial, "warnings").iter().filter_map(Value::as_str);
-    let text = texts.find(|w| w.starts_with("clock lie: translated"))?;
-    Some(text.split_once(TOLD)?.1)
+    lie(trial, true)?["told"].as_str()
 }
 
 /// What a clock showed at two readings of the machine's counter: nanoseconds, counter.
 pub(super) type Shown = [(i128, i128); 2];
 
-/// From the remark that an agent adds where it was told to lie.
-fn shown(trial: &Value, whose: &str) -> Option<Shown> {
-    let lead = format!("clock lie: {whose} clock showed ");
-    let mut texts = list(trial, "warnings").iter();
-    let text = texts.find_map(|w| w.as_str()?.strip_prefix(&lead))?;
-    let (text, _) = text.split_once(TOLD)?;
-    let numbers: Vec<i128> = text
-        .split(|c: char| !c.is_ascii_digit())
-        .filter_map(|n| n.parse().ok())
-        .collect();
-    match numbers[..] {
-        [n1, t1, n2, t2] => Some([(n1, t1), (n2, t2)]),
-        _ => None,
-    }
+fn shown(trial: &Value, translated: bool) -> Option<Shown> {
+    let lie = lie(trial, translated)?;
+    let number = |value: &Value| value.as_u64().map(i128::from);
+    let reading = |which: &str| Some((number(&lie[which][1])?, number(&lie[which][0])?));
+    Some([reading("first")?, reading("last")?])
+}
+
+/// The warning that an agent adds where its counter was told to lie.
+fn lie(trial: &Value, translated: bool) -> Option<&Value> {
+    let mut warnings = list(trial, "warnings").iter();
+    let of_clock =
+        |w: &&Value| w["cause"] == "clock-lie" && w["values"]["translated"] == translated;
+    Some(&warnings.find(of_clock)?["values"])
 }

@@ -51,12 +51,12 @@ fn watched(lost_ms: u64, longest_ms: u64) -> CpuGaps {
 fn one(noise: &HostNoise, bare: &BareMachine) -> String {
     let mut found = disturbances(noise, bare);
     assert_eq!(found.len(), 1, "{found:#?}");
-    found.remove(0)
+    found.remove(0).to_string()
 }
 
 #[track_caller]
 fn none(noise: &HostNoise, bare: &BareMachine) {
-    assert_eq!(disturbances(noise, bare), [] as [String; 0]);
+    assert_eq!(disturbances(noise, bare), []);
 }
 
 #[test]

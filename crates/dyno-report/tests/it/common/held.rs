@@ -1,7 +1,8 @@
 //! Runs with everything that bears on whether figures hold.
 
 use super::*;
-use dyno_model::{Against, BareMachine, CpuGaps, HostLoad, Place, Precision};
+use dyno_model::cause::{BareShare, Disturbance};
+use dyno_model::{Against, BareMachine, CpuGaps, HostLoad, Nanos, Place, Precision};
 
 /// Gaps of these lengths on one CPU, watched for 10 ms.
 pub fn gaps(cpu: u32, lengths_ns: &[u64]) -> CpuGaps {
@@ -99,19 +100,32 @@ pub fn held() -> Run {
     steady(&mut b, stream, 12_300.0);
     for _ in 0..2 {
         let trial = b.trial(stream, &[(Rtt, 60_000.0, 1_000, 0)]);
-        trial.disturbed = vec!["other processes took 40 % of CPUs 0 and 1 (rustc)".into()];
+        trial.disturbed = vec![dyno_model::Cause::Told(
+            "other processes took 40 % of CPUs 0 and 1 (rustc)".into(),
+        )];
     }
 
     // One was, and has not been repeated.
     let queue = b.experiment("posix-mq", pinned);
     steady(&mut b, queue, 14_100.0);
-    b.run.trials.last_mut().unwrap().disturbed = vec!["the hypervisor took 12 %".into()];
+    let stolen = Disturbance::Steal {
+        share: 0.12,
+        cpus: vec![0, 1],
+        stolen: Nanos::from_millis(72),
+        bare: BareShare {
+            share: 0.0,
+            taken: 0.0,
+        },
+    };
+    b.run.trials.last_mut().unwrap().disturbed = vec![stolen.into()];
 
     // All were.
     let tcp = b.experiment("tcp", pinned);
     steady(&mut b, tcp, 16_000.0);
     for trial in b.run.trials.iter_mut().filter(|t| t.id.experiment == tcp) {
-        trial.disturbed = vec!["other processes took 40 % of CPUs 0 and 1 (rustc)".into()];
+        trial.disturbed = vec![dyno_model::Cause::Told(
+            "other processes took 40 % of CPUs 0 and 1 (rustc)".into(),
+        )];
         trial.unsteady = true;
     }
 

@@ -85,8 +85,9 @@ pub fn quick() -> Run {
         );
     }
     let few = b.experiment("zenoh-tcp", on_futex);
-    b.trial(few, &[(Rtt, 81_000.0, 30, 0)]).warnings =
-        vec!["SCHED_FIFO not granted: run as root or set rtprio".into()];
+    b.trial(few, &[(Rtt, 81_000.0, 30, 0)]).warnings = vec![dyno_model::Cause::Told(
+        "SCHED_FIFO not granted: run as root or set rtprio".into(),
+    )];
     let lossy = b.experiment("udp", on_futex);
     b.trials(lossy, &[(Rtt, 13_700.0, 900, 120)]);
     let long = b.experiment(

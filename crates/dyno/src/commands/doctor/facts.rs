@@ -12,7 +12,8 @@ use dyno_measure::probe::{
     ping_pong::{self, Between, Lines, PingPong},
     settings, speed,
 };
-use dyno_measure::{Clock, ClockChoice, HostError, allowed_cpus};
+use dyno_measure::{Clock, ClockChoice, allowed_cpus};
+use dyno_model::cause::NotGranted;
 use dyno_model::{BareMachine, Nanos};
 
 /// Round trips of all core-to-core exchanges together, at most and at least per exchange.
@@ -182,7 +183,7 @@ fn core_to_core(clock: Clock, cpus: &[u32], failed: &mut Failed) -> Vec<PingPong
 
 /// Asks for each right in a thread of its own, so that the doctor itself keeps none.
 fn rights() -> Vec<Right> {
-    type Ask = fn() -> std::result::Result<(), HostError>;
+    type Ask = fn() -> std::result::Result<(), NotGranted>;
     let asks: [(&'static str, Ask); 2] = [
         (FIFO, || dyno_measure::set_fifo(50)),
         (MLOCK, || {

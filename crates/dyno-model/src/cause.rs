@@ -1,0 +1,81 @@
+//! Causes as values: why a trial does not count, what its reader should know, why it failed. Each kind is a table of
+//! variants with their numbers, and the sentence of each stands beside it; nobody reads a sentence.
+
+mod disturbance;
+mod granted;
+mod warning;
+
+pub use disturbance::{BareShare, Disturbance};
+pub use granted::NotGranted;
+pub use warning::{Residue, Warning};
+
+use crate::role::Role;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use thiserror::Error;
+
+/// What a record holds of a cause.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Cause<T> {
+    /// Which one, with its numbers.
+    Known(T),
+    /// The sentence that a run of before format 4 keeps in its place.
+    Told(String),
+    /// So many causes that a summary leaves out.
+    #[serde(skip)]
+    More(u64),
+}
+
+impl<T> Cause<T> {
+    /// The cause with its numbers, where the run holds them.
+    pub fn known(&self) -> Option<&T> {
+        match self {
+            Cause::Known(cause) => Some(cause),
+            Cause::Told(_) | Cause::More(_) => None,
+        }
+    }
+}
+
+impl<T> From<T> for Cause<T> {
+    fn from(cause: T) -> Self {
+        Cause::Known(cause)
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Cause<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        #[cfg(feature = "testing")]
+        if MUTE.load(std::sync::atomic::Ordering::Relaxed) {
+            let number = |cause| write!(f, "{:?}", std::mem::discriminant(cause));
+            return self.known().map_or(Ok(()), number);
+        }
+        match self {
+            Cause::Known(cause) => cause.fmt(f),
+            Cause::Told(sentence) => f.write_str(sentence),
+            Cause::More(1) => f.write_str("1 more, which is left out here"),
+            Cause::More(n) => write!(f, "{n} more, which are left out here"),
+        }
+    }
+}
+
+/// Whose thread a cause speaks of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Error)]
+#[serde(tag = "who", rename_all = "kebab-case")]
+pub enum Who {
+    /// A participant of the trial.
+    #[error("participant {index} ({})", role.as_str())]
+    Participant {
+        /// Its number in the graph.
+        index: u16,
+        /// What it does.
+        role: Role,
+    },
+    /// The agent's own, which hears the runner.
+    #[error("control thread")]
+    Control,
+}
+
+/// While it is set, each sentence is the number of its variant: what then changes, beside texts, reads sentences.
+#[cfg(feature = "testing")]
+pub static MUTE: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
