@@ -229,7 +229,7 @@ fn records<T>(
         failed.of += 1;
         if trial["outcome"] == "failed" {
             failed.trials += 1;
-            println!("  {}: {}", path.display(), trial["message"]);
+            println!("  {}: {}", path.display(), trial["failure"]);
             continue;
         }
         trials.push(of(&trial).ok_or_else(|| {

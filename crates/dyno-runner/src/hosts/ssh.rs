@@ -14,6 +14,7 @@ use crate::hosts::{HostsError, network};
 use crate::machine::{Image, Kernel, MachineError};
 pub(crate) use connection::end_group;
 use connection::{Connection, Ran};
+use dyno_model::cause::FailureCause;
 use dyno_model::cpus::parse_set;
 use dyno_model::{Plan, plan};
 pub(crate) use keeper::Keeper;
@@ -368,17 +369,18 @@ impl Ssh {
     }
 
     /// What has cut the host off.
-    pub(crate) fn trouble(&self) -> Option<String> {
+    pub(crate) fn trouble(&self) -> Option<FailureCause> {
         let mut link = self.link();
         let lost = link.connections.iter_mut().find_map(Connection::lost);
         let said = match lost {
             Some(said) => said,
             None => link.keeper.lost()?,
         };
-        let (name, destination) = (&self.name, &self.destination);
-        Some(format!(
-            "the connection to host {name} ({destination}) was lost: {said}"
-        ))
+        Some(FailureCause::ConnectionLost {
+            host: self.name.clone(),
+            destination: self.destination.clone(),
+            said,
+        })
     }
 }
 
