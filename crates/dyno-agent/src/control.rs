@@ -10,7 +10,7 @@ use crate::reporter::Reporter;
 use crate::results::{self, Starts};
 use crate::shared::{Call, Phase, Position, Shared};
 use dyno_measure::{Clock, LEAD_IN, Memory, RecordError, Tracepoints, Used};
-use dyno_model::cause::{Warning, Who};
+use dyno_model::cause::{AgentTrouble, StuckCall, Warning, Who};
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::protocol::{AgentResult, Applied, Assignment, Command, Report, Role, Sent};
 use dyno_model::{Experiment, Nanos, Participant, Wait};
@@ -193,12 +193,13 @@ impl Control {
                     self.on_command(command)?;
                     false
                 }
-                Ok(Event::Garbled(message)) => return self.fail("protocol", message),
+                Ok(Event::Garbled(trouble)) => return self.fail("protocol", trouble),
                 Ok(Event::RunnerGone) => return Err(Ended),
                 Ok(Event::Failed(f)) => {
                     self.out.send(&Report::Failed {
                         step: f.step.to_owned(),
-                        message: f.message,
+                        who: Some(f.who),
+                        trouble: f.trouble,
                         peer_gone: f.peer_gone,
                     });
                     return Err(Ended);
@@ -214,10 +215,11 @@ impl Control {
         }
     }
 
-    fn fail<T>(&mut self, step: &str, message: impl Into<String>) -> Result<T, Ended> {
+    fn fail<T>(&mut self, step: &str, trouble: AgentTrouble) -> Result<T, Ended> {
         self.out.send(&Report::Failed {
             step: step.to_owned(),
-            message: message.into(),
+            who: None,
+            trouble,
             peer_gone: false,
         });
         Err(Ended)
@@ -302,7 +304,8 @@ impl Control {
                 self.out.send(&Report::Stuck { calls });
             }
             (command, _) => {
-                return self.fail("protocol", format!("{command:?} came out of order"));
+                let command = format!("{command:?}");
+                return self.fail("protocol", AgentTrouble::OutOfOrder { command });
             }
         }
         Ok(())
@@ -323,7 +326,7 @@ impl Control {
         assignment.clock = self.counter.clock(assignment.clock);
         let adapters = match registry::of_legs(&assignment) {
             Ok(adapters) => adapters,
-            Err(reason) => return self.fail("prepare", reason),
+            Err(error) => return self.fail("prepare", AgentTrouble::AdapterNotLoaded { error }),
         };
         let assignment = Arc::new(assignment);
         let channels = assignment.channels.len();
@@ -376,7 +379,10 @@ impl Control {
                 .spawn(move || participant::play(&job, &receiver));
             match spawned {
                 Ok(thread) => threads.push(thread),
-                Err(e) => return self.fail("prepare", format!("cannot start a thread: {e}")),
+                Err(e) => {
+                    let error = e.to_string();
+                    return self.fail("prepare", AgentTrouble::NoThread { error });
+                }
             }
         }
         self.trial = Some(Trial {
@@ -458,7 +464,10 @@ impl Control {
                             end_in_order(std::mem::take(&mut trial.threads), deadline);
                             Ok(true)
                         }
-                        Err(e) => self.fail("record", e.to_string()),
+                        Err(e) => {
+                            let error = e.to_string();
+                            self.fail("record", AgentTrouble::Record { error })
+                        }
                     };
                 }
             }
@@ -573,16 +582,14 @@ fn watched_ends(assignment: &Assignment) -> usize {
 }
 
 /// Which threads were in the same call at both looks.
-fn stuck(before: &[Position], after: &[Position]) -> Vec<String> {
+fn stuck(before: &[Position], after: &[Position]) -> Vec<StuckCall> {
     before
         .iter()
         .filter(|p| p.call != Call::Outside && after.contains(p))
-        .map(|p| {
-            let call = p.call.as_str();
-            format!(
-                "participant {} ({}) does not return from `{call}`",
-                p.participant, p.role
-            )
+        .map(|p| StuckCall {
+            participant: p.participant,
+            role: p.role.to_owned(),
+            call: p.call.as_str().to_owned(),
         })
         .collect()
 }
@@ -612,7 +619,11 @@ mod tests {
         ];
         assert_eq!(
             stuck(&before, &after),
-            ["participant 0 (sink) does not return from `take`"]
+            [StuckCall {
+                participant: 0,
+                role: "sink".into(),
+                call: "take".into(),
+            }]
         );
     }
 }

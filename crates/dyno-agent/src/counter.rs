@@ -4,7 +4,7 @@
 mod lie;
 
 use dyno_measure::{Clock, ClockSpec, Counters};
-use dyno_model::cause::Warning;
+use dyno_model::cause::{AgentTrouble, Warning};
 use dyno_model::protocol::{Counter, Report};
 #[cfg(feature = "clock-lie")]
 use lie::Story;
@@ -32,7 +32,8 @@ impl OwnCounter {
         let Some(ticks) = now.of(counter) else {
             return Report::Failed {
                 step: "clock".into(),
-                message: "this host has no counter that Dyno can use".into(),
+                who: None,
+                trouble: AgentTrouble::NoCounter,
                 peer_gone: false,
             };
         };

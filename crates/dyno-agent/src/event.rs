@@ -1,6 +1,6 @@
 //! What the control thread hears, from the runner and from the participants.
 
-use dyno_model::cause::Warning;
+use dyno_model::cause::{AgentTrouble, Warning, Who};
 use dyno_model::chain::Forwarded;
 use dyno_model::protocol::{Command, FirstArrival, Passages, Sent, SourceCounts, Stall};
 use dyno_model::record::{CopyRecord, FlowCounts, RawSample};
@@ -12,7 +12,7 @@ pub(crate) enum Event {
     /// From the runner.
     Command(Command),
     /// A line from the runner that is no command.
-    Garbled(String),
+    Garbled(AgentTrouble),
     /// Standard input has ended.
     RunnerGone,
     /// A participant is pinned, scheduled and locked, with what was not granted.
@@ -38,8 +38,8 @@ pub(crate) enum Event {
 pub(crate) struct Failure {
     /// The step or call that failed.
     pub(crate) step: &'static str,
-    /// What happened, with the participant's name.
-    pub(crate) message: String,
+    pub(crate) who: Who,
+    pub(crate) trouble: AgentTrouble,
     /// Only because a peer is gone.
     pub(crate) peer_gone: bool,
 }

@@ -6,10 +6,11 @@ use dyno_adapter::{
     Adapter, ChannelSpec, Error, Node, NodeContext, OnMessage, Receiver, Sender, Subscription,
 };
 use dyno_measure::Pacer;
+use dyno_measure::RecordError;
 use dyno_measure::host;
 use dyno_measure::stamp::{self, Tag};
 use dyno_model::adapter::QUEUE_DEPTH;
-use dyno_model::cause::{NotGranted, Warning, Who};
+use dyno_model::cause::{AgentTrouble, NotGranted, Warning, Who};
 use dyno_model::chain::Gateway;
 use dyno_model::plan::Extent;
 use dyno_model::protocol::{self, Assignment, Leg, SourceCounts};
@@ -108,7 +109,7 @@ impl Job {
             let (Some(Some(adapter)), Some(spec)) =
                 (self.adapters.get(leg), self.assignment.legs.get(leg))
             else {
-                return Err(self.failure("open", format!("there is no leg {leg}")));
+                return Err(self.misassigned(format!("there is no leg {leg}")));
             };
             let Entry::Vacant(entry) = nodes.entry(library) else {
                 continue;
@@ -204,19 +205,37 @@ impl Job {
         }
     }
 
-    pub(crate) fn failure(&self, step: &'static str, message: impl std::fmt::Display) -> Failure {
+    pub(crate) fn failure(&self, step: &'static str, trouble: AgentTrouble) -> Failure {
         Failure {
             step,
-            message: format!("{}: {message}", self.name()),
+            who: self.name(),
+            trouble,
             peer_gone: false,
         }
+    }
+
+    /// What the runner assigned does not fit the role.
+    pub(crate) fn misassigned(&self, what: impl Into<String>) -> Failure {
+        let what = what.into();
+        self.failure("prepare", AgentTrouble::Misassigned { what })
+    }
+
+    /// For `map_err`: what was measured cannot be written down.
+    pub(crate) fn unrecorded(&self, error: RecordError) -> Failure {
+        let error = error.to_string();
+        self.failure("record", AgentTrouble::Record { error })
     }
 
     /// For `map_err`: an adapter's error in the named call.
     pub(crate) fn in_call(&self, step: &'static str) -> impl Fn(Error) -> Failure + '_ {
         move |e| Failure {
             peer_gone: matches!(e, Error::PeerGone { .. }),
-            ..self.failure(step, e)
+            ..self.failure(
+                step,
+                AgentTrouble::Adapter {
+                    error: e.to_string(),
+                },
+            )
         }
     }
 
@@ -296,7 +315,7 @@ impl Job {
         let node = nodes.0.get_mut(&self.library(self.leg(channel)));
         match node {
             Some(node) => Ok(node.as_mut()),
-            None => Err(self.failure("open", format!("{} is on no leg", channel.name))),
+            None => Err(self.misassigned(format!("{} is on no leg", channel.name))),
         }
     }
 
@@ -354,7 +373,10 @@ impl Job {
         let workload = self.experiment().workload.kind();
         match participant.cpu {
             Some(cpu) if !participant.library_cpus.is_empty() && !workload.is_start() => {
-                host::pin(cpu).map_err(|e| self.failure("prepare", e))
+                let listed = false;
+                let refused =
+                    |refused| self.failure("prepare", AgentTrouble::NotGranted { refused, listed });
+                host::pin(cpu).map_err(refused)
             }
             _ => Ok(()),
         }
@@ -367,10 +389,10 @@ impl Job {
     ) -> Result<Option<Warning>, Failure> {
         match result {
             Ok(()) => Ok(None),
-            Err(e) if self.experiment().cpus_listed => Err(self.failure(
-                "prepare",
-                format!("{e}, or let dyno choose with `cpus = \"auto\"`"),
-            )),
+            Err(refused) if self.experiment().cpus_listed => {
+                let listed = true;
+                Err(self.failure("prepare", AgentTrouble::NotGranted { refused, listed }))
+            }
             Err(refused) => Ok(Some(Warning::NotGranted {
                 who: self.name(),
                 refused,

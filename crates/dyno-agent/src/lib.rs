@@ -24,6 +24,7 @@ pub use conformance::{ask_library, conformance_cases, play_case};
 pub use registry::{adapter_places, describe, describe_library, passed_over};
 
 use dyno_measure::{Counters, best_counter};
+use dyno_model::cause::AgentTrouble;
 use dyno_model::protocol::{Command, Report, VERSION};
 use event::Event;
 use std::io::{BufRead, Write};
@@ -75,7 +76,10 @@ pub fn run() -> ExitCode {
                     continue;
                 }
                 Ok(command) => Event::Command(command),
-                Err(e) => Event::Garbled(format!("cannot read {line:?}: {e}")),
+                Err(e) => Event::Garbled(AgentTrouble::NoCommand {
+                    error: e.to_string(),
+                    line,
+                }),
             };
             if stdin.send(event).is_err() {
                 return;

@@ -278,7 +278,7 @@ fn set_beside(figure: &Figure, cell: &Cell, summary: &Summary, e: &ExperimentSum
 fn measure(figure: &Figure, cell: &Cell, e: &ExperimentSummary) -> Result<Measured, String> {
     let dimension = figure.printed.unit.dimension;
     let failed = || match e.failures.first() {
-        Some(group) => format!("its trials failed: {}", group.message),
+        Some(group) => format!("its trials failed: {}", group.cause),
         None => "none of its trials counts".to_owned(),
     };
     let (what, value, within, trips) = match counterpart(figure).map_err(str::to_owned)? {

@@ -209,15 +209,12 @@ fn benchmarks(
 fn failures(run: &Run, e: &ExperimentSummary) -> Vec<(u32, String)> {
     let failed = run.trials_of(e.experiment.id).filter_map(|t| {
         let Outcome::Failed {
-            kind,
-            step,
-            message,
-            ..
+            kind, step, cause, ..
         } = &t.outcome
         else {
             return None;
         };
-        Some((t.id.number, format!("{kind} in {step}: {message}")))
+        Some((t.id.number, format!("{kind} in {step}: {cause}")))
     });
     failed.collect()
 }

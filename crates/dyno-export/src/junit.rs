@@ -7,7 +7,7 @@ use crate::{factors, names};
 use dyno_model::record::{FailureKind, Run};
 use dyno_model::{Cause, TrialFigure};
 use dyno_report::{
-    ExperimentSummary, FailureCause, FailureGroup, QUANTILES, Summary, clean, escaped_xml, exported,
+    ExperimentSummary, FailedAs, FailureGroup, QUANTILES, Summary, clean, escaped_xml, exported,
 };
 use dyno_stats::{Latency, Quantile};
 use jiff::Timestamp;
@@ -198,24 +198,24 @@ fn skipped(message: String) -> Ended {
 }
 
 fn results(e: &ExperimentSummary) -> Vec<Ended> {
-    let interrupted = |f: &&FailureGroup| f.cause == FailureCause::Trial(FailureKind::Interrupted);
+    let interrupted = |f: &&FailureGroup| f.kind == FailedAs::Trial(FailureKind::Interrupted);
     let failed: Vec<Ended> = e
         .failures
         .iter()
         .filter(|f| !interrupted(f))
         .map(|f| {
             let of = e.trials.completed + e.trials.failed;
-            let mut text = vec![f.message.clone()];
+            let mut text = vec![f.cause.to_string()];
             text.extend(f.stderr.iter().map(|line| clean(line)));
             Ended {
-                kind: match f.cause {
-                    FailureCause::Trial(FailureKind::Inconsistent) => Kind::Failure,
+                kind: match f.kind {
+                    FailedAs::Trial(FailureKind::Inconsistent) => Kind::Failure,
                     _ => Kind::Error,
                 },
-                what: f.cause.to_string(),
+                what: f.kind.to_string(),
                 message: format!(
                     "{} of {of} trials: {} in {}: {}",
-                    f.count, f.cause, f.step, f.message
+                    f.count, f.kind, f.step, f.cause
                 ),
                 text: text.join("\n"),
             }

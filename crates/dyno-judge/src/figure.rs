@@ -295,11 +295,8 @@ fn remarks(run: &Run, id: ExperimentId, counted: &[&TrialRecord]) -> Vec<String>
         .trials_of(id)
         .filter_map(|t| match &t.outcome {
             Outcome::Failed {
-                kind,
-                step,
-                message,
-                ..
-            } => Some(format!("{kind} in {step}: {message}")),
+                kind, step, cause, ..
+            } => Some(format!("{kind} in {step}: {cause}")),
             Outcome::Completed => None,
         })
         .collect();

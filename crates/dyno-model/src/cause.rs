@@ -1,21 +1,25 @@
 //! Causes as values: why a trial does not count, what its reader should know, why it failed. Each kind is a table of
 //! variants with their numbers, and the sentence of each stands beside it; nobody reads a sentence.
 
+mod daemon;
 mod disturbance;
+mod failure;
 mod granted;
 mod warning;
+mod who;
 
+pub use daemon::{DaemonTrouble, Exit, PrepareTrouble};
 pub use disturbance::{BareShare, Disturbance};
+pub use failure::{AgentTrouble, FailureCause, StuckCall};
 pub use granted::NotGranted;
 pub use warning::{Residue, Warning};
+pub use who::Who;
 
-use crate::role::Role;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use thiserror::Error;
 
 /// What a record holds of a cause.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Cause<T> {
     /// Which one, with its numbers.
@@ -46,7 +50,7 @@ impl<T> From<T> for Cause<T> {
 impl<T: fmt::Display> fmt::Display for Cause<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         #[cfg(feature = "testing")]
-        if MUTE.load(std::sync::atomic::Ordering::Relaxed) {
+        if MUTE.get() {
             let number = |cause| write!(f, "{:?}", std::mem::discriminant(cause));
             return self.known().map_or(Ok(()), number);
         }
@@ -59,23 +63,8 @@ impl<T: fmt::Display> fmt::Display for Cause<T> {
     }
 }
 
-/// Whose thread a cause speaks of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Error)]
-#[serde(tag = "who", rename_all = "kebab-case")]
-pub enum Who {
-    /// A participant of the trial.
-    #[error("participant {index} ({})", role.as_str())]
-    Participant {
-        /// Its number in the graph.
-        index: u16,
-        /// What it does.
-        role: Role,
-    },
-    /// The agent's own, which hears the runner.
-    #[error("control thread")]
-    Control,
-}
-
-/// While it is set, each sentence is the number of its variant: what then changes, beside texts, reads sentences.
 #[cfg(feature = "testing")]
-pub static MUTE: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+thread_local! {
+    /// While it is set, each sentence is the number of its variant: what then changes, beside texts, reads sentences.
+    pub static MUTE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}

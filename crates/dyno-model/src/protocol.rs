@@ -17,7 +17,7 @@
 //! At any time an agent may report `failed` and exit; `stop` makes it end without a result.
 
 use crate::adapter::Options;
-use crate::cause::Warning;
+use crate::cause::{AgentTrouble, StuckCall, Warning, Who};
 use crate::chain::{Forwarded, Gateway};
 use crate::factor::Wait;
 use crate::graph::{Channel, Graph, Participant};
@@ -468,18 +468,20 @@ pub enum Report {
         /// kernel's clock, which no time daemon slews.
         raw: Nanos,
     },
-    /// The answer to `explain`: one sentence for each thread that does not return from a call
-    /// into its adapter; empty if all of them move.
+    /// The answer to `explain`: each thread that does not return from a call into its adapter; empty if all of them
+    /// move.
     Stuck {
-        /// Such as "participant 1 (sink) does not return from `take`".
-        calls: Vec<String>,
+        /// The calls.
+        calls: Vec<StuckCall>,
     },
     /// The trial cannot go on.
     Failed {
         /// The step that failed, such as `open` or `send`.
         step: String,
+        /// The participant, where it is one's.
+        who: Option<Who>,
         /// What happened, where, and what to do.
-        message: String,
+        trouble: AgentTrouble,
         /// Only because a peer is gone: what made the peer go is the cause.
         #[serde(default)]
         peer_gone: bool,

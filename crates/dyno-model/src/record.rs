@@ -4,7 +4,7 @@
 
 use crate::adapter::AdapterDescription;
 use crate::asked::{Asked, AskedPerMessage};
-use crate::cause::{Cause, Disturbance, Warning};
+use crate::cause::{Cause, Disturbance, FailureCause, Warning};
 use crate::chain::{Forwarded, Parts};
 use crate::metric::Metric;
 use crate::network::HostNetwork;
@@ -343,7 +343,8 @@ pub enum Outcome {
         /// The step of the trial, such as `open` or `window`.
         step: String,
         /// What happened and to whom.
-        message: String,
+        #[serde(rename = "failure", alias = "message")]
+        cause: Cause<FailureCause>,
         /// The last lines of the agents' standard error.
         stderr: Vec<String>,
     },

@@ -208,7 +208,7 @@ impl<'a> Entry<'a> {
 fn standing(e: &ExperimentSummary, metric: Metric) -> Standing {
     if e.trials.counted == 0 {
         return match e.failures.first() {
-            Some(first) => Standing::Failed(format!("{} in {}", first.cause, first.step)),
+            Some(first) => Standing::Failed(format!("{} in {}", first.kind, first.step)),
             None => Standing::Without("not run".into()),
         };
     }

@@ -146,7 +146,7 @@ fn failures(summary: &Summary) -> Vec<String> {
         for f in &e.failures {
             let text = format!(
                 "{}: {} in {}: {}",
-                e.experiment.stack, f.cause, f.step, f.message
+                e.experiment.stack, f.kind, f.step, f.cause
             );
             match groups.iter_mut().find(|(known, _)| *known == text) {
                 Some((_, count)) => *count += f.count,

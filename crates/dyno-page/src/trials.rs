@@ -177,13 +177,10 @@ impl One<'_> {
         let failure = match (&t.outcome, &self.unreadable) {
             (
                 Outcome::Failed {
-                    kind,
-                    step,
-                    message,
-                    ..
+                    kind, step, cause, ..
                 },
                 _,
-            ) => Some((kind.to_string(), step.clone(), message.clone())),
+            ) => Some((kind.to_string(), step.clone(), cause.to_string())),
             (Outcome::Completed, Some(reason)) => {
                 Some(("unreadable".into(), "stored trial".into(), reason.clone()))
             }

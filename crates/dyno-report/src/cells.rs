@@ -91,8 +91,8 @@ pub(crate) fn absence(e: &ExperimentSummary) -> Measured {
     match e.failures.first() {
         Some(first) => Measured {
             value: "failed".into(),
-            beside: format!("({})", first.cause),
-            below: first.cause.to_string(),
+            beside: format!("({})", first.kind),
+            below: first.kind.to_string(),
         },
         None if e.trials.counted > 0 => Measured::bare("none"),
         None => Measured::bare("not run"),

@@ -1,6 +1,7 @@
 //! Which trials count, and why the others do not.
 
-use crate::summary::{FailureCause, FailureGroup, TrialCounts};
+use crate::summary::{FailedAs, FailureGroup, TrialCounts};
+use dyno_model::cause::{Cause, FailureCause};
 use dyno_model::record::{Outcome, Run};
 use dyno_model::{Experiment, ExperimentId, TrialRecord};
 
@@ -22,27 +23,26 @@ pub(crate) struct Failures(pub(crate) Vec<FailureGroup>);
 impl Failures {
     pub(crate) fn add(
         &mut self,
-        cause: FailureCause,
+        kind: FailedAs,
         step: &str,
-        message: &str,
+        cause: &Cause<FailureCause>,
         stderr: &[String],
     ) {
-        let same =
-            |g: &&mut FailureGroup| g.cause == cause && g.step == step && g.message == message;
+        let same = |g: &&mut FailureGroup| g.kind == kind && g.step == step && g.cause == *cause;
         if let Some(group) = self.0.iter_mut().find(same) {
             group.count += 1;
         } else if let Some(rest) = self.0.get_mut(KEPT) {
             rest.count += 1;
-            rest.message = left_out(rest.count);
+            rest.cause = Cause::More(rest.count);
         } else {
             let is_rest = self.0.len() == KEPT;
             self.0.push(FailureGroup {
-                cause,
+                kind,
                 step: step.to_owned(),
-                message: if is_rest {
-                    left_out(1)
+                cause: if is_rest {
+                    Cause::More(1)
                 } else {
-                    message.to_owned()
+                    cause.clone()
                 },
                 stderr: stderr[stderr.len().saturating_sub(KEPT)..].to_vec(),
                 count: 1,
@@ -57,11 +57,11 @@ pub(crate) fn failures(run: &Run, id: ExperimentId) -> Failures {
         if let Outcome::Failed {
             kind,
             step,
-            message,
+            cause,
             stderr,
         } = &trial.outcome
         {
-            failures.add(FailureCause::Trial(*kind), step, message, stderr);
+            failures.add(FailedAs::Trial(*kind), step, cause, stderr);
         }
     }
     failures

@@ -153,7 +153,7 @@ const OF_EXPERIMENT: [(&str, RowText); 10] = [
     ("failed_trials", |r| r.e.trials.failed.to_string()),
     ("planned_trials", |r| r.e.trials.planned.to_string()),
     ("failure", |r| match r.e.failures.first() {
-        Some(f) => format!("{} in {}: {}", f.cause, f.step, f.message),
+        Some(f) => format!("{} in {}: {}", f.kind, f.step, f.cause),
         None => String::new(),
     }),
     ("unstable", |r| r.e.is_unstable().to_string()),

@@ -81,10 +81,10 @@ pub use number::{duration, exported, share, sig3, with_prefix};
 pub use summarise::{SummaryOptions, summarise, summarise_light};
 pub use summary::{
     AGAINST_ALONE, AddedSummary, AloneRatio, CarryOverFinding, CarryOverSummary, ChainSummary,
-    CopySummary, ExperimentSummary, FailureCause, FailureGroup, FloorRatio, Further,
-    GatewaySummary, HeldRequirement, HostClockSummary, LEAST_TRIALS, LegSummary, LoadOutcome,
-    MadeOf, MetricSummary, NetworkSummary, NoRatio, PartSummary, QUANTILES, Requirement,
-    RunSummary, ScalingSummary, Spread, Summary, TrialCounts, WithDisturbed,
+    CopySummary, ExperimentSummary, FailedAs, FailureGroup, FloorRatio, Further, GatewaySummary,
+    HeldRequirement, HostClockSummary, LEAST_TRIALS, LegSummary, LoadOutcome, MadeOf,
+    MetricSummary, NetworkSummary, NoRatio, PartSummary, QUANTILES, Requirement, RunSummary,
+    ScalingSummary, Spread, Summary, TrialCounts, WithDisturbed,
 };
 pub use text::{cell, clean, is_hidden, printable, wrap};
 pub use totals::{add_counts, missing_messages};

@@ -40,7 +40,7 @@ pub(crate) fn not_counted(twins: &[ExperimentSummary]) -> Vec<Cause<Warning>> {
             Some(warning) => warning.clone(),
             None => match twin.failures.first() {
                 Some(f) => Warning::NotCounted {
-                    error: format!("{} in {}: {}", f.cause, f.step, f.message),
+                    error: format!("{} in {}: {}", f.kind, f.step, f.cause),
                 },
                 None => continue,
             },

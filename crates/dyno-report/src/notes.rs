@@ -213,9 +213,9 @@ fn failures(view: &View<'_>) -> Vec<Item> {
                     "{}{others}: {}{} in {}: {}",
                     view.label(e),
                     times(f.count),
-                    f.cause,
+                    f.kind,
                     f.step,
-                    f.message
+                    f.cause
                 ),
                 lines: f
                     .stderr

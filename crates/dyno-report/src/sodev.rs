@@ -193,7 +193,7 @@ impl<'a> Study<'a> {
             let bound = way.and_then(|e| e.clock_bound);
             let why = match trip {
                 None => self.refused("border", stack),
-                Some(e) => e.failures.first().map(|f| f.message.clone()),
+                Some(e) => e.failures.first().map(|f| f.cause.to_string()),
             };
             vec![
                 stack.to_owned(),

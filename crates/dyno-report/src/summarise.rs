@@ -8,14 +8,14 @@ use crate::evidence::{PrecisionSummary, WarmupSummary};
 use crate::floor::{Floors, mark_undercut};
 use crate::measured::{RANKS, metric_summary};
 use crate::summary::{
-    AloneRatio, ExperimentSummary, FailureCause, FloorRatio, MetricSummary, NoRatio, QUANTILES,
+    AloneRatio, ExperimentSummary, FailedAs, FloorRatio, MetricSummary, NoRatio, QUANTILES,
     RunSummary, Spread, Summary, TrialCounts, WithDisturbed,
 };
 use crate::totals::{add_counts, figures, processes};
 use crate::{
     carry_over, causes, chains, clocks, flows, host, in_copies, modes, precision, scaling,
 };
-use dyno_model::cause::{Cause, Warning};
+use dyno_model::cause::{Cause, FailureCause, Warning};
 use dyno_model::record::{EMPTY_WINDOW_SINCE, FlowCounts, Run};
 use dyno_model::{
     AdapterDescription, Distribution, Experiment, ExperimentId, Metric, Options, TrialRecord,
@@ -36,7 +36,7 @@ pub struct SummaryOptions {
 
 /// Summarises a run. Equal runs and equal options give equal summaries.
 ///
-/// A trial whose histograms do not decode counts as failed, with [`FailureCause::Unreadable`].
+/// A trial whose histograms do not decode counts as failed, with [`FailedAs::Unreadable`].
 pub fn summarise(run: &Run, options: &SummaryOptions) -> Summary {
     let elsewhere = None;
     of_samples(Samples { run, elsewhere }, options)
@@ -279,7 +279,10 @@ fn summarise_experiment(
                     own.samples.push(samples);
                 }
             }
-            Err(reason) => failures.add(FailureCause::Unreadable, "stored trial", &reason, &[]),
+            Err(error) => {
+                let cause = FailureCause::Record { error }.into();
+                failures.add(FailedAs::Unreadable, "stored trial", &cause, &[]);
+            }
         }
     }
     let headline = candidates.iter().find(|m| series.contains_key(m));

@@ -26,7 +26,7 @@ pub use spread::Spread;
 use crate::evidence::{BareSummary, HostSummary, ModesSummary, PrecisionSummary, WarmupSummary};
 use crate::totals::missing_messages;
 use dyno_model::asked::AskedPerMessage;
-use dyno_model::cause::{Cause, Disturbance, Warning};
+use dyno_model::cause::{Cause, Disturbance, FailureCause, Warning};
 use dyno_model::plan::{Refusal, TableKind};
 use dyno_model::record::{Environment, FailureKind};
 use dyno_model::{
@@ -469,11 +469,11 @@ pub struct WithDisturbed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailureGroup {
     /// What kind of failure.
-    pub cause: FailureCause,
+    pub kind: FailedAs,
     /// The step of the trial, such as `open` or `window`.
     pub step: String,
     /// What happened and to whom.
-    pub message: String,
+    pub cause: Cause<FailureCause>,
     /// The last lines of the agents' standard error, from the first of these trials.
     pub stderr: Vec<String>,
     /// How many trials.
@@ -482,18 +482,18 @@ pub struct FailureGroup {
 
 /// Why a trial has no measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FailureCause {
+pub enum FailedAs {
     /// The trial itself failed.
     Trial(FailureKind),
     /// It completed, but a stored histogram cannot be decoded.
     Unreadable,
 }
 
-impl fmt::Display for FailureCause {
+impl fmt::Display for FailedAs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FailureCause::Trial(kind) => kind.fmt(f),
-            FailureCause::Unreadable => f.pad("unreadable"),
+            FailedAs::Trial(kind) => kind.fmt(f),
+            FailedAs::Unreadable => f.pad("unreadable"),
         }
     }
 }

@@ -1,10 +1,11 @@
 //! One agent process: starting it, speaking with it, and knowing how it ended.
 
-use crate::child::{Tail, describe_exit};
+use crate::child::{Tail, exit};
 use crate::container;
 use crate::hosts::AGENT_STATUS;
 use dyno_measure::Counters;
 use dyno_model::Nanos;
+use dyno_model::cause::FailureCause;
 use dyno_model::protocol::{Command, Counter, Report};
 use dyno_model::{AdapterDescription, Against, Plan};
 use serde::de::DeserializeOwned;
@@ -97,7 +98,7 @@ pub(crate) fn ask<T: DeserializeOwned>(
         })?;
     if !output.status.success() {
         return Err(DescribeError::Ended {
-            status: describe_exit(output.status),
+            status: exit(output.status).to_string(),
             stderr: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
         });
     }
@@ -304,11 +305,12 @@ impl Agent {
     }
 
     /// `ended with signal 9 (SIGKILL, …)`, or that its host cannot be heard any more.
-    pub(crate) fn describe_end(&self, status: ExitStatus) -> String {
-        let end = describe_exit(status);
-        match self.is_untold() {
-            true => format!("lost its connection: what carried it ended with {end}"),
-            false => format!("ended with {end}"),
+    pub(crate) fn end_of(&self, status: ExitStatus, after_result: bool) -> FailureCause {
+        FailureCause::AgentEnded {
+            agent: self.label.clone(),
+            exit: exit(status),
+            connection: self.is_untold(),
+            after_result,
         }
     }
 

@@ -7,7 +7,7 @@ use crate::parts;
 use crate::startup;
 use dyno_measure::merge_all;
 use dyno_model::asked::AskedPerMessage;
-use dyno_model::cause::Cause;
+use dyno_model::cause::{Cause, FailureCause};
 use dyno_model::plan::Extent;
 use dyno_model::protocol::{AgentResult, SourceCounts};
 use dyno_model::record::{Cost, Counts, FlowCounts, Outcome, Throughput};
@@ -28,7 +28,7 @@ pub(crate) fn blank(id: TrialId, position: u32) -> TrialRecord {
 /// The records of a trial of that graph, one for each of its flows in their order; `trial` has what is of all of them.
 /// `sends_later`: of the stack. `agents`: how many of them must tell what they used; where one does not, or the number is
 /// missing since the runner cannot tell of the daemons, the trial has no costs: those of some processes would pass for
-/// those of all. On contradiction: a sentence that says which.
+/// those of all. On contradiction: which.
 pub(crate) fn fill(
     trial: &TrialRecord,
     flows: &[&Experiment],
@@ -36,7 +36,7 @@ pub(crate) fn fill(
     sends_later: bool,
     agents: Option<usize>,
     results: Vec<AgentResult>,
-) -> Result<Vec<TrialRecord>, String> {
+) -> Result<Vec<TrialRecord>, FailureCause> {
     let of_exchange = graph.flows();
     let mut cost = trial.cost.clone();
     let mut by_flow: Vec<Vec<AgentResult>> = flows.iter().map(|_| Vec::new()).collect();
@@ -46,7 +46,9 @@ pub(crate) fn fill(
         cost.processes.extend(result.cost.take());
         let flow = of_exchange.get(usize::from(result.exchange));
         let flow = flow.and_then(|flow| by_flow.get_mut(usize::from(*flow)));
-        let flow = flow.ok_or_else(|| format!("there is no exchange {}", result.exchange))?;
+        let flow = flow.ok_or(FailureCause::NoExchange {
+            exchange: result.exchange,
+        })?;
         flow.push(result);
     }
     lend_sources(flows, &of_exchange, &mut by_flow);
@@ -110,7 +112,7 @@ fn fill_one(
     graph: &Graph,
     sends_later: bool,
     results: Vec<AgentResult>,
-) -> Result<(), String> {
+) -> Result<(), FailureCause> {
     let mut sources: Vec<SourceCounts> = Vec::new();
     let mut startups = Vec::new();
     let copies = copies::each(experiment, graph, &results)?;
@@ -118,7 +120,7 @@ fn fill_one(
     let (mut passages, mut stalls) = (Vec::new(), Vec::new());
     for result in results {
         let merged = merge_all(&mut record.distributions, result.distributions);
-        merged.map_err(|e| e.to_string())?;
+        merged.map_err(unrecorded)?;
         record.flows.extend(result.flows);
         record.raw.extend(result.raw);
         record
@@ -135,7 +137,7 @@ fn fill_one(
         startups.extend(result.startup);
     }
     record.parts = parts::parts(graph, &passages, &stalls);
-    startup::add(&startups, &mut record.distributions).map_err(|e| e.to_string())?;
+    startup::add(&startups, &mut record.distributions).map_err(unrecorded)?;
     record.places.sort_by_key(|p| (p.since, p.participant));
     record.raw.sort_by_key(|s| s.arrival);
     record.raw.truncate(experiment.raw_samples as usize);
@@ -151,6 +153,12 @@ fn fill_one(
         record.throughput.blocked_above = None;
     }
     Ok(())
+}
+
+/// What was measured cannot be put together.
+fn unrecorded(error: impl ToString) -> FailureCause {
+    let error = error.to_string();
+    FailureCause::Record { error }
 }
 
 /// The flows that count deliveries.
@@ -186,20 +194,23 @@ fn counts(graph: &Graph, flow: u16, sources: &[SourceCounts], flows: &[FlowCount
     counts
 }
 
-fn consistent(graph: &Graph, sources: &[SourceCounts], record: &TrialRecord) -> Result<(), String> {
+fn consistent(
+    graph: &Graph,
+    sources: &[SourceCounts],
+    record: &TrialRecord,
+) -> Result<(), FailureCause> {
     for f in delivering(graph, &record.flows) {
         let Some(source) = sources.iter().find(|s| s.channel == f.channel) else {
-            return Err(format!(
-                "channel {} has a receiver but no sender",
-                f.channel
-            ));
+            let channel = f.channel;
+            return Err(FailureCause::NoSender { channel });
         };
         if f.received > source.offered {
-            return Err(format!(
-                "participant {} received {} distinct messages over channel {}, of which only {} \
-                 were offered",
-                f.receiver, f.received, f.channel, source.offered
-            ));
+            return Err(FailureCause::MoreThanOffered {
+                receiver: f.receiver,
+                received: f.received,
+                channel: f.channel,
+                offered: source.offered,
+            });
         }
     }
     let of_each_message = |m: &Metric| m.info().of_each_message;
@@ -208,10 +219,13 @@ fn consistent(graph: &Graph, sources: &[SourceCounts], record: &TrialRecord) -> 
             continue;
         }
         if d.n != record.counts.received || d.infinite != record.counts.lost {
-            return Err(format!(
-                "{metric} has {} samples and {} lost, the counts say {} received and {} lost",
-                d.n, d.infinite, record.counts.received, record.counts.lost
-            ));
+            return Err(FailureCause::CountsDiffer {
+                metric: *metric,
+                samples: d.n,
+                infinite: d.infinite,
+                received: record.counts.received,
+                lost: record.counts.lost,
+            });
         }
     }
     Ok(())

@@ -1,5 +1,7 @@
 //! What agents and daemons have in common: they die with the runner, and what they say last is kept.
 
+use dyno_model::Nanos;
+use dyno_model::cause::Exit;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
@@ -97,38 +99,16 @@ impl Tail {
     }
 }
 
-/// `signal 11 (SIGSEGV)` or `exit code 3`.
-pub(crate) fn describe_exit(status: ExitStatus) -> String {
-    match (status.signal(), status.code()) {
-        (Some(signal), _) => match signal_name(signal) {
-            Some(name) => format!("signal {signal} ({name})"),
-            None => format!("signal {signal}"),
-        },
-        (None, Some(code)) => format!("exit code {code}"),
-        (None, None) => status.to_string(),
-    }
+/// A duration as records hold it.
+pub(crate) fn nanos(time: Duration) -> Nanos {
+    Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
-fn signal_name(signal: i32) -> Option<&'static str> {
-    const NAMES: [(i32, &str); 12] = [
-        (libc::SIGABRT, "SIGABRT"),
-        (libc::SIGALRM, "SIGALRM"),
-        (libc::SIGBUS, "SIGBUS, often a full /dev/shm"),
-        (libc::SIGFPE, "SIGFPE"),
-        (libc::SIGILL, "SIGILL"),
-        (libc::SIGINT, "SIGINT"),
-        (
-            libc::SIGKILL,
-            "SIGKILL, from outside or from the kernel's out-of-memory killer",
-        ),
-        (libc::SIGPIPE, "SIGPIPE"),
-        (libc::SIGSEGV, "SIGSEGV"),
-        (libc::SIGSYS, "SIGSYS"),
-        (libc::SIGTERM, "SIGTERM"),
-        (libc::SIGXCPU, "SIGXCPU"),
-    ];
-    NAMES
-        .iter()
-        .find(|(number, _)| *number == signal)
-        .map(|(_, name)| *name)
+/// How a process ended.
+pub(crate) fn exit(status: ExitStatus) -> Exit {
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => Exit::Signal(signal),
+        (None, Some(code)) => Exit::Code(code),
+        (None, None) => Exit::Unknown,
+    }
 }

@@ -8,7 +8,9 @@
 mod line;
 
 use crate::agent::{Agent, Tock};
+use crate::child::nanos;
 use dyno_measure::{Counters, nanos_at};
+use dyno_model::cause::FailureCause;
 use dyno_model::plan::Testbed;
 use dyno_model::protocol::{ClockSpec, Counter};
 use dyno_model::record::HostClock;
@@ -71,7 +73,7 @@ pub(crate) enum Trouble {
     /// That agent has ended.
     Gone(usize),
     /// It lives and does not answer, or answers what no counter shows.
-    Silent(String),
+    Silent(FailureCause),
 }
 
 /// One trial's hosts that have a clock of their own.
@@ -144,11 +146,10 @@ impl TrialClocks {
                 .rate()
                 .and_then(|rate| line::through(&series, rate, f.counter));
             f.clock = clock.ok_or_else(|| {
-                Trouble::Silent(format!(
-                    "the counter of host {} does not run forward: {} exchanges show no rate",
-                    f.name,
-                    series.len()
-                ))
+                Trouble::Silent(FailureCause::CounterStands {
+                    host: f.name.clone(),
+                    exchanges: series.len(),
+                })
             })?;
             f.seen.before = series;
             f.next = Instant::now() + interval(f.counter);
@@ -324,13 +325,11 @@ impl Foreign {
             }
         }
         match series.is_empty() {
-            true => Err(Trouble::Silent(format!(
-                "host {} answered none of {} questions for its clock within {:.1} s: is its agent, or the \
-                 way to it, at a standstill?",
-                self.name,
-                self.number - first,
-                began.elapsed().as_secs_f64()
-            ))),
+            true => Err(Trouble::Silent(FailureCause::ClockSilent {
+                host: self.name.clone(),
+                questions: self.number - first,
+                within: nanos(began.elapsed()),
+            })),
             false => Ok(series),
         }
     }

@@ -2,7 +2,7 @@
 //! time limit, so that a library that hangs or crashes fails one case and leaves nothing behind.
 
 use crate::agent::AgentCommand;
-use crate::child::{Tail, describe_exit, tie_to_runner};
+use crate::child::{Tail, exit, tie_to_runner};
 use crate::daemon::{Daemon, Values};
 use crate::hosts::Host;
 use crate::session::{Place, Session, SessionError};
@@ -117,7 +117,7 @@ impl Conformance {
                     return Err(CaseError::Interrupted);
                 }
                 Err(trouble) => {
-                    let words = with_output(trouble.message, &trouble.output);
+                    let words = with_output(trouble.cause.to_string(), &trouble.output);
                     return Ok(CaseVerdict::Failed(words));
                 }
             }
@@ -133,7 +133,9 @@ impl Conformance {
         let case = Case::start(&self.agent, &order, &session)?;
         let verdict = case.end(self.limit + GRACE, &self.interrupt)?;
         Ok(match daemons.iter_mut().find_map(Daemon::ended) {
-            Some(trouble) => CaseVerdict::Failed(with_output(trouble.message, &trouble.output)),
+            Some(trouble) => {
+                CaseVerdict::Failed(with_output(trouble.cause.to_string(), &trouble.output))
+            }
             None => verdict,
         })
     }
@@ -228,12 +230,12 @@ impl Case {
             Some(_) => {
                 let words = format!(
                     "all went well, but then its process ended with {}",
-                    describe_exit(status)
+                    exit(status)
                 );
                 CaseVerdict::Failed(self.with_last_lines(words))
             }
             None => {
-                let words = format!("its process ended with {}", describe_exit(status));
+                let words = format!("its process ended with {}", exit(status));
                 CaseVerdict::Failed(self.with_last_lines(words))
             }
         }

@@ -4,10 +4,11 @@
 //! Every daemon has a process group of its own, runs in the trial's scratch directory and dies with
 //! the runner. What it does not remove when it is killed is claimed, like what adapters create.
 
-use crate::child::{Tail, confine, describe_exit};
+use crate::child::{Tail, confine, exit, nanos};
 use crate::hosts::Host;
 use crate::prepare::prepare;
 use crate::session::Session;
+use dyno_model::cause::{DaemonTrouble, FailureCause};
 use dyno_model::daemon::{self, Ready, StopSignal};
 use dyno_model::record::FailureKind;
 use rustix::process::{Pid, Signal};
@@ -63,7 +64,7 @@ pub(crate) fn find(program: &str) -> Option<PathBuf> {
 /// Why a daemon fails its trial.
 pub(crate) struct Trouble {
     pub(crate) kind: FailureKind,
-    pub(crate) message: String,
+    pub(crate) cause: FailureCause,
     pub(crate) output: Vec<String>,
 }
 
@@ -114,21 +115,34 @@ impl Daemon {
             None => format!("daemon {}", spec.name),
         };
         let scratch = values.scratch;
-        let error = |message: String| Trouble {
-            kind: FailureKind::Error,
-            message: format!("{label}: {message}"),
+        let trouble = |(kind, trouble)| Trouble {
+            kind,
+            cause: FailureCause::Daemon {
+                daemon: label.clone(),
+                trouble,
+                said: None,
+            },
             output: Vec::new(),
         };
+        let error = |of: DaemonTrouble| trouble((FailureKind::Error, of));
         let fill = |text: &str| {
             let mut value = |name: &str| value(name, spec, values, session);
-            daemon::fill(text, &mut value).map_err(|e| error(e.to_string()))
+            daemon::fill(text, &mut value).map_err(|e| {
+                let wrong = e.to_string();
+                error(DaemonTrouble::Placeholder { error: wrong })
+            })
         };
         for (path, text) in &spec.files {
             let (path, text) = (scratch.join(fill(path)?), fill(text)?);
             let parent = path.parent().unwrap_or(scratch);
             std::fs::create_dir_all(parent)
                 .and_then(|()| std::fs::write(&path, text))
-                .map_err(|e| error(format!("cannot write {}: {e}", path.display())))?;
+                .map_err(|e| {
+                    error(DaemonTrouble::NotWritten {
+                        path: path.display().to_string(),
+                        error: e.to_string(),
+                    })
+                })?;
         }
         let filled = |texts: &[String]| {
             texts
@@ -141,15 +155,12 @@ impl Daemon {
             command.args(arguments).current_dir(scratch);
             values.host.admit(&mut command);
             confine(&mut command, values.cpus);
-            prepare(program, command, within, interrupt).map_err(|(kind, message)| Trouble {
-                kind,
-                ..error(message)
-            })?;
+            prepare(program, command, within, interrupt).map_err(trouble)?;
         }
         let arguments = filled(&spec.command)?;
         let (program, arguments) = arguments
             .split_first()
-            .ok_or_else(|| error("its command is empty".to_owned()))?;
+            .ok_or_else(|| error(DaemonTrouble::NoCommand))?;
         let mut command = Command::new(find(program).as_deref().unwrap_or(Path::new(program)));
         for (name, text) in &spec.environment {
             command.env(name, fill(text)?);
@@ -163,13 +174,7 @@ impl Daemon {
         values.host.admit(&mut command);
         confine(&mut command, values.cpus);
         let turn = match spec.exclusive {
-            true => {
-                let taken = take_turn(program, before, interrupt);
-                Some(taken.map_err(|(kind, message)| Trouble {
-                    kind,
-                    ..error(message)
-                })?)
-            }
+            true => Some(take_turn(program, before, interrupt).map_err(trouble)?),
             false => None,
         };
         let mut claims = Vec::new();
@@ -177,9 +182,12 @@ impl Daemon {
             let path = scratch.join(fill(path)?);
             // What is there already is another one's.
             if !path.exists() {
-                let claim = session
-                    .claim_file(&path)
-                    .map_err(|e| error(format!("cannot note {}: {e}", path.display())))?;
+                let claim = session.claim_file(&path).map_err(|e| {
+                    error(DaemonTrouble::NotNoted {
+                        path: path.display().to_string(),
+                        error: e.to_string(),
+                    })
+                })?;
                 claims.push(claim);
             }
         }
@@ -188,9 +196,12 @@ impl Daemon {
             Ready::File(path) => Ready::File(fill(path)?),
             Ready::Connect(to) => Ready::Connect(fill(to)?),
         };
-        let child = command
-            .spawn()
-            .map_err(|e| error(format!("cannot start {program}: {e}")))?;
+        let child = command.spawn().map_err(|e| {
+            error(DaemonTrouble::NotStarted {
+                program: program.clone(),
+                error: e.to_string(),
+            })
+        })?;
         let mut daemon = Daemon {
             label,
             child,
@@ -201,8 +212,10 @@ impl Daemon {
             turn,
         };
         if let Err(e) = session.note_process(daemon.pid()) {
-            let message = format!("{}: cannot note its process: {e}", daemon.label);
-            return Err(daemon.trouble(FailureKind::Error, message));
+            let error = e.to_string();
+            return Err(
+                daemon.trouble(FailureKind::Error, DaemonTrouble::ProcessNotNoted { error })
+            );
         }
         let said = daemon.listen_for(&ready);
         daemon.wait_until_ready(&ready, &said, values, within, interrupt)?;
@@ -259,49 +272,38 @@ impl Daemon {
             };
             // Asked after it was seen ready: what answered may be another one's.
             if let Some(status) = self.status() {
-                let message = format!(
-                    "{} ended with {} before it was ready",
-                    self.label,
-                    describe_exit(status)
-                );
-                return Err(self.trouble(FailureKind::Crash, message));
+                let (exit, ready) = (exit(status), false);
+                return Err(self.trouble(FailureKind::Crash, DaemonTrouble::Ended { exit, ready }));
             }
             if is_ready {
                 return Ok(());
             }
             if interrupt.load(Ordering::Relaxed) {
-                return Err(self.trouble(FailureKind::Interrupted, "interrupted".to_owned()));
+                return Err(self.trouble(FailureKind::Interrupted, DaemonTrouble::Interrupted));
             }
             if Instant::now() >= deadline {
-                let sign = match ready {
-                    Ready::Output(text) => format!("it has not printed {text:?}"),
-                    Ready::File(path) => format!("there is no {path}"),
-                    Ready::Connect(to) => format!("no connection to {to} is accepted"),
-                };
-                let message = format!(
-                    "{} was not ready within {:.1} s: {sign}; if it is only slow, raise `deadline`",
-                    self.label,
-                    within.as_secs_f64()
+                let (within, sign) = (nanos(within), ready.clone());
+                return Err(
+                    self.trouble(FailureKind::Hang, DaemonTrouble::NotReady { within, sign })
                 );
-                return Err(self.trouble(FailureKind::Hang, message));
             }
             std::thread::sleep(LOOK);
         }
     }
 
-    /// Ends the daemon, and adds the last thing that it said to the message.
-    fn trouble(&mut self, kind: FailureKind, mut message: String) -> Trouble {
+    /// Ends the daemon, and adds the last thing that it said.
+    fn trouble(&mut self, kind: FailureKind, trouble: DaemonTrouble) -> Trouble {
         self.kill();
         let output = self.output.complete();
-        if let Some(last) = output.iter().rev().find(|line| !line.trim().is_empty())
-            && kind != FailureKind::Interrupted
-        {
-            message.push_str(": ");
-            message.push_str(last.trim());
-        }
+        let mut lines = output.iter().rev().map(|line| line.trim());
+        let cause = FailureCause::Daemon {
+            daemon: self.label.clone(),
+            trouble,
+            said: lines.find(|line| !line.is_empty()).map(str::to_owned),
+        };
         Trouble {
             kind,
-            message,
+            cause,
             output,
         }
     }
@@ -318,12 +320,8 @@ impl Daemon {
     /// A daemon that the trial still needs and that has ended.
     pub(crate) fn ended(&mut self) -> Option<Trouble> {
         let status = self.status()?;
-        let message = format!(
-            "{} ended with {} during the trial",
-            self.label,
-            describe_exit(status)
-        );
-        Some(self.trouble(FailureKind::Crash, message))
+        let (exit, ready) = (exit(status), true);
+        Some(self.trouble(FailureKind::Crash, DaemonTrouble::Ended { exit, ready }))
     }
 
     /// Asks it to end, and kills what is left of its group.
@@ -396,14 +394,20 @@ fn take_turn(
     program: &str,
     before: &[Daemon],
     interrupt: &AtomicBool,
-) -> Result<Arc<Turn>, (FailureKind, String)> {
-    let error = |e: &dyn std::fmt::Display| (FailureKind::Error, format!("cannot lock it: {e}"));
-    let path = find(program).ok_or_else(|| error(&format!("there is no program {program}")))?;
+) -> Result<Arc<Turn>, (FailureKind, DaemonTrouble)> {
+    let error = |e: std::io::Error| {
+        let error = e.to_string();
+        (FailureKind::Error, DaemonTrouble::NotLocked { error })
+    };
+    let path = find(program).ok_or_else(|| {
+        let program = program.to_owned();
+        (FailureKind::Error, DaemonTrouble::NoProgram { program })
+    })?;
     let mut turns = before.iter().filter_map(|d| d.turn.as_ref());
     if let Some(own) = turns.find(|turn| turn.program == path) {
         return Ok(own.clone());
     }
-    let file = File::open(&path).map_err(|e| error(&e))?;
+    let file = File::open(&path).map_err(error)?;
     let deadline = Instant::now() + TURN;
     loop {
         match file.try_lock() {
@@ -413,17 +417,16 @@ fn take_turn(
                     _lock: file,
                 }));
             }
-            Err(TryLockError::Error(e)) => return Err(error(&e)),
+            Err(TryLockError::Error(e)) => return Err(error(e)),
             Err(TryLockError::WouldBlock) => {}
         }
         if interrupt.load(Ordering::Relaxed) {
-            return Err((FailureKind::Interrupted, "interrupted".to_owned()));
+            return Err((FailureKind::Interrupted, DaemonTrouble::Interrupted));
         }
         if Instant::now() >= deadline {
-            let program = path.display();
-            let seconds = TURN.as_secs();
-            let message = format!("another run of Dyno has used {program} for {seconds} s; end it");
-            return Err((FailureKind::Hang, message));
+            let program = path.display().to_string();
+            let waited = nanos(TURN);
+            return Err((FailureKind::Hang, DaemonTrouble::InUse { program, waited }));
         }
         std::thread::sleep(10 * LOOK);
     }

@@ -16,6 +16,7 @@ use crate::child::tie_to_runner;
 use crate::machine::{self, MachineError, SharedMemory, Vsock};
 use crate::session::Session;
 use dyno_measure::NetworkReading;
+use dyno_model::cause::FailureCause;
 use dyno_model::machine::{Machine, SHARED_MEMORY, VSOCK};
 use dyno_model::plan::Reach;
 use dyno_model::{Nanos, Testbed};
@@ -234,7 +235,7 @@ impl Host {
     }
 
     /// What has cut the host off since it was made ready.
-    fn trouble(&self) -> Option<String> {
+    fn trouble(&self) -> Option<FailureCause> {
         match self {
             Host::Local => None,
             Host::Namespace(namespace) => namespace.trouble(),
@@ -367,7 +368,7 @@ impl Hosts {
     }
 
     /// What has cut one of them off since they were made ready, if anything has.
-    pub(crate) fn trouble(&self) -> Option<String> {
+    pub(crate) fn trouble(&self) -> Option<FailureCause> {
         let of_vsock = || {
             let mut vsock = locked(self.vsock.as_ref()?);
             vsock.trouble()
@@ -376,7 +377,7 @@ impl Hosts {
     }
 
     /// As [`trouble`](Self::trouble), where an agent has ended and nobody says why.
-    pub(crate) fn silence(&self) -> Option<String> {
+    pub(crate) fn silence(&self) -> Option<FailureCause> {
         let silent = self.hosts.iter().find_map(|host| match host {
             Host::Ssh(ssh) => ssh.silence(),
             Host::Local | Host::Namespace(_) | Host::Guest(_) => None,

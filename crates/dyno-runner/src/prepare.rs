@@ -1,7 +1,8 @@
 //! What runs to its end before a daemon starts, such as the making of a certificate.
 
-use crate::child::describe_exit;
+use crate::child::{exit, nanos};
 use crate::hosts::end_group;
+use dyno_model::cause::{DaemonTrouble, PrepareTrouble};
 use dyno_model::record::FailureKind;
 use std::io::{Read, Seek};
 use std::process::{Command, Stdio};
@@ -22,42 +23,49 @@ pub(crate) fn prepare(
     mut command: Command,
     within: Duration,
     interrupt: &AtomicBool,
-) -> Result<(), (FailureKind, String)> {
-    let error = |message: String| {
-        (
-            FailureKind::Error,
-            format!("{program}, which prepares it, {message}"),
-        )
+) -> Result<(), (FailureKind, DaemonTrouble)> {
+    let trouble = |kind, how| {
+        let program = program.to_owned();
+        (kind, DaemonTrouble::Prepare { program, how })
+    };
+    let error = |of: PrepareTrouble| trouble(FailureKind::Error, of);
+    let no_output = |e: std::io::Error| {
+        error(PrepareTrouble::NoOutput {
+            error: e.to_string(),
+        })
     };
     // A file takes all that it says, whether somebody reads or not.
-    let mut said =
-        tempfile::tempfile().map_err(|e| error(format!("has no place for its output: {e}")))?;
-    let output = said
-        .try_clone()
-        .map_err(|e| error(format!("has no place for its output: {e}")))?;
+    let mut said = tempfile::tempfile().map_err(no_output)?;
+    let output = said.try_clone().map_err(no_output)?;
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(output);
-    let mut child = command
-        .spawn()
-        .map_err(|e| error(format!("cannot be started: {e}")))?;
+    let mut child = command.spawn().map_err(|e| {
+        let refused = e.to_string();
+        error(PrepareTrouble::NotStarted { error: refused })
+    })?;
     let deadline = Instant::now() + within;
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => break status,
             Ok(None) if interrupt.load(Ordering::Relaxed) => {
                 end_group(&mut child);
-                return Err((FailureKind::Interrupted, "interrupted".to_owned()));
+                return Err((FailureKind::Interrupted, DaemonTrouble::Interrupted));
             }
             Ok(None) if Instant::now() >= deadline => {
                 end_group(&mut child);
-                let message =
-                    format!("{program}, which prepares it, did not end within {within:?}");
-                return Err((FailureKind::Hang, message));
+                let within = nanos(within);
+                return Err(trouble(
+                    FailureKind::Hang,
+                    PrepareTrouble::TooLong { within },
+                ));
             }
             Ok(None) => std::thread::sleep(LOOK),
-            Err(e) => return Err(error(format!("cannot be waited for: {e}"))),
+            Err(e) => {
+                let refused = e.to_string();
+                return Err(error(PrepareTrouble::NotWaited { error: refused }));
+            }
         }
     };
     if status.success() {
@@ -67,15 +75,15 @@ pub(crate) fn prepare(
     said.rewind()
         .and_then(|()| said.read_to_end(&mut text))
         .map_err(|e| {
-            error(format!(
-                "ended with {status}, and its output cannot be read: {e}"
-            ))
+            error(PrepareTrouble::Unread {
+                exit: exit(status),
+                error: e.to_string(),
+            })
         })?;
     let text = String::from_utf8_lossy(&text);
     let last = text.lines().rev().find(|line| !line.trim().is_empty());
-    Err(error(format!(
-        "ended with {}: {}",
-        describe_exit(status),
-        last.unwrap_or("it said nothing").trim()
-    )))
+    Err(error(PrepareTrouble::Failed {
+        exit: exit(status),
+        said: last.map(|line| line.trim().to_owned()),
+    }))
 }

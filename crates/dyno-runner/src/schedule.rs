@@ -542,7 +542,7 @@ mod tests {
             record.outcome = Outcome::Failed {
                 kind: dyno_model::record::FailureKind::Crash,
                 step: "window".into(),
-                message: "it always does".into(),
+                cause: dyno_model::cause::FailureCause::Interrupted.into(),
                 stderr: Vec::new(),
             };
             schedule.note(&record);

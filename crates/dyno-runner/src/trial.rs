@@ -16,7 +16,7 @@ use crate::noise;
 use crate::session::Session;
 use crate::startup;
 use dyno_measure::{Clock, LoadReading};
-use dyno_model::cause::{Cause, Warning};
+use dyno_model::cause::{Cause, FailureCause, Warning};
 use dyno_model::plan::Extent;
 use dyno_model::protocol::{self, AgentResult, Command, Report};
 use dyno_model::record::{FailureKind, Outcome};
@@ -88,10 +88,10 @@ pub(crate) fn run(context: Context<'_, '_>) -> Vec<TrialRecord> {
     trial.close_networks(&mut record);
     let disturbances = dyno_measure::disturbances(&record.noise, bare);
     record.disturbed = disturbances.into_iter().map(Into::into).collect();
-    let inconsistent = |message| Failed {
+    let inconsistent = |cause| Failed {
         kind: FailureKind::Inconsistent,
         step: "collect",
-        message,
+        cause,
         stderr: Vec::new(),
     };
     let outcome = results.and_then(|results| {
@@ -141,7 +141,7 @@ pub(crate) fn run(context: Context<'_, '_>) -> Vec<TrialRecord> {
 struct Failed {
     kind: FailureKind,
     step: &'static str,
-    message: String,
+    cause: FailureCause,
     stderr: Vec<String>,
 }
 
@@ -150,7 +150,7 @@ impl From<Failed> for Outcome {
         Outcome::Failed {
             kind: failed.kind,
             step: failed.step.to_owned(),
-            message: failed.message,
+            cause: failed.cause.into(),
             stderr: failed.stderr,
         }
     }
@@ -193,7 +193,7 @@ impl<'a> Trial<'a, '_> {
             self.check_interrupt()?;
             let label = ground::label(assignment, place.named);
             let command = place.host.command(self.context.agent);
-            let command = command.map_err(|e| self.failed(FailureKind::Error, e.to_string()))?;
+            let command = command.map_err(|e| self.host_failed(e))?;
             let kind = match (place.host.is_local_machine(), start) {
                 (false, _) => Kind::Remote,
                 (true, Some(Start::Container)) => Kind::Container,
@@ -205,16 +205,12 @@ impl<'a> Trial<'a, '_> {
                     Ok(agent)
                 })
                 .map_err(|e| {
-                    let program = self.context.agent.program.display();
-                    let help = match kind {
-                        Kind::Container => {
-                            " in a container of its own; that takes CAP_SYS_ADMIN, which root has (not in every container): choose \
-                             `start = \"process\"` without it"
-                        }
-                        Kind::Process | Kind::Remote => "",
+                    let cause = FailureCause::AgentNotStarted {
+                        program: self.context.agent.program.display().to_string(),
+                        error: e.to_string(),
+                        container: kind == Kind::Container,
                     };
-                    let message = format!("cannot start {program}: {e}{help}");
-                    self.failed(FailureKind::Error, message)
+                    self.failed(FailureKind::Error, cause)
                 })?;
             self.agents.push(agent);
         }
@@ -230,11 +226,9 @@ impl<'a> Trial<'a, '_> {
         let slowest = self.agents.iter().filter_map(Agent::start_took).max();
         self.started = start.and(slowest);
         if let Some((other, _)) = hellos.iter().find(|p| p.0 != protocol::VERSION) {
-            let ours = protocol::VERSION;
-            return Err(self.failed(
-                FailureKind::Error,
-                format!("the agent speaks protocol {other}, this runner {ours}; use one build"),
-            ));
+            let (agent, runner) = (*other, protocol::VERSION);
+            let cause = FailureCause::OtherProtocol { agent, runner };
+            return Err(self.failed(FailureKind::Error, cause));
         }
         self.step = "clock";
         let asked = TrialClocks::before(
@@ -332,23 +326,23 @@ impl<'a> Trial<'a, '_> {
             match agent.status_by(end) {
                 Some(status) if status.success() => {}
                 Some(status) => {
-                    let end = agent.describe_end(status);
-                    let message = format!("{} {end} after its result", agent.label);
+                    let cause = agent.end_of(status, true);
                     let stderr = agent.stderr();
                     return Err(Failed {
                         kind: FailureKind::Crash,
                         step: "exit",
-                        message,
+                        cause,
                         stderr,
                     });
                 }
                 None => {
-                    let message = format!("{} does not exit after its result", agent.label);
+                    let label = agent.label.clone();
+                    let cause = FailureCause::AgentStays { agent: label };
                     let stderr = agent.stderr();
                     return Err(Failed {
                         kind: FailureKind::Hang,
                         step: "exit",
-                        message,
+                        cause,
                         stderr,
                     });
                 }
@@ -361,7 +355,7 @@ impl<'a> Trial<'a, '_> {
     fn clock_trouble(&mut self, trouble: clocks::Trouble) -> Failed {
         match trouble {
             clocks::Trouble::Gone(agent) => self.blame(agent, None),
-            clocks::Trouble::Silent(message) => self.failed(FailureKind::Hang, message),
+            clocks::Trouble::Silent(cause) => self.failed(FailureKind::Hang, cause),
         }
     }
 
@@ -469,7 +463,7 @@ impl<'a> Trial<'a, '_> {
 
     fn check_interrupt(&self) -> Result<(), Failed> {
         match self.context.options.interrupt.load(Ordering::Relaxed) {
-            true => Err(self.failed(FailureKind::Interrupted, "interrupted".to_owned())),
+            true => Err(self.failed(FailureKind::Interrupted, FailureCause::Interrupted)),
             false => Ok(()),
         }
     }
@@ -503,26 +497,26 @@ impl<'a> Trial<'a, '_> {
                 Ok((index, Heard::Report(Ok(report)))) => match *report {
                     Report::Failed {
                         step,
-                        message,
+                        who,
+                        trouble,
                         peer_gone,
                     } => {
-                        return Err(self.blame(index, Some((peer_gone, step, message))));
+                        let cause = FailureCause::Agent { who, trouble, step };
+                        return Err(self.blame(index, Some((peer_gone, cause))));
                     }
                     report => match wanted(report) {
                         Some(value) => got[index] = Some(value),
                         None => {
-                            let message =
-                                format!("{} sent a report out of order", self.agents[index].label);
-                            return Err(self.failed(FailureKind::Error, message));
+                            let agent = self.agents[index].label.clone();
+                            let cause = FailureCause::OutOfOrder { agent };
+                            return Err(self.failed(FailureKind::Error, cause));
                         }
                     },
                 },
-                Ok((index, Heard::Report(Err(garbled)))) => {
-                    let message = format!(
-                        "{} sent what is no report: {garbled}",
-                        self.agents[index].label
-                    );
-                    return Err(self.failed(FailureKind::Error, message));
+                Ok((index, Heard::Report(Err(error)))) => {
+                    let agent = self.agents[index].label.clone();
+                    let cause = FailureCause::NoReport { agent, error };
+                    return Err(self.failed(FailureKind::Error, cause));
                 }
                 // An agent exits after its result.
                 Ok((index, Heard::Silence)) if step == "collect" && got[index].is_some() => {}

@@ -123,14 +123,14 @@ impl Progress {
                 if let Outcome::Failed {
                     kind,
                     step,
-                    message,
+                    cause,
                     stderr,
                 } = &record.outcome
                     && self.failed.as_ref() != Some(&record.outcome)
                 {
                     self.failed = Some(record.outcome.clone());
                     self.say(format!(
-                        "trial {} failed ({kind} in {step}): {message}",
+                        "trial {} failed ({kind} in {step}): {cause}",
                         record.id
                     ));
                     for line in stderr {

@@ -27,7 +27,7 @@ pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result
 fn pong_of<'a>(job: &'a Job, ping: &ChannelSpec) -> Result<&'a ChannelSpec, Failure> {
     job.replies_to(ping.id).ok_or_else(|| {
         let message = format!("no channel for the pongs to {}", ping.name);
-        job.failure("prepare", message)
+        job.misassigned(message)
     })
 }
 

@@ -5,6 +5,7 @@ use crate::job::{Job, Nodes};
 use crate::shared::{Call, ThreadState};
 use dyno_adapter::{ChannelSpec, Error, Subscription};
 use dyno_model::Wait;
+use dyno_model::cause::AgentTrouble;
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -50,7 +51,7 @@ pub(super) fn on_threads<T: Send>(
         for handle in handles {
             let one = handle
                 .join()
-                .map_err(|_| job.failure("role", "a thread panicked"))?;
+                .map_err(|_| job.failure("role", AgentTrouble::Panicked))?;
             all.add(one?);
         }
         Ok(all)
@@ -112,12 +113,7 @@ impl<T: Send + 'static> Subscribed<T> {
         thread.inside(Call::Drop, || drop(self.subscriptions));
         let back = (0..expected).map(|_| {
             let value = self.returned.recv_timeout(RETURN);
-            value.map_err(|_| {
-                job.failure(
-                    "drop",
-                    "the library keeps the callback of a dropped subscription",
-                )
-            })
+            value.map_err(|_| job.failure("drop", AgentTrouble::CallbackKept))
         });
         back.collect()
     }

@@ -19,6 +19,7 @@ use crate::shared::{Call, Phase, Shared, ThreadState};
 use dyno_adapter::{Carries, ChannelSpec, Error, Receiver, Sender, Sent};
 use dyno_measure::host;
 use dyno_measure::stamp::{self, Kind};
+use dyno_model::cause::AgentTrouble;
 use dyno_model::chain::{Forwarded, Threads};
 use dyno_model::{Nanos, Wait};
 use std::sync::Arc;
@@ -58,7 +59,7 @@ pub(super) fn play(
     for (from, queue) in job.incoming().zip(kit.0) {
         let Some(onto) = job.onward(from.id) else {
             let message = format!("no channel carries on what comes over {}", from.name);
-            return Err(job.failure("prepare", message));
+            return Err(job.misassigned(message));
         };
         let outlet = Outlet::new(job, job.sender(thread, nodes, onto)?, from.id, onto);
         let wait = job.wait_on(from);
@@ -170,11 +171,11 @@ fn carry(
         for handle in handles {
             let one = handle
                 .join()
-                .map_err(|_| job.failure("role", "a thread panicked"))?;
+                .map_err(|_| job.failure("role", AgentTrouble::Panicked))?;
             all.add(one?);
         }
         let stalls = watch.join();
-        all.stalls = stalls.map_err(|_| job.failure("role", "a thread panicked"))?;
+        all.stalls = stalls.map_err(|_| job.failure("role", AgentTrouble::Panicked))?;
         Ok(all)
     })
 }

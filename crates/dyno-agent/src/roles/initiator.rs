@@ -27,7 +27,7 @@ pub(super) fn play(
     kit: Kit,
 ) -> Result<Played, Failure> {
     let Some(ping) = job.outgoing().next() else {
-        return Err(job.failure("prepare", "no channel to write to was assigned"));
+        return Err(job.misassigned("no channel to write to was assigned"));
     };
     let echoes = ping.readers.len();
     let mut sender = job.sender(thread, nodes, ping)?;
@@ -136,7 +136,7 @@ impl Initiator<'_> {
         else {
             return Err(self
                 .job
-                .failure("prepare", "an initiator plays ping-pong and call only"));
+                .misassigned("an initiator plays ping-pong and call only"));
         };
         let clock = shared.clock;
         let go_on = || shared.phase() < Phase::Drain;
@@ -301,7 +301,7 @@ impl Initiator<'_> {
             warnings: self.warnings,
             places: self.places.finish(),
             passages: self.log.map(Log::finish).into_iter().collect(),
-            ..played.map_err(|e| self.job.failure("record", e))?
+            ..played.map_err(|e| self.job.unrecorded(e))?
         })
     }
 }

@@ -17,7 +17,7 @@ use dyno_model::{Metric, Nanos};
 
 pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result<Played, Failure> {
     let Some(channel) = job.outgoing().next() else {
-        return Err(job.failure("prepare", "no channel was assigned"));
+        return Err(job.misassigned("no channel was assigned"));
     };
     let mut sender = job.sender(thread, nodes, channel)?;
     let mut receiver = job.receiver(thread, nodes, channel)?;
@@ -151,7 +151,7 @@ pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result
     job.tell_done(&counts);
     let mut played = tally
         .finish(counts.offered)
-        .map_err(|e| job.failure("record", e))?;
+        .map_err(|e| job.unrecorded(e))?;
     if !experiment.workload.is_one_way() {
         played.distributions.retain(|(m, _)| *m == Metric::Rtt);
     }

@@ -7,7 +7,7 @@ use crate::job::Job;
 use crate::shared::{Phase, ThreadState};
 use dyno_measure::record::decode;
 use dyno_measure::{RecordError, merge};
-use dyno_model::cause::{NotGranted, Warning};
+use dyno_model::cause::{AgentTrouble, NotGranted, Warning};
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::protocol::SourceCounts;
 use dyno_model::record::{CopyRecord, FlowCounts};
@@ -17,7 +17,7 @@ use dyno_probe::{Ground, Outcome, Place, ProbeError, Reading, counters, measure}
 pub(super) fn play(job: &Job, thread: &ThreadState) -> Result<Played, Failure> {
     let experiment = job.experiment();
     let Workload::Probe { probe, each, .. } = experiment.workload else {
-        return Err(job.failure("prepare", "a probe was assigned to another workload"));
+        return Err(job.misassigned("a probe was assigned to another workload"));
     };
     let shared = &job.shared;
     let clock = shared.clock;
@@ -50,11 +50,18 @@ pub(super) fn play(job: &Job, thread: &ThreadState) -> Result<Played, Failure> {
         }
         other => other,
     };
-    let found = found.map_err(|e| job.failure("probe", e))?;
+    let found = found.map_err(|e| {
+        job.failure(
+            "probe",
+            AgentTrouble::Probe {
+                error: e.to_string(),
+            },
+        )
+    })?;
     let ended = clock.now();
     let counts = counts(&found, ended);
     job.tell_done(&counts);
-    let played = played(found, &counts, warnings).map_err(|e| job.failure("record", e))?;
+    let played = played(found, &counts, warnings).map_err(|e| job.unrecorded(e))?;
     shared.wait_for(Phase::Stop);
     Ok(played)
 }

@@ -93,7 +93,7 @@ fn take<const ASKS: bool>(
     let mut played = Played::default();
     for (receiver, inbox) in ends {
         thread.inside(Call::Drop, || drop(receiver));
-        played.add(inbox.finish().map_err(|e| job.failure("record", e))?);
+        played.add(inbox.finish().map_err(|e| job.unrecorded(e))?);
     }
     Ok(played)
 }
@@ -129,7 +129,7 @@ fn by_callback(
     shared.wait_for(Phase::Stop);
     let mut played = Played::default();
     for inbox in subscribed.end(job, thread)? {
-        played.add(inbox.finish().map_err(|e| job.failure("record", e))?);
+        played.add(inbox.finish().map_err(|e| job.unrecorded(e))?);
     }
     Ok(played)
 }

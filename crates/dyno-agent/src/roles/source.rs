@@ -26,7 +26,7 @@ pub(super) fn play(
     recorders: [Recorder; 2],
 ) -> Result<Played, Failure> {
     let Some(channel) = job.outgoing().next() else {
-        return Err(job.failure("prepare", "no channel to write to was assigned"));
+        return Err(job.misassigned("no channel to write to was assigned"));
     };
     let readers = channel.readers.len();
     let mut sender = job.sender(thread, nodes, channel)?;
@@ -342,12 +342,12 @@ impl<'a> Source<'a> {
             let lateness = self
                 .lateness
                 .finish(self.withheld)
-                .map_err(|e| self.job.failure("record", e))?;
+                .map_err(|e| self.job.unrecorded(e))?;
             played.distributions.push((Metric::Lateness, lateness));
         }
         if self.job.experiment().workload.kind().has(Metric::Send) {
             let calls = self.calls.finish(0);
-            let calls = calls.map_err(|e| self.job.failure("record", e))?;
+            let calls = calls.map_err(|e| self.job.unrecorded(e))?;
             played.distributions.push((Metric::Send, calls));
         }
         Ok(played)

@@ -181,7 +181,7 @@ fn of_trial<'a>() -> Columns<'a> {
         column(
             "failure_message",
             Get::Text(|r| match &r.ended {
-                Ended::Failed { message, .. } => text(message),
+                Ended::Failed { cause, .. } => Some(Cow::Owned(cause.to_string())),
                 Ended::Unreadable(reason) => text(reason),
                 _ => None,
             }),

@@ -7,6 +7,7 @@ use super::properties;
 use super::table::TableWriter;
 use crate::ExportError;
 use crate::trials::{Samples, quantile, samples};
+use dyno_model::cause::{Cause, FailureCause};
 use dyno_model::record::{FailureKind, Outcome, Run};
 use dyno_model::{Distribution, Metric, TrialRecord};
 use dyno_report::{ExperimentSummary, QUANTILES, Summary};
@@ -50,7 +51,7 @@ pub(super) enum Ended<'a> {
     Failed {
         kind: FailureKind,
         step: &'a str,
-        message: &'a str,
+        cause: &'a Cause<FailureCause>,
         stderr: &'a [String],
     },
     /// Its histograms cannot be decoded.
@@ -94,12 +95,12 @@ fn of_experiment<'a>(run: &'a Run, summary: &'a Summary, e: &'a ExperimentSummar
             Outcome::Failed {
                 kind,
                 step,
-                message,
+                cause,
                 stderr,
             } => Err(Ended::Failed {
                 kind: *kind,
                 step,
-                message,
+                cause,
                 stderr,
             }),
             Outcome::Completed => samples(trial).map_err(|e| Ended::Unreadable(e.to_string())),

@@ -57,7 +57,7 @@ impl Tested {
             all.filter(|t| matches!(t.outcome, Outcome::Completed))
         };
         let failure = trials.iter().find_map(|t| match &t.outcome {
-            Outcome::Failed { step, message, .. } => Some(format!("{step}: {message}")),
+            Outcome::Failed { step, cause, .. } => Some(format!("{step}: {cause}")),
             Outcome::Completed => None,
         });
         // Of a number of messages the offered rate is that of the sending itself.

@@ -8,12 +8,14 @@ use dyno_judge::{
     CheckOptions, CompareOptions, Comparison, Figure, Finding, Limits, NightlyOptions, Nights, Row,
     Status, TrendOptions, check, compare, compare_within, trend,
 };
+use dyno_model::cause::{BareShare, Disturbance, FailureCause, MUTE, Warning};
 use dyno_model::plan::Against;
 use dyno_model::record::{FailureKind, Outcome, Run};
-use dyno_model::{ExperimentId, TrialRecord};
-use dyno_report::{NoRatio, SummaryOptions, summarise};
+use dyno_model::{ExperimentId, Nanos, TrialRecord};
+use dyno_report::{Format, NoRatio, RenderOptions, SummaryOptions, summarise};
 use dyno_stats::Latency;
 use proptest::prelude::*;
+use serde_json::Value;
 
 /// What befalls a trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -110,7 +112,7 @@ fn fail(t: &mut TrialRecord) {
         Outcome::Failed {
             kind: FailureKind::Crash,
             step: "window".into(),
-            message: "ended by signal 11".into(),
+            cause: dyno_model::Cause::Told("ended by signal 11".into()),
             stderr: Vec::new(),
         },
     );
@@ -539,4 +541,103 @@ fn what_was_talked_round_is_not_passed() {
         .find(|(name, _)| name == "trip on tcp")
         .unwrap();
     assert_eq!(trip.1, Status::Undecided);
+}
+
+/// What holds texts for people, in the documents of `show`, `compare` and `check`.
+const TEXTS: [&str; 6] = ["text", "message", "failure", "reason", "remarks", "notes"];
+
+/// The paths at which two documents differ, but for [`TEXTS`].
+fn differing(a: &Value, b: &Value, path: &str) -> Vec<String> {
+    match (a, b) {
+        (Value::Object(x), Value::Object(y)) if x.len() == y.len() => {
+            let own = x.iter().filter(|(key, _)| !TEXTS.contains(&key.as_str()));
+            own.flat_map(|(key, v)| {
+                differing(
+                    v,
+                    y.get(key).unwrap_or(&Value::Null),
+                    &format!("{path}/{key}"),
+                )
+            })
+            .collect()
+        }
+        (Value::Array(x), Value::Array(y)) if x.len() == y.len() => {
+            let both = x.iter().zip(y).enumerate();
+            both.flat_map(|(at, (v, w))| differing(v, w, &format!("{path}/{at}")))
+                .collect()
+        }
+        _ => Vec::from_iter((a != b).then(|| path.to_owned())),
+    }
+}
+
+#[test]
+fn nothing_but_texts_changes_where_each_sentence_is_a_number() {
+    let bare = BareShare {
+        share: 0.01,
+        taken: 0.01,
+    };
+    let level = |level, trials| Side {
+        level,
+        trials: vec![
+            Made {
+                drift: 1.0,
+                lost: 3
+            };
+            trials
+        ],
+    };
+    let (base, mut new) = (run(0, &level(1.0, 8)), run(1, &level(1.1, 8)));
+    // The same for each experiment, with what differs between trials and what does not.
+    for t in &mut new.trials {
+        let n = u64::from(t.id.number);
+        match n {
+            0 | 1 => t.disturbed.push(
+                Disturbance::Steal {
+                    share: 0.1 * (n + 1) as f64,
+                    cpus: vec![0, 1],
+                    stolen: Nanos(n),
+                    bare,
+                }
+                .into(),
+            ),
+            2..=4 => {
+                let agent = format!("agent (sink {})", n / 4);
+                let cause = FailureCause::AgentSilent { agent }.into();
+                let (kind, step) = (FailureKind::Crash, "window".into());
+                t.outcome = Outcome::Failed {
+                    kind,
+                    step,
+                    cause,
+                    stderr: Vec::new(),
+                };
+            }
+            _ => t.warnings.push(Warning::SlackUnused.into()),
+        }
+        let error = "forbidden".to_owned();
+        t.warnings.push(Warning::NotCounted { error }.into());
+    }
+    let documents = |mute| {
+        MUTE.set(mute);
+        let (how, options) = (CompareOptions::default(), RenderOptions::default());
+        let compared = compare(&base, &new, &how);
+        let limits = Limits::parse("limits.toml", LIMITS).unwrap();
+        let checked = check(&new, &limits, &CheckOptions::default()).unwrap();
+        let shown = summarise(&new, &SummaryOptions::default());
+        let texts = [
+            dyno_report::render(&shown, Format::Json, &options),
+            compared.render(Format::Json, &options),
+            checked.render(Format::Json, &options),
+        ];
+        let values = texts.map(|text| serde_json::from_str::<Value>(&text).unwrap());
+        MUTE.set(false);
+        // Exit codes are made of the status.
+        let statuses: Vec<Status> = checked.results.iter().map(|r| r.status).collect();
+        (values, compared.status(), statuses)
+    };
+    let (said, verdict, statuses) = documents(false);
+    let (muted, other, others) = documents(true);
+    assert_eq!((verdict, statuses), (other, others));
+    assert_ne!(said[0], muted[0]);
+    for (a, b) in said.iter().zip(&muted) {
+        assert_eq!(differing(a, b, ""), [] as [String; 0]);
+    }
 }

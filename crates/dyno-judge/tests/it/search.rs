@@ -159,7 +159,7 @@ fn a_stack_that_fails_has_no_figure_there_and_keeps_what_is_below() {
             trial.outcome = Outcome::Failed {
                 kind: dyno_model::record::FailureKind::Crash,
                 step: "window".into(),
-                message: "it always does".into(),
+                cause: dyno_model::Cause::Told("it always does".into()),
                 stderr: Vec::new(),
             };
         }

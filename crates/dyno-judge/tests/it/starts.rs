@@ -47,7 +47,7 @@ fn a_start_that_failed_is_infinitely_late() {
         t.outcome = Outcome::Failed {
             kind: FailureKind::Hang,
             step: "match".into(),
-            message: "nobody was matched".into(),
+            cause: dyno_model::Cause::Told("nobody was matched".into()),
             stderr: Vec::new(),
         };
     }

@@ -1,6 +1,7 @@
 //! What the reader of a trial should know: what could not be applied, looked at or counted.
 
-use super::{NotGranted, Who};
+use super::granted::NotGranted;
+use super::who::Who;
 use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;

@@ -11,7 +11,7 @@ use crate::summary::{
     CopySummary, ExperimentSummary, FailureGroup, HostClockSummary, LoadOutcome, MetricSummary,
     NetworkSummary, NoRatio, QUANTILES, RunSummary,
 };
-use dyno_model::cause::{Cause, Disturbance, Warning};
+use dyno_model::cause::{Cause, Disturbance, FailureCause, Warning};
 use dyno_model::factors::{self, Factor};
 use dyno_model::figure::Group;
 use dyno_model::plan::{Extent, Scheduling};
@@ -239,7 +239,9 @@ struct Window {
 struct Failure<'a> {
     kind: String,
     step: &'a str,
-    message: &'a str,
+    #[serde(flatten)]
+    cause: Option<&'a FailureCause>,
+    message: String,
     stderr: &'a [String],
     count: u64,
 }
@@ -247,9 +249,10 @@ struct Failure<'a> {
 impl<'a> From<&'a FailureGroup> for Failure<'a> {
     fn from(f: &'a FailureGroup) -> Self {
         Failure {
-            kind: f.cause.to_string(),
+            kind: f.kind.to_string(),
             step: &f.step,
-            message: &f.message,
+            cause: f.cause.known(),
+            message: f.cause.to_string(),
             stderr: &f.stderr,
             count: f.count,
         }

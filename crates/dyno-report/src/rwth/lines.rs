@@ -340,7 +340,7 @@ impl Reasons {
     pub(super) fn failures(&mut self, e: &ExperimentSummary) -> String {
         let all = e.failures.iter().map(|f| {
             let step = f.step.clone();
-            self.code(format!("failed, {} in {step}: {}", f.cause, f.message))
+            self.code(format!("failed, {} in {step}: {}", f.kind, f.cause))
         });
         all.collect()
     }

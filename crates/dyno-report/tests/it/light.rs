@@ -3,7 +3,7 @@
 use crate::common::summary;
 use dyno_model::Metric;
 use dyno_model::record::{Distribution, Run};
-use dyno_report::{FailureCause, Summary, SummaryOptions, summarise_light};
+use dyno_report::{FailedAs, Summary, SummaryOptions, summarise_light};
 use dyno_stats::Bootstrap;
 use std::collections::BTreeMap;
 
@@ -43,9 +43,9 @@ fn a_trial_that_was_measured_anew_in_between_or_is_gone_is_not_averaged_in() {
     };
     let e = &light(&run, read).experiments[0];
     assert_eq!((e.trials.completed, e.trials.failed), (3, 2));
-    let reasons: Vec<&str> = e.failures.iter().map(|f| f.message.as_str()).collect();
+    let reasons: Vec<String> = e.failures.iter().map(|f| f.cause.to_string()).collect();
     let anew = "it was measured anew while the run was read";
     assert_eq!(reasons, [anew, "it is gone"]);
-    let cause = FailureCause::Unreadable;
-    assert!(e.failures.iter().all(|f| f.cause == cause));
+    let kind = FailedAs::Unreadable;
+    assert!(e.failures.iter().all(|f| f.kind == kind));
 }

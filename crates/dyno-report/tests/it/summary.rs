@@ -4,9 +4,7 @@ use crate::common::{Builder, summary};
 use dyno_model::plan::TableKind;
 use dyno_model::record::{FailureKind, ProcessCost};
 use dyno_model::{ExperimentId, Metric, Nanos, RateHz, Shard, TrialFigure, TrialRecord, Workload};
-use dyno_report::{
-    ExperimentSummary, FailureCause, Format, RenderOptions, Spread, Summary, render,
-};
+use dyno_report::{ExperimentSummary, FailedAs, Format, RenderOptions, Spread, Summary, render};
 use dyno_stats::{Latency, Quantile};
 
 fn builder() -> Builder {
@@ -40,10 +38,10 @@ fn failed_trials_are_counted_and_never_averaged_in() {
         (e.trials.completed, e.trials.failed, e.trials.missing()),
         (5, 3, 0)
     );
-    let groups: Vec<_> = e.failures.iter().map(|f| (f.cause, f.count)).collect();
+    let groups: Vec<_> = e.failures.iter().map(|f| (f.kind, f.count)).collect();
     let expected = [
-        (FailureCause::Trial(FailureKind::Hang), 2),
-        (FailureCause::Trial(FailureKind::Crash), 1),
+        (FailedAs::Trial(FailureKind::Hang), 2),
+        (FailedAs::Trial(FailureKind::Crash), 1),
     ];
     assert_eq!(groups, expected);
     assert_eq!(e.failures[0].stderr, ["last words"]);
@@ -79,7 +77,7 @@ fn a_trial_whose_histogram_is_damaged_counts_as_failed() {
     let s = summary(&run);
     let e = &s.experiments[0];
     assert_eq!((e.trials.completed, e.trials.failed), (4, 1));
-    assert_eq!(e.failures[0].cause, FailureCause::Unreadable);
+    assert_eq!(e.failures[0].kind, FailedAs::Unreadable);
     assert_eq!(e.metrics[&Metric::Rtt].n, 2_000);
     assert_eq!(e.counts.received, 2_000);
 }

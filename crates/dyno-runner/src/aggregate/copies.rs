@@ -1,9 +1,10 @@
 //! What each of several exchanges at once found.
 
-use super::{delivering, throughput};
+use super::{delivering, throughput, unrecorded};
 use crate::startup;
 use dyno_measure::merge;
 use dyno_measure::record::decode;
+use dyno_model::cause::FailureCause;
 use dyno_model::protocol::{AgentResult, SourceCounts, Startup};
 use dyno_model::record::{CopyRecord, FlowCounts};
 use dyno_model::{Distribution, Experiment, Graph, Metric, Nanos};
@@ -23,7 +24,7 @@ pub(super) fn each(
     experiment: &Experiment,
     graph: &Graph,
     results: &[AgentResult],
-) -> Result<Vec<CopyRecord>, String> {
+) -> Result<Vec<CopyRecord>, FailureCause> {
     if experiment.topology.copies == 1 {
         return Ok(Vec::new());
     }
@@ -33,7 +34,7 @@ pub(super) fn each(
         for (metric, distribution) in &result.distributions {
             let both = match exchange.distributions.remove(metric) {
                 None => distribution.clone(),
-                Some(other) => merge(other, distribution.clone()).map_err(|e| e.to_string())?,
+                Some(other) => merge(other, distribution.clone()).map_err(unrecorded)?,
             };
             exchange.distributions.insert(*metric, both);
         }
@@ -51,8 +52,8 @@ fn record(
     graph: &Graph,
     number: u16,
     mut found: Exchange,
-) -> Result<CopyRecord, String> {
-    startup::add(&found.startups, &mut found.distributions).map_err(|e| e.to_string())?;
+) -> Result<CopyRecord, FailureCause> {
+    startup::add(&found.startups, &mut found.distributions).map_err(unrecorded)?;
     let mut cpus: Vec<u32> = Vec::new();
     for participant in graph.participants.iter().filter(|p| p.exchange == number) {
         cpus.extend(participant.cpu.filter(|cpu| !cpus.contains(cpu)));
@@ -81,13 +82,13 @@ fn record(
 }
 
 /// The nearest rank among all samples; what was lost is later than any of them.
-fn quantile(times: &Distribution, q: f64) -> Result<Nanos, String> {
+fn quantile(times: &Distribution, q: f64) -> Result<Nanos, FailureCause> {
     let all = times.n + times.infinite;
     let rank = (q * all as f64).ceil().max(1.0);
     if times.n == 0 || rank > times.n as f64 {
         return Ok(Nanos::MAX);
     }
-    let finite = decode(&times.total).map_err(|e| e.to_string())?;
+    let finite = decode(&times.total).map_err(unrecorded)?;
     Ok(Nanos(finite.value_at_quantile(rank / times.n as f64)))
 }
 

@@ -6,6 +6,7 @@ use super::{Common, HostsError, NetworkNamespace, Supplies};
 use crate::agent::AgentCommand;
 use crate::machine::{Console, Devices, Kernel, MachineError, Monitor, SharedMemory};
 use dyno_measure::NetworkReading;
+use dyno_model::cause::FailureCause;
 use dyno_model::machine::Machine;
 use dyno_model::{Nanos, plan};
 use std::collections::BTreeMap;
@@ -198,11 +199,12 @@ impl Guest {
     }
 
     /// Why it cannot be used any more.
-    pub(crate) fn trouble(&self) -> Option<String> {
-        let name = &self.name;
+    pub(crate) fn trouble(&self) -> Option<FailureCause> {
+        let machine = self.name.clone();
         let gone = || {
-            let end = locked(&self.monitor).ended()?;
-            Some(format!("virtual machine {name} is gone: {end}"))
+            let said = locked(&self.monitor).ended()?;
+            let machine = machine.clone();
+            Some(FailureCause::MachineGone { machine, said })
         };
         if let Some(gone) = gone() {
             return Some(gone);
@@ -221,6 +223,7 @@ impl Guest {
                 return Some(gone);
             }
         }
-        Some(format!("virtual machine {name} does not answer: {lost}"))
+        let error = lost;
+        Some(FailureCause::MachineSilent { machine, error })
     }
 }

@@ -2,6 +2,7 @@
 //! as long as somebody holds it, which is the runner and what the runner started in it.
 
 use crate::hosts::watch::Watch;
+use dyno_model::cause::FailureCause;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 use std::fs::File;
@@ -116,8 +117,8 @@ impl Namespace {
     }
 
     /// Whether its link has been down since it was made.
-    pub(crate) fn trouble(&self) -> Option<String> {
-        let host = &self.name;
-        (self.link.was_down()).then(|| format!("the link of host {host} went down"))
+    pub(crate) fn trouble(&self) -> Option<FailureCause> {
+        let host = || self.name.clone();
+        (self.link.was_down()).then(|| FailureCause::LinkDown { host: host() })
     }
 }

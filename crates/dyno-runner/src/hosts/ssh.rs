@@ -14,6 +14,7 @@ use crate::hosts::{HostsError, network};
 use crate::machine::{Image, Kernel, MachineError};
 pub(crate) use connection::end_group;
 use connection::{Connection, Ran};
+use dyno_model::cause::FailureCause;
 use dyno_model::cpus::parse_set;
 use dyno_model::{Plan, plan};
 pub(crate) use keeper::Keeper;
@@ -368,25 +369,28 @@ impl Ssh {
     }
 
     /// What has cut the host off.
-    pub(crate) fn trouble(&self) -> Option<String> {
+    pub(crate) fn trouble(&self) -> Option<FailureCause> {
         let mut link = self.link();
         let lost = link.connections.iter_mut().find_map(Connection::lost);
         lost.or_else(|| link.keeper.lost())
-            .map(|s| self.was_lost(&s))
+            .map(|said| self.was_lost(said))
     }
 
     /// What has cut the host off, where an agent there has ended and nobody says why. A connection closes what it carries
     /// before it ends itself, so that [`trouble`](Self::trouble) may be too early to see it: here the host must answer.
-    pub(crate) fn silence(&self) -> Option<String> {
+    pub(crate) fn silence(&self) -> Option<FailureCause> {
         let mut link = self.link();
         let asked = link.keeper.ask("network", ANSWER);
         let lost = link.connections.iter_mut().find_map(Connection::closed);
-        lost.or(asked.err()).map(|said| self.was_lost(&said))
+        lost.or(asked.err()).map(|said| self.was_lost(said))
     }
 
-    fn was_lost(&self, said: &str) -> String {
-        let (name, destination) = (&self.name, &self.destination);
-        format!("the connection to host {name} ({destination}) was lost: {said}")
+    fn was_lost(&self, said: String) -> FailureCause {
+        FailureCause::ConnectionLost {
+            host: self.name.clone(),
+            destination: self.destination.clone(),
+            said,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::console::keep_open;
 use super::{Device, Image, Kernel, MachineError, SharedMemory};
-use crate::child::{Tail, confine, describe_exit, tie_to_runner};
+use crate::child::{Tail, confine, exit, tie_to_runner};
 use crate::daemon::find;
 use crate::hosts::NetworkNamespace;
 use dyno_model::Testbed;
@@ -180,7 +180,7 @@ impl Monitor {
         Some(match panic {
             Some(line) => format!("the guest ended itself: {}", line.trim()),
             None => {
-                let end = format!("{PROGRAM} ended with {}", describe_exit(status));
+                let end = format!("{PROGRAM} ended with {}", exit(status));
                 format!("{end}{}", last(&lines))
             }
         })

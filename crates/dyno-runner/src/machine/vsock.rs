@@ -3,9 +3,10 @@
 //! directory of Unix domain sockets in the runner's own place. It dies with the runner.
 
 use super::{MachineError, kernel::cache};
-use crate::child::{Tail, describe_exit, tie_to_runner};
+use crate::child::{Tail, exit, tie_to_runner};
 use crate::daemon::find;
 use dyno_model::Testbed;
+use dyno_model::cause::FailureCause;
 use dyno_model::machine::{VsockBackEnd, VsockPeer};
 use dyno_model::plan::{Host, Reach};
 use std::fs::OpenOptions;
@@ -142,7 +143,7 @@ impl Vsock {
                 Err(_) => {}
             }
             if let Some(end) = self.trouble() {
-                return Err(MachineError::Vsock(end));
+                return Err(MachineError::Vsock(end.to_string()));
             }
             std::thread::sleep(LOOK);
         }
@@ -179,15 +180,16 @@ impl Vsock {
     }
 
     /// How the process ended, if it has.
-    pub(crate) fn trouble(&mut self) -> Option<String> {
+    pub(crate) fn trouble(&mut self) -> Option<FailureCause> {
         let (child, said) = self.process.as_mut()?;
         let status = child.try_wait().ok().flatten()?;
         let lines = said.complete();
-        let end = describe_exit(status);
-        Some(format!(
-            "{PROGRAM} ended with {end}{}",
-            super::monitor::last(&lines)
-        ))
+        let mut lines = lines.iter().rev().map(|line| line.trim());
+        Some(FailureCause::VsockEnded {
+            program: PROGRAM.to_owned(),
+            exit: exit(status),
+            said: lines.find(|line| !line.is_empty()).map(str::to_owned),
+        })
     }
 }
 

@@ -2,6 +2,8 @@
 
 use super::{Failed, Trial};
 use crate::agent::Heard;
+use crate::child::nanos;
+use dyno_model::cause::FailureCause;
 use dyno_model::protocol::{Command, Report};
 use dyno_model::record::FailureKind;
 use std::time::{Duration, Instant};
@@ -14,13 +16,19 @@ const BLAME: Duration = Duration::from_millis(300);
 const EXPLAIN: Duration = Duration::from_secs(5);
 
 impl Trial<'_, '_> {
-    pub(super) fn failed(&self, kind: FailureKind, message: String) -> Failed {
+    pub(super) fn failed(&self, kind: FailureKind, cause: FailureCause) -> Failed {
         Failed {
             kind,
             step: self.step,
-            message,
+            cause,
             stderr: Vec::new(),
         }
+    }
+
+    /// A host cannot be used, in its own words.
+    pub(super) fn host_failed(&self, error: impl ToString) -> Failed {
+        let error = error.to_string();
+        self.failed(FailureKind::Error, FailureCause::Host { error })
     }
 
     /// A step took too long: asks the agents where they are.
@@ -41,25 +49,17 @@ impl Trial<'_, '_> {
                 Err(_) => break,
             }
         }
-        let who: Vec<_> = missing
-            .iter()
-            .map(|i| self.agents[*i].label.clone())
-            .collect();
-        let mut message = format!(
-            "step `{}` did not end within {:.1} s for {}",
-            self.step,
-            within.as_secs_f64(),
-            who.join(", ")
-        );
-        if stuck.is_empty() {
-            message.push_str("; no call hangs: if it is only slow, raise `deadline`");
-        } else {
-            message.push_str("; ");
-            message.push_str(&stuck.join("; "));
-        }
-        if self.step == "match" {
-            message.extend(self.bridges());
-        }
+        let missing = missing.iter().map(|i| self.agents[*i].label.clone());
+        let cause = FailureCause::StepTooLong {
+            step: self.step.to_owned(),
+            within: nanos(within),
+            agents: missing.collect(),
+            stuck,
+            daemons: match self.step {
+                "match" => self.bridges(),
+                _ => Vec::new(),
+            },
+        };
         let mut stderr = Vec::new();
         for agent in &mut self.agents {
             agent.end();
@@ -68,32 +68,27 @@ impl Trial<'_, '_> {
         Failed {
             kind: FailureKind::Hang,
             step: self.step,
-            message,
+            cause,
             stderr,
         }
     }
 
     /// The daemons that join legs, for a trial whose ends do not see each other.
-    fn bridges(&self) -> Option<String> {
+    fn bridges(&self) -> Vec<String> {
         let context = &self.context;
-        let stack = context.plan.stacks.get(&context.experiment.stack)?;
-        let gateways = stack.chain.iter().flat_map(|chain| &chain.gateways);
+        let stack = context.plan.stacks.get(&context.experiment.stack);
+        let chain = stack.and_then(|stack| stack.chain.as_ref());
+        let gateways = chain.iter().flat_map(|chain| &chain.gateways);
         let programs = gateways.flat_map(|gateway| &gateway.programs);
-        let names: Vec<String> = programs.map(|p| format!("daemon {}", p.name)).collect();
-        (!names.is_empty()).then(|| {
-            format!(
-                "; messages go through {}: does it reach both legs?",
-                names.join(", ")
-            )
-        })
+        programs.map(|p| p.name.clone()).collect()
     }
 
     /// Agent `first` ended or reported a failure. Another one's crash may be the cause.
-    pub(super) fn blame(&mut self, first: usize, said: Option<(bool, String, String)>) -> Failed {
+    pub(super) fn blame(&mut self, first: usize, said: Option<(bool, FailureCause)>) -> Failed {
         let deadline = Instant::now() + BLAME;
         // The one that reported exits by itself, with a failure; the others are asked to.
         self.agents[first].status_by(deadline);
-        let mut failures: Vec<(bool, String, String)> = said.into_iter().collect();
+        let mut failures: Vec<(bool, FailureCause)> = said.into_iter().collect();
         let crashed = loop {
             if let Err(failed) = self.check_surroundings() {
                 return failed;
@@ -102,11 +97,12 @@ impl Trial<'_, '_> {
                 if let Heard::Report(Ok(report)) = heard
                     && let Report::Failed {
                         step,
-                        message,
+                        who,
+                        trouble,
                         peer_gone,
                     } = *report
                 {
-                    failures.push((peer_gone, step, message));
+                    failures.push((peer_gone, FailureCause::Agent { who, trouble, step }));
                 }
             }
             let crashed =
@@ -127,12 +123,12 @@ impl Trial<'_, '_> {
             && let Some(status) = self.agents[index].status()
         {
             let agent = &mut self.agents[index];
-            let message = format!("{} {}", agent.label, agent.describe_end(status));
+            let cause = agent.end_of(status, false);
             let stderr = agent.stderr();
             return Failed {
                 kind: FailureKind::Crash,
                 step: self.step,
-                message,
+                cause,
                 stderr,
             };
         }
@@ -142,18 +138,17 @@ impl Trial<'_, '_> {
             stderr.extend(agent.stderr());
         }
         // The first cause; a peer's leaving is none while there is another.
-        let cause = failures.iter().find(|(peer_gone, ..)| !peer_gone);
-        let message = match cause.or(failures.first()) {
-            Some((_, step, message)) => format!("{message} (in `{step}`)"),
-            None => format!(
-                "{} closed its output without a result",
-                self.agents[first].label
-            ),
+        let own = failures.iter().position(|(peer_gone, _)| !peer_gone);
+        let cause = match failures.is_empty() {
+            false => failures.swap_remove(own.unwrap_or(0)).1,
+            true => FailureCause::AgentSilent {
+                agent: self.agents[first].label.clone(),
+            },
         };
         Failed {
             kind: FailureKind::Error,
             step: self.step,
-            message,
+            cause,
             stderr,
         }
     }

@@ -4,6 +4,7 @@ use super::{Failed, Trial};
 use crate::daemon::{Daemon, Trouble, Values};
 use crate::hosts::Host;
 use crate::wiring;
+use dyno_model::cause::FailureCause;
 use dyno_model::daemon::Daemon as Spec;
 use dyno_model::machine::SHARING;
 use dyno_model::plan::{Reach, Testbed};
@@ -37,12 +38,12 @@ impl<'a> Trial<'a, '_> {
             let (Some(host), Some(spec)) =
                 (self.context.hosts.get(index), plan.testbed.hosts.get(index))
             else {
-                let message = format!("the testbed has no host {}", index + 1);
-                return Err(self.failed(FailureKind::Error, message));
+                let number = index + 1;
+                return Err(self.failed(FailureKind::Error, FailureCause::NoHost { number }));
             };
             let scratch = host
                 .prepare_session(self.context.session)
-                .map_err(|e| self.failed(FailureKind::Error, e.to_string()))?;
+                .map_err(|e| self.host_failed(e))?;
             places.push(Place {
                 index,
                 host,
@@ -64,12 +65,11 @@ impl<'a> Trial<'a, '_> {
         let by_place: Vec<Vec<&Spec>> = places.iter().map(here).collect();
         for (place, specs) in places.iter().zip(&by_place) {
             if let (Some(spec), false) = (specs.first(), place.host.is_local_machine()) {
-                let (name, host) = (&spec.name, place.named.unwrap_or(place.address));
-                let message = format!(
-                    "daemon {name} cannot be started on {host}: dyno starts daemons on its own machine \
-                     only; leave the stack out there, or use a testbed of namespaces"
-                );
-                return Err(self.failed(FailureKind::Error, message));
+                let cause = FailureCause::DaemonElsewhere {
+                    daemon: spec.name.clone(),
+                    host: place.named.unwrap_or(place.address).to_owned(),
+                };
+                return Err(self.failed(FailureKind::Error, cause));
             }
             let elsewhere = |spec: &&&Spec| {
                 by_place
@@ -80,12 +80,8 @@ impl<'a> Trial<'a, '_> {
             };
             let mut exclusive = specs.iter().filter(|s| s.exclusive);
             if let Some(spec) = exclusive.find(elsewhere) {
-                let message = format!(
-                    "daemon {} cannot be started on each host: a machine can have one of it, and the \
-                     hosts are one machine; leave the stack out there",
-                    spec.name
-                );
-                return Err(self.failed(FailureKind::Error, message));
+                let daemon = spec.name.clone();
+                return Err(self.failed(FailureKind::Error, FailureCause::DaemonTwice { daemon }));
             }
             let values = Values {
                 cpus: &experiment.daemon_cpus,
@@ -133,8 +129,8 @@ impl<'a> Trial<'a, '_> {
 
     /// Fails when a daemon has ended or a host was cut off, which explains whatever else went wrong.
     pub(super) fn check_surroundings(&mut self) -> Result<(), Failed> {
-        if let Some(message) = self.context.hosts.trouble() {
-            return Err(self.failed(FailureKind::Error, message));
+        if let Some(cause) = self.context.hosts.trouble() {
+            return Err(self.failed(FailureKind::Error, cause));
         }
         match self.daemons.iter_mut().find_map(Daemon::ended) {
             Some(trouble) => Err(self.troubled(trouble)),
@@ -147,7 +143,7 @@ impl<'a> Trial<'a, '_> {
         self.context.hosts.memory().or_else(|reason| {
             // A machine that is gone says nothing of its memory either.
             self.check_surroundings()?;
-            Err(self.failed(FailureKind::Error, reason))
+            Err(self.host_failed(reason))
         })
     }
 
@@ -172,7 +168,7 @@ impl<'a> Trial<'a, '_> {
         Failed {
             kind: trouble.kind,
             step: self.step,
-            message: trouble.message,
+            cause: trouble.cause,
             stderr: trouble.output,
         }
     }
@@ -184,8 +180,8 @@ impl<'a> Trial<'a, '_> {
     ) -> Result<Vec<(&'h Place<'h>, Assignment)>, Failed> {
         let (plan, experiment) = (self.context.plan, self.context.experiment);
         let Some(stack) = plan.stacks.get(&experiment.stack) else {
-            let message = format!("the plan has no stack {:?}", experiment.stack);
-            return Err(self.failed(FailureKind::Error, message));
+            let stack = experiment.stack.clone();
+            return Err(self.failed(FailureKind::Error, FailureCause::NoStack { stack }));
         };
         let (session, hosts) = (&mut *self.context.session, self.context.hosts);
         let name = session.name.clone();
@@ -200,17 +196,14 @@ impl<'a> Trial<'a, '_> {
             &mut free_port,
         );
         let Some(channels) = channels else {
-            return Err(self.failed(
-                FailureKind::Error,
-                "no free port between 20000 and 31999; end what listens there".to_owned(),
-            ));
+            return Err(self.failed(FailureKind::Error, FailureCause::NoPort));
         };
         let crossing = match stack.adapters().contains(&SHARING) {
             true => wiring::crossing(&self.graph, &channels),
             false => Vec::new(),
         };
         let divided = hosts.divide_memory(&crossing);
-        divided.map_err(|reason| self.failed(FailureKind::Error, reason))?;
+        divided.map_err(|reason| self.host_failed(reason))?;
         let (legs, gateways) = legs(stack, experiment);
         let mut assignments = Vec::new();
         for (process, participants) in self.graph.processes() {

@@ -3,7 +3,9 @@
 //! change it only together with the format.
 
 use dyno_model::adapter::{AdapterDescription, Capabilities};
-use dyno_model::cause::{BareShare, Cause, Disturbance, NotGranted, Warning, Who};
+use dyno_model::cause::{
+    BareShare, Cause, Disturbance, Exit, FailureCause, NotGranted, Warning, Who,
+};
 use dyno_model::origin::{Binary, Origin, Request, Text};
 use dyno_model::plan::{
     Experiment, ExperimentId, Extent, Host, Plan, Reach, Refusal, Scheduling, Stack, TableKind,
@@ -524,7 +526,13 @@ pub(crate) fn failed(id: TrialId, kind: FailureKind) -> TrialRecord {
         outcome: Outcome::Failed {
             kind,
             step: "window".into(),
-            message: "the sink ended by signal 11 (SIGSEGV)".into(),
+            cause: FailureCause::AgentEnded {
+                agent: "agent (sink 1) with adapter udp".into(),
+                exit: Exit::Signal(11),
+                connection: false,
+                after_result: false,
+            }
+            .into(),
             stderr: vec!["a last line".into()],
         },
         distributions: BTreeMap::new(),

@@ -4,6 +4,7 @@ use crate::example::{
     completed, completed_v1, completed_v2, completed_v3, failed, id, manifest, manifest_v1,
     manifest_v2, manifest_v3,
 };
+use dyno_model::Cause;
 use dyno_model::record::{FailureKind, Outcome, RunManifest};
 use dyno_model::{HostNoise, Nanos, TrialRecord};
 use dyno_store::{RunWriter, read_raw, read_run};
@@ -32,13 +33,14 @@ fn assert_read(format: u32, manifest: RunManifest, mut completed: TrialRecord) {
     let [crashed, measured] = &read.run.trials[..] else {
         panic!("two trials: {:?}", read.run.trials);
     };
-    assert!(matches!(
-        &crashed.outcome,
-        Outcome::Failed {
-            kind: FailureKind::Crash,
-            ..
-        }
-    ));
+    let said = "the sink ended by signal 11 (SIGSEGV)".to_owned();
+    let Outcome::Failed { kind, cause, .. } = &crashed.outcome else {
+        panic!("{crashed:?}");
+    };
+    assert_eq!(*kind, FailureKind::Crash);
+    assert!(
+        cause.known().is_some() == (format == 4) && (format == 4 || *cause == Cause::Told(said))
+    );
     let raw = std::mem::take(&mut completed.raw);
     assert_eq!(measured, &completed);
     assert_eq!(read_raw(&golden(format), id(1, 0)).unwrap(), raw);

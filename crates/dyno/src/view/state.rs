@@ -234,14 +234,14 @@ impl View {
             Outcome::Failed {
                 kind,
                 step,
-                message,
+                cause,
                 stderr,
             } => {
                 row.failed += 1;
                 let label = self.label(record.id);
                 self.say(
                     Tone::Failure,
-                    format!("{label} failed ({kind} in {step}): {message}"),
+                    format!("{label} failed ({kind} in {step}): {cause}"),
                 );
                 for line in stderr {
                     self.say(Tone::Plain, format!("  | {line}"));

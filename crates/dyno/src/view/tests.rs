@@ -58,7 +58,7 @@ fn failed(run: &Run, id: TrialId) -> TrialRecord {
     record.outcome = Outcome::Failed {
         kind: FailureKind::Crash,
         step: "window".into(),
-        message: "sink 1 ended with \u{1b}[31msignal 11 (SIGSEGV)".into(),
+        cause: dyno_model::Cause::Told("sink 1 ended with \u{1b}[31msignal 11 (SIGSEGV)".into()),
         stderr: vec!["last words".into()],
     };
     record

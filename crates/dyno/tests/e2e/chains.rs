@@ -1,6 +1,6 @@
 //! Chains: real processes on two and three legs, joined by gateways that lose, copy and change nothing of their own.
 
-use crate::harness::{Place, count, experiments, on_stack, quantile, send};
+use crate::harness::{Place, count, experiments, failure, on_stack, quantile, send};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -468,7 +468,7 @@ fn a_killed_gateway_fails_its_trial_by_name_and_leaves_nothing() {
         panic!("{failed:#?}");
     };
     assert_eq!(trial["kind"], "crash", "{trial:#}");
-    let message = trial["message"].as_str().unwrap();
+    let message = failure(trial);
     assert!(message.contains("gateway 2"), "{message}");
     assert!(place.leftovers().is_empty(), "{:?}", place.leftovers());
 }

@@ -2,6 +2,7 @@
 //! the truth is known too: what a translated clock showed against what the run's clock showed.
 
 use crate::harness::{Ended, Place, on_stack};
+use dyno_model::cause::{Cause, Warning};
 use serde_json::Value;
 
 /// Two hosts, of which the second one's clock must be found out.
@@ -72,31 +73,29 @@ struct Shown {
     counter: [i128; 2],
 }
 
-/// What the clock of one kind showed, by the remark that a lying agent adds.
+/// What the clock of one kind showed, by the warning that a lying agent adds.
 #[track_caller]
-fn shown(trial: &Value, whose: &str) -> Shown {
-    let lead = format!("clock lie: {whose} clock showed ");
-    let texts = trial["warnings"].as_array().unwrap().iter();
-    let text = texts
-        .filter_map(|w| Some(w.as_str()?.strip_prefix(&lead)?.split_once(", told")?.0))
-        .next()
-        .unwrap_or_else(|| panic!("no {lead:?} in {trial:#}"));
-    let numbers: Vec<i128> = text
-        .split(|c: char| !c.is_ascii_digit())
-        .filter_map(|n| n.parse().ok())
-        .collect();
-    let [n1, t1, n2, t2] = numbers[..] else {
-        panic!("{text:?}")
-    };
+fn shown(trial: &Value, of_translated: bool) -> Shown {
+    let warnings: Vec<Cause<Warning>> = serde_json::from_value(trial["warnings"].clone()).unwrap();
+    let lie = warnings.iter().find_map(|warning| match warning.known()? {
+        Warning::ClockLie {
+            translated,
+            first,
+            last,
+            ..
+        } if *translated == of_translated => Some([*first, *last]),
+        _ => None,
+    });
+    let lie = lie.unwrap_or_else(|| panic!("no clock lie in {trial:#}"));
     Shown {
-        nanos: [n1, n2],
-        counter: [t1, t2],
+        nanos: lie.map(|(_, shown)| shown.0.into()),
+        counter: lie.map(|(counter, _)| counter.into()),
     }
 }
 
 /// By how much stamps of the host `there` were wrong before and after the window, in nanoseconds.
 fn errors(trial: &Value) -> [f64; 2] {
-    let (true_one, found) = (shown(trial, "the run's"), shown(trial, "translated"));
+    let (true_one, found) = (shown(trial, false), shown(trial, true));
     let [a, b] = true_one.counter;
     let rate = (true_one.nanos[1] - true_one.nanos[0]) as f64 / (b - a) as f64;
     [0, 1].map(|i| {

@@ -1,5 +1,6 @@
 //! A scratch place in which tests write suites and stacks, run `dyno`, and read what it stored.
 
+use dyno_model::cause::{Cause, FailureCause};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -301,6 +302,13 @@ pub(crate) fn is_as_the_schema_says(document: &Value, schema: &str) {
     if let Err(e) = schemas.validate(document, index) {
         panic!("{e:#}");
     }
+}
+
+/// Why a stored trial failed, in words; empty where it did not.
+pub(crate) fn failure(trial: &Value) -> String {
+    let cause: Option<Cause<FailureCause>> =
+        serde_json::from_value(trial["failure"].clone()).unwrap();
+    cause.map(|cause| cause.to_string()).unwrap_or_default()
 }
 
 /// The experiments of `dyno show --format json`, without those added for the floor.

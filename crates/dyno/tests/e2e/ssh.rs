@@ -2,7 +2,7 @@
 
 mod rig;
 
-use crate::harness::{count, experiments, send, wait_for};
+use crate::harness::{count, experiments, failure, send, wait_for};
 use rig::{Rig, is_possible};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -46,8 +46,8 @@ const SLOW: &str = r#"
 /// Why trials of the run failed.
 fn reasons(rig: &Rig) -> Vec<String> {
     let trials = rig.place.trials("out").into_iter();
-    let message = |trial: Value| Some(trial["message"].as_str()?.to_owned());
-    trials.filter_map(message).collect()
+    let failed = trials.filter(|trial| trial["outcome"] == "failed");
+    failed.map(|trial| failure(&trial)).collect()
 }
 
 #[test]

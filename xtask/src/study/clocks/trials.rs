@@ -85,7 +85,7 @@ pub(super) fn records<T>(
         failed.of += 1;
         if trial["outcome"] == "failed" {
             failed.trials += 1;
-            println!("  {}: {}", path.display(), trial["message"]);
+            println!("  {}: {}", path.display(), trial["failure"]);
             continue;
         }
         trials.push(of(&trial).ok_or_else(|| {

@@ -295,7 +295,7 @@ impl Builder {
         let outcome = Outcome::Failed {
             kind,
             step: step.into(),
-            message: message.into(),
+            cause: dyno_model::Cause::Told(message.into()),
             stderr: stderr.iter().map(|l| l.to_string()).collect(),
         };
         let record = self.blank(id, outcome);

@@ -5,7 +5,7 @@
 //! are clients of its control socket and never connect by themselves.
 
 use super::SshError;
-use crate::child::{Tail, describe_exit, tie_to_runner};
+use crate::child::{Tail, exit, tie_to_runner};
 use rustix::process::{Pid, Signal};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -142,7 +142,7 @@ impl Connection {
         let last = lines.iter().rev().find(|l| !l.trim().is_empty());
         match last {
             Some(line) => line.trim().to_owned(),
-            None => format!("ssh ended with {}", describe_exit(status)),
+            None => format!("ssh ended with {}", exit(status)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::connection::end_group;
 use super::{AGENT_STATUS, ANSWER, LOOK, SshError};
-use crate::child::{Tail, describe_exit};
+use crate::child::{Tail, exit};
 use crate::keeper;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -136,7 +136,7 @@ impl Keeper {
             return self.late.clone();
         }
         let status = self.child.try_wait().ok().flatten()?;
-        Some(format!("dyno ended there with {}", describe_exit(status)))
+        Some(format!("dyno ended there with {}", exit(status)))
     }
 
     /// Has it clear what is open, and end.
