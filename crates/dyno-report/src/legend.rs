@@ -1,7 +1,7 @@
 //! What the columns of a table mean, in words below it.
 
 use crate::chains;
-use crate::columns::{COPY_RATIO, HOST_CPU, HOST_P99};
+use crate::columns::{CACHED_COPY_RATIO, COPY_RATIO, HOST_CPU, HOST_P99};
 use crate::settings;
 use crate::summary::{ExperimentSummary, QUANTILES, RunSummary};
 use crate::view::View;
@@ -84,7 +84,13 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
     }
     if view.rows.iter().any(|e| e.in_copies.is_some()) && shown(COPY_RATIO) {
         lines.push(format!(
-            "{COPY_RATIO}: p50 over the time that one CPU takes to copy the payload once; a round trip carries it there and back."
+            "{COPY_RATIO}: p50 over the time that one CPU takes to copy the payload once after another CPU has written it; a round \
+             trip carries it there and back."
+        ));
+    }
+    if view.rows.iter().any(|e| e.in_cached_copies.is_some()) && shown(CACHED_COPY_RATIO) {
+        lines.push(format!(
+            "{CACHED_COPY_RATIO}: the same with a payload that lies in the caches of the CPU that copies it, as far as it fits."
         ));
     }
     if view.rows.iter().any(|e| e.is_loopback) {

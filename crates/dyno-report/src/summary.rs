@@ -246,8 +246,8 @@ pub struct ExperimentSummary {
     pub alone: Option<AloneRatio>,
     /// p50 of the headline metric against that of the floor's experiment.
     pub floor: Option<FloorRatio>,
-    /// p50 of the headline metric over that of one copy of the payload by a CPU here; `None` where the run does not hold
-    /// that probe, or one of the two sides is not good enough for a ratio.
+    /// p50 of the headline metric over that of one copy of the payload by a CPU here, after another one has written it; `None`
+    /// where the run does not hold that probe, or one of the two sides is not good enough for a ratio.
     pub in_copies: Option<Estimate>,
     /// Of a floor: the stacks that are surely faster than it in this run.
     pub undercut_by: Vec<String>,
@@ -260,6 +260,8 @@ pub struct ExperimentSummary {
     /// Wake-ups of one round trip: voluntary context switches of all processes for each message, the median over the
     /// trials. `None` where none were counted.
     pub wake_ups: Option<f64>,
+    /// The same with a payload that the copying CPU has in its own caches as far as it fits.
+    pub in_cached_copies: Option<Estimate>,
     /// What a round trip is made of, at the probes' cost; `None` where the run does not hold the probe for it.
     pub made_of: Option<MadeOf>,
     /// The parts of the way through a chain, its losses and costs; `None` where the stack is none.
