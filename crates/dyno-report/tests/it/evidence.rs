@@ -75,12 +75,12 @@ fn flags_that_fall_on_one_stack_are_told_from_those_of_chance() {
     let with = |counts: &[(&str, u64)]| {
         let mut b = builder();
         for (stack, disturbed) in counts {
-            let id = b.experiment(stack, |_| {});
-            for number in 0..20 {
+            let id = b.experiment(stack, |e| e.trials = 20);
+            // What was repeated counts once, whatever became of it.
+            for number in 0..20 + disturbed {
                 let trial = b.trial(id, &RTT);
-                trial
-                    .disturbed
-                    .extend((number < *disturbed).then(|| "it was".into()));
+                let is_marked = number < *disturbed || number >= 20;
+                trial.disturbed.extend(is_marked.then(|| "it was".into()));
             }
         }
         let s = summary(&b.build());
