@@ -153,7 +153,9 @@ typedef struct dyno_context {
      * What cannot be used is refused, here or when an end is opened. */
     const char *address;
     uint16_t participant; /* The number of the participant within the trial. */
-    uint16_t reserved;
+    /* Only so many bytes at the beginning of each received message are looked at; 0: all are. A message is shown in its
+     * whole length nevertheless. What would have to be put together from pieces need not be. */
+    uint16_t looked_at;
     uint32_t option_count;
     const dyno_option *options;
     /* Notes that something outside `scratch` is about to be created, so that it is removed after a

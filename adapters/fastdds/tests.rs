@@ -72,6 +72,7 @@ fn context(
         scratch: scratch.path().to_owned(),
         participant,
         address: "127.0.0.1".into(),
+        looked_at: 0,
         options,
     }
 }

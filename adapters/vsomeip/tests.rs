@@ -61,6 +61,7 @@ impl Program {
             scratch: self.scratch.path().to_owned(),
             participant,
             address: "127.0.0.1".into(),
+            looked_at: 0,
             options: Default::default(),
         };
         self.adapter.open(&context).unwrap()

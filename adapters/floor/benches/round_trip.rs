@@ -55,6 +55,7 @@ fn main() {
             scratch: scratch.path().to_owned(),
             participant: me as u16,
             address: "127.0.0.1".into(),
+            looked_at: 0,
             options: Options::new(),
         };
         let mut node = dyno_adapter_floor::adapter()

@@ -159,6 +159,7 @@ mod tests {
                     scratch: self.scratch.path().to_owned(),
                     participant,
                     address: "127.0.0.1".into(),
+                    looked_at: 0,
                     options: options.iter().map(option).collect(),
                 },
                 shared: Some(format!("/proc/self/fd/{}", self.file.as_raw_fd()).into()),

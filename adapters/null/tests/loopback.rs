@@ -10,6 +10,7 @@ fn node() -> Box<dyn Node> {
             scratch: PathBuf::from("/nonexistent"),
             participant: 0,
             address: "127.0.0.1".into(),
+            looked_at: 0,
             options: Options::new(),
         })
         .unwrap()

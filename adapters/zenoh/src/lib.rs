@@ -47,8 +47,9 @@ impl Adapter for Zenoh {
             name: "zenoh".into(),
             version: version(zenoh::GIT_VERSION).into(),
             summary: "Publish-subscribe between zenoh peers, connected by address. zenoh itself \
-                      cuts messages above 64 KiB into fragments; the adapter puts those of a \
-                      message together again into one piece of memory, which costs a copy."
+                      cuts messages above 64 KiB into fragments; where every byte of a message is \
+                      looked at, the adapter puts its fragments together again into one piece of \
+                      memory, which costs a copy."
                 .into(),
             capabilities: Capabilities {
                 loan: true,

@@ -20,31 +20,61 @@ use zenoh::query::{Query, Queryable, Reply};
 use zenoh::sample::Sample;
 use zenoh::{Session, Wait as _};
 
-/// Shows a payload in one piece: where zenoh has it so, as it is; else put together in `whole`.
-fn show(payload: &ZBytes, whole: &mut Vec<u8>, on_message: &mut dyn FnMut(&[u8])) {
-    let mut slices = payload.slices();
-    let first = slices.next().unwrap_or_default();
-    let Some(second) = slices.next() else {
-        return on_message(first);
-    };
-    whole.clear();
-    whole.extend_from_slice(first);
-    whole.extend_from_slice(second);
-    slices.for_each(|slice| whole.extend_from_slice(slice));
-    on_message(whole);
+/// Room for messages that zenoh has in pieces.
+struct Whole {
+    bytes: Vec<u8>,
+    /// Only so many bytes of a message are looked at.
+    looked_at: usize,
+}
+
+impl Whole {
+    fn new(group: &Group) -> Self {
+        let context = &group.context;
+        let before = if group.settings.dds { dds::HEADER } else { 0 };
+        Whole {
+            bytes: Vec::new(),
+            looked_at: match usize::from(context.looked_at) {
+                0 => usize::MAX,
+                bytes => before + bytes,
+            },
+        }
+    }
+
+    /// Shows a payload in one piece: where zenoh has it so, as it is; else put together as far as it is looked at. Beyond that
+    /// the bytes are those of messages before it.
+    fn show(&mut self, payload: &ZBytes, on_message: &mut dyn FnMut(&[u8])) {
+        let mut slices = payload.slices();
+        let first = slices.next().unwrap_or_default();
+        let Some(second) = slices.next() else {
+            return on_message(first);
+        };
+        if let Some(head) = first.get(..self.looked_at) {
+            let len = payload.len();
+            if self.bytes.len() < len {
+                self.bytes.resize(len, 0);
+            }
+            self.bytes[..head.len()].copy_from_slice(head);
+            return on_message(&self.bytes[..len]);
+        }
+        self.bytes.clear();
+        self.bytes.extend_from_slice(first);
+        self.bytes.extend_from_slice(second);
+        slices.for_each(|slice| self.bytes.extend_from_slice(slice));
+        on_message(&self.bytes);
+    }
 }
 
 /// Shows the message of a sample, which with `is_dds` is one of DDS.
 fn show_sample(
     sample: &Sample,
     is_dds: bool,
-    whole: &mut Vec<u8>,
+    whole: &mut Whole,
     on_message: &mut dyn FnMut(&[u8]),
 ) {
     let payload = sample.payload();
     match is_dds {
-        true => show(payload, whole, &mut |bytes| on_message(dds::message(bytes))),
-        false => show(payload, whole, on_message),
+        true => whole.show(payload, &mut |bytes| on_message(dds::message(bytes))),
+        false => whole.show(payload, on_message),
     }
 }
 
@@ -71,19 +101,19 @@ fn failed(call: &str, channel: &str) -> impl FnOnce(zenoh::Error) -> Error {
 }
 
 /// Shows a request, which can be answered from then on.
-fn show_query(query: Query, joint: &Joint, whole: &mut Vec<u8>, on_message: &mut dyn FnMut(&[u8])) {
+fn show_query(query: Query, joint: &Joint, whole: &mut Whole, on_message: &mut dyn FnMut(&[u8])) {
     // A reference to the same bytes: the query itself may be dropped while they are shown.
     let payload = query.payload().cloned().unwrap_or_default();
     joint.hold(query);
-    show(&payload, whole, on_message);
+    whole.show(&payload, on_message);
 }
 
 /// Shows a response. What zenoh itself replies, such as that time is up, is none.
-fn show_reply(reply: &Reply, whole: &mut Vec<u8>, on_message: &mut dyn FnMut(&[u8])) -> bool {
+fn show_reply(reply: &Reply, whole: &mut Whole, on_message: &mut dyn FnMut(&[u8])) -> bool {
     let Ok(sample) = reply.result() else {
         return false;
     };
-    show(sample.payload(), whole, on_message);
+    whole.show(sample.payload(), on_message);
     true
 }
 
@@ -91,7 +121,7 @@ fn show_reply(reply: &Reply, whole: &mut Vec<u8>, on_message: &mut dyn FnMut(&[u
 pub(crate) struct ZenohReceiver {
     end: Arc<TakingEnd>,
     blocks: bool,
-    whole: Vec<u8>,
+    whole: Whole,
     group: Arc<Group>,
 }
 
@@ -192,7 +222,7 @@ impl ZenohReceiver {
         Ok(ZenohReceiver {
             end,
             blocks,
-            whole: Vec::new(),
+            whole: Whole::new(&group),
             group,
         })
     }
@@ -258,7 +288,7 @@ struct CalledEnd {
 }
 
 /// What is called, and room to put fragments together.
-type Called = (OnMessage, Vec<u8>);
+type Called = (OnMessage, Whole);
 
 /// What a subscription is called for.
 enum Calling {
@@ -283,7 +313,7 @@ impl Declare for CalledEnd {
             (Calling::Responses, _) => Calls::Nothing,
             (_, None) => return Ok(()),
             (Calling::Messages, Some(on_message)) => {
-                let called = Mutex::new((on_message, Vec::new()));
+                let called = Mutex::new((on_message, Whole::new(group)));
                 let is_dds = settings.dds;
                 let subscriber = session
                     .declare_subscriber(settings.key(&self.channel))
@@ -297,7 +327,7 @@ impl Declare for CalledEnd {
                 Calls::Subscriber(subscriber)
             }
             (Calling::Requests(joint), Some(on_message)) => {
-                let called = Mutex::new((on_message, Vec::new()));
+                let called = Mutex::new((on_message, Whole::new(group)));
                 let joint = Arc::clone(joint);
                 let queryable = session
                     .declare_queryable(settings.key(&self.channel))
@@ -333,7 +363,7 @@ impl ZenohSubscription {
         let (way, on_message) = match (&channel.carries, joint) {
             (Carries::Requests { .. }, Some(joint)) => (Calling::Requests(joint), Some(on_message)),
             (Carries::Responses { .. }, Some(joint)) => {
-                *locked(&on_reply) = Some((on_message, Vec::new()));
+                *locked(&on_reply) = Some((on_message, Whole::new(&group)));
                 let called = Arc::clone(&on_reply);
                 joint.take_replies(Callback::from(move |reply: Reply| {
                     // Uncontended, as for messages.
@@ -388,5 +418,38 @@ impl Drop for ZenohSubscription {
         // Taken out first: what is dropped may be an end whose drop calls zenoh.
         let on_reply = locked(&self.end.on_reply).take();
         drop(on_reply);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zenoh::bytes::ZBytesWriter;
+
+    /// A payload of two pieces.
+    fn pieces() -> ZBytes {
+        let mut writer: ZBytesWriter = ZBytes::writer();
+        writer.append(ZBytes::from(vec![1; 100]));
+        writer.append(ZBytes::from(vec![2; 50]));
+        writer.finish()
+    }
+
+    #[test]
+    fn a_message_in_pieces_is_put_together_as_far_as_it_is_looked_at() {
+        assert_eq!(pieces().slices().count(), 2);
+        for (looked_at, last) in [(usize::MAX, 2), (32, 0), (100, 0), (101, 2)] {
+            let mut whole = Whole {
+                bytes: Vec::new(),
+                looked_at,
+            };
+            let mut shown = Vec::new();
+            whole.show(&pieces(), &mut |bytes| shown = bytes.to_vec());
+            assert_eq!(shown.len(), 150);
+            assert_eq!(
+                (shown[0], shown[31], shown[149]),
+                (1, 1, last),
+                "{looked_at}"
+            );
+        }
     }
 }

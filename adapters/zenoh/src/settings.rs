@@ -302,6 +302,7 @@ mod tests {
             scratch: "/nonexistent".into(),
             participant: 0,
             address: "127.0.0.1".into(),
+            looked_at: 0,
             options: options
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), value.clone()))

@@ -127,6 +127,7 @@ fn open_and_end() {
             scratch: scratch.path().to_owned(),
             participant: 0,
             address: "127.0.0.1".into(),
+            looked_at: 0,
             options: subject.options,
         })
         .unwrap();

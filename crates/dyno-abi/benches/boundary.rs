@@ -29,6 +29,7 @@ impl Side {
                 scratch,
                 participant: 0,
                 address: "127.0.0.1".into(),
+                looked_at: 0,
                 options: Default::default(),
             })
             .unwrap_or_else(|e| panic!("{name}: {e}"));

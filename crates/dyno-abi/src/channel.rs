@@ -49,7 +49,7 @@ pub(crate) fn with_context<T>(
         scratch: scratch.as_ptr(),
         address: address.as_ptr(),
         participant: context.participant,
-        reserved: 0,
+        looked_at: context.looked_at,
         option_count: options.len() as u32,
         options: options.as_ptr(),
         claim,

@@ -442,6 +442,7 @@ unsafe fn node_context(c: &raw::Context, described: &AdapterDescription) -> Resu
         scratch: Path::new(&scratch).to_owned(),
         participant: c.participant,
         address,
+        looked_at: c.looked_at,
         options,
     })
 }

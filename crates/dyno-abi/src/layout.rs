@@ -51,7 +51,7 @@ fn ours() -> Vec<(String, usize)> {
             scratch,
             address,
             participant,
-            reserved,
+            looked_at,
             option_count,
             options,
             claim,

@@ -82,7 +82,7 @@ pub(crate) struct Context {
     pub(crate) scratch: *const c_char,
     pub(crate) address: *const c_char,
     pub(crate) participant: u16,
-    pub(crate) reserved: u16,
+    pub(crate) looked_at: u16,
     pub(crate) option_count: u32,
     pub(crate) options: *const OptionText,
     pub(crate) claim: unsafe extern "C" fn(*const Context, *const c_char, *const c_char) -> Status,

@@ -31,6 +31,7 @@ fn a_wrong_option_is_refused_in_the_adapters_own_words() {
         scratch: scratch.path().to_owned(),
         participant: 0,
         address: "127.0.0.1".into(),
+        looked_at: 0,
         options: [(
             "type".to_owned(),
             OptionValue::Text("carrier-pigeon".into()),

@@ -62,6 +62,7 @@ fn context() -> NodeContext {
         scratch: std::env::temp_dir(),
         participant: 0,
         address: "127.0.0.1".into(),
+        looked_at: 0,
         options: Default::default(),
     }
 }

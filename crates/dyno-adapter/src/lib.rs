@@ -136,6 +136,9 @@ pub struct NodeContext {
     pub participant: u16,
     /// The IP address at which other hosts reach this one; `127.0.0.1` on a local testbed.
     pub address: String,
+    /// Only so many bytes at the beginning of each received message are looked at; 0: all are. A message is shown in its
+    /// whole length nevertheless. What would have to be put together from pieces need not be.
+    pub looked_at: u16,
     /// The stack's options; names and types were checked against [`AdapterDescription::options`].
     pub options: Options,
 }

@@ -8,14 +8,14 @@ use dyno_adapter::{
 use dyno_measure::Pacer;
 use dyno_measure::RecordError;
 use dyno_measure::host;
-use dyno_measure::stamp::{self, Tag};
+use dyno_measure::stamp::{self, HEADER_BYTES, Tag};
 use dyno_model::adapter::QUEUE_DEPTH;
 use dyno_model::cause::{AgentTrouble, NotGranted, Warning, Who};
 use dyno_model::chain::Gateway;
 use dyno_model::plan::Extent;
 use dyno_model::protocol::{self, Assignment, Leg, SourceCounts};
 use dyno_model::sizes::Sizes;
-use dyno_model::{Experiment, Nanos, OptionValue, Participant, Wait};
+use dyno_model::{Access, Experiment, Nanos, OptionValue, Participant, Role, Wait};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::{Arc, mpsc};
@@ -119,6 +119,7 @@ impl Job {
                 scratch: self.assignment.scratch.clone(),
                 participant: index,
                 address: self.address(),
+                looked_at: self.looked_at(),
                 options: spec.options.clone(),
             };
             let node = thread
@@ -127,6 +128,15 @@ impl Job {
             entry.insert(node);
         }
         Ok(Nodes(nodes))
+    }
+
+    /// How many bytes of a message are looked at by who receives it: a gateway hands on all of them.
+    fn looked_at(&self) -> u16 {
+        let forwards = self.participant.role == Role::Gateway;
+        match self.experiment.access {
+            Access::Stamp if !forwards => HEADER_BYTES as u16,
+            Access::Stamp | Access::All => 0,
+        }
     }
 
     /// The first leg of this process that is alike: a gateway between two legs of one library opens it once, as a program

@@ -3,7 +3,7 @@
 
 use crate::cell;
 use crate::check::Measure;
-use crate::difference::costs_apart;
+use crate::difference::{Kernel, costs_apart};
 use crate::figure::all_disturbed;
 use crate::reading::{self, Reading};
 use dyno_model::record::{Environment, Run, RunManifest};
@@ -91,6 +91,16 @@ pub(crate) struct Entry {
     pub(crate) others: Vec<(Basis, Result<Reading, String>)>,
     /// Why nothing good can be said of it: trials that failed, are missing, or do not tell.
     pub(crate) doubt: Option<String>,
+    /// The kernel that counted its CPU time.
+    kernel: Kernel,
+}
+
+impl Entry {
+    /// Why its CPU time is not held against that of `judged`.
+    pub(crate) fn cost_apart(&self, measure: Measure, judged: &Entry) -> Option<String> {
+        let is_known = measure.is_cpu_time();
+        is_known.then(|| costs_apart(&self.kernel, &judged.kernel))?
+    }
 }
 
 /// One series in the order of reading.
@@ -159,13 +169,6 @@ impl Book {
         number
     }
 
-    /// Why CPU times of each run are not held against those of a judged one.
-    pub(crate) fn costs_apart_from(&self, judged: usize) -> Vec<Option<String>> {
-        let own = &self.runs[judged].environment;
-        let all = self.runs.iter();
-        all.map(|m| costs_apart(&m.environment, own)).collect()
-    }
-
     /// The numbers of the runs, the oldest first.
     pub(crate) fn in_time(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.runs.len()).collect();
@@ -207,5 +210,6 @@ fn entry(run: &Run, number: usize, e: &Experiment, measure: Measure) -> Entry {
             .map(|basis| (basis, read(basis)))
             .collect(),
         doubt,
+        kernel: Kernel::of(run.environment_of(e)),
     }
 }

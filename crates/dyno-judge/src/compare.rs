@@ -17,7 +17,7 @@ mod words;
 pub use within::compare_within;
 
 use crate::check::Status;
-use crate::difference::{Aspect, Difference, Differences, RunFacts, costs_apart, options};
+use crate::difference::{Aspect, Difference, Differences, Kernel, RunFacts, costs_apart, options};
 use crate::figure::Figure;
 use crate::origin::untold;
 use control::control;
@@ -327,8 +327,15 @@ pub fn compare(base: &Run, new: &Run, how: &CompareOptions) -> Comparison {
         notes: Vec::new(),
     };
     control(&mut comparison, base, new, &pairs);
-    if let Some(why) = costs_apart(&a.environment, &b.environment) {
-        let rows = comparison.cells.iter_mut().flat_map(|c| &mut c.rows);
+    for cell in &mut comparison.cells {
+        let (a, b) = (
+            base.environment_of(&cell.base),
+            new.environment_of(&cell.new),
+        );
+        let Some(why) = costs_apart(&Kernel::of(a), &Kernel::of(b)) else {
+            continue;
+        };
+        let rows = cell.rows.iter_mut();
         for row in rows.filter(|row| row.figure == Figure::CpuPerMessage) {
             row.take_back(&why);
         }

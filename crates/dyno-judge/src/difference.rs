@@ -73,13 +73,29 @@ impl Difference {
     }
 }
 
-/// Why CPU times of two runs are not held against each other: one kernel counts the time of interrupts in that of processes, and
-/// the other apart, or nobody knows.
-pub(crate) fn costs_apart(base: &Environment, new: &Environment) -> Option<String> {
+/// What the kernel that measured a figure does with the time of interrupts.
+#[derive(Debug, Clone)]
+pub(crate) struct Kernel {
+    release: String,
+    irq_time: Option<bool>,
+}
+
+impl Kernel {
+    pub(crate) fn of(e: &Environment) -> Kernel {
+        Kernel {
+            release: e.kernel.clone(),
+            irq_time: e.irq_time,
+        }
+    }
+}
+
+/// Why CPU times of two figures are not held against each other: one kernel counts the time of interrupts in that of processes,
+/// and the other apart, or nobody knows.
+pub(crate) fn costs_apart(base: &Kernel, new: &Kernel) -> Option<String> {
     let is_known = match (base.irq_time, new.irq_time) {
         (a, b) if a == b => return None,
         // The option is as old as that kernel.
-        (None, Some(false)) | (Some(false), None) if base.kernel == new.kernel => return None,
+        (None, Some(false)) | (Some(false), None) if base.release == new.release => return None,
         (Some(_), Some(_)) => true,
         _ => false,
     };
@@ -381,7 +397,8 @@ mod tests {
             ..environment()
         };
         let apart = |a: &Environment, b: &Environment| {
-            let (there, back) = (costs_apart(a, b), costs_apart(b, a));
+            let (a, b) = (Kernel::of(a), Kernel::of(b));
+            let (there, back) = (costs_apart(&a, &b), costs_apart(&b, &a));
             assert_eq!(there, back);
             there.unwrap_or_default()
         };

@@ -224,16 +224,12 @@ fn watched(book: &Book, judged: usize, history: &[usize]) -> Vec<Watched> {
     let of = |series: &crate::book::Collected, run: usize| {
         series.entries.iter().find(|e| e.run == run).cloned()
     };
-    let apart = book.costs_apart_from(judged);
     let mut all = Vec::new();
     for series in &book.series {
-        let of_cost = |run: usize| {
-            apart[run]
-                .clone()
-                .filter(|_| series.key.measure.is_cpu_time())
-        };
+        let own = of(series, judged);
+        let of_cost = |e: &Entry| e.cost_apart(series.key.measure, own.as_ref()?);
         let before = history.last().and_then(|run| of(series, *run));
-        let entry = match (of(series, judged), before) {
+        let entry = match (own.clone(), before) {
             (Some(entry), _) => Ok(entry),
             (None, Some(before)) if !is_there(book, judged, &series.key) => {
                 let reason = gone(plan, &before.experiment);
@@ -243,7 +239,7 @@ fn watched(book: &Book, judged: usize, history: &[usize]) -> Vec<Watched> {
         };
         let entries = history.iter().filter_map(|run| of(series, *run));
         // What a run with failed or missing trials shows of its others is no measure of what is usual.
-        let readings = entries.map(|e| match e.doubt.or_else(|| of_cost(e.run)) {
+        let readings = entries.map(|e| match e.doubt.clone().or_else(|| of_cost(&e)) {
             Some(doubt) => Err(doubt),
             None => e.reading,
         });

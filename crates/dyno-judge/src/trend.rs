@@ -231,16 +231,12 @@ impl History {
         for (at, number) in order.iter().enumerate() {
             place[*number] = Some(at);
         }
-        let newest = order
-            .last()
-            .map(|newest| self.book.costs_apart_from(*newest));
-        let apart = newest.unwrap_or_default();
         let runs: Vec<&RunManifest> = order.iter().map(|i| &self.book.runs[*i]).collect();
         let mut series: Vec<Series> = self
             .book
             .series
             .into_iter()
-            .filter_map(|s| ordered(s, &place, runs.len().saturating_sub(1), &apart))
+            .filter_map(|s| ordered(s, &place, runs.len().saturating_sub(1)))
             .collect();
         // Also those that lack a figure: that must not make the test of others more or less strict.
         let is_long = |s: &&Series| s.values.len() + s.missing.len() >= how.least_runs();
@@ -285,26 +281,22 @@ pub fn trend(runs: &[Run], how: &TrendOptions) -> Trend {
 
 /// A series in order of time; `place` is that of each run, `None` for a run that is left out. Nothing
 /// for a series without runs. What an older run with failed or missing trials shows is no value of it, nor are CPU times
-/// `apart` from those of the newest.
-fn ordered(
-    collected: Collected,
-    place: &[Option<usize>],
-    newest: usize,
-    apart: &[Option<String>],
-) -> Option<Series> {
+/// of a kernel that counts them otherwise than that of the newest.
+fn ordered(collected: Collected, place: &[Option<usize>], newest: usize) -> Option<Series> {
     let key = collected.key;
-    let of_cost = |run: usize| apart[run].clone().filter(|_| key.measure.is_cpu_time());
     let mut all: Vec<(usize, Entry)> = collected
         .entries
         .into_iter()
         .filter_map(|entry| Some((place[entry.run]?, entry)))
         .collect();
     all.sort_by_key(|(at, _)| *at);
-    let experiment = all.last()?.1.experiment.clone();
+    let last = all.last()?.1.clone();
+    let of_cost = |e: &Entry| e.cost_apart(key.measure, &last);
     let (mut values, mut logs, mut missing) = (Vec::new(), Vec::new(), Vec::new());
     let (mut others, mut blind) = (Vec::new(), None);
     for (at, entry) in all {
-        match (entry.reading, entry.doubt.or_else(|| of_cost(entry.run))) {
+        let doubt = entry.doubt.clone().or_else(|| of_cost(&entry));
+        match (entry.reading, doubt) {
             (Ok(_), Some(doubt)) if at != newest => missing.push((at, doubt)),
             (Ok(Reading { value, log, .. }), doubt) => {
                 values.push((at, value));
@@ -320,7 +312,7 @@ fn ordered(
     Some(Series {
         suite: key.suite,
         machine: key.machine,
-        experiment,
+        experiment: last.experiment,
         measure: key.measure,
         values,
         missing,

@@ -7,6 +7,7 @@
 //! proportional set size walks the page tables, so memory is read apart, after the interval.
 
 use crate::clock::Clock;
+use crate::pacing::CALLS_OF_A_SLEEP;
 use crate::procfile;
 use dyno_model::asked::Asked;
 use dyno_model::protocol::Waited;
@@ -158,7 +159,10 @@ impl Meter {
             peak_rss_bytes: memory.peak_rss,
             pss_bytes: memory.pss,
             asked: begin.asked.zip(end.asked).map(|(a, b)| Asked {
-                calls: b.calls.saturating_sub(a.calls).saturating_sub(sleeps),
+                calls: b
+                    .calls
+                    .saturating_sub(a.calls)
+                    .saturating_sub(CALLS_OF_A_SLEEP * sleeps),
                 carriers: b.carriers.saturating_sub(a.carriers),
                 wakings: b.wakings.saturating_sub(a.wakings),
             }),
@@ -536,7 +540,7 @@ mod tests {
         meter.note(reading(100, 40));
         let waited = Waited {
             cpu: Nanos(7),
-            sleeps: 12,
+            sleeps: 4,
         };
         let used = Used {
             waited,
@@ -544,7 +548,7 @@ mod tests {
         };
         let cost = meter.cost_until(Nanos(100), used).unwrap();
         let asked = cost.asked.unwrap();
-        assert_eq!((cost.voluntary_switches, cost.pacing), (18, Nanos(7)));
+        assert_eq!((cost.voluntary_switches, cost.pacing), (26, Nanos(7)));
         assert_eq!((asked.calls, asked.carriers, asked.wakings), (18, 30, 30));
     }
 

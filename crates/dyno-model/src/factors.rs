@@ -348,14 +348,22 @@ factors! {
         columns: &[("sink_pause_ns", Of::Count(|e| Some(e.sink_pause?.0)))],
         setting: Some(Setting { key: "sink_pause", set: Set::Time(|e, t| e.sink_pause = Some(t)), is_of_flow: true }),
     }
-    "host" {
+    "cyclic sink" {
         place: 14,
+        lead: "sink ",
+        text: |e| e.sink_cycle.map_or(String::new(), |t| format!("looks each {t} and takes what is there")),
+        is_load: true,
+        columns: &[("sink_cycle_ns", Of::Count(|e| Some(e.sink_cycle?.0)))],
+        setting: Some(Setting { key: "sink_cycle", set: Set::Time(|e, t| e.sink_cycle = Some(t)), is_of_flow: true }),
+    }
+    "host" {
+        place: 15,
         lead: "on ",
         text: |e| host_number(e).map_or(String::new(), |n| format!("host {n} of the testbed")),
         columns: &[("on_host", Of::Count(host_number))],
     }
     "start" {
-        place: 15,
+        place: 16,
         lead: "started as a ",
         text: |e| e.start.map_or(String::new(), |start| start.to_string()),
         between_runs: BetweenRuns::Named,
@@ -363,7 +371,7 @@ factors! {
         setting: Some(Setting { key: "start", set: Set::Start(|e, start| e.start = Some(start)), is_of_flow: false }),
     }
     "reboot" {
-        place: 16,
+        place: 17,
         lead: "reboot ",
         text: |e| if e.reboot { "before each trial" } else { "" }.into(),
         between_runs: BetweenRuns::Named,
@@ -371,7 +379,7 @@ factors! {
         setting: Some(Setting { key: "reboot", set: Set::Flag(|e, is| e.reboot = is), is_of_flow: false }),
     }
     "window" {
-        place: 17,
+        place: 18,
         lead: "window ",
         text: |e| e.window.to_string(),
         phrase: Some(|e| match e.window {

@@ -123,6 +123,16 @@ choice! {
 }
 
 choice! {
+    /// Who wrote what is copied.
+    Writer, "writer" {
+        /// The CPU that copies, long before: what fits its caches lies there.
+        Own = "own",
+        /// Another CPU, just before, as a sender has written what a receiver copies.
+        Other = "other",
+    }
+}
+
+choice! {
     /// The memory whose pages are touched for the first time.
     Memory, "kind of memory" {
         /// Private and anonymous.
@@ -175,6 +185,9 @@ pub enum Probe {
     Copy {
         /// Bytes of one copy, at least 1.
         bytes: u64,
+        /// Who wrote them.
+        #[serde(default = "own", skip_serializing_if = "is_own")]
+        by: Writer,
     },
     /// Equal threads that only spin.
     Share {
@@ -208,6 +221,14 @@ choice! {
     }
 }
 
+fn own() -> Writer {
+    Writer::Own
+}
+
+fn is_own(writer: &Writer) -> bool {
+    *writer == Writer::Own
+}
+
 impl ProbeKind {
     /// What one sample of the kind is.
     pub const fn sample(self) -> &'static str {
@@ -230,7 +251,8 @@ impl ProbeKind {
             ProbeKind::Timer => Alarm::ALL.iter().map(|w| w.as_str()).collect(),
             ProbeKind::Ipi => Ring::ALL.iter().map(|w| w.as_str()).collect(),
             ProbeKind::Fault => Memory::ALL.iter().map(|w| w.as_str()).collect(),
-            ProbeKind::Copy | ProbeKind::Share => Vec::new(),
+            ProbeKind::Copy => Writer::ALL.iter().map(|w| w.as_str()).collect(),
+            ProbeKind::Share => Vec::new(),
         }
     }
 }
@@ -250,14 +272,16 @@ impl Probe {
     }
 
     /// By what, where its kind has a choice.
-    pub const fn way(&self) -> Option<&'static str> {
+    pub fn way(&self) -> Option<&'static str> {
         match self {
             Probe::Syscall { by, .. } => Some(by.as_str()),
             Probe::Switch { by, .. } => Some(by.as_str()),
             Probe::Timer { by, .. } => Some(by.as_str()),
             Probe::Ipi { by, .. } => Some(by.as_str()),
             Probe::Fault { by } => Some(by.as_str()),
-            Probe::Copy { .. } | Probe::Share { .. } => None,
+            // Copies of what the CPU has written itself are called copies.
+            Probe::Copy { by, .. } => (!is_own(by)).then_some(by.as_str()),
+            Probe::Share { .. } => None,
         }
     }
 }

@@ -141,6 +141,12 @@ const SINK_PAUSE: Key = key(
     "time",
     "\"\"",
 );
+const SINK_CYCLE: Key = key(
+    "sink_cycle",
+    "how often the sink looks and takes all that is there, as tasks with a cycle do; left out: at all times",
+    "time",
+    "\"\"",
+);
 const ROUND_TRIPS: Key = in_place_of("window", "round_trips", "of each initiator or caller");
 const MESSAGES: Key = in_place_of("window", "messages", "of each source");
 const RATE: Key = required("rate", "messages per second of each sender", "rate");
@@ -282,14 +288,14 @@ workloads! {
         loop_kind: Loop::Open,
         has_due_times: true,
         metrics: &[Metric::Response, Metric::Service, Metric::Lateness, Metric::Send, Metric::Gap],
-        keys: &[RATE, ARRIVALS, SINK_PAUSE, MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
+        keys: &[RATE, ARRIVALS, SINK_PAUSE, SINK_CYCLE, MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
     }
     Flood = "flood", "Open loop: as fast as the stack accepts." {
         title: "flood",
         loop_kind: Loop::Open,
         is_of_rates: true,
         metrics: &[Metric::Service, Metric::Gap],
-        keys: &[SINK_PAUSE, MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
+        keys: &[SINK_PAUSE, SINK_CYCLE, MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
     }
     Burst = "burst", "Open loop: groups of messages back to back, the groups on a schedule." {
         title: "burst",
@@ -297,7 +303,7 @@ workloads! {
         has_due_times: true,
         is_of_rates: true,
         metrics: &[Metric::Response, Metric::Service, Metric::Lateness, Metric::Send, Metric::Gap],
-        keys: &[GROUP, PERIOD, SINK_PAUSE, MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
+        keys: &[GROUP, PERIOD, SINK_PAUSE, SINK_CYCLE, MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
         instead: &[
             ("round_trips", "write `messages` for one-way workloads"),
             ("rate", "`group` and `period` set the load of a burst"),

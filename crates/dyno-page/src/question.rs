@@ -1,6 +1,6 @@
 //! What a run asks: the experiments whose conditions are the same in all but the stack. Only within a
-//! question are stacks compared. A polling reader never stands against a blocking one, unless the suite lets each
-//! stack wait in its own way (`wait = "natural"`): then the wait is a part of the choice and is named with the stack.
+//! question are stacks compared. A polling reader never stands against one that sleeps. Where the suite lets each stack wait in
+//! its own way (`wait = "natural"`), those that block and those that are called stand together, with the wait named.
 
 use dyno_model::factors::{self, BetweenRuns, Factor};
 use dyno_model::plan::Plan;
@@ -15,7 +15,7 @@ pub(crate) struct Question<'a> {
     pub(crate) text: String,
     /// The experiment's name alone where no other question has it, else the whole text.
     pub(crate) short: String,
-    /// Its experiments wait in different ways, each stack in its own.
+    /// Its experiments wait in different ways, each stack in its own, and none polls.
     pub(crate) mixes_waits: bool,
     /// A wait strategy that all stacks know that were measured under these conditions, where they wait in
     /// different ways: with it they would be measured alike.
@@ -34,7 +34,7 @@ pub(crate) fn questions<'a>(summary: &'a Summary, manifest: &RunManifest) -> Vec
     for whole in grouped(own, question) {
         let common_wait = common_wait(manifest, &whole);
         let parts = match lets_stacks_choose(plan, &whole) {
-            true => vec![whole],
+            true => grouped(whole, |e| e.wait == Wait::Spin),
             false => grouped(whole, way),
         };
         questions.extend(parts.into_iter().map(|experiments| Question {

@@ -249,8 +249,7 @@ fn times(slower: &[&Entry<'_>], best: f64) -> Option<String> {
     Some(format!("{}.", parts.join(", ")))
 }
 
-/// Where stacks wait in different ways, the first of each way that several stacks have and none of the best: who must
-/// not poll asks for the fastest of those that sleep.
+/// Where stacks wait in different ways, the first of each way that several stacks have and none of the best.
 fn of_other_waits(named: &[&Entry<'_>], others: &[&Entry<'_>]) -> Vec<String> {
     let wait = |x: &Entry<'_>| x.e.experiment.wait;
     let one = |(of, what): (Wait, &str)| -> Option<String> {
@@ -276,11 +275,7 @@ fn of_other_waits(named: &[&Entry<'_>], others: &[&Entry<'_>]) -> Vec<String> {
             _ => format!("Of those that {what}: {}.", tied(best, &equal)),
         })
     };
-    let all = [
-        (Wait::Spin, "poll"),
-        (Wait::Block, "block"),
-        (Wait::Callback, "call back"),
-    ];
+    let all = [(Wait::Block, "block"), (Wait::Callback, "call back")];
     all.into_iter().filter_map(one).collect()
 }
 

@@ -8,7 +8,7 @@ use crate::quantity::At;
 use crate::spec::{ExperimentSpec, StackChoice};
 use crate::stack;
 use crate::suite::Suite;
-use dyno_model::{AdapterDescription, Nanos, Stack, Wait};
+use dyno_model::{AdapterDescription, Experiment, Nanos, Stack, Wait};
 use dyno_toml::{Place, Problems, Source};
 use std::collections::BTreeMap;
 
@@ -41,6 +41,32 @@ impl Configured<'_> {
         let last = chain.and_then(|chain| chain.legs.last()?.wait);
         let spins = last.unwrap_or(cell.wait) == Wait::Spin;
         spins.then(|| "`sink_pause` is for a sink that sleeps, and this one spins".to_owned())
+    }
+
+    /// Why its sink cannot look in the cycle that `common` asks for.
+    pub(crate) fn cannot_cycle(&self, cell: &Cell, common: &Experiment) -> Option<String> {
+        let cycle = common.sink_cycle?;
+        if self.stack.loopback {
+            return Some(format!(
+                "{} has no second participant that could look, as `sink_cycle` wants",
+                self.stack.name
+            ));
+        }
+        if cycle > common.drain {
+            return Some(format!(
+                "what comes after the last look of its sink is lost: `sink_cycle` is {cycle} and `drain` {}; lengthen \
+                 the drain",
+                common.drain
+            ));
+        }
+        let chain = self.stack.chain.as_ref();
+        let last = chain.and_then(|chain| chain.legs.last()?.wait);
+        let looks = last.unwrap_or(cell.wait) == Wait::Spin;
+        (!looks).then(|| {
+            "`sink_cycle` is for a sink that looks and goes on where there is nothing; write `wait = \"spin\"`: between \
+             two looks it sleeps"
+                .to_owned()
+        })
     }
 
     /// Whether a call goes over a pair of channels: programs that bridge legs carry messages.

@@ -86,6 +86,7 @@ fn refusal(
         })
         .or_else(|| on.cannot_poll(cell, conditions.common.echo_poll))
         .or_else(|| on.cannot_pause(cell, conditions.common.sink_pause))
+        .or_else(|| on.cannot_cycle(cell, &conditions.common))
         .or_else(|| remote::lacks_memory(cell, &on.stack, testbed))
         .or_else(|| remote::no_start(cell, on, conditions, testbed))
         .or_else(|| remote::refusal(&on.stack, testbed, facts))

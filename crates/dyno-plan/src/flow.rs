@@ -68,7 +68,17 @@ const KEYS: &[&str] = &[
 ];
 
 /// Keys of a flow that reads what another one sends: all else is the other one's.
-const OF_READER: &[&str] = &["name", "reads", "readers", "placement", "sink_pause"];
+const OF_READER: &[&str] = &[
+    "name",
+    "reads",
+    "readers",
+    "placement",
+    "sink_pause",
+    "sink_cycle",
+];
+
+/// Settings of readers, which those of the other flow do not hand on.
+const OF_READERS: &[&str] = &["sink_pause", "sink_cycle"];
 
 impl Quantity for Phase {
     fn read(text: &str) -> Result<Self, UnitError> {
@@ -227,11 +237,14 @@ fn reader(
     };
     // What stands for all flows, and what this one has of its own: a pause of the other one's readers is theirs.
     let mut own = read.own.clone();
-    own.forget("sink_pause");
-    for entry in common.iter().filter(|e| e.key == "sink_pause") {
+    OF_READERS.iter().for_each(|key| own.forget(key));
+    for entry in common
+        .iter()
+        .filter(|e| OF_READERS.contains(&e.key.as_str()))
+    {
         own.read(entry, Form::Single, &mut Problems::default());
     }
-    for key in ["placement", "sink_pause"] {
+    for key in ["placement", "sink_pause", "sink_cycle"] {
         if let Some(entry) = table.entry(key) {
             own.read(entry, Form::Single, problems);
         }

@@ -116,9 +116,14 @@ pub(crate) fn add(
             text.push_str(WAKE_UP);
         }
         let sizes: Vec<String> = sizes.iter().map(|bytes| format!("\"{bytes} B\"")).collect();
+        // What a receiver copies its sender has written, on the one CPU of both or on another.
+        let by = match place.cpus.len() {
+            1 => "\"own\"",
+            _ => "\"own\", \"other\"",
+        };
         text.push_str(&format!(
             "[[experiment]]\nname = \"ground-copy\"\nworkload = \"probe\"\nprobe = \"copy\"\n\
-             [experiment.matrix]\npayload = [{}]\n",
+             [experiment.matrix]\nby = [{by}]\npayload = [{}]\n",
             sizes.join(", ")
         ));
         let mut catalog = catalog.clone();

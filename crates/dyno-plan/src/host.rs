@@ -43,7 +43,9 @@ pub(crate) fn warnings<'a>(
     };
     let uses_two = |e: &Experiment| adapter(&e.stack).is_some_and(|a| !a.capabilities.loopback);
     let crowded: Vec<usize> = leads()
-        .filter(|e| e.wait == Wait::Spin && uses_two(e) && !asks(&e.stack))
+        .filter(|e| {
+            e.wait == Wait::Spin && uses_two(e) && !asks(&e.stack) && e.sink_cycle.is_none()
+        })
         .map(participants)
         .filter(|n| !facts.cpus.is_empty() && *n > facts.cpus.len())
         .collect();

@@ -157,6 +157,7 @@ fn alone(e: &Experiment, chain: &Chain) -> Result<Vec<Experiment>, String> {
         // The echo is on the last leg alone.
         echo_poll: e.echo_poll.filter(|_| number == last),
         sink_pause: e.sink_pause.filter(|_| number == last),
+        sink_cycle: e.sink_cycle.filter(|_| number == last),
         added: true,
         ..e.clone()
     };

@@ -8,7 +8,7 @@ use crate::sets::Cpus;
 use crate::settings::Levels;
 use crate::spec::ExperimentSpec;
 use dyno_model::plan::{Extent, Scheduling};
-use dyno_model::probe::{GROUND, HandOver, Probe, ProbeKind, Rest, SHORTEST_PERIOD, Sides};
+use dyno_model::probe::{GROUND, HandOver, Probe, ProbeKind, Rest, SHORTEST_PERIOD, Sides, Writer};
 use dyno_model::unit::{Nanos, PayloadSize};
 use dyno_model::{Placement, Stack, Wait, Workload};
 use dyno_toml::{Problem, Problems, suggest};
@@ -50,6 +50,7 @@ pub(crate) fn workloads(
                 let spans: &[Span] = match kind {
                     ProbeKind::Switch => &spans,
                     ProbeKind::Ipi => &[Span(2)],
+                    ProbeKind::Copy if way == Writer::Other.as_str() => &[Span(2)],
                     _ => &[Span(1)],
                 };
                 for &Span(each) in spans {
@@ -178,11 +179,9 @@ fn probes(
                 .collect()
         }
         ProbeKind::Copy => {
-            let bytes = |p: &At<PayloadSize>| p.value.bytes() as u64;
-            payloads
-                .iter()
-                .map(|p| Probe::Copy { bytes: bytes(p) })
-                .collect()
+            let by = by(way)?;
+            let bytes = payloads.iter().map(|p| p.value.bytes() as u64);
+            bytes.map(|bytes| Probe::Copy { bytes, by }).collect()
         }
         ProbeKind::Share => {
             let threads = choices(levels.pick(|s| &s.threads), THREADS);
@@ -216,7 +215,7 @@ pub(crate) fn settled(mut cell: Cell) -> Cell {
         | Probe::Share { .. }
         | Probe::Fault { .. } => (Wait::Spin, Placement::Thread),
     };
-    if let Probe::Copy { bytes } = probe
+    if let Probe::Copy { bytes, .. } = probe
         && let Ok(size) = PayloadSize::new(bytes)
     {
         cell.payload = size;
@@ -292,7 +291,7 @@ pub(crate) fn refusal(
         EACH_CPU => there as u64,
         n => u64::from(n),
     };
-    if let (Probe::Copy { bytes }, Some(free)) = (probe, facts.memory_bytes)
+    if let (Probe::Copy { bytes, .. }, Some(free)) = (probe, facts.memory_bytes)
         && bytes.saturating_mul(2).saturating_mul(copies) > free
     {
         return Some(format!(

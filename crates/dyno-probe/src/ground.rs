@@ -176,7 +176,7 @@ impl Ground {
     }
 
     /// Gives the calling thread its class. A thread of SCHED_DEADLINE is given it where its period is known.
-    fn classify(&self) -> Result<(), ProbeError> {
+    pub(crate) fn classify(&self) -> Result<(), ProbeError> {
         match self.scheduling {
             Scheduling::Other | Scheduling::Deadline => Ok(()),
             Scheduling::Fifo(priority) => Ok(set_fifo(priority)?),

@@ -51,7 +51,7 @@ pub fn measure(ground: &Ground, probe: &Probe) -> Result<Outcome, ProbeError> {
         Probe::Switch { by, sides } => switch(ground, by, sides),
         Probe::Timer { by, period, slack } => timer(ground, by, period, slack),
         Probe::Ipi { by, rest } => ipi(ground, by, rest),
-        Probe::Copy { bytes } => copy(ground, bytes),
+        Probe::Copy { bytes, by } => copy(ground, bytes, by),
         Probe::Share { threads } => share(ground, threads),
         Probe::Fault { by } => fault(ground, by),
     }?;

@@ -2,7 +2,7 @@
 
 use dyno_measure::{Clock, allowed_cpus};
 use dyno_model::plan::{Extent, Scheduling};
-use dyno_model::probe::{Alarm, HandOver, Memory, Probe, Rest, Ring, Sides};
+use dyno_model::probe::{Alarm, HandOver, Memory, Probe, Rest, Ring, Sides, Writer};
 use dyno_model::protocol::ClockSpec;
 use dyno_model::unit::Nanos;
 use dyno_probe::{Ground, Place, measure};
@@ -82,7 +82,10 @@ fn threads_signals_timers_descriptors_and_children_are_as_they_were() {
             sides: Sides::Threads,
         },
         Probe::Fault { by: Memory::Shared },
-        Probe::Copy { bytes: 64 },
+        Probe::Copy {
+            bytes: 64,
+            by: Writer::Own,
+        },
     ] {
         match measure(&ground, &probe) {
             Ok(_) => {}

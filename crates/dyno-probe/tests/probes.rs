@@ -4,7 +4,9 @@
 use dyno_measure::record::decode;
 use dyno_measure::{Clock, ClockChoice, allowed_cpus, calibrate};
 use dyno_model::plan::{Extent, Scheduling};
-use dyno_model::probe::{Alarm, Call, HandOver, Memory, Probe, ProbeKind, Rest, Ring, Sides};
+use dyno_model::probe::{
+    Alarm, Call, HandOver, Memory, Probe, ProbeKind, Rest, Ring, Sides, Writer,
+};
 use dyno_model::unit::Nanos;
 use dyno_probe::{Ground, Outcome, Place, ProbeError, Reading, jain, measure};
 use std::sync::OnceLock;
@@ -254,7 +256,16 @@ fn a_larger_copy_takes_longer_and_every_byte_is_counted() {
     let ground = ground(&[first()], Extent::Messages(40));
     let took: Vec<u64> = [1 << 12, 1 << 18, 1 << 23]
         .map(|bytes| {
-            let reading = only(measure(&ground, &Probe::Copy { bytes }).unwrap());
+            let reading = only(
+                measure(
+                    &ground,
+                    &Probe::Copy {
+                        bytes,
+                        by: Writer::Own,
+                    },
+                )
+                .unwrap(),
+            );
             assert_eq!(reading.bytes, reading.done * bytes);
             assert!(reading.bandwidth().unwrap() > 0.0);
             p50(&reading)
@@ -262,15 +273,47 @@ fn a_larger_copy_takes_longer_and_every_byte_is_counted() {
         .to_vec();
     assert!(took.is_sorted_by(|a, b| a < b), "{took:?}");
     assert!(matches!(
-        measure(&ground, &Probe::Copy { bytes: 0 }),
+        measure(
+            &ground,
+            &Probe::Copy {
+                bytes: 0,
+                by: Writer::Own
+            }
+        ),
         Err(ProbeError::Zero { .. })
     ));
 }
 
 #[test]
+fn a_copy_of_what_another_cpu_wrote_takes_two_cpus() {
+    let copy = |bytes| Probe::Copy {
+        bytes,
+        by: Writer::Other,
+    };
+    let refused = measure(&ground(&[first()], Extent::Messages(40)), &copy(64));
+    assert!(matches!(refused, Err(ProbeError::SameCpu(cpu)) if cpu == first().cpu));
+    let [cpu, peer, ..] = allowed_cpus()[..] else {
+        return;
+    };
+    let ground = ground(&[Place { cpu, peer }], Extent::Messages(40));
+    for bytes in [64, 1 << 12, 1 << 16] {
+        let reading = only(measure(&ground, &copy(bytes)).unwrap());
+        assert_eq!(reading.cpus, [cpu, peer]);
+        assert_eq!(reading.time.n, 40);
+        assert_eq!(reading.bytes, reading.done * bytes);
+    }
+}
+
+#[test]
 fn a_copy_beyond_memory_is_refused_before_it_is_tried() {
     let ground = ground(&[first()], Extent::Messages(1));
-    let found = measure(&ground, &Probe::Copy { bytes: 1 << 50 });
+    let found = measure(
+        &ground,
+        &Probe::Copy {
+            bytes: 1 << 50,
+            by: Writer::Own,
+        },
+    );
     assert!(
         matches!(found, Err(ProbeError::TooLarge { .. })),
         "{found:?}"
@@ -282,7 +325,10 @@ fn all_cpus_measure_at_once_and_each_stands_for_itself() {
     let places: Vec<Place> = allowed_cpus().into_iter().map(Place::on).collect();
     let ground = ground(&places, Extent::Messages(200));
     for probe in [
-        Probe::Copy { bytes: 4096 },
+        Probe::Copy {
+            bytes: 4096,
+            by: Writer::Own,
+        },
         Probe::Syscall {
             by: Call::Getppid,
             batch: 10,
@@ -416,7 +462,10 @@ fn kinds() -> Vec<Probe> {
             by: Ring::Eventfd,
             rest: Rest::Sleeps,
         },
-        Probe::Copy { bytes: 64 },
+        Probe::Copy {
+            bytes: 64,
+            by: Writer::Own,
+        },
         Probe::Share { threads: 2 },
         Probe::Fault {
             by: Memory::Private,
@@ -448,7 +497,14 @@ fn a_class_is_granted_or_refused_with_what_grants_it() {
         Ok(found) => counts(&only(found), 20),
         Err(e) => assert!(e.to_string().contains("CAP_SYS_NICE"), "{e}"),
     }
-    let e = measure(&on(Scheduling::Deadline), &Probe::Copy { bytes: 64 }).unwrap_err();
+    let e = measure(
+        &on(Scheduling::Deadline),
+        &Probe::Copy {
+            bytes: 64,
+            by: Writer::Own,
+        },
+    )
+    .unwrap_err();
     assert!(matches!(e, ProbeError::Deadline), "{e}");
 }
 
@@ -502,7 +558,13 @@ fn without_the_right_to_fifo_it_is_refused() {
             scheduling: Scheduling::Fifo(10),
             ..ground(&[first()], Extent::Messages(20))
         };
-        let found = measure(&fifo, &Probe::Copy { bytes: 64 });
+        let found = measure(
+            &fifo,
+            &Probe::Copy {
+                bytes: 64,
+                by: Writer::Own,
+            },
+        );
         (limit.rlim_cur < 10).then_some(found)
     });
     if let Some(found) = found {

@@ -15,6 +15,7 @@ pub(crate) const FLOOR_RATIO: &str = "× floor";
 
 /// Title of the column with the p50 over the time of one copy of the payload.
 pub(crate) const COPY_RATIO: &str = "× copy";
+pub(crate) const CACHED_COPY_RATIO: &str = "× cached copy";
 
 /// The same where something is faster than that.
 pub(crate) const REFERENCE_RATIO: &str = "× reference";
@@ -44,7 +45,7 @@ const fn head(key: &'static str, title: &'static str, short: &'static str, brief
 }
 
 /// Every such head; one key may have several titles, of which a table has one.
-static HEADS: [Head; 22] = [
+static HEADS: [Head; 23] = [
     head("p50", "p50", "p50", true),
     head("p90", "p90", "p90", false),
     head("p99", "p99", "p99", true),
@@ -57,6 +58,7 @@ static HEADS: [Head; 22] = [
     head("floor", FLOOR_RATIO, "×\nfloor", true),
     head("floor", REFERENCE_RATIO, "×\nrefer.", true),
     head("copy", COPY_RATIO, "×\ncopy", true),
+    head("cached-copy", CACHED_COPY_RATIO, "× cached\ncopy", true),
     head("load", "load", "load", true),
     head("in-window", "in window", "in\nwindow", false),
     head("delivered", DELIVERED, "deliv.\n/offer.", true),

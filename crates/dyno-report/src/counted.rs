@@ -1,6 +1,6 @@
 //! Which trials count, and why the others do not.
 
-use crate::summary::{FailedAs, FailureGroup, TrialCounts};
+use crate::summary::{FailedAs, FailureGroup, OfPlan, TrialCounts};
 use dyno_model::cause::{Cause, FailureCause};
 use dyno_model::record::{Outcome, Run};
 use dyno_model::{Experiment, ExperimentId, TrialRecord};
@@ -90,21 +90,30 @@ pub(crate) fn trial_counts(
     failures: &Failures,
     disturbed: &[&TrialRecord],
 ) -> TrialCounts {
-    let counted_too = |t: &&&TrialRecord| counted.iter().any(|c| c.id == t.id);
     let all_count = counted_trials(run, experiment.id)
         .iter()
         .all(|t| !t.disturbed.is_empty());
     // Where all count, one that cannot be read is a failure and no more.
-    let disturbed = match all_count {
-        true => disturbed.iter().filter(counted_too).count(),
-        false => disturbed.len(),
-    } as u64;
+    let mut marked: Vec<&TrialRecord> = disturbed.to_vec();
+    if all_count {
+        marked.retain(|t| counted.iter().any(|c| c.id == t.id));
+    }
+    let disturbed = marked.len() as u64;
     let left_out = if all_count { 0 } else { disturbed };
+    let planned = match run.manifest.plan.search {
+        // A search asks for no trial before it needs it.
+        Some(_) => run.trials_of(experiment.id).count() as u64,
+        None => u64::from(experiment.trials),
+    };
+    // A repeat is there because another trial was disturbed.
+    let of_plan = |t: &&&TrialRecord| u64::from(t.id.number) < planned;
+    let marked_of_plan = marked.iter().filter(of_plan).count() as u64;
+    let counted_of_plan = counted.iter().filter(of_plan).count() as u64;
     TrialCounts {
-        planned: match run.manifest.plan.search {
-            // A search asks for no trial before it needs it.
-            Some(_) => run.trials_of(experiment.id).count() as u64,
-            None => u64::from(experiment.trials),
+        planned,
+        of_plan: OfPlan {
+            completed: counted_of_plan + if all_count { 0 } else { marked_of_plan },
+            disturbed: marked_of_plan,
         },
         completed: counted.len() as u64 + left_out,
         failed: failures.0.iter().map(|f| f.count).sum(),

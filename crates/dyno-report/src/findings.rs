@@ -266,10 +266,12 @@ fn by_stack(rates: &FlagRates) -> Item {
     let p = format!("p = {}, Fisher's exact test", sig3(rates.p));
     Item::from(match rates.odd() {
         None => {
-            format!("disturbed trials of each stack: {stacks}; chance alone spreads them so ({p})")
+            format!(
+                "disturbed trials of each stack, without repeats: {stacks}; chance alone spreads them so ({p})"
+            )
         }
         Some((odd, often)) => format!(
-            "disturbed trials of each stack: {stacks}; that is not chance ({p}): those of {} are disturbed {often} than \
+            "disturbed trials of each stack, without repeats: {stacks}; that is not chance ({p}): those of {} are disturbed {often} than \
              those of others, so find out why before you compare it",
             odd.stack
         ),

@@ -1,7 +1,7 @@
 //! How often trials of each stack were disturbed, and whether chance alone would spread them so. Flags come from what others did,
 //! which knows nothing of stacks: where they fall on one stack, the rules or the stack are to be looked at.
 
-use crate::summary::ExperimentSummary;
+use crate::summary::{ExperimentSummary, OfPlan};
 use dyno_stats::chance_of_hits;
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ const LEVEL: f64 = 0.05;
 pub struct Flagged {
     /// The stack.
     pub stack: String,
-    /// Its disturbed trials.
+    /// Its disturbed trials, without repeats.
     pub disturbed: u64,
     /// Its completed trials, these among them.
     pub completed: u64,
@@ -39,8 +39,11 @@ impl FlagRates {
         // A trial of flows is one of each of them.
         let is_first = |e: &&ExperimentSummary| e.experiment.lead() == e.experiment.id;
         let rows = rows.into_iter().filter(is_first);
-        for e in rows.filter(|e| e.trials.completed > 0) {
-            let (disturbed, completed) = (e.trials.disturbed, e.trials.completed);
+        for e in rows.filter(|e| e.trials.of_plan.completed > 0) {
+            let OfPlan {
+                completed,
+                disturbed,
+            } = e.trials.of_plan;
             match stacks.iter_mut().find(|s| s.stack == e.experiment.stack) {
                 Some(known) => {
                     known.disturbed += disturbed;

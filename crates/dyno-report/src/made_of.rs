@@ -11,7 +11,7 @@ use crate::remark::Item;
 use crate::summary::{ExperimentSummary, Further, MadeOf, Spread};
 use crate::view::View;
 use dyno_model::cause::{Cause, Warning};
-use dyno_model::probe::{Call, HandOver, Probe, Rest, Ring, Sides};
+use dyno_model::probe::{Call, HandOver, Probe, Rest, Ring, Sides, Writer};
 use dyno_model::record::{ProcessCost, TrialRecord};
 use dyno_model::{Experiment, Metric, Placement, Wait, Workload};
 use dyno_stats::Latency;
@@ -121,13 +121,18 @@ fn is_call(p: &Experiment, _: &Experiment) -> bool {
     matches!(probe, Probe::Syscall { by: b, batch } if b == by && batch > 1) && copies == 1
 }
 
-/// Whether `p` copies as many bytes as the payload of `x` has.
-pub(crate) fn is_copy(p: &Experiment, x: &Experiment) -> bool {
+/// Whether `p` copies as many bytes as the payload of `x` has, which its CPU has written itself.
+fn is_copy(p: &Experiment, x: &Experiment) -> bool {
+    is_copy_of(Writer::Own, p, x)
+}
+
+/// The same of bytes that `writer` has written.
+pub(crate) fn is_copy_of(writer: Writer, p: &Experiment, x: &Experiment) -> bool {
     let Workload::Probe { probe, copies, .. } = p.workload else {
         return false;
     };
     let bytes = x.payload.bytes() as u64;
-    matches!(probe, Probe::Copy { bytes: b } if b == bytes) && copies == 1
+    probe == Probe::Copy { bytes, by: writer } && copies == 1
 }
 
 /// The p50 of the round trip and its sleeps, where there are any to take it apart with, or `calls` that were counted.

@@ -16,6 +16,7 @@ use crate::{
     carry_over, causes, chains, clocks, flows, host, in_copies, modes, precision, scaling,
 };
 use dyno_model::cause::{Cause, FailureCause, Warning};
+use dyno_model::probe::Writer;
 use dyno_model::record::{EMPTY_WINDOW_SINCE, FlowCounts, Run};
 use dyno_model::{
     AdapterDescription, Distribution, Experiment, ExperimentId, Metric, Options, TrialRecord,
@@ -333,13 +334,15 @@ fn summarise_experiment(
             undercut_by: Vec::new(),
         }
     });
-    let copy = in_copies::probe(plan, experiment, headline.copied());
-    let in_copies = copy.and_then(|c| {
+    let over_copy = |writer| {
+        let copy = in_copies::probe(plan, experiment, headline.copied(), writer)?;
         let ratio = shared
             .floors
-            .ratio(&own.trials, numerator.as_ref(), c.id, Metric::Probe);
+            .ratio(&own.trials, numerator.as_ref(), copy.id, Metric::Probe);
         ratio.ok()
-    });
+    };
+    let in_copies = over_copy(Writer::Other);
+    let in_cached_copies = over_copy(Writer::Own);
     let with_disturbed =
         headline.and_then(|m| with_disturbed(shared.samples, experiment.id, *m, how));
     let stack = plan.stacks.get(&experiment.stack);
@@ -397,6 +400,7 @@ fn summarise_experiment(
         alone: alone(shared.samples, experiment, headline, own, how),
         floor,
         in_copies,
+        in_cached_copies,
         undercut_by: Vec::new(),
         counts: add_counts(trials.iter().map(|t| &t.counts)),
         figures: figures(&trials),

@@ -188,6 +188,17 @@ pub struct TrialCounts {
     /// Completed, and what the figures are made of: those that were not disturbed, or all of an
     /// experiment of which every one was. See [`crate::counted_trials`].
     pub counted: u64,
+    /// Those without what precision and repeats added.
+    pub of_plan: OfPlan,
+}
+
+/// The trials among them that the plan asks for: how many there are of these does not depend on what was disturbed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OfPlan {
+    /// With a measurement.
+    pub completed: u64,
+    /// Completed, but disturbed by the host.
+    pub disturbed: u64,
 }
 
 impl TrialCounts {
@@ -247,9 +258,11 @@ pub struct ExperimentSummary {
     pub alone: Option<AloneRatio>,
     /// p50 of the headline metric against that of the floor's experiment.
     pub floor: Option<FloorRatio>,
-    /// p50 of the headline metric over that of one copy of the payload by a CPU here; `None` where the run does not hold
-    /// that probe, or one of the two sides is not good enough for a ratio.
+    /// p50 of the headline metric over that of one copy of the payload by a CPU here, after another one has written it; `None`
+    /// where the run does not hold that probe, or one of the two sides is not good enough for a ratio.
     pub in_copies: Option<Estimate>,
+    /// The same with a payload that the copying CPU has in its own caches as far as it fits.
+    pub in_cached_copies: Option<Estimate>,
     /// Of a floor: the stacks that are surely faster than it in this run.
     pub undercut_by: Vec<String>,
     /// Counts of all counted trials added up.

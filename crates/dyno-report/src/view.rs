@@ -5,7 +5,8 @@ use crate::cells::{
     own_delay, p50_ns, per_second, quantile_ns, tone, unresolved,
 };
 use crate::columns::{
-    COPY_RATIO, Columns, DELIVERED, FLOOR_RATIO, HOST_CPU, HOST_P99, REFERENCE_RATIO, short,
+    CACHED_COPY_RATIO, COPY_RATIO, Columns, DELIVERED, FLOOR_RATIO, HOST_CPU, HOST_P99,
+    REFERENCE_RATIO, short,
 };
 use crate::factors;
 use crate::layout::{Column, Sheet};
@@ -15,6 +16,7 @@ use crate::summary::{ExperimentSummary, FloorRatio, QUANTILES, Summary};
 use dyno_model::factors::Factor;
 use dyno_model::metric::Shows;
 use dyno_model::{Experiment, Metric, Placement, TrialFigure, Wait, Workload};
+use dyno_stats::Estimate;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -220,9 +222,16 @@ impl<'a> View<'a> {
         if self.rows.iter().any(|e| e.floor.is_some()) {
             columns.push(self.column(self.ratio_title(), "", 4, floor));
         }
-        if self.rows.iter().any(|e| e.in_copies.is_some()) {
-            let in_copies = |e: &ExperimentSummary| e.in_copies.as_ref().map(Measured::ratio);
-            columns.push(self.column(COPY_RATIO, "", 8, |e| in_copies(e).unwrap_or_default()));
+        let copies: [(_, fn(&ExperimentSummary) -> &Option<Estimate>); 2] = [
+            (COPY_RATIO, |e| &e.in_copies),
+            (CACHED_COPY_RATIO, |e| &e.in_cached_copies),
+        ];
+        for (title, of) in copies {
+            if self.rows.iter().all(|e| of(e).is_none()) {
+                continue;
+            }
+            let ratio = |e: &ExperimentSummary| of(e).as_ref().map(Measured::ratio);
+            columns.push(self.column(title, "", 8, |e| ratio(e).unwrap_or_default()));
         }
         let shows_load = self.shows_load();
         if shows_load {
@@ -476,7 +485,7 @@ impl<'a> View<'a> {
             short: short(title),
             unit,
             text: false,
-            derived: [FLOOR_RATIO, REFERENCE_RATIO, COPY_RATIO].contains(&title),
+            derived: [FLOOR_RATIO, REFERENCE_RATIO, COPY_RATIO, CACHED_COPY_RATIO].contains(&title),
             rank,
             cells: self.rows.iter().map(|e| f(e)).collect(),
         }

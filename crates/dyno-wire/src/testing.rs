@@ -98,6 +98,7 @@ impl Rig {
             scratch: self.scratch.clone(),
             participant,
             address: "127.0.0.1".into(),
+            looked_at: 0,
             options: self.options.clone(),
         }
     }

@@ -21,6 +21,7 @@ fn peer() {
         scratch: scratch.into(),
         participant: 1,
         address: "127.0.0.1".into(),
+        looked_at: 0,
         options: Default::default(),
     };
     let mut node = dyno_adapter_floor::adapter().open(&context).unwrap();

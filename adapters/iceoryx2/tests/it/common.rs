@@ -38,6 +38,7 @@ impl Trial {
             scratch: self.scratch.clone(),
             participant,
             address: "127.0.0.1".into(),
+            looked_at: 0,
             options: self.options.clone(),
         }
     }

@@ -114,6 +114,7 @@ impl Trial {
             scratch: self.scratch.path().to_owned(),
             participant,
             address: "127.0.0.1".into(),
+            looked_at: 0,
             options: self.options.clone(),
         }
     }

@@ -14,7 +14,7 @@ use dyno_measure::Recorder;
 use dyno_measure::stamp::{Damage, Kind};
 use dyno_model::{Metric, Nanos};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(super) fn play(
     job: &Job,
@@ -62,14 +62,18 @@ fn take<const ASKS: bool>(
     mut ends: Vec<(Box<dyn Receiver>, Inbox)>,
 ) -> Result<Played, Failure> {
     let shared = &job.shared;
+    let cycle = job.experiment().sink_cycle.map(Duration::from);
+    let mut look = Instant::now();
     loop {
+        let mut found = false;
         for (receiver, inbox) in &mut ends {
             let asked = ASKS.then(|| shared.clock.now());
             let taken = thread.inside(Call::Take, || {
                 receiver.take(&mut |bytes| inbox.on_message(bytes))
             });
             match taken {
-                Ok(_) => {
+                Ok(taken) => {
+                    found |= taken;
                     if let Some(asked) = asked {
                         inbox.answered(asked);
                     }
@@ -86,6 +90,11 @@ fn take<const ASKS: bool>(
             Phase::Stop => break,
             Phase::Drain if ends.iter().all(|(_, inbox)| inbox.is_complete()) => break,
             _ => {}
+        }
+        // All that was there has been taken, or asked for. A look whose time has passed is not made up for.
+        if let Some(cycle) = cycle.filter(|_| ASKS || !found) {
+            look = (look + cycle).max(Instant::now());
+            std::thread::sleep(look.saturating_duration_since(Instant::now()));
         }
     }
     shared.have_drained(ends.len());

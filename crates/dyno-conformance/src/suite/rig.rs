@@ -115,6 +115,7 @@ impl Rig {
             scratch: scratch.to_owned(),
             participant,
             address: address.to_string(),
+            looked_at: 0,
             options: self.subject.options.clone(),
         })
     }

@@ -29,6 +29,7 @@ fn open_as(participant: u16, options: Pairs) -> Result<Box<dyn Node>> {
         scratch: "/nonexistent".into(),
         participant,
         address: "127.0.0.1".into(),
+        looked_at: 0,
         options,
     })
 }
@@ -215,6 +216,7 @@ fn the_adapter_to_wrap_must_be_known() {
         scratch: "/nonexistent".into(),
         participant: 0,
         address: String::new(),
+        looked_at: 0,
         options: Options::new(),
     });
     let error = error.err().unwrap().to_string();

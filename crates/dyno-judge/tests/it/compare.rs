@@ -96,6 +96,24 @@ fn cpu_times_of_kernels_that_count_interrupts_otherwise_are_not_judged() {
     // A run from before does not tell.
     let (found, ..) = of(&within, &run(1, "6.13", None, 11_000.0));
     assert_eq!(found, Finding::Undecided { more: None });
+    // Of runs that were merged the machine of the cell decides, not the first one.
+    let merged = |number, irq_time, p50| {
+        let mut run = run(number, "6.13", Some(false), p50);
+        let mut second = run.manifest.environment.clone();
+        second.irq_time = irq_time;
+        run.machines.insert("second".into(), second);
+        let experiments = &mut run.manifest.plan.experiments;
+        experiments
+            .iter_mut()
+            .for_each(|e| e.machine = Some("second".into()));
+        run
+    };
+    let base = merged(0, Some(false), 13_000.0);
+    let (found, but, _) = of(&base, &merged(1, Some(true), 11_000.0));
+    assert_eq!(found, Finding::Undecided { more: None });
+    assert!(but.unwrap().contains("CONFIG_IRQ_TIME_ACCOUNTING"));
+    let (found, but, _) = of(&base, &merged(1, Some(false), 11_000.0));
+    assert_eq!((found, but), (Finding::Lower, None));
 }
 
 #[test]

@@ -77,6 +77,9 @@ pub struct Experiment {
     /// How long a sink sleeps after each message; `None`: not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sink_pause: Option<Nanos>,
+    /// How often a sink looks and takes all that is there; `None`: as its wait says, at all times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sink_cycle: Option<Nanos>,
     /// How long sinks wait for what is still under way after the last send.
     pub drain: Nanos,
     /// The longest that any step of the trial (open, match, the window itself beyond its nominal
@@ -180,6 +183,7 @@ impl Experiment {
             window: Extent::Duration(Nanos::ZERO),
             echo_poll: None,
             sink_pause: None,
+            sink_cycle: None,
             drain: Nanos::ZERO,
             deadline: Nanos::ZERO,
             cpus: Vec::new(),

@@ -442,6 +442,7 @@ fn defaults_are_those_of_the_table_of_workloads() {
                     ("period", "\"1 ms\""),
                     ("echo_poll", "\"\""),
                     ("sink_pause", "\"\""),
+                    ("sink_cycle", "\"\""),
                 ];
                 assert!(known.contains(&(key.name, value)), "{} {value}", key.name);
             }

@@ -140,7 +140,12 @@ fn what_cannot_be_probed_is_refused_with_the_reason() {
         "CPUs at once",
     );
     refused("probe = \"switch\"\nby = \"tube\"", "there is no switch by");
-    refused("probe = \"copy\"\nby = \"futex\"", "a copy has no `by`");
+    refused("probe = \"copy\"\nby = \"futex\"", "there is no copy by");
+    refused(
+        "probe = \"copy\"\nby = \"other\"\nparallel = 2",
+        "4 CPUs at once",
+    );
+    refused("probe = \"share\"\nby = \"futex\"", "a share has no `by`");
     refused("probe = \"syscal\"", "syscall");
     refused("", "has no `probe`");
     refused("probe = \"syscall\"\ncpus = [[7]]", "there is no CPU 7");
@@ -246,10 +251,11 @@ fn the_ground_of_a_run_is_probed_with_copies_of_its_own_payloads() {
             "switch by futex between threads",
             "switch by futex between processes",
             "ipi by futex to one that sleeps on 2 cpus",
-            "copy"
+            "copy",
+            "copy by other on 2 cpus"
         ]
     );
-    assert_eq!(probes[4].payload.bytes(), 4096);
+    assert!(probes[4..].iter().all(|e| e.payload.bytes() == 4096));
     for (i, e) in with.experiments.iter().enumerate() {
         assert_eq!(e.id.0 as usize, i);
     }

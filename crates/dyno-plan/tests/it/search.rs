@@ -87,6 +87,34 @@ fn a_sink_pauses_where_it_can_sleep() {
 }
 
 #[test]
+fn a_sink_has_a_cycle_where_it_can_look() {
+    let stream = |more: &str| {
+        let lines = "workload = \"stream\"\nrate = \"1 kHz\"\nsink_cycle = \"100 ms\"\n";
+        plan_text(&suite(&format!("{lines}{more}")))
+    };
+    let plan = stream("stacks = [\"pipe\"]\nwait = \"spin\"").unwrap();
+    let cycle = Some(Nanos::from_millis(100));
+    assert!(plan.experiments.iter().all(|e| e.sink_cycle == cycle));
+    for (lines, reason) in [
+        (
+            "stacks = [\"pipe\"]\nwait = \"block\"",
+            "write `wait = \"spin\"`",
+        ),
+        (
+            "stacks = [\"null\"]\nwait = \"spin\"",
+            "no second participant that could look",
+        ),
+        (
+            "stacks = [\"pipe\"]\nwait = \"spin\"\ndrain = \"50 ms\"",
+            "what comes after the last look of its sink is lost",
+        ),
+    ] {
+        let refused = refusal_of(stream(lines));
+        assert!(refused.contains(reason), "{refused}");
+    }
+}
+
+#[test]
 fn a_stack_with_fewer_channels_than_the_topology_wants_is_refused() {
     let mut catalog = Catalog::builtin();
     let stack = "description = \"few\"\nadapter = \"tcp\"\nwaits = [\"block\"]\nchannels = 3\n";

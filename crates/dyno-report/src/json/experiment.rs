@@ -86,6 +86,8 @@ pub(super) struct Experiment<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     p50_over_copy: Option<EstimateJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    p50_over_copy_of_other: Option<EstimateJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     made_of: Option<MadeOfJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     chain: Option<ChainJson<'a>>,
@@ -517,7 +519,8 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
         one_way_resolvable: e.is_resolvable(e.headline()),
         clocks: e.clocks.iter().map(Into::into).collect(),
         copies: e.copies.iter().map(Into::into).collect(),
-        p50_over_copy: e.in_copies.as_ref().map(Into::into),
+        p50_over_copy: e.in_cached_copies.as_ref().map(Into::into),
+        p50_over_copy_of_other: e.in_copies.as_ref().map(Into::into),
         made_of: e.made_of.map(|m| MadeOfJson {
             wake_ups: exported(m.wake_ups),
             wake_up_ns: exported(m.wake_up_ns),

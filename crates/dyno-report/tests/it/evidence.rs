@@ -76,12 +76,14 @@ fn flags_that_fall_on_one_stack_are_told_from_those_of_chance() {
     let with = |counts: &[(&str, u64)]| {
         let mut b = builder();
         for (stack, disturbed) in counts {
-            let id = b.experiment(stack, |_| {});
-            for number in 0..20 {
+            let id = b.experiment(stack, |e| e.trials = 20);
+            // What was repeated counts once, whatever became of it.
+            for number in 0..20 + disturbed {
                 let trial = b.trial(id, &RTT);
+                let is_marked = number < *disturbed || number >= 20;
                 trial
                     .disturbed
-                    .extend((number < *disturbed).then(|| Cause::Told("it was".into())));
+                    .extend(is_marked.then(|| Cause::Told("it was".into())));
             }
         }
         let s = summary(&b.build());

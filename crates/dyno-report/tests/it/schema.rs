@@ -87,7 +87,7 @@ fn factors_that_are_not_as_usual_are_described() {
     let e = &mut run.manifest.plan.experiments[0];
     (e.start, e.reboot, e.on_host) = (Some(Start::Container), true, 1);
     let pause = Some(Nanos::from_millis(50));
-    (e.echo_poll, e.sink_pause) = (pause, pause);
+    (e.echo_poll, e.sink_pause, e.sink_cycle) = (pause, pause, pause);
     let document = document(&run);
     let shown = &document["experiments"][0];
     assert_eq!(

@@ -488,7 +488,15 @@ fn what_was_counted_is_added_up_and_is_no_row() {
         let (by, batch) = (Call::Getppid, 100);
         probe(Probe::Syscall { by, batch }, 1, &[1], 100.0);
         let bytes = 64;
-        probe(Probe::Copy { bytes }, 1, &[1], 50.0);
+        probe(
+            Probe::Copy {
+                bytes,
+                by: dyno_model::probe::Writer::Own,
+            },
+            1,
+            &[1],
+            50.0,
+        );
         let twin = b.experiment("pipe", |e| {
             (e.counted, e.added, e.trials) = (true, true, 1);
         });

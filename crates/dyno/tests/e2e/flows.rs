@@ -1,6 +1,6 @@
 //! Flows that run at the same time, on real transports.
 
-use crate::harness::{Place, count, experiments, quantile, send};
+use crate::harness::{Place, count, experiments, on_stack, quantile, send};
 use serde_json::Value;
 
 /// Three kinds of flows, 300 ms of all at once.
@@ -156,6 +156,47 @@ fn a_sender_that_is_blocked_until_the_drain_is_over_fails_no_trial() {
         .run(&["show", "out"])
         .with_code(0)
         .says("never sent since");
+}
+
+/// A message waits for the next look: on average half a cycle, and at most about a whole one.
+#[test]
+fn a_sink_with_a_cycle_takes_what_is_there_when_it_looks() {
+    const CYCLIC: &str = r#"
+        title = "cyclic"
+        [defaults]
+        trials = 2
+        warmup = "20 ms"
+        settle = "0 s"
+        window = "400 ms"
+        drain = "1 s"
+        cpus = "none"
+        wait = "spin"
+        rate = "1 kHz"
+        [[experiment]]
+        name = "cyclic"
+        workload = "stream"
+        stacks = ["iceoryx2", "uds-seqpacket"]
+        sink_cycle = "20 ms"
+    "#;
+    let place = Place::new();
+    place.suite("cyclic", CYCLIC);
+    let shown = place.measure("cyclic", &["--experiment", "cyclic"]);
+    for stack in ["iceoryx2", "uds-seqpacket"] {
+        let e = on_stack(&shown, stack);
+        assert_eq!(e["sink_cycle_ns"], 20_000_000, "{stack}");
+        assert_eq!(count(e, "received"), count(e, "offered"), "{stack}");
+        let p50 = quantile(e, "response_ns", "p50");
+        assert!(p50 > 3e6, "{stack}: {p50}");
+        // Several come at each look.
+        assert!(quantile(e, "gap_ns", "p50") < 1e6, "{stack}");
+    }
+    place
+        .run(&["show", "out"])
+        .with_code(0)
+        .says("looks each 20.0 ms");
+    place
+        .run(&["run", "cyclic", "--set", "wait=block", "--dry-run"])
+        .says("`sink_cycle` is for a sink that looks");
 }
 
 /// One sender, whose messages a reader takes at once and another one slowly.

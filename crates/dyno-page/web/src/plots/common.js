@@ -64,10 +64,17 @@ export function questionKey(cell) {
   return cell.mixes ? cell.question : conditionKey(cell.e);
 }
 
-/** The factors that say nothing of the question that these cells ask: the wait, and the CPUs that go with it. */
+/**
+ * The factors that say nothing of the question that these cells ask: the wait, and the CPUs that go with it. What polls is
+ * asked apart from what sleeps, so that the wait tells the two apart where both are there.
+ */
 export function withoutWait(cells) {
-  return cells.some((c) => c.mixes) ? ['wait', 'cpus'] : [];
+  if (!cells.some((c) => c.mixes)) return [];
+  return cells.some((c) => c.e.wait === 'spin' && !isYardstick(c)) ? ['cpus'] : ['wait', 'cpus'];
 }
+
+/** The conditions that a cell stands for: where each stack waits in its own way, none of the waits. */
+export const meant = (cell) => (cell.mixes ? { ...cell.e, wait: 'its own' } : cell.e);
 
 /** Groups in the order of their first element: `[{ key, items }]`. */
 export function groupBy(items, keyOf) {
@@ -322,9 +329,9 @@ export function fastest(cells, figureOf, max) {
 export function panelsOf({ shown, left }, { keep, panel, without = [], all = false, first = (g) => g.items[0] }) {
   const cells = shown.flatMap((g) => g.items);
   const { words, shared } = distinctions(
-    shown.map((g) => first(g).e),
+    shown.map((g) => meant(first(g))),
     without,
-    all ? cells.map((c) => c.e) : undefined,
+    all ? cells.map(meant) : undefined,
   );
   const kept = shown.map(keep);
   const panels = shown.map((g, i) => panel(kept[i].shown, words[i], g));

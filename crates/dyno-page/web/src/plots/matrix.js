@@ -9,6 +9,7 @@ import {
   isYardstick,
   lack,
   lostShare,
+  meant,
   metricOf,
   place,
   quantileOf,
@@ -90,9 +91,9 @@ function drawn(view) {
     const known = figures.filter((v) => v !== null && Number.isFinite(v));
     return { items, best: known.length ? Math.min(...known) : null };
   });
-  const all = columns.flatMap((c) => c.items.map((one) => one.e));
+  const all = columns.flatMap((c) => c.items.map(meant));
   const { words, rest, shared } = distinctions(
-    columns.map((c) => c.items[0].e),
+    columns.map((c) => meant(c.items[0])),
     withoutWait(view.cells),
     all,
   );
