@@ -5,7 +5,7 @@ use super::table::{Column, Get};
 use dyno_model::factors::{self, Of};
 use dyno_model::figure::Group;
 use dyno_model::record::{Environment, ProcessCost};
-use dyno_model::{COUNTS, Cause, CountInfo, HostLoad, TrialFigure, TrialRecord};
+use dyno_model::{COUNTS, CountInfo, HostLoad, TrialFigure, TrialRecord};
 use std::borrow::Cow;
 use std::fmt::Display;
 
@@ -46,7 +46,7 @@ fn text(text: &str) -> Option<Cow<'_, str>> {
 }
 
 /// Several causes, a line each; null for none.
-fn lines<T: Display>(causes: &[Cause<T>]) -> Option<Cow<'_, str>> {
+fn lines<T: Display>(causes: &[T]) -> Option<Cow<'_, str>> {
     let lines: Vec<String> = causes.iter().map(ToString::to_string).collect();
     (!lines.is_empty()).then(|| Cow::Owned(lines.join("\n")))
 }
