@@ -211,11 +211,12 @@ impl Tool {
         let lines: Vec<&str> = head.lines().collect();
         let wants = |t: &Tool| wanted.is_none_or(|w| w == *t);
         let all = || Tool::ALL.iter().copied().filter(wants);
-        let (mut unsure, mut at) = (None, 0);
+        let (mut unsure, mut at, mut may_be_json) = (None, 0, true);
         for (i, line) in lines.iter().enumerate() {
             let (from, rest) = (&lines[i..], &head[at..]);
             at += line.len() + 1;
-            if let Some(own) = line.find('{').filter(|own| is_json(&line[*own..])) {
+            let json = line.find('{').filter(|own| is_json(&line[*own..]));
+            if let Some(own) = json.filter(|_| may_be_json) {
                 // The mark that comes first: a later one may be the name of a member.
                 let found = all().filter_map(|t| {
                     let first = t
@@ -226,7 +227,10 @@ impl Tool {
                     let named = wanted.is_some() && own == 0 && !t.json_marks().is_empty();
                     Some((first.or(named.then_some(0))?, t))
                 });
-                if let Some((_, tool)) = found.min_by_key(|(first, _)| *first) {
+                let found = found.min_by_key(|(first, _)| *first);
+                // Where no mark follows, none follows later.
+                may_be_json = found.is_some() || wanted.is_some();
+                if let Some((_, tool)) = found {
                     let message = || Prefix::of_message(&line[..own]);
                     let before = Prefix::of(from, own).unwrap_or_else(message);
                     let is_json = true;

@@ -4,6 +4,9 @@
 /// Lines from a mark on that are looked at.
 const NEAR: usize = 20;
 
+/// Words, numbers and signs of the longest prefix before names.
+const LONGEST: usize = 64;
+
 /// The longest number of a mark in bytes.
 const DIGITS: usize = 32;
 
@@ -55,7 +58,7 @@ impl Prefix {
             });
             same.then_some(token)
         };
-        let mut shared: Vec<Token> = (0..).map_while(alike).collect();
+        let mut shared: Vec<Token> = (0..LONGEST).map_while(alike).collect();
         if shared.len() == tokens(first).count() {
             let name = first.trim_end().rsplit([' ', '\t']).next();
             shared.truncate(shared.len() - tokens(name.unwrap_or("")).count());
@@ -138,7 +141,9 @@ impl Prefix {
         for token in &self.tokens {
             let (own, text, end) = all.next().filter(|(own, ..)| own == token)?;
             // Of numbers those of containers and addresses.
-            let is_name = text.contains(|c: char| c.is_alphabetic() && !['T', 'Z'].contains(&c));
+            let is_hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+            let is_name =
+                text.len() > 7 && text.chars().all(is_hex) && text.contains(char::is_alphabetic);
             if own == Token::Word || is_name || text.matches('.').count() > 2 {
                 found.source.push_str(text);
                 found.source.push(' ');
