@@ -150,7 +150,7 @@ tools! {
     /// HdrHistogram's interval logs.
     HdrLog = "hdr-log", hdr_log::read, json [], text ["#[Histogram log format", "\"StartTimestamp\""];
     /// wrk and wrk2; before HdrHistogram's percentiles, which wrk2 prints too.
-    Wrk2 = "wrk2", wrk::read, json [], text ["Thread Stats Avg"];
+    Wrk2 = "wrk2", wrk::read, json [], text ["Running {}s test @ ", "Running {}m test @ ", "Thread Stats Avg"];
     /// HdrHistogram's percentile texts.
     HdrPercentiles = "hdr-percentiles", hdr_percentiles::read, json [],
         text ["Value Percentile TotalCount 1/(1-Percentile)", "\"Value\",\"Percentile\",\"TotalCount\",\"1/(1-Percentile)\""];
@@ -211,11 +211,12 @@ impl Tool {
         let lines: Vec<&str> = head.lines().collect();
         let wants = |t: &Tool| wanted.is_none_or(|w| w == *t);
         let all = || Tool::ALL.iter().copied().filter(wants);
-        let (mut unsure, mut at) = (None, 0);
+        let (mut unsure, mut at, mut may_be_json) = (None, 0, true);
         for (i, line) in lines.iter().enumerate() {
             let (from, rest) = (&lines[i..], &head[at..]);
             at += line.len() + 1;
-            if let Some(own) = line.find('{').filter(|own| is_json(&line[*own..])) {
+            let json = line.find('{').filter(|own| is_json(&line[*own..]));
+            if let Some(own) = json.filter(|_| may_be_json) {
                 // The mark that comes first: a later one may be the name of a member.
                 let found = all().filter_map(|t| {
                     let first = t
@@ -226,8 +227,12 @@ impl Tool {
                     let named = wanted.is_some() && own == 0 && !t.json_marks().is_empty();
                     Some((first.or(named.then_some(0))?, t))
                 });
-                if let Some((_, tool)) = found.min_by_key(|(first, _)| *first) {
-                    let before = Prefix::of_json(from, own);
+                let found = found.min_by_key(|(first, _)| *first);
+                // Where no mark follows, none follows later.
+                may_be_json = found.is_some() || wanted.is_some();
+                if let Some((_, tool)) = found {
+                    let message = || Prefix::of_message(&line[..own]);
+                    let before = Prefix::of(from, own).unwrap_or_else(message);
                     let is_json = true;
                     return Ok(Some(Known {
                         tool,
@@ -251,10 +256,16 @@ impl Tool {
                 Some(mark) => Some(Prefix::of_names(from, own, mark)),
                 None => Prefix::of(from, own),
             };
-            let Some(before) = before else {
-                unsure.get_or_insert((i, tool, own));
+            let Some(mut before) = before else {
+                unsure.get_or_insert((i, tool, &line[..own]));
                 continue;
             };
+            if let (true, Some((_, of, first))) = (before.is_empty(), unsure) {
+                let message = Prefix::of_message(first);
+                if of == tool && message.is_instant() {
+                    before = message;
+                }
+            }
             let is_json = false;
             return Ok(Some(Known {
                 tool,
@@ -262,8 +273,8 @@ impl Tool {
                 before,
             }));
         }
-        if let Some((i, tool, own)) = unsure {
-            let before: String = lines[i][..own].chars().take(80).collect();
+        if let Some((i, tool, before)) = unsure {
+            let before: String = before.chars().take(80).collect();
             return Err(ImportError::line(
                 i as u64 + 1,
                 format!(
@@ -298,7 +309,8 @@ impl Tool {
 /// Whether this may be the beginning of a JSON document.
 fn is_json(text: &str) -> bool {
     let inner = text.trim_start_matches('{').trim_start();
-    text.starts_with('{') && (inner.is_empty() || inner.starts_with(['"', '}']))
+    // A bracket may close what stands before it.
+    text.starts_with('{') && (inner.is_empty() || inner.starts_with(['"', '}', ']']))
 }
 
 /// Reads the output of a tool; without `tool` it is recognised by its beginning. `name` stands in errors.
@@ -334,6 +346,11 @@ pub fn import(
         let end = clean.trim_end().rfind('\n');
         clean.truncate(end.map_or(clean.len(), |end| end + 1));
     }
+    if clean.trim_start().starts_with("{\"log\":\"") {
+        return Err(named(ImportError::file(
+            "this is a file of Docker's log driver, which has each line in JSON of its own; `docker logs NAME` prints the lines themselves",
+        )));
+    }
     let known = Tool::of_head(&clean, tool).map_err(named)?;
     let known = known.ok_or_else(|| named(unknown(&clean)))?;
     let tool = known.tool;
@@ -359,7 +376,7 @@ pub fn import(
 }
 
 /// Outputs that are known and not read: a text in each, what it is and what to do.
-const KNOWN: [(&str, &str); 10] = [
+const KNOWN: [(&str, &str); 9] = [
     (
         "\"started_unix_ms\":",
         "this is a file of a run of Dyno, or made of one; give the run's directory or name in its place",
@@ -379,10 +396,6 @@ const KNOWN: [(&str, &str); 10] = [
     (
         ": (groupid=",
         "this is the text of fio; run it with `--output-format=json` and import its JSON",
-    ),
-    (
-        "{\"log\":\"",
-        "this is a file of Docker's log driver, which has each line in JSON of its own; `docker logs NAME` prints the lines themselves",
     ),
     (
         "oslat V",

@@ -68,8 +68,12 @@ pub(super) fn documents(input: &mut Lines<'_>) -> Imported<Vec<Value>> {
     }
     if let Some((line, lines, text)) = passed {
         input.note(format!(
-            "{lines} {} outside of the JSON were passed over, from line {line} on: `{text}`",
-            if lines == 1 { "line" } else { "lines" }
+            "{lines} {} outside of the JSON, from line {line} on: `{text}`; the JSON alone is read",
+            if lines == 1 {
+                "line stands"
+            } else {
+                "lines stand"
+            }
         ));
     }
     Ok(found)

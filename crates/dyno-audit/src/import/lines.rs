@@ -21,6 +21,8 @@ pub(super) struct Lines<'a> {
     /// What stood before the line and was taken off, without instants.
     source: String,
     is_prefixed: bool,
+    /// Whether a line with another prefix is said.
+    is_passed_over: bool,
     /// What the reader of the statements should know of the file.
     notes: Vec<String>,
 }
@@ -38,6 +40,7 @@ impl<'a> Lines<'a> {
             before: known.before,
             source: String::new(),
             is_prefixed: false,
+            is_passed_over: false,
             notes: Vec::new(),
         }
     }
@@ -112,6 +115,7 @@ impl<'a> Lines<'a> {
                     "what stands before the lines was taken off, such as `{before}` of line {number}"
                 ));
             }
+            self.text.truncate(self.text.len() - found.closing);
             self.text.drain(..found.end);
         }
         self.source = found.source;
@@ -167,16 +171,27 @@ impl<'a> Lines<'a> {
         format!("there is no `{mark}`, with which the output of {tool} ends")
     }
 
-    /// Refuses a line that is surely another tool's.
-    pub(super) fn own(&self, line: &str) -> Imported<()> {
-        match self.tool.foreign(line) {
-            None => Ok(()),
-            Some(other) => Err(self.error(format!(
+    /// Refuses a line that is surely another tool's, and says which of its own is not read for what stands before it.
+    pub(super) fn own(&mut self, line: &str) -> Imported<()> {
+        if let Some(other) = self.tool.foreign(line) {
+            return Err(self.error(format!(
                 "this is output of {} within that of {}; put the output of each tool in a file of its own",
                 other.as_str(),
                 self.tool.as_str()
-            ))),
+            )));
         }
+        if let Some((at, None)) = self.tool.mark(line)
+            && line[..at].ends_with([' ', '\t'])
+            && !line[..at].trim().is_empty()
+            && !std::mem::replace(&mut self.is_passed_over, true)
+        {
+            let number = self.number;
+            let before: String = line[..at].chars().take(80).collect();
+            self.note(format!(
+                "line {number} is passed over for `{before}` before it, which other lines have not; take it off to have the line read"
+            ));
+        }
+        Ok(())
     }
 }
 

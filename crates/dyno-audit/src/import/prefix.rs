@@ -4,6 +4,9 @@
 /// Lines from a mark on that are looked at.
 const NEAR: usize = 20;
 
+/// Words, numbers and signs of the longest prefix before names.
+const LONGEST: usize = 64;
+
 /// The longest number of a mark in bytes.
 const DIGITS: usize = 32;
 
@@ -29,6 +32,8 @@ pub(super) struct Prefix {
 pub(super) struct Found {
     /// Its bytes.
     pub(super) end: usize,
+    /// Bytes at the end of the line that close a bracket or a quotation of it.
+    pub(super) closing: usize,
     /// Without instants and other numbers: what tells one source of lines from another.
     pub(super) source: String,
 }
@@ -53,7 +58,7 @@ impl Prefix {
             });
             same.then_some(token)
         };
-        let mut shared: Vec<Token> = (0..).map_while(alike).collect();
+        let mut shared: Vec<Token> = (0..LONGEST).map_while(alike).collect();
         if shared.len() == tokens(first).count() {
             let name = first.trim_end().rsplit([' ', '\t']).next();
             shared.truncate(shared.len() - tokens(name.unwrap_or("")).count());
@@ -71,15 +76,21 @@ impl Prefix {
         }
     }
 
-    /// A prefix of JSON, whose other lines have it or, where it stands before a message of several lines, do not.
-    pub(super) fn of_json(lines: &[&str], own: usize) -> Prefix {
-        Prefix::of(lines, own).unwrap_or_else(|| {
-            let before = lines.first().map_or("", |line| &line[..own]);
-            Prefix {
-                tokens: tokens(before).map(|(token, ..)| token).collect(),
-                blanks: before.len() - before.trim_end().len(),
-            }
-        })
+    /// One before a message of several lines, of which the first alone has it.
+    pub(super) fn of_message(before: &str) -> Prefix {
+        Prefix {
+            tokens: tokens(before).map(|(token, ..)| token).collect(),
+            blanks: before.len() - before.trim_end().len(),
+        }
+    }
+
+    /// Whether no content of a tool looks like this: it begins with an instant.
+    pub(super) fn is_instant(&self) -> bool {
+        self.tokens.len() > 3 && self.tokens.first() == Some(&Token::Number)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.tokens.is_empty()
     }
 
     fn shared(tokens: Vec<Token>, lines: &[&str]) -> Option<Prefix> {
@@ -104,6 +115,15 @@ impl Prefix {
         let rest = line[found.end..].bytes();
         let blanks = rest.take(self.blanks).take_while(blank).count();
         found.end += blanks;
+        let close = match self.tokens.last() {
+            Some(Token::Sign('[')) => "]",
+            Some(Token::Sign('"')) => "\"",
+            _ => "",
+        };
+        let ended = line[found.end..].trim_end().trim_end_matches(',');
+        if let (false, Some(own)) = (close.is_empty(), ended.strip_suffix(close)) {
+            found.closing = line.len() - found.end - own.len();
+        }
         match self.is_apart(blanks) || found.end == line.len() {
             true => found,
             false => Found::default(),
@@ -121,7 +141,9 @@ impl Prefix {
         for token in &self.tokens {
             let (own, text, end) = all.next().filter(|(own, ..)| own == token)?;
             // Of numbers those of containers and addresses.
-            let is_name = text.contains(|c: char| c.is_alphabetic() && !['T', 'Z'].contains(&c));
+            let is_hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+            let is_name =
+                text.len() > 7 && text.chars().all(is_hex) && text.contains(char::is_alphabetic);
             if own == Token::Word || is_name || text.matches('.').count() > 2 {
                 found.source.push_str(text);
                 found.source.push(' ');

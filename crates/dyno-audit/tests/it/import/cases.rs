@@ -285,7 +285,7 @@ const WORDS: &[(&str, &[&str])] = &[
     ("fio-job-error.json", &["error 5"]),
     (
         "fio-warning-then-json.txt",
-        &["2 lines outside of the JSON were passed over, from line 1 on"],
+        &["2 lines stand outside of the JSON, from line 1 on"],
     ),
     (
         "gbench-nan-counter.json",

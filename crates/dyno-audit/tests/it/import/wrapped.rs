@@ -251,3 +251,80 @@ fn lines_of_several_sources_keep_theirs() {
             .any(|f| f.data == "subscriber 2, interval 5")
     );
 }
+
+#[test]
+fn a_bracket_or_quotation_that_a_prefix_opens_is_closed() {
+    for (name, _) in samples() {
+        for (prefix, end) in [
+            (
+                "{n} 2026/11/22 10:00:{n}.123456 8461234 000 ECU1 APP1 CTX1 log info V 1 [",
+                "]",
+            ),
+            ("    [info] [", "]"),
+        ] {
+            let line = |(i, line): (usize, &str)| {
+                format!(
+                    "{}{line}{end}\n",
+                    prefix.replace("{n}", &format!("{:02}", i % 60))
+                )
+            };
+            let all: String = text(name).lines().enumerate().map(line).collect();
+            let found = read(all.as_bytes()).unwrap_or_else(|e| panic!("{name}, {prefix}: {e}"));
+            assert_eq!(
+                found.figures,
+                read(&bytes(name)).unwrap().figures,
+                "{name}, {prefix}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_text_of_several_lines_has_the_prefix_of_its_message_once() {
+    let text = text("wrk/wrk.txt");
+    same(
+        "wrk/wrk.txt",
+        format!("2024-05-01 10:00:01,123 INFO: {text}").as_bytes(),
+        "logging",
+    );
+}
+
+#[test]
+fn a_line_with_another_prefix_is_said() {
+    let rows = "64 bytes: seq=1 rtt=12µs lat=6µs\nhost: 64 bytes: seq=2 rtt=14µs lat=7µs\n64 bytes: seq=3 rtt=12µs lat=6µs\n";
+    let found = read(rows.as_bytes()).unwrap();
+    assert_eq!(found.samples[0].values.len(), 2);
+    let said = "line 2 is passed over for `host: ` before it";
+    assert!(
+        found.notes.iter().any(|n| n.starts_with(said)),
+        "{:?}",
+        found.notes
+    );
+    let sockperf = read(&bytes("sockperf/ping-pong.txt")).unwrap();
+    assert!(
+        sockperf.notes.iter().all(|n| !n.contains("passed over")),
+        "{:?}",
+        sockperf.notes
+    );
+}
+
+#[test]
+fn files_of_a_log_driver_and_texts_of_json_tools_say_what_to_do() {
+    for (text, says) in [
+        (
+            "{\"log\":\"T: 0 ( 5) P:80\\n\",\"stream\":\"stdout\"}\n",
+            "`docker logs NAME`",
+        ),
+        (
+            "10:00:01 Connecting to host 127.0.0.1, port 5201\n",
+            "run it with -J",
+        ),
+        (
+            "j: (groupid=0, jobs=1): err= 0: pid=1\n",
+            "`--output-format=json`",
+        ),
+    ] {
+        let e = read(text.as_bytes()).unwrap_err();
+        assert!(e.reason.contains(says), "{e}");
+    }
+}
