@@ -46,7 +46,7 @@ mod tests {
             "{some}"
         );
         assert_eq!(lacks(Some("timerlat osnoise hwlat nop")), None);
-        assert!(lacks(None).unwrap().contains("mount"));
-        assert!(lacks(Some("\n")).unwrap().contains("mount"));
+        assert!(lacks(None).unwrap().to_string().contains("mount"));
+        assert!(lacks(Some("\n")).unwrap().to_string().contains("mount"));
     }
 }
