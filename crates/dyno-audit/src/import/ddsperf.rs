@@ -123,7 +123,8 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
                 reader.line(&mut out, input, &line)?;
             }
         }
-        if found.is_none() {
+        // All of its lines begin with a number of a process.
+        if found.is_none() && !line.starts_with('[') {
             input.own(&line)?;
         }
     }
