@@ -207,7 +207,12 @@ def prometheus() -> Path | None:
         return None
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
-    done = subprocess.run(["apt-get", "download", "-q", "prometheus"], cwd=place, capture_output=True, text=True)
+    download = ["apt-get", "download", "-q", "prometheus"]
+    done = subprocess.run(download, cwd=place, capture_output=True, text=True)
+    if done.returncode and os.geteuid() == 0:
+        # Its lists may be missing or old.
+        subprocess.run(["apt-get", "update", "-q"], capture_output=True)
+        done = subprocess.run(download, cwd=place, capture_output=True, text=True)
     if done.returncode:
         shutil.rmtree(place)
         assert not REQUIRED, f"apt-get download prometheus: {done.stderr}; run `apt-get update`, then this again"
