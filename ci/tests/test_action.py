@@ -191,7 +191,7 @@ class Action(unittest.TestCase):
         self.assertEqual(code, 0, said)
         self.assertEqual(self.server.comments, [])
         self.assertIn("No comment: the token may not write", said)
-        self.assertIn("No comparison: the base branch main could not be measured (code 3)", job.summary())
+        self.assertIn("No comparison: the base branch main could not be measured (code 1)", job.summary())
         self.assertIn("load.toml", job.summary())
         # A host that disturbs every trial lets no limit pass.
         self.assertIn(job.outputs["verdict"], ("passed", "undecided"))
@@ -217,8 +217,8 @@ class Action(unittest.TestCase):
     def test_every_failure_says_what_to_do(self):
         job = Job(self.server, "wrong", pull=False)
         for inputs, code, text in (
-            ({"suite": "none.toml"}, 3, "the suite none.toml could not be measured"),
-            ({"limits": "none.toml"}, 3, "the limits none.toml cannot be checked"),
+            ({"suite": "none.toml"}, 1, "the suite none.toml could not be measured"),
+            ({"limits": "none.toml"}, 1, "the limits none.toml cannot be checked"),
             ({"dyno": "/bin/false"}, 1, "/bin/false does not run"),
             ({"releases": f"{self.server.url}/nothing"}, 1, "use the input 'dyno: source'"),
             ({"prepare": "false"}, 1, "could not be measured (code 1)"),

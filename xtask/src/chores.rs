@@ -190,6 +190,16 @@ pub(crate) fn test(metadata: &Metadata) -> Result<Vec<Step>, String> {
         .with("DYNO_KUKSA_DATABROKER", databroker.to_string_lossy())
         .with("PATH", format!("{}:{path}", daemons.display())),
         web::tests(metadata),
+        python(
+            metadata,
+            "the Python package",
+            &["-m", "unittest", "discover", "-s", "python/tests"],
+        ),
+        python(
+            metadata,
+            "the action, templates, the dashboard and how-to pages",
+            &["-m", "unittest", "discover", "-s", "ci/tests"],
+        ),
         cargo(
             "loom models of the shared-memory exchange",
             &[
@@ -204,6 +214,21 @@ pub(crate) fn test(metadata: &Metadata) -> Result<Vec<Step>, String> {
         .with("RUSTFLAGS", "--cfg loom")
         .with("CARGO_TARGET_DIR", loom.to_string_lossy()),
     ])
+}
+
+/// Tests in Python, with the readers of exports and the debug build of `dyno`.
+fn python(metadata: &Metadata, name: &'static str, arguments: &'static [&'static str]) -> Step {
+    let target = &metadata.target_directory;
+    let path = std::env::var("PATH").unwrap_or_default();
+    Step::new(name, "python", arguments)
+        .inside(metadata.workspace_root.clone())
+        .with(
+            "PATH",
+            format!("{}:{path}", target.join("python/bin").display()),
+        )
+        .with("DYNO_BIN", target.join("debug/dyno").to_string_lossy())
+        .with("DYNO_REQUIRE_READERS", "1")
+        .with("PYTHONDONTWRITEBYTECODE", "1")
 }
 
 /// The conformance suite over sanitized adapters in C and C++. Leaks are not looked for: the suite's own

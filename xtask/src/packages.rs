@@ -14,6 +14,9 @@ const OF_TESTS: &[&str] = &[
     "fonts-dejavu-core",
     "libbenchmark-tools",
     "qemu-system-x86",
+    // What action.yml finds on every runner.
+    "curl",
+    "jq",
 ];
 /// What installs and runs the page's scripts, where no newer one is found.
 const NODE: &[&str] = &["nodejs", "npm"];

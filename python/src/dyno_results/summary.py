@@ -70,7 +70,6 @@ class Experiment:
     def row(self, metric: str) -> dict[str, Any]:
         """Everything with one value of this experiment and one metric, flat."""
         plain = {k: v for k, v in self.document.items() if v is None or isinstance(v, str | int | float)}
-        # `disturbed` means that the host disturbed every trial, so that all are used.
         row = {**plain, "metric": metric, "is_headline": metric == self["headline"]}
         row |= {k: v for k, v in self["load"].items() if not isinstance(v, dict | list)}
         found = self["metrics"].get(metric, {})
