@@ -1,6 +1,6 @@
 //! Runs of old formats stay readable, and format 3 does not change by accident.
 
-use crate::example::{
+use dyno_kit::example::{
     completed, completed_v1, completed_v2, failed, id, manifest, manifest_v1, manifest_v2,
 };
 use dyno_model::record::{FailureKind, Outcome, RunManifest};

@@ -19,7 +19,8 @@ use dyno_model::{
 };
 use std::collections::BTreeMap;
 
-pub(crate) fn id(experiment: u32, number: u32) -> TrialId {
+/// The id of a trial.
+pub fn id(experiment: u32, number: u32) -> TrialId {
     TrialId {
         experiment: ExperimentId(experiment),
         number,
@@ -46,7 +47,8 @@ fn experiment(number: u32, workload: Workload, stack: &str) -> Experiment {
     }
 }
 
-pub(crate) fn manifest() -> RunManifest {
+/// A manifest with all its parts.
+pub fn manifest() -> RunManifest {
     let ping_pong = Workload::PingPong {
         gap: Nanos::ZERO,
         timeout: Nanos::from_secs(1),
@@ -232,7 +234,7 @@ fn origin() -> Origin {
 }
 
 /// What is left of [`manifest`] where format 2 has no place for it.
-pub(crate) fn manifest_v2() -> RunManifest {
+pub fn manifest_v2() -> RunManifest {
     let mut manifest = manifest();
     manifest.format = 2;
     manifest.origin = None;
@@ -243,7 +245,7 @@ pub(crate) fn manifest_v2() -> RunManifest {
 }
 
 /// What is left of [`completed`] where format 2 has no place for it.
-pub(crate) fn completed_v2(id: TrialId) -> TrialRecord {
+pub fn completed_v2(id: TrialId) -> TrialRecord {
     let mut record = completed(id);
     record.format = 2;
     record.machines.clear();
@@ -262,7 +264,7 @@ pub(crate) fn completed_v2(id: TrialId) -> TrialRecord {
 }
 
 /// What is left of [`manifest`] where format 1 has no place for it.
-pub(crate) fn manifest_v1() -> RunManifest {
+pub fn manifest_v1() -> RunManifest {
     let mut manifest = manifest_v2();
     manifest.format = 1;
     manifest.bare = None;
@@ -277,7 +279,7 @@ pub(crate) fn manifest_v1() -> RunManifest {
 }
 
 /// What is left of [`completed`] where format 1 has no place for it.
-pub(crate) fn completed_v1(id: TrialId) -> TrialRecord {
+pub fn completed_v1(id: TrialId) -> TrialRecord {
     TrialRecord {
         format: 1,
         warmup: Nanos::ZERO,
@@ -322,12 +324,12 @@ fn load() -> HostLoad {
 }
 
 /// What the kernel shows of frequencies where it shows any.
-pub(crate) fn frequencies() -> BTreeMap<u32, (u64, u64)> {
+pub fn frequencies() -> BTreeMap<u32, (u64, u64)> {
     BTreeMap::from([(0, (2_100_000, 3_400_000)), (1, (2_100_000, 2_100_000))])
 }
 
 /// A completed trial with all its parts.
-pub(crate) fn completed(id: TrialId) -> TrialRecord {
+pub fn completed(id: TrialId) -> TrialRecord {
     TrialRecord {
         machines: vec!["bench-1".into()],
         format: FORMAT,
@@ -470,7 +472,7 @@ fn raw_sample(sequence: u64) -> RawSample {
 }
 
 /// A failed trial.
-pub(crate) fn failed(id: TrialId, kind: FailureKind) -> TrialRecord {
+pub fn failed(id: TrialId, kind: FailureKind) -> TrialRecord {
     TrialRecord {
         machines: Vec::new(),
         outcome: Outcome::Failed {
