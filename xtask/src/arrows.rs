@@ -16,6 +16,19 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("dyno-doctor", &["dyno-measure", "dyno-model"]),
     ("dyno-measure", &["dyno-model"]),
     ("dyno-own", &[]),
+    ("dyno-kit", &["dyno-model"]),
+    (
+        "dyno-fuzz",
+        &[
+            "dyno-audit",
+            "dyno-judge",
+            "dyno-model",
+            "dyno-page",
+            "dyno-plan",
+            "dyno-report",
+            "dyno-store",
+        ],
+    ),
     ("dyno-plan", &["dyno-model", "dyno-toml"]),
     ("dyno-probe", &["dyno-measure", "dyno-model"]),
     ("dyno-stats", &["dyno-model"]),
@@ -77,18 +90,23 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     (ADAPTER, &["dyno-abi", "dyno-adapter", "dyno-wire"]),
-    ("xtask", &[]),
+    ("xtask", &["dyno-kit"]),
 ];
 
 /// What tests, benches and examples may use beyond [`ALLOWED`].
 const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
     (ADAPTER, &["dyno-conformance"]),
     ("dyno-abi", &[ADAPTER, "dyno-conformance"]),
+    ("dyno", &["dyno-fuzz", "dyno-kit"]),
     // Every experiment that a published file names as the nearest can be planned.
-    ("dyno-audit", &["dyno-plan"]),
-    ("dyno-export", &["dyno-audit"]),
+    ("dyno-audit", &["dyno-kit", "dyno-plan"]),
+    ("dyno-export", &["dyno-audit", "dyno-kit"]),
+    ("dyno-judge", &["dyno-kit"]),
     // What every output must have is looked for in all of them at once.
-    ("dyno-page", &["dyno-export", "dyno-store"]),
+    ("dyno-page", &["dyno-export", "dyno-kit", "dyno-store"]),
+    ("dyno-report", &["dyno-kit"]),
+    ("dyno-serve", &["dyno-kit"]),
+    ("dyno-store", &["dyno-kit"]),
 ];
 
 /// Stands for every crate in `adapters/`; their names all start so.

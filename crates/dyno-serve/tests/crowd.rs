@@ -1,11 +1,5 @@
 //! More clients than the server has places for, in a process of its own, whose limit on open files is raised.
 
-#[path = "../../dyno-store/tests/it/example.rs"]
-#[allow(
-    dead_code,
-    reason = "the example of the store, of which this takes a part"
-)]
-mod example;
 #[path = "it/place.rs"]
 #[allow(dead_code, reason = "shared with the tests in it/")]
 mod place;

@@ -1,11 +1,5 @@
 //! Many clients at once, in a process of its own, so that its threads and open files can be counted.
 
-#[path = "../../dyno-store/tests/it/example.rs"]
-#[allow(
-    dead_code,
-    reason = "the example of the store, of which this takes a part"
-)]
-mod example;
 #[path = "it/place.rs"]
 #[allow(dead_code, reason = "shared with the tests in it/")]
 mod place;

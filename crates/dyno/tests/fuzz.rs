@@ -1,10 +1,7 @@
 //! The targets of `fuzz/` in seconds: each with files of this repository, with what once broke it, and with mutations of
 //! them, the same ones each time. `cargo xtask study fuzz` looks for more.
 
-#[path = "../../../fuzz/src/lib.rs"]
-#[allow(unreachable_pub, reason = "in fuzz/ it is a library")]
-mod targets;
-
+use dyno_fuzz as targets;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};

@@ -2,13 +2,10 @@
 //! under watch. What must not happen: an abort, a panic, a hang of more than five seconds, a peak of more than 200 MB, a
 //! character that a terminal obeys, an unfinished file left behind.
 
-#[path = "damage/meeting.rs"]
-mod meeting;
-
 use super::bench::Place;
 use crate::Outcome;
-use meeting::watched::{MOST_KIB, PATIENCE};
-use meeting::{Arena, COMMANDS_EACH, Fault};
+use dyno_kit::damage::watched::{MOST_KIB, PATIENCE};
+use dyno_kit::damage::{Arena, COMMANDS_EACH, Fault};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;

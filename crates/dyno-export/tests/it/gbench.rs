@@ -1,8 +1,8 @@
 //! Google Benchmark's `compare.py` over two runs, the second of which is twice as slow.
 
-use crate::python::{compare_script, python, run};
 use crate::runs::{self, Shown, assert_close, full, headline};
 use dyno_export::gbench::render;
+use dyno_kit::python::{compare_script, python, run};
 use dyno_model::{ExperimentId, Metric};
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! HdrHistogram's files, read by its Python port.
 
-use crate::python::read;
 use crate::runs::{Shown, assert_close, full, of_metric};
+use dyno_kit::python::read;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use tempfile::TempDir;

@@ -2,9 +2,9 @@
 //! were, or as near to that as it can.
 
 use crate::common::Builder;
-use crate::python::{compare_script, python, read, run};
 use crate::runs::Shown;
 use crate::{hdr, junit, openmetrics};
+use dyno_kit::python::{compare_script, python, read, run};
 use dyno_model::Metric;
 use dyno_model::plan::TableKind;
 use dyno_model::record::FailureKind;

@@ -1,7 +1,7 @@
 //! JUnit XML, read by junitparser.
 
-use crate::python::read;
 use crate::runs::{Shown, assert_close, full, headline};
+use dyno_kit::python::read;
 use serde_json::Value;
 
 /// What junitparser finds in the run's document.

@@ -1,7 +1,7 @@
 //! OpenMetrics, read by the strict parser of Prometheus's Python library.
 
-use crate::python::read;
 use crate::runs::{Shown, assert_close, full, of_metric};
+use dyno_kit::python::read;
 use serde_json::Value;
 
 /// What the parser finds in the run's text.

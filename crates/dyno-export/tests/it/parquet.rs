@@ -1,8 +1,8 @@
 //! Parquet, read by pyarrow.
 
-use crate::python::read;
 use crate::runs::{Shown, assert_close, full, of_metric};
 use dyno_export::parquet::{has_samples, results, samples};
+use dyno_kit::python::read;
 use dyno_model::Nanos;
 use dyno_model::record::RawSample;
 use serde_json::Value;

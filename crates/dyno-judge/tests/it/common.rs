@@ -1,9 +1,6 @@
 //! Synthetic runs to be judged, built with what the reports' tests build theirs with.
 
-#[allow(dead_code, unreachable_pub)] // the tests of reports use the rest
-#[path = "../../../dyno-report/tests/it/common/builder.rs"]
-mod builder;
-
+use dyno_kit::runs as builder;
 use dyno_model::origin::{PROGRAM, Text};
 use dyno_model::plan::{Plan, Stack, TableKind};
 use dyno_model::record::{ClockFacts, Cost, FailureKind, Outcome, Run, RunManifest, Throughput};

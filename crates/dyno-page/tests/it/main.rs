@@ -1,14 +1,22 @@
 //! The page's data and the page itself, of synthetic runs and of stored ones.
 
-#[path = "../../../dyno-report/tests/it/common/mod.rs"]
-mod common;
-
 mod answers;
 mod data;
 mod golden;
 mod hostile;
 mod html;
 mod made_up;
+
+mod common {
+    pub(crate) use dyno_kit::runs::*;
+
+    /// Few resamples: tests look at forms, `dyno-stats` looks at coverage.
+    pub(crate) fn summary(run: &dyno_model::record::Run) -> dyno_report::Summary {
+        let mut options = dyno_report::SummaryOptions::default();
+        options.bootstrap.resamples = 200;
+        dyno_report::summarise(run, &options)
+    }
+}
 
 use dyno_model::record::Run;
 use dyno_page::{Document, Options, Source};

@@ -3,7 +3,6 @@
 mod carry_over;
 mod causes;
 mod clocks;
-mod common;
 mod daemons;
 mod evidence;
 mod flows;
@@ -21,3 +20,14 @@ mod sodev;
 mod starts;
 mod summary;
 mod width;
+
+mod common {
+    pub(crate) use dyno_kit::runs::*;
+
+    /// Few resamples: tests look at forms, `dyno-stats` looks at coverage.
+    pub(crate) fn summary(run: &dyno_model::record::Run) -> dyno_report::Summary {
+        let mut options = dyno_report::SummaryOptions::default();
+        options.bootstrap.resamples = 200;
+        dyno_report::summarise(run, &options)
+    }
+}

@@ -1,7 +1,7 @@
 //! A run that is measured while it is served.
 
-use crate::example::{self, failed, id};
 use crate::place::{Place, trial, wait_for};
+use dyno_kit::example::{self, failed, id};
 use dyno_model::record::FailureKind;
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! A folder of runs, a server over it, and a client that sends whatever bytes a test wants.
 
-use crate::example;
+use dyno_kit::example;
 use dyno_model::{RunManifest, TrialRecord};
 use dyno_serve::{Options, Server, Stopper};
 use dyno_store::RunWriter;

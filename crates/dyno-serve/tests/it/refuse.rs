@@ -1,7 +1,7 @@
 //! What is refused: whatever is not a plain request for a run of the folder.
 
-use crate::example;
 use crate::place::Place;
+use dyno_kit::example;
 use std::os::unix::fs::symlink;
 
 /// A word that stands only in what must not be shown.

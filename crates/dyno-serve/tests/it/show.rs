@@ -1,7 +1,7 @@
 //! What is shown: the list, reports, comparisons, and what cannot be shown, with its reason.
 
-use crate::example::{self, failed, id};
 use crate::place::{Place, trial};
+use dyno_kit::example::{self, failed, id};
 use dyno_model::record::FailureKind;
 use std::ffi::OsStr;
 use std::fs;

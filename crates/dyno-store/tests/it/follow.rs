@@ -1,6 +1,6 @@
 //! Following a run that another process writes.
 
-use crate::example::{completed, failed, id, manifest};
+use dyno_kit::example::{completed, failed, id, manifest};
 use dyno_model::TrialId;
 use dyno_model::record::FailureKind;
 use dyno_store::{News, Redo, RunFollower, RunWriter, StoreError};

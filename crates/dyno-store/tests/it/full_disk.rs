@@ -5,7 +5,7 @@
 //! size of files for machines where mounting is not allowed. Whether the check took place is seen
 //! from the sentence that it prints, so that it cannot pass by not running.
 
-use crate::example::{completed, id, manifest};
+use dyno_kit::example::{completed, id, manifest};
 use dyno_store::{Redo, RunWriter, StoreError, read_run};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

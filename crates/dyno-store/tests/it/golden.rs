@@ -1,6 +1,6 @@
 //! Runs of old formats stay readable, and format 4 does not change by accident.
 
-use crate::example::{
+use dyno_kit::example::{
     completed, completed_v1, completed_v2, completed_v3, failed, id, manifest, manifest_v1,
     manifest_v2, manifest_v3,
 };

@@ -1,6 +1,5 @@
 //! The run directory from outside: written, damaged, read, resumed, out of space, and old.
 
-mod example;
 mod follow;
 mod full_disk;
 mod golden;

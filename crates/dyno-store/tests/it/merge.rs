@@ -1,6 +1,6 @@
 //! Parts of a run, merged: what comes out, and what is refused.
 
-use crate::example::{completed, id, manifest};
+use dyno_kit::example::{completed, id, manifest};
 use dyno_model::plan::{ExperimentId, Shard};
 use dyno_model::record::RunManifest;
 use dyno_store::{

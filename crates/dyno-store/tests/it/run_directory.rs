@@ -1,6 +1,6 @@
 //! The run directory, written, damaged, read and resumed.
 
-use crate::example::{completed, failed, frequencies, id, manifest};
+use dyno_kit::example::{completed, failed, frequencies, id, manifest};
 use dyno_model::record::{FORMAT, FailureKind, RunManifest};
 use dyno_store::{
     DEFAULT_RUNS_DIR, LATEST, MANIFEST, Redo, RunWriter, StoreError, locate, new_run_dir,

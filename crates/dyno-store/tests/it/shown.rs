@@ -1,6 +1,6 @@
 //! What was printed of a large run is kept beside it, and used only while everything it was made of stands.
 
-use crate::example::{completed, id, manifest};
+use dyno_kit::example::{completed, id, manifest};
 use dyno_store::{KEPT_FROM, RunWriter, Shown, read_run};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,7 +1,7 @@
 //! A run that somebody else made: what lies in its directory is a regular file of a bounded size, or it is refused at
 //! once, and nothing in it leads out of it.
 
-use crate::example::{completed, id, manifest};
+use dyno_kit::example::{completed, id, manifest};
 use dyno_store::{
     KEPT_FROM, LATEST, MANIFEST, MergeOptions, Redo, RunFollower, RunWriter, Shown, Tally,
     has_runner, locate, merge, read_distributions, read_manifest, read_raw, read_run,

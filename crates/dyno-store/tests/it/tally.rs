@@ -1,6 +1,6 @@
 //! Counting trials without taking them in.
 
-use crate::example::{completed, failed, id, manifest};
+use dyno_kit::example::{completed, failed, id, manifest};
 use dyno_model::record::FailureKind;
 use dyno_store::{Count, RunWriter, Tally, has_runner};
 use std::fs;

@@ -196,7 +196,8 @@ fn every_row_of_a_merge_of_two_machines_names_its_own() {
             .with_code(0);
     }
     let table = place.path("tables/results.parquet");
-    let table = cfg!(feature = "parquet").then(|| crate::python::read("parquet_rows.py", &table));
+    let table =
+        cfg!(feature = "parquet").then(|| dyno_kit::python::read("parquet_rows.py", &table));
     if let Some(table) = table.flatten() {
         let rows = table["rows"].as_array().unwrap();
         assert!(!rows.is_empty());

@@ -2,7 +2,7 @@
 //! is in them is tested by `dyno-export`; here a run that was really measured goes the whole way.
 
 use crate::harness::{Ended, Place, send, wait_for};
-use crate::python;
+use dyno_kit::python;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

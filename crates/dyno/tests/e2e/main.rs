@@ -34,12 +34,6 @@ mod parallel;
 mod precision;
 mod probes;
 mod publish;
-#[allow(
-    dead_code,
-    reason = "a module of several test binaries, of which each uses a part"
-)]
-#[path = "../../../dyno-export/tests/it/python.rs"]
-mod python;
 mod report;
 mod s_core;
 mod search;

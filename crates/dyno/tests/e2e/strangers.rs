@@ -1,12 +1,9 @@
 //! Runs that somebody else made, as an attacker would: every command that reads one ends, says what is wrong in a line or
 //! a few, and leaves nothing behind.
 
-#[path = "../../../../xtask/src/study/damage/meeting.rs"]
-mod meeting;
-
 use crate::harness::{LONG, Place};
-use meeting::watched::PATIENCE;
-use meeting::{Arena, Fault};
+use dyno_kit::damage::watched::PATIENCE;
+use dyno_kit::damage::{Arena, Fault};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
 //! A run of a suite like `rwth`: some of its cells, and everything that can happen to one.
 
-use super::Builder;
+use super::builder::Builder;
 use dyno_model::Metric::{FirstDelivery, FirstMessage, Match, Open, Response, Service};
 use dyno_model::plan::{Extent, Refusal, TableKind};
 use dyno_model::record::{FailureKind, Run};
@@ -48,6 +48,7 @@ fn add(
     id
 }
 
+/// The run.
 pub fn rwth() -> Run {
     let mut b = Builder::new("rwth", "RWTH's comparison", TableKind::Rwth);
     let imu = |at: &str| of("imu", 200.0, 1_000, at);
@@ -86,7 +87,7 @@ pub fn rwth() -> Run {
         (990, 0),
     );
     for record in b.records(slow) {
-        let held_up = super::distribution(900e6, 990, 0, 7);
+        let held_up = super::builder::distribution(900e6, 990, 0, 7);
         record.distributions.insert(Response, held_up);
     }
     b.failed(

@@ -12,7 +12,7 @@ use std::process::Command;
 const COMPARE: &str = "/usr/share/benchmark/compare.py";
 
 /// The interpreter; `None` where there is none, which is then said.
-pub(crate) fn python() -> Option<PathBuf> {
+pub fn python() -> Option<PathBuf> {
     let test = std::env::current_exe().unwrap();
     let found = test
         .ancestors()
@@ -27,7 +27,7 @@ pub(crate) fn python() -> Option<PathBuf> {
 }
 
 /// Google Benchmark's `compare.py`.
-pub(crate) fn compare_script() -> Option<PathBuf> {
+pub fn compare_script() -> Option<PathBuf> {
     let named = std::env::var_os("DYNO_GBENCH_COMPARE").map(PathBuf::from);
     let script = named.unwrap_or_else(|| COMPARE.into());
     if script.exists() {
@@ -46,7 +46,7 @@ fn missing(what: &str) {
 /// What the script of that name in `tests/readers` prints of a file or directory; `None` where there is
 /// nothing to run it with.
 #[track_caller]
-pub(crate) fn read(script: &str, path: &Path) -> Option<Value> {
+pub fn read(script: &str, path: &Path) -> Option<Value> {
     let readers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dyno-export/tests/readers");
     let script = readers.join(script);
     let printed = run(&python()?, &[script.as_ref(), path.as_ref()]);
@@ -55,7 +55,7 @@ pub(crate) fn read(script: &str, path: &Path) -> Option<Value> {
 
 /// Runs a Python program to its good end, and gives what it printed.
 #[track_caller]
-pub(crate) fn run(python: &Path, arguments: &[&std::ffi::OsStr]) -> String {
+pub fn run(python: &Path, arguments: &[&std::ffi::OsStr]) -> String {
     let output = Command::new(python)
         .args(arguments)
         .env("PYTHONUTF8", "1")

@@ -59,10 +59,12 @@ pub fn distribution_of_blocks(p50s_ns: &[f64], n: u64, infinite: u64, seed: u64)
     }
 }
 
+/// With the bounds of the recorder.
 pub fn empty_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 3_600_000_000_000, 3).unwrap()
 }
 
+/// As a record holds it.
 pub fn encode(histogram: &Histogram<u64>) -> HdrText {
     let mut bytes = Vec::new();
     V2DeflateSerializer::new()
@@ -73,10 +75,12 @@ pub fn encode(histogram: &Histogram<u64>) -> HdrText {
 
 /// A run under construction.
 pub struct Builder {
+    /// What is built so far.
     pub run: Run,
 }
 
 impl Builder {
+    /// A run of that suite on one machine, without experiments.
     pub fn new(suite: &str, title: &str, table: TableKind) -> Builder {
         let host = Host {
             name: "here".into(),
@@ -144,10 +148,12 @@ impl Builder {
         }
     }
 
+    /// The plan, to change it.
     pub fn plan(&mut self) -> &mut Plan {
         &mut self.run.manifest.plan
     }
 
+    /// The stack, which is added where it is new.
     pub fn stack(&mut self, name: &str, floor: bool) -> &mut Stack {
         let stack = Stack {
             name: name.into(),
@@ -284,6 +290,7 @@ impl Builder {
         }
     }
 
+    /// Adds a failed trial.
     pub fn failed(
         &mut self,
         id: ExperimentId,
@@ -317,6 +324,7 @@ impl Builder {
         }
     }
 
+    /// The run.
     pub fn build(self) -> Run {
         self.run
     }

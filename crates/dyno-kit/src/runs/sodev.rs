@@ -1,6 +1,6 @@
 //! A run of the suite `sodev` on a host and an emulated guest, with something in each of its tables.
 
-use super::Builder;
+use super::builder::Builder;
 use dyno_model::machine::{Accelerator, Machine};
 use dyno_model::plan::{Host, Reach, Refusal, TableKind};
 use dyno_model::probe::{Alarm, HandOver, Probe, Sides};

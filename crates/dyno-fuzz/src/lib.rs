@@ -1,5 +1,5 @@
 //! Files of strangers, as bytes: whatever they are, Dyno reads them to the end, or says in which place they are wrong. Each
-//! function here is a target of libFuzzer (`fuzz_targets`) and of the test `crates/dyno/tests/fuzz.rs`, which takes this file in.
+//! function here is a target of libFuzzer (`fuzz_targets`) and of the test `crates/dyno/tests/fuzz.rs`.
 
 use dyno_audit::{Audit, Options, Statements, import};
 use dyno_judge::{ImportSheet, Limits};

@@ -1,8 +1,11 @@
 //! Runs with everything that bears on whether figures hold.
 
-use super::*;
+use super::builder::{Builder, empty_histogram, encode};
+use dyno_model::Metric::Rtt;
 use dyno_model::cause::{BareShare, Disturbance};
-use dyno_model::{Against, BareMachine, CpuGaps, HostLoad, Nanos, Place, Precision};
+use dyno_model::plan::TableKind;
+use dyno_model::record::Run;
+use dyno_model::*;
 
 /// Gaps of these lengths on one CPU, watched for 10 ms.
 pub fn gaps(cpu: u32, lengths_ns: &[u64]) -> CpuGaps {

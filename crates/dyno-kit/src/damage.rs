@@ -1,8 +1,9 @@
-//! A mutant meets some of the commands. Also a module of the tests of `dyno`, for some tens of mutants.
+//! Runs changed as an attacker or bad luck would: each mutant meets some of the commands that read runs. Tests of `dyno`
+//! have some tens of mutants, `cargo xtask study damage` thousands.
 
 mod commands;
 mod mutant;
-pub(crate) mod watched;
+pub mod watched;
 
 use commands::{LIMITS, Places};
 use mutant::Draw;
@@ -13,10 +14,10 @@ use std::process::Command;
 use std::time::Duration;
 
 /// Commands that each mutant meets.
-pub(crate) const COMMANDS_EACH: usize = 4;
+pub const COMMANDS_EACH: usize = 4;
 
 /// A place for mutants of one thread.
-pub(crate) struct Arena {
+pub struct Arena {
     program: PathBuf,
     dir: PathBuf,
     /// Whole runs, each of which mutants are made of.
@@ -25,24 +26,24 @@ pub(crate) struct Arena {
 
 /// What one mutant did to the commands that it met.
 #[derive(Debug, Default)]
-pub(crate) struct Meeting {
+pub struct Meeting {
     /// How often each exit code came, by the code.
-    pub(crate) codes: Vec<i32>,
+    pub codes: Vec<i32>,
     /// The peak of the memory of any command, in KiB.
-    pub(crate) peak_kib: i64,
+    pub peak_kib: i64,
     /// The longest that a command took.
-    pub(crate) longest: Duration,
+    pub longest: Duration,
     /// What none may do, each with the mutant and the command.
-    pub(crate) faults: Vec<Fault>,
+    pub faults: Vec<Fault>,
 }
 
 /// A command did what none may do.
 #[derive(Debug)]
-pub(crate) struct Fault {
+pub struct Fault {
     /// In words that are the same for the same fault.
-    pub(crate) what: String,
+    pub what: String,
     /// The mutant, the command and the end of what it printed.
-    pub(crate) where_: String,
+    pub where_: String,
 }
 
 impl Arena {
@@ -51,7 +52,7 @@ impl Arena {
     /// # Errors
     ///
     /// When the folder cannot be made.
-    pub(crate) fn new(program: &Path, dir: &Path, bases: &[PathBuf]) -> io::Result<Arena> {
+    pub fn new(program: &Path, dir: &Path, bases: &[PathBuf]) -> io::Result<Arena> {
         fs::create_dir_all(dir.join("runs"))?;
         fs::create_dir_all(dir.join("tmp"))?;
         fs::write(dir.join("limits.toml"), LIMITS)?;
@@ -67,7 +68,7 @@ impl Arena {
     /// # Errors
     ///
     /// When files cannot be written or processes not started.
-    pub(crate) fn meet(&self, seed: u64, patience: Duration) -> io::Result<Meeting> {
+    pub fn meet(&self, seed: u64, patience: Duration) -> io::Result<Meeting> {
         let draw = &mut Draw::new(seed);
         let (good, run) = (self.dir.join("runs/good"), self.dir.join("runs/mutant"));
         let base = &self.bases[draw.below(self.bases.len())];

@@ -1,11 +1,5 @@
 //! Runs that tests look at, from a [`Builder`].
 
-#![allow(
-    dead_code,
-    unreachable_pub,
-    reason = "a module of the tests of several crates, of which each uses a part"
-)]
-
 mod builder;
 pub mod held;
 pub mod l4re;
@@ -19,17 +13,6 @@ use Metric::{Response, Rtt, Service};
 use dyno_model::plan::{Extent, Host, Reach, Refusal, Scheduling, TableKind};
 use dyno_model::record::{FailureKind, ProcessCost, Run};
 use dyno_model::*;
-use dyno_report::{Summary, SummaryOptions, summarise};
-use dyno_stats::Bootstrap;
-
-/// Few resamples: tests look at forms, `dyno-stats` looks at coverage.
-pub fn summary(run: &Run) -> Summary {
-    let bootstrap = Bootstrap {
-        resamples: 200,
-        ..Bootstrap::default()
-    };
-    summarise(run, &SummaryOptions { bootstrap })
-}
 
 /// A run of a suite like `quick`, with everything that can happen to a row.
 pub fn quick() -> Run {

@@ -1,6 +1,6 @@
 //! Runs of fresh starts.
 
-use super::Builder;
+use super::builder::Builder;
 use dyno_model::plan::TableKind;
 use dyno_model::record::{FailureKind, Run};
 use dyno_model::{Experiment, Extent, Metric, Nanos, Workload};

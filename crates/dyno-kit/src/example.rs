@@ -22,7 +22,8 @@ use dyno_model::{
 };
 use std::collections::BTreeMap;
 
-pub(crate) fn id(experiment: u32, number: u32) -> TrialId {
+/// The id of a trial.
+pub fn id(experiment: u32, number: u32) -> TrialId {
     TrialId {
         experiment: ExperimentId(experiment),
         number,
@@ -49,7 +50,8 @@ fn experiment(number: u32, workload: Workload, stack: &str) -> Experiment {
     }
 }
 
-pub(crate) fn manifest() -> RunManifest {
+/// A manifest with all its parts.
+pub fn manifest() -> RunManifest {
     let ping_pong = Workload::PingPong {
         gap: Nanos::ZERO,
         timeout: Nanos::from_secs(1),
@@ -235,7 +237,7 @@ fn origin() -> Origin {
 }
 
 /// What is left of [`manifest`] in format 3.
-pub(crate) fn manifest_v3() -> RunManifest {
+pub fn manifest_v3() -> RunManifest {
     RunManifest {
         format: 3,
         ..manifest()
@@ -243,7 +245,7 @@ pub(crate) fn manifest_v3() -> RunManifest {
 }
 
 /// What is left of [`completed`] in format 3, which has sentences in the place of causes.
-pub(crate) fn completed_v3(id: TrialId) -> TrialRecord {
+pub fn completed_v3(id: TrialId) -> TrialRecord {
     let disturbed = "other processes took 20 % of CPUs 0 and 1 (rustc)";
     TrialRecord {
         format: 3,
@@ -256,7 +258,7 @@ pub(crate) fn completed_v3(id: TrialId) -> TrialRecord {
 }
 
 /// What is left of [`manifest`] where format 2 has no place for it.
-pub(crate) fn manifest_v2() -> RunManifest {
+pub fn manifest_v2() -> RunManifest {
     let mut manifest = manifest_v3();
     manifest.format = 2;
     manifest.origin = None;
@@ -267,7 +269,7 @@ pub(crate) fn manifest_v2() -> RunManifest {
 }
 
 /// What is left of [`completed`] where format 2 has no place for it.
-pub(crate) fn completed_v2(id: TrialId) -> TrialRecord {
+pub fn completed_v2(id: TrialId) -> TrialRecord {
     let mut record = completed_v3(id);
     record.format = 2;
     record.machines.clear();
@@ -286,7 +288,7 @@ pub(crate) fn completed_v2(id: TrialId) -> TrialRecord {
 }
 
 /// What is left of [`manifest`] where format 1 has no place for it.
-pub(crate) fn manifest_v1() -> RunManifest {
+pub fn manifest_v1() -> RunManifest {
     let mut manifest = manifest_v2();
     manifest.format = 1;
     manifest.bare = None;
@@ -301,7 +303,7 @@ pub(crate) fn manifest_v1() -> RunManifest {
 }
 
 /// What is left of [`completed`] where format 1 has no place for it.
-pub(crate) fn completed_v1(id: TrialId) -> TrialRecord {
+pub fn completed_v1(id: TrialId) -> TrialRecord {
     TrialRecord {
         format: 1,
         warmup: Nanos::ZERO,
@@ -346,12 +348,12 @@ fn load() -> HostLoad {
 }
 
 /// What the kernel shows of frequencies where it shows any.
-pub(crate) fn frequencies() -> BTreeMap<u32, (u64, u64)> {
+pub fn frequencies() -> BTreeMap<u32, (u64, u64)> {
     BTreeMap::from([(0, (2_100_000, 3_400_000)), (1, (2_100_000, 2_100_000))])
 }
 
 /// A completed trial with all its parts.
-pub(crate) fn completed(id: TrialId) -> TrialRecord {
+pub fn completed(id: TrialId) -> TrialRecord {
     TrialRecord {
         machines: vec!["bench-1".into()],
         format: FORMAT,
@@ -520,7 +522,7 @@ fn raw_sample(sequence: u64) -> RawSample {
 }
 
 /// A failed trial.
-pub(crate) fn failed(id: TrialId, kind: FailureKind) -> TrialRecord {
+pub fn failed(id: TrialId, kind: FailureKind) -> TrialRecord {
     TrialRecord {
         machines: Vec::new(),
         outcome: Outcome::Failed {

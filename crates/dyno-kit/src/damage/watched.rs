@@ -7,27 +7,27 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Memory that a command may take at its peak, in KiB.
-pub(crate) const MOST_KIB: i64 = 200 << 10;
+pub const MOST_KIB: i64 = 200 << 10;
 /// How long a command may take.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+pub const PATIENCE: Duration = Duration::from_secs(5);
 /// What a command may print, in bytes: a table of a few rows has some thousand.
 const MOST_PRINTED: usize = 8 << 20;
 
 /// What became of a command.
-pub(crate) struct Watched {
+pub struct Watched {
     /// The exit code, or the signal as a negative number; `None`: it did not end in time.
-    pub(crate) code: Option<i32>,
+    pub code: Option<i32>,
     /// Peak of the resident memory in KiB.
-    pub(crate) peak_kib: i64,
+    pub peak_kib: i64,
     /// What it wrote to its terminal.
-    pub(crate) printed: String,
+    pub printed: String,
     /// How long it took.
-    pub(crate) took: Duration,
+    pub took: Duration,
 }
 
 impl Watched {
     /// What none may do, in words; nothing where all is well.
-    pub(crate) fn faults(&self, patience: Duration) -> Vec<String> {
+    pub fn faults(&self, patience: Duration) -> Vec<String> {
         let mut faults = Vec::new();
         match self.code {
             None => faults.push(format!("hangs for more than {patience:?}")),
@@ -60,7 +60,7 @@ fn is_obeyed(c: char) -> bool {
 /// # Errors
 ///
 /// When there is no terminal, or the command cannot be started.
-pub(crate) fn watch(command: &mut Command, patience: Duration) -> io::Result<Watched> {
+pub fn watch(command: &mut Command, patience: Duration) -> io::Result<Watched> {
     let (mut ours, theirs) = terminal()?;
     command
         .stdin(Stdio::null())
