@@ -8,6 +8,7 @@ use crate::quantity::{PlainWait, Quantity, one, several};
 use crate::stack;
 use dyno_model::chain::{Chain, ChainLeg, Full, Gateway, LEGS, Queue, Threads};
 use dyno_model::daemon::Daemon;
+use dyno_model::plan::RefusalReason;
 use dyno_model::{AdapterDescription, Nanos, Options, Placement, Stack, Topology, Wait};
 use dyno_toml::{Node, Place, Problem, Problems, Source, Table, Value};
 
@@ -524,32 +525,38 @@ pub(crate) fn refusal(
     chain: &Chain,
     adapters: &[&AdapterDescription],
     hosts: usize,
-) -> Option<String> {
-    let name = &stack.name;
+) -> Option<RefusalReason> {
+    let name = || stack.name.clone();
     if let Some(only) = stack.placements.iter().find(|p| **p != cell.placement) {
-        return Some(format!(
-            "{name} is meant for placement {only}, not {}",
-            cell.placement
-        ));
+        return Some(RefusalReason::StackPlacement {
+            stack: name(),
+            placement: cell.placement,
+            meant: vec![*only],
+        });
     }
     let needs = chain.hosts();
     if needs > hosts {
-        return Some(format!(
-            "{name} leads over {needs} hosts, and the testbed has {hosts}"
-        ));
+        return Some(RefusalReason::ChainHosts {
+            stack: name(),
+            needs,
+            hosts,
+        });
     }
     let wait = |leg: &ChainLeg| leg.wait.unwrap_or(cell.wait);
-    if chain.legs.iter().all(|leg| leg.wait.is_some()) && !stack.waits.contains(&cell.wait) {
-        return Some(format!(
-            "every leg of {name} has a wait of its own, the last one {}",
-            stack.waits.first().map_or("", |w| w.as_str())
-        ));
+    if let (true, Some(&last)) = (
+        chain.legs.iter().all(|leg| leg.wait.is_some()) && !stack.waits.contains(&cell.wait),
+        stack.waits.first(),
+    ) {
+        return Some(RefusalReason::LegWaits {
+            stack: name(),
+            last,
+        });
     }
     if chain.foreign().contains(&true) && cell.topology.receivers > 1 {
-        return Some(format!(
-            "{name} is bridged by a program, behind which a sender cannot see how many receivers there are, and {} has {}",
-            cell.topology, cell.topology.receivers
-        ));
+        return Some(RefusalReason::BridgedReceivers {
+            stack: name(),
+            topology: cell.topology,
+        });
     }
     let last = chain.legs.len().saturating_sub(1);
     for (number, (leg, adapter)) in chain.legs.iter().zip(adapters).enumerate() {
@@ -565,8 +572,12 @@ pub(crate) fn refusal(
             },
             ..*cell
         };
-        if let Some(reason) = capability::refusal(&own, &alone(leg), adapter, hosts) {
-            return Some(format!("leg {} ({}): {reason}", number + 1, leg.stack));
+        if let Some(why) = capability::refusal(&own, &alone(leg), adapter, hosts) {
+            return Some(RefusalReason::Leg {
+                leg: number + 1,
+                stack: leg.stack.clone(),
+                why: Box::new(why),
+            });
         }
     }
     let own = chain.gateways.iter().zip(chain.legs.windows(2)).enumerate();
@@ -578,12 +589,11 @@ pub(crate) fn refusal(
         };
         let sleeps = reads.iter().find(|leg| wait(leg) != Wait::Spin);
         if let (Some(Threads::One), Some(leg)) = (gateway.threads, sleeps) {
-            return Some(format!(
-                "gateway {} has one thread for all that it reads, which must poll, and {} waits by {}",
-                number + 1,
-                leg.stack,
-                wait(leg)
-            ));
+            return Some(RefusalReason::OneThread {
+                gateway: number + 1,
+                leg: leg.stack.clone(),
+                wait: wait(leg),
+            });
         }
     }
     None

@@ -8,6 +8,7 @@ use crate::quantity::At;
 use crate::spec::{ExperimentSpec, StackChoice};
 use crate::stack;
 use crate::suite::Suite;
+use dyno_model::plan::RefusalReason;
 use dyno_model::{AdapterDescription, Nanos, Stack, Wait};
 use dyno_toml::{Place, Problems, Source};
 use std::collections::BTreeMap;
@@ -20,27 +21,32 @@ pub(crate) struct Configured<'a> {
 
 impl Configured<'_> {
     /// Why `cell` cannot be measured on it, or `None` if it can.
-    pub(crate) fn refusal(&self, cell: &Cell, hosts: usize) -> Option<String> {
+    pub(crate) fn refusal(&self, cell: &Cell, hosts: usize) -> Option<RefusalReason> {
         match (&self.stack.chain, self.adapters.as_slice()) {
             (Some(chain), all) => chain::refusal(cell, &self.stack, chain, all, hosts),
             (None, [adapter, ..]) => capability::refusal(cell, &self.stack, adapter, hosts),
-            (None, []) => Some(format!("{} has no adapter", self.stack.name)),
+            (None, []) => Some(RefusalReason::NoAdapter {
+                stack: self.stack.name.clone(),
+            }),
         }
     }
 
     /// Why its sink cannot sleep after each message, where it is to.
-    pub(crate) fn cannot_pause(&self, cell: &Cell, sink_pause: Option<Nanos>) -> Option<String> {
+    pub(crate) fn cannot_pause(
+        &self,
+        cell: &Cell,
+        sink_pause: Option<Nanos>,
+    ) -> Option<RefusalReason> {
         sink_pause?;
         if self.stack.loopback {
-            return Some(format!(
-                "{} has no second participant that could be slow, as `sink_pause` wants",
-                self.stack.name
-            ));
+            return Some(RefusalReason::NoSlowPeer {
+                stack: self.stack.name.clone(),
+            });
         }
         let chain = self.stack.chain.as_ref();
         let last = chain.and_then(|chain| chain.legs.last()?.wait);
         let spins = last.unwrap_or(cell.wait) == Wait::Spin;
-        spins.then(|| "`sink_pause` is for a sink that sleeps, and this one spins".to_owned())
+        spins.then_some(RefusalReason::SinkSpins)
     }
 
     /// Whether a call goes over a pair of channels: programs that bridge legs carry messages.
@@ -52,13 +58,15 @@ impl Configured<'_> {
     }
 
     /// Why its echo cannot sleep between its looks, where it is to.
-    pub(crate) fn cannot_poll(&self, cell: &Cell, echo_poll: Option<Nanos>) -> Option<String> {
+    pub(crate) fn cannot_poll(
+        &self,
+        cell: &Cell,
+        echo_poll: Option<Nanos>,
+    ) -> Option<RefusalReason> {
         let chain = self.stack.chain.as_ref();
         let last = chain.and_then(|chain| chain.legs.last()?.wait);
         let called = last.unwrap_or(cell.wait) == Wait::Callback;
-        (called && echo_poll.is_some()).then(|| {
-            "`echo_poll` is for an echo that looks for messages, and this one is called".to_owned()
-        })
+        (called && echo_poll.is_some()).then_some(RefusalReason::EchoCalled)
     }
 }
 
