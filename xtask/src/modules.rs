@@ -25,7 +25,6 @@ const DEBT: &[(&str, usize, usize)] = &[
     ("dyno-measure", 7, 0),
     ("dyno-model", 5, 0),
     ("dyno-page", 2, 1),
-    ("dyno-plan", 7, 0),
     ("dyno-report", 5, 0),
     ("dyno-runner", 24, 0),
     ("dyno-serve", 0, 3),

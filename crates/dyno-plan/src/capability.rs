@@ -1,8 +1,9 @@
 //! What a stack cannot do: the reason why a cell is left out.
 
 use crate::cell::Cell;
+use dyno_model::chain::{Chain, ChainLeg, Threads};
 use dyno_model::plan::RefusalReason;
-use dyno_model::{AdapterDescription, Placement, Stack, Topology};
+use dyno_model::{AdapterDescription, Placement, Stack, Topology, Wait};
 
 /// Why `cell` cannot be measured on `stack`, or `None` if it can.
 pub(crate) fn refusal(
@@ -70,7 +71,7 @@ pub(crate) fn refusal(
             topology: cell.topology,
         });
     }
-    let receivers = cell.topology.receivers;
+    let (receivers, bytes) = (cell.topology.receivers, cell.payload.bytes() as u64);
     if let Some(most) = can.max_receivers.filter(|most| receivers > *most) {
         return Some(RefusalReason::Receivers {
             adapter: name(),
@@ -78,13 +79,114 @@ pub(crate) fn refusal(
             most,
         });
     }
-    let bytes = cell.payload.bytes() as u64;
     let most = can.max_message.filter(|most| bytes > *most)?;
     Some(RefusalReason::MessageBytes {
         adapter: name(),
         bytes,
         most,
     })
+}
+
+/// A leg as a stack of its own.
+fn alone(leg: &ChainLeg) -> Stack {
+    Stack {
+        name: leg.stack.clone(),
+        adapter: leg.adapter.clone(),
+        description: String::new(),
+        waits: leg.wait.into_iter().collect(),
+        options: leg.options.clone(),
+        floor: false,
+        loopback: false,
+        sends_later: false,
+        asks: false,
+        channels: None,
+        placements: Vec::new(),
+        daemons: leg.daemons.clone(),
+        install: None,
+        chain: None,
+    }
+}
+
+/// Why `cell` cannot be measured on a chain, with the leg that stands in the way; `None` if it can. `adapters` are those
+/// of its legs.
+pub(crate) fn of_chain(
+    cell: &Cell,
+    stack: &Stack,
+    chain: &Chain,
+    adapters: &[&AdapterDescription],
+    hosts: usize,
+) -> Option<RefusalReason> {
+    let name = || stack.name.clone();
+    if let Some(only) = stack.placements.iter().find(|p| **p != cell.placement) {
+        return Some(RefusalReason::StackPlacement {
+            stack: name(),
+            placement: cell.placement,
+            meant: vec![*only],
+        });
+    }
+    let needs = chain.hosts();
+    if needs > hosts {
+        return Some(RefusalReason::ChainHosts {
+            stack: name(),
+            needs,
+            hosts,
+        });
+    }
+    let wait = |leg: &ChainLeg| leg.wait.unwrap_or(cell.wait);
+    if let (true, Some(&last)) = (
+        chain.legs.iter().all(|leg| leg.wait.is_some()) && !stack.waits.contains(&cell.wait),
+        stack.waits.first(),
+    ) {
+        return Some(RefusalReason::LegWaits {
+            stack: name(),
+            last,
+        });
+    }
+    if chain.foreign().contains(&true) && cell.topology.receivers > 1 {
+        return Some(RefusalReason::BridgedReceivers {
+            stack: name(),
+            topology: cell.topology,
+        });
+    }
+    let last = chain.legs.len().saturating_sub(1);
+    for (number, (leg, adapter)) in chain.legs.iter().zip(adapters).enumerate() {
+        let own = Cell {
+            wait: wait(leg),
+            placement: leg.placement,
+            topology: match number == last {
+                true => cell.topology,
+                false => Topology {
+                    receivers: 1,
+                    ..cell.topology
+                },
+            },
+            ..*cell
+        };
+        if let Some(why) = refusal(&own, &alone(leg), adapter, hosts) {
+            return Some(RefusalReason::Leg {
+                leg: number + 1,
+                stack: leg.stack.clone(),
+                why: Box::new(why),
+            });
+        }
+    }
+    let own = chain.gateways.iter().zip(chain.legs.windows(2)).enumerate();
+    for (number, (gateway, legs)) in own.filter(|(_, (gateway, _))| !gateway.is_foreign()) {
+        // It reads the leg before it, and where there are replies the one behind it.
+        let reads = match cell.workload.is_one_way() {
+            true => &legs[..1],
+            false => legs,
+        };
+        let sleeps = reads.iter().find(|leg| wait(leg) != Wait::Spin);
+        if let (Some(Threads::One), Some(leg)) = (gateway.threads, sleeps) {
+            return Some(RefusalReason::OneThread {
+                gateway: number + 1,
+                leg: leg.stack.clone(),
+                wait: wait(leg),
+            });
+        }
+    }
+    None
 }
 
 /// Whether the cell is a call over legs of which one is an adapter without request-response of its own, which then

@@ -6,7 +6,6 @@ use crate::cell::Cell;
 use crate::chain;
 use crate::quantity::At;
 use crate::spec::{ExperimentSpec, StackChoice};
-use crate::stack;
 use crate::suite::Suite;
 use dyno_model::plan::RefusalReason;
 use dyno_model::{AdapterDescription, Nanos, Stack, Wait};
@@ -23,7 +22,7 @@ impl Configured<'_> {
     /// Why `cell` cannot be measured on it, or `None` if it can.
     pub(crate) fn refusal(&self, cell: &Cell, hosts: usize) -> Option<RefusalReason> {
         match (&self.stack.chain, self.adapters.as_slice()) {
-            (Some(chain), all) => chain::refusal(cell, &self.stack, chain, all, hosts),
+            (Some(chain), all) => capability::of_chain(cell, &self.stack, chain, all, hosts),
             (None, [adapter, ..]) => capability::refusal(cell, &self.stack, adapter, hosts),
             (None, []) => Some(RefusalReason::NoAdapter {
                 stack: self.stack.name.clone(),
@@ -123,7 +122,7 @@ pub(crate) fn read_stacks<'a>(
     }
     let all = |e: &ExperimentSpec| matches!(e.stacks, StackChoice::All);
     if named.is_none() && suite.experiments.iter().any(all) {
-        sources.extend(catalog.stack_texts().iter().map(|(n, s)| (n.as_str(), s)));
+        sources.extend(catalog.stacks.iter().map(|(n, s)| (n.as_str(), s)));
     }
     sources
         .into_iter()
@@ -141,7 +140,7 @@ pub(crate) fn configure<'a>(
     adapters: &'a [AdapterDescription],
     problems: &mut Problems,
 ) -> Option<Configured<'a>> {
-    let stack = stack::read(catalog, name, source, adapters, &[], problems)?;
+    let stack = chain::read_stack(catalog, name, source, adapters, &[], problems)?;
     let names = stack.adapters().into_iter();
     let of = names.map(|name| adapters.iter().find(|a| a.name == name));
     let adapters = of.collect::<Option<_>>()?;
@@ -155,7 +154,7 @@ pub(crate) fn floor_stacks<'a>(
     adapters: &'a [AdapterDescription],
 ) -> Vec<FloorStack<'a>> {
     catalog
-        .stack_texts()
+        .stacks
         .iter()
         .filter_map(|(name, source)| {
             let mut problems = Problems::default();
