@@ -19,7 +19,6 @@ const DEBT: &[(&str, usize, usize)] = &[
     ("dyno-adapter-zenoh", 3, 0),
     ("dyno-audit", 38, 1),
     ("dyno-conformance", 11, 0),
-    ("dyno-doctor", 3, 0),
     ("dyno-export", 7, 1),
     ("dyno-judge", 20, 1),
     ("dyno-measure", 7, 0),
