@@ -1,5 +1,7 @@
 //! What the doctor says: findings, their order, and the verdict.
 
+use crate::cause::Cause;
+use crate::fix::Fix;
 use serde::Serialize;
 use std::cmp::Ordering;
 
@@ -17,65 +19,82 @@ pub enum Severity {
     Fine,
 }
 
-/// What to do about it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Fix {
-    /// A command, to be typed as it is.
-    Command(String),
-    /// No command can fix it; what to do instead.
-    Instead(String),
+impl Severity {
+    /// `value` against the levels from which it hurts and from which it may hurt.
+    pub(crate) fn of(value: f64, [hurts, may]: [f64; 2]) -> Severity {
+        if value > hurts {
+            Severity::Hurts
+        } else if value > may {
+            Severity::MayHurt
+        } else {
+            Severity::Fine
+        }
+    }
 }
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(into = "Told")]
 pub struct Finding {
-    /// Its stable name.
-    pub id: &'static str,
+    /// What was found, with its numbers.
+    pub cause: Cause,
     /// How bad it is.
     pub severity: Severity,
-    /// What was found, in a sentence.
-    pub what: String,
-    /// What was measured of its effect, in a sentence.
-    pub how_much: Option<String>,
-    /// The part of it that can be said in one number: by how many nanoseconds it can delay an
+    /// The part of its effect that can be said in one number: by how many nanoseconds it can delay an
     /// operation.
     pub delay_ns: Option<f64>,
-    /// What to do about it; `None`: nothing, or nobody knows.
-    pub fix: Option<Fix>,
+}
+
+/// A finding as JSON has it: its cause and values, and the sentences for people.
+#[derive(Serialize)]
+struct Told {
+    id: &'static str,
+    severity: Severity,
+    what: String,
+    how_much: Option<String>,
+    delay_ns: Option<f64>,
+    fix: Option<Fix>,
+    #[serde(flatten)]
+    cause: Cause,
+}
+
+impl From<Finding> for Told {
+    fn from(f: Finding) -> Self {
+        Told {
+            id: f.cause.id(),
+            severity: f.severity,
+            what: f.cause.to_string(),
+            how_much: f.cause.how_much(),
+            delay_ns: f.delay_ns,
+            fix: f.fix(),
+            cause: f.cause,
+        }
+    }
 }
 
 impl Finding {
-    pub(crate) fn new(id: &'static str, severity: Severity, what: impl Into<String>) -> Self {
+    pub(crate) fn new(severity: Severity, cause: Cause) -> Self {
         Finding {
-            id,
+            cause,
             severity,
-            what: what.into(),
-            how_much: None,
             delay_ns: None,
-            fix: None,
         }
     }
 
-    pub(crate) fn hurts(id: &'static str, what: impl Into<String>) -> Self {
-        Self::new(id, Severity::Hurts, what)
+    pub(crate) fn hurts(cause: Cause) -> Self {
+        Self::new(Severity::Hurts, cause)
     }
 
-    pub(crate) fn may_hurt(id: &'static str, what: impl Into<String>) -> Self {
-        Self::new(id, Severity::MayHurt, what)
+    pub(crate) fn may_hurt(cause: Cause) -> Self {
+        Self::new(Severity::MayHurt, cause)
     }
 
-    pub(crate) fn unknown(id: &'static str, what: impl Into<String>) -> Self {
-        Self::new(id, Severity::Unknown, what)
+    pub(crate) fn unknown(cause: Cause) -> Self {
+        Self::new(Severity::Unknown, cause)
     }
 
-    pub(crate) fn fine(id: &'static str, what: impl Into<String>) -> Self {
-        Self::new(id, Severity::Fine, what)
-    }
-
-    pub(crate) fn how_much(mut self, text: impl Into<String>) -> Self {
-        self.how_much = Some(text.into());
-        self
+    pub(crate) fn fine(cause: Cause) -> Self {
+        Self::new(Severity::Fine, cause)
     }
 
     pub(crate) fn delay_ns(mut self, ns: f64) -> Self {
@@ -83,20 +102,9 @@ impl Finding {
         self
     }
 
-    /// Not for what is fine: there is nothing to do.
-    pub(crate) fn command(mut self, command: impl Into<String>) -> Self {
-        if self.severity != Severity::Fine {
-            self.fix = Some(Fix::Command(command.into()));
-        }
-        self
-    }
-
-    /// Not for what is fine: there is nothing to do.
-    pub(crate) fn instead(mut self, advice: impl Into<String>) -> Self {
-        if self.severity != Severity::Fine {
-            self.fix = Some(Fix::Instead(advice.into()));
-        }
-        self
+    /// What to do about it; `None`: nothing, as for what is fine, or nobody knows.
+    pub fn fix(&self) -> Option<Fix> {
+        self.cause.fix().filter(|_| self.severity != Severity::Fine)
     }
 
     /// What hurts most first: by severity, then by the delay, those without one last.
@@ -138,7 +146,9 @@ impl Verdict {
             0 => String::new(),
             n => format!("; {n} could not be found out"),
         };
-        let worst = findings.first().map_or("", |f| f.what.as_str());
+        let worst = findings
+            .first()
+            .map_or(String::new(), |f| f.cause.to_string());
         let (level, sentence) = match (hurts, may) {
             (0, 0) => (
                 Level::Good,
@@ -173,27 +183,34 @@ fn things(n: usize) -> &'static str {
 mod tests {
     use super::*;
 
+    fn probe(error: &str) -> Cause {
+        Cause::ProbeFailed {
+            error: error.into(),
+        }
+    }
+
     #[test]
     fn what_hurts_most_comes_first() {
         let mut all = [
-            Finding::fine("a", ""),
-            Finding::may_hurt("b", "").delay_ns(1e9),
-            Finding::hurts("c", ""),
-            Finding::hurts("d", "").delay_ns(10.0),
-            Finding::hurts("e", "").delay_ns(5_000.0),
-            Finding::unknown("f", ""),
+            Finding::fine(probe("a")),
+            Finding::may_hurt(probe("b")).delay_ns(1e9),
+            Finding::hurts(probe("c")),
+            Finding::hurts(probe("d")).delay_ns(10.0),
+            Finding::hurts(probe("e")).delay_ns(5_000.0),
+            Finding::unknown(probe("f")),
         ];
         all.sort_by(Finding::order);
-        assert_eq!(all.map(|f| f.id), ["e", "d", "c", "b", "f", "a"]);
+        let order: Vec<String> = all.iter().map(|f| f.cause.to_string()).collect();
+        assert_eq!(order, ["e", "d", "c", "b", "f", "a"]);
     }
 
     #[test]
     fn the_verdict_counts_and_names_the_worst() {
-        let v = Verdict::of(&[Finding::fine("a", "")]);
+        let v = Verdict::of(&[Finding::fine(probe(""))]);
         assert_eq!(v.level, Level::Good);
         let v = Verdict::of(&[
-            Finding::may_hurt("a", "x is small"),
-            Finding::unknown("b", ""),
+            Finding::may_hurt(probe("x is small")),
+            Finding::unknown(probe("")),
         ]);
         assert_eq!(v.level, Level::Usable);
         assert!(
@@ -201,7 +218,10 @@ mod tests {
             "{}",
             v.sentence
         );
-        let v = Verdict::of(&[Finding::hurts("a", "x is bad"), Finding::may_hurt("b", "")]);
+        let v = Verdict::of(&[
+            Finding::hurts(probe("x is bad")),
+            Finding::may_hurt(probe("")),
+        ]);
         assert_eq!(v.level, Level::Poor);
         assert_eq!(
             v.sentence,
@@ -211,6 +231,20 @@ mod tests {
 
     #[test]
     fn what_is_fine_needs_no_fix() {
-        assert_eq!(Finding::fine("a", "").command("x").instead("y").fix, None);
+        assert_eq!(Finding::fine(Cause::NoFifo).fix(), None);
+        assert!(Finding::may_hurt(Cause::NoFifo).fix().is_some());
+    }
+
+    #[test]
+    fn json_has_the_cause_and_its_values_beside_the_sentences() {
+        let cause = Cause::Quota {
+            quota: 1.5,
+            cpus: 2,
+        };
+        let json = serde_json::to_value(Finding::hurts(cause.clone())).unwrap();
+        assert_eq!(json["id"], "cpu-quota");
+        assert_eq!(json["cause"], "quota");
+        assert_eq!(json["values"], serde_json::json!({"quota": 1.5, "cpus": 2}));
+        assert_eq!(json["what"], cause.to_string());
     }
 }

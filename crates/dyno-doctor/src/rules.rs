@@ -6,6 +6,7 @@ mod kernel;
 mod noise;
 mod rights;
 
+use crate::cause::Cause;
 use crate::facts::Facts;
 use crate::finding::Finding;
 
@@ -41,28 +42,16 @@ pub fn findings(f: &Facts) -> Vec<Finding> {
         rights::locked_memory(f),
     ];
     all.extend(rights::limits(f));
-    all.extend(f.failed.iter().map(|e| Finding::unknown("probe", e)));
+    all.extend(f.failed.iter().map(|error| probe(error)));
     // Stable, so that equals stay in the order above.
     all.sort_by(Finding::order);
     all
 }
 
-/// `31 %`, `5.2 %` or `0.43 %`.
-fn percent(share: f64) -> String {
-    let p = share * 100.0;
-    match p {
-        10.0.. => format!("{p:.0} %"),
-        1.0.. => format!("{p:.1} %"),
-        _ => format!("{p:.2} %"),
-    }
-}
-
-/// `0,1,2`, as the kernel and taskset write it.
-pub fn list(cpus: &[u32]) -> String {
-    cpus.iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(",")
+fn probe(error: &str) -> Finding {
+    Finding::unknown(Cause::ProbeFailed {
+        error: error.to_owned(),
+    })
 }
 
 #[cfg(test)]

@@ -333,7 +333,11 @@ impl CapacitySearch {
             is_cap_confirmed: cell.climb.is_cap_confirmed(),
             between: cell.climb.between().filter_map(of).collect(),
             curve,
-            refused_above: plan.refused.iter().find(refused).map(|r| r.reason.clone()),
+            refused_above: plan
+                .refused
+                .iter()
+                .find(refused)
+                .map(|r| r.reason.to_string()),
         })
     }
 }

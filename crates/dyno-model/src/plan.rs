@@ -8,7 +8,7 @@ mod testbed;
 
 pub use experiment::{Experiment, Extent, Scheduling, together};
 pub use number::{ExperimentId, TrialId};
-pub use refusal::Refusal;
+pub use refusal::{Refusal, RefusalReason};
 pub use stack::Stack;
 pub use testbed::{Host, Link, Reach, Testbed};
 

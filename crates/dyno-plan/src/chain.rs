@@ -1,15 +1,13 @@
 //! Stacks made of other stacks: the `[[leg]]`s of a stack file, what joins them, and what a chain cannot do.
 
-use crate::capability;
 use crate::catalog::Catalog;
-use crate::cell::Cell;
 use crate::daemon;
 use crate::quantity::{PlainWait, Quantity, one, several};
-use crate::stack;
+use crate::stack::{self, Reader};
 use dyno_model::chain::{Chain, ChainLeg, Full, Gateway, LEGS, Queue, Threads};
 use dyno_model::daemon::Daemon;
-use dyno_model::{AdapterDescription, Nanos, Options, Placement, Stack, Topology, Wait};
-use dyno_toml::{Node, Place, Problem, Problems, Source, Table, Value};
+use dyno_model::{AdapterDescription, Nanos, Options, Placement, Stack, Wait};
+use dyno_toml::{Entry, Node, Place, Problem, Problems, Source, Table, Value, parse};
 
 const KEYS: &[&str] = &[
     "description",
@@ -26,14 +24,6 @@ const QUEUE: &[&str] = &["depth", "full"];
 /// Deeper queues only hide a leg that cannot keep up.
 const DEEPEST: u64 = 65_536;
 
-/// What a chain is read from.
-pub(crate) struct Reader<'a> {
-    pub(crate) catalog: &'a Catalog,
-    pub(crate) adapters: &'a [AdapterDescription],
-    /// The stack that is read, after those that it is a leg of.
-    pub(crate) within: &'a [&'a str],
-}
-
 /// What one `[[leg]]` adds: a leg, or all of those of another chain.
 struct Part<'n> {
     at: &'n Place,
@@ -47,8 +37,47 @@ struct Part<'n> {
     sends_later: bool,
 }
 
+/// Reads the stack `name`, a chain or not, with the options `set` in the place of its own; mistakes go to `problems`.
+pub(crate) fn read_stack(
+    catalog: &Catalog,
+    name: &str,
+    source: &Source,
+    adapters: &[AdapterDescription],
+    set: &[Entry],
+    problems: &mut Problems,
+) -> Option<Stack> {
+    let reader = Reader {
+        catalog,
+        adapters,
+        within: &[name],
+    };
+    read_within(&reader, source, set, problems)
+}
+
+/// The same for a stack that may be a leg of others.
+fn read_within(
+    reader: &Reader<'_>,
+    source: &Source,
+    set: &[Entry],
+    problems: &mut Problems,
+) -> Option<Stack> {
+    let table = parse(source, problems)?;
+    if table.get("leg").is_none() {
+        return stack::read(reader, source, &table, set, problems);
+    }
+    let name = *reader.within.last()?;
+    for entry in set {
+        problems.push(
+            Problem::at(&entry.key_at, format!("the chain {name:?} has no options"))
+                .label("an option of one of its legs")
+                .help("set it in the stack file of the leg, or name the leg's stack alone"),
+        );
+    }
+    read(reader, source, &table, problems)
+}
+
 /// Reads the chain in `table`; mistakes go to `problems`.
-pub(crate) fn read(
+fn read(
     reader: &Reader<'_>,
     source: &Source,
     table: &Table,
@@ -85,26 +114,7 @@ pub(crate) fn read(
     if let Some(node) = table.get("daemon") {
         joint.programs = programs(node, table, &parts, reader, problems);
     }
-    let mut chain = Chain {
-        legs: Vec::new(),
-        gateways: Vec::new(),
-    };
-    for part in &parts {
-        if !chain.legs.is_empty() {
-            chain.gateways.push(joint.clone());
-        }
-        chain.gateways.extend(part.gateways.iter().cloned());
-        chain.legs.extend(part.legs.iter().cloned());
-        if joint.is_foreign() {
-            continue;
-        }
-        if let Some(text) = unjoinable(&chain.legs, part.legs.len(), reader.adapters) {
-            problems.push(Problem::at(part.at, text).label("no gateway can join them").help(
-                "put a leg between them whose adapter is built in: a gateway to it and one from it are two \
-                 processes",
-            ));
-        }
-    }
+    let chain = join(&parts, &joint, reader.adapters, problems);
     if !LEGS.contains(&chain.legs.len()) {
         let found = chain.legs.len();
         problems.push(
@@ -221,7 +231,7 @@ fn part<'n>(reader: &Reader<'_>, node: &'n Node, problems: &mut Problems) -> Opt
         .get("options")
         .and_then(|n| n.table("`options`", problems));
     let options = options.map_or(&[][..], |t| &t.0);
-    let stack = stack::read_within(&inner, source, options, problems)?;
+    let stack = read_within(&inner, source, options, problems)?;
     let (wait, placement) = (wait?.map(|wait| wait.0), placement?);
     let waits = match wait {
         Some(_) => Vec::new(),
@@ -280,6 +290,36 @@ fn part<'n>(reader: &Reader<'_>, node: &'n Node, problems: &mut Problems) -> Opt
         install: stack.install,
         sends_later: stack.sends_later,
     })
+}
+
+/// The legs of all parts with what joins them; what cannot be joined is a problem.
+fn join(
+    parts: &[Part<'_>],
+    joint: &Gateway,
+    adapters: &[AdapterDescription],
+    problems: &mut Problems,
+) -> Chain {
+    let mut chain = Chain {
+        legs: Vec::new(),
+        gateways: Vec::new(),
+    };
+    for part in parts {
+        if !chain.legs.is_empty() {
+            chain.gateways.push(joint.clone());
+        }
+        chain.gateways.extend(part.gateways.iter().cloned());
+        chain.legs.extend(part.legs.iter().cloned());
+        if joint.is_foreign() {
+            continue;
+        }
+        if let Some(text) = unjoinable(&chain.legs, part.legs.len(), adapters) {
+            problems.push(Problem::at(part.at, text).label("no gateway can join them").help(
+                "put a leg between them whose adapter is built in: a gateway to it and one from it are two \
+                 processes",
+            ));
+        }
+    }
+    chain
 }
 
 /// The value of a key, if it stands there; `None` where it is none of its kind.
@@ -494,99 +534,6 @@ fn unjoinable(legs: &[ChainLeg], added: usize, adapters: &[AdapterDescription]) 
             before.stack, after.stack, before.adapter, after.adapter
         )
     })
-}
-
-/// A leg as a stack of its own.
-fn alone(leg: &ChainLeg) -> Stack {
-    Stack {
-        name: leg.stack.clone(),
-        adapter: leg.adapter.clone(),
-        description: String::new(),
-        waits: leg.wait.into_iter().collect(),
-        options: leg.options.clone(),
-        floor: false,
-        loopback: false,
-        sends_later: false,
-        asks: false,
-        channels: None,
-        placements: Vec::new(),
-        daemons: leg.daemons.clone(),
-        install: None,
-        chain: None,
-    }
-}
-
-/// Why `cell` cannot be measured on a chain, with the leg that stands in the way; `None` if it can. `adapters` are those
-/// of its legs.
-pub(crate) fn refusal(
-    cell: &Cell,
-    stack: &Stack,
-    chain: &Chain,
-    adapters: &[&AdapterDescription],
-    hosts: usize,
-) -> Option<String> {
-    let name = &stack.name;
-    if let Some(only) = stack.placements.iter().find(|p| **p != cell.placement) {
-        return Some(format!(
-            "{name} is meant for placement {only}, not {}",
-            cell.placement
-        ));
-    }
-    let needs = chain.hosts();
-    if needs > hosts {
-        return Some(format!(
-            "{name} leads over {needs} hosts, and the testbed has {hosts}"
-        ));
-    }
-    let wait = |leg: &ChainLeg| leg.wait.unwrap_or(cell.wait);
-    if chain.legs.iter().all(|leg| leg.wait.is_some()) && !stack.waits.contains(&cell.wait) {
-        return Some(format!(
-            "every leg of {name} has a wait of its own, the last one {}",
-            stack.waits.first().map_or("", |w| w.as_str())
-        ));
-    }
-    if chain.foreign().contains(&true) && cell.topology.receivers > 1 {
-        return Some(format!(
-            "{name} is bridged by a program, behind which a sender cannot see how many receivers there are, and {} has {}",
-            cell.topology, cell.topology.receivers
-        ));
-    }
-    let last = chain.legs.len().saturating_sub(1);
-    for (number, (leg, adapter)) in chain.legs.iter().zip(adapters).enumerate() {
-        let own = Cell {
-            wait: wait(leg),
-            placement: leg.placement,
-            topology: match number == last {
-                true => cell.topology,
-                false => Topology {
-                    receivers: 1,
-                    ..cell.topology
-                },
-            },
-            ..*cell
-        };
-        if let Some(reason) = capability::refusal(&own, &alone(leg), adapter, hosts) {
-            return Some(format!("leg {} ({}): {reason}", number + 1, leg.stack));
-        }
-    }
-    let own = chain.gateways.iter().zip(chain.legs.windows(2)).enumerate();
-    for (number, (gateway, legs)) in own.filter(|(_, (gateway, _))| !gateway.is_foreign()) {
-        // It reads the leg before it, and where there are replies the one behind it.
-        let reads = match cell.workload.is_one_way() {
-            true => &legs[..1],
-            false => legs,
-        };
-        let sleeps = reads.iter().find(|leg| wait(leg) != Wait::Spin);
-        if let (Some(Threads::One), Some(leg)) = (gateway.threads, sleeps) {
-            return Some(format!(
-                "gateway {} has one thread for all that it reads, which must poll, and {} waits by {}",
-                number + 1,
-                leg.stack,
-                wait(leg)
-            ));
-        }
-    }
-    None
 }
 
 /// What there is, where there is one: of several commands none installs what another leg needs.

@@ -6,8 +6,8 @@ use crate::cell::Cell;
 use crate::chain;
 use crate::quantity::At;
 use crate::spec::{ExperimentSpec, StackChoice};
-use crate::stack;
 use crate::suite::Suite;
+use dyno_model::plan::RefusalReason;
 use dyno_model::{AdapterDescription, Experiment, Nanos, Stack, Wait};
 use dyno_toml::{Place, Problems, Source};
 use std::collections::BTreeMap;
@@ -20,53 +20,52 @@ pub(crate) struct Configured<'a> {
 
 impl Configured<'_> {
     /// Why `cell` cannot be measured on it, or `None` if it can.
-    pub(crate) fn refusal(&self, cell: &Cell, hosts: usize) -> Option<String> {
+    pub(crate) fn refusal(&self, cell: &Cell, hosts: usize) -> Option<RefusalReason> {
         match (&self.stack.chain, self.adapters.as_slice()) {
-            (Some(chain), all) => chain::refusal(cell, &self.stack, chain, all, hosts),
+            (Some(chain), all) => capability::of_chain(cell, &self.stack, chain, all, hosts),
             (None, [adapter, ..]) => capability::refusal(cell, &self.stack, adapter, hosts),
-            (None, []) => Some(format!("{} has no adapter", self.stack.name)),
+            (None, []) => Some(RefusalReason::NoAdapter {
+                stack: self.stack.name.clone(),
+            }),
         }
     }
 
     /// Why its sink cannot sleep after each message, where it is to.
-    pub(crate) fn cannot_pause(&self, cell: &Cell, sink_pause: Option<Nanos>) -> Option<String> {
+    pub(crate) fn cannot_pause(
+        &self,
+        cell: &Cell,
+        sink_pause: Option<Nanos>,
+    ) -> Option<RefusalReason> {
         sink_pause?;
         if self.stack.loopback {
-            return Some(format!(
-                "{} has no second participant that could be slow, as `sink_pause` wants",
-                self.stack.name
-            ));
+            return Some(RefusalReason::NoSlowPeer {
+                stack: self.stack.name.clone(),
+            });
         }
         let chain = self.stack.chain.as_ref();
         let last = chain.and_then(|chain| chain.legs.last()?.wait);
         let spins = last.unwrap_or(cell.wait) == Wait::Spin;
-        spins.then(|| "`sink_pause` is for a sink that sleeps, and this one spins".to_owned())
+        spins.then_some(RefusalReason::SinkSpins)
     }
 
     /// Why its sink cannot look in the cycle that `common` asks for.
-    pub(crate) fn cannot_cycle(&self, cell: &Cell, common: &Experiment) -> Option<String> {
+    pub(crate) fn cannot_cycle(&self, cell: &Cell, common: &Experiment) -> Option<RefusalReason> {
         let cycle = common.sink_cycle?;
         if self.stack.loopback {
-            return Some(format!(
-                "{} has no second participant that could look, as `sink_cycle` wants",
-                self.stack.name
-            ));
+            return Some(RefusalReason::NobodyLooks {
+                stack: self.stack.name.clone(),
+            });
         }
         if cycle > common.drain {
-            return Some(format!(
-                "what comes after the last look of its sink is lost: `sink_cycle` is {cycle} and `drain` {}; lengthen \
-                 the drain",
-                common.drain
-            ));
+            return Some(RefusalReason::CycleBeyondDrain {
+                cycle,
+                drain: common.drain,
+            });
         }
         let chain = self.stack.chain.as_ref();
         let last = chain.and_then(|chain| chain.legs.last()?.wait);
         let looks = last.unwrap_or(cell.wait) == Wait::Spin;
-        (!looks).then(|| {
-            "`sink_cycle` is for a sink that looks and goes on where there is nothing; write `wait = \"spin\"`: between \
-             two looks it sleeps"
-                .to_owned()
-        })
+        (!looks).then_some(RefusalReason::SinkWaits)
     }
 
     /// Whether a call goes over a pair of channels: programs that bridge legs carry messages.
@@ -78,13 +77,15 @@ impl Configured<'_> {
     }
 
     /// Why its echo cannot sleep between its looks, where it is to.
-    pub(crate) fn cannot_poll(&self, cell: &Cell, echo_poll: Option<Nanos>) -> Option<String> {
+    pub(crate) fn cannot_poll(
+        &self,
+        cell: &Cell,
+        echo_poll: Option<Nanos>,
+    ) -> Option<RefusalReason> {
         let chain = self.stack.chain.as_ref();
         let last = chain.and_then(|chain| chain.legs.last()?.wait);
         let called = last.unwrap_or(cell.wait) == Wait::Callback;
-        (called && echo_poll.is_some()).then(|| {
-            "`echo_poll` is for an echo that looks for messages, and this one is called".to_owned()
-        })
+        (called && echo_poll.is_some()).then_some(RefusalReason::EchoCalled)
     }
 }
 
@@ -141,7 +142,7 @@ pub(crate) fn read_stacks<'a>(
     }
     let all = |e: &ExperimentSpec| matches!(e.stacks, StackChoice::All);
     if named.is_none() && suite.experiments.iter().any(all) {
-        sources.extend(catalog.stack_texts().iter().map(|(n, s)| (n.as_str(), s)));
+        sources.extend(catalog.stacks.iter().map(|(n, s)| (n.as_str(), s)));
     }
     sources
         .into_iter()
@@ -159,7 +160,7 @@ pub(crate) fn configure<'a>(
     adapters: &'a [AdapterDescription],
     problems: &mut Problems,
 ) -> Option<Configured<'a>> {
-    let stack = stack::read(catalog, name, source, adapters, &[], problems)?;
+    let stack = chain::read_stack(catalog, name, source, adapters, &[], problems)?;
     let names = stack.adapters().into_iter();
     let of = names.map(|name| adapters.iter().find(|a| a.name == name));
     let adapters = of.collect::<Option<_>>()?;
@@ -173,7 +174,7 @@ pub(crate) fn floor_stacks<'a>(
     adapters: &'a [AdapterDescription],
 ) -> Vec<FloorStack<'a>> {
     catalog
-        .stack_texts()
+        .stacks
         .iter()
         .filter_map(|(name, source)| {
             let mut problems = Problems::default();

@@ -6,6 +6,7 @@ use dyno_model::adapter::{AdapterDescription, OptionSpec, Options};
 use dyno_model::daemon::{
     Daemon, NUMBERS, PlaceholderError, Ready, StopSignal, TEXTS, fill, program,
 };
+use dyno_model::plan::RefusalReason;
 use dyno_toml::{Node, Place, Problem, Problems, Table, Value, suggest};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -331,7 +332,7 @@ pub(crate) fn programs(table: &Table) -> Vec<String> {
 
 /// Why the stack cannot be used on this machine: the first program of its daemons that is missing,
 /// and what installs it.
-pub fn missing_daemon(stack: &Stack, facts: &HostFacts) -> Option<String> {
+pub fn missing_daemon(stack: &Stack, facts: &HostFacts) -> Option<RefusalReason> {
     let programs = |d: &'_ Daemon| [d.command.first().cloned(), d.prepare.first().cloned()];
     let missing = |d| {
         let mut all = programs(d).into_iter().flatten();
@@ -339,16 +340,10 @@ pub fn missing_daemon(stack: &Stack, facts: &HostFacts) -> Option<String> {
     };
     let (daemon, first) = stack.daemons.iter().find_map(missing)?;
     let (variable, program) = program(&first);
-    let what = match program == daemon.name {
-        true => format!("its daemon {program}"),
-        false => format!("the program {program} of its daemon {}", daemon.name),
-    };
-    let what = match variable {
-        Some(variable) => format!("{what}, which {variable} may name,"),
-        None => what,
-    };
-    Some(match &stack.install {
-        Some(command) => format!("{what} is not installed; run `{command}`"),
-        None => format!("{what} is not installed; install it, or add its directory to PATH"),
+    Some(RefusalReason::NoProgram {
+        daemon: daemon.name.clone(),
+        program: program.to_owned(),
+        variable: variable.map(str::to_owned),
+        install: stack.install.clone(),
     })
 }

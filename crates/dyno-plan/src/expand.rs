@@ -10,7 +10,7 @@ use crate::parallel;
 use crate::probe;
 use crate::remote;
 use crate::together;
-use dyno_model::plan::{Experiment, ExperimentId, Refusal};
+use dyno_model::plan::{Experiment, ExperimentId, Refusal, RefusalReason};
 use dyno_model::{Stack, Testbed};
 use dyno_toml::Problems;
 
@@ -74,7 +74,7 @@ fn refusal(
     on: &Configured<'_>,
     testbed: &Testbed,
     facts: &HostFacts,
-) -> Option<String> {
+) -> Option<RefusalReason> {
     let conditions = &matrix.conditions;
     let given = &conditions.cpus.value;
     remote::no_host(matrix, testbed)
@@ -149,13 +149,12 @@ fn place(
 }
 
 /// Why the stack's files leave the experiment without a channel, or `None` where there are enough.
-fn too_few_channels(e: &Experiment, stack: &Stack, testbed: &Testbed) -> Option<String> {
+fn too_few_channels(e: &Experiment, stack: &Stack, testbed: &Testbed) -> Option<RefusalReason> {
     let most = usize::from(stack.channels?);
-    let wanted = e.graph(Some(stack), testbed).channels.len();
-    (wanted > most).then(|| {
-        format!(
-            "{} has {most} channels, and {wanted} are wanted; let fewer senders send, or write a stack file with more",
-            stack.name
-        )
+    let channels = e.graph(Some(stack), testbed).channels.len();
+    (channels > most).then(|| RefusalReason::StackChannels {
+        stack: stack.name.clone(),
+        channels,
+        most,
     })
 }

@@ -104,18 +104,21 @@ fn added(
     let mut reason = format!("no stack with `floor = true` waits by {wait}");
     for floor in floors.iter().filter(|f| f.stack.waits.contains(&wait)) {
         let hosts = testbed.hosts.len();
+        let memory = || {
+            let why = remote::lacks_memory(&cell, &floor.stack, testbed)?;
+            Some(
+                match remote::is_without_memory(&why, &floor.stack, testbed) {
+                    true => {
+                        "a floor crosses in memory that hosts share, and these share none".into()
+                    }
+                    false => why.to_string(),
+                },
+            )
+        };
         let refused = capability::refusal(&cell, &floor.stack, floor.adapter, hosts)
             .or_else(|| remote::lives_in_one_container(&floor.stack, &[floor.adapter], e.start))
-            .or_else(|| {
-                let why = remote::lacks_memory(&cell, &floor.stack, testbed)?;
-                Some(
-                    match remote::is_without_memory(&why, &floor.stack, testbed) {
-                        true => "a floor crosses in memory that hosts share, and these share none"
-                            .into(),
-                        false => why,
-                    },
-                )
-            });
+            .map(|why| why.to_string())
+            .or_else(memory);
         match refused {
             Some(why) => reason = why,
             None => {

@@ -1,11 +1,10 @@
 //! `--ground`: the probes that a run's own figures can be taken apart with, beside its experiments.
 
 use crate::catalog::Catalog;
-use crate::host::HostFacts;
 use crate::mistakes::PlanError;
 use dyno_model::plan::ExperimentId;
 use dyno_model::plan::Scheduling;
-use dyno_model::{AdapterDescription, Experiment, Placement, Plan, Request};
+use dyno_model::{Experiment, Placement, Plan, Request};
 use std::collections::BTreeSet;
 
 /// The name of the suite that is made here; no file has a blank in its name.
@@ -89,7 +88,7 @@ impl Place {
 
 /// Adds the probes to the plan, each marked as added, for every scheduling class, locking of memory and CPUs of its
 /// experiments; copies are of the payloads that the plan has. What this machine cannot probe stands among the plan's
-/// refusals. Each round trip gets a twin of one trial in which is counted what it asks of the kernel.
+/// refusals. `planned` makes the plan of a suite of theirs. Each round trip gets a twin of one trial in which is counted what it asks of the kernel.
 ///
 /// # Errors
 ///
@@ -98,8 +97,7 @@ pub(crate) fn add(
     plan: &mut Plan,
     catalog: &Catalog,
     request: &Request,
-    adapters: &[AdapterDescription],
-    facts: &HostFacts,
+    planned: impl Fn(&Catalog, &Request) -> Result<Plan, PlanError>,
 ) -> Result<(), PlanError> {
     let exchanges = || {
         let all = plan.experiments.iter();
@@ -135,7 +133,7 @@ pub(crate) fn add(
             seed: request.seed,
             ..Request::default()
         };
-        let ground = crate::plan(&catalog, &request, adapters, facts)?;
+        let ground = planned(&catalog, &request)?;
         for mut probe in ground.experiments {
             probe.added = true;
             let is_it = |e: &Experiment| {

@@ -204,7 +204,7 @@ fn check(
         .or_else(|| remote::refusal(&stack, testbed, facts))
         .or_else(|| missing_daemon(&stack, facts));
     if let Some(reason) = reason {
-        return Err(reason);
+        return Err(reason.to_string());
     }
     leg.paired = capability::is_paired(&cell, &[adapter]);
     Ok((leg, stack))

@@ -1,6 +1,6 @@
 //! `[link]` of a testbed: how fast its hosts are joined, and how much may wait for that.
 
-use crate::parameters::Override;
+use crate::overrides::Override;
 use crate::quantity::{At, Quantity, one};
 use dyno_model::PayloadSize;
 use dyno_model::plan::Link;

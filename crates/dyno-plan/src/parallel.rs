@@ -4,7 +4,7 @@ use crate::cell::Cell;
 use crate::host::HostFacts;
 use crate::quantity::{At, Quantity};
 use crate::sets::{Cpus, Listed};
-use dyno_model::plan::Stack;
+use dyno_model::plan::{RefusalReason, Stack};
 use dyno_model::unit::UnitError;
 use dyno_model::{Placement, Topology};
 
@@ -83,47 +83,34 @@ pub(crate) fn refusal(
     stack: &Stack,
     cpus: &Cpus,
     facts: &HostFacts,
-) -> Option<String> {
+) -> Option<RefusalReason> {
     let topology = cell.topology;
     let copies = usize::from(topology.copies);
     if copies == 1 {
         return None;
     }
     if stack.loopback {
-        return Some(format!(
-            "{} plays both sides in one participant, which does not stand there several times; leave \
-             `parallel` out",
-            stack.name
-        ));
+        return Some(RefusalReason::LoopbackCopies {
+            stack: stack.name.clone(),
+        });
     }
     if stack.chain.is_some() {
-        return Some(
-            "exchanges at once have no gateways between them; leave `parallel` out, or take a stack without \
-             legs"
-                .into(),
-        );
+        return Some(RefusalReason::CopiesOverLegs);
     }
     if cell.placement == Placement::Host {
-        return Some(
-            "exchanges at once are of one machine; write placement \"process\" or \"thread\", or \
-             leave `parallel` out"
-                .into(),
-        );
+        return Some(RefusalReason::CopiesOfHosts);
     }
-    let (wanted, there) = (
+    let (wanted, cpus) = (
         copies * of_one(topology, cpus),
         there(&cpus.listed().unwrap_or_default(), facts).len(),
     );
-    if wanted > there {
-        return Some(format!(
-            "{wanted} CPUs at once are more than the {there} that there are; lower `parallel`, or list \
-             fewer CPUs in `cpus`, which is for one exchange"
-        ));
+    if wanted > cpus {
+        return Some(RefusalReason::CopiesCpus { wanted, cpus });
     }
     // As many as a closed loop has: one there and one back.
     let channels = copies * usize::from(topology.senders) * (1 + usize::from(topology.receivers));
     let most = usize::from(u16::MAX);
-    (channels > most).then(|| format!("{channels} channels are more than the {most} of a trial"))
+    (channels > most).then_some(RefusalReason::CopiesChannels { channels, most })
 }
 
 /// The sets of CPUs of all copies: the first has those that are listed, each further one the same on CPUs that no other

@@ -1,8 +1,9 @@
 //! What the command line may change: a suite's own `[parameters]`, and any setting.
 
+use crate::overrides::Override;
 use crate::presets;
 use crate::settings::{self, Form, Settings};
-use dyno_toml::{Entry, Node, Place, Problem, Problems, Table, Value, parse_flag_value, suggest};
+use dyno_toml::{Entry, Node, Problem, Problems, Table, Value, suggest};
 
 /// The `[parameters]` of a suite, with the values of `--set` in their places.
 pub(crate) struct Parameters {
@@ -14,44 +15,6 @@ pub(crate) struct Parameters {
 struct Parameter {
     entry: Entry,
     used: bool,
-}
-
-/// A flag `--set KEY=VALUE`, parsed.
-pub(crate) struct Override {
-    pub(crate) entry: Entry,
-}
-
-impl Override {
-    /// From `--trials N`.
-    pub(crate) fn trials(trials: u32) -> Self {
-        let at = Place::flag("--trials", &trials.to_string());
-        Override {
-            entry: Entry {
-                key: "trials".into(),
-                key_at: at.clone(),
-                node: Node {
-                    at,
-                    value: Value::Int(trials.into()),
-                },
-            },
-        }
-    }
-
-    /// From `--set KEY=VALUE`.
-    pub(crate) fn parse(key: &str, value: &str) -> Self {
-        let node = parse_flag_value(key, value);
-        let key_at = Place {
-            span: "--set ".len().."--set ".len() + key.len(),
-            source: node.at.source.clone(),
-        };
-        Override {
-            entry: Entry {
-                key: key.to_owned(),
-                key_at,
-                node,
-            },
-        }
-    }
 }
 
 impl Parameters {

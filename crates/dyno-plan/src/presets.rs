@@ -4,7 +4,7 @@
 //! for each experiment that needs its own; parameters of the suite stand among them. A chosen preset wins over the file and loses
 //! to settings and parameters of the command line. All presets are checked, chosen or not.
 
-use crate::parameters::Override;
+use crate::overrides::Override;
 use crate::settings::{self, Form, Settings, check_workload, setting};
 use crate::spec::{ExperimentSpec, refuse_idle};
 use dyno_toml::{Entry, Node, Place, Problem, Problems, Table, Value, suggest, unknown_key};

@@ -7,7 +7,7 @@ use crate::quantity::{At, Span};
 use crate::sets::Cpus;
 use crate::settings::Levels;
 use crate::spec::ExperimentSpec;
-use dyno_model::plan::{Extent, Scheduling};
+use dyno_model::plan::{Extent, RefusalReason, Scheduling};
 use dyno_model::probe::{GROUND, HandOver, Probe, ProbeKind, Rest, SHORTEST_PERIOD, Sides, Writer};
 use dyno_model::unit::{Nanos, PayloadSize};
 use dyno_model::{Placement, Stack, Wait, Workload};
@@ -242,15 +242,15 @@ pub(crate) fn refusal(
     window: Extent,
     cpus: &Cpus,
     facts: &HostFacts,
-) -> Option<String> {
+) -> Option<RefusalReason> {
     let probe = match cell.workload {
         Workload::Probe { probe, .. } => Some(probe),
         _ => None,
     };
     if !fits(&stack.name, probe.is_some()) {
         return Some(match probe {
-            Some(_) => format!("a probe is of the machine and of no stack: it runs on `{GROUND}`"),
-            None => format!("`{GROUND}` carries no messages: it runs probes alone"),
+            Some(_) => RefusalReason::ProbeOfStack,
+            None => RefusalReason::MessagesOfGround,
         });
     }
     let Workload::Probe {
@@ -261,12 +261,10 @@ pub(crate) fn refusal(
     else {
         return None;
     };
-    let there = candidates(cpus, facts).len();
+    let cpus = candidates(cpus, facts).len();
     let wanted = copies.max(1) as usize * each as usize;
-    if wanted > there {
-        return Some(format!(
-            "{wanted} CPUs at once are more than the {there} that there are; lower `parallel`, or probe on `one`"
-        ));
+    if wanted > cpus {
+        return Some(RefusalReason::ProbeCpus { wanted, cpus });
     }
     if let Probe::Switch {
         by: HandOver::Yield,
@@ -274,30 +272,26 @@ pub(crate) fn refusal(
     } = probe
         && each > 1
     {
-        return Some("sched_yield hands over on one CPU only".into());
+        return Some(RefusalReason::YieldBetweenCpus);
     }
     if cell.scheduling == Scheduling::Deadline && !matches!(probe, Probe::Timer { .. }) {
-        return Some(
-            "SCHED_DEADLINE is for timers: a thread of that class cannot start the other side"
-                .into(),
-        );
+        return Some(RefusalReason::DeadlineOfOthers);
     }
     if let (Probe::Share { .. }, Extent::Messages(_)) = (probe, window) {
-        return Some(
-            "the share of spinning threads is measured over a time; write `window`".into(),
-        );
+        return Some(RefusalReason::ShareOfMessages);
     }
     let copies = match copies {
-        EACH_CPU => there as u64,
+        EACH_CPU => cpus as u64,
         n => u64::from(n),
     };
-    if let (Probe::Copy { bytes, .. }, Some(free)) = (probe, facts.memory_bytes)
-        && bytes.saturating_mul(2).saturating_mul(copies) > free
+    if let (Probe::Copy { bytes, .. }, Some(free_bytes)) = (probe, facts.memory_bytes)
+        && bytes.saturating_mul(2).saturating_mul(copies) > free_bytes
     {
-        return Some(format!(
-            "{copies} × 2 buffers of {} do not fit into the {free} bytes of free memory",
-            cell.payload
-        ));
+        return Some(RefusalReason::Buffers {
+            copies,
+            payload: cell.payload,
+            free_bytes,
+        });
     }
     None
 }

@@ -6,7 +6,7 @@ use crate::cell::Cell;
 use crate::configured::Configured;
 use crate::matrix::{Conditions, Matrix};
 use dyno_model::machine::{SHARING, VsockBackEnd};
-use dyno_model::plan::{Experiment, Host, Reach};
+use dyno_model::plan::{Experiment, Host, Reach, RefusalReason};
 use dyno_model::{AdapterDescription, Placement, Stack, Start, Testbed, Wait};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,23 +68,18 @@ pub(crate) fn index(host: Option<&str>, testbed: &Testbed) -> Option<usize> {
 }
 
 /// Why an experiment that names a host, or boots machines anew, cannot run on the testbed.
-pub(crate) fn no_host(matrix: &Matrix<'_>, testbed: &Testbed) -> Option<String> {
+pub(crate) fn no_host(matrix: &Matrix<'_>, testbed: &Testbed) -> Option<RefusalReason> {
     let c = &matrix.conditions;
     if c.common.reboot && testbed.machines().next().is_none() {
-        return Some(
-            "the testbed has no virtual machine to boot anew; choose for example --testbed vm"
-                .into(),
-        );
+        return Some(RefusalReason::NothingToBoot);
     }
     if index(c.host, testbed).is_none() {
-        let names: Vec<&str> = testbed.hosts.iter().map(|h| h.name.as_str()).collect();
-        let host = c.host.unwrap_or_default();
-        return Some(format!(
-            "the testbed has no host {host}; its hosts: {}",
-            names.join(", ")
-        ));
+        return Some(RefusalReason::NoSuchHost {
+            host: c.host.unwrap_or_default().to_owned(),
+            hosts: testbed.hosts.iter().map(|h| h.name.clone()).collect(),
+        });
     }
-    (c.host.is_some() && matrix.flow.is_some()).then(|| "a flow has no `host` of its own".into())
+    (c.host.is_some() && matrix.flow.is_some()).then_some(RefusalReason::HostOfFlow)
 }
 
 /// Why the start of participants cannot be measured as it is to be: whoever starts them is a process of this machine.
@@ -93,15 +88,13 @@ pub(crate) fn no_start(
     on: &Configured<'_>,
     conditions: &Conditions<'_>,
     testbed: &Testbed,
-) -> Option<String> {
+) -> Option<RefusalReason> {
     let start = conditions.common.start?;
     if !cell.workload.kind().is_start() {
-        return Some(
-            "`start` is for first-message: whatever else is measured is over long after it".into(),
-        );
+        return Some(RefusalReason::StartOfOthers);
     }
     if conditions.common.reboot {
-        return Some("both `start` and `reboot` are recorded as `boot`; choose one".into());
+        return Some(RefusalReason::StartAndReboot);
     }
     let own = index(conditions.host, testbed).and_then(|host| testbed.hosts.get(host));
     let used = match cell.placement {
@@ -112,10 +105,10 @@ pub(crate) fn no_start(
     let Some(other) = used.iter().find(is_other) else {
         return lives_in_one_container(&on.stack, &on.adapters, Some(start));
     };
-    Some(format!(
-        "participants on {} are not started as a {start} of this machine; leave `start` out there, or choose another `host`",
-        other.name
-    ))
+    Some(RefusalReason::StartElsewhere {
+        host: other.name.clone(),
+        start,
+    })
 }
 
 /// Why participants that are each in a container cannot talk over the stack: all that containers share are files and the
@@ -124,15 +117,14 @@ pub(crate) fn lives_in_one_container(
     stack: &Stack,
     adapters: &[&AdapterDescription],
     start: Option<Start>,
-) -> Option<String> {
+) -> Option<RefusalReason> {
     let goes = |a: &&AdapterDescription| {
         a.capabilities.placements.contains(&Placement::Host) && a.name != SHARING
     };
     (start == Some(Start::Container) && !adapters.iter().all(goes)).then(|| {
-        format!(
-            "{} goes between processes that see each other, and those in containers do not; choose a stack that goes between hosts",
-            stack.name
-        )
+        RefusalReason::Containers {
+            stack: stack.name.clone(),
+        }
     })
 }
 
@@ -174,91 +166,77 @@ fn waits_in_memory(stack: &Stack, placement: Placement, wait: Wait) -> Vec<Wait>
 }
 
 /// Why the hosts of the testbed share no memory, where that is so.
-fn no_memory(stack: &Stack, testbed: &Testbed) -> Option<String> {
-    let name = &stack.name;
+fn no_memory(stack: &Stack, testbed: &Testbed) -> Option<RefusalReason> {
+    let stack = stack.name.clone();
     let Some((_, machine)) = testbed.machines().next() else {
-        return Some(format!(
-            "{name} goes from one host to another in memory that both share, as a virtual machine and its host do; choose for \
-             example --testbed vm"
-        ));
+        return Some(RefusalReason::NoMachine { stack });
     };
-    machine.shared_bytes.is_none().then(|| {
-        format!(
-            "{name} goes from one host to another in memory that both share, and the testbed says `shared_memory = \"none\"`; \
-             write for example `shared_memory = \"64 MiB\"`"
-        )
-    })
+    let none = machine.shared_bytes.is_none();
+    none.then_some(RefusalReason::NoSharedMemory { stack })
 }
 
 /// Why `cell` cannot be measured on a stack that goes through memory which machines share.
-pub(crate) fn lacks_memory(cell: &Cell, stack: &Stack, testbed: &Testbed) -> Option<String> {
+pub(crate) fn lacks_memory(cell: &Cell, stack: &Stack, testbed: &Testbed) -> Option<RefusalReason> {
     let waits = waits_in_memory(stack, cell.placement, cell.wait);
     let sleeps = waits.iter().find(|wait| **wait != Wait::Spin);
     match (waits.is_empty(), sleeps) {
         (true, _) => None,
         (false, None) => no_memory(stack, testbed),
         // No testbed would help it.
-        (false, Some(wait)) => Some(asleep(stack, *wait)),
+        (false, Some(wait)) => Some(RefusalReason::Futex {
+            stack: stack.name.clone(),
+            wait: *wait,
+        }),
     }
-}
-
-/// Why a stack cannot wait so across the border.
-fn asleep(stack: &Stack, wait: Wait) -> String {
-    format!(
-        "{} sleeps on a futex (wait by {wait}), which is of one machine; from one machine to another it spins: floor-spin",
-        stack.name
-    )
 }
 
 /// Whether the testbed's hosts share no memory, and `reason` is of a stack that needs it.
-pub(crate) fn is_without_memory(reason: &str, stack: &Stack, testbed: &Testbed) -> bool {
-    let is_asleep = |wait: &Wait| asleep(stack, *wait) == reason;
-    no_memory(stack, testbed)
-        .is_some_and(|without| without == reason || stack.waits.iter().any(is_asleep))
+pub(crate) fn is_without_memory(reason: &RefusalReason, stack: &Stack, testbed: &Testbed) -> bool {
+    let is_of_memory = match reason {
+        RefusalReason::NoMachine { .. } | RefusalReason::NoSharedMemory { .. } => true,
+        RefusalReason::Futex { wait, .. } => stack.waits.contains(wait),
+        _ => false,
+    };
+    is_of_memory && no_memory(stack, testbed).is_some()
 }
 
 /// Why a stack of vsock cannot run here.
-fn lacks_vsock(stack: &Stack, testbed: &Testbed, facts: &HostFacts) -> Option<String> {
+fn lacks_vsock(stack: &Stack, testbed: &Testbed, facts: &HostFacts) -> Option<RefusalReason> {
     if !stack.adapters().contains(&VSOCK) {
         return None;
     }
+    let name = stack.name.clone();
     if is_out_of_place(stack, testbed) {
-        return Some(format!(
-            "{} crosses the border of a virtual machine, and the testbed has none; choose for example --testbed vm",
-            stack.name
-        ));
+        return Some(RefusalReason::VsockWithoutMachine { stack: name });
     }
     let guests = testbed.hosts.iter();
     let guests = guests.filter(|h| matches!(h.reach, Reach::Vm(_))).count();
     match facts.vsock {
-        Some(VsockBackEnd::Kernel) if guests == testbed.hosts.len() => Some(format!(
-            "{} joins a guest with its host here, and two guests only where its back end is a process",
-            stack.name
-        )),
-        Some(_) if testbed.hosts.len() - guests > 1 => Some(format!(
-            "{} joins each guest with one host, and the testbed has several beside its guests",
-            stack.name
-        )),
+        Some(VsockBackEnd::Kernel) if guests == testbed.hosts.len() => {
+            Some(RefusalReason::VsockOfGuests { stack: name })
+        }
+        Some(_) if testbed.hosts.len() - guests > 1 => {
+            Some(RefusalReason::VsockOfHosts { stack: name })
+        }
         Some(_) => None,
-        None => Some(format!(
-            "{} has no back end here: /dev/vhost-vsock is missing, and vhost-device-vsock is not installed; run \
-             `cargo xtask daemons vsock`",
-            stack.name
-        )),
+        None => Some(RefusalReason::NoVsock { stack: name }),
     }
 }
 
 /// Why the stack cannot run on the testbed's hosts.
-pub(crate) fn refusal(stack: &Stack, testbed: &Testbed, facts: &HostFacts) -> Option<String> {
+pub(crate) fn refusal(
+    stack: &Stack,
+    testbed: &Testbed,
+    facts: &HostFacts,
+) -> Option<RefusalReason> {
     if let Some(reason) = lacks_vsock(stack, testbed, facts) {
         return Some(reason);
     }
     let daemon = stack.daemons.first().filter(|_| is_remote(testbed))?;
-    Some(format!(
-        "{} needs the daemon {}, and dyno starts daemons on its own machine only; use a testbed of \
-         namespaces",
-        stack.name, daemon.name
-    ))
+    Some(RefusalReason::DaemonElsewhere {
+        stack: stack.name.clone(),
+        daemon: daemon.name.clone(),
+    })
 }
 
 /// Remarks on what is not measured there.

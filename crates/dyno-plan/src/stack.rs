@@ -1,12 +1,11 @@
 //! Stack files: a named configuration of an adapter, checked against what the adapter declares.
 
 use crate::catalog::Catalog;
-use crate::chain::{self, Reader};
 use crate::quantity::PlainWait;
 use dyno_model::adapter::{AdapterDescription, OptionKind, OptionSpec, OptionValue, Options};
 use dyno_model::probe::GROUND;
-use dyno_model::{Placement, Stack};
-use dyno_toml::{Entry, Place, Problem, Problems, Source, Value, parse, suggest};
+use dyno_model::{Placement, Stack, Wait};
+use dyno_toml::{Entry, Node, Place, Problem, Problems, Source, Table, Value, suggest};
 
 const KEYS: &[&str] = &[
     "description",
@@ -22,67 +21,45 @@ const KEYS: &[&str] = &[
     "daemon",
 ];
 
-/// Reads the stack `name`, with the options `set` in the place of its own; mistakes go to `problems`.
-pub(crate) fn read(
-    catalog: &Catalog,
-    name: &str,
-    source: &Source,
-    adapters: &[AdapterDescription],
-    set: &[Entry],
-    problems: &mut Problems,
-) -> Option<Stack> {
-    let reader = Reader {
-        catalog,
-        adapters,
-        within: &[name],
-    };
-    read_within(&reader, source, set, problems)
+/// Keys that every stack has, with what to write where one is missing.
+const REQUIRED: [(&str, &str); 3] = [
+    (
+        "description",
+        "write `description = \"…\"`: one line on what it is",
+    ),
+    (
+        "adapter",
+        "write `adapter = \"…\"`; see `dyno list adapters`",
+    ),
+    (
+        "waits",
+        "write for example `waits = [\"block\"]`: what wait = \"natural\" stands for",
+    ),
+];
+
+/// What a stack is read from.
+pub(crate) struct Reader<'a> {
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) adapters: &'a [AdapterDescription],
+    /// The stack that is read, after those that it is a leg of.
+    pub(crate) within: &'a [&'a str],
 }
 
-/// The same for a stack that may be a leg of others.
-pub(crate) fn read_within(
+/// Reads a stack without legs from its `table`, with the options `set` in the place of its own; mistakes go to `problems`.
+pub(crate) fn read(
     reader: &Reader<'_>,
     source: &Source,
+    table: &Table,
     set: &[Entry],
     problems: &mut Problems,
 ) -> Option<Stack> {
-    let (adapters, places) = (reader.adapters, reader.catalog.adapter_places);
     let name = *reader.within.last()?;
-    let table = parse(source, problems)?;
-    if table.get("leg").is_some() {
-        for entry in set {
-            problems.push(
-                Problem::at(&entry.key_at, format!("the chain {name:?} has no options"))
-                    .label("an option of one of its legs")
-                    .help("set it in the stack file of the leg, or name the leg's stack alone"),
-            );
-        }
-        return chain::read(reader, source, &table, problems);
-    }
     table.refuse_unknown("a stack", KEYS, problems);
-    let mut missing = |key: &str, advice: &str| {
+    for (key, advice) in REQUIRED.iter().filter(|(key, _)| table.get(key).is_none()) {
         problems.push(
             Problem::at(&Place::top(source), format!("the stack has no `{key}`"))
                 .label(format!("`{key}` is missing"))
-                .help(advice),
-        );
-    };
-    if table.get("description").is_none() {
-        missing(
-            "description",
-            "write `description = \"…\"`: one line on what it is",
-        );
-    }
-    if table.get("adapter").is_none() {
-        missing(
-            "adapter",
-            "write `adapter = \"…\"`; see `dyno list adapters`",
-        );
-    }
-    if table.get("waits").is_none() {
-        missing(
-            "waits",
-            "write for example `waits = [\"block\"]`: what wait = \"natural\" stands for",
+                .help(*advice),
         );
     }
     let description = table
@@ -100,62 +77,13 @@ pub(crate) fn read_within(
         .get("channels")
         .and_then(|n| n.whole("`channels`", 1, u64::from(u16::MAX), problems))
         .and_then(|most| u16::try_from(most).ok());
-    let adapter = table.get("adapter").and_then(|n| {
-        let text = n.text("`adapter`", problems)?;
-        let found = adapters.iter().find(|a| a.name == text);
-        if found.is_none() {
-            let names = adapters.iter().map(|a| a.name.as_str());
-            let near = suggest::instead(text, "adapters", names);
-            let help = match places {
-                Some(places) => format!("{near}\n{}", places(text)),
-                None => near,
-            };
-            problems.push(
-                Problem::at(&n.at, format!("there is no adapter `{text}`"))
-                    .label("neither built into this dyno nor found as a library")
-                    .help(help),
-            );
-        }
-        found
-    })?;
+    let adapter = adapter(table.get("adapter")?, reader, problems)?;
     let asks = table
         .get("asks")
-        .and_then(|n| {
-            let asks = n.bool("`asks`", problems)?;
-            if asks && adapter.is_known() && !adapter.capabilities.asks {
-                problems.push(
-                    Problem::at(
-                        &n.at,
-                        format!("readers of the adapter `{}` do not ask", adapter.name),
-                    )
-                    .label("messages are brought to them")
-                    .help("leave `asks` out"),
-                );
-            }
-            Some(asks)
-        })
-        .unwrap_or(false);
-    let can = adapter.capabilities.of_stack(asks);
-    let waits = table.get("waits").and_then(|n| {
-        let waits = crate::quantity::several::<PlainWait>("waits", n, problems)?;
-        for w in &waits {
-            if adapter.is_known() && !can.waits.contains(&w.value.0) {
-                let can: Vec<&str> = can.waits.iter().map(|w| w.as_str()).collect();
-                problems.push(
-                    Problem::at(
-                        &w.at,
-                        format!(
-                            "the adapter `{}` cannot wait by {}",
-                            adapter.name, w.value.0
-                        ),
-                    )
-                    .label("not among its capabilities")
-                    .help(format!("it can wait by {}", can.join(", "))),
-                );
-            }
-        }
-        Some(waits.into_iter().map(|w| w.value.0).collect())
-    });
+        .is_some_and(|n| asks(n, adapter, problems));
+    let waits = table
+        .get("waits")
+        .and_then(|n| waits(n, adapter, asks, problems));
     let placements = table
         .get("placements")
         .and_then(|n| crate::quantity::several::<Placement>("placements", n, problems))
@@ -193,6 +121,74 @@ pub(crate) fn read_within(
         install: install.map(str::to_owned),
         chain: None,
     })
+}
+
+/// The adapter that the file names.
+fn adapter<'a>(
+    n: &Node,
+    reader: &Reader<'a>,
+    problems: &mut Problems,
+) -> Option<&'a AdapterDescription> {
+    let text = n.text("`adapter`", problems)?;
+    let found = reader.adapters.iter().find(|a| a.name == text);
+    if found.is_none() {
+        let names = reader.adapters.iter().map(|a| a.name.as_str());
+        let near = suggest::instead(text, "adapters", names);
+        let help = match reader.catalog.adapter_places {
+            Some(places) => format!("{near}\n{}", places(text)),
+            None => near,
+        };
+        problems.push(
+            Problem::at(&n.at, format!("there is no adapter `{text}`"))
+                .label("neither built into this dyno nor found as a library")
+                .help(help),
+        );
+    }
+    found
+}
+
+/// Whether its readers ask for what is kept.
+fn asks(n: &Node, adapter: &AdapterDescription, problems: &mut Problems) -> bool {
+    let asks = n.bool("`asks`", problems).unwrap_or(false);
+    if asks && adapter.is_known() && !adapter.capabilities.asks {
+        problems.push(
+            Problem::at(
+                &n.at,
+                format!("readers of the adapter `{}` do not ask", adapter.name),
+            )
+            .label("messages are brought to them")
+            .help("leave `asks` out"),
+        );
+    }
+    asks
+}
+
+/// The waits that are natural to it.
+fn waits(
+    n: &Node,
+    adapter: &AdapterDescription,
+    asks: bool,
+    problems: &mut Problems,
+) -> Option<Vec<Wait>> {
+    let can = adapter.capabilities.of_stack(asks);
+    let waits = crate::quantity::several::<PlainWait>("waits", n, problems)?;
+    for w in &waits {
+        if adapter.is_known() && !can.waits.contains(&w.value.0) {
+            let can: Vec<&str> = can.waits.iter().map(|w| w.as_str()).collect();
+            problems.push(
+                Problem::at(
+                    &w.at,
+                    format!(
+                        "the adapter `{}` cannot wait by {}",
+                        adapter.name, w.value.0
+                    ),
+                )
+                .label("not among its capabilities")
+                .help(format!("it can wait by {}", can.join(", "))),
+            );
+        }
+    }
+    Some(waits.into_iter().map(|w| w.value.0).collect())
 }
 
 fn option(

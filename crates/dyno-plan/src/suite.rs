@@ -2,7 +2,8 @@
 //! multiplied out.
 
 use crate::flow;
-use crate::parameters::{Override, Parameters};
+use crate::overrides::Override;
+use crate::parameters::Parameters;
 use crate::presets;
 use crate::quantity::{At, name, one};
 use crate::settings::{self, Form, Settings, check_workload};
@@ -217,46 +218,8 @@ fn experiment(node: &Node, problems: &mut Problems) -> Vec<ExperimentSpec> {
         .get("matrix")
         .and_then(|n| n.table("`matrix`", problems))
     {
-        for entry in &matrix.0 {
-            let twice = if entry.key == "stack" {
-                table.entry("stacks").is_some()
-            } else {
-                table.entry(&entry.key).is_some()
-            };
-            if twice {
-                problems.push(
-                    Problem::at(
-                        &entry.key_at,
-                        format!("`{}` stands in the experiment and in its matrix", entry.key),
-                    )
-                    .label("given twice")
-                    .help("keep it in the matrix"),
-                );
-            }
-            check_workload(entry, workload.as_ref(), problems);
-            if entry.key == "stack" {
-                stacks = Some(stack_choice("stack", &entry.node, problems));
-                continue;
-            }
-            match settings::setting(&entry.key) {
-                Some(setting) if setting.varies => {
-                    own.read(entry, Form::Several, problems);
-                }
-                Some(_) => problems.push(
-                    Problem::at(
-                        &entry.key_at,
-                        format!("`{}` is no factor of a matrix", entry.key),
-                    )
-                    .label("holds for a whole experiment")
-                    .help("write it in [[experiment]] or in [defaults]"),
-                ),
-                None => {
-                    let mut keys = vec!["stack"];
-                    keys.extend(settings::keys(|s| s.varies));
-                    problems.push(unknown_key(entry, "a matrix", &keys));
-                }
-            }
-        }
+        let named = read_matrix(matrix, table, workload.as_ref(), &mut own, problems);
+        stacks = named.or(stacks);
     }
     let stacks = stacks.unwrap_or(StackChoice::All);
     if has_flows {
@@ -274,17 +237,67 @@ fn experiment(node: &Node, problems: &mut Problems) -> Vec<ExperimentSpec> {
         };
         return flows.map(spec).collect();
     }
-    let (Some(name), Some(workload)) = (name, workload) else {
-        return Vec::new();
-    };
-    vec![ExperimentSpec {
+    let alone = name.zip(workload).map(|(name, workload)| ExperimentSpec {
         name,
         flow: None,
         workload,
         stacks,
         presets: Vec::new(),
         own,
-    }]
+    });
+    alone.into_iter().collect()
+}
+
+/// Reads the factors of an experiment's matrix into its `own` settings; returns the stacks where the matrix names them.
+fn read_matrix(
+    matrix: &Table,
+    experiment: &Table,
+    workload: Option<&At<WorkloadKind>>,
+    own: &mut Settings,
+    problems: &mut Problems,
+) -> Option<StackChoice> {
+    let mut stacks = None;
+    for entry in &matrix.0 {
+        let twice = if entry.key == "stack" {
+            experiment.entry("stacks").is_some()
+        } else {
+            experiment.entry(&entry.key).is_some()
+        };
+        if twice {
+            problems.push(
+                Problem::at(
+                    &entry.key_at,
+                    format!("`{}` stands in the experiment and in its matrix", entry.key),
+                )
+                .label("given twice")
+                .help("keep it in the matrix"),
+            );
+        }
+        check_workload(entry, workload, problems);
+        if entry.key == "stack" {
+            stacks = Some(stack_choice("stack", &entry.node, problems));
+            continue;
+        }
+        match settings::setting(&entry.key) {
+            Some(setting) if setting.varies => {
+                own.read(entry, Form::Several, problems);
+            }
+            Some(_) => problems.push(
+                Problem::at(
+                    &entry.key_at,
+                    format!("`{}` is no factor of a matrix", entry.key),
+                )
+                .label("holds for a whole experiment")
+                .help("write it in [[experiment]] or in [defaults]"),
+            ),
+            None => {
+                let mut keys = vec!["stack"];
+                keys.extend(settings::keys(|s| s.varies));
+                problems.push(unknown_key(entry, "a matrix", &keys));
+            }
+        }
+    }
+    stacks
 }
 
 fn stack_choice(key: &str, node: &Node, problems: &mut Problems) -> StackChoice {

@@ -2,7 +2,7 @@
 
 use crate::link;
 use crate::machine;
-use crate::parameters::Override;
+use crate::overrides::Override;
 use crate::quantity::{is_plain_name, plain_name};
 use dyno_model::Testbed;
 use dyno_model::plan::{Host, Link, Reach};

@@ -7,6 +7,7 @@ use crate::host::HostFacts;
 use crate::matrix::Matrix;
 use crate::sets::Cpus;
 use dyno_model::graph::Shape;
+use dyno_model::plan::RefusalReason;
 use dyno_model::unit::{Nanos, PayloadSize};
 use dyno_model::{
     Experiment, ExperimentId, Flow, Graph, Participant, Phase, Processes, Stack, Testbed, Wait,
@@ -24,9 +25,9 @@ pub(crate) fn refusal(
     cells: &[Cell],
     stack: &Stack,
     max_receivers: Option<u16>,
-) -> Option<String> {
+) -> Option<RefusalReason> {
     if stack.chain.is_some() {
-        return Some("flows have no gateways between them; take a stack without legs".into());
+        return Some(RefusalReason::FlowsOverLegs);
     }
     for (number, (matrix, cell)) in flows.iter().zip(cells).enumerate() {
         let others = flows.iter().filter_map(reads).filter(|r| r.place == number);
@@ -34,19 +35,18 @@ pub(crate) fn refusal(
         let receivers = cell.topology.receivers + others;
         let most = max_receivers.filter(|most| others > 0 && receivers > *most);
         if let (Some(most), Some(flow)) = (most, matrix.flow) {
-            return Some(format!(
-                "a channel of {} has at most {most} receiver{}, and {} is read by {receivers}",
-                stack.name,
-                if most == 1 { "" } else { "s" },
-                flow.name.value
-            ));
+            return Some(RefusalReason::FlowReceivers {
+                stack: stack.name.clone(),
+                flow: flow.name.value.clone(),
+                receivers,
+                most,
+            });
         }
     }
     if stack.loopback && flows.iter().any(|m| reads(m).is_some()) {
-        return Some(format!(
-            "{} has no second participant that could read",
-            stack.name
-        ));
+        return Some(RefusalReason::NoReader {
+            stack: stack.name.clone(),
+        });
     }
     let of = |(matrix, cell): (&Matrix<'_>, &Cell)| {
         if reads(matrix).is_some() {
@@ -60,15 +60,11 @@ pub(crate) fn refusal(
         usize::from(t.copies) * usize::from(t.senders) * (1 + back)
     };
     let channels: usize = flows.iter().zip(cells).map(of).sum();
-    let (most, what) = match stack.channels {
-        Some(most) => (most, stack.name.as_str()),
-        None => (u16::MAX, "a trial"),
-    };
-    (channels > usize::from(most)).then(|| {
-        format!(
-            "the flows take {channels} channels, and {what} has at most {most}; lower `count`, or leave \
-             flows out"
-        )
+    let most = stack.channels.unwrap_or(u16::MAX);
+    (channels > usize::from(most)).then(|| RefusalReason::FlowChannels {
+        stack: stack.channels.map(|_| stack.name.clone()),
+        channels,
+        most,
     })
 }
 
@@ -125,10 +121,13 @@ pub(crate) fn places(
     (0..cells.len()).map(of).collect()
 }
 
-/// The flow's name before what is said of it.
-pub(crate) fn of_flow(matrix: &Matrix<'_>, reason: String) -> String {
+/// The flow that the reason is of, if it is one.
+pub(crate) fn of_flow(matrix: &Matrix<'_>, reason: RefusalReason) -> RefusalReason {
     match matrix.flow {
-        Some(flow) => format!("flow {}: {reason}", flow.name.value),
+        Some(flow) => RefusalReason::Flow {
+            flow: flow.name.value.clone(),
+            why: Box::new(reason),
+        },
         None => reason,
     }
 }

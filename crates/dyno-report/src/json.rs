@@ -14,6 +14,7 @@ use crate::flagged::FlagRates;
 use crate::number::exported;
 use crate::summary::{CarryOverSummary, Summary};
 use dyno_model::Against;
+use dyno_model::plan::Refusal;
 use dyno_model::record::ClockFacts;
 use experiment::{Experiment, experiment};
 use scaling::{Scaling, scaling};
@@ -68,7 +69,7 @@ struct Run<'a> {
     bare: Option<Bare>,
     environment: Environment<'a>,
     adapters: Vec<Adapter<'a>>,
-    refused: Vec<Refused<'a>>,
+    refused: &'a [Refusal],
     warnings: &'a [String],
 }
 
@@ -166,14 +167,6 @@ struct Adapter<'a> {
     version: &'a str,
 }
 
-#[derive(Serialize)]
-struct Refused<'a> {
-    experiment: &'a str,
-    stack: &'a str,
-    factors: &'a str,
-    reason: &'a str,
-}
-
 fn run(summary: &Summary) -> Run<'_> {
     let run = &summary.run;
     let e = &run.environment;
@@ -183,12 +176,6 @@ fn run(summary: &Summary) -> Run<'_> {
         resolution_ns,
         frequency_hz,
     } = &e.clock;
-    let refused = summary.refused.iter().map(|r| Refused {
-        experiment: &r.experiment,
-        stack: &r.stack,
-        factors: &r.factors,
-        reason: &r.reason,
-    });
     Run {
         id: &run.id,
         suite: &run.suite,
@@ -247,7 +234,7 @@ fn run(summary: &Summary) -> Run<'_> {
             .iter()
             .map(|(name, version)| Adapter { name, version })
             .collect(),
-        refused: refused.collect(),
+        refused: &summary.refused,
         warnings: &summary.warnings,
     }
 }

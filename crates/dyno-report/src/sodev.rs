@@ -172,7 +172,7 @@ impl<'a> Study<'a> {
     fn refused(&self, experiment: &str, stack: &str) -> Option<String> {
         let mut all = self.summary.refused.iter();
         let found = all.find(|r| r.experiment == experiment && r.stack == stack);
-        found.map(|r| r.reason.clone())
+        found.map(|r| r.reason.to_string())
     }
 
     fn border(&self) -> Grid {

@@ -3,7 +3,8 @@
 use super::*;
 use crate::facts::{FIFO, MLOCK, Right};
 use crate::facts::{Syscall, Timer};
-use crate::finding::{Fix, Level, Severity, Verdict};
+use crate::finding::{Level, Severity, Verdict};
+use crate::fix::Fix;
 use dyno_measure::ClockFacts;
 use dyno_measure::probe::Summary;
 use dyno_measure::probe::futex::{FutexWake, Rest};
@@ -176,13 +177,18 @@ fn one(id: &str, severity: Severity, fix: &str, change: impl FnOnce(&mut Facts))
     let mut all = changed(change);
     assert_eq!(all.len(), 1, "{all:#?}");
     let found = all.remove(0);
-    assert_eq!((found.id, found.severity), (id, severity), "{found:#?}");
-    let text = match &found.fix {
+    assert_eq!(
+        (found.cause.id(), found.severity),
+        (id, severity),
+        "{found:#?}"
+    );
+    let said = found.fix();
+    let text = match &said {
         Some(Fix::Command(text) | Fix::Instead(text)) => text.as_str(),
         None => "",
     };
     assert!(text.contains(fix), "{found:#?}");
-    assert_eq!(fix.is_empty(), found.fix.is_none(), "{found:#?}");
+    assert_eq!(fix.is_empty(), found.fix().is_none(), "{found:#?}");
     found
 }
 
@@ -192,13 +198,13 @@ use Severity::{Hurts, MayHurt, Unknown};
 fn a_perfect_host_is_good_and_says_what_was_looked_at() {
     let all = findings(&perfect());
     assert!(all.iter().all(|f| f.severity == Severity::Fine), "{all:#?}");
-    assert!(all.len() > 25 && all.iter().all(|f| f.fix.is_none()));
+    assert!(all.len() > 25 && all.iter().all(|f| f.fix().is_none()));
     assert_eq!(Verdict::of(&all).level, Level::Good);
 }
 
 #[test]
 fn names_of_findings_are_unique_on_one_host() {
-    let ids: Vec<_> = findings(&perfect()).iter().map(|f| f.id).collect();
+    let ids: Vec<_> = findings(&perfect()).iter().map(|f| f.cause.id()).collect();
     let distinct: std::collections::BTreeSet<_> = ids.iter().collect();
     assert_eq!(distinct.len(), ids.len());
 }
@@ -220,13 +226,13 @@ fn others_on_the_cpus_are_named() {
     };
     // 300 ms of three CPUs in a second.
     let found = one("foreign-load", Hurts, "taskset", used(300));
-    assert!(found.what.contains("10 %"), "{found:?}");
-    assert!(found.how_much.unwrap().contains("`cc1plus` 300 ms"));
+    assert!(found.cause.to_string().contains("10 %"), "{found:?}");
+    assert!(found.cause.how_much().unwrap().contains("`cc1plus` 300 ms"));
     one("foreign-load", MayHurt, "taskset", used(60));
     assert_eq!(changed(used(20)), []);
     let ids: Vec<_> = changed(|f| f.load.wall = Nanos::ZERO)
         .iter()
-        .map(|f| f.id)
+        .map(|f| f.cause.id())
         .collect();
     assert_eq!(ids, ["foreign-load", "interrupts"]);
 }
@@ -268,7 +274,7 @@ fn interrupts_go_to_a_cpu_that_is_not_measured_on() {
     let found = one("interrupts", MayHurt, command, |f| {
         f.interrupts = vec![disk(2, 500)]
     });
-    assert!(found.how_much.unwrap().contains("nvme0q1"));
+    assert!(found.cause.how_much().unwrap().contains("nvme0q1"));
     one("interrupts", Hurts, command, |f| {
         f.interrupts = vec![disk(2, 5_000)]
     });
@@ -299,13 +305,15 @@ fn a_virtual_machine_hurts_and_cannot_be_fixed_here() {
     let found = one("virtual-machine", Hurts, "bare metal", |f| {
         f.machine.hypervisor = Some("KVM".into());
     });
-    assert!(matches!(found.fix, Some(Fix::Instead(_))));
+    assert!(matches!(found.fix(), Some(Fix::Instead(_))));
     let found = changed(|f| {
         f.machine.hypervisor = Some("KVM".into());
         f.load.stolen = Nanos::from_millis(90);
     });
     assert!(
-        found.iter().any(|f| f.id == "steal" && f.severity == Hurts),
+        found
+            .iter()
+            .any(|f| f.cause.id() == "steal" && f.severity == Hurts),
         "{found:#?}"
     );
 }
@@ -314,7 +322,9 @@ fn a_virtual_machine_hurts_and_cannot_be_fixed_here() {
 fn one_cpu_is_not_enough() {
     let found = changed(|f| f.machine.cpus = vec![1]);
     assert!(
-        found.iter().any(|f| f.id == "cpus" && f.severity == Hurts),
+        found
+            .iter()
+            .any(|f| f.cause.id() == "cpus" && f.severity == Hurts),
         "{found:#?}"
     );
 }
@@ -359,8 +369,11 @@ fn isolation_needs_cpus_to_spare() {
         f.machine.isolated.clear();
         f.machine.cpus = vec![1, 2];
     });
-    let isolation = found.iter().find(|f| f.id == "isolated-cpus").unwrap();
-    assert!(matches!(&isolation.fix, Some(Fix::Instead(t)) if t.contains("none to spare")));
+    let isolation = found
+        .iter()
+        .find(|f| f.cause.id() == "isolated-cpus")
+        .unwrap();
+    assert!(matches!(&isolation.fix(), Some(Fix::Instead(t)) if t.contains("none to spare")));
     one("nohz-full", MayHurt, "nohz_full=", |f| {
         f.machine.nohz_full.clear()
     });
@@ -376,8 +389,11 @@ fn a_governor_that_follows_the_load_hurts() {
         };
         f.settings.frequencies.insert(2, range);
     });
-    assert!(found.what.contains("CPU 2 powersave"), "{found:?}");
-    assert!(found.how_much.unwrap().contains("0.80 to 4.70 GHz"));
+    assert!(
+        found.cause.to_string().contains("CPU 2 powersave"),
+        "{found:?}"
+    );
+    assert!(found.cause.how_much().unwrap().contains("0.80 to 4.70 GHz"));
     one("governor", Unknown, "", |f| f.machine.governors.clear());
 }
 
@@ -406,7 +422,7 @@ fn deep_idle_states_are_judged_by_what_waking_costs() {
         f.wake_up_asleep = wake(Rest::Asleep, 103);
     });
     assert_eq!(found.delay_ns, Some(100_000.0));
-    assert!(found.how_much.unwrap().contains("C6 133 µs"));
+    assert!(found.cause.how_much().unwrap().contains("C6 133 µs"));
     one("idle-states", MayHurt, "guest_halt_poll_ns", |f| {
         f.wake_up_asleep = wake(Rest::Asleep, 13);
         f.settings.idle.driver = "haltpoll".into();
@@ -460,8 +476,8 @@ fn mitigations_come_with_the_cost_of_a_system_call() {
         *meltdown = "Mitigation: PTI".into();
         f.syscall = Some(Syscall { cost_ns: 350.0 });
     });
-    assert!(found.what.contains("meltdown"), "{found:?}");
-    assert!(found.how_much.unwrap().contains("350 ns"));
+    assert!(found.cause.to_string().contains("meltdown"), "{found:?}");
+    assert!(found.cause.how_much().unwrap().contains("350 ns"));
     one("mitigations", Unknown, "", |f| {
         f.machine.mitigations.clear()
     });
@@ -507,7 +523,10 @@ fn missing_rights_come_with_the_command_that_grants_them() {
             f.limits.0[2].value = Some(950_000);
         },
     );
-    assert!(found.what.contains("50 ms in each 1000 ms"), "{found:?}");
+    assert!(
+        found.cause.to_string().contains("50 ms in each 1000 ms"),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -529,15 +548,24 @@ fn each_small_limit_is_named_with_its_command() {
             };
         },
     );
-    assert!(found.what.contains("212992 bytes"), "{found:?}");
-    assert!(found.how_much.unwrap().contains("554 small datagrams"));
+    assert!(
+        found.cause.to_string().contains("212992 bytes"),
+        "{found:?}"
+    );
+    assert!(
+        found
+            .cause
+            .how_much()
+            .unwrap()
+            .contains("554 small datagrams")
+    );
     let found = one("socket-buffers", MayHurt, "rmem_default=4194304", |f| {
         f.limits.0.push(Limit {
             advice: advice("sudo sysctl -w net.core.rmem_default=4194304"),
             ..limit("net.core.rmem_default", 212_992)
         });
     });
-    let how_much = found.how_much.unwrap();
+    let how_much = found.cause.how_much().unwrap();
     assert!(
         how_much.contains("holds 3 of its 16 datagrams"),
         "{how_much}"

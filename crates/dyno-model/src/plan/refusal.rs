@@ -1,10 +1,16 @@
 //! Cells that cannot be measured, and how they are told.
 
+use crate::factor::{Placement, Start, Topology, Wait};
+use crate::probe::GROUND;
+use crate::unit::{Nanos, PayloadSize};
+use crate::workload::WorkloadKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use thiserror::Error;
 
 /// A cell that the suite asks for and that cannot be measured, with the reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Stored", into = "Stored")]
 pub struct Refusal {
     /// The experiment's name in the suite.
     pub experiment: String,
@@ -12,21 +18,531 @@ pub struct Refusal {
     pub stack: String,
     /// The factors of the cell, as tables print them.
     pub factors: String,
-    /// What the stack cannot do.
-    pub reason: String,
+    /// Why it cannot be measured.
+    pub reason: RefusalReason,
+}
+
+/// A [`Refusal`] as files hold it: the cause with its values, beside the sentence for people and for older readers.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    experiment: String,
+    stack: String,
+    factors: String,
+    reason: String,
+    #[serde(flatten)]
+    cause: Option<RefusalReason>,
+}
+
+impl From<Stored> for Refusal {
+    fn from(stored: Stored) -> Self {
+        Refusal {
+            experiment: stored.experiment,
+            stack: stored.stack,
+            factors: stored.factors,
+            reason: stored.cause.unwrap_or(RefusalReason::Told(stored.reason)),
+        }
+    }
+}
+
+impl From<Refusal> for Stored {
+    fn from(refusal: Refusal) -> Self {
+        Stored {
+            experiment: refusal.experiment,
+            stack: refusal.stack,
+            factors: refusal.factors,
+            reason: refusal.reason.to_string(),
+            cause: Some(refusal.reason).filter(|r| !matches!(r, RefusalReason::Told(_))),
+        }
+    }
+}
+
+/// Why a cell cannot be measured. Nobody reads the sentence, which is made from the values alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Error)]
+#[serde(tag = "cause", content = "values", rename_all = "kebab-case")]
+pub enum RefusalReason {
+    /// The sentence of a plan that was stored without the cause, or whose cause this build does not know.
+    #[error("{0}")]
+    #[serde(skip)]
+    Told(String),
+    /// The adapter cannot be loaded or used on this machine.
+    #[error("{adapter} cannot be used here: {why}")]
+    Unusable {
+        /// The adapter by name.
+        adapter: String,
+        /// What its library or loader says.
+        why: String,
+    },
+    /// The adapter has no such wait.
+    #[error("{adapter} cannot wait by {wait}, only by {}", listed(can))]
+    Wait {
+        /// The adapter by name.
+        adapter: String,
+        /// The wait asked for.
+        wait: Wait,
+        /// The waits that it has.
+        can: Vec<Wait>,
+    },
+    /// The stack is the floor of other waits.
+    #[error("{stack} is the floor of waiting by {}, not by {wait}", listed(of))]
+    FloorWait {
+        /// The stack by name.
+        stack: String,
+        /// The wait asked for.
+        wait: Wait,
+        /// The waits that it is the floor of.
+        of: Vec<Wait>,
+    },
+    /// The adapter has no such placement.
+    #[error(
+        "{adapter} cannot run with placement {placement}, only {}",
+        listed(can)
+    )]
+    Placement {
+        /// The adapter by name.
+        adapter: String,
+        /// The placement asked for.
+        placement: Placement,
+        /// The placements that it has.
+        can: Vec<Placement>,
+    },
+    /// The stack file names other placements.
+    #[error("{stack} is meant for placement {}, not {placement}", listed(meant))]
+    StackPlacement {
+        /// The stack by name.
+        stack: String,
+        /// The placement asked for.
+        placement: Placement,
+        /// Those that it names.
+        meant: Vec<Placement>,
+    },
+    /// A placement on several hosts, and a testbed of one.
+    #[error("the testbed has one host; choose for example --testbed netns-1gbe")]
+    OneHost,
+    /// Both sides are one participant, which knows no other topology.
+    #[error("{adapter} plays both sides in one participant and knows topology 1-1 only")]
+    LoopbackTopology {
+        /// The adapter by name.
+        adapter: String,
+    },
+    /// Both sides are one participant, and the workload needs two.
+    #[error("{adapter} has no second participant that {}", workload.info().needs_peer.unwrap_or_default())]
+    NoPeer {
+        /// The adapter by name.
+        adapter: String,
+        /// The workload asked for.
+        workload: WorkloadKind,
+    },
+    /// Both sides are one participant, and a flow is read by another.
+    #[error("{stack} has no second participant that could read")]
+    NoReader {
+        /// The stack by name.
+        stack: String,
+    },
+    /// Both sides are one participant, and `sink_pause` slows one of two.
+    #[error("{stack} has no second participant that could be slow, as `sink_pause` wants")]
+    NoSlowPeer {
+        /// The stack by name.
+        stack: String,
+    },
+    /// The workload has one receiver only.
+    #[error("{}: topology {}-1, not {topology}", workload.info().one_receiver.unwrap_or_default(), topology.senders)]
+    OneReceiver {
+        /// The workload asked for.
+        workload: WorkloadKind,
+        /// The topology asked for.
+        topology: Topology,
+    },
+    /// A channel of the adapter has fewer receivers.
+    #[error("a channel of {adapter} has at most {}, not {receivers}", plural(*most, "receiver"))]
+    Receivers {
+        /// The adapter by name.
+        adapter: String,
+        /// The receivers asked for.
+        receivers: u16,
+        /// The most that a channel has.
+        most: u16,
+    },
+    /// A message of the adapter is smaller.
+    #[error("a message of {adapter} has at most {most} B, not {bytes} B")]
+    MessageBytes {
+        /// The adapter by name.
+        adapter: String,
+        /// The payload asked for.
+        bytes: u64,
+        /// The most that a message holds, in bytes.
+        most: u64,
+    },
+    /// The chain leads over more hosts than there are.
+    #[error("{stack} leads over {needs} hosts, and the testbed has {hosts}")]
+    ChainHosts {
+        /// The stack by name.
+        stack: String,
+        /// The hosts that it leads over.
+        needs: usize,
+        /// Those of the testbed.
+        hosts: usize,
+    },
+    /// No leg of the chain takes the wait that was asked for.
+    #[error("every leg of {stack} has a wait of its own, the last one {last}")]
+    LegWaits {
+        /// The stack by name.
+        stack: String,
+        /// The wait of its last leg.
+        last: Wait,
+    },
+    /// A program bridges the legs, and there are several receivers.
+    #[error(
+        "{stack} is bridged by a program, behind which a sender cannot see how many receivers there are, and {topology} has {}",
+        topology.receivers
+    )]
+    BridgedReceivers {
+        /// The stack by name.
+        stack: String,
+        /// The topology asked for.
+        topology: Topology,
+    },
+    /// One leg of a chain stands in the way.
+    #[error("leg {leg} ({stack}): {why}")]
+    Leg {
+        /// Its number, from 1.
+        leg: usize,
+        /// The stack by name.
+        stack: String,
+        /// Why the leg cannot be measured.
+        why: Box<RefusalReason>,
+    },
+    /// One thread of a gateway cannot sleep for several channels.
+    #[error(
+        "gateway {gateway} has one thread for all that it reads, which must poll, and {leg} waits by {wait}"
+    )]
+    OneThread {
+        /// Its number, from 1.
+        gateway: usize,
+        /// The stack of the leg that sleeps.
+        leg: String,
+        /// How the leg waits.
+        wait: Wait,
+    },
+    /// The stack has no adapter.
+    #[error("{stack} has no adapter")]
+    NoAdapter {
+        /// The stack by name.
+        stack: String,
+    },
+    /// `sink_pause` with a sink that spins.
+    #[error("`sink_pause` is for a sink that sleeps, and this one spins")]
+    SinkSpins,
+    /// `sink_cycle` on a stack of one participant.
+    #[error("{stack} has no second participant that could look, as `sink_cycle` wants")]
+    NobodyLooks {
+        /// By name.
+        stack: String,
+    },
+    /// `sink_cycle` is longer than the drain.
+    #[error(
+        "what comes after the last look of its sink is lost: `sink_cycle` is {cycle} and `drain` {drain}; lengthen the \
+         drain"
+    )]
+    CycleBeyondDrain {
+        /// Of the sink.
+        cycle: Nanos,
+        /// Of the trial.
+        drain: Nanos,
+    },
+    /// `sink_cycle` with a sink that waits in the kernel or is called.
+    #[error(
+        "`sink_cycle` is for a sink that looks and goes on where there is nothing; write `wait = \"spin\"`: between two \
+         looks it sleeps"
+    )]
+    SinkWaits,
+    /// `echo_poll` with an echo that is called.
+    #[error("`echo_poll` is for an echo that looks for messages, and this one is called")]
+    EchoCalled,
+    /// `reboot` on a testbed without virtual machines.
+    #[error("the testbed has no virtual machine to boot anew; choose for example --testbed vm")]
+    NothingToBoot,
+    /// The testbed has no host of that name.
+    #[error("the testbed has no host {host}; its hosts: {}", listed(hosts))]
+    NoSuchHost {
+        /// The name.
+        host: String,
+        /// The names that there are.
+        hosts: Vec<String>,
+    },
+    /// A flow names a host.
+    #[error("a flow has no `host` of its own")]
+    HostOfFlow,
+    /// `start` with another workload than first-message.
+    #[error("`start` is for first-message: whatever else is measured is over long after it")]
+    StartOfOthers,
+    /// Both `start` and `reboot`.
+    #[error("both `start` and `reboot` are recorded as `boot`; choose one")]
+    StartAndReboot,
+    /// Participants of another machine are started there.
+    #[error(
+        "participants on {host} are not started as a {start} of this machine; leave `start` out there, or choose another `host`"
+    )]
+    StartElsewhere {
+        /// The host.
+        host: String,
+        /// The start asked for.
+        start: Start,
+    },
+    /// Participants in containers do not share what the stack needs.
+    #[error(
+        "{stack} goes between processes that see each other, and those in containers do not; choose a stack that goes between hosts"
+    )]
+    Containers {
+        /// The stack by name.
+        stack: String,
+    },
+    /// No host of the testbed shares memory with another, since none is a virtual machine.
+    #[error(
+        "{stack} goes from one host to another in memory that both share, as a virtual machine and its host do; choose for \
+         example --testbed vm"
+    )]
+    NoMachine {
+        /// The stack by name.
+        stack: String,
+    },
+    /// The testbed says that its hosts share no memory.
+    #[error(
+        "{stack} goes from one host to another in memory that both share, and the testbed says `shared_memory = \"none\"`; \
+         write for example `shared_memory = \"64 MiB\"`"
+    )]
+    NoSharedMemory {
+        /// The stack by name.
+        stack: String,
+    },
+    /// A futex wakes nobody on another machine.
+    #[error(
+        "{stack} sleeps on a futex (wait by {wait}), which is of one machine; from one machine to another it spins: floor-spin"
+    )]
+    Futex {
+        /// The stack by name.
+        stack: String,
+        /// The wait asked for.
+        wait: Wait,
+    },
+    /// vsock without a virtual machine.
+    #[error(
+        "{stack} crosses the border of a virtual machine, and the testbed has none; choose for example --testbed vm"
+    )]
+    VsockWithoutMachine {
+        /// The stack by name.
+        stack: String,
+    },
+    /// vsock between two guests, and a back end in the kernel.
+    #[error(
+        "{stack} joins a guest with its host here, and two guests only where its back end is a process"
+    )]
+    VsockOfGuests {
+        /// The stack by name.
+        stack: String,
+    },
+    /// vsock with several hosts beside the guests.
+    #[error(
+        "{stack} joins each guest with one host, and the testbed has several beside its guests"
+    )]
+    VsockOfHosts {
+        /// The stack by name.
+        stack: String,
+    },
+    /// vsock without a back end on this machine.
+    #[error(
+        "{stack} has no back end here: /dev/vhost-vsock is missing, and vhost-device-vsock is not installed; run \
+         `cargo xtask daemons vsock`"
+    )]
+    NoVsock {
+        /// The stack by name.
+        stack: String,
+    },
+    /// Daemons are started on the runner's machine only.
+    #[error(
+        "{stack} needs the daemon {daemon}, and dyno starts daemons on its own machine only; use a testbed of \
+         namespaces"
+    )]
+    DaemonElsewhere {
+        /// The stack by name.
+        stack: String,
+        /// The daemon by name.
+        daemon: String,
+    },
+    /// A program of a daemon is not installed.
+    #[error(
+        "{}{} is not installed; {}",
+        match program == daemon {
+            true => format!("its daemon {program}"),
+            false => format!("the program {program} of its daemon {daemon}"),
+        },
+        variable.as_ref().map_or(String::new(), |v| format!(", which {v} may name,")),
+        match install {
+            Some(command) => format!("run `{command}`"),
+            None => "install it, or add its directory to PATH".to_owned(),
+        }
+    )]
+    NoProgram {
+        /// The daemon by name.
+        daemon: String,
+        /// The program.
+        program: String,
+        /// The environment variable that may name it.
+        variable: Option<String>,
+        /// The command that installs it.
+        install: Option<String>,
+    },
+    /// One flow of an experiment stands in the way.
+    #[error("flow {flow}: {why}")]
+    Flow {
+        /// The flow by name.
+        flow: String,
+        /// Why it cannot be measured.
+        why: Box<RefusalReason>,
+    },
+    /// Flows on a chain.
+    #[error("flows have no gateways between them; take a stack without legs")]
+    FlowsOverLegs,
+    /// A flow is read by more receivers than a channel has.
+    #[error("a channel of {stack} has at most {}, and {flow} is read by {receivers}", plural(*most, "receiver"))]
+    FlowReceivers {
+        /// The stack by name.
+        stack: String,
+        /// The flow by name.
+        flow: String,
+        /// Its receivers and its readers.
+        receivers: u16,
+        /// The most that a channel has.
+        most: u16,
+    },
+    /// Flows take more channels than there can be.
+    #[error(
+        "the flows take {channels} channels, and {} has at most {most}; lower `count`, or leave flows out",
+        stack.as_deref().unwrap_or("a trial")
+    )]
+    FlowChannels {
+        /// The stack whose files name so many; none: no trial has more.
+        stack: Option<String>,
+        /// The channels that they take.
+        channels: usize,
+        /// The most that there can be.
+        most: u16,
+    },
+    /// Both sides are one participant, which stands there once.
+    #[error(
+        "{stack} plays both sides in one participant, which does not stand there several times; leave `parallel` out"
+    )]
+    LoopbackCopies {
+        /// The stack by name.
+        stack: String,
+    },
+    /// Exchanges at once on a chain.
+    #[error(
+        "exchanges at once have no gateways between them; leave `parallel` out, or take a stack without legs"
+    )]
+    CopiesOverLegs,
+    /// Exchanges at once between hosts.
+    #[error(
+        "exchanges at once are of one machine; write placement \"process\" or \"thread\", or leave `parallel` out"
+    )]
+    CopiesOfHosts,
+    /// Exchanges at once take more CPUs than there are.
+    #[error(
+        "{wanted} CPUs at once are more than the {cpus} that there are; lower `parallel`, or list fewer CPUs in `cpus`, which \
+         is for one exchange"
+    )]
+    CopiesCpus {
+        /// The CPUs that they take.
+        wanted: usize,
+        /// Those that there are.
+        cpus: usize,
+    },
+    /// Exchanges at once take more channels than a trial has.
+    #[error("{channels} channels are more than the {most} of a trial")]
+    CopiesChannels {
+        /// The channels that they take.
+        channels: usize,
+        /// The most that a trial has.
+        most: usize,
+    },
+    /// The stack's files name fewer channels.
+    #[error(
+        "{stack} has {most} channels, and {channels} are wanted; let fewer senders send, or write a stack file with more"
+    )]
+    StackChannels {
+        /// The stack by name.
+        stack: String,
+        /// The channels asked for.
+        channels: usize,
+        /// Those that the files name.
+        most: usize,
+    },
+    /// A probe on a stack that carries messages.
+    #[error("a probe is of the machine and of no stack: it runs on `{GROUND}`")]
+    ProbeOfStack,
+    /// Messages on the stack of probes.
+    #[error("`{GROUND}` carries no messages: it runs probes alone")]
+    MessagesOfGround,
+    /// Copies of a probe take more CPUs than there are.
+    #[error(
+        "{wanted} CPUs at once are more than the {cpus} that there are; lower `parallel`, or probe on `one`"
+    )]
+    ProbeCpus {
+        /// The CPUs that they take.
+        wanted: usize,
+        /// Those that there are.
+        cpus: usize,
+    },
+    /// A hand-over by sched_yield between CPUs.
+    #[error("sched_yield hands over on one CPU only")]
+    YieldBetweenCpus,
+    /// SCHED_DEADLINE for another probe than a timer.
+    #[error("SCHED_DEADLINE is for timers: a thread of that class cannot start the other side")]
+    DeadlineOfOthers,
+    /// A share of CPU over a number of messages.
+    #[error("the share of spinning threads is measured over a time; write `window`")]
+    ShareOfMessages,
+    /// Buffers larger than free memory.
+    #[error(
+        "{copies} × 2 buffers of {payload} do not fit into the {free_bytes} bytes of free memory"
+    )]
+    Buffers {
+        /// The copies at once, each with two buffers.
+        copies: u64,
+        /// The size of one buffer.
+        payload: PayloadSize,
+        /// Free memory.
+        free_bytes: u64,
+    },
+}
+
+/// For a reason that is only told, as an old plan has it.
+impl From<&str> for RefusalReason {
+    fn from(sentence: &str) -> Self {
+        RefusalReason::Told(sentence.to_owned())
+    }
+}
+
+fn listed<T: ToString>(values: &[T]) -> String {
+    let texts: Vec<String> = values.iter().map(T::to_string).collect();
+    texts.join(", ")
+}
+
+/// `1 receiver`, `2 receivers`.
+fn plural(n: u16, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// Of how many adapters the reason why they cannot be used is told one by one.
 const TOLD_APART: usize = 2;
 
 impl Refusal {
-    /// What stands between an adapter's name and the reason why nothing can be measured with it.
-    pub const UNUSABLE: &str = " cannot be used here: ";
-
     /// One line for each reason, in the order of its first cell: the cell, or how many of which stacks. Where several
     /// adapters cannot be used, as after a first build, they share the first line.
     pub fn lines(refused: &[Refusal]) -> Vec<String> {
-        let adapter = |r: &Refusal| Some(r.reason.split_once(Refusal::UNUSABLE)?.0.to_owned());
+        let adapter = |r: &'_ Refusal| match &r.reason {
+            RefusalReason::Unusable { adapter, .. } => Some(adapter.clone()),
+            _ => None,
+        };
         let without: BTreeSet<String> = refused.iter().filter_map(adapter).collect();
         if without.len() > TOLD_APART {
             let (unusable, others): (Vec<Refusal>, Vec<Refusal>) =
@@ -47,14 +563,14 @@ impl Refusal {
             lines.extend(Refusal::lines(&others));
             return lines;
         }
-        let mut reasons: Vec<(&str, Vec<&Refusal>)> = Vec::new();
+        let mut reasons: Vec<(&RefusalReason, Vec<&Refusal>)> = Vec::new();
         for r in refused {
-            match reasons.iter_mut().find(|(reason, _)| *reason == r.reason) {
+            match reasons.iter_mut().find(|(reason, _)| **reason == r.reason) {
                 Some((_, cells)) => cells.push(r),
                 None => reasons.push((&r.reason, vec![r])),
             }
         }
-        let line = |(reason, cells): (&str, Vec<&Refusal>)| match cells.as_slice() {
+        let line = |(reason, cells): (&RefusalReason, Vec<&Refusal>)| match cells.as_slice() {
             [r] => format!("{} on {} ({}): {reason}", r.experiment, r.stack, r.factors),
             several => {
                 let mut stacks: Vec<&str> = several.iter().map(|r| r.stack.as_str()).collect();
@@ -97,7 +613,10 @@ mod tests {
             experiment: "rtt".into(),
             stack: format!("{adapter}-udp"),
             factors: "64 B".into(),
-            reason: format!("{adapter} cannot be used here: there is no lib{adapter}.so"),
+            reason: RefusalReason::Unusable {
+                adapter: adapter.into(),
+                why: format!("there is no lib{adapter}.so"),
+            },
         };
         let two = [refusal("nats"), refusal("mqtt")];
         assert_eq!(Refusal::lines(&two).len(), 2);
@@ -117,5 +636,53 @@ mod tests {
             "4 cells of 3 stacks, whose adapters cannot be used here: dbus, mqtt, nats; install";
         assert!(lines[0].starts_with(first), "{lines:#?}");
         assert_eq!(lines[1..], ["rtt on tcp-udp (64 B): too large"]);
+    }
+
+    #[test]
+    fn a_refusal_is_stored_as_its_cause_beside_the_sentence() {
+        let wait = RefusalReason::Wait {
+            adapter: "tcp".into(),
+            wait: Wait::Callback,
+            can: vec![Wait::Spin, Wait::Block],
+        };
+        let on_leg = RefusalReason::Leg {
+            leg: 2,
+            stack: "tcp".into(),
+            why: Box::new(wait),
+        };
+        for reason in [on_leg, RefusalReason::OneHost] {
+            let refusal = Refusal {
+                experiment: "rtt".into(),
+                stack: "chain".into(),
+                factors: "64 B".into(),
+                reason,
+            };
+            let text = serde_json::to_string(&refusal).unwrap();
+            assert_eq!(serde_json::from_str::<Refusal>(&text).unwrap(), refusal);
+        }
+        let refusal = Refusal {
+            experiment: "copy".into(),
+            stack: "ground".into(),
+            factors: "64 B".into(),
+            reason: RefusalReason::ProbeCpus { wanted: 4, cpus: 2 },
+        };
+        let json = serde_json::to_value(&refusal).unwrap();
+        assert_eq!(json["cause"], "probe-cpus");
+        assert_eq!(json["values"], serde_json::json!({"wanted": 4, "cpus": 2}));
+        assert_eq!(json["reason"], refusal.reason.to_string());
+    }
+
+    #[test]
+    fn a_sentence_without_a_cause_that_is_known_is_kept() {
+        for cause in ["", r#", "cause": "moon-phase", "values": {"days": 3}"#] {
+            let old = format!(
+                r#"{{"experiment": "rtt", "stack": "tcp", "factors": "64 B", "reason": "too late"{cause}}}"#
+            );
+            let refusal: Refusal = serde_json::from_str(&old).unwrap();
+            assert_eq!(refusal.reason, RefusalReason::from("too late"));
+            let json = serde_json::to_value(&refusal).unwrap();
+            assert_eq!(json["reason"], "too late");
+            assert!(json.get("cause").is_none());
+        }
     }
 }

@@ -339,11 +339,11 @@ fn rwth_on_one_host_is_the_papers_c() {
         "vsomeip-udp-defaults",
         "vsomeip-tcp-defaults",
     ] {
-        let reasons: Vec<&str> = plan
+        let reasons: Vec<String> = plan
             .refused
             .iter()
             .filter(|r| r.stack == stack)
-            .map(|r| r.reason.as_str())
+            .map(|r| r.reason.to_string())
             .collect();
         assert!(
             reasons.iter().any(|r| r.contains("one host")),
@@ -391,8 +391,9 @@ fn rwth_runs_where_only_some_of_its_stacks_can() {
     let plan = planned("rwth", &[]);
     assert!(plan.experiments.iter().any(|e| e.stack == "zenoh-udp"));
     assert!(plan.experiments.iter().all(|e| e.stack != "vsomeip"));
-    let reason =
-        |r: &dyno_model::plan::Refusal| r.stack == "vsomeip" && r.reason.contains("not built");
+    let reason = |r: &dyno_model::plan::Refusal| {
+        r.stack == "vsomeip" && r.reason.to_string().contains("not built")
+    };
     assert!(plan.refused.iter().any(reason));
 }
 

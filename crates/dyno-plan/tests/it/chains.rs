@@ -424,7 +424,7 @@ fn what_a_program_cannot_bridge_is_refused() {
         "workload = \"flood\"\nwait = \"block\"\ntopology = \"1-2\"",
     );
     let text = match plan {
-        Ok(plan) => plan.refused.iter().map(|r| r.reason.clone()).collect(),
+        Ok(plan) => plan.refused.iter().map(|r| r.reason.to_string()).collect(),
         Err(e) => e.to_string(),
     };
     assert!(text.contains("behind which a sender cannot see"), "{text}");
@@ -432,7 +432,9 @@ fn what_a_program_cannot_bridge_is_refused() {
     let mut facts = facts();
     facts.missing_programs.insert("bridged".into());
     let stack = read(&bridged());
-    let text = dyno_plan::missing_daemon(&stack, &facts).unwrap();
+    let text = dyno_plan::missing_daemon(&stack, &facts)
+        .unwrap()
+        .to_string();
     assert!(
         text.contains("the program bridged of its daemon bridge is not installed"),
         "{text}"

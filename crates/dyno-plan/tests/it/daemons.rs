@@ -102,7 +102,7 @@ fn a_daemon_that_is_not_installed_makes_its_stack_unavailable() {
     facts.missing_programs = BTreeSet::from(["brokerd".to_owned()]);
     let reason = missing_daemon(&stack, &facts).unwrap();
     assert_eq!(
-        reason,
+        reason.to_string(),
         "the program brokerd of its daemon Broker is not installed; run `apt-get install broker`"
     );
     // By name an error, otherwise left out.

@@ -348,7 +348,7 @@ fn a_stack_runs_only_where_it_is_meant_to() {
         .collect();
     assert_eq!(refused.len(), 2);
     assert_eq!(
-        refused[0].reason,
+        refused[0].reason.to_string(),
         "mine is meant for placement thread, not process"
     );
 }

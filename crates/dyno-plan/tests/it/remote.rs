@@ -88,7 +88,7 @@ fn the_floor_crosses_where_machines_share_memory_and_spins_there() {
     };
     let reason = |plan: &Plan, stack: &str| {
         let refusal = plan.refused.iter().find(|r| r.stack == stack);
-        refusal.map_or(String::new(), |r| r.reason.clone())
+        refusal.map_or(String::new(), |r| r.reason.to_string())
     };
     let shared = |plan: &Plan| {
         plan.testbed

@@ -132,6 +132,7 @@ fn a_stack_with_fewer_channels_than_the_topology_wants_is_refused() {
     assert!(
         refused
             .reason
+            .to_string()
             .contains("few has 3 channels, and 4 are wanted"),
         "{refused:?}"
     );

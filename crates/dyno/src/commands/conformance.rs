@@ -165,7 +165,7 @@ fn subject(args: &ConformanceArgs) -> Result<(Stack, AdapterDescription)> {
         return Err(unusable(&args.of, reason));
     }
     if let Some(reason) = missing_daemon(&stack, &host_facts(&catalog)) {
-        return Err(unusable(&args.of, &reason));
+        return Err(unusable(&args.of, &reason.to_string()));
     }
     Ok((stack, adapter))
 }

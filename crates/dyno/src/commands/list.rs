@@ -131,7 +131,7 @@ fn stacks(catalog: &dyno_plan::Catalog) -> Result<Vec<Row>> {
             let missing = |s| dyno_plan::missing_daemon(s, &facts);
             let problem = problem
                 .or_else(|| of.iter().find_map(|a| a.unavailable.clone()))
-                .or_else(|| stack.as_ref().ok().and_then(missing));
+                .or_else(|| Some(stack.as_ref().ok().and_then(missing)?.to_string()));
             let mut details = vec![l.title.clone()];
             details.extend(problem.as_ref().map(|p| format!("cannot be used: {p}")));
             Row {

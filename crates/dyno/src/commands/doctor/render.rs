@@ -51,12 +51,12 @@ fn finding_lines(f: &Finding) -> Vec<String> {
         Severity::Unknown => "unknown",
         Severity::Fine => "fine",
     };
-    let mut lines = vec![format!("{severity:<9}{}: {}", f.id, f.what)];
+    let mut lines = vec![format!("{severity:<9}{}: {}", f.cause.id(), f.cause)];
     let mut more = |title: &str, text: &str| lines.push(format!("         {title}: {text}"));
-    if let (Some(text), true) = (&f.how_much, f.severity != Severity::Fine) {
-        more("how much", text);
+    if let (Some(text), true) = (f.cause.how_much(), f.severity != Severity::Fine) {
+        more("how much", &text);
     }
-    match &f.fix {
+    match &f.fix() {
         Some(Fix::Command(command)) => more("fix", command),
         Some(Fix::Instead(advice)) => more("instead", advice),
         None => {}

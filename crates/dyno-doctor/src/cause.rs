@@ -1,0 +1,860 @@
+//! What a finding is about: one variant for each thing that was found, with its numbers. The sentences about it, how much it
+//! matters and what would fix it are made here, from the value alone; nobody reads them.
+
+use crate::fix::Fix;
+use dyno_measure::probe::limits::Limit;
+use dyno_model::Nanos;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// What a socket is charged for one small datagram on 64-bit Linux (the truesize of its buffer: 512 B of
+/// data room and shared info, 256 B of sk_buff).
+const SMALL_DATAGRAM: u64 = 768;
+/// The same for the largest one (65,507 B), as measured on Linux 6.18.
+const LARGE_DATAGRAM: u64 = 66_700;
+/// Datagrams of that size that carry 1 MB.
+const MEGABYTE: u64 = 1_000_000 / 65_507 + 1;
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Serialize, Error)]
+#[serde(tag = "cause", content = "values", rename_all = "kebab-case")]
+pub enum Cause {
+    /// Dyno is optimised.
+    #[error("Dyno is an optimised build")]
+    ReleaseBuild,
+    /// Dyno is not optimised.
+    #[error(
+        "this is a debug build of Dyno: its own work between two stamps is several times slower"
+    )]
+    DebugBuild {
+        /// 10,000 dependent multiplications on the fastest CPU.
+        piece: Option<Nanos>,
+    },
+    /// What others use is not known.
+    #[error("what others use could not be measured")]
+    ForeignLoadUnknown,
+    /// Other processes ran on the CPUs.
+    #[error("{}", match hungriest.as_slice() {
+        [] => "no other process is at work".to_owned(),
+        _ => format!("other processes use {} of the CPUs", percent(*share)),
+    })]
+    ForeignLoad {
+        /// Of the CPUs, 0 to 1.
+        share: f64,
+        /// The CPU time that they used.
+        used: Nanos,
+        /// The time it was watched for.
+        wall: Nanos,
+        /// Those that used most.
+        hungriest: Vec<(String, Nanos)>,
+    },
+    /// The load average is not known.
+    #[error("the kernel shows no load average")]
+    LoadAverageUnknown,
+    /// How many threads wanted to run in the last minute.
+    #[error("{threads:.2} threads ran or waited on average in the last minute, for {cpus} CPUs")]
+    LoadAverage {
+        /// On average.
+        threads: f64,
+        /// CPUs that there are.
+        cpus: usize,
+    },
+    /// Gaps are not known.
+    #[error("gaps could not be measured")]
+    GapsUnknown,
+    /// CPUs stood still while a thread only read the clock.
+    #[error(
+        "the machine takes CPUs away from a thread that does nothing but read the clock, for up to {longest}"
+    )]
+    Gaps {
+        /// The longest gap of all.
+        longest: Nanos,
+        /// By CPU.
+        each: Vec<CpuGap>,
+        /// Others used so much that they are the likely cause.
+        foreign_load: bool,
+        /// The machine is a virtual one.
+        virtual_machine: bool,
+    },
+    /// Interrupts are not known.
+    #[error("interrupts could not be counted")]
+    InterruptsUnknown,
+    /// There is no CPU to look at.
+    #[error("there is no CPU to count interrupts of")]
+    NoCpuToInterrupt,
+    /// Devices interrupt the CPUs.
+    #[error("devices interrupt CPU {cpu} {per_second:.0} times a second")]
+    Interrupts {
+        /// The one that is interrupted most.
+        cpu: u32,
+        /// How often, by all devices.
+        per_second: f64,
+        /// The first of those that do; none: none does.
+        device: Option<Device>,
+        /// A CPU that is not measured on.
+        free_cpu: Option<u32>,
+        /// Those that are.
+        cpus: Vec<u32>,
+    },
+    /// Interrupts are moved between CPUs.
+    #[error("irqbalance (process {pid}) moves interrupts between CPUs during a run")]
+    IrqBalance {
+        /// The process that moves them.
+        pid: u32,
+    },
+    /// Interrupts stay where they are.
+    #[error("irqbalance does not run")]
+    NoIrqBalance,
+    /// Slowing for heat is not known.
+    #[error("the kernel does not count slowing for heat here")]
+    ThrottlingUnknown,
+    /// CPUs kept their frequency.
+    #[error("no CPU was slowed for heat")]
+    NotThrottled,
+    /// CPUs were slowed for heat.
+    #[error("CPUs were slowed for heat {times} times in {wall}")]
+    Throttled {
+        /// How often.
+        times: u64,
+        /// The time it was watched for.
+        wall: Nanos,
+    },
+    /// The machine is none of a hypervisor's, as far as it shows.
+    #[error("no hypervisor shows itself")]
+    NoHypervisor,
+    /// The machine is a virtual one.
+    #[error("a virtual machine ({hypervisor}): its host may take any CPU away, and move it")]
+    VirtualMachine {
+        /// What it runs on.
+        hypervisor: String,
+        /// CPU time that it did not get.
+        stolen: Nanos,
+        /// The time it was watched for.
+        wall: Nanos,
+        /// The longest gap of all CPUs.
+        longest_gap: Nanos,
+    },
+    /// Nobody can steal time.
+    #[error("no hypervisor that could take time")]
+    NoSteal,
+    /// The hypervisor gave CPU time to others.
+    #[error("the hypervisor took {} of CPUs {}", percent(*share), list(cpus))]
+    Steal {
+        /// Of the time in which there was work, 0 to 1.
+        share: f64,
+        /// The CPUs that were watched.
+        cpus: Vec<u32>,
+        /// All of them together.
+        stolen: Nanos,
+        /// The time it was watched for.
+        wall: Nanos,
+    },
+    /// There is one CPU.
+    #[error(
+        "one CPU only: both sides of an exchange wait for each other's time slice, and spinning stacks cannot be measured"
+    )]
+    OneCpu,
+    /// There are CPUs enough.
+    #[error("{} CPUs: {}", cpus.len(), list(cpus))]
+    Cpus {
+        /// The CPUs.
+        cpus: Vec<u32>,
+    },
+    /// Some CPUs are far from each other.
+    #[error("{} CPUs of which some are far from each other: {}", cpus.len(), list(cpus))]
+    FarCpus {
+        /// The CPUs.
+        cpus: Vec<u32>,
+        /// A cache line there and back between the nearest two.
+        nearest_ns: f64,
+        /// The same between the farthest two.
+        farthest_ns: f64,
+    },
+    /// No container limits CPU time.
+    #[error("no CPU quota of a container")]
+    NoQuota,
+    /// The container's limit is just reached by all CPUs.
+    #[error("the container may use {quota:.2} CPUs, which all {cpus} together may just reach")]
+    LooseQuota {
+        /// CPUs that may be used.
+        quota: f64,
+        /// CPUs that there are.
+        cpus: usize,
+    },
+    /// The container's limit is below the CPUs.
+    #[error(
+        "the container may use {quota:.2} of {cpus} CPUs: when that is used up, all its threads stop for the rest of a period, \
+         up to 100 ms"
+    )]
+    Quota {
+        /// CPUs that may be used.
+        quota: f64,
+        /// CPUs that there are.
+        cpus: usize,
+    },
+    /// Each CPU is a core.
+    #[error("no two of the CPUs share a core")]
+    NoSiblings,
+    /// CPUs share cores.
+    #[error(
+        "CPUs share cores ({}): what runs on one slows the other, and an exchange between siblings is faster than one between \
+         cores",
+        groups.join(" and ")
+    )]
+    Siblings {
+        /// Those that share, such as `2-3`.
+        groups: Vec<String>,
+    },
+    /// CPUs are isolated.
+    #[error("CPUs {cpus} are isolated")]
+    Isolated {
+        /// Which, as the kernel writes them.
+        cpus: String,
+    },
+    /// No CPU is isolated.
+    #[error("no CPU is isolated: the scheduler may put any thread beside a measured one")]
+    NotIsolated {
+        /// The CPUs.
+        cpus: Vec<u32>,
+    },
+    /// CPUs have no regular tick.
+    #[error("CPUs {cpus} run without a tick")]
+    Tickless {
+        /// Which, as the kernel writes them.
+        cpus: String,
+    },
+    /// Every CPU has a regular tick.
+    #[error("every CPU has the kernel's regular tick, which interrupts what is measured")]
+    Ticks {
+        /// The CPU with most of them, where they were counted.
+        timer: Option<Tick>,
+    },
+    /// The governors are not known.
+    #[error("the kernel shows no frequency governor{}", match virtual_machine {
+        true => "; the host of this virtual machine decides",
+        false => "",
+    })]
+    GovernorUnknown {
+        /// The machine is a virtual one.
+        virtual_machine: bool,
+    },
+    /// All CPUs run at their highest frequency.
+    #[error("all CPUs run the performance governor")]
+    Performance,
+    /// Frequencies follow the load.
+    #[error("the frequency follows the load ({}): a stack that sleeps is measured on a slower CPU",
+        joined(others, |(cpu, g)| format!("CPU {cpu} {g}"))
+    )]
+    Governor {
+        /// The governors of the CPUs whose frequency does.
+        others: BTreeMap<u32, String>,
+        /// The lowest and the highest frequency, where known.
+        khz: Option<(u64, u64)>,
+    },
+    /// Turbo is not known.
+    #[error("the kernel shows no switch for turbo")]
+    TurboUnknown,
+    /// Turbo is off.
+    #[error("turbo is off")]
+    NoTurbo,
+    /// Turbo is on.
+    #[error("turbo is on: the frequency depends on heat and on how many CPUs work")]
+    Turbo {
+        /// What switches it off.
+        off_command: &'static str,
+    },
+    /// Speeds are not known.
+    #[error("the speed of the CPUs could not be measured")]
+    SpeedUnknown,
+    /// How unequal the CPUs are.
+    #[error("the slowest CPU takes {:.1} % longer than the fastest for the same work", (spread - 1.0) * 100.0)]
+    Speed {
+        /// The slowest one's time over the fastest one's.
+        spread: f64,
+        /// The median of equal work by CPU.
+        each: Vec<(u32, Nanos)>,
+    },
+    /// The cost of waking is not known.
+    #[error("what waking from idle costs needs two CPUs to be measured")]
+    IdleUnknown,
+    /// What waking a thread costs after its CPU has idled.
+    #[error("waking a thread takes {} longer after its CPU has idled for 2 ms", asleep.saturating_sub(*awake))]
+    IdleStates {
+        /// The median after 2 ms of idling.
+        asleep: Nanos,
+        /// The same on a CPU that is kept awake.
+        awake: Nanos,
+        /// Those in use, with their latency in µs.
+        states: Vec<(String, u64)>,
+        /// The driver of idle states.
+        driver: String,
+        /// The kernel shows idle states, in use or not.
+        has_states: bool,
+    },
+    /// The clock that stamps are taken with.
+    #[error("stamps are taken with {name}")]
+    Clock {
+        /// Which one.
+        name: String,
+        /// What one reading takes.
+        cost_ns: f64,
+        /// The finest step.
+        step_ns: f64,
+    },
+    /// The counter of the processor is not used.
+    #[error("the counter of the processor is not used: {why}")]
+    OtherClock {
+        /// What the kernel or the processor says.
+        why: String,
+        /// What one reading takes.
+        cost_ns: f64,
+        /// The finest step.
+        step_ns: f64,
+        /// The kernel knows the counter and uses another source.
+        can_switch: bool,
+    },
+    /// Timers are not known.
+    #[error("timers could not be measured")]
+    TimersUnknown,
+    /// How late sleeps end.
+    #[error("a sleep ends late by p50 {p50}, p99 {p99}")]
+    Timers {
+        /// The median with the least slack.
+        p50: Nanos,
+        /// Its p99.
+        p99: Nanos,
+        /// The median with the kernel's own slack.
+        usual_p50: Nanos,
+    },
+    /// Mitigations are not known.
+    #[error("the kernel does not show its mitigations")]
+    MitigationsUnknown {
+        /// The cheapest system call, where it could be measured.
+        syscall_ns: Option<f64>,
+    },
+    /// No mitigation is active.
+    #[error("no mitigation of a processor bug is active")]
+    NoMitigations {
+        /// The cheapest system call, where it could be measured.
+        syscall_ns: Option<f64>,
+    },
+    /// Mitigations are active.
+    #[error("mitigations of processor bugs are active: {}", active.join(", "))]
+    Mitigations {
+        /// Which bugs they are for.
+        active: Vec<String>,
+        /// The cheapest system call, where it could be measured.
+        syscall_ns: Option<f64>,
+    },
+    /// There is no swap.
+    #[error("no swap")]
+    NoSwap,
+    /// There is swap.
+    #[error("{}", match used_bytes {
+        0 => format!("{} MiB of swap, unused so far", bytes >> 20),
+        used => format!(
+            "{} of {} MiB of swap are in use: a page that was swapped out comes back from a disk",
+            used >> 20,
+            bytes >> 20
+        ),
+    })]
+    Swap {
+        /// Of it.
+        bytes: u64,
+        /// In use.
+        used_bytes: u64,
+    },
+    /// Huge pages are not known.
+    #[error("the kernel shows no transparent huge pages")]
+    HugePagesUnknown,
+    /// Huge pages are always on.
+    #[error(
+        "transparent huge pages are always on: the kernel copies and clears 2 MiB at a time when it likes"
+    )]
+    HugePagesAlways,
+    /// Huge pages are on request or off.
+    #[error("transparent huge pages: {mode}")]
+    HugePages {
+        /// The kernel's word for it.
+        mode: String,
+    },
+    /// There is one memory node.
+    #[error("one memory node")]
+    OneNode,
+    /// Pages stay on their memory nodes.
+    #[error("the kernel does not move pages between memory nodes")]
+    PagesStay,
+    /// Pages are moved between memory nodes.
+    #[error(
+        "the kernel moves pages between {nodes} memory nodes, and takes page faults to find out which"
+    )]
+    PagesMove {
+        /// How many there are.
+        nodes: usize,
+    },
+    /// Whether pages are moved is not known.
+    #[error("the kernel does not say whether it moves pages between its {nodes} memory nodes")]
+    PagesUnknown {
+        /// How many memory nodes there are.
+        nodes: usize,
+    },
+    /// Realtime threads may be started.
+    #[error("SCHED_FIFO is granted")]
+    Fifo,
+    /// Realtime threads may not be started.
+    #[error(
+        "no right to SCHED_FIFO: every other thread shares the CPU as an equal, and suites with `scheduling = \"fifo:…\"` run \
+         without it"
+    )]
+    NoFifo,
+    /// The limit of realtime threads is not known.
+    #[error("the kernel shows no limit for realtime threads")]
+    RealtimeUnknown,
+    /// Realtime threads have no limit.
+    #[error("realtime threads are never stopped")]
+    RealtimeUnlimited,
+    /// Realtime threads are stopped for a part of each period.
+    #[error(
+        "a thread under SCHED_FIFO that spins may be stopped for {} ms in each {} ms",
+        stopped_us / 1_000,
+        period_us / 1_000
+    )]
+    RealtimeStopped {
+        /// The part.
+        stopped_us: u64,
+        /// The period.
+        period_us: u64,
+    },
+    /// Memory may be locked.
+    #[error("memory may be locked")]
+    Locked,
+    /// Memory may not be locked.
+    #[error(
+        "memory cannot be locked: a page that the kernel takes back is a fault in the middle of a measurement, and suites with \
+         `mlock = true` run without it"
+    )]
+    NotLocked,
+    /// Limits are large enough.
+    #[error("all {count} limits and buffer sizes are large enough")]
+    LimitsEnough {
+        /// How many were looked at.
+        count: usize,
+    },
+    /// A limit is too small.
+    #[error(
+        "{} is {} ({}); {} would be enough",
+        limit.name,
+        limit.text(),
+        limit.about,
+        limit.advice.as_ref().map_or(0, |advice| advice.enough)
+    )]
+    SmallLimit {
+        /// Which one, with what would be enough.
+        limit: Limit,
+    },
+    /// A probe failed.
+    #[error("{error}")]
+    ProbeFailed {
+        /// What it said.
+        error: String,
+    },
+}
+
+/// What one CPU lost.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CpuGap {
+    /// Which one.
+    pub cpu: u32,
+    /// Of its time, 0 to 1.
+    pub share: f64,
+    /// At once.
+    pub longest: Nanos,
+}
+
+/// A device that interrupts.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Device {
+    /// The interrupt.
+    pub irq: String,
+    /// What it is, as the kernel names it.
+    pub about: String,
+    /// How often.
+    pub per_second: f64,
+}
+
+/// The kernel's regular interrupt.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Tick {
+    /// On which CPU.
+    pub cpu: u32,
+    /// How often.
+    pub per_second: f64,
+}
+
+impl Cause {
+    /// The stable name of what was looked at.
+    pub fn id(&self) -> &'static str {
+        use Cause::*;
+        match self {
+            ReleaseBuild | DebugBuild { .. } => "build",
+            ForeignLoadUnknown | ForeignLoad { .. } => "foreign-load",
+            LoadAverageUnknown | LoadAverage { .. } => "load-average",
+            GapsUnknown | Gaps { .. } => "gaps",
+            InterruptsUnknown | NoCpuToInterrupt | Interrupts { .. } => "interrupts",
+            IrqBalance { .. } | NoIrqBalance => "irqbalance",
+            ThrottlingUnknown | NotThrottled | Throttled { .. } => "throttling",
+            NoHypervisor | VirtualMachine { .. } => "virtual-machine",
+            NoSteal | Steal { .. } => "steal",
+            OneCpu | Cpus { .. } | FarCpus { .. } => "cpus",
+            NoQuota | LooseQuota { .. } | Quota { .. } => "cpu-quota",
+            NoSiblings | Siblings { .. } => "smt",
+            Isolated { .. } | NotIsolated { .. } => "isolated-cpus",
+            Tickless { .. } | Ticks { .. } => "nohz-full",
+            GovernorUnknown { .. } | Performance | Governor { .. } => "governor",
+            TurboUnknown | NoTurbo | Turbo { .. } => "turbo",
+            SpeedUnknown | Speed { .. } => "speed",
+            IdleUnknown | IdleStates { .. } => "idle-states",
+            Clock { .. } | OtherClock { .. } => "clock-source",
+            TimersUnknown | Timers { .. } => "timers",
+            MitigationsUnknown { .. } | NoMitigations { .. } | Mitigations { .. } => "mitigations",
+            NoSwap | Swap { .. } => "swap",
+            HugePagesUnknown | HugePagesAlways | HugePages { .. } => "huge-pages",
+            OneNode | PagesStay | PagesMove { .. } | PagesUnknown { .. } => "numa-balancing",
+            Fifo | NoFifo => "realtime-right",
+            RealtimeUnknown | RealtimeUnlimited | RealtimeStopped { .. } => "realtime-throttling",
+            Locked | NotLocked => "locked-memory",
+            LimitsEnough { .. } => "limits",
+            SmallLimit { limit } => match limit.name.as_str() {
+                "net.core.rmem_max" | "net.core.wmem_max" | "net.core.rmem_default" => {
+                    "socket-buffers"
+                }
+                n if n.starts_with("fs.mqueue") || n == "RLIMIT_MSGQUEUE" => "message-queues",
+                n if n.starts_with("/dev/shm") => "shared-memory",
+                _ => "limits",
+            },
+            ProbeFailed { .. } => "probe",
+        }
+    }
+
+    /// What was measured of its effect, in a sentence.
+    pub fn how_much(&self) -> Option<String> {
+        Some(match self {
+            Cause::DebugBuild { piece: Some(piece) } => format!(
+                "10,000 dependent multiplications take {piece}; an optimised build needs some 10 to 20 µs"
+            ),
+            Cause::ForeignLoad {
+                used,
+                wall,
+                hungriest,
+                ..
+            } => match hungriest.as_slice() {
+                [] => format!("{used} in {wall}"),
+                all => format!(
+                    "{used} in {wall}, most of it {}",
+                    joined(all, |(name, used)| format!("`{name}` {used}"))
+                ),
+            },
+            Cause::Gaps { each, .. } => {
+                let texts = each.iter().map(|g| {
+                    let share = percent(g.share);
+                    format!("CPU {} {share} of its time, {} at once", g.cpu, g.longest)
+                });
+                format!("lost: {}", texts.collect::<Vec<_>>().join("; "))
+            }
+            Cause::Interrupts {
+                device:
+                    Some(Device {
+                        irq,
+                        about,
+                        per_second,
+                    }),
+                ..
+            } => format!(
+                "most of all {irq} ({about}), {per_second:.0} times a second, some microseconds each"
+            ),
+            Cause::VirtualMachine {
+                stolen,
+                wall,
+                longest_gap,
+                ..
+            } => format!("{stolen} stolen in {wall}; the longest gap was {longest_gap}"),
+            Cause::Steal { stolen, wall, .. } => format!("{stolen} in {wall}, half of it idle"),
+            Cause::FarCpus {
+                nearest_ns,
+                farthest_ns,
+                ..
+            } => format!(
+                "a cache line comes back after {nearest_ns:.0} to {farthest_ns:.0} ns, by the pair of CPUs"
+            ),
+            Cause::Ticks {
+                timer: Some(Tick { cpu, per_second }),
+            } => format!(
+                "up to {per_second:.0} timer interrupts a second on CPU {cpu}, some microseconds each"
+            ),
+            Cause::Governor {
+                khz: Some((low, high)),
+                ..
+            } => format!(
+                "anywhere from {:.2} to {:.2} GHz",
+                *low as f64 / 1e6,
+                *high as f64 / 1e6
+            ),
+            _ => return self.how_much_of_settings(),
+        })
+    }
+
+    /// The same of speeds, the kernel's settings and rights.
+    fn how_much_of_settings(&self) -> Option<String> {
+        Some(match self {
+            Cause::Speed { each, .. } => {
+                let each = joined(each, |(cpu, p50)| format!("CPU {cpu} {p50}"));
+                format!("by the median: {each}")
+            }
+            Cause::IdleStates {
+                asleep,
+                awake,
+                states,
+                driver,
+                ..
+            } => format!(
+                "p50 {asleep} instead of {awake} on a CPU that is kept awake; idle states: {}",
+                match states.as_slice() {
+                    [] => "none shown".to_owned(),
+                    all => format!(
+                        "{} ({driver})",
+                        joined(all, |(name, latency)| format!("{name} {latency} µs"))
+                    ),
+                }
+            ),
+            Cause::Clock {
+                cost_ns, step_ns, ..
+            }
+            | Cause::OtherClock {
+                cost_ns, step_ns, ..
+            } => {
+                format!("one reading takes {cost_ns:.0} ns, and the finest step is {step_ns:.0} ns")
+            }
+            Cause::Timers { usual_p50, .. } => format!(
+                "sources on a schedule spin that long before each due time; with the kernel's own slack it \
+                 would be p50 {usual_p50}"
+            ),
+            Cause::MitigationsUnknown { syscall_ns }
+            | Cause::NoMitigations { syscall_ns }
+            | Cause::Mitigations { syscall_ns, .. } => match syscall_ns {
+                Some(ns) => format!(
+                    "a system call takes {ns:.0} ns at least; a blocking exchange makes four or more"
+                ),
+                None => "what a system call takes could not be measured".to_owned(),
+            },
+            // Only with SCHED_FIFO, so it is no delay of this host as such.
+            Cause::RealtimeStopped { .. } => {
+                "only where `scheduling = \"fifo:…\"` is asked for together with `wait = \"spin\"`"
+                    .to_owned()
+            }
+            Cause::SmallLimit { limit } if self.id() == "socket-buffers" => {
+                let bytes = limit.value?;
+                match limit.name.as_str() {
+                    "net.core.rmem_default" => format!(
+                        "a message of 1 MB over udp is charged some {} KB; this buffer holds {} of its {MEGABYTE} \
+                         datagrams, and what comes beyond is lost unless the stack asks for more (option `rcvbuf` of udp)",
+                        MEGABYTE * LARGE_DATAGRAM / 1_000,
+                        (bytes / LARGE_DATAGRAM).min(MEGABYTE),
+                    ),
+                    _ => format!(
+                        "a socket that asks for more holds some {} small datagrams (each is charged {SMALL_DATAGRAM} \
+                         B, and the kernel doubles what is asked for); what comes beyond is lost or blocks",
+                        2 * bytes / SMALL_DATAGRAM
+                    ),
+                }
+            }
+            _ => return None,
+        })
+    }
+
+    /// What to do about it where it hurts.
+    pub(crate) fn fix(&self) -> Option<Fix> {
+        let command = |text: &str| Some(Fix::Command(text.to_owned()));
+        match self {
+            Cause::DebugBuild { .. } => command("cargo build --release"),
+            Cause::Interrupts {
+                device: Some(device),
+                free_cpu: Some(free),
+                ..
+            } => Some(Fix::Command(device.to(*free))),
+            Cause::IrqBalance { .. } => command("sudo systemctl stop irqbalance"),
+            Cause::Siblings { .. } => {
+                command("echo off | sudo tee /sys/devices/system/cpu/smt/control")
+            }
+            Cause::Governor { .. } => command(
+                "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+            ),
+            Cause::Turbo { off_command } => command(off_command),
+            Cause::IdleStates { driver, .. } if driver == "haltpoll" => command(
+                "echo 2000000 | sudo tee /sys/module/haltpoll/parameters/guest_halt_poll_ns",
+            ),
+            Cause::IdleStates {
+                has_states: true, ..
+            } => command("sudo cpupower idle-set --disable-by-latency 2"),
+            Cause::OtherClock {
+                can_switch: true, ..
+            } => command(
+                "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource",
+            ),
+            Cause::Swap { .. } => command("sudo swapoff -a"),
+            Cause::HugePagesAlways => {
+                command("echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled")
+            }
+            Cause::PagesMove { .. } => command("sudo sysctl -w kernel.numa_balancing=0"),
+            Cause::NoFifo => command("sudo setcap cap_sys_nice+ep $(command -v dyno)"),
+            Cause::RealtimeStopped { .. } => {
+                command("sudo sysctl -w kernel.sched_rt_runtime_us=-1")
+            }
+            Cause::NotLocked => command("sudo setcap cap_ipc_lock+ep $(command -v dyno)"),
+            Cause::SmallLimit { limit } => command(&limit.advice.as_ref()?.command),
+            _ => self.instead().map(Fix::Instead),
+        }
+    }
+
+    /// What to do where no command of this machine helps.
+    fn instead(&self) -> Option<String> {
+        Some(
+            match self {
+                Cause::Interrupts {
+                    device: Some(device),
+                    cpus,
+                    ..
+                } => match &cpus[..] {
+                    [keeper, rest @ ..] if rest.len() >= 2 => {
+                        return Some(format!(
+                            "give all interrupts to one CPU (`{}`, and so on) and measure on the others: `taskset -c {} \
+                             dyno …`",
+                            device.to(*keeper),
+                            list(rest)
+                        ));
+                    }
+                    _ => "every CPU is measured on: end what makes the traffic, or use more CPUs",
+                },
+                Cause::NotIsolated { cpus } => match &cpus[..] {
+                    // One keeps the rest of the system, two are measured on.
+                    [_, rest @ ..] if rest.len() >= 2 => {
+                        let rest = list(rest);
+                        return Some(format!(
+                            "add `isolcpus={rest} nohz_full={rest} rcu_nocbs={rest}` to the kernel's command line, boot \
+                             again, and start `taskset -c {rest} dyno …`"
+                        ));
+                    }
+                    _ => {
+                        "there is none to spare: isolation needs at least three CPUs, one for the rest of the system"
+                    }
+                },
+                Cause::ForeignLoad { .. } => {
+                    "end them, or give them other CPUs with `taskset -acp CPUS PID`; `dyno run` flags and repeats \
+                     the trials that such load disturbs"
+                }
+                Cause::LoadAverage { .. } => {
+                    "wait until what ran before has ended; `top` shows what still does"
+                }
+                Cause::Gaps {
+                    foreign_load: true, ..
+                } => "end what else runs (see foreign-load) and look again",
+                Cause::Gaps {
+                    virtual_machine: true,
+                    ..
+                } => {
+                    "no stack can have a better tail than this: compare tails within one run only, or measure on \
+                     bare metal"
+                }
+                Cause::Gaps { .. } => {
+                    "move others off these CPUs (see isolated-cpus and interrupts); on an idle machine look for \
+                     firmware interrupts with `sudo hwlatdetect --duration=10`"
+                }
+                Cause::Throttled { .. } => {
+                    "cool the machine, or lower its frequency so that it can hold it"
+                }
+                Cause::VirtualMachine { .. } => {
+                    "measure on bare metal to quote tails; otherwise compare within one run, and where the host is \
+                     yours pin each virtual CPU to a core of its own (`virsh vcpupin`)"
+                }
+                Cause::Steal { .. } => {
+                    "ask for a guest with dedicated CPUs, or measure when the host is quiet"
+                }
+                _ => return self.instead_of_setting().map(str::to_owned),
+            }
+            .to_owned(),
+        )
+    }
+
+    /// The same of how CPUs and kernel are set up.
+    fn instead_of_setting(&self) -> Option<&'static str> {
+        Some(match self {
+            Cause::OneCpu => "use a machine, or a container, with at least two CPUs",
+            Cause::FarCpus { .. } => {
+                "choose the pair in the suite (`cpus = [A, B]`) and keep to it; on a virtual machine pairs also \
+                 change while it runs"
+            }
+            Cause::LooseQuota { .. } => {
+                "start the container without a CPU quota (`docker run` without --cpus)"
+            }
+            Cause::Quota { .. } => {
+                "start the container without a CPU quota and give it CPUs of its own (`docker run \
+                 --cpuset-cpus=…` without --cpus; in Kubernetes the static CPU manager)"
+            }
+            Cause::Ticks { .. } => {
+                "boot with `nohz_full=…` for the CPUs that are measured on (see isolated-cpus), on a kernel with \
+                 CONFIG_NO_HZ_FULL; for most stacks this matters from p99.9 on"
+            }
+            Cause::Speed { .. } => {
+                "look for different kinds of cores, heat, or others on these CPUs; pin to CPUs of one kind \
+                 (`cpus = [A, B]` in the suite)"
+            }
+            Cause::IdleStates { .. } => {
+                "where the host is yours, let it poll before it stops a guest's CPU: `echo 500000 | sudo tee \
+                 /sys/module/kvm/parameters/halt_poll_ns` there; else boot the guest with `idle=poll`"
+            }
+            Cause::OtherClock { .. } => {
+                "CLOCK_MONOTONIC is used; read sub-microsecond figures with its cost in mind"
+            }
+            Cause::Timers { .. } => {
+                "boot a kernel with high-resolution timers (CONFIG_HIGH_RES_TIMERS, not `highres=off`); in a \
+                 virtual machine see idle-states"
+            }
+            Cause::Mitigations { .. } => {
+                "measure as the vehicle will run; to see what they cost, boot with `mitigations=off` on a \
+                 machine that runs no foreign code"
+            }
+            _ => return None,
+        })
+    }
+}
+
+impl Device {
+    /// The command that gives the interrupt to a CPU.
+    fn to(&self, cpu: u32) -> String {
+        format!(
+            "echo {cpu} | sudo tee /proc/irq/{}/smp_affinity_list",
+            self.irq
+        )
+    }
+}
+
+/// `31 %`, `5.2 %` or `0.43 %`.
+fn percent(share: f64) -> String {
+    let p = share * 100.0;
+    match p {
+        10.0.. => format!("{p:.0} %"),
+        1.0.. => format!("{p:.1} %"),
+        _ => format!("{p:.2} %"),
+    }
+}
+
+/// `0,1,2`, as the kernel and taskset write it.
+pub fn list(cpus: &[u32]) -> String {
+    let texts: Vec<String> = cpus.iter().map(ToString::to_string).collect();
+    texts.join(",")
+}
+
+fn joined<T>(all: impl IntoIterator<Item = T>, text: impl Fn(T) -> String) -> String {
+    let texts: Vec<String> = all.into_iter().map(text).collect();
+    texts.join(", ")
+}
