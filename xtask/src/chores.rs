@@ -23,8 +23,8 @@ pub(crate) fn build() -> Step {
 /// What a contributor runs before each commit: all unit tests, the conformance suite over the adapters that are
 /// built in, and of the tests of the whole program those that measure little or nothing. None needs a package, a
 /// browser, a C++ compiler or a library of an adapter. The suite's own tests are left out, whose adapters hang and
-/// sleep for a minute and a half, and so are tests that simulate thousands of runs, wait for slow clients or draw
-/// every table in every width.
+/// sleep for a minute and a half, and so are those in modules named `slow`, which simulate thousands of runs, wait for slow clients or
+/// draw every table in every width.
 pub(crate) fn fast() -> Vec<Step> {
     // The conformance suites of adapters wait for most of their time, and so do tests of the program that measure little.
     let threads = (2 * test_threads()).to_string();
@@ -56,31 +56,7 @@ pub(crate) fn fast() -> Vec<Step> {
                 "--no-fail-fast",
                 "--",
                 "--skip",
-                "planted_faults_are_found_in_nineteen_of_twenty",
-                "--skip",
-                "honest_tables_are_objected_to",
-                "--skip",
-                "two_hundred_clients_at_once",
-                "--skip",
                 "slow::",
-                "--skip",
-                "clusters_leave_the_interval_open",
-                "--skip",
-                "one_trial_when_there_is_nothing",
-                "--skip",
-                "trials_with_little_between_them",
-                "--skip",
-                "trials_with_much_between_them",
-                "--skip",
-                "three_trials",
-                "--skip",
-                "quantiles_of_one_sample_per_trial",
-                "--skip",
-                "rare_slow_trials_are_not_covered",
-                "--skip",
-                "short_windows_with_much",
-                "--skip",
-                "no_line_is_wider_than_asked",
             ],
         ),
         test(

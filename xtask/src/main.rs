@@ -3,6 +3,8 @@
 //!
 //! Each chore prints what it does before it does it and ends with exit code 1 at the first failure.
 
+#![warn(clippy::too_many_lines)]
+
 mod adapters;
 mod arm64;
 mod arrows;

@@ -11,6 +11,8 @@
 //!
 //! [`Adapter`]: dyno_adapter::Adapter
 
+#![warn(clippy::too_many_lines)]
+
 mod adapter;
 mod channel;
 mod describe;

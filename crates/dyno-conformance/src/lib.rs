@@ -6,6 +6,8 @@
 //!   shortens and delays messages, opens slowly, hangs, fails and crashes, where it is told to.
 //!   What an instrument does not notice when `faulty` does it, it does not measure.
 
+#![warn(clippy::too_many_lines)]
+
 pub mod faulty;
 pub mod suite;
 

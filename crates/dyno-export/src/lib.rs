@@ -18,6 +18,8 @@
 //! [`Run`]: dyno_model::record::Run
 //! [`Summary`]: dyno_report::Summary
 
+#![warn(clippy::too_many_lines)]
+
 mod factors;
 pub mod gbench;
 pub mod hdr;

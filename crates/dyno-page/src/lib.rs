@@ -14,6 +14,8 @@
 //! only: through the template's escaping, and as JSON strings without a character that HTML could take for
 //! markup.
 
+#![warn(clippy::too_many_lines)]
+
 mod answer;
 mod beside;
 mod curves;

@@ -27,6 +27,8 @@
 //! It stands on hyper rather than on a web framework: the limits above are limits of connections, which
 //! frameworks hide, and six paths need no router.
 
+#![warn(clippy::too_many_lines)]
+
 mod answer;
 mod error;
 mod folder;

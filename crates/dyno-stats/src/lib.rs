@@ -35,6 +35,8 @@
 //! that file. `tests/it/false_alarms.rs` counts how often two equal sides are called different, also
 //! where the runs stopped on precision.
 
+#![warn(clippy::too_many_lines)]
+
 mod backlog;
 mod bins;
 mod bootstrap;

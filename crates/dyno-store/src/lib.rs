@@ -13,6 +13,8 @@
 //! `docs/run-format.md` is the full description. Everything is plain JSON and CSV: a run is small,
 //! and it must be readable in ten years without Dyno. The histograms inside are compressed already.
 
+#![warn(clippy::too_many_lines)]
+
 mod bounds;
 mod error;
 mod files;

@@ -16,6 +16,8 @@
 //! A message has at least one byte. Where there are no connections, an empty datagram is a greeting:
 //! it tells a receiver that its sender exists, and is never shown as a message.
 
+#![warn(clippy::too_many_lines)]
+
 pub mod call;
 pub mod datagram;
 pub mod fd;

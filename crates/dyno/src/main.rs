@@ -1,5 +1,6 @@
 //! `dyno`, the dynamometer for in-vehicle communication: the command line.
 
+#![warn(clippy::too_many_lines)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 #[cfg(not(all(feature = "live", feature = "parquet", feature = "serve")))]

@@ -131,6 +131,10 @@ const RECIPES: &[Recipe] = &[
 const KINDS: [&str; 4] = ["digit", "sign", "swap", "row"];
 
 /// Runs everything, and plants `faults` faults of each kind in each output.
+#[expect(
+    clippy::too_many_lines,
+    reason = "the protocol of the study, in its order"
+)]
 pub(super) fn study(faults: u32) -> Outcome {
     let place = Place::new("audit")?;
     let dyno = super::bench::program()?;

@@ -75,6 +75,10 @@ const POWER: f64 = 0.95;
 /// So many alarms as come by chance in one study of a hundred are too many.
 const TOO_MANY: f64 = 0.01;
 
+#[expect(
+    clippy::too_many_lines,
+    reason = "the protocol of the study, in its order"
+)]
 pub(super) fn study(tries: u32, runs: u32) -> Outcome {
     if tries == 0 || runs == 0 {
         return Err("nothing is tested without tries and runs: give at least one of each".into());

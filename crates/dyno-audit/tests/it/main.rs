@@ -5,7 +5,10 @@ mod import;
 mod planted;
 mod published;
 mod seeds;
-mod simulated;
+
+mod slow {
+    mod simulated;
+}
 
 mod common {
     pub(crate) use dyno_kit::runs::*;

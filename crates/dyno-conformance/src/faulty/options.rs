@@ -222,6 +222,7 @@ pub(super) fn is_own(name: &str) -> bool {
 }
 
 /// What `faulty` understands; `inner` are the names of the adapters that it can wrap.
+#[expect(clippy::too_many_lines, reason = "one row for each fault")]
 pub(super) fn specs(inner: Vec<String>) -> Vec<OptionSpec> {
     let spec = |name: &str, kind, default: Option<OptionValue>, doc: &str| OptionSpec {
         name: name.into(),

@@ -16,6 +16,7 @@ mod schema;
 mod settings;
 mod sides;
 mod signals;
+mod slow;
 mod sodev;
 mod starts;
 mod summary;

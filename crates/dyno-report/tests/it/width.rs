@@ -1,29 +1,6 @@
 //! A table keeps to the width that it is given, and to plain text where it must.
 
 use dyno_report::{Format, RenderOptions, render};
-use unicode_width::UnicodeWidthStr;
-
-#[test]
-fn no_line_is_wider_than_asked() {
-    for (name, run) in crate::common::all() {
-        let summary = crate::common::summary(&run);
-        for width in 80..260 {
-            let options = RenderOptions {
-                width: Some(width),
-                color: false,
-                sparklines: true,
-                ..RenderOptions::default()
-            };
-            for line in render(&summary, Format::Table, &options).lines() {
-                assert!(
-                    line.width() <= width,
-                    "{name} at {width}: {} in {line:?}",
-                    line.width()
-                );
-            }
-        }
-    }
-}
 
 #[test]
 fn without_colour_nothing_but_text_is_printed() {
