@@ -222,7 +222,8 @@ impl<'a> View<'a> {
         if self.rows.iter().any(|e| e.floor.is_some()) {
             columns.push(self.column(self.ratio_title(), "", 4, floor));
         }
-        let copies: [(_, fn(&ExperimentSummary) -> &Option<Estimate>); 2] = [
+        type Of = fn(&ExperimentSummary) -> &Option<Estimate>;
+        let copies: [(&str, Of); 2] = [
             (COPY_RATIO, |e| &e.in_copies),
             (CACHED_COPY_RATIO, |e| &e.in_cached_copies),
         ];
