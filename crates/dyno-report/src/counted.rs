@@ -5,16 +5,8 @@ use dyno_model::cause::{Cause, FailureCause};
 use dyno_model::record::{Outcome, Run};
 use dyno_model::{Experiment, ExperimentId, TrialRecord};
 
-/// So many different texts are kept of one experiment and kind: no run of Dyno has more, and a run may be anybody's.
+/// So many different causes are kept of one experiment and kind: no run of Dyno has more, and a run may be anybody's.
 pub(crate) const KEPT: usize = 100;
-
-/// What stands in the place of texts beyond [`KEPT`].
-pub(crate) fn left_out(more: u64) -> String {
-    match more {
-        1 => "1 more, which is left out here".into(),
-        n => format!("{n} more, which are left out here"),
-    }
-}
 
 /// Trials that failed, by what happened; those that failed in more than [`KEPT`] ways make up the last group.
 #[derive(Default)]

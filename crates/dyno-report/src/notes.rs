@@ -5,13 +5,13 @@ use crate::carry_over;
 use crate::causes;
 use crate::chains;
 use crate::clocks;
-use crate::counted::left_out;
 use crate::factors;
 use crate::findings;
 use crate::number::{duration, sig3};
 use crate::remark::Item;
 use crate::summary::{DaemonCost, ExperimentSummary, MemorySummary, MetricSummary, RunSummary};
 use crate::view::View;
+use dyno_model::cause::{Cause, Warning};
 use dyno_model::plan::Refusal;
 use dyno_model::record::Environment;
 use dyno_model::{Metric, TrialFigure};
@@ -161,7 +161,7 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
             let more = items.len().saturating_sub(MOST_ITEMS);
             if more > 0 {
                 items.truncate(MOST_ITEMS);
-                items.push(Item::from(left_out(more as u64)));
+                items.push(Item::from(Cause::<Warning>::More(more as u64).to_string()));
             }
             Section { title, items }
         })

@@ -2,7 +2,7 @@
 //! everything that has an interval. Failed trials are counted and never averaged in, nor are those
 //! that the host disturbed: [`counted_trials`] says which count.
 
-use crate::counted::{KEPT, counted_trials, failures, is_completed, left_out, trial_counts};
+use crate::counted::{KEPT, counted_trials, failures, is_completed, trial_counts};
 use crate::decoded::{Histograms, Samples};
 use crate::evidence::{PrecisionSummary, WarmupSummary};
 use crate::floor::{Floors, mark_undercut};
@@ -173,7 +173,8 @@ fn run_warnings(run: &Run) -> Vec<String> {
     let plan = &run.manifest.plan;
     let mut warnings: Vec<String> = plan.warnings.iter().take(KEPT).cloned().collect();
     if plan.warnings.len() > KEPT {
-        warnings.push(left_out((plan.warnings.len() - KEPT) as u64));
+        let more = Cause::<Warning>::More((plan.warnings.len() - KEPT) as u64);
+        warnings.push(more.to_string());
     }
     if run.manifest.environment.build_profile == "debug" {
         warnings.push(

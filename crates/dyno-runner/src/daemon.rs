@@ -64,7 +64,7 @@ pub(crate) fn find(program: &str) -> Option<PathBuf> {
 /// Why a daemon fails its trial.
 pub(crate) struct Trouble {
     pub(crate) kind: FailureKind,
-    pub(crate) cause: FailureCause,
+    pub(crate) cause: Box<FailureCause>,
     pub(crate) output: Vec<String>,
 }
 
@@ -117,11 +117,11 @@ impl Daemon {
         let scratch = values.scratch;
         let trouble = |(kind, trouble)| Trouble {
             kind,
-            cause: FailureCause::Daemon {
+            cause: Box::new(FailureCause::Daemon {
                 daemon: label.clone(),
                 trouble,
                 said: None,
-            },
+            }),
             output: Vec::new(),
         };
         let error = |of: DaemonTrouble| trouble((FailureKind::Error, of));
@@ -303,7 +303,7 @@ impl Daemon {
         };
         Trouble {
             kind,
-            cause,
+            cause: Box::new(cause),
             output,
         }
     }

@@ -91,7 +91,7 @@ pub(crate) fn run(context: Context<'_, '_>) -> Vec<TrialRecord> {
     let inconsistent = |cause| Failed {
         kind: FailureKind::Inconsistent,
         step: "collect",
-        cause,
+        cause: Box::new(cause),
         stderr: Vec::new(),
     };
     let outcome = results.and_then(|results| {
@@ -141,7 +141,8 @@ pub(crate) fn run(context: Context<'_, '_>) -> Vec<TrialRecord> {
 struct Failed {
     kind: FailureKind,
     step: &'static str,
-    cause: FailureCause,
+    // Results stay small.
+    cause: Box<FailureCause>,
     stderr: Vec<String>,
 }
 
@@ -150,7 +151,7 @@ impl From<Failed> for Outcome {
         Outcome::Failed {
             kind: failed.kind,
             step: failed.step.to_owned(),
-            cause: failed.cause.into(),
+            cause: Cause::Known(*failed.cause),
             stderr: failed.stderr,
         }
     }
@@ -331,7 +332,7 @@ impl<'a> Trial<'a, '_> {
                     return Err(Failed {
                         kind: FailureKind::Crash,
                         step: "exit",
-                        cause,
+                        cause: Box::new(cause),
                         stderr,
                     });
                 }
@@ -342,7 +343,7 @@ impl<'a> Trial<'a, '_> {
                     return Err(Failed {
                         kind: FailureKind::Hang,
                         step: "exit",
-                        cause,
+                        cause: Box::new(cause),
                         stderr,
                     });
                 }

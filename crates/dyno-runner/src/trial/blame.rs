@@ -20,7 +20,7 @@ impl Trial<'_, '_> {
         Failed {
             kind,
             step: self.step,
-            cause,
+            cause: Box::new(cause),
             stderr: Vec::new(),
         }
     }
@@ -68,7 +68,7 @@ impl Trial<'_, '_> {
         Failed {
             kind: FailureKind::Hang,
             step: self.step,
-            cause,
+            cause: Box::new(cause),
             stderr,
         }
     }
@@ -128,7 +128,7 @@ impl Trial<'_, '_> {
             return Failed {
                 kind: FailureKind::Crash,
                 step: self.step,
-                cause,
+                cause: Box::new(cause),
                 stderr,
             };
         }
@@ -148,7 +148,7 @@ impl Trial<'_, '_> {
         Failed {
             kind: FailureKind::Error,
             step: self.step,
-            cause,
+            cause: Box::new(cause),
             stderr,
         }
     }
