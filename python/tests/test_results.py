@@ -224,8 +224,9 @@ class Showing(unittest.TestCase):
         self.assertIn("no trial that counts recorded", texts)
         tail = plot.tail({"udp": Run.read(path).samples(1, "response_ns")})
         self.assertIn("150 of 1650 lost", tail.get_legend().get_texts()[0].get_text())
+        withheld = Summary.show(GOLDEN / "run-v3", program=DYNO).experiments
         for draw_one in (plot.stacks, plot.sizes, plot.cost):
-            for one in (experiments, Summary.show(measured(), program=DYNO).experiments):
+            for one in (experiments, withheld, Summary.show(measured(), program=DYNO).experiments):
                 picture = io.BytesIO()
                 draw_one(one).figure.savefig(picture)
                 self.assertGreater(len(picture.getvalue()), 5000)

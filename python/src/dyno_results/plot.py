@@ -22,6 +22,17 @@ def _axes(ax: Any) -> Any:
     return ax
 
 
+def _finish(ax: Any, *scales: Any) -> Any:
+    """Scales and legend; a logarithmic axis without any value cannot be drawn."""
+    if not ax.lines:
+        ax.annotate("every figure is withheld", (0.5, 0.5), xycoords="axes fraction", ha="center")
+        return ax
+    for scale in scales:
+        scale("log")
+    ax.legend()
+    return ax
+
+
 def _label(e: Experiment) -> str:
     disturbed = ", disturbed" if e["all_disturbed"] else ""
     return f"{e['experiment']} · {e.name} · {e['payload_bytes']} B{disturbed}"
@@ -60,13 +71,11 @@ def tail(samples: dict[str, Samples], ax: Any = None) -> Any:
         # The last message has the share of one, so that a logarithmic axis can show it.
         values, shares = zip(*[(v / _US, max(1 - s, 1 / every)) for v, s in found.ecdf()] or [(math.nan, math.nan)])
         lost = f", {found.infinite} of {every} lost" if found.infinite else ""
-        ax.step(values, shares, where="post", label=label + lost)
-    ax.set_xscale("log")
-    ax.set_yscale("log")
+        if found.n > 0:
+            ax.step(values, shares, where="post", label=label + lost)
     ax.set_xlabel("latency, µs")
     ax.set_ylabel("share of messages that are later")
-    ax.legend()
-    return ax
+    return _finish(ax, ax.set_xscale, ax.set_yscale)
 
 
 def sizes(experiments: Iterable[Experiment], quantile: str = "p50", ax: Any = None) -> Any:
@@ -78,13 +87,11 @@ def sizes(experiments: Iterable[Experiment], quantile: str = "p50", ax: Any = No
         finite = q.value / _US if q and math.isfinite(q.value) else math.nan
         lines.setdefault(f"{e['experiment']} · {e.name}", []).append((e["payload_bytes"], finite))
     for label, points in lines.items():
-        ax.plot(*zip(*sorted(points)), "o-", label=label)
-    ax.legend()
-    ax.set_xscale("log", base=2)
-    ax.set_yscale("log")
+        if not all(math.isnan(value) for _, value in points):
+            ax.plot(*zip(*sorted(points)), "o-", label=label)
     ax.set_xlabel("payload, bytes")
     ax.set_ylabel(f"{quantile}, µs")
-    return ax
+    return _finish(ax, ax.set_xscale, ax.set_yscale)
 
 
 def cost(experiments: Iterable[Experiment], quantile: str = "p50", ax: Any = None) -> Any:
@@ -96,12 +103,9 @@ def cost(experiments: Iterable[Experiment], quantile: str = "p50", ax: Any = Non
         if spent and q and math.isfinite(q.value):
             marker = "os^D"[len(ax.lines) // 10 % 4]
             ax.plot(spent["median"] / _US, q.value / _US, marker, label=_label(e))
-    ax.set_xscale("log")
-    ax.set_yscale("log")
     ax.set_xlabel("processor time of all processes per message, µs")
     ax.set_ylabel(f"{quantile}, µs")
-    ax.legend()
-    return ax
+    return _finish(ax, ax.set_xscale, ax.set_yscale)
 
 
 def trials(rows: Iterable[dict[str, Any]], quantile: str = "p50", ax: Any = None) -> Any:
@@ -117,8 +121,6 @@ def trials(rows: Iterable[dict[str, Any]], quantile: str = "p50", ax: Any = None
         ax.plot([], [], "o", color=f"C{number}", label=label)
         for position, value, counted in points:
             ax.plot(position, value, "o", color=f"C{number}", fillstyle="full" if counted else "none")
-    ax.set_yscale("log")
     ax.set_xlabel("place in the random order of the run")
     ax.set_ylabel(f"{quantile} of the trial, µs")
-    ax.legend()
-    return ax
+    return _finish(ax, ax.set_yscale)
