@@ -278,7 +278,7 @@ mod tests {
         );
         let e = NotGranted::Lock {
             limit: "8192 KiB".into(),
-            source: io::Error::from_raw_os_error(libc::ENOMEM),
+            answer: io::Error::from_raw_os_error(libc::ENOMEM).to_string(),
         }
         .to_string();
         assert!(

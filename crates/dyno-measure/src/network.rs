@@ -388,7 +388,7 @@ mod tests {
             queued_bytes: 1_514,
             lost_neighbours: 0,
         };
-        assert_eq!(residue(&clean), [] as [String; 0]);
+        assert_eq!(residue(&clean), []);
         let mut full = clean;
         full.fragment_bytes = 3 << 20;
         full.time_wait = 20_000;
@@ -397,7 +397,7 @@ mod tests {
         let said = residue(&full);
         assert_eq!(said.len(), 4);
         assert_eq!(
-            said[0],
+            said[0].to_string(),
             "fragments of earlier datagrams take 3072 of the 4096 KiB for reassembly"
         );
     }
