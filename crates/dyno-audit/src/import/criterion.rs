@@ -1,5 +1,5 @@
 //! criterion: its console, `estimates.json` and `sample.json`. Its intervals are of the measurements within one process and say
-//! nothing of another, so they are left out.
+//! nothing of another, so they are no figures; each holds its estimate, which is a mean or a slope.
 
 use super::Imported;
 use super::json::{self, Node};
@@ -7,7 +7,7 @@ use super::lines::Lines;
 use super::number::Number;
 use super::out::{Data, Out, Spot, ns, time, unit};
 use crate::Statements;
-use crate::statement::{Clock, Dimension, Of, Quantity, Statistic};
+use crate::statement::{Clock, Dimension, Of, Quantity, Statistic, Unit};
 
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     match input.is_json() {
@@ -98,6 +98,16 @@ fn file(out: &mut Out, root: &Node<'_>) -> Imported<()> {
         let point = root.get(key)?.get("point_estimate")?;
         out.put(&data, statistic, point.exact()?, point.spot())?;
     }
+    // Of other estimators the resampled ones may all lie on one side.
+    if let Some(bounds) = root.get("mean")?.find("confidence_interval") {
+        let end = |key: &str| Ok((bounds.get(key)?.exact()?, ns()));
+        between(
+            out,
+            &data,
+            "{mean}",
+            [end("lower_bound")?, end("upper_bound")?],
+        );
+    }
     if let Some(slope) = root.find("slope") {
         let point = slope.get("point_estimate")?;
         out.put_named(
@@ -131,15 +141,18 @@ fn console(input: &mut Lines<'_>) -> Imported<Statements> {
                 "" => before.trim(),
                 name => name,
             };
-            let (number, word) = middle(rest).map_err(fail)?;
-            let unit =
-                time(word).ok_or_else(|| spot.error(format!("`{word}` is no unit of time")))?;
-            let mut of = out.data(name, Quantity::Time, unit);
+            let [lower, estimate, upper] = bounds(rest).map_err(fail)?;
+            let unit = |word: &str| {
+                time(word).ok_or_else(|| spot.error(format!("`{word}` is no unit of time")))
+            };
+            let mut of = out.data(name, Quantity::Time, unit(estimate.1)?);
             of.method.time = Some(Clock::Wall);
-            out.put(&of, Statistic::Value, number, spot)?;
+            out.put(&of, Statistic::Value, estimate.0, spot)?;
+            let ends = [(lower.0, unit(lower.1)?), (upper.0, unit(upper.1)?)];
+            between(&mut out, &of, "{value}", ends);
             data = Some(of);
         } else if let Some((_, rest)) = line.split_once("thrpt:  [") {
-            let (number, word) = middle(rest).map_err(fail)?;
+            let [_, (number, word), _] = bounds(rest).map_err(fail)?;
             if let Some(of) = &data {
                 let (quantity, unit) = throughput(word)
                     .ok_or_else(|| spot.error(format!("`{word}` is no throughput of criterion")))?;
@@ -153,19 +166,32 @@ fn console(input: &mut Lines<'_>) -> Imported<Statements> {
     Ok(out.done())
 }
 
-/// The estimate between its two bounds.
-fn middle(rest: &str) -> Result<(Number, &str), String> {
-    let words: Vec<&str> = rest.split_whitespace().collect();
-    let [_, _, value, unit, _, last] = words[..] else {
-        return Err("the line has no `[lower estimate upper]`; the file is cut off".to_owned());
-    };
-    if !last.ends_with(']') {
-        return Err("the line does not end with `]`; the file is cut off".to_owned());
-    }
-    Ok((Number::parse(value)?, unit))
+/// A figure lies between the ends of its interval, as far as their digits are known.
+fn between(out: &mut Out, data: &Data, figure: &str, [lower, upper]: [(Number, Unit); 2]) {
+    let [lower, upper] = [(lower, -2.0), (upper, 2.0)]
+        .map(|((n, unit), steps)| (n.value + steps * n.half_step) * unit.factor);
+    out.holds(data, &format!("{lower} <= {figure}"));
+    out.holds(data, &format!("{figure} <= {upper}"));
 }
 
-fn throughput(word: &str) -> Option<(Quantity, crate::statement::Unit)> {
+/// The estimate between its two bounds.
+fn bounds(rest: &str) -> Result<[(Number, &str); 3], String> {
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let [lower, a, value, b, upper, c] = words[..] else {
+        return Err("the line has no `[lower estimate upper]`; the file is cut off".to_owned());
+    };
+    let Some(c) = c.strip_suffix(']') else {
+        return Err("the line does not end with `]`; the file is cut off".to_owned());
+    };
+    let number = |text| Number::parse(text);
+    Ok([
+        (number(lower)?, a),
+        (number(value)?, b),
+        (number(upper)?, c),
+    ])
+}
+
+fn throughput(word: &str) -> Option<(Quantity, Unit)> {
     let word_of = word.strip_suffix("/s")?;
     let bandwidth = |factor| {
         Some((

@@ -86,7 +86,7 @@ fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
             of_sum(out, &data, &sum)?;
         }
         if datagrams {
-            of_datagrams(out, &data, &sum)?;
+            of_datagrams(out, &data, &sum, omits(&test))?;
         }
         // The rate of these two is over the sender's seconds, which stand in its streams.
         let sender = sender_seconds(&end)?.filter(|_| datagrams && !key.contains("bidir"));
@@ -100,6 +100,7 @@ fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
             out.holds(&data, "{size-sum} = {rate} * {duration-value}");
         }
     }
+    ends(out, &test, &end)?;
     for (i, stream) in end.get("streams")?.items()?.iter().enumerate() {
         if let Some(sender) = stream.find("sender") {
             let mut data = out.data(
@@ -128,6 +129,57 @@ fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
         let data = out.data("processor", Quantity::CpuShare, percent());
         for (key, node) in cpu.members()? {
             out.put_named(&data, key, Statistic::Share, node.exact()?, node.spot())?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the first seconds are left out of what is counted.
+fn omits(test: &Node<'_>) -> bool {
+    let seconds = test.find("omit").and_then(|o| o.value.as_f64());
+    seconds.is_some_and(|s| s > 0.0)
+}
+
+/// What both ends counted. With `--omit` they begin at other instants. A sender that is stopped may have written a block that it has
+/// not counted, and a network may deliver a datagram twice, which counts as out of order.
+fn ends(out: &mut Out, test: &Node<'_>, end: &Node<'_>) -> Imported<()> {
+    if omits(test) {
+        return Ok(());
+    }
+    let (block, streams) = (
+        test.get("blksize")?.count()?,
+        test.get("num_streams")?.count()?,
+    );
+    let datagrams = test.get("protocol")?.text()? == "UDP";
+    let late = |s: &Node<'_>| {
+        s.find("udp")
+            .and_then(|u| u.find("out_of_order")?.value.as_u64())
+    };
+    let in_order = end
+        .get("streams")?
+        .items()?
+        .iter()
+        .all(|s| late(s) == Some(0));
+    for way in ["", " bidir reverse"] {
+        let of = format!("datagrams{way}").replace("datagrams bidir", "bidir");
+        let [arrived, sent] = ["received", "sent"].map(|end| format!("{{{end}{way}/size-sum}}"));
+        match datagrams {
+            false => out.holds_of(&format!(
+                "{arrived} <= {sent} + {}",
+                block.saturating_mul(streams)
+            )),
+            true => {
+                let [packets, lost] =
+                    ["packets", "lost_packets"].map(|part| format!("{{{of}/{part}}}"));
+                let times = if in_order { 1 } else { 2 };
+                out.holds_of(&format!("{arrived} <= {sent} * {times}"));
+                out.holds_of(&format!(
+                    "{arrived} <= {packets} * {}",
+                    block.saturating_mul(times)
+                ));
+                // A datagram that comes twice takes one from the lost, but not below none.
+                out.holds_of(&format!("({packets} - {lost}) * {block} <= {sent}"));
+            }
         }
     }
     Ok(())
@@ -178,7 +230,17 @@ fn of_sum(out: &mut Out, data: &Data, sum: &Node<'_>) -> Imported<()> {
     Ok(())
 }
 
-fn of_datagrams(out: &mut Out, data: &Data, sum: &Node<'_>) -> Imported<()> {
+fn of_datagrams(out: &mut Out, data: &Data, sum: &Node<'_>, omits: bool) -> Imported<()> {
+    if omits
+        && sum
+            .find("lost_packets")
+            .is_some_and(|n| n.value.as_f64() > Some(0.0))
+    {
+        out.note(format!(
+            "{}: with --omit iperf3 counts what was lost in the seconds that it leaves out, and not what was sent in them; the loss is left out",
+            sum.path
+        ));
+    }
     let count = || counted("datagrams");
     for (key, quantity, unit, statistic) in [
         ("jitter_ms", Quantity::Jitter, ms(), Statistic::Value),
@@ -186,7 +248,10 @@ fn of_datagrams(out: &mut Out, data: &Data, sum: &Node<'_>) -> Imported<()> {
         ("lost_packets", Quantity::Loss, count(), Statistic::Count),
         ("lost_percent", Quantity::Loss, percent(), Statistic::Share),
     ] {
-        let Some(node) = sum.find(key) else {
+        let Some(node) = sum
+            .find(key)
+            .filter(|_| !(omits && quantity == Quantity::Loss))
+        else {
             continue;
         };
         let number = match statistic {

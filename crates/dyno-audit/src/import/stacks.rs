@@ -5,6 +5,7 @@ use super::lines::Lines;
 use super::out::Data;
 use super::tables::{Known, PLAIN, Role, Said, Table, fields, read};
 use crate::Statements;
+use crate::checks::counts::SECOND;
 use crate::statement::{Clock, Loop, Trip};
 
 /// All of them wait for each answer.
@@ -72,6 +73,7 @@ const CYCLONE: Table = Table {
         ),
     ],
     name: "second {second}|overall",
+    conditions: &[("payload", "{size} B"), (SECOND, "{second}")],
     describe: ROUND,
     ..PLAIN
 };
