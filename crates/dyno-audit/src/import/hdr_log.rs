@@ -112,6 +112,9 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
                 }
                 None if full => return Err(fail(format!("there are more than {TAGS} tags"))),
                 None => {
+                    let mut histogram = histogram;
+                    // An interval may be of a wider range than the first.
+                    histogram.auto(true);
                     let sum = Sum {
                         histogram,
                         line: at,

@@ -9,6 +9,13 @@ form, seed = sys.argv[1], int(sys.argv[2])
 random.seed(seed)
 
 
+class Both:
+    """Takes the texts and the bytes that the library writes."""
+
+    def write(self, text):
+        sys.stdout.write(text if isinstance(text, str) else text.decode())
+
+
 def made(n):
     h = HdrHistogram(1, 3600 * 1000 * 1000, 1 + seed % 4)
     for _ in range(n):
@@ -17,7 +24,7 @@ def made(n):
 
 
 if form == "hlog":
-    writer = HistogramLogWriter(sys.stdout)
+    writer = HistogramLogWriter(Both())
     writer.output_log_format_version()
     writer.output_legend()
     for i in range(seed):
@@ -26,4 +33,4 @@ if form == "hlog":
         h.set_end_time_stamp(1000 * i + 1000)
         writer.output_interval_histogram(h)
 else:
-    made(50 * seed).output_percentile_distribution(sys.stdout, 1)
+    made(50 * seed).output_percentile_distribution(Both(), 1)
