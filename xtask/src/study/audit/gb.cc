@@ -12,6 +12,7 @@ static void copy(benchmark::State& state) {
   }
   state.SetBytesProcessed(state.iterations() * state.range(0));
   state.SetItemsProcessed(state.iterations());
+  state.SetComplexityN(state.range(0));
   state.counters["size"] = state.range(0);
   state.counters["per_second"] = benchmark::Counter(1, benchmark::Counter::kIsIterationInvariantRate);
 }
