@@ -45,9 +45,9 @@ usage: cargo xtask study WHICH
                       times (20), and stacks in random order RUNS times (20); needs root
   again OLD NEW       two run directories of one suite: share of new p50 within the old intervals
   agree [TURNS]       the libraries' own tools and Dyno in turns (5), pinned alike: do they say the same?
-  audit [FAULTS]      outputs of real programs with odd options (those of wrk, fio, iperf3, sockperf, rt-tests and ddsperf that
-                      are installed): is an honest one objected to? And which of FAULTS faults of each kind in each (2) does
-                      `dyno audit` find? Ten minutes
+  audit [FAULTS]      some 220 outputs of real programs with odd options (wrk, fio, iperf3, sockperf, rt-tests, ddsperf, HdrHistogram of
+                      JavaScript and Python, Google Benchmark and criterion, as far as they are installed or can be fetched): is an
+                      honest one objected to? And which of FAULTS faults of each kind in each (2) does `dyno audit` find? 20 minutes
   capacity [TURNS] [STACK...]  search each stack's capacity TURNS times (2) and sweep over fixed rates around it;
                       udp, zenoh-tcp and kuksa where none is named
   million [STACK...]  a million values through each stack at half its capacity; kuksa, mqtt-qos1, nats and dbus

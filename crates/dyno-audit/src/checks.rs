@@ -5,9 +5,10 @@ mod arithmetic;
 mod comparison;
 mod conditions;
 mod counters;
+pub(crate) mod counts;
 mod granularity;
 mod load;
-mod moments;
+pub(crate) mod moments;
 mod percentiles;
 pub(crate) mod ranges;
 mod raw;
@@ -81,6 +82,27 @@ pub const CHECKS: &[Check] = &[
         run: ranges::lengths,
     },
     Check {
+        name: "sizes",
+        about: "messages per second times their payload are bytes per second",
+        source: "multiplication",
+        assumes: &[counts::ONE_SIZE],
+        run: counts::sizes,
+    },
+    Check {
+        name: "received",
+        about: "no more arrives than was sent",
+        source: "counting",
+        assumes: &[counts::ALONE],
+        run: counts::received,
+    },
+    Check {
+        name: "parts",
+        about: "the whole has the extremes of its parts, and no fewer values",
+        source: "definition of an extreme",
+        assumes: &[],
+        run: counts::parts,
+    },
+    Check {
         name: "errors",
         about: "a rate counts answers and no errors, and a job that failed has measured what came before",
         source: "the tools' own documentation",
@@ -103,9 +125,9 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         name: "spread",
-        about: "σ lies between the bounds that the range and n allow, and mean and median lie within the range and within one σ of each other",
-        source: "Popoviciu 1935; Bhatia and Davis, American Mathematical Monthly 107 (2000); Hotelling and Solomons 1932",
-        assumes: &[],
+        about: "σ lies between the bounds that range, mean and n allow, the mean where extremes and percentiles of n values allow, and mean and median within one σ of each other",
+        source: "Popoviciu 1935; Bhatia and Davis, American Mathematical Monthly 107 (2000); Samuelson, Journal of the American Statistical Association 63 (1968); Hotelling and Solomons 1932",
+        assumes: &[moments::NOT_NEGATIVE, moments::MANY],
         run: moments::bounds,
     },
     Check {

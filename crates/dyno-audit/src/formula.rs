@@ -262,7 +262,7 @@ impl Expression {
     /// With something in place of each name.
     pub(crate) fn with(&self, of: &dyn Fn(&str) -> String) -> String {
         match self {
-            Expression::Number(v) => v.to_string(),
+            Expression::Number(v) => crate::interval::to_digits(*v, 9),
             Expression::Name(name) => of(name),
             Expression::Of(function, names) => {
                 let all: Vec<String> = names.iter().map(|name| of(name)).collect();

@@ -10,123 +10,130 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// How a tool is run: a shell's line with its options in place of `{o}`, and what it writes.
+/// How a tool is run: a shell's line with its options in place of `{o}`, and what it writes. Each of a list of options is tried with each of
+/// the others.
 struct Recipe {
     tool: &'static str,
     ending: &'static str,
     line: &'static str,
-    options: &'static [&'static str],
+    options: &'static [&'static [&'static str]],
 }
 
 /// Where wrk finds a server.
 const PORT: u16 = 18_973;
 
-const RECIPES: &[Recipe] = &[
-    Recipe {
-        tool: "wrk",
-        ending: "txt",
-        line: "wrk {o} http://127.0.0.1:18973/",
-        options: &[
-            "-t1 -c1 -d1s",
-            "-t2 -c4 -d1s --latency",
-            "-t1 -c10 -d2s --latency",
-            "-t4 -c50 -d1s",
-            "-t2 -c2 -d1s --timeout 1s",
-        ],
-    },
-    Recipe {
-        tool: "fio",
-        ending: "json",
-        line: "fio --name=j --directory=. --size=1M --ioengine=psync --runtime=1 --time_based --output-format=json {o}",
-        options: &[
-            "--rw=read --bs=4k",
-            "--rw=randrw --bs=4k",
-            "--rw=write --bs=64k --fsync=4",
-            "--rw=randwrite --bsrange=1k-16k",
-            "--rw=read --bs=1M --numjobs=2",
-            "--rw=randrw --bs=4k --numjobs=3 --group_reporting",
-            "--rw=read --bs=4k --rate_iops=200",
-            "--rw=write --bs=4k --disable_lat=1",
-            "--rw=write --bs=4k --gtod_reduce=1",
-            "--rw=read --bs=4k --ramp_time=0.3 --output-format=json+",
-            "--rw=rw --bs=4k --unified_rw_reporting=1",
-        ],
-    },
-    Recipe {
-        tool: "iperf3",
-        ending: "json",
-        line: "iperf3 -s -p 15991 -1 >/dev/null & sleep 0.3; iperf3 -c 127.0.0.1 -p 15991 -J {o}; kill $! 2>/dev/null",
-        options: &[
-            "-t 1",
-            "-t 1 -P 3 -R",
-            "-t 1 -P 2 --bidir",
-            "-t 1 -u -b 20M",
-            "-t 1 -u -b 0",
-            "-t 1 -u -R -b 50M",
-            "-t 1 -u --bidir -b 30M",
-            "-t 1 -u -P 3 -b 10M -l 500",
-            "-t 2 -O 1 -u -b 20M",
-            "-n 1M",
-            "-t 1 -l 64",
-        ],
-    },
-    Recipe {
-        tool: "sockperf",
-        ending: "txt",
-        line: "sockperf server -i 127.0.0.1 -p 15911 >/dev/null 2>&1 & sleep 0.4; sockperf {o} -i 127.0.0.1 -p 15911 -t 1; kill $!",
-        options: &[
-            "ping-pong -m 14",
-            "ping-pong -m 1000 --full-rtt",
-            "under-load -m 64 --mps 1000",
-            "under-load -m 64 --mps 5000 --reply-every 5",
-            "throughput -m 14",
-            "throughput -m 200 --mps 1000",
-            "ping-pong -m 64 --pps 100",
-        ],
-    },
-    Recipe {
-        tool: "cyclictest",
-        ending: "txt",
-        line: "cyclictest -l 150 {o}",
-        options: &[
-            "-t1 -i1000 -q",
-            "-t4 -i2000 -q",
-            "-t1 -i1000 -N -q",
-            "-t2 -i500 -v",
-            "-t2 -i500 -q -h 100",
-            "-t2 -i1000 -q -H 5000",
-            "-t1 -i20 -N -q",
-        ],
-    },
-    Recipe {
-        tool: "pmqtest",
-        ending: "json",
-        line: "pmqtest -q -D 1 --json=j {o} >/dev/null; cat j",
-        options: &["", "-i 200"],
-    },
-    Recipe {
-        tool: "ptsematest",
-        ending: "json",
-        line: "ptsematest -q -D 1 --json=j {o} >/dev/null; cat j",
-        options: &["", "-i 200"],
-    },
-    Recipe {
-        tool: "ddsperf",
-        ending: "txt",
-        line: "ddsperf -D 4 sub & ddsperf -D 3 {o} >/dev/null; wait",
-        options: &[
-            "pub 1000Hz size 100",
-            "pub 500Hz size 1000 10%",
-            "pub size 64",
-        ],
-    },
-    Recipe {
-        tool: "ddsperf",
-        ending: "txt",
-        line: "ddsperf -D 4 pong >/dev/null & ddsperf -D 3 {o}; wait",
-        options: &["ping", "ping size 1000"],
-    },
+/// What is installed or built once; what fails leaves its recipes without output.
+const SETUP: &[&str] = &[
+    "npm install --silent hdr-histogram-js@3",
+    "pip install -q --target py hdrhistogram",
+    "g++ -O1 gb.cc -lbenchmark -lpthread -o gb",
+    "cargo build -q --manifest-path crit/Cargo.toml --target-dir crit/target --benches",
+    "cp crit/target/debug/deps/b-* crit/b; rm -f crit/*.d",
 ];
+
+/// Programs that use a library, by their files.
+const PROGRAMS: &[(&str, &str)] = &[
+    ("h.js", include_str!("audit/h.js")),
+    ("h.py", include_str!("audit/h.py")),
+    ("gb.cc", include_str!("audit/gb.cc")),
+    ("crit/Cargo.toml", CRITERION),
+    ("crit/benches/b.rs", include_str!("audit/criterion.txt")),
+];
+
+const CRITERION: &str = "[package]\nname = \"b\"\nedition = \"2021\"\n\n[workspace]\n\n[lib]\npath = \"benches/b.rs\"\n\n[dev-dependencies]\n\
+    criterion = { version = \"0.5\", default-features = false }\n\n[[bench]]\nname = \"b\"\nharness = false\n";
+
+const fn recipe(
+    tool: &'static str,
+    ending: &'static str,
+    line: &'static str,
+    options: &'static [&'static [&'static str]],
+) -> Recipe {
+    Recipe {
+        tool,
+        ending,
+        line,
+        options,
+    }
+}
+
+#[rustfmt::skip]
+const RECIPES: &[Recipe] = &[
+    recipe("wrk", "txt", "wrk {o} http://127.0.0.1:18973/",
+        &[&["-t1 -c1", "-t2 -c4", "-t1 -c10", "-t4 -c50"], &["", "--latency"], &["-d1s", "-d1s --timeout 1s -H Connection:close"]]),
+    recipe("fio", "json", "fio --name=j --directory=. --size=1M --ioengine=psync --runtime=1 --time_based --output-format=json {o}",
+        &[&["--rw=read", "--rw=randrw", "--rw=write --fsync=8"], &["--bs=4k", "--bs=64k", "--bsrange=1k-16k"],
+            &["", "--numjobs=2 --group_reporting", "--output-format=json+", "--ramp_time=0.3"]]),
+    recipe("fio", "json", "fio --name=j --directory=. --size=1M --runtime=1 --time_based --output-format=json {o}",
+        &[&["--rw=read --bs=4k --rate_iops=200", "--rw=write --bs=4k --disable_lat=1", "--rw=write --bs=4k --disable_clat=1",
+            "--rw=write --bs=4k --gtod_reduce=1", "--rw=rw --bs=4k --unified_rw_reporting=1", "--rw=rw --bs=4k --unified_rw_reporting=both",
+            "--rw=read --bs=4k --iodepth=4 --ioengine=libaio", "--rw=randrw --bs=4k,8k --ioengine=mmap", "--rw=randread --bs=512 --thinktime=200",
+            "--rw=read --bs=4k --time_based=0", "--rw=trimwrite --bs=4k", "--rw=write --bs=4k --lat_percentiles=1"]]),
+    recipe("iperf3", "json", "iperf3 -s -p 15991 -1 >/dev/null & sleep 0.3; iperf3 -c 127.0.0.1 -p 15991 -J {o}; kill $! 2>/dev/null",
+        &[&["-t 1", "-n 1M", "-t 1 -O 1", "-t 1 -l 64"], &["", "-R", "--bidir"], &["", "-P 2"]]),
+    recipe("iperf3", "json", "iperf3 -s -p 15991 -1 >/dev/null & sleep 0.3; iperf3 -c 127.0.0.1 -p 15991 -J -t 1 -u {o}; kill $! 2>/dev/null",
+        &[&["-b 20M", "-b 0", "-b 10M -l 500", "-b 2G -l 8000 -O 1"], &["", "-R", "--bidir"], &["", "-P 3"]]),
+    recipe("sockperf", "txt", "sockperf server -i 127.0.0.1 -p 15911 >/dev/null 2>&1 & sleep 0.4; sockperf {o} -i 127.0.0.1 -p 15911 -t 1; kill $!",
+        &[&["ping-pong -m 14", "ping-pong -m 1000 --full-rtt", "ping-pong -m 64 --pps 100", "under-load -m 64 --mps 1000",
+            "under-load -m 64 --mps 5000 --reply-every 5", "under-load -m 100 --mps max", "throughput -m 14", "throughput -m 200 --mps 1000"]]),
+    recipe("sockperf", "txt", "sockperf server --tcp -i 127.0.0.1 -p 15912 >/dev/null 2>&1 & sleep 0.4; sockperf {o} --tcp -i 127.0.0.1 -p 15912 -t 1; kill $!",
+        &[&["ping-pong -m 14", "ping-pong -m 64 --full-rtt --pps 200", "under-load -m 64 --mps 1000", "throughput -m 1000"]]),
+    recipe("cyclictest", "txt", "cyclictest -l 150 {o}",
+        &[&["-t1 -i1000", "-t2 -i500", "-t4 -i2000 -N", "-t3 -i300 -p 50", "-t1 -i20 -N"], &["-q", "-v", "-q -h 100", "-q -H 5000"]]),
+    recipe("cyclictest", "json", "cyclictest -l 150 -q {o} --json=j >/dev/null; cat j", &[&["-t1 -i1000", "-t2 -i500 -N", "-t3 -i700"], &["", "-h 100", "-h 5000"]]),
+    recipe("pmqtest", "json", "pmqtest -q -D 1 --json=j {o} >/dev/null; cat j", &[&["", "-i 200", "-t 2"]]),
+    recipe("ptsematest", "json", "ptsematest -q -D 1 --json=j {o} >/dev/null; cat j", &[&["", "-i 200", "-t 2"]]),
+    recipe("svsematest", "json", "svsematest -q -D 1 --json=j {o} >/dev/null; cat j", &[&["", "-i 200", "-t 2"]]),
+    recipe("sigwaittest", "json", "sigwaittest -q -D 1 --json=j {o} >/dev/null; cat j", &[&["", "-i 200", "-t 2"]]),
+    recipe("signaltest", "json", "signaltest -q -D 1 --json=j {o} >/dev/null; cat j", &[&["", "-t 4"]]),
+    recipe("signaltest", "txt", "signaltest -q -D 1 {o}", &[&["", "-t 4"]]),
+    recipe("ddsperf", "txt", "ddsperf -D 4 sub & ddsperf -D 3 {o} >/dev/null; wait",
+        &[&["pub 1000Hz size 100", "pub 500Hz size 1000 10%", "pub size 64", "pub size 100 burst 10 200Hz"]]),
+    recipe("ddsperf", "txt", "ddsperf -D 4 pong >/dev/null & ddsperf -D 3 {o}; wait", &[&["ping", "ping size 1000", "ping 100Hz"]]),
+    recipe("node", "hgrm", "node h.js hgrm {o}", &[&["1", "2", "3", "4", "5", "6", "7"]]),
+    recipe("node", "hlog", "node h.js hlog {o}", &[&["1", "2", "3", "4", "5", "6", "7"]]),
+    recipe("node", "csv", "node h.js csv {o}", &[&["1", "2", "3"]]),
+    recipe("python3", "hgrm", "PYTHONPATH=py python3 h.py hgrm {o}", &[&["1", "2", "3", "4", "5", "6"]]),
+    recipe("python3", "hlog", "PYTHONPATH=py python3 h.py hlog {o}", &[&["1", "2", "3", "4", "5", "6"]]),
+    recipe("./gb", "txt", "./gb --benchmark_min_time=0.01 {o}", &[&["", "--benchmark_counters_tabular=true"], &["", "--benchmark_repetitions=3",
+        "--benchmark_repetitions=5 --benchmark_report_aggregates_only=true"]]),
+    recipe("./gb", "json", "./gb --benchmark_min_time=0.01 --benchmark_format=json {o}", &[&["", "--benchmark_time_unit=us"], &["",
+        "--benchmark_repetitions=3", "--benchmark_repetitions=2 --benchmark_enable_random_interleaving=true"]]),
+    recipe("crit/b", "txt", "crit/b --bench --warm-up-time 0.1 --measurement-time 0.2 --noplot {o}", &[&["--sample-size 10", "--sample-size 40"], &["", "--confidence-level 0.8"]]),
+    recipe("crit/b", "json", "crit/b --bench --warm-up-time 0.1 --measurement-time 0.2 --noplot {o} >/dev/null; cat $(find . -path '*/new/estimates.json' | head -1)",
+        &[&["--sample-size 10", "--sample-size 40"]]),
+];
+
+/// Each of these options with each of the others.
+fn combined(options: &[&[&str]]) -> Vec<String> {
+    let mut all = vec![String::new()];
+    for next in options {
+        let with = |before: String| next.iter().map(move |o| format!("{before} {o}"));
+        all = all.into_iter().flat_map(with).collect();
+    }
+    all
+}
+
+/// Writes and builds the programs that use a library.
+fn prepare(place: &Place) -> Outcome {
+    for (name, text) in PROGRAMS {
+        let path = place.dir.join(name);
+        let folder = path.parent().unwrap_or(&place.dir);
+        let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, text));
+        written.map_err(|e| format!("cannot write {}: {e}", path.display()))?;
+    }
+    for line in SETUP {
+        let mut command = Command::new("timeout");
+        command
+            .args(["600", "sh", "-c", line])
+            .current_dir(&place.dir);
+        let done = command.status().is_ok_and(|status| status.success());
+        if !done {
+            println!("not prepared: {line}");
+        }
+    }
+    Ok(())
+}
 
 const KINDS: [&str; 4] = ["digit", "sign", "swap", "row"];
 
@@ -139,13 +146,14 @@ pub(super) fn study(faults: u32) -> Outcome {
     let place = Place::new("audit")?;
     let dyno = super::bench::program()?;
     serve()?;
+    prepare(&place)?;
     let (mut honest, mut refused, mut accused) = (Vec::new(), 0, 0);
-    for (i, (recipe, options)) in RECIPES
-        .iter()
-        .flat_map(|recipe| recipe.options.iter().map(move |o| (recipe, *o)))
-        .enumerate()
-    {
-        let Some(file) = output(&place, recipe, options, i)? else {
+    let all = RECIPES.iter().flat_map(|recipe| {
+        let options = combined(recipe.options).into_iter();
+        options.map(move |options| (recipe, options))
+    });
+    for (i, (recipe, options)) in all.enumerate() {
+        let Some(file) = output(&place, recipe, &options, i)? else {
             continue;
         };
         match audit(&dyno, &file)? {
@@ -263,9 +271,11 @@ fn output(
         println!("nothing: {} {options}", recipe.tool);
         return Ok(None);
     }
-    let file = place
-        .dir
-        .join(format!("{}-{number}.{}", recipe.tool, recipe.ending));
+    let file = place.dir.join(format!(
+        "{}-{number}.{}",
+        recipe.tool.replace(['.', '/'], ""),
+        recipe.ending
+    ));
     std::fs::write(&file, output.stdout).map_err(|e| e.to_string())?;
     Ok(Some(file))
 }

@@ -16,18 +16,21 @@ fn rank(statistic: Statistic) -> Option<f64> {
     }
 }
 
+/// Those of these figures that have a rank, by rank.
+pub(super) fn ranked<'a>(figures: impl Iterator<Item = &'a Figure>) -> Vec<(f64, &'a Figure)> {
+    let rounded = figures.filter(|f| f.printed.bound == Bound::Rounded);
+    let mut found: Vec<_> = rounded
+        .filter_map(|f| Some((rank(f.statistic)?, f)))
+        .collect();
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    found
+}
+
 /// Quantiles of one data set grow with their rank.
 pub(super) fn order(context: &Context) -> Vec<Outcome> {
     let mut found = Vec::new();
     for set in &context.sets {
-        let mut ranked: Vec<(f64, &Figure)> = set
-            .figures
-            .iter()
-            .filter(|f| f.printed.bound == Bound::Rounded)
-            .filter_map(|f| Some((rank(f.statistic)?, *f)))
-            .collect();
-        ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
-        for pair in ranked.windows(2) {
+        for pair in ranked(set.figures.iter().copied()).windows(2) {
             let [(lower, a), (higher, b)] = pair else {
                 continue;
             };

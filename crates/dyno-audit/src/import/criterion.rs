@@ -1,5 +1,5 @@
 //! criterion: its console, `estimates.json` and `sample.json`. Its intervals are of the measurements within one process and say
-//! nothing of another, so they are left out.
+//! nothing of another, so they are no figures; each holds its estimate, which is a mean or a slope.
 
 use super::Imported;
 use super::json::{self, Node};
@@ -90,6 +90,13 @@ fn file(out: &mut Out, root: &Node<'_>) -> Imported<()> {
             out.put(&data, statistic, point.exact()?, point.spot())?;
         }
     }
+    // Of other estimators the resampled ones may all lie on one side.
+    if let Some(bounds) = root.get("mean")?.find("confidence_interval")
+        && let Some(lower) = bounds.measured(out, "lower_bound")?
+        && let Some(upper) = bounds.measured(out, "upper_bound")?
+    {
+        between(out, &data, "{mean}", [(lower.exact()?, ns()), (upper.exact()?, ns())]);
+    }
     if let Some(slope) = root.find("slope")
         && let Some(point) = slope.measured(out, "point_estimate")?
     {
@@ -117,17 +124,23 @@ fn console(input: &mut Lines<'_>) -> Imported<Statements> {
                 "" => before.trim(),
                 name => name,
             };
-            let (number, word) = middle(rest).map_err(fail)?;
+            let [lower, (number, word), upper] = bounds(rest).map_err(fail)?;
             let own = time(word);
             let mut of = out.data(name, Quantity::Time, own.clone().unwrap_or_else(ns));
             of.method.time = Some(Clock::Wall);
+            let end = |(number, word): (Option<Number>, &str)| Some((number?, time(word)?));
             match (number, own) {
-                (Some(number), Some(_)) => out.put(&of, Statistic::Value, number, spot)?,
+                (Some(number), Some(_)) => {
+                    out.put(&of, Statistic::Value, number, spot)?;
+                    if let (Some(lower), Some(upper)) = (end(lower), end(upper)) {
+                        between(&mut out, &of, "{value}", [lower, upper]);
+                    }
+                }
                 (_, own) => left_out(&mut out, spot, word, own.is_some()),
             }
             data = Some(of);
         } else if let Some((_, rest)) = line.split_once("thrpt:  [") {
-            let (number, word) = middle(rest).map_err(fail)?;
+            let [_, (number, word), _] = bounds(rest).map_err(fail)?;
             match (&data, number, throughput(word)) {
                 (Some(of), Some(number), Some((quantity, unit))) => {
                     out.put(&of.other(quantity, unit), Statistic::Rate, number, spot)?;
@@ -154,15 +167,27 @@ fn left_out(out: &mut Out, spot: Spot<'_>, word: &str, is_known: bool) {
     }
 }
 
-/// The estimate between its two bounds, and its unit; none where it is no number.
-fn middle(rest: &str) -> Result<(Option<Number>, &str), String> {
-    let words: Vec<&str> = rest.split_whitespace().collect();
-    match words[..] {
-        [_, _, value, unit, _, last] if last.ends_with(']') => {
-            let number = (!value.contains("NaN")).then(|| Number::parse(value));
-            Ok((number.transpose()?, unit))
-        }
-        _ => Err("three numbers, each with its unit, belong between `[` and `]`".to_owned()),
+/// A figure lies between the ends of its interval, as far as their digits are known.
+fn between(out: &mut Out, data: &Data, figure: &str, [lower, upper]: [(Number, Unit); 2]) {
+    let [lower, upper] = [(lower, -2.0), (upper, 2.0)]
+        .map(|((n, unit), steps)| (n.value + steps * n.half_step) * unit.factor);
+    out.holds(data, &format!("{lower} <= {figure}"));
+    out.holds(data, &format!("{figure} <= {upper}"));
+}
+
+/// The estimate between its two bounds, each with its unit; without a number where it is none.
+fn bounds(rest: &str) -> Result<[(Option<Number>, &str); 3], String> {
+    let whole = rest.split_once(']').map(|(words, _)| words);
+    let words: Vec<&str> = whole.unwrap_or_default().split_whitespace().collect();
+    let [lower, a, value, b, upper, c] = words[..] else {
+        return Err("three numbers, each with its unit, belong between `[` and `]`".to_owned());
+    };
+    let number = |text: &str| (!text.contains("NaN")).then(|| Number::parse(text)).transpose();
+    Ok([
+        (number(lower)?, a),
+        (number(value)?, b),
+        (number(upper)?, c),
+    ])
     }
 }
 

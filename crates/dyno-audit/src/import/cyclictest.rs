@@ -185,7 +185,13 @@ impl Buckets {
         };
         match all > counted {
             true => out.holds(data, "{highest-bucket} <= {max}"),
-            false => out.holds(data, "{max} = {highest-bucket}"),
+            false => {
+                out.holds(data, "{max} = {highest-bucket}");
+                let sum: f64 = self.0.iter().map(|(at, n)| *at as f64 * *n as f64).sum();
+                let mean = Number::of(sum / all as f64, 0.01);
+                out.put_named(&bucket, "mean-of-buckets", Statistic::Value, mean, spot)?;
+                out.holds(data, "{mean} = {mean-of-buckets}");
+            }
         }
         if let (None, Some(n)) = (above, data.n) {
             out.holds(data, &format!("{{in-buckets}} <= {n}"));
@@ -220,6 +226,8 @@ struct Histogram {
     columns: usize,
     /// Line of the first bucket.
     first: u64,
+    /// The last bucket.
+    last: u64,
     /// What each column counts.
     buckets: Vec<Buckets>,
     /// Buckets that count something.
@@ -291,6 +299,7 @@ fn text(input: &mut Lines<'_>) -> Imported<Statements> {
                     (h.columns, h.first) = (cells.len(), at);
                     h.buckets.resize_with(cells.len() - 1, Buckets::default);
                 }
+                h.last = cells[0];
                 for (column, count) in h.buckets.iter_mut().zip(&cells[1..]) {
                     h.filled += usize::from(*count > 0);
                     column.add(cells[0], *count);
@@ -507,6 +516,12 @@ fn of_histogram(out: &mut Out, histogram: &mut Histogram, end: u64) -> Imported<
             let (at, line, _) = histogram_total;
             out.count(&data, SAMPLES_OF, ("total", *total), Spot::Line(*at, line))?;
             out.holds(&data, "{total} = {in-buckets}");
+            if *overflow > 0 {
+                let first = Number::of((histogram.last + 1) as f64, 0.0);
+                let of = data.other(Quantity::Other, data.unit.clone());
+                out.put_named(&of, "beyond-buckets", Statistic::Value, first, spot)?;
+                out.holds(&data, "{beyond-buckets} <= {max}");
+            }
         }
         let spot = Spot::Line(*over_at, over_line);
         out.count(&data, SAMPLES_OF, ("overflows", *overflow), spot)?;

@@ -10,6 +10,8 @@ use super::number::Number;
 use super::out::{Data, Out, Spot, us};
 use super::tables::{PLAIN, Reader, Role, Said, Table, fields, fitting};
 use crate::Statements;
+use crate::checks::counts::SIZES;
+use crate::checks::moments::SOME;
 use crate::statement::{Clock, Quantity, Samples, Trip};
 use std::collections::BTreeMap;
 
@@ -25,9 +27,13 @@ const PING: Table = Table {
         "[{pid}] {_} {address*} size {size} mean {mean}us min {min}us 50% {median}us 90% {p90}us 99% {p99}us max {max}us cnt {n}",
     )],
     name: "peer {peer}, interval {interval}",
-    describe: |data, _| {
+    describe: |data, said| {
         data.method.trip = Some(Trip::Half);
         data.method.clocks = Some(1);
+        // It keeps no more for its percentiles (`PINGPONG_RAWSIZE`).
+        if said.get("n").and_then(|n| n.parse().ok()) > Some(20_000u64) {
+            *data = data.clone().with(SOME, "the first 20,000");
+        }
     },
     anywhere: true,
     ..PLAIN
@@ -36,7 +42,7 @@ const PING: Table = Table {
 const SUB: Table = Table {
     lines: &[(
         Role::Set,
-        "[{pid}] {_} size {size} total {total} lost {lost} delta {delta} lost {_} rate {rate} kS/s {bits} Mb/s",
+        "[{pid}] {second} size {size} total {total} lost {lost} delta {delta} lost {new} rate {rate} kS/s {bits} Mb/s",
     )],
     fields: fields! {
         "rate": Rate Rate "kS/s" Rounded;
@@ -44,6 +50,7 @@ const SUB: Table = Table {
         "total": Count Count "samples" Exact .part("total");
         "delta": Count Count "samples" Exact .part("delta");
         "lost": Loss Count "samples" Exact .part("lost");
+        "new": Loss Count "samples" Exact .part("lost-since");
     },
     name: "subscriber {peer}, interval {interval}",
     quantity: Quantity::Rate,
@@ -51,10 +58,18 @@ const SUB: Table = Table {
     describe: |data, _| {
         data.method.time = Some(Clock::Wall);
         data.method.loss_stated = Some(true);
+        *data = data.clone().with(SIZES, "the last sample");
     },
     holds: &[
         "{delta} <= {total}",
-        "{subscriber $peer, interval $last/total} <= {total}",
+        "{lost-since} <= {lost}",
+        "{subscriber $peer, interval $last/total} + {delta} <= {total}",
+        "{subscriber $peer, interval $last/lost} + {lost-since} <= {lost}",
+        // Unless lines between were left out.
+        "{total} <= {subscriber $peer, interval $last/total} + {delta} + $out",
+        "{lost} <= {subscriber $peer, interval $last/lost} + {lost-since} + $out",
+        "{delta} <= {rate} * $longest",
+        "{rate} * $shortest <= {delta}",
     ],
     anywhere: true,
     ..PLAIN
@@ -81,6 +96,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     let mut means: BTreeMap<usize, (Data, Samples)> = BTreeMap::new();
     // How often each process began: one may have the number of another that ended, as the first of each container does.
     let mut begun: BTreeMap<String, u64> = BTreeMap::new();
+    let mut before: BTreeMap<usize, f64> = BTreeMap::new();
     while let Some(line) = input.next()? {
         let line = line.to_owned();
         let spot = Spot::Line(input.number(), &line);
@@ -115,6 +131,28 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
                 let mean = Number::parse(mean).map_err(|e| spot.error(e))?;
                 let n = Number::count(get("n")).map_err(|e| spot.error(e))?;
                 out.add(raw, data, &mean, n);
+            }
+            if let Ok(now) = get("second").parse::<f64>() {
+                let passed = before.insert(peer, now).map_or(f64::MAX, |then| now - then);
+                // It prints once a second, or not where nothing came; its instants have three decimals.
+                let next = (0.0..1.3).contains(&passed);
+                for (what, is) in [
+                    ("out", if next { 0.0 } else { 1e18 }),
+                    (
+                        "longest",
+                        if passed < 0.0 {
+                            1e18
+                        } else {
+                            passed.min(1e18) + 0.002
+                        },
+                    ),
+                    (
+                        "shortest",
+                        if next { (passed - 0.002).max(0.0) } else { 0.0 },
+                    ),
+                ] {
+                    reader.say(what, format!("{is:.3}"));
+                }
             }
             if interval <= INTERVALS {
                 reader.say("peer", peer.to_string());

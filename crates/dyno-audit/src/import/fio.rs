@@ -10,6 +10,7 @@ use super::tables::{Field, fields, of_members};
 use crate::Statements;
 use crate::checks::ranges::FAILED;
 use crate::statement::{Clock, Of, Quantity, Statistic};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 const TIMES: &[Field] = fields! {
@@ -74,13 +75,84 @@ fn document(out: &mut Out, root: &Node<'_>) -> Imported<()> {
                     conditions.insert("block".to_owned(), block.to_owned());
                 }
                 conditions.extend(failed.clone().map(|how| (FAILED.to_owned(), how)));
-                of_direction(out, &format!("{name}/{direction}"), &node, &conditions)?;
+                let data = format!("{name}/{direction}");
+                of_direction(out, &data, &node, &conditions)?;
+                if node.find("iops").is_none() {
+                    continue;
+                }
+                let options = ["global options", "job options"].map(|key| match key {
+                    "job options" => job.find(key),
+                    _ => root.find(key),
+                });
+                between(out, &data, &node, &options.map(|o| o.map(|o| o.value)))?;
             }
         }
         let data = out.data(&format!("{name}/cpu"), Quantity::CpuShare, percent());
         of_members(out, &data, &job, SHARES)?;
     }
     Ok(())
+}
+
+/// What holds between the parts of a direction. Operations under way when a ramp ends are counted as done and not as begun.
+fn between(
+    out: &mut Out,
+    name: &str,
+    node: &Node<'_>,
+    options: &[Option<&Value>; 2],
+) -> Imported<()> {
+    let has = |key: &str| options.iter().flatten().any(|o| o.get(key).is_some());
+    let mut counts = Vec::new();
+    for part in ["slat_ns", "clat_ns", "lat_ns"] {
+        let n = node.find(part).and_then(|p| p.find("N"));
+        let n = n.map(|n| n.count()).transpose()?.unwrap_or(0);
+        if n > 0 && !has("ramp_time") {
+            out.holds_of(&format!("{n} <= {{{name}/count}}"));
+        }
+        counts.push(n);
+    }
+    let mean = |part: &str| format!("{{{name}/{part}_ns/mean}}");
+    match counts[..] {
+        [a, b, c] if a == b && b == c => {
+            out.holds_of(&format!(
+                "{} = {} + {}",
+                mean("lat"),
+                mean("slat"),
+                mean("clat")
+            ));
+        }
+        [_, b, c] if b == c => out.holds_of(&format!("{} <= {}", mean("clat"), mean("lat"))),
+        _ => {}
+    }
+    let blocks = options
+        .iter()
+        .rev()
+        .flatten()
+        .find_map(|o| o.get("bs")?.as_str());
+    let others = ["bsrange", "bssplit", "bs_unaligned", "blocksize_range"];
+    if let Some(bytes) = blocks
+        .and_then(block_bytes)
+        .filter(|_| !others.into_iter().any(has))
+    {
+        out.holds_of(&format!(
+            "{{{name}/size-sum}} <= {{{name}/count}} * {bytes}"
+        ));
+    }
+    Ok(())
+}
+
+/// `4k` in bytes; nothing of several sizes.
+fn block_bytes(text: &str) -> Option<u64> {
+    let text = text.to_ascii_lowercase();
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let power = ["", "k", "m", "g"]
+        .iter()
+        .position(|unit| *unit == &text[end..])?;
+    text[..end]
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(1 << (10 * power))
 }
 
 fn of_direction(

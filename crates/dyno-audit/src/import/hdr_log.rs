@@ -35,6 +35,9 @@ const HEADER: usize = 40;
 /// Percentiles that are figures.
 const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
 
+/// By what libraries divide the largest value of a row; the first is their own choice.
+const RATIOS: [f64; 4] = [1e6, 1e3, 1.0, 1e9];
+
 /// What the comments of Dyno's exports say.
 #[derive(Default)]
 pub(super) struct Comments {
@@ -61,6 +64,10 @@ struct Sum {
     intervals: u64,
     /// Messages that Dyno's exports name as lost: infinitely late, and in no histogram.
     lost: u64,
+    /// The largest value that a row prints, with its line.
+    largest: Option<(Number, u64)>,
+    /// Rows whose largest value is that of their histogram when divided so.
+    fitting: [u64; RATIOS.len()],
 }
 
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
@@ -85,11 +92,30 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
             }
         } else if line.starts_with('"') || line.trim().is_empty() {
         } else {
-            let (tag, text) = row(&line).map_err(fail)?;
+            let (tag, max, text) = row(&line).map_err(fail)?;
             let histogram = decode(text).map_err(fail)?;
             let full = sums.len() >= TAGS;
+            let fits = RATIOS.map(|ratio| {
+                let known = 2.0 * max.half_step * ratio + 1.0;
+                let (low, high) = (
+                    histogram.lowest_equivalent(histogram.max()),
+                    histogram.highest_equivalent(histogram.max()),
+                );
+                let is = max.value * ratio;
+                u64::from(is >= low as f64 - known && is <= high as f64 + known)
+            });
             match sums.get_mut(tag) {
                 Some(sum) => {
+                    for (all, fits) in sum.fitting.iter_mut().zip(fits) {
+                        *all += fits;
+                    }
+                    if sum
+                        .largest
+                        .as_ref()
+                        .is_none_or(|(n, _)| max.value > n.value)
+                    {
+                        sum.largest = Some((max, at));
+                    }
                     let added = sum.histogram.add(&histogram);
                     added.map_err(|e| {
                         fail(format!("cannot be added to the intervals before: {e}"))
@@ -99,9 +125,14 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
                 }
                 None if full => return Err(fail(format!("there are more than {TAGS} tags"))),
                 None => {
+                    let mut histogram = histogram;
+                    // An interval may be of a wider range than the first.
+                    histogram.auto(true);
                     let sum = Sum {
                         histogram,
                         line: at,
+                        largest: Some((max, at)),
+                        fitting: fits,
                         intervals: 1,
                         lost: std::mem::take(&mut lost),
                     };
@@ -158,8 +189,8 @@ pub(super) fn put_lost(out: &mut Out, data: &Data, lost: u64, spot: Spot<'_>) ->
     out.count(data, (Quantity::Loss, "messages"), ("lost", lost), spot)
 }
 
-/// `Tag=A,0.127,1.007,2.769,HISTFAAAA…`: the tag and the histogram.
-fn row(line: &str) -> Result<(&str, &str), String> {
+/// `Tag=A,0.127,1.007,2.769,HISTFAAAA…`: the tag, the maximum and the histogram.
+fn row(line: &str) -> Result<(&str, Number, &str), String> {
     let (tag, rest) = match line.strip_prefix("Tag=") {
         Some(rest) => rest.split_once(',').ok_or("the tag has no end")?,
         None => ("", line),
@@ -171,10 +202,10 @@ fn row(line: &str) -> Result<(&str, &str), String> {
             cells.len()
         ));
     };
-    for number in [start, length, max] {
+    for number in [start, length] {
         Number::parse(number.trim())?;
     }
-    Ok((tag, text.trim()))
+    Ok((tag, Number::parse(max.trim())?, text.trim()))
 }
 
 /// Unpacks in bounds before the library reads: it would make room for as much as the text says that it holds.
@@ -304,6 +335,18 @@ fn figures(out: &mut Out, data: &Data, sum: &Sum) -> Imported<()> {
     }
     put_lost(out, &data, sum.lost, spot)?;
     out.put(&data, Statistic::Max, bucket(h.max()), spot)?;
+    let most = sum.fitting.iter().max().copied().unwrap_or(0);
+    let ratio = RATIOS
+        .iter()
+        .zip(sum.fitting)
+        .find(|(_, n)| *n == most && most > 0);
+    if let (Some((number, line)), Some((ratio, _))) = (&sum.largest, ratio) {
+        let of = data.other(Quantity::Other, data.unit.clone());
+        let number = Number::of(number.value * ratio, number.half_step * ratio);
+        let spot = Spot::Line(*line, "the largest of a row");
+        out.put_named(&of, "largest-of-rows", Statistic::Value, number, spot)?;
+        out.holds(&data, "{max} = {largest-of-rows}");
+    }
     // Each sample may lie anywhere in its bucket.
     let part = h.equivalent_range(h.max()) as f64 / h.max().max(1) as f64;
     let (mean, sd) = (h.mean(), h.stdev());

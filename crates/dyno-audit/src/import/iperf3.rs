@@ -19,6 +19,9 @@ const SUM: &[Field] = fields! {
 const DATAGRAMS: &[Field] = fields! {
     "jitter_ms": Jitter Value "ms" Exact .part("jitter_ms");
     "packets": Count Count "datagrams" Exact .part("packets");
+};
+
+const LOST: &[Field] = fields! {
     "lost_packets": Loss Count "datagrams" Exact .part("lost_packets");
     "lost_percent": Loss Share "%" Rounded .part("lost_percent");
 };
@@ -95,9 +98,7 @@ fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
             of_members(out, &data, &sum, SUM)?;
         }
         if datagrams {
-            of_members(out, &data, &sum, DATAGRAMS)?;
-            out.holds(&data, "{lost_percent} = {lost_packets} / {packets}");
-            out.holds(&data, "{lost_packets} <= {packets}");
+            of_datagrams(out, &data, &sum, omits(&test))?;
         }
         // The rate of these two is over the sender's seconds, which stand in its streams.
         let sender = sender_seconds(&end)?.filter(|_| datagrams && !key.contains("bidir"));
@@ -111,6 +112,7 @@ fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
             out.holds(&data, "{size-sum} = {rate} * {duration-value}");
         }
     }
+    ends(out, &test, &end)?;
     for (i, stream) in end.get("streams")?.items()?.iter().enumerate() {
         if let Some(sender) = stream.find("sender") {
             let mut data = out.data(
@@ -144,6 +146,57 @@ fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
     Ok(())
 }
 
+/// Whether the first seconds are left out of what is counted.
+fn omits(test: &Node<'_>) -> bool {
+    let seconds = test.find("omit").and_then(|o| o.value.as_f64());
+    seconds.is_some_and(|s| s > 0.0)
+}
+
+/// What both ends counted. With `--omit` they begin at other instants. A sender that is stopped may have written a block that it has
+/// not counted, and a network may deliver a datagram twice, which counts as out of order.
+fn ends(out: &mut Out, test: &Node<'_>, end: &Node<'_>) -> Imported<()> {
+    if omits(test) {
+        return Ok(());
+    }
+    let (block, streams) = (
+        test.get("blksize")?.count()?,
+        test.get("num_streams")?.count()?,
+    );
+    let datagrams = test.get("protocol")?.text()? == "UDP";
+    let late = |s: &Node<'_>| {
+        s.find("udp")
+            .and_then(|u| u.find("out_of_order")?.value.as_u64())
+    };
+    let in_order = end
+        .get("streams")?
+        .items()?
+        .iter()
+        .all(|s| late(s) == Some(0));
+    for way in ["", " bidir reverse"] {
+        let of = format!("datagrams{way}").replace("datagrams bidir", "bidir");
+        let [arrived, sent] = ["received", "sent"].map(|end| format!("{{{end}{way}/size-sum}}"));
+        match datagrams {
+            false => out.holds_of(&format!(
+                "{arrived} <= {sent} + {}",
+                block.saturating_mul(streams)
+            )),
+            true => {
+                let [packets, lost] =
+                    ["packets", "lost_packets"].map(|part| format!("{{{of}/{part}}}"));
+                let times = if in_order { 1 } else { 2 };
+                out.holds_of(&format!("{arrived} <= {sent} * {times}"));
+                out.holds_of(&format!(
+                    "{arrived} <= {packets} * {}",
+                    block.saturating_mul(times)
+                ));
+                // A datagram that comes twice takes one from the lost, but not below none.
+                out.holds_of(&format!("({packets} - {lost}) * {block} <= {sent}"));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// How long the first sender of datagrams sent.
 fn sender_seconds<'a>(end: &Node<'a>) -> Imported<Option<Node<'a>>> {
     let streams = end.get("streams")?.items()?;
@@ -167,5 +220,25 @@ fn describe(data: &mut Data, test: &Node<'_>) -> Imported<()> {
             data.method.sender_rate = Some(bits / 8.0 / block);
         }
     }
+    Ok(())
+}
+
+fn of_datagrams(out: &mut Out, data: &Data, sum: &Node<'_>, omits: bool) -> Imported<()> {
+    if omits
+        && sum
+            .find("lost_packets")
+            .is_some_and(|n| n.value.as_f64() > Some(0.0))
+    {
+        out.note(format!(
+            "{}: with --omit iperf3 counts what was lost in the seconds that it leaves out, and not what was sent in them; the loss is left out",
+            sum.path
+        ));
+    }
+    of_members(out, data, sum, DATAGRAMS)?;
+    if !omits {
+        of_members(out, data, sum, LOST)?;
+    }
+    out.holds(data, "{lost_percent} = {lost_packets} / {packets}");
+    out.holds(data, "{lost_packets} <= {packets}");
     Ok(())
 }

@@ -288,6 +288,15 @@ impl Out {
 
     /// A relation between figures, each named `{DATA/PART}` or, of this data, `{PART}`. One whose figures are not all there is none.
     pub(super) fn holds(&mut self, data: &Data, relation: &str) {
+        self.relation(&data.name, relation);
+    }
+
+    /// The same, where each figure has its data named.
+    pub(super) fn holds_of(&mut self, relation: &str) {
+        self.relation("", relation);
+    }
+
+    fn relation(&mut self, data: &str, relation: &str) {
         let mut formula = String::new();
         for (i, part) in relation.split(['{', '}']).enumerate() {
             let id = match (i % 2, part.contains('/')) {
@@ -296,7 +305,7 @@ impl Out {
                     continue;
                 }
                 (_, true) => part.to_owned(),
-                (_, false) => format!("{}/{part}", data.name),
+                (_, false) => format!("{data}/{part}"),
             };
             // These two mean something in a formula.
             if !self.names.contains_key(&id) || id.contains(['*', '`']) {

@@ -10,14 +10,15 @@ use super::number::Number;
 use super::out::{Data, Out, Spot, ms, second};
 use super::tables::{PLAIN, Table, fields};
 use crate::Statements;
+use crate::checks::counts::SECOND;
 use crate::statement::Quantity::Latency;
 use crate::statement::{Clock, Loop, Of, Samples, Statistic, Trip};
 
 /// What a row, or a result of its JSON, has of each second.
 const EACH: Table = Table {
     fields: fields! {
-        "received": Count Count "samples" Exact .part("received");
-        "sent": Count Count "samples" Exact .part("sent");
+        "received": Received Count "samples" Exact .part("received");
+        "sent": Sent Count "samples" Exact .part("sent");
         "lost": Loss Count "samples" Exact .part("lost");
         "cpu": CpuShare Share "%" Rounded .part("cpu");
     },
@@ -70,11 +71,13 @@ fn document(input: &mut Lines<'_>) -> Imported<Statements> {
             all.method.trip = Some(Trip::Round);
         }
         let mut raw = out.raw(&all, "means", 1);
+        let mut sums = [0u64; 3];
         for (i, result) in root.get("analysis_results")?.items()?.iter().enumerate() {
             let counts = ["received", "sent", "lost"];
             let mut numbers = Vec::new();
-            for name in counts {
+            for (name, sum) in counts.into_iter().zip(&mut sums) {
                 let count = result.get(&format!("num_samples_{name}"))?.count()?;
+                *sum = sum.saturating_add(count);
                 numbers.push((name, Number::of(count as f64, 0.0)));
             }
             if let Some(cpu) = result.find("cpu_info_cpu_usage") {
@@ -103,9 +106,18 @@ fn document(input: &mut Lines<'_>) -> Imported<Statements> {
             let all = (&all, i as u64);
             interval(&mut out, all, (n, times, numbers), result.spot())?;
         }
+        totals(&mut out, &all, sums, root.spot())?;
         out.keep(raw);
     }
     Ok(out.done())
+}
+
+/// What was received, sent and lost in all seconds.
+fn totals(out: &mut Out, all: &Data, sums: [u64; 3], spot: Spot<'_>) -> Imported<()> {
+    for (name, sum) in ["received", "sent", "lost"].into_iter().zip(sums) {
+        EACH.put(out, all, (name, Number::of(sum as f64, 0.0)), spot)?;
+    }
+    Ok(())
 }
 
 fn csv(input: &mut Lines<'_>) -> Imported<Statements> {
@@ -113,7 +125,7 @@ fn csv(input: &mut Lines<'_>) -> Imported<Statements> {
     let mut head: Vec<(String, String)> = Vec::new();
     let mut columns: Vec<String> = Vec::new();
     let mut all: Option<(Data, Samples)> = None;
-    let mut rows = 0;
+    let (mut rows, mut sums) = (0, [0u64; 3]);
     while let Some(line) = input.next()? {
         let line = line.to_owned();
         let at = input.number();
@@ -150,13 +162,19 @@ fn csv(input: &mut Lines<'_>) -> Imported<Statements> {
                 let raw = out.raw(&data, "means", at);
                 (data, raw)
             });
+            for (name, sum) in ["received", "sent", "lost"].into_iter().zip(&mut sums) {
+                let at = columns.iter().position(|c| c == name);
+                let count = at.and_then(|i| cells.get(i)?.parse().ok()).unwrap_or(0);
+                *sum = sum.saturating_add(count);
+            }
             if let Some((mean, n)) = row(&mut out, (data, rows), (&columns, &cells), spot)? {
                 out.add(raw, data, &mean, n);
             }
             rows += 1;
         }
     }
-    if let Some((_, raw)) = all {
+    if let Some((data, raw)) = all {
+        totals(&mut out, &data, sums, Spot::Path("all rows"))?;
         out.keep(raw);
     }
     Ok(out.done())
@@ -241,7 +259,10 @@ fn interval(
         name: named.name.clone(),
         ..all.clone()
     };
-    let data = data.of(Of::Samples, Some(n)).with("benchmark", named.name);
+    let data = data
+        .of(Of::Samples, Some(n))
+        .with("benchmark", named.name)
+        .with(SECOND, (seen + 1).to_string());
     for (statistic, number) in STATISTICS.into_iter().zip(times) {
         if let Some(number) = number {
             out.put(&data, statistic, number, spot)?;

@@ -32,6 +32,10 @@ const FIELDS: &[Field] = fields! {
 const TABLE: Table = Table {
     lines: &[
         (Role::Stays, "[ {_} {_**} # {transport*}"),
+        (
+            Role::Begin,
+            "[Total Run] RunTime={_} sec Warm up time={_} msec SentMessages={all} {_**}",
+        ),
         (Role::Begin, "[Total Run] {_**}"),
         (
             Role::Begin,
@@ -81,6 +85,8 @@ const TABLE: Table = Table {
     },
     holds: &[
         "{received-count} <= {sent-count} + {duplicated}",
+        "$n <= {received-count}",
+        "{dropped} <= $all",
         "{sent-count} = {sent-rate} * {duration-value}",
         "{bandwidth-rate} = {sent-rate} * $size",
     ],

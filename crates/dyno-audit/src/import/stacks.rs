@@ -2,6 +2,7 @@
 
 use super::out::Data;
 use super::tables::{Known, PLAIN, Role, Said, Table, fields};
+use crate::checks::counts::SECOND;
 use crate::statement::{Clock, Loop, Trip};
 
 /// All of them wait for each answer.
@@ -69,6 +70,7 @@ pub(super) const CYCLONE: Table = Table {
         ),
     ],
     name: "second {second}|overall",
+    conditions: &[("payload", "{size} B"), (SECOND, "{second}")],
     describe: ROUND,
     ..PLAIN
 };

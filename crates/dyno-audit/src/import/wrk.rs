@@ -11,6 +11,9 @@ use crate::statement::{Clock, Loop, Trip};
 const EACH: &str = " each thread";
 
 const FIELDS: &[Field] = fields! {
+    // What wrk2 prints below its spectrum, in the unit of that.
+    "again-mean": Latency Mean "ms" Rounded;
+    "again-sd": Latency Sd "ms" Rounded;
     "within": Latency WithinOneSd "%" Rounded .part("within-1sd");
     // Of intervals of each thread, whose number is not printed.
     "each-mean": Rate Mean "" Rounded .of(EACH);
@@ -34,6 +37,10 @@ const TABLE: Table = Table {
         (Role::Row, "Latency {mean} {sd} {max} {within}%"),
         (Role::Row, "Req/Sec {each-mean} {each-sd} {each-max} {_}%"),
         (Role::Row, "{p}% {at} ."),
+        (
+            Role::Row,
+            "#[Mean = {again-mean} StdDeviation = {again-sd}]",
+        ),
         (Role::Row, "#[Max = {_} Total count = {n}]"),
         (Role::Row, "{count} requests in {duration} {size-sum} read"),
         (Role::Row, "{count} requests in {duration}"),
@@ -60,6 +67,7 @@ const TABLE: Table = Table {
         }
     },
     holds: &[
+        "$n <= {count}",
         "{count} = {rate} * {duration-value}",
         "{size-sum} = {bandwidth-rate} * {duration-value}",
     ],
@@ -77,7 +85,7 @@ const UNCORRECTED: Table = Table {
         (TABLE.describe)(data, said);
         data.method.load = None;
     },
-    holds: &[],
+    holds: &["$n <= {count}"],
     lacks: |_| None,
     ..TABLE
 };
@@ -99,8 +107,9 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
         }
         let of_both = begins || text.contains(" threads and ") || text.contains("HdrHistogram");
         // The end of the run stands behind both distributions.
-        let of_latency = text.contains('%') || text.starts_with("#[Max");
-        let is_row = !is_spectrum || text.starts_with("#[Max");
+        let below = text.starts_with("#[M");
+        let of_latency = text.contains('%') || below;
+        let is_row = !is_spectrum || below;
         if is_row && (of_both || (is_uncorrected && of_latency)) {
             uncorrected.line(&mut out, input, &line)?;
         }

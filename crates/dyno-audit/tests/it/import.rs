@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod cases;
+mod counts;
 mod figures;
 mod fuzz;
 mod honest;
