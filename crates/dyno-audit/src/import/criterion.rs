@@ -95,7 +95,12 @@ fn file(out: &mut Out, root: &Node<'_>) -> Imported<()> {
         && let Some(lower) = bounds.measured(out, "lower_bound")?
         && let Some(upper) = bounds.measured(out, "upper_bound")?
     {
-        between(out, &data, "{mean}", [(lower.exact()?, ns()), (upper.exact()?, ns())]);
+        between(
+            out,
+            &data,
+            "{mean}",
+            [(lower.exact()?, ns()), (upper.exact()?, ns())],
+        );
     }
     if let Some(slope) = root.find("slope")
         && let Some(point) = slope.measured(out, "point_estimate")?
@@ -182,13 +187,16 @@ fn bounds(rest: &str) -> Result<[(Option<Number>, &str); 3], String> {
     let [lower, a, value, b, upper, c] = words[..] else {
         return Err("three numbers, each with its unit, belong between `[` and `]`".to_owned());
     };
-    let number = |text: &str| (!text.contains("NaN")).then(|| Number::parse(text)).transpose();
+    let number = |text: &str| {
+        (!text.contains("NaN"))
+            .then(|| Number::parse(text))
+            .transpose()
+    };
     Ok([
         (number(lower)?, a),
         (number(value)?, b),
         (number(upper)?, c),
     ])
-    }
 }
 
 /// `MiB/s`, `Gb/s` or `Kelem/s`.
