@@ -2,6 +2,18 @@
 
 use std::collections::BTreeMap;
 
+/// The condition of figures whose job failed, with how.
+pub(crate) const FAILED: &str = "failed";
+
+/// The condition of a set that is of one second of the set without it.
+pub(crate) const SECOND: &str = "second";
+
+/// The condition of a set whose size is that of one of its messages.
+pub(crate) const SIZES: &str = "size of";
+
+/// The condition of a set whose percentiles are of a part of its values.
+pub(crate) const SOME: &str = "percentiles of";
+
 /// Everything that one source claims, from a statement file or from the output of a tool.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Statements {

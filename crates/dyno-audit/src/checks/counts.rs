@@ -4,14 +4,8 @@ use super::Assumption;
 use crate::context::{Context, DataSet, interval, outcome, printed};
 use crate::interval::{Interval, short, with_unit};
 use crate::outcome::{Outcome, Verdict};
-use crate::statement::{Bound, Figure, Quantity, Statistic};
+use crate::statement::{Bound, Figure, Quantity, SECOND, SIZES, Statistic};
 use std::collections::BTreeMap;
-
-/// The condition of a set whose size is that of one of its messages.
-pub(crate) const SIZES: &str = "size of";
-
-/// The condition of a set that is of one second of the set without it.
-pub(crate) const SECOND: &str = "second";
 
 /// All messages are of one size, of which nothing but the payload counts.
 pub(super) const ONE_SIZE: Assumption = Assumption {

@@ -5,7 +5,7 @@ use super::percentiles::ranked;
 use crate::context::{Context, DataSet, interval, outcome, printed};
 use crate::interval::{Interval, value, with_unit};
 use crate::outcome::{Outcome, Verdict};
-use crate::statement::{Bound, Dimension, Figure, Quantity, Statistic};
+use crate::statement::{Bound, Dimension, Figure, Quantity, SOME, Statistic};
 
 /// The bounds of σ, mean and median that hold for any data.
 pub(super) fn bounds(context: &Context) -> Vec<Outcome> {
@@ -46,9 +46,6 @@ pub(super) const MANY: Assumption = Assumption {
     says: "the percentiles are of a hundred values or more",
     innocent: "of few values a percentile is one of them, and definitions differ in which",
 };
-
-/// The condition of a set whose percentiles are of a part of its values.
-pub(crate) const SOME: &str = "percentiles of";
 
 /// The least that a value can be where no smallest one is printed, and whether that is sure.
 fn least_value(figure: &Figure) -> Option<(f64, bool)> {

@@ -4,11 +4,10 @@
 use crate::context::{Context, DataSet, interval, outcome, printed};
 use crate::interval::with_unit;
 use crate::outcome::{Outcome, Verdict};
-use crate::statement::{Bound, Dimension, Figure, Method, Quantity, Samples, Statistic, Trip};
+use crate::statement::{
+    Bound, Dimension, FAILED, Figure, Method, Quantity, Samples, Statistic, Trip,
+};
 use std::collections::BTreeMap;
-
-/// The condition of figures whose job failed, with how.
-pub(crate) const FAILED: &str = "failed";
 
 fn is_time(quantity: Quantity) -> bool {
     matches!(

@@ -9,7 +9,7 @@ use super::number::Number;
 use super::out::{Data, Out, SAMPLES, Spot, ns, us};
 use super::{ImportError, Imported};
 use crate::Statements;
-use crate::checks::ranges::FAILED;
+use crate::statement::FAILED;
 use crate::statement::{Clock, Loop, Of, Quantity, Samples, Statistic, Trip, Unit};
 use std::collections::BTreeMap;
 

@@ -10,8 +10,8 @@ use super::number::Number;
 use super::out::{Data, Out, Spot, us};
 use super::tables::{PLAIN, Reader, Role, Said, Table, fields, fitting};
 use crate::Statements;
-use crate::checks::counts::SIZES;
-use crate::checks::moments::SOME;
+use crate::statement::SIZES;
+use crate::statement::SOME;
 use crate::statement::{Clock, Quantity, Samples, Trip};
 use std::collections::BTreeMap;
 

@@ -8,7 +8,7 @@ use super::number::Number;
 use super::out::{Out, ns, per_second, percent};
 use super::tables::{Field, fields, of_members};
 use crate::Statements;
-use crate::checks::ranges::FAILED;
+use crate::statement::FAILED;
 use crate::statement::{Clock, Of, Quantity, Statistic};
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -10,8 +10,8 @@ use super::number::Number;
 use super::out::{Data, Out, Spot, ms, second};
 use super::tables::{PLAIN, Table, fields};
 use crate::Statements;
-use crate::checks::counts::SECOND;
 use crate::statement::Quantity::Latency;
+use crate::statement::SECOND;
 use crate::statement::{Clock, Loop, Of, Samples, Statistic, Trip};
 
 /// What a row, or a result of its JSON, has of each second.

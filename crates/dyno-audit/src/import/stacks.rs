@@ -2,7 +2,7 @@
 
 use super::out::Data;
 use super::tables::{Known, PLAIN, Role, Said, Table, fields};
-use crate::checks::counts::SECOND;
+use crate::statement::SECOND;
 use crate::statement::{Clock, Loop, Trip};
 
 /// All of them wait for each answer.
