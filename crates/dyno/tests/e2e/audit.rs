@@ -511,11 +511,16 @@ fn an_output_is_read_by_the_tool_that_is_named_and_from_a_pipe() {
         (&["check", "ping.txt", "limits.toml"], 7),
         (&["report", "ping.txt", "-o", "-"], 0),
     ];
+    place.file("other.txt", "p50 3.2 us p99 4\n");
+    place
+        .run(&["show", "other.txt"])
+        .with_code(3)
+        .says("from one of these, name it with --tool: google-benchmark,");
     for (arguments, code) in all {
         place
             .run(arguments)
-            .with_code(3)
-            .says("from one of these, name it with --tool: google-benchmark,");
+            .with_code(code)
+            .says("peer 1, interval 2");
         let named = [arguments, &["--tool", "ddsperf"]].concat();
         place.run(&named).with_code(code).says("peer 1, interval 2");
     }
