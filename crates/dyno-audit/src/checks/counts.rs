@@ -118,10 +118,18 @@ pub(super) fn parts(context: &Context) -> Vec<Outcome> {
     for part in context.sets.iter().filter(is_part) {
         of.entry(without(part)).or_default().push(part);
     }
-    let wholes = context
-        .sets
-        .iter()
-        .filter(|s| !of.is_empty() && !is_part(s));
+    let wholes: Vec<&DataSet> = match of.is_empty() {
+        true => Vec::new(),
+        false => context.sets.iter().filter(|s| !is_part(s)).collect(),
+    };
+    let mut alike: BTreeMap<_, usize> = BTreeMap::new();
+    for whole in &wholes {
+        *alike.entry(without(whole)).or_default() += 1;
+    }
+    // Of several runs in one text nobody knows whose the parts are.
+    let wholes = wholes
+        .into_iter()
+        .filter(|w| alike.get(&without(w)) == Some(&1));
     for whole in wholes {
         let Some(parts) = of.get(&without(whole)) else {
             continue;

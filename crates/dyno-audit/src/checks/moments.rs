@@ -38,7 +38,7 @@ fn range<'a>(set: &DataSet<'a>) -> Option<(Interval, Vec<&'a Figure>)> {
 /// Values are not below zero.
 pub(super) const NOT_NEGATIVE: Assumption = Assumption {
     says: "no value is below zero",
-    innocent: "a time between two clocks that are apart may be",
+    innocent: "a time between two clocks that are apart, a jitter, and an offset may be",
 };
 
 /// Percentiles are of many values.
@@ -53,7 +53,14 @@ fn least_value(figure: &Figure) -> Option<(f64, bool)> {
         figure.printed.unit.dimension,
         Dimension::One | Dimension::TimePerSize
     );
-    let sure = figure.quantity != Quantity::Latency || figure.method.clocks == Some(1);
+    let sure = match figure.quantity {
+        // Early is below zero.
+        Quantity::Jitter => false,
+        Quantity::Latency => figure.method.clocks == Some(1),
+        // A drift or an offset has a sign.
+        Quantity::Time => figure.method.tool.is_some(),
+        _ => true,
+    };
     counted.then_some((0.0, sure))
 }
 

@@ -57,6 +57,12 @@ const SIBLINGS: [Sibling; 5] = [
     ("signaltest", "signals"),
 ];
 
+/// Whether `-N` is among these short options, of which those before it take no argument.
+fn is_in_ns(options: &str) -> bool {
+    let alone = |c: &char| "MqrsSmvnU".contains(*c);
+    options.chars().find(|c| !alone(c)) == Some('N')
+}
+
 fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
     // Version 2 of rt-tests writes the colon into the key.
     let find = |key: &str| root.find(key).or_else(|| root.find(&format!("{key}:")));
@@ -76,7 +82,7 @@ fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
     // Without its command line it is as open as a text.
     let in_ns = command
         .split_whitespace()
-        .any(|w| w == "--nsecs" || (w.starts_with('-') && !w.starts_with("--") && w.contains('N')));
+        .any(|w| w == "--nsecs" || w.strip_prefix('-').is_some_and(is_in_ns));
     for key in ["cmdline", "rt_test_version", "start_time"] {
         if let Some(node) = find(key) {
             out.banner_value(&node.path, &format!("{key}: {}", node.text()?));

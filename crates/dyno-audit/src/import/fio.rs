@@ -13,6 +13,9 @@ use crate::statement::{Clock, Of, Quantity, Statistic};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+/// All that is longer is in the last bucket, by which fio prints this (`stat.h`, `plat_idx_to_val`).
+const LAST_BUCKET: f64 = 17_112_760_320.0;
+
 const TIMES: &[Field] = fields! {
     "min": Time Min "ns" Exact;
     "max": Time Max "ns" Exact;
@@ -128,7 +131,16 @@ fn between(
         .rev()
         .flatten()
         .find_map(|o| o.get("bs")?.as_str());
-    let others = ["bsrange", "bssplit", "bs_unaligned", "blocksize_range"];
+    // Bytes are of what was completed and counts of what began; a group has the options of its last job, a trace its own sizes.
+    let others = [
+        "bsrange",
+        "bssplit",
+        "bs_unaligned",
+        "blocksize_range",
+        "ramp_time",
+        "read_iolog",
+        "group_reporting",
+    ];
     if let Some(bytes) = blocks
         .and_then(block_bytes)
         .filter(|_| !others.into_iter().any(has))
@@ -202,6 +214,12 @@ fn of_direction(
             all.sort_by(|(a, _), (b, _)| a.total_cmp(b));
             for (p, value) in all {
                 let ns = value.float()?;
+                if ns >= LAST_BUCKET {
+                    out.note(format!(
+                        "{name}/{part}: p{p} is 17.1 s or more, for which fio has one bucket; it is left out"
+                    ));
+                    continue;
+                }
                 let number = Number::of(ns, (ns / 128.0).abs());
                 out.put(&data, Statistic::Percentile(p), number, value.spot())?;
             }

@@ -30,6 +30,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     let documents = merged(json::documents(input)?);
     let mut out = Out::new(input.tool());
     for root in Node::roots(&documents) {
+        out.document();
         test(&mut out, &root)?;
     }
     Ok(out.done())

@@ -87,6 +87,7 @@ pub(super) fn each(
     let documents = documents(input)?;
     let mut out = Out::new(input.tool());
     for root in Node::roots(&documents) {
+        out.document();
         read(&mut out, &root)?;
     }
     Ok(out.done())

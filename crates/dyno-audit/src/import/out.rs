@@ -96,6 +96,8 @@ pub(super) struct Out {
     names: BTreeMap<String, u32>,
     /// The quantity of the first figure of each data.
     main: BTreeMap<String, Quantity>,
+    /// The data that was made last under a name, within a document.
+    last: BTreeMap<String, String>,
     samples: usize,
 }
 
@@ -106,19 +108,21 @@ impl Out {
             statements: Statements::default(),
             names: BTreeMap::new(),
             main: BTreeMap::new(),
+            last: BTreeMap::new(),
             samples: 0,
         }
     }
 
     /// New data under this name, or under `NAME (2)` where there is one of it.
     pub(super) fn data(&mut self, name: &str, quantity: Quantity, unit: Unit) -> Data {
-        let name = name.trim();
-        let times = self.names.entry(name.to_owned()).or_insert(0);
+        let asked = name.trim();
+        let times = self.names.entry(asked.to_owned()).or_insert(0);
         *times += 1;
         let name = match *times {
-            1 => name.to_owned(),
-            more => format!("{name} ({more})"),
+            1 => asked.to_owned(),
+            more => format!("{asked} ({more})"),
         };
+        self.last.insert(asked.to_owned(), name.clone());
         self.main.insert(name.clone(), quantity);
         Data {
             conditions: BTreeMap::from([("benchmark".to_owned(), name.clone())]),
@@ -291,7 +295,12 @@ impl Out {
         self.relation(&data.name, relation);
     }
 
-    /// The same, where each figure has its data named.
+    /// Another document begins, whose relations are between its own figures.
+    pub(super) fn document(&mut self) {
+        self.last.clear();
+    }
+
+    /// The same, where each figure has its data named, which is the last of that name.
     pub(super) fn holds_of(&mut self, relation: &str) {
         self.relation("", relation);
     }
@@ -303,6 +312,15 @@ impl Out {
                 (0, _) => {
                     formula.push_str(part);
                     continue;
+                }
+                (_, true) if data.is_empty() => {
+                    let Some((name, figure)) = part.rsplit_once('/') else {
+                        return;
+                    };
+                    let Some(name) = self.last.get(name) else {
+                        return;
+                    };
+                    format!("{name}/{figure}")
                 }
                 (_, true) => part.to_owned(),
                 (_, false) => format!("{data}/{part}"),

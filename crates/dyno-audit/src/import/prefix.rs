@@ -47,14 +47,24 @@ impl Prefix {
     }
 
     /// The same of lines that begin with names of their own before this mark: what all lines share word for word but for numbers. Where all
-    /// have the mark, words at its end may belong to the names.
+    /// have the mark, words at its end may belong to the names, and so does a number that differs unless the prefix begins with one.
     pub(super) fn of_names(lines: &[&str], own: usize, mark: &str) -> Prefix {
         let first = lines.first().map_or("", |line| &line[..own]);
+        let has_names = near(lines).all(|line| find(mark, line).is_some());
+        let is_numbered = tokens(first)
+            .next()
+            .is_some_and(|(token, ..)| token != Token::Word);
+        let t_is_name = |token: Token| match token {
+            Token::Word => true,
+            Token::Number => has_names && !is_numbered,
+            Token::Sign(_) => false,
+        };
         let alike = |at: usize| {
             let (token, text, _) = tokens(first).nth(at)?;
             let same = near(lines).all(|line| {
                 let other = tokens(line).nth(at);
-                other.is_some_and(|(t, s, _)| t == token && (t != Token::Word || s == text))
+                let is_name = t_is_name(token);
+                other.is_some_and(|(t, s, _)| t == token && (!is_name || s == text))
             });
             same.then_some(token)
         };
@@ -63,8 +73,11 @@ impl Prefix {
             let name = first.trim_end().rsplit([' ', '\t']).next();
             shared.truncate(shared.len() - tokens(name.unwrap_or("")).count());
         }
-        let has_names = near(lines).all(|line| find(mark, line).is_some());
-        while has_names && shared.last() == Some(&Token::Word) {
+        let is_open = |tokens: &[Token]| {
+            let count = |sign| tokens.iter().filter(|t| **t == Token::Sign(sign)).count();
+            count('(') > count(')') || count('[') > count(']')
+        };
+        while has_names && (shared.last() == Some(&Token::Word) || is_open(&shared)) {
             shared.pop();
         }
         let has_sign = shared.iter().any(|t| matches!(t, Token::Sign(_)));
