@@ -251,40 +251,16 @@ fn trials_that_scatter_by_more_than_a_factor_of_ten_have_no_figure() {
     assert!(text.contains("wider than a factor of ten"), "{text}");
 }
 
-fn stream(e: &mut dyno_model::Experiment) {
-    e.workload = Workload::Stream {
-        rate: RateHz::new(1e3).unwrap(),
-        arrivals: dyno_model::Arrivals::Fixed,
-    };
-}
-
-#[test]
-fn a_response_time_that_is_mostly_our_own_lateness_names_the_service_time() {
-    let mut b = builder();
-    for (stack, late) in [("tcp", 30e3), ("udp", 5e3)] {
-        let id = b.experiment(stack, stream);
-        b.trials(
-            id,
-            &[
-                (Metric::Response, 40e3, 500, 0),
-                (Metric::Lateness, late, 500, 0),
-                (Metric::Service, 40e3 - late, 500, 0),
-            ],
-        );
-    }
-    let text = table(&summary(&b.build()));
-    assert!(
-        text.contains("is without it: tcp (p50 of the service time 10"),
-        "{text}"
-    );
-    assert_eq!(text.matches("p50 of the service time").count(), 1, "{text}");
-}
-
 #[test]
 fn many_late_rows_share_a_line() {
     let mut b = builder();
     for i in 0..20 {
-        let id = b.experiment(&format!("tcp{i}"), stream);
+        let id = b.experiment(&format!("tcp{i}"), |e| {
+            e.workload = Workload::Stream {
+                rate: RateHz::new(1e3).unwrap(),
+                arrivals: dyno_model::Arrivals::Fixed,
+            };
+        });
         b.trials(id, &[(Metric::Response, 10e3, 500, 0)]);
         b.records(id).for_each(|r| r.counts.late = 100);
     }
