@@ -140,23 +140,6 @@ impl<'p> Schedule<'p> {
         })
     }
 
-    /// The groups of the floors of what is repeated in a round of these, beyond the plan's trials, where they are not among
-    /// them: what a stack is held against is measured under the same conditions as its repeat.
-    fn floors_of_repeats(&self, open: &[Group]) -> Vec<Group> {
-        let is_repeat = |e: &&Experiment| {
-            let group = self.groups.iter().find(|g| g.contains(&e.id));
-            let repeats = group.map_or(0, |group| self.repeats(group));
-            (e.trials..e.trials + repeats).contains(&self.state[&e.id].done)
-        };
-        let all = open.iter().flatten();
-        let repeated = all
-            .filter_map(|id| self.plan.experiment(*id))
-            .filter(is_repeat);
-        let floors: BTreeSet<ExperimentId> = repeated.filter_map(|e| e.floor).collect();
-        let of_floor = |g: &&Group| g.iter().any(|id| floors.contains(id)) && !open.contains(g);
-        self.groups.iter().filter(of_floor).cloned().collect()
-    }
-
     fn look_at_precision(&mut self) {
         let Some(precision) = self.plan.precision else {
             return;
@@ -190,13 +173,12 @@ impl Guide for Schedule<'_> {
         loop {
             if self.round.is_empty() {
                 self.look_at_precision();
-                let mut open: Vec<Group> = self
+                let open: Vec<Group> = self
                     .groups
                     .iter()
                     .filter(|g| self.is_open(g, elapsed))
                     .cloned()
                     .collect();
-                open.extend(self.floors_of_repeats(&open));
                 self.round = order::round(self.plan, self.next_round, open).into();
                 self.next_round += 1;
             }
@@ -421,25 +403,6 @@ mod tests {
         assert_eq!((count(&once, 0), count(&once, 1)), (4, 3));
         let always = walk(&plan, |id| u64::from(id.experiment.0 == 1) * 10_000);
         assert_eq!((count(&always, 0), count(&always, 1)), (5, 3));
-    }
-
-    #[test]
-    fn a_repeat_has_its_floor_beside_it() {
-        let mut all: Vec<Experiment> = (0..4).map(|id| experiment(id, None)).collect();
-        (all[1].floor, all[3].floor) = (Some(ExperimentId(0)), Some(ExperimentId(2)));
-        let plan = plan(all);
-        // Of experiment 1 two trials are disturbed, and of its floor one of those beside the repeats.
-        let disturbed = [(1, 0), (1, 2), (0, 4)];
-        let ids = walk(&plan, |id| {
-            let is_calm = !disturbed.contains(&(id.experiment.0, id.number));
-            u64::from(is_calm) * 10_000
-        });
-        assert_eq!([0, 1, 2, 3].map(|e| count(&ids, e)), [5, 5, 3, 3]);
-        for number in 0..5 {
-            let round = ids.iter().filter(|id| id.number == number);
-            let of: BTreeSet<u32> = round.map(|id| id.experiment.0).collect();
-            assert!(of.contains(&0) && of.contains(&1), "{number}: {of:?}");
-        }
     }
 
     #[test]
