@@ -7,7 +7,6 @@
 //! proportional set size walks the page tables, so memory is read apart, after the interval.
 
 use crate::clock::Clock;
-use crate::pacing::CALLS_OF_A_SLEEP;
 use crate::procfile;
 use dyno_model::asked::Asked;
 use dyno_model::protocol::Waited;
@@ -159,10 +158,7 @@ impl Meter {
             peak_rss_bytes: memory.peak_rss,
             pss_bytes: memory.pss,
             asked: begin.asked.zip(end.asked).map(|(a, b)| Asked {
-                calls: b
-                    .calls
-                    .saturating_sub(a.calls)
-                    .saturating_sub(CALLS_OF_A_SLEEP * sleeps),
+                calls: b.calls.saturating_sub(a.calls).saturating_sub(sleeps),
                 carriers: b.carriers.saturating_sub(a.carriers),
                 wakings: b.wakings.saturating_sub(a.wakings),
             }),
@@ -540,7 +536,7 @@ mod tests {
         meter.note(reading(100, 40));
         let waited = Waited {
             cpu: Nanos(7),
-            sleeps: 4,
+            sleeps: 12,
         };
         let used = Used {
             waited,
@@ -548,7 +544,7 @@ mod tests {
         };
         let cost = meter.cost_until(Nanos(100), used).unwrap();
         let asked = cost.asked.unwrap();
-        assert_eq!((cost.voluntary_switches, cost.pacing), (26, Nanos(7)));
+        assert_eq!((cost.voluntary_switches, cost.pacing), (18, Nanos(7)));
         assert_eq!((asked.calls, asked.carriers, asked.wakings), (18, 30, 30));
     }
 

@@ -4,7 +4,6 @@
 
 mod pacer;
 
-pub(crate) use pacer::CALLS_OF_A_SLEEP;
 pub use pacer::{Pacer, TOLERANCE};
 
 use dyno_model::factor::Arrivals;

@@ -5,7 +5,7 @@ use crate::columns::{CACHED_COPY_RATIO, COPY_RATIO, HOST_CPU, HOST_P99};
 use crate::settings;
 use crate::summary::{ExperimentSummary, QUANTILES, RunSummary};
 use crate::view::View;
-use dyno_model::{Against, Experiment, Metric, TrialFigure};
+use dyno_model::{Against, Metric, TrialFigure};
 use dyno_stats::{Latency, Quantile};
 
 /// What one reads in the columns. `relative`: intervals are relative to their numbers; `left_out`:
@@ -91,18 +91,6 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
     if view.rows.iter().any(|e| e.in_cached_copies.is_some()) && shown(CACHED_COPY_RATIO) {
         lines.push(format!(
             "{CACHED_COPY_RATIO}: the same with a payload that lies in the caches of the CPU that copies it, as far as it fits."
-        ));
-    }
-    let crowded = view
-        .rows
-        .iter()
-        .filter(|e| is_crowded(&e.experiment))
-        .count();
-    if crowded > 0 {
-        lines.push(format!(
-            "CPUs: in {crowded} of {} rows no CPU is left for the threads of a library: they share those of participants, and a stack that has \
-             such threads may be faster with one CPU more.",
-            view.rows.len()
         ));
     }
     if view.rows.iter().any(|e| e.is_loopback) {
@@ -290,10 +278,4 @@ fn quantiles<'a>(view: &'a View<'_>) -> impl Iterator<Item = &'a Quantile> {
         .iter()
         .filter_map(|e| e.headline_metric())
         .flat_map(move |m| m.quantiles.iter().take(shown))
-}
-
-/// Whether threads of a library have no CPU but those on which participants of the same trial are.
-fn is_crowded(e: &Experiment) -> bool {
-    let taken = |set: &Vec<u32>| !set.is_empty() && set.iter().all(|cpu| e.cpus.contains(cpu));
-    e.library_cpus.iter().any(taken)
 }

@@ -11,10 +11,10 @@ use crate::number::{duration, sig3};
 use crate::remark::Item;
 use crate::summary::{DaemonCost, ExperimentSummary, MemorySummary, MetricSummary, RunSummary};
 use crate::view::View;
+use dyno_model::TrialFigure;
 use dyno_model::cause::{Cause, Warning};
 use dyno_model::plan::Refusal;
 use dyno_model::record::Environment;
-use dyno_model::{Metric, TrialFigure};
 use dyno_stats::{Instability, Stability};
 
 /// More late sends than this share of those offered are worth a remark.
@@ -385,23 +385,8 @@ fn counted(view: &View<'_>) -> Vec<Item> {
         let much = share.filter(|s| *s >= LATE_SHARE);
         much.map(|s| format!("{} %", sig3(100.0 * s)))
     };
-    let own = |e: &ExperimentSummary| {
-        let p50 = |metric| {
-            e.metrics.get(&metric)?.quantiles[0]
-                .estimate()?
-                .value
-                .finite()
-        };
-        let (late, response) = (p50(Metric::Lateness)?, p50(Metric::Response)?);
-        let service = p50(Metric::Service).filter(|_| 2.0 * late > response)?;
-        Some(format!("p50 of the service time {}", duration(service)))
-    };
     let texts = [
         ("messages sent late", listed(&late)),
-        (
-            "more than half of the response time is the lateness of Dyno's own sends, the service time is without it",
-            listed(&own),
-        ),
         ("the senders' time in blocked sends", listed(&blocked)),
     ];
     for (what, rows) in texts {
