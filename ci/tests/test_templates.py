@@ -177,6 +177,7 @@ class Dashboard(unittest.TestCase):
         if program is None:
             self.skipTest("NOT TESTED: the dashboard in Prometheus, which Debian's archive has")
         place = project("scraped")
+        (place / "load.toml").write_text((place / "load.toml").read_text().replace('rate = "1 kHz"\n', "") + '[experiment.matrix]\nrate = ["1 kHz", "2 kHz"]\n')
         exported = shell("dyno run load.toml --stack uds-stream --out run --quiet && dyno show run --format openmetrics -o dyno.prom", place)
         self.assertEqual(exported.returncode, 0, exported.stderr)
         text = (place / "dyno.prom").read_text()
@@ -193,7 +194,15 @@ class Dashboard(unittest.TestCase):
             for title, query in self.queries():
                 # What is not sure, as on a busy machine, is withheld: × floor, quantiles, costs.
                 if all(f"\n{name}{{" in text for name in re.findall(r"dyno_\w+", query)) and self.has_quantile(query, text):
-                    self.assertTrue(ask(api, query), f"{title}: no answer to {query}")
+                    series = ask(api, query)
+                    self.assertTrue(series, f"{title}: no answer to {query}")
+                    # Every cell has a line of its own: none is merged with that of another rate.
+                    chosen = ask(api, f"count({re.search(r'dyno_[^ ]+?{.*?}', query)[0]})")
+                    self.assertEqual(len(series), int(chosen[0]["value"][1]), title)
+                    for one in series:
+                        self.assertLessEqual({"id", "instance", "rate_hz", "access", "topology", "placement", "testbed"}, set(one["metric"]), title)
+                    if "dyno_trials" in query:
+                        self.assertEqual({one["metric"]["rate_hz"] for one in series}, {"1000", "2000"})
 
 
 def prometheus() -> Path | None:
