@@ -75,6 +75,9 @@ class Lints(unittest.TestCase):
 class Templates(unittest.TestCase):
     def test_the_job_of_gitlab_runs_and_fails_by_a_limit(self):
         job = yaml.safe_load((ROOT / "ci/gitlab/dyno.gitlab-ci.yml").read_text())["dyno"]
+        history = [rule for rule in job["rules"] if rule.get("variables") == {"DYNO_CACHE": "pull-push"}]
+        self.assertEqual([rule["if"] for rule in history], ["$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH"])
+        self.assertEqual((job["variables"]["DYNO_CACHE"], job["cache"]["policy"]), ("pull", "$DYNO_CACHE"))
         place = project("gitlab")
         script = "\n".join(job["script"])
         done = shell(script, place, CI_PIPELINE_ID="41", **job["variables"])
