@@ -63,6 +63,27 @@ class Lints(unittest.TestCase):
             self.assertEqual(of_target["pkg-url"], f"{{ repo }}/releases/download/v{{ version }}/{name}.tar.gz")
             self.assertEqual(of_target["bin-dir"], f"{name}/bin/{{ bin }}{{ binary-ext }}")
 
+    def test_the_release_has_the_page_of_its_version_and_one_list_of_checksums(self):
+        workflow = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())
+        self.assertEqual(workflow["permissions"], {"contents": "read"})
+        steps = {step.get("name"): step.get("run") for step in workflow["jobs"]["release"]["steps"]}
+        place = scratch() / "release"
+        place.mkdir()
+        (place / "CHANGELOG.md").write_text("# Changelog\n## [Unreleased]\nlater\n## [1.2.0] - 2026-01-02\nthis one\n### Fixed\n## [1.1.0] - 2025-01-02\nbefore\n")
+        notes = steps["The text of the release is the page of the changelog"]
+        self.assertEqual(shell(notes, place, GITHUB_REF_NAME="v1.2.0").returncode, 0)
+        self.assertEqual((place / "notes.md").read_text(), "this one\n### Fixed\n")
+        self.assertNotEqual(shell(notes, place, GITHUB_REF_NAME="v1.3.0").returncode, 0)
+        for architecture in ("amd64", "arm64"):
+            folder = place / f"built/packages-{architecture}"
+            folder.mkdir(parents=True)
+            (folder / f"dyno-{architecture}.tar.gz").write_text(architecture)
+            subprocess.run("sha256sum *.tar.gz >SHA256SUMS", shell=True, cwd=folder, check=True)
+        joined = shell(steps["Files of both architectures, with one list of checksums"], place)
+        self.assertEqual(joined.returncode, 0, joined.stderr)
+        self.assertEqual(sorted(f.name for f in (place / "out").iterdir()), ["SHA256SUMS", "dyno-amd64.tar.gz", "dyno-arm64.tar.gz"])
+        self.assertEqual(len((place / "out/SHA256SUMS").read_text().splitlines()), 2)
+
     def test_versions_in_examples_are_the_programs(self):
         version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
         for file in ("ci/github/dyno.yml", "ci/gitlab/dyno.gitlab-ci.yml", "docs/how-to/use-in-ci.md"):
