@@ -68,12 +68,18 @@ base() {
     (measure "$work/base" "$work/base-run") >"$work/base.log" 2>&1 || code=$?
     cat "$work/base.log"
     # 4: complete, with trials that failed, which the comparison counts.
-    if [[ $code != 0 && $code != 4 ]]; then why "the base branch $GITHUB_BASE_REF could not be measured (code $code)"; fi
+    if [[ $code == 0 || $code == 4 ]]; then return; fi
+    if [[ $SUITE == *.toml ]] && ! (cd "$work/base" && [[ -e $SUITE ]]); then
+        why "the base branch has no such suite: nothing to compare with"
+    else
+        why "the base branch $GITHUB_BASE_REF could not be measured (code $code)"
+    fi
 }
 
 why() {
     rm -rf "$work/base-run"
     { echo "No comparison: $1."; echo '```'; tail -n 8 "$work/base.log"; echo '```'; } >"$work/why.md"
+    echo "$1" >"$work/why.txt"
     printf '::notice title=Dyno::No comparison: %s\n' "$1"
 }
 
@@ -87,7 +93,7 @@ run() {
 
 # Writes the report, and the code that the job is to end with.
 report() {
-    local code=0 end verdict=none said="no limits were given" details=() run=$work/run
+    local code=0 end i verdict=none said="no limits were given" details=() run=$work/run
     end=$(cat "$work/run.code")
     cd "$GITHUB_WORKSPACE"
     if [[ -n $LIMITS ]]; then
@@ -118,23 +124,38 @@ report() {
     elif [[ $COMPARE == true ]]; then
         if [[ ! -e $work/why.md ]]; then echo "No comparison: this is no pull request." >"$work/why.md"; fi
         details+=("No comparison" "$work/why.md")
-        if [[ $FAIL_ON_SLOWER == true && -n ${GITHUB_BASE_REF:-} && $end == 0 ]]; then end=7; fi
+        if [[ $FAIL_ON_SLOWER == true && $ALLOW_UNDECIDED != true && -n ${GITHUB_BASE_REF:-} && $end == 0 ]]; then
+            end=7
+            cp "$work/why.txt" "$work/end.txt"
+        fi
     fi
     if [[ $(cat "$work/run.code") == 4 ]]; then said+="; trials failed"; fi
     dyno show "$run" --format markdown --notes short >"$work/show.md"
     details+=("All figures" "$work/show.md")
-    {
-        printf '<!-- dyno: %s -->\n### Dyno, suite %s: %s\n' "$SUITE" "$SUITE" "$said"
-        printf '\n<details><summary>%s</summary>\n\n@%s\n\n</details>\n' "${details[@]}" | while IFS= read -r line; do
-            if [[ $line == @* ]]; then cat "${line:1}"; else printf '%s\n' "$line"; fi
-        done
-    } >"$work/report.md"
+    compose "$said" "${details[@]}"
+    # GitHub drops a summary above 1 MiB. The last parts are the longest.
+    echo "Left out: GitHub shows no summary above 1 MiB. The run directory, the output \`run\` of this action, has all figures." >"$work/out.md"
+    for ((i = ${#details[@]} - 1; i > 0 && $(stat -c %s "$work/report.md") > 1048576; i -= 2)); do
+        details[i]=$work/out.md
+        compose "$said" "${details[@]}"
+    done
     cat "$work/report.md" >>"$GITHUB_STEP_SUMMARY"
     echo "$end" >"$work/end.code"
     echo "verdict=$verdict" >>"$GITHUB_OUTPUT"
 }
 
-# Replaces the comment of an earlier run of this suite. Without the right to comment, the summary has it all.
+# compose SAID [TITLE FILE]...: writes the report.
+compose() {
+    printf '<!-- dyno: %s -->\n### Dyno, suite %s: %s\n' "$SUITE" "$SUITE" "$1" >"$work/report.md"
+    shift
+    while [[ $# != 0 ]]; do
+        { printf '\n<details><summary>%s</summary>\n\n' "$1"; cat "$2"; printf '\n\n</details>\n'; } >>"$work/report.md"
+        shift 2
+    done
+}
+
+# Replaces the comment of an earlier run of this suite, not one of a person that begins like it. Without the right to
+# comment, the summary has the report.
 comment() {
     local number api page found=() body=$work/comment.json
     number=$(jq -r '.pull_request.number' "$GITHUB_EVENT_PATH")
@@ -150,7 +171,8 @@ comment() {
             no_comment
             return
         fi
-        mapfile -t found < <(jq -r --arg mark "<!-- dyno: $SUITE -->" '.[] | select(.body | startswith($mark)) | .id' "$work/comments.json")
+        mapfile -t found < <(jq -r --arg mark "<!-- dyno: $SUITE -->" \
+            '.[] | select(.user.type == "Bot" and ((.body // "") | startswith($mark))) | .id' "$work/comments.json")
         if [[ ${#found[@]} != 0 || $(jq length "$work/comments.json") -lt 100 ]]; then break; fi
     done
     if [[ ${#found[@]} != 0 ]]; then
@@ -171,13 +193,14 @@ no_comment() {
 }
 
 verdict() {
-    local end
+    local end undecided="undecided: measure longer, or on a quieter machine; the report says what is missing"
     end=$(cat "$work/end.code")
+    if [[ -e $work/end.txt ]]; then undecided=$(cat "$work/end.txt"); fi
     case $end in
     0) echo "Dyno: passed" ;;
     4) fail "trials failed; the report says which" 4 ;;
     6) fail "a limit is broken; the report says which" 6 ;;
-    7) fail "undecided: measure longer, or on a quieter machine; the report says what is missing" 7 ;;
+    7) fail "$undecided" 7 ;;
     8) fail "something is slower than on the base branch; the report says what" 8 ;;
     *) fail "ended with code $end" "$end" ;;
     esac

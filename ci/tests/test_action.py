@@ -59,7 +59,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.command == "PATCH":
             self.server.comments[int(self.path.rsplit("/", 1)[1])] |= body
         else:
-            self.server.comments.append({"id": len(self.server.comments), **body})
+            self.server.comments.append({"id": len(self.server.comments), "user": {"type": "Bot"}, **body})
         self.reply(201, b"{}")
 
     do_POST = do_PATCH = write
@@ -166,20 +166,22 @@ class Action(unittest.TestCase):
         self.server.comments, self.server.may_write = [], True
 
     def test_a_pull_request_is_compared_and_its_next_push_replaces_the_comment(self):
-        self.server.comments = [{"id": 0, "body": "somebody else's"}]
+        # A person's comment that begins like the action's, and one without text of an account that is gone.
+        others = [{"id": 0, "user": {"type": "User"}, "body": "<!-- dyno: load.toml --> a person's"}, {"id": 1, "user": None, "body": None}]
+        self.server.comments = [dict(one) for one in others]
         code, said = Job(self.server, "passes").run(**{"allow-undecided": "true"})
         self.assertEqual(code, 0, said)
-        self.assertEqual(len(self.server.comments), 2)
-        comment = self.server.comments[1]["body"]
+        self.assertEqual(len(self.server.comments), 3)
+        comment = self.server.comments[2]["body"]
         self.assertRegex(comment, "all limits pass|undecided")
         for text in ("Compared with main", "most arrive", "All figures"):
             self.assertIn(text, comment)
         broken = Job(self.server, "breaks", limits=BROKEN)
         code, said = broken.run()
         self.assertEqual(code, 6, said)
-        self.assertEqual(len(self.server.comments), 2)
-        self.assertIn("**a limit is broken**", self.server.comments[1]["body"])
-        self.assertEqual(self.server.comments[0]["body"], "somebody else's")
+        self.assertEqual(len(self.server.comments), 3)
+        self.assertIn("**a limit is broken**", self.server.comments[2]["body"])
+        self.assertEqual(self.server.comments[:2], others)
         self.assertIn("::error title=Dyno::a limit is broken", said)
         self.assertNotIn("secret", said)
         self.assertEqual(broken.values["steps.report.outputs.verdict"], "failed")
@@ -191,7 +193,7 @@ class Action(unittest.TestCase):
         self.assertEqual(code, 0, said)
         self.assertEqual(self.server.comments, [])
         self.assertIn("No comment: the token may not write", said)
-        self.assertIn("No comparison: the base branch main could not be measured (code 1)", job.summary())
+        self.assertIn("No comparison: the base branch has no such suite: nothing to compare with", job.summary())
         self.assertIn("load.toml", job.summary())
         # A host that disturbs every trial lets no limit pass.
         self.assertIn(job.outputs["verdict"], ("passed", "undecided"))
@@ -212,7 +214,30 @@ class Action(unittest.TestCase):
         self.assertEqual(code, 7, said)
         self.assertIn("undecided: measure longer", said)
         job = Job(self.server, "slower", base=False)
-        self.assertEqual(job.run(**{"fail-on-slower": "true"})[0], 7, "nothing to compare with is no pass")
+        code, said = job.run(limits="", **{"fail-on-slower": "true"})
+        self.assertEqual(code, 7, "nothing to compare with is no pass")
+        self.assertIn("::error title=Dyno::the base branch has no such suite: nothing to compare with", said)
+        self.assertNotIn("measure longer", said)
+        may = Job(self.server, "may-be-slower", base=False)
+        code, said = may.run(limits="", **{"fail-on-slower": "true", "allow-undecided": "true"})
+        self.assertEqual(code, 0, said)
+        unmeasured = Job(self.server, "unmeasured")
+        prepare = '[[ $PWD == "$GITHUB_WORKSPACE" ]]'
+        code, said = unmeasured.run(limits="", prepare=prepare, **{"fail-on-slower": "true"})
+        self.assertEqual(code, 7, said)
+        self.assertIn("::error title=Dyno::the base branch main could not be measured (code 1)", said)
+
+    def test_figures_that_a_summary_cannot_hold_are_left_out_and_it_says_so(self):
+        large = scratch() / "large/dyno"
+        large.parent.mkdir()
+        large.write_text(f'#!/bin/sh\n[ "$1" = show ] && yes figure | head -c 1100000\nexec "{scratch() / "bin/dyno"}" "$@"\n')
+        large.chmod(0o755)
+        job = Job(self.server, "large-summary", pull=False)
+        code, said = job.run(dyno=str(large), **{"allow-undecided": "true"})
+        self.assertEqual(code, 0, said)
+        self.assertLess(len(job.summary().encode()), 1 << 20)
+        self.assertIn("GitHub shows no summary above 1 MiB", job.summary())
+        self.assertIn("most arrive", job.summary())
 
     def test_every_failure_says_what_to_do(self):
         job = Job(self.server, "wrong", pull=False)

@@ -63,6 +63,27 @@ class Lints(unittest.TestCase):
             self.assertEqual(of_target["pkg-url"], f"{{ repo }}/releases/download/v{{ version }}/{name}.tar.gz")
             self.assertEqual(of_target["bin-dir"], f"{name}/bin/{{ bin }}{{ binary-ext }}")
 
+    def test_the_release_has_the_page_of_its_version_and_one_list_of_checksums(self):
+        workflow = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())
+        self.assertEqual(workflow["permissions"], {"contents": "read"})
+        steps = {step.get("name"): step.get("run") for step in workflow["jobs"]["release"]["steps"]}
+        place = scratch() / "release"
+        place.mkdir()
+        (place / "CHANGELOG.md").write_text("# Changelog\n## [Unreleased]\nlater\n## [1.2.0] - 2026-01-02\nthis one\n### Fixed\n## [1.1.0] - 2025-01-02\nbefore\n")
+        notes = steps["The text of the release is the page of the changelog"]
+        self.assertEqual(shell(notes, place, GITHUB_REF_NAME="v1.2.0").returncode, 0)
+        self.assertEqual((place / "notes.md").read_text(), "this one\n### Fixed\n")
+        self.assertNotEqual(shell(notes, place, GITHUB_REF_NAME="v1.3.0").returncode, 0)
+        for architecture in ("amd64", "arm64"):
+            folder = place / f"built/packages-{architecture}"
+            folder.mkdir(parents=True)
+            (folder / f"dyno-{architecture}.tar.gz").write_text(architecture)
+            subprocess.run("sha256sum *.tar.gz >SHA256SUMS", shell=True, cwd=folder, check=True)
+        joined = shell(steps["Files of both architectures, with one list of checksums"], place)
+        self.assertEqual(joined.returncode, 0, joined.stderr)
+        self.assertEqual(sorted(f.name for f in (place / "out").iterdir()), ["SHA256SUMS", "dyno-amd64.tar.gz", "dyno-arm64.tar.gz"])
+        self.assertEqual(len((place / "out/SHA256SUMS").read_text().splitlines()), 2)
+
     def test_versions_in_examples_are_the_programs(self):
         version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
         for file in ("ci/github/dyno.yml", "ci/gitlab/dyno.gitlab-ci.yml", "docs/how-to/use-in-ci.md"):
@@ -75,6 +96,9 @@ class Lints(unittest.TestCase):
 class Templates(unittest.TestCase):
     def test_the_job_of_gitlab_runs_and_fails_by_a_limit(self):
         job = yaml.safe_load((ROOT / "ci/gitlab/dyno.gitlab-ci.yml").read_text())["dyno"]
+        history = [rule for rule in job["rules"] if rule.get("variables") == {"DYNO_CACHE": "pull-push"}]
+        self.assertEqual([rule["if"] for rule in history], ["$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH"])
+        self.assertEqual((job["variables"]["DYNO_CACHE"], job["cache"]["policy"]), ("pull", "$DYNO_CACHE"))
         place = project("gitlab")
         script = "\n".join(job["script"])
         done = shell(script, place, CI_PIPELINE_ID="41", **job["variables"])
@@ -177,6 +201,7 @@ class Dashboard(unittest.TestCase):
         if program is None:
             self.skipTest("NOT TESTED: the dashboard in Prometheus, which Debian's archive has")
         place = project("scraped")
+        (place / "load.toml").write_text((place / "load.toml").read_text().replace('rate = "1 kHz"\n', "") + '[experiment.matrix]\nrate = ["1 kHz", "2 kHz"]\n')
         exported = shell("dyno run load.toml --stack uds-stream --out run --quiet && dyno show run --format openmetrics -o dyno.prom", place)
         self.assertEqual(exported.returncode, 0, exported.stderr)
         text = (place / "dyno.prom").read_text()
@@ -193,7 +218,15 @@ class Dashboard(unittest.TestCase):
             for title, query in self.queries():
                 # What is not sure, as on a busy machine, is withheld: × floor, quantiles, costs.
                 if all(f"\n{name}{{" in text for name in re.findall(r"dyno_\w+", query)) and self.has_quantile(query, text):
-                    self.assertTrue(ask(api, query), f"{title}: no answer to {query}")
+                    series = ask(api, query)
+                    self.assertTrue(series, f"{title}: no answer to {query}")
+                    # Every cell has a line of its own: none is merged with that of another rate.
+                    chosen = ask(api, f"count({re.search(r'dyno_[^ ]+?{.*?}', query)[0]})")
+                    self.assertEqual(len(series), int(chosen[0]["value"][1]), title)
+                    for one in series:
+                        self.assertLessEqual({"id", "instance", "rate_hz", "access", "topology", "placement", "testbed"}, set(one["metric"]), title)
+                    if "dyno_trials" in query:
+                        self.assertEqual({one["metric"]["rate_hz"] for one in series}, {"1000", "2000"})
 
 
 def prometheus() -> Path | None:

@@ -17,7 +17,7 @@ import support
 from hdrh.histogram import HdrHistogram
 from support import DYNO, GOLDEN, ROOT, dyno, measured, scratch
 
-from dyno_results import QUANTILES, Run, Samples, Summary, TooFewSamples, plot, read_parquet, samples_needed, to_frame
+from dyno_results import QUANTILES, Cause, Run, Samples, Summary, TooFewSamples, plot, read_parquet, samples_needed, to_frame
 from dyno_results import histogram
 
 
@@ -38,7 +38,7 @@ def stored(values: list[int], lost: int) -> dict:
 def made(name: str, trials: list[tuple[list[int], int]]) -> Path:
     """The golden run with other samples, which are nobody's: values and losses of each trial."""
     place = scratch() / name
-    shutil.copytree(GOLDEN / "run-v3", place)
+    shutil.copytree(GOLDEN / "run-v4", place)
     record = json.loads((place / "trials/e0001-t000.json").read_text())
     shutil.rmtree(place / "raw")
     for number, (values, lost) in enumerate(trials):
@@ -76,7 +76,7 @@ class AgainstDyno(unittest.TestCase):
         return compared
 
     def test_golden_runs_of_every_format_are_read(self):
-        for version in (1, 2, 3):
+        for version in (1, 2, 3, 4):
             path = GOLDEN / f"run-v{version}"
             self.same_figures(path)
             run = Run.read(path)
@@ -88,6 +88,20 @@ class AgainstDyno(unittest.TestCase):
             self.assertEqual([samples.quantile(q, unsure=True) for q in (0.2, 0.5, 0.8, 0.9)], [12300, 12308, 25000, math.inf])
             raw = list(run.raw(trial))
             self.assertEqual((len(raw), raw[0].response, raw[0].service), (2, 12345, 12300))
+
+    def test_causes_have_their_values_and_those_of_older_runs_their_sentence(self):
+        failed, trial = Run.read(GOLDEN / "run-v4").trials
+        self.assertEqual((failed.failure.cause, failed.failure.values["exit"], failed.failure.text), ("agent-ended", {"signal": 11}, None))
+        self.assertIsNone(trial.failure)
+        self.assertEqual([(c.cause, c.values["share"]) for c in trial.disturbed], [("foreign-load", 0.2)])
+        self.assertEqual([c.cause for c in trial.warnings], ["not-granted"])
+        failed, trial = Run.read(GOLDEN / "run-v3").trials
+        self.assertEqual((failed.failure.cause, failed.failure.text), (None, "the sink ended by signal 11 (SIGSEGV)"))
+        self.assertEqual([c.text for c in trial.disturbed], ["other processes took 20 % of CPUs 0 and 1 (rustc)"])
+        self.assertEqual([c.text for c in trial.warnings], ["SCHED_FIFO not granted: needs CAP_SYS_NICE"])
+        for damaged in (None, 4, {}, {"cause": 4}, {"cause": "steal", "values": []}):
+            with self.assertRaises(ValueError):
+                Cause.of(damaged)
 
     def test_a_measured_run_has_the_figures_of_dyno_show_to_the_last_digit(self):
         # How many it has depends on the machine: a noisy one leaves intervals too wide to print.
@@ -134,7 +148,7 @@ class AgainstDyno(unittest.TestCase):
 class Reading(unittest.TestCase):
     def damaged(self, change) -> list[str]:
         place = scratch() / "damaged"
-        shutil.copytree(GOLDEN / "run-v3", place)
+        shutil.copytree(GOLDEN / "run-v4", place)
         try:
             change(place)
             return Run.read(place).damaged
@@ -157,7 +171,7 @@ class Reading(unittest.TestCase):
 
         def newer(place):
             file = place / "trials/e0001-t000.json"
-            file.write_text(file.read_text().replace('"format":3', '"format":4', 1))
+            file.write_text(file.read_text().replace('"format":4', '"format":5', 1))
 
         for change in (truncate, link, pipe, misplaced, newer):
             with self.subTest(change.__name__):
@@ -166,7 +180,7 @@ class Reading(unittest.TestCase):
     def test_a_newer_run_and_another_document_are_refused_with_what_to_do(self):
         def newer(place):
             file = place / "run.json"
-            file.write_text(file.read_text().replace('"format": 3', '"format": 4', 1))
+            file.write_text(file.read_text().replace('"format": 4', '"format": 5', 1))
 
         with self.assertRaisesRegex(ValueError, "update dyno-results"):
             self.damaged(newer)
@@ -224,7 +238,7 @@ class Showing(unittest.TestCase):
         self.assertIn("no trial that counts recorded", texts)
         tail = plot.tail({"udp": Run.read(path).samples(1, "response_ns")})
         self.assertIn("150 of 1650 lost", tail.get_legend().get_texts()[0].get_text())
-        withheld = Summary.show(GOLDEN / "run-v3", program=DYNO).experiments
+        withheld = Summary.show(GOLDEN / "run-v4", program=DYNO).experiments
         for draw_one in (plot.stacks, plot.sizes, plot.cost):
             for one in (experiments, withheld, Summary.show(measured(), program=DYNO).experiments):
                 picture = io.BytesIO()
@@ -252,7 +266,7 @@ class Package(unittest.TestCase):
         (wheel,) = wheels.glob("dyno_results-*.whl")
         self.assertIn("dyno_results/py.typed", zipfile.ZipFile(wheel).namelist())
         # No site packages: nothing but the standard library.
-        code = f"import sys; sys.path.insert(0, {str(wheel)!r}); import dyno_results as d; print(d.Run.read({str(GOLDEN / 'run-v3')!r}).trials[1].completed)"
+        code = f"import sys; sys.path.insert(0, {str(wheel)!r}); import dyno_results as d; print(d.Run.read({str(GOLDEN / 'run-v4')!r}).trials[1].completed)"
         printed = subprocess.run([sys.executable, "-I", "-S", "-c", code], check=True, capture_output=True, text=True).stdout
         self.assertEqual(printed.strip(), "True")
 

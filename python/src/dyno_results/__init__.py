@@ -9,12 +9,13 @@ counts in every quantile.
 """
 
 from dyno_results.quantile import QUANTILES, Samples, TooFewSamples, samples_needed
-from dyno_results.run import Raw, Run, Trial
+from dyno_results.run import Cause, Raw, Run, Trial
 from dyno_results.summary import Estimate, Experiment, Summary
 from dyno_results.tables import read_parquet, to_frame
 
 __all__ = [
     "QUANTILES",
+    "Cause",
     "Estimate",
     "Experiment",
     "Raw",

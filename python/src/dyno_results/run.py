@@ -1,4 +1,4 @@
-"""Run directories, formats 1 to 3: `docs/run-format.md` of Dyno describes them."""
+"""Run directories, formats 1 to 4: `docs/run-format.md` of Dyno describes them."""
 
 import csv
 import json
@@ -14,7 +14,7 @@ from dyno_results import histogram
 from dyno_results.quantile import Samples
 
 #: The newest format that is read here.
-FORMAT = 3
+FORMAT = 4
 _TRIAL = re.compile(r"e\d{4,}-t\d{3,}\.json")
 _MIB = 1 << 20
 
@@ -41,6 +41,29 @@ class Raw(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Cause:
+    """Why a trial was disturbed or failed, or what its reader should know.
+
+    Format 4 stores the name of a cause, such as `foreign-load`, with its values: times in nanoseconds, shares from 0 to 1. Formats 1 to 3
+    store a sentence, which is `text`; then `cause` is None. The sentence of a cause is that of `dyno show`.
+    """
+
+    cause: str | None
+    values: dict[str, Any]
+    text: str | None
+
+    @staticmethod
+    def of(stored: Any) -> "Cause":
+        """Reads an object of format 4 or a sentence. Raises `ValueError` for anything else."""
+        if isinstance(stored, str):
+            return Cause(None, {}, stored)
+        name, values = (stored.get("cause"), stored.get("values", {})) if isinstance(stored, dict) else (None, None)
+        if not isinstance(name, str) or not isinstance(values, dict):
+            raise ValueError(f"{stored!r} is neither a cause with its values nor a sentence")
+        return Cause(name, values, None)
+
+
+@dataclass(frozen=True)
 class Trial:
     """One stored trial; `record` is its file as it stands."""
 
@@ -54,9 +77,21 @@ class Trial:
         return bool(self.record["outcome"] == "completed")
 
     @property
-    def disturbed(self) -> list[str]:
+    def disturbed(self) -> list[Cause]:
         """Why it does not count; empty: it does."""
-        return list(self.record.get("disturbed", []))
+        return [Cause.of(stored) for stored in self.record.get("disturbed", [])]
+
+    @property
+    def warnings(self) -> list[Cause]:
+        """What its reader should know."""
+        return [Cause.of(stored) for stored in self.record.get("warnings", [])]
+
+    @property
+    def failure(self) -> Cause | None:
+        """Why it failed; None: it did not."""
+        if self.completed:
+            return None
+        return Cause.of(self.record["failure"] if "failure" in self.record else self.record["message"])
 
     def metrics(self) -> list[str]:
         """The metrics that it recorded, such as `rtt_ns`."""
