@@ -94,7 +94,7 @@ impl Sizes {
 /// 64 random bits: the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014) over its sequence, at a place that
 /// seed and channel choose.
 #[inline]
-fn draw(seed: u64, channel: u16, sequence: u64) -> u64 {
+pub fn draw(seed: u64, channel: u16, sequence: u64) -> u64 {
     const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
     let start = mix(seed ^ mix(u64::from(channel).wrapping_add(GAMMA)));
     mix(start.wrapping_add(sequence.wrapping_add(1).wrapping_mul(GAMMA)))

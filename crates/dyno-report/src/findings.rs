@@ -9,7 +9,6 @@ use crate::number::{Measured, duration, sig3};
 use crate::remark::Item;
 use crate::summary::{ExperimentSummary, NoRatio, QUANTILES, Spread};
 use crate::view::View;
-use dyno_model::cause::{Cause, Disturbance};
 use dyno_stats::{Latency, Quantile};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -315,19 +314,27 @@ fn moved(without: &Quantile, with: &Quantile) -> Option<String> {
     Some(format!("{} → {shown}", text(&own.value)))
 }
 
-/// Why trials of these rows were disturbed, the most frequent reasons first.
-fn reasons(rows: &[&ExperimentSummary]) -> Vec<String> {
-    let mut reasons: Vec<(&Cause<Disturbance>, u64)> = Vec::new();
-    for (cause, count) in rows.iter().flat_map(|e| &e.disturbances) {
-        match reasons.iter_mut().find(|(known, _)| *known == cause) {
+/// Causes by their sentence, with their trials: where numbers differ in digits that are not shown, they read alike.
+pub(crate) fn read_alike(causes: impl Iterator<Item = (impl ToString, u64)>) -> Vec<(String, u64)> {
+    let mut all: Vec<(String, u64)> = Vec::new();
+    for (cause, count) in causes {
+        let text = cause.to_string();
+        match all.iter_mut().find(|(known, _)| *known == text) {
             Some((_, n)) => *n += count,
-            None => reasons.push((cause, *count)),
+            None => all.push((text, count)),
         }
     }
+    all
+}
+
+/// Why trials of these rows were disturbed, the most frequent reasons first.
+fn reasons(rows: &[&ExperimentSummary]) -> Vec<String> {
+    let all = rows.iter().flat_map(|e| &e.disturbances);
+    let mut reasons = read_alike(all.map(|(cause, count)| (cause, *count)));
     reasons.sort_by_key(|(_, count)| Reverse(*count));
-    let line = |(cause, count): (&Cause<Disturbance>, u64)| match count {
-        1 => cause.to_string(),
-        n => format!("{n} × {cause}"),
+    let line = |(text, count): (String, u64)| match count {
+        1 => text,
+        n => format!("{n} × {text}"),
     };
     let mut lines: Vec<String> = reasons.into_iter().map(line).collect();
     cut(&mut lines, MOST_REASONS, "reasons");

@@ -90,9 +90,12 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
     });
     let own = summary.warnings.iter().map(|w| Item::from(w.clone()));
     let of_trials = view.rows.iter().flat_map(|e| {
-        e.warnings.iter().map(|(text, count)| {
-            Item::from(format!("{}: {}{}", view.label(e), times(*count), text))
-        })
+        let all = e.warnings.iter().map(|(cause, count)| (cause, *count));
+        let line = |(text, count)| format!("{}: {}{text}", view.label(e), times(count));
+        findings::read_alike(all)
+            .into_iter()
+            .map(line)
+            .map(Item::from)
     });
     let all = [
         (

@@ -12,6 +12,7 @@ use crate::shared::{Arrivals, Call, Phase, ThreadState};
 use dyno_adapter::{Error, Receiver};
 use dyno_measure::Recorder;
 use dyno_measure::stamp::{Damage, Kind};
+use dyno_model::sizes::draw;
 use dyno_model::{Metric, Nanos};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -63,7 +64,10 @@ fn take<const ASKS: bool>(
 ) -> Result<Played, Failure> {
     let shared = &job.shared;
     let cycle = job.experiment().sink_cycle.map(Duration::from);
-    let mut look = Instant::now();
+    // A task's cycle begins anywhere in the sender's: at another place in each trial.
+    let phase = draw(job.assignment.seed, u16::MAX, 0) as f64 / u64::MAX as f64;
+    let mut look = Instant::now() + cycle.map_or(Duration::ZERO, |c| c.mul_f64(phase));
+    std::thread::sleep(look.saturating_duration_since(Instant::now()));
     loop {
         let mut found = false;
         for (receiver, inbox) in &mut ends {

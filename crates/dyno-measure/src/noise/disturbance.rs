@@ -61,7 +61,10 @@ fn allowed(share: f64, factor: f64, bound: f64) -> BareShare {
 }
 
 fn foreign(window: &HostLoad, bare: &HostLoad) -> Option<Disturbance> {
-    let bare = allowed(bare.foreign_share(), 1.0, HOUSEKEEPING);
+    let mut bare = allowed(bare.foreign_share(), 1.0, HOUSEKEEPING);
+    // Of a short window one lump is more.
+    let lump = (ns(LUMP) / capacity(window).max(1.0)).min(bare.share);
+    bare.taken = bare.taken.max(lump);
     let limit = (bare.taken * capacity(window)).max(ns(LUMP)) + SHARE * wall(window);
     let name = |name: &String| (name != ENDED).then(|| name.clone());
     let first = window.hungriest.first();
