@@ -177,7 +177,17 @@ impl Groups {
     }
 
     fn done(mut self) -> Imported<Statements> {
+        self.finish()?;
+        Ok(self.out.done())
+    }
+
+    /// Ends a run: another one of the same benchmarks has figures of its own.
+    fn finish(&mut self) -> Imported<()> {
         let groups = std::mem::take(&mut self.all);
+        let mut names: BTreeMap<String, String> = groups
+            .iter()
+            .map(|g| (g.first.name.clone(), g.data.name.clone()))
+            .collect();
         let each: BTreeMap<String, (Option<u64>, bool)> = groups
             .iter()
             .map(|g| (g.first.name.clone(), (g.each, g.first.medians)))
@@ -194,7 +204,8 @@ impl Groups {
             match self.over_repetitions(&group.first.name) {
                 Some((base, word)) => {
                     let (each, medians) = each.get(&base).copied().unwrap_or_default();
-                    self.summary(&group, &base, &word, each.filter(|_| !medians), spot)?;
+                    let each = each.filter(|_| !medians);
+                    self.summary(&group, (&base, &word), &mut names, each, spot)?;
                 }
                 None if group.rows > 1 || left_out > 0 => {
                     self.out.keep(group.real);
@@ -203,7 +214,10 @@ impl Groups {
                 None => self.single(&group, spot)?,
             }
         }
-        Ok(self.out.done())
+        self.by_name.clear();
+        self.told.clear();
+        self.left_out.clear();
+        Ok(())
     }
 
     fn single(&mut self, group: &Group, spot: Spot<'_>) -> Imported<()> {
@@ -226,8 +240,8 @@ impl Groups {
     fn summary(
         &mut self,
         group: &Group,
-        base: &str,
-        word: &str,
+        (base, word): (&str, &str),
+        names: &mut BTreeMap<String, String>,
         each: Option<u64>,
         spot: Spot<'_>,
     ) -> Imported<()> {
@@ -235,22 +249,23 @@ impl Groups {
             return Ok(());
         };
         let row = &group.first;
-        let mut data = match self.by_name.get(base) {
-            Some(_) => Data {
-                name: base.to_owned(),
+        let mut data = match names.get(base) {
+            Some(name) => Data {
+                name: name.clone(),
                 ..group.data.clone()
             },
             None => {
                 self.by_name.insert(base.to_owned(), usize::MAX);
                 let named = self.out.data(base, Quantity::Time, row.unit.clone());
+                names.insert(base.to_owned(), named.name.clone());
                 Data {
                     method: group.data.method.clone(),
                     ..named
                 }
             }
         };
-        data.conditions
-            .insert("benchmark".to_owned(), base.to_owned());
+        let benchmark = data.name.clone();
+        data.conditions.insert("benchmark".to_owned(), benchmark);
         (data.of, data.n, data.each) = (Of::Means, Some(row.iterations), each);
         if row.medians {
             (data.of, data.each) = (Of::Unknown, None);

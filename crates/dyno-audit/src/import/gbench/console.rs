@@ -30,6 +30,9 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
         half = None;
         let words: Vec<&str> = line.split_whitespace().collect();
         if BANNERS.iter().any(|b| line.trim_start().starts_with(b)) {
+            if line.trim_start().starts_with("Running ") {
+                groups.finish()?;
+            }
             groups.out.banner(spot);
         } else if is_date(line.trim()) {
             groups.out.banner(spot);

@@ -29,6 +29,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     let mut groups = Groups::new(Out::new(input.tool()));
     for root in Node::roots(&documents) {
         document(&mut groups, &root)?;
+        groups.finish()?;
     }
     groups.done()
 }

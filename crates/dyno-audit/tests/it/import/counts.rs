@@ -377,3 +377,54 @@ fn what_a_source_does_not_say_lowers_the_level() {
         );
     }
 }
+
+#[test]
+fn two_runs_in_one_file_are_held_to_themselves() {
+    for name in [
+        "google-benchmark/console.txt",
+        "google-benchmark/repetitions.json",
+        "fio/json-plus.json",
+        "fio/randrw.json",
+        "iperf3/tcp.json",
+        "iperf3/udp.json",
+        "cyclone-roundtrip/made-up.txt",
+    ] {
+        let once = outcomes(&sample(name));
+        let all = outcomes(&format!("{0}{0}", sample(name)));
+        let worst = |all: &[Outcome]| {
+            let accused = |o: &&Outcome| matches!(o.verdict, Impossible | Inconsistent);
+            all.iter().filter(accused).count()
+        };
+        assert_eq!(worst(&once), 0, "{name}");
+        assert_eq!(worst(&all), 0, "{name} twice: {all:#?}");
+    }
+}
+
+#[test]
+fn a_signed_jitter_may_scatter_beyond_its_mean() {
+    let table = |quantity: &str| {
+        stated(&format!(
+            "[source]\ntitle = \"made up\"\n[[table]]\nid = \"t\"\nquantity = \"{quantity}\"\nunit = \"us\"\nn = 1000\n\
+             columns = [{{ label = \"cycle\" }}, {{ id = \"mean\", statistic = \"mean\" }}, {{ id = \"sd\", statistic = \"sd\" }}, \
+             {{ id = \"max\", statistic = \"max\" }}]\nrows = '''\n10 ms | 0.2 | 45.1 | 120.0\n'''\n"
+        ))
+    };
+    for quantity in ["jitter", "time"] {
+        let all = table(quantity);
+        assert!(of(&all, "bounds", Impossible).is_empty(), "{all:#?}");
+        assert!(all.iter().all(|o| o.verdict != Impossible), "{all:#?}");
+    }
+}
+
+#[test]
+fn names_of_criterion_keep_their_sizes() {
+    let text = "latency (64 B)/uds      time:   [4.7869 us 5.0351 us 5.2968 us]\n\
+                latency (128 B)/uds     time:   [5.7869 us 6.0351 us 6.2968 us]\n";
+    let statements = import(&mut text.as_bytes(), "x", None).unwrap();
+    let names: Vec<&str> = statements
+        .figures
+        .iter()
+        .filter_map(|f| f.conditions.get("benchmark").map(String::as_str))
+        .collect();
+    assert_eq!(names, ["latency (64 B)/uds", "latency (128 B)/uds"]);
+}
