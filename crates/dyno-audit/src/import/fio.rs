@@ -126,45 +126,7 @@ fn between(
         [_, b, c] if b == c => out.holds_of(&format!("{} <= {}", mean("clat"), mean("lat"))),
         _ => {}
     }
-    let blocks = options
-        .iter()
-        .rev()
-        .flatten()
-        .find_map(|o| o.get("bs")?.as_str());
-    // Bytes are of what was completed and counts of what began; a group has the options of its last job, a trace its own sizes.
-    let others = [
-        "bsrange",
-        "bssplit",
-        "bs_unaligned",
-        "blocksize_range",
-        "ramp_time",
-        "read_iolog",
-        "group_reporting",
-    ];
-    if let Some(bytes) = blocks
-        .and_then(block_bytes)
-        .filter(|_| !others.into_iter().any(has))
-    {
-        out.holds_of(&format!(
-            "{{{name}/size-sum}} <= {{{name}/count}} * {bytes}"
-        ));
-    }
     Ok(())
-}
-
-/// `4k` in bytes; nothing of several sizes.
-fn block_bytes(text: &str) -> Option<u64> {
-    let text = text.to_ascii_lowercase();
-    let end = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    let power = ["", "k", "m", "g"]
-        .iter()
-        .position(|unit| *unit == &text[end..])?;
-    text[..end]
-        .parse::<u64>()
-        .ok()?
-        .checked_mul(1 << (10 * power))
 }
 
 fn of_direction(

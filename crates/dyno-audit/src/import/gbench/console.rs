@@ -22,7 +22,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     let mut groups = Groups::new(Out::new(input.tool()));
     // Names of counters in columns, of `--benchmark_counters_tabular`.
     let mut columns: Vec<String> = Vec::new();
-    let mut in_table = false;
+    let (mut in_table, mut begins) = (false, false);
     let mut half: Option<(u64, String)> = None;
     while let Some(line) = input.next()? {
         let line = line.to_owned();
@@ -38,7 +38,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
             groups.out.banner(spot);
             groups.out.tested(line.trim());
         } else if let ["Benchmark", "Time", "CPU", "Iterations", ref rest @ ..] = words[..] {
-            in_table = true;
+            (in_table, begins) = (true, true);
             columns = rest.iter().map(|w| (*w).to_owned()).collect();
             columns.retain(|w| w != "UserCounters...");
         } else if let Some((name, message)) = line.split_once("ERROR OCCURRED:") {
@@ -46,7 +46,13 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
             groups.out.note(format!("{name} failed: {message}"));
         } else if in_table {
             match row(&words, &columns).map_err(|e| input.error(e))? {
-                Found::Row(row) => groups.add(*row, spot)?,
+                Found::Row(row) => {
+                    // Tables of one run have other benchmarks.
+                    if std::mem::take(&mut begins) && groups.knows(&row.name) {
+                        groups.finish()?;
+                    }
+                    groups.add(*row, spot)?;
+                }
                 Found::Half(name) if groups.knows(name) => {
                     return Err(input.error(CUT));
                 }
