@@ -26,9 +26,21 @@ pub enum Cause<T> {
     Known(T),
     /// The sentence that a run of before format 4 keeps in its place.
     Told(String),
+    /// One that this Dyno does not know: it holds all the same, and is kept as it is.
+    Other(Box<Other>),
     /// So many causes that a summary leaves out.
     #[serde(skip)]
     More(u64),
+}
+
+/// A cause of a Dyno that knows more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Other {
+    /// Its name.
+    pub cause: String,
+    /// Its numbers.
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub values: serde_json::Value,
 }
 
 impl<T> Cause<T> {
@@ -36,7 +48,7 @@ impl<T> Cause<T> {
     pub fn known(&self) -> Option<&T> {
         match self {
             Cause::Known(cause) => Some(cause),
-            Cause::Told(_) | Cause::More(_) => None,
+            Cause::Told(_) | Cause::Other(_) | Cause::More(_) => None,
         }
     }
 }
@@ -57,6 +69,7 @@ impl<T: fmt::Display> fmt::Display for Cause<T> {
         match self {
             Cause::Known(cause) => cause.fmt(f),
             Cause::Told(sentence) => f.write_str(sentence),
+            Cause::Other(other) => write!(f, "`{}`, of which this Dyno knows no more", other.cause),
             Cause::More(1) => f.write_str("1 more, which is left out here"),
             Cause::More(n) => write!(f, "{n} more, which are left out here"),
         }
@@ -67,4 +80,26 @@ impl<T: fmt::Display> fmt::Display for Cause<T> {
 thread_local! {
     /// While it is set, each sentence is the number of its variant: what then changes, beside texts, reads sentences.
     pub static MUTE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_that_is_not_known_is_kept_and_shown() {
+        for text in [
+            r#"{"cause":"moon","values":{"phase":3}}"#,
+            r#"{"cause":"moon"}"#,
+        ] {
+            let cause: Cause<Disturbance> = serde_json::from_str(text).unwrap();
+            assert_eq!(cause.known(), None);
+            assert_eq!(
+                cause.to_string(),
+                "`moon`, of which this Dyno knows no more"
+            );
+            assert_eq!(serde_json::to_string(&cause).unwrap(), text);
+        }
+        assert!(serde_json::from_str::<Cause<Disturbance>>("3").is_err());
+    }
 }

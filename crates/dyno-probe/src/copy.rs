@@ -50,8 +50,9 @@ pub fn copy(ground: &Ground, bytes: u64, by: Writer) -> Result<Outcome, ProbeErr
             Writer::Own => measure(ground, &shared, &mut to, batch, place, || ()),
             Writer::Other => std::thread::scope(|scope| {
                 let writer = scope.spawn(|| shared.write(ground, place.peer));
+                let over = Over(&shared.turn);
                 let measured = measure(ground, &shared, &mut to, batch, place, || shared.renew());
-                shared.turn.store(OVER, Ordering::Release);
+                drop(over);
                 match writer.join() {
                     Ok(written) => written.and(measured),
                     Err(panic) => std::panic::resume_unwind(panic),
@@ -71,6 +72,15 @@ struct Shared {
 /// Neither has another turn.
 const OVER: u32 = u32::MAX;
 
+/// Ends the writer, also where the one who copies panics.
+struct Over<'a>(&'a AtomicU32);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(OVER, Ordering::Release);
+    }
+}
+
 impl Shared {
     fn new(from: Vec<u8>) -> Shared {
         Shared {
@@ -88,7 +98,7 @@ impl Shared {
         let placed = pin(cpu).map_err(ProbeError::from);
         let placed = placed.and_then(|()| ground.classify());
         if placed.is_err() {
-            self.turn.store(OVER, Ordering::Release);
+            drop(Over(&self.turn));
         }
         placed?;
         loop {

@@ -108,10 +108,13 @@ fn alike(base: &ToolResult<'_>, new: &ToolResult<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// `p99 latency`, or by its own name where it has one: `received count`.
+/// `p99 latency`, or by its own name where it has one: `retransmits count`, `received`.
 fn figure(result: &ToolResult<'_>, figure: &Stated) -> String {
     let quantity = result.quantity.as_str();
     let part = figure.part(result.name);
+    if part == quantity {
+        return part;
+    }
     let own = part
         .strip_prefix(quantity)
         .and_then(|p| p.strip_prefix('-'));

@@ -260,7 +260,7 @@ fn rows_of_different_figures_can_be_told_apart() {
         let figure = if name.starts_with("iperf3") {
             "remote_total cpu-share"
         } else {
-            "received received"
+            "test_topic  received  "
         };
         assert!(table.contains(figure), "{table}");
     }

@@ -484,7 +484,8 @@ pub enum RefusalReason {
     MessagesOfGround,
     /// Copies of a probe take more CPUs than there are.
     #[error(
-        "{wanted} CPUs at once are more than the {cpus} that there are; lower `parallel`, or probe on `one`"
+        "{wanted} CPUs at once are more than the {cpus} that there are; lower `parallel`, probe on `one`, or leave out what another CPU \
+         writes (`by = \"other\"`)"
     )]
     ProbeCpus {
         /// The CPUs that they take.

@@ -126,10 +126,17 @@ impl Connection {
         let mut check = ssh(&self.directory, &self.control);
         check.args(["-O", "check", "--", &self.destination]);
         check.stdin(Stdio::null()).stdout(Stdio::null());
-        if check.stderr(Stdio::null()).status().ok()?.success() {
-            return None;
-        }
         let deadline = Instant::now() + ENDING;
+        let mut check = check.stderr(Stdio::null()).spawn().ok()?;
+        while Instant::now() < deadline {
+            match check.try_wait().ok()? {
+                Some(status) if status.success() => return None,
+                Some(_) => break,
+                None => std::thread::sleep(LOOK),
+            }
+        }
+        // One that answers nothing is a connection that does not either; what has ended cannot be killed.
+        let _ = check.kill().and_then(|()| check.wait().map(drop));
         while self.status().is_none() && Instant::now() < deadline {
             std::thread::sleep(LOOK);
         }
