@@ -476,6 +476,9 @@ pub fn completed(id: TrialId) -> TrialRecord {
         copies: Vec::new(),
         forwarded: Vec::new(),
         parts: None,
+        faults: Vec::new(),
+        outages: Vec::new(),
+        detections: Vec::new(),
         networks: vec![HostNetwork {
             host: "here".into(),
             fresh: true,

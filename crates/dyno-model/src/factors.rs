@@ -378,8 +378,17 @@ factors! {
         columns: &[("reboot", Of::Flag(|e| e.reboot.then_some(true)))],
         setting: Some(Setting { key: "reboot", set: Set::Flag(|e, is| e.reboot = is), is_of_flow: false }),
     }
-    "window" {
+    "fault" {
         place: 18,
+        text: |e| e.faults.iter().map(ToString::to_string).collect::<Vec<_>>().join(", then "),
+        columns: &[("fault", Of::Text(|e| {
+            let faults: Vec<_> = e.faults.iter().map(ToString::to_string).collect();
+            (!faults.is_empty()).then(|| faults.join(", then "))
+        }))],
+        key: Some(|e| format!("{:?}", e.faults)),
+    }
+    "window" {
+        place: 19,
         lead: "window ",
         text: |e| e.window.to_string(),
         phrase: Some(|e| match e.window {

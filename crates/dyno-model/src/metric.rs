@@ -234,6 +234,38 @@ metrics! {
         one_per_trial: true,
         part_of: Some(Metric::FirstMessage),
     }
+    Recovery = "recovery_ns", "From the end of a fault until a newer message has arrived at every receiver; infinite where one stays deaf." {
+        short: "recovery",
+        title: "recovery",
+        gist: "from the end of the fault until every receiver has a newer message",
+        between_hosts: true,
+        one_per_trial: true,
+    }
+    RecoveryFirst = "recovery_first_ns", "From the end of a fault until a newer message has arrived at any receiver." {
+        short: "first recovery",
+        title: "first recovery",
+        gist: "from the end of the fault until any receiver has a newer message",
+        between_hosts: true,
+        one_per_trial: true,
+    }
+    Steady = "steady_ns", "From the end of a fault until rate and latency are as before it at every receiver." {
+        short: "steady again",
+        title: "steady state",
+        gist: "from the end of the fault until rate and latency are as before at every receiver",
+        one_per_trial: true,
+    }
+    Silence = "silence_ns", "The longest time without a newer message at any receiver, from the begin of a fault on; infinite where none came after it." {
+        short: "silence",
+        title: "silence",
+        gist: "the longest time without a newer message from the begin of the fault on",
+        one_per_trial: true,
+    }
+    Detection = "detection_ns", "From the begin of a fault until the library first told of it at an end that it did not strike; infinite where it never told." {
+        short: "detection",
+        title: "detection",
+        gist: "from the begin of the fault until the library tells of it",
+        one_per_trial: true,
+    }
     Boot = "boot_ns", "Of a virtual machine that is booted for the trial: from the start of its monitor until an agent answers in it. Of processes or containers whose start is measured: from the start of each until its agent answers, the slowest." {
         short: "boot",
         title: "agent of what is started",

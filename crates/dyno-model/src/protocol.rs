@@ -172,6 +172,13 @@ pub struct Assignment {
     pub process: u16,
     /// The channels as adapters are told of them, by their number.
     pub channels: Vec<ChannelSpec>,
+    /// Of several processes that play these participants in turn, which: from 0. Above 0 only where a fault restarts them.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub generation: u16,
+}
+
+const fn is_first(generation: &u16) -> bool {
+    *generation == 0
 }
 
 impl Assignment {

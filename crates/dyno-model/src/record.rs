@@ -6,6 +6,7 @@ use crate::adapter::AdapterDescription;
 use crate::asked::{Asked, AskedPerMessage};
 use crate::cause::{Cause, Disturbance, FailureCause, Warning};
 use crate::chain::{Forwarded, Parts};
+use crate::fault::{Detection, FaultMade, Outage};
 use crate::metric::Metric;
 use crate::network::HostNetwork;
 use crate::noise::{BareMachine, HostNoise, Place};
@@ -471,6 +472,15 @@ pub struct TrialRecord {
     /// The parts of the way through a chain. `None`: the stack is no chain, or a way has no one end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<Parts>,
+    /// The faults as they were made. Empty where the experiment has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<FaultMade>,
+    /// What came of them at each receiving end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outages: Vec<Outage>,
+    /// When ends first told of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub detections: Vec<Detection>,
 }
 
 impl TrialRecord {
@@ -504,6 +514,9 @@ impl TrialRecord {
             copies: Vec::new(),
             forwarded: Vec::new(),
             parts: None,
+            faults: Vec::new(),
+            outages: Vec::new(),
+            detections: Vec::new(),
         }
     }
 }

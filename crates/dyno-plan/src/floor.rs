@@ -132,6 +132,7 @@ fn added(
                     paired: capability::is_paired(&cell, &[floor.adapter]),
                     counted: false,
                     legs: Vec::new(),
+                    faults: Vec::new(),
                     flow: None,
                     machine: None,
                     cpus: cpus(e).to_vec(),

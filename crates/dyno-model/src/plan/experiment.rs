@@ -2,6 +2,7 @@
 
 use super::number::ExperimentId;
 use crate::factor::{Access, Placement, Start, Topology, Wait};
+use crate::fault::Fault;
 use crate::flow::Flow;
 use crate::sizes::Sizes;
 use crate::unit::{Nanos, PayloadSize};
@@ -138,6 +139,9 @@ pub struct Experiment {
     /// What participants are started as, and that their start is measured; `None`: as processes, and it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Start>,
+    /// What is broken within each trial, in order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
     /// What it is as one of several flows that run at the same time; `None`: it runs alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<Flow>,
@@ -195,6 +199,7 @@ impl Experiment {
             on_host: 0,
             reboot: false,
             start: None,
+            faults: Vec::new(),
             trials: 1,
             raw_samples: 0,
             floor: None,

@@ -228,6 +228,7 @@ impl<'a> Trial<'a, '_> {
                 graph: self.graph.clone(),
                 process,
                 channels: channels.clone(),
+                generation: 0,
             };
             assignments.push((place, assignment));
         }
