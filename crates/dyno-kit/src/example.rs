@@ -129,6 +129,7 @@ pub fn manifest() -> RunManifest {
             repeats: 3,
             search: None,
             shard: None,
+            more: Vec::new(),
         },
         environment: Environment {
             dyno_version: "0.1.0".into(),

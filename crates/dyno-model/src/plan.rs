@@ -116,6 +116,19 @@ pub struct Plan {
     /// Only a part of the plan's trials is run here; the others are run elsewhere, from the same plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
+    /// Trials that were asked for after the run was planned (`dyno run --resume RUN --more N`), in order of time. The
+    /// experiments' `trials` have them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more: Vec<More>,
+}
+
+/// Further trials of a run that was measured already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct More {
+    /// How many of each experiment, its floor included.
+    pub trials: u32,
+    /// When they were asked for, in milliseconds since the Unix epoch.
+    pub asked_unix_ms: u64,
 }
 
 /// One of several parts of a run that take about equally long. A part holds whole experiments; those
@@ -142,6 +155,32 @@ impl Plan {
     pub fn experiment(&self, id: ExperimentId) -> Option<&Experiment> {
         self.experiments.get(id.0 as usize)
     }
+    /// The same with `more` trials of each experiment.
+    ///
+    /// # Errors
+    /// Why this plan can have no more, in a sentence that begins with a verb: it is a search, which finds out itself how many
+    /// it needs; it is a part of a run, whose other parts would not have them; the sum passes [`Plan::MOST_TRIALS`].
+    pub fn with_more(&self, more: More) -> Result<Plan, String> {
+        if self.search.is_some() {
+            return Err("is a search, which decides itself how many trials it needs".into());
+        }
+        if let Some(shard) = &self.shard {
+            return Err(format!("is {shard}, and the other parts would have fewer"));
+        }
+        let most = self.experiments.iter().map(|e| e.trials).max().unwrap_or(0);
+        if more.trials > Plan::MOST_TRIALS.saturating_sub(most) {
+            let (had, limit) = (most, Plan::MOST_TRIALS);
+            return Err(format!("has {had} trials, and may have at most {limit}"));
+        }
+        let mut plan = self.clone();
+        for experiment in &mut plan.experiments {
+            experiment.trials += more.trials;
+        }
+        plan.more.push(more);
+        Ok(plan)
+    }
+    /// The most trials of an experiment.
+    pub const MOST_TRIALS: u32 = 100_000;
     /// All experiments that are the base of another one; for who asks about many.
     pub fn bases(&self) -> BTreeSet<ExperimentId> {
         self.experiments.iter().filter_map(|e| e.base).collect()

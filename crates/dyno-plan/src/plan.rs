@@ -316,6 +316,7 @@ impl<'a> Asked<'a> {
             repeats: request.repeats,
             search: request.search.clone(),
             shard: None,
+            more: Vec::new(),
         })
     }
 

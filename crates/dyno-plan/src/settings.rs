@@ -10,7 +10,7 @@ use dyno_model::factors::{self, Set};
 use dyno_model::plan::Extent;
 use dyno_model::probe::{ProbeKind, Rest, Sides};
 use dyno_model::unit::{Nanos, PayloadSize, RateHz};
-use dyno_model::{Access, Arrivals, Experiment, Placement, Topology, WorkloadKind};
+use dyno_model::{Access, Arrivals, Experiment, Placement, Plan, Topology, WorkloadKind};
 use dyno_toml::{Entry, Node, Problem, Problems, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -95,7 +95,7 @@ settings! {
     experiment {
         timeout: Nanos = time(Nanos(1)), OwnOrAll;
         slack: Nanos = time(Nanos(1)), No;
-        trials: u32 = count(1, 100_000), All;
+        trials: u32 = count(1, Plan::MOST_TRIALS as u64), All;
         warmup: Nanos = time(Nanos::ZERO), All;
         warmup_messages: u64 = count(0, MOST_MESSAGES), No;
         settle: Nanos = time(Nanos::ZERO), All;

@@ -14,7 +14,7 @@ use crate::flagged::FlagRates;
 use crate::number::exported;
 use crate::summary::{CarryOverSummary, Summary};
 use dyno_model::Against;
-use dyno_model::plan::Refusal;
+use dyno_model::plan::{More, Refusal};
 use dyno_model::record::ClockFacts;
 use experiment::{Experiment, experiment};
 use scaling::{Scaling, scaling};
@@ -62,6 +62,7 @@ struct Run<'a> {
     command: &'a [String],
     seed: u64,
     shard: Option<Shard>,
+    more: &'a [More],
     trials: Trials,
     disturbed_by_stack: Option<FlagRates>,
     against: Option<AgainstJson<'a>>,
@@ -188,6 +189,7 @@ fn run(summary: &Summary) -> Run<'_> {
             index: part.index,
             count: part.count,
         }),
+        more: &run.more,
         trials: Trials {
             planned: run.trials.planned,
             completed: run.trials.completed,

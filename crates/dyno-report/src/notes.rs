@@ -54,6 +54,10 @@ pub(crate) fn origin(run: &RunSummary) -> String {
         parts.push(part.to_string());
     }
     parts.push(run.trials.progress());
+    if !run.more.is_empty() {
+        let added: u32 = run.more.iter().map(|more| more.trials).sum();
+        parts.push(format!("{added} trials of each experiment added later"));
+    }
     parts.join(" · ")
 }
 

@@ -122,6 +122,7 @@ fn of_samples(samples: Samples<'_>, options: &SummaryOptions) -> Summary {
                 .collect(),
             seed: plan.seed,
             shard: plan.shard.clone(),
+            more: plan.more.clone(),
             environment: run.manifest.environment.clone(),
             machines: run.machines.clone(),
             adapters: run

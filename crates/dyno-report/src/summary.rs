@@ -27,7 +27,7 @@ use crate::evidence::{BareSummary, HostSummary, ModesSummary, PrecisionSummary, 
 use crate::totals::missing_messages;
 use dyno_model::asked::AskedPerMessage;
 use dyno_model::cause::{Cause, Disturbance, FailureCause, Warning};
-use dyno_model::plan::{Refusal, TableKind};
+use dyno_model::plan::{More, Refusal, TableKind};
 use dyno_model::record::{Environment, FailureKind};
 use dyno_model::{
     Against, Counts, Experiment, ExperimentId, Metric, Nanos, Precision, Shard, TrialFigure,
@@ -133,6 +133,8 @@ pub struct RunSummary {
     pub seed: u64,
     /// Which part of the plan was run, where it was not all of it.
     pub shard: Option<Shard>,
+    /// Trials that were added after the run was planned.
+    pub more: Vec<More>,
     /// The machine and the build; of a merged run, those of its first part.
     pub environment: Environment,
     /// Of a run that was merged from those of several machines: each by its name.

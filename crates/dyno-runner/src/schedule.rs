@@ -326,6 +326,7 @@ mod tests {
             repeats: 2,
             search: None,
             shard: None,
+            more: Vec::new(),
         }
     }
 

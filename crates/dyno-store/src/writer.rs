@@ -9,8 +9,8 @@ use crate::layout::{self, DAMAGED, LOCK, RAW, TRIALS};
 use crate::raw;
 use crate::reader::{ReadRun, collect, manifest_of, newer, read_manifest, trial_files};
 use crate::trial::{StoredTrial, Unusable};
-use dyno_model::TrialId;
 use dyno_model::record::{FailureKind, Outcome, RunManifest, TrialRecord};
+use dyno_model::{Plan, TrialId};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
@@ -141,6 +141,21 @@ impl RunWriter {
         let is_whole = |id| plan.beside(id).iter().all(|other| stored.contains(other));
         read.run.trials.retain(|t| is_whole(t.id));
         Ok((writer, read))
+    }
+
+    /// Stores another plan of the run: one that has more trials. The trials stored so far are part of it.
+    ///
+    /// # Errors
+    /// The manifest cannot be read, would be too large to be read again, or cannot be written.
+    pub fn write_plan(&self, plan: &Plan) -> Result<(), StoreError> {
+        let manifest = RunManifest {
+            plan: plan.clone(),
+            ..read_manifest(&self.dir)?
+        };
+        let bytes = readable(&manifest, Layout::Pretty, MANIFEST_BYTES, manifest_of)
+            .map_err(|reason| StoreError::UnstorableManifest { reason })?;
+        let path = layout::manifest(&self.dir);
+        write_whole(&path, Place::Run, bytes.as_slice()).map_err(|e| self.failed("write", &path, e))
     }
 
     /// Where the run is.

@@ -275,7 +275,7 @@ pub(crate) struct RunArgs {
     /// The run directory to create.
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub(crate) out: Option<PathBuf>,
-    /// Finish the interrupted run in this directory (or `latest`).
+    /// Finish the interrupted run in this directory (or `latest`); with --more, go on with a finished one.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "stack", "experiment", "testbed", "trials", "settings", "seed", "shard", "precision", "precision_of",
         "max_trials", "max_time", "search", "until", "against", "ground", "legs", "alone", "repeats",
@@ -284,6 +284,10 @@ pub(crate) struct RunArgs {
     /// With --resume: measure failed trials again too, not only interrupted and missing ones.
     #[arg(long, requires = "resume")]
     pub(crate) retry_failed: bool,
+    /// With --resume: measure N more trials of each experiment and its floor, in rounds as before. Finished runs
+    /// can have more, too.
+    #[arg(long, value_name = "N", requires = "resume", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) more: Option<u32>,
     /// Show what would be measured, and what would be refused, and end.
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -109,6 +109,7 @@ impl Builder {
             repeats: 0,
             search: None,
             shard: None,
+            more: Vec::new(),
         };
         let environment = Environment {
             dyno_version: "0.1.0".into(),

@@ -5,7 +5,9 @@ use crate::commands::imported;
 use crate::commands::judged::{conclude, directories, read, read_directory};
 use crate::commands::search;
 use crate::commands::show::render_options;
+use crate::commands::trust;
 use crate::exit::{Code, Failure, Result};
+use crate::terminal;
 use dyno_judge::{CheckOptions, Limits, LimitsError, NightlyOptions, Nights, Status};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -31,7 +33,8 @@ fn against_limits(args: &CheckArgs, run: &Path, limits: &Path) -> Result {
         let text = report.render(args.format.into(), &render_options());
         return conclude(&text, judgement(0, true), true);
     }
-    let (run, whole) = read(run)?;
+    let which = run;
+    let (run, whole) = read(which)?;
     if let Some(reason) = limits.unfit(&run) {
         return Err(Failure::message(Code::Usage, reason));
     }
@@ -45,7 +48,14 @@ fn against_limits(args: &CheckArgs, run: &Path, limits: &Path) -> Result {
         report.count(Status::Undecided) > 0,
     );
     let text = report.render(args.format.into(), &render_options());
-    conclude(&text, judgement, whole)
+    let concluded = conclude(&text, judgement, whole)?;
+    if matches!(judgement, Some(Code::Undecided)) {
+        terminal::say(format!(
+            "undecided; add trials to this run with: dyno run --resume {} --more N",
+            trust::shell_word(&which.to_string_lossy())
+        ));
+    }
+    Ok(concluded)
 }
 
 /// What a search has found, by the limits that it was given.

@@ -59,7 +59,7 @@ pub(super) fn create(
     let binaries =
         dyno_runner::binaries(agent, &plan, &adapters).map_err(Failure::with(Code::Error))?;
     let bare = bare_machine(progress)?;
-    let started_unix_ms = u64::try_from(since_epoch().as_millis()).unwrap_or(u64::MAX);
+    let started_unix_ms = unix_ms();
     let (name, directory) = match out {
         Some(directory) => {
             let name = directory
@@ -105,6 +105,11 @@ pub(super) fn create(
 /// Any number serves as a seed; it is stored with the run.
 pub(super) fn seed() -> u64 {
     since_epoch().subsec_nanos().into()
+}
+
+/// Milliseconds since the Unix epoch.
+pub(super) fn unix_ms() -> u64 {
+    u64::try_from(since_epoch().as_millis()).unwrap_or(u64::MAX)
 }
 
 fn since_epoch() -> Duration {

@@ -34,13 +34,20 @@ pub(crate) fn run(args: RunArgs) -> Result {
     if args.live {
         let () = view::check_terminal("--live needs a terminal; leave it out")?;
     }
+    // Arguments that conflict with --resume keep clap from asking for it.
+    if args.more.is_some() && args.resume.is_none() {
+        return Err(Failure::message(
+            Code::Usage,
+            "--more adds trials to a stored run: name the run with --resume RUN, or set --trials for a new one",
+        ));
+    }
     let mut progress = Progress::new(args.quiet, args.live);
     let interrupt = on_interrupt(args.live)?;
     report_sweep(&progress);
     let agent = agent_command()?;
     let (writer, run) = match &args.resume {
         Some(directory) if args.dry_run => {
-            let () = resume::describe(directory, &args.files, &agent)?;
+            let () = resume::describe(&args, directory, &agent)?;
             return Ok(Code::Success.into());
         }
         Some(directory) => resume::resume(&args, directory, &agent, &progress, &interrupt)?,

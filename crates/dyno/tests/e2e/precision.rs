@@ -101,6 +101,31 @@ fn a_resumed_run_goes_on_until_its_precision() {
 }
 
 #[test]
+fn a_finished_run_gets_more_trials_of_everything() {
+    let place = place();
+    let base = ["run", "short", "--out", "out", "--quiet", "--repeats", "0"];
+    place.run(&base).with_code(0);
+    let before = place.trials("out");
+    let first = std::fs::read(place.path("out/trials/e0000-t000.json")).unwrap();
+    place
+        .run(&["run", "--resume", "out", "--more", "2", "--quiet"])
+        .with_code(0)
+        .says("2 trials of each experiment added later");
+    let after = place.trials("out");
+    for experiment in 0..2 {
+        let had = count_of(&before, experiment);
+        assert_eq!(count_of(&after, experiment), had + 2);
+    }
+    let kept = std::fs::read(place.path("out/trials/e0000-t000.json")).unwrap();
+    assert_eq!(first, kept);
+    assert_eq!(place.json("out/run.json")["plan"]["more"][0]["trials"], 2);
+    place
+        .run(&["run", "short", "--more", "2"])
+        .with_code(2)
+        .says("--resume");
+}
+
+#[test]
 fn a_comparison_with_the_same_measures_both_side_by_side() {
     let place = place();
     place

@@ -2,6 +2,7 @@
 
 use super::dry;
 use crate::cli::{FileArgs, RunArgs};
+use crate::commands::new_run::unix_ms;
 use crate::commands::request::same_build;
 use crate::commands::trust;
 use crate::exit::{Code, Failure, Result};
@@ -9,6 +10,7 @@ use crate::files;
 use crate::progress::Progress;
 use crate::terminal;
 use dyno_model::Plan;
+use dyno_model::plan::More;
 use dyno_model::record::Run;
 use dyno_runner::AgentCommand;
 use dyno_store::{DEFAULT_RUNS_DIR, Redo, RunWriter};
@@ -53,20 +55,42 @@ pub(super) fn resume(
         progress.say(format!("warning: {problem}"));
     }
     here_as_before(&directory, &read.run)?;
-    if !args.quiet {
-        progress.say(stored_already(&read.run));
+    let mut run = read.run;
+    if let Some(trials) = args.more {
+        run.manifest.plan = with_more(&run.manifest.plan, trials, &directory)?;
+        writer
+            .write_plan(&run.manifest.plan)
+            .map_err(Failure::with(Code::Store))?;
     }
-    Ok((writer, read.run))
+    if !args.quiet {
+        progress.say(stored_already(&run));
+    }
+    Ok((writer, run))
+}
+
+/// The plan with so many more trials of each experiment.
+fn with_more(plan: &Plan, trials: u32, directory: &Path) -> Result<Plan> {
+    let more = More {
+        trials,
+        asked_unix_ms: unix_ms(),
+    };
+    let refused = |why| format!("the run in {} {why}; nothing was run", directory.display());
+    plan.with_more(more)
+        .map_err(|why| Failure::message(Code::Usage, refused(why)))
 }
 
 /// `dyno run --resume RUN --dry-run`: the plan, how far the stored trials go, and what is asked first. Nothing is written.
-pub(super) fn describe(directory: &Path, files: &FileArgs, agent: &AgentCommand) -> Result<()> {
+pub(super) fn describe(args: &RunArgs, directory: &Path, agent: &AgentCommand) -> Result<()> {
     let directory = located(directory)?;
     let read = dyno_store::read_run(&directory).map_err(Failure::with(Code::Store))?;
-    let plan = &read.run.manifest.plan;
+    let mut run = read.run;
+    if let Some(trials) = args.more {
+        run.manifest.plan = with_more(&run.manifest.plan, trials, &directory)?;
+    }
+    let plan = &run.manifest.plan;
     sound(plan, &directory)?;
-    let plan = dry::describe(plan, &wanted(plan, files, agent)?);
-    terminal::print(&format!("{}\n{plan}", stored_already(&read.run)))
+    let plan = dry::describe(plan, &wanted(plan, &args.files, agent)?);
+    terminal::print(&format!("{}\n{plan}", stored_already(&run)))
 }
 
 fn located(directory: &Path) -> Result<PathBuf> {
