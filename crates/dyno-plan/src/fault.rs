@@ -3,7 +3,7 @@
 use crate::quantity::{At, Quantity, one, several};
 use crate::settings::{self, Levels};
 use dyno_model::fault::{Fault, FaultKind, On, Target, Way};
-use dyno_model::plan::{Experiment, Extent, Reach, RefusalReason};
+use dyno_model::plan::{Experiment, Extent, RefusalReason};
 use dyno_model::unit::{Nanos, UnitError};
 use dyno_model::{Graph, Placement, Stack, Testbed, WorkloadKind};
 use dyno_toml::{Entry, Node, Problem, Problems, Table, Value};
@@ -433,7 +433,7 @@ pub(crate) fn refusal(e: &Experiment, stack: &Stack, testbed: &Testbed) -> Optio
     }
     e.faults
         .iter()
-        .find_map(|fault| of_one(fault, e, &graph, stack, testbed))
+        .find_map(|fault| of_one(fault, e, &graph, stack))
 }
 
 /// The setting of an experiment with faults that their participants do not follow.
@@ -446,19 +446,13 @@ fn beside(e: &Experiment) -> Option<&'static str> {
     all.into_iter().find(|(_, is)| *is).map(|(key, _)| key)
 }
 
-fn of_one(
-    fault: &Fault,
-    e: &Experiment,
-    graph: &Graph,
-    stack: &Stack,
-    testbed: &Testbed,
-) -> Option<RefusalReason> {
+fn of_one(fault: &Fault, e: &Experiment, graph: &Graph, stack: &Stack) -> Option<RefusalReason> {
     let info = fault.what.info();
     let what = info.name.to_owned();
-    let (first, number, there) = match &fault.who {
+    let (number, there) = match &fault.who {
         Target::Daemon { name } => return no_daemon(name, stack),
-        Target::Sender { number } => (0, *number, e.topology.senders),
-        Target::Receiver { number } => (e.topology.senders, *number, e.topology.receivers),
+        Target::Sender { number } => (*number, e.topology.senders),
+        Target::Receiver { number } => (*number, e.topology.receivers),
     };
     if number >= there {
         return Some(RefusalReason::FaultNobody {
@@ -470,18 +464,9 @@ fn of_one(
     if info.on == On::Process && is_made && e.placement == Placement::Thread {
         return Some(RefusalReason::FaultThread { what });
     }
-    if info.on != On::Link {
-        return None;
-    }
-    if graph.hosts().len() < 2 {
-        return Some(RefusalReason::FaultOneHost { what });
-    }
-    let host = graph.participant(first + number)?.host;
-    let host = testbed.hosts.get(host)?;
-    (host.reach != Reach::Namespace).then(|| RefusalReason::FaultNoLink {
-        what,
-        host: host.name.clone(),
-    })
+    // Hosts of this machine that are several are network namespaces, each with a link of its own.
+    let is_alone = info.on == On::Link && graph.hosts().len() < 2;
+    is_alone.then_some(RefusalReason::FaultOneHost { what })
 }
 
 /// Why there is no daemon that a fault could strike.

@@ -547,21 +547,12 @@ pub enum RefusalReason {
     },
     /// All participants are on one host.
     #[error(
-        "a {what} strikes the link of a host, and all participants share one host; choose placement host"
+        "a {what} strikes the link of a host, and all participants share one host; choose placement host on a testbed of \
+         namespaces, such as netns-1gbe"
     )]
     FaultOneHost {
         /// The kind of fault.
         what: String,
-    },
-    /// The host has no link of its own.
-    #[error(
-        "a {what} strikes the link of a network namespace, and {host} is none; choose for example --testbed netns-1gbe"
-    )]
-    FaultNoLink {
-        /// The kind of fault.
-        what: String,
-        /// The host by name.
-        host: String,
     },
     /// The stack has no daemon.
     #[error("{stack} has no daemon that a fault could strike")]
