@@ -473,9 +473,7 @@ fn of_one(fault: &Fault, e: &Experiment, graph: &Graph, stack: &Stack) -> Option
 fn no_daemon(name: &str, stack: &Stack) -> Option<RefusalReason> {
     let there: Vec<String> = stack.daemons.iter().map(|d| d.name.clone()).collect();
     if there.is_empty() {
-        return Some(RefusalReason::FaultNoDaemon {
-            stack: stack.name.clone(),
-        });
+        return Some(RefusalReason::FaultNoDaemon);
     }
     let is_there = name.is_empty() || there.iter().any(|daemon| daemon == name);
     (!is_there).then(|| RefusalReason::FaultOtherDaemon {

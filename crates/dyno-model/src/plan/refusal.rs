@@ -555,11 +555,8 @@ pub enum RefusalReason {
         what: String,
     },
     /// The stack has no daemon.
-    #[error("{stack} has no daemon that a fault could strike")]
-    FaultNoDaemon {
-        /// The stack by name.
-        stack: String,
-    },
+    #[error("the stack has no daemon that a fault could strike")]
+    FaultNoDaemon,
     /// The stack has no daemon of that name.
     #[error("{stack} has no daemon {daemon}; its daemons: {}", listed(there))]
     FaultOtherDaemon {

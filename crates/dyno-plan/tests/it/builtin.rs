@@ -222,9 +222,9 @@ fn the_examples_of_the_reference_plan() {
         .skip(1)
         .filter_map(|rest| rest.split("```").next())
         .collect();
-    let [suite, flows, stack, testbed] = blocks.as_slice() else {
+    let [suite, flows, faults, stack, testbed] = blocks.as_slice() else {
         panic!(
-            "one example each of suite, flows, stack and testbed, found {}",
+            "one example each of suite, flows, faults, stack and testbed, found {}",
             blocks.len()
         );
     };
@@ -232,6 +232,8 @@ fn the_examples_of_the_reference_plan() {
     catalog.add_suite("mine", "suite", *suite);
     let flows = format!("title = \"flows\"\n{flows}");
     catalog.add_suite("flows", "flows", flows.as_str());
+    let faults = format!("title = \"faults\"\n{faults}");
+    catalog.add_suite("faults", "faults", faults.as_str());
     catalog.add_stack("mine", "stack", *stack);
     catalog.add_testbed("mine", "testbed", *testbed);
     let mut request = request("mine");
@@ -243,6 +245,11 @@ fn the_examples_of_the_reference_plan() {
     let plan = dyno_plan::plan(&catalog, &request, &adapters(), &facts())
         .unwrap_or_else(|e| panic!("{}", crate::common::shown(&e)));
     assert!(plan.experiments.iter().any(|e| e.flow.is_some()));
+    let request = crate::common::request("faults");
+    let plan = dyno_plan::plan(&catalog, &request, &adapters(), &facts())
+        .unwrap_or_else(|e| panic!("{}", crate::common::shown(&e)));
+    let of_tcp = plan.experiments.iter().filter(|e| e.stack == "tcp");
+    assert_eq!(of_tcp.map(|e| e.faults.len()).collect::<Vec<_>>(), [1, 1]);
 }
 
 /// Adapters that can do everything, the ones in shared libraries too.
