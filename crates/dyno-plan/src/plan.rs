@@ -236,6 +236,10 @@ impl<'a> Asked<'a> {
         if let Some(names) = &read.named {
             return refuse::idle_stacks(names.iter(), experiments, refused, problems);
         }
+        // What a stack can of the whole suite it may not of a part.
+        if self.request.experiments.is_some() {
+            return;
+        }
         let facts = &remote::facts(&read.testbed, None, self.machine);
         let specs = read.suite.experiments.iter();
         let in_suite = specs.flat_map(|e| match &e.stacks {

@@ -77,8 +77,8 @@ fn every_suite_plans_and_every_stack_takes_part() {
             let built = adapters()
                 .iter()
                 .any(|a| a.name == read.adapter && a.is_known());
-            // A loopback has nobody who could answer a call or wait for a first message.
-            let takes_two = ["calls", "first-message"].contains(&listing.name.as_str());
+            // A loopback has nobody who could answer a call, wait for a first message or be struck alone.
+            let takes_two = ["calls", "first-message", "outage"].contains(&listing.name.as_str());
             // Some are meant for several hosts only.
             let here = read.placements != [Placement::Host];
             let can = built && here && !(read.loopback && takes_two);
@@ -99,7 +99,8 @@ fn every_suite_plans_and_every_stack_takes_part() {
             let stack = &plan.stacks[&e.stack];
             let is_probe = e.workload.kind().is_probe();
             assert_eq!(is_probe, e.stack == GROUND);
-            let without = stack.floor || stack.loopback || is_probe || e.flow.is_some();
+            let is_alone = is_probe || e.flow.is_some() || !e.faults.is_empty();
+            let without = stack.floor || stack.loopback || is_alone;
             assert_eq!(e.floor.is_none(), without);
         }
     }
@@ -221,9 +222,9 @@ fn the_examples_of_the_reference_plan() {
         .skip(1)
         .filter_map(|rest| rest.split("```").next())
         .collect();
-    let [suite, flows, stack, testbed] = blocks.as_slice() else {
+    let [suite, flows, faults, stack, testbed] = blocks.as_slice() else {
         panic!(
-            "one example each of suite, flows, stack and testbed, found {}",
+            "one example each of suite, flows, faults, stack and testbed, found {}",
             blocks.len()
         );
     };
@@ -231,6 +232,8 @@ fn the_examples_of_the_reference_plan() {
     catalog.add_suite("mine", "suite", *suite);
     let flows = format!("title = \"flows\"\n{flows}");
     catalog.add_suite("flows", "flows", flows.as_str());
+    let faults = format!("title = \"faults\"\n{faults}");
+    catalog.add_suite("faults", "faults", faults.as_str());
     catalog.add_stack("mine", "stack", *stack);
     catalog.add_testbed("mine", "testbed", *testbed);
     let mut request = request("mine");
@@ -242,6 +245,11 @@ fn the_examples_of_the_reference_plan() {
     let plan = dyno_plan::plan(&catalog, &request, &adapters(), &facts())
         .unwrap_or_else(|e| panic!("{}", crate::common::shown(&e)));
     assert!(plan.experiments.iter().any(|e| e.flow.is_some()));
+    let request = crate::common::request("faults");
+    let plan = dyno_plan::plan(&catalog, &request, &adapters(), &facts())
+        .unwrap_or_else(|e| panic!("{}", crate::common::shown(&e)));
+    let of_tcp = plan.experiments.iter().filter(|e| e.stack == "tcp");
+    assert_eq!(of_tcp.map(|e| e.faults.len()).collect::<Vec<_>>(), [1, 1]);
 }
 
 /// Adapters that can do everything, the ones in shared libraries too.
