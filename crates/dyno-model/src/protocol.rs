@@ -189,6 +189,13 @@ impl Assignment {
         beside.unwrap_or(&self.experiment)
     }
 
+    /// Where a participant of this agent logs its events in a trial with faults.
+    pub fn fault_log(&self, participant: u16) -> PathBuf {
+        let generation = self.generation;
+        self.scratch
+            .join(format!("faults-{participant}-{generation}"))
+    }
+
     /// The participants that this agent plays.
     pub fn participants(&self) -> impl Iterator<Item = &Participant> {
         let all = self.graph.participants.iter();
