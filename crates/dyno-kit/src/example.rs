@@ -73,6 +73,7 @@ pub fn manifest() -> RunManifest {
         channels: None,
         placements: Vec::new(),
         daemons: Vec::new(),
+        timeouts: Vec::new(),
         install: None,
         chain: None,
     };

@@ -9,7 +9,7 @@ mod testbed;
 pub use experiment::{Experiment, Extent, Scheduling, together};
 pub use number::{ExperimentId, TrialId};
 pub use refusal::{Refusal, RefusalReason};
-pub use stack::Stack;
+pub use stack::{Stack, Timeout, TimeoutBy};
 pub use testbed::{Host, Link, Reach, Testbed};
 
 use crate::metric::Metric;

@@ -102,6 +102,7 @@ fn alone(leg: &ChainLeg) -> Stack {
         channels: None,
         placements: Vec::new(),
         daemons: leg.daemons.clone(),
+        timeouts: Vec::new(),
         install: None,
         chain: None,
     }

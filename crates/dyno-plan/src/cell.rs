@@ -14,6 +14,8 @@ pub(crate) struct Cell {
     pub(crate) access: Access,
     pub(crate) scheduling: Scheduling,
     pub(crate) payload: PayloadSize,
+    /// Which of the scenarios of the experiment's faults.
+    pub(crate) scenario: usize,
 }
 
 impl Cell {

@@ -164,6 +164,7 @@ fn read(
             _ => Placement::Host,
         }],
         daemons,
+        timeouts: Vec::new(),
         install: match table.get("install") {
             Some(node) => node.text("`install`", problems).map(str::to_owned),
             None => only(parts.iter().filter_map(|part| part.install.clone())),

@@ -4,6 +4,7 @@ use crate::cell::Cell;
 use crate::configured::Configured;
 use crate::cpus::{self, Places};
 use crate::daemon::missing_daemon;
+use crate::fault;
 use crate::host::HostFacts;
 use crate::matrix::Matrix;
 use crate::parallel;
@@ -49,9 +50,12 @@ pub(crate) fn expand(
             place(flows, &together, on, testbed, facts, experiments, problems);
         }
         let mut placed = experiments[from..].iter();
-        let too_few = placed.find_map(|e| too_few_channels(e, &on.stack, testbed));
+        let later = placed.find_map(|e| {
+            too_few_channels(e, &on.stack, testbed)
+                .or_else(|| fault::refusal(e, &on.stack, testbed))
+        });
         if let (Some(reason), [first, ..], [cell, ..]) =
-            (reason.or(too_few), flows, together.as_slice())
+            (reason.or(later), flows, together.as_slice())
         {
             experiments.truncate(from);
             refused.push(Refusal {
@@ -59,12 +63,20 @@ pub(crate) fn expand(
                 stack: on.stack.name.clone(),
                 factors: match first.flow {
                     Some(_) => format!("{} flows, {}, {}", flows.len(), cell.wait, cell.access),
-                    None => cell.factors(),
+                    None => factors(first, cell),
                 },
                 reason,
             });
         }
     }
+}
+
+/// The factors of a cell with its faults, as tables print them.
+fn factors(matrix: &Matrix<'_>, cell: &Cell) -> String {
+    let faults = fault::scenario(matrix.faults, cell.scenario);
+    let faults = faults.iter().map(ToString::to_string);
+    let all: Vec<String> = std::iter::once(cell.factors()).chain(faults).collect();
+    all.join(", ")
 }
 
 /// Why a cell cannot be measured on a stack, or `None` if it can.
@@ -140,6 +152,7 @@ fn place(
             scheduling: cell.scheduling,
             on_host: remote::index(conditions.host, testbed).unwrap_or_default(),
             paired: on.is_paired(&cell),
+            faults: fault::scenario(matrix.faults, cell.scenario),
             flow: matrix
                 .flow
                 .map(|spec| together::settled(spec, cell.payload, group)),

@@ -41,8 +41,12 @@ pub(crate) fn link(
     let mut without: BTreeMap<String, usize> = BTreeMap::new();
     for i in 0..experiments.len() {
         let e = &experiments[i];
-        // A poll of shared memory is no read of what a broker keeps.
-        let has_none = |s: &Stack| s.floor || s.loopback || s.asks || e.workload.kind().is_probe();
+        // A poll of shared memory is no read of what a broker keeps, and nothing recovers faster than the floor that
+        // was not struck.
+        let has_none = |s: &Stack| {
+            let is_yardstick = s.floor || s.loopback;
+            is_yardstick || s.asks || e.workload.kind().is_probe() || !e.faults.is_empty()
+        };
         if stacks.get(&e.stack).is_none_or(has_none) {
             continue;
         }
@@ -100,6 +104,7 @@ fn added(
         access: e.access,
         scheduling: e.scheduling,
         payload: e.payload,
+        scenario: 0,
     };
     let mut reason = format!("no stack with `floor = true` waits by {wait}");
     for floor in floors.iter().filter(|f| f.stack.waits.contains(&wait)) {

@@ -198,6 +198,7 @@ fn check(
         access: leg.access,
         scheduling: leg.scheduling,
         payload: leg.payload,
+        scenario: 0,
     };
     let reason = capability::refusal(&cell, &stack, adapter, testbed.hosts.len())
         .or_else(|| remote::lacks_memory(&cell, &stack, testbed))

@@ -33,6 +33,7 @@ mod configured;
 mod cpus;
 mod daemon;
 mod expand;
+mod fault;
 mod floor;
 mod flow;
 mod ground;

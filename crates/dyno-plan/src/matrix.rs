@@ -1,10 +1,11 @@
 //! Multiplying out: one experiment of a suite becomes its cells, one for each combination of
 //! factors.
 //!
-//! Cells come in a fixed order: stack, wait, topology, placement, access, scheduling, load,
+//! Cells come in a fixed order: stack, wait, topology, placement, access, scheduling, times of faults, load,
 //! payload; the last varies fastest.
 
 use crate::cell::Cell;
+use crate::fault::{self, FaultSpec};
 use crate::flow::{self, FlowSpec};
 use crate::host::HostFacts;
 use crate::parallel::{self, Parallel};
@@ -29,6 +30,8 @@ pub(crate) struct Matrix<'a> {
     pub(crate) name: &'a str,
     /// What it is as a flow.
     pub(crate) flow: Option<&'a FlowSpec>,
+    /// What is broken within each trial.
+    pub(crate) faults: &'a [FaultSpec],
     kind: WorkloadKind,
     pub(crate) workloads: Vec<Workload>,
     waits: Vec<WaitChoice>,
@@ -85,6 +88,7 @@ impl<'a> Matrix<'a> {
             );
         }
         let window = levels.window(kind)?;
+        fault::check_window(&spec.faults, &levels, kind, problems);
         let workloads = match kind.is_probe() {
             true => probe::workloads(&levels, spec, payloads, problems)?,
             false => workloads(&levels, spec, &window, problems)?,
@@ -93,6 +97,8 @@ impl<'a> Matrix<'a> {
             // Its one message is the first: nothing comes before it, and nothing after.
             true => (Extent::Duration(Nanos::ZERO), None, Extent::Messages(1)),
             false if kind.is_probe() => (levels.warmup()?.value, None, window.value),
+            // A trial with faults begins its window when it is due, as each of its twins does.
+            false if !spec.faults.is_empty() => (levels.warmup()?.value, None, window.value),
             false => (levels.warmup()?.value, levels.settle()?, window.value),
         };
         let (alone, cpus) = (
@@ -144,6 +150,7 @@ impl<'a> Matrix<'a> {
         Some(Matrix {
             name: &spec.name,
             flow: spec.flow.as_ref(),
+            faults: &spec.faults,
             kind,
             workloads,
             waits: match kind.is_probe() {
@@ -184,6 +191,7 @@ impl<'a> Matrix<'a> {
             self.accesses.len(),
             self.schedulings.len(),
             self.payloads.len(),
+            fault::scenarios(self.faults),
         ]
         .into_iter()
         .fold(1, usize::saturating_mul)
@@ -207,24 +215,35 @@ impl<'a> Matrix<'a> {
                 for &placement in &self.placements {
                     for &access in &self.accesses {
                         for &scheduling in &self.schedulings {
-                            for &workload in &self.workloads {
-                                let all = self.payloads.iter().map(|&payload| Cell {
-                                    workload,
-                                    wait,
-                                    topology,
-                                    placement,
-                                    access,
-                                    scheduling,
-                                    payload,
-                                });
-                                cells.extend(all.map(probe::settled));
-                            }
+                            let all = self.loads().map(|(scenario, workload, payload)| Cell {
+                                workload,
+                                wait,
+                                topology,
+                                placement,
+                                access,
+                                scheduling,
+                                payload,
+                                scenario,
+                            });
+                            cells.extend(all.map(probe::settled));
                         }
                     }
                 }
             }
         }
         cells
+    }
+
+    /// Every scenario of faults under every load with every payload.
+    fn loads(&self) -> impl Iterator<Item = (usize, Workload, PayloadSize)> {
+        let of_load = move |scenario, workload| {
+            let payloads = self.payloads.iter();
+            payloads.map(move |payload| (scenario, workload, *payload))
+        };
+        (0..fault::scenarios(self.faults)).flat_map(move |scenario| {
+            let loads = self.workloads.iter();
+            loads.flat_map(move |workload| of_load(scenario, *workload))
+        })
     }
 
     fn waits(&self, natural: &[Wait]) -> Vec<Wait> {

@@ -18,7 +18,7 @@ const MOST_HZ: f64 = 1e7;
 /// The largest payload that is tried, in bytes.
 const MOST_BYTES: f64 = (64 << 20) as f64;
 
-/// Refuses what a ladder cannot be made of: flows, and runs that measure something beside each experiment.
+/// Refuses what a ladder cannot be made of: flows, faults, and runs that measure something beside each experiment.
 pub(crate) fn refuse(raise: Raised, request: &Request, suite: &Suite, problems: &mut Problems) {
     let place = Place::flag("--search", raise.as_str());
     if let Some(spec) = suite.experiments.iter().find(|e| e.flow.is_some()) {
@@ -26,6 +26,16 @@ pub(crate) fn refuse(raise: Raised, request: &Request, suite: &Suite, problems: 
             Problem::at(&place, format!("`{}` has flows, and a search raises one workload", spec.name))
                 .label("a ladder is of one experiment")
                 .help("name experiments without flows with --experiment, or write the flow as an experiment of its own"),
+        );
+    }
+    if let Some(spec) = suite.experiments.iter().find(|e| !e.faults.is_empty()) {
+        problems.push(
+            Problem::at(
+                &place,
+                format!("`{}` has faults, and a search looks for a load", spec.name),
+            )
+            .label("each of its trials is disturbed on purpose")
+            .help("name experiments without faults with --experiment, or leave --search out"),
         );
     }
     let beside = [

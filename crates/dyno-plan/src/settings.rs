@@ -360,7 +360,7 @@ fn times(least: Nanos) -> impl Fn(&str, &Node, Form, &mut Problems) -> Option<Ve
     }
 }
 
-fn refuse_outside(key: &str, value: &At<Nanos>, least: Nanos, problems: &mut Problems) {
+pub(crate) fn refuse_outside(key: &str, value: &At<Nanos>, least: Nanos, problems: &mut Problems) {
     let wanted = if value.value > MOST_TIME {
         "at most a day, 1440 min".to_owned()
     } else if value.value < least && least == Nanos(1) {

@@ -1,5 +1,6 @@
 //! One experiment of a suite as it is read, and what `--set` and presets may not give it.
 
+use crate::fault::FaultSpec;
 use crate::flow::{FlowSpec, is_not_for_all};
 use crate::quantity::At;
 use crate::settings::{Settings, applies, belongs};
@@ -13,6 +14,8 @@ pub(crate) struct ExperimentSpec {
     pub(crate) flow: Option<FlowSpec>,
     pub(crate) workload: At<WorkloadKind>,
     pub(crate) stacks: StackChoice,
+    /// What is broken within each trial, in order of time.
+    pub(crate) faults: Vec<FaultSpec>,
     /// From the presets that were chosen, the one that wins first; they win over `own`.
     pub(crate) presets: Vec<Settings>,
     /// Its own settings and those of its matrix.

@@ -3,7 +3,9 @@
 use crate::catalog::Catalog;
 use crate::quantity::PlainWait;
 use dyno_model::adapter::{AdapterDescription, OptionKind, OptionSpec, OptionValue, Options};
+use dyno_model::plan::{Timeout, TimeoutBy};
 use dyno_model::probe::GROUND;
+use dyno_model::unit::Nanos;
 use dyno_model::{Placement, Stack, Wait};
 use dyno_toml::{Entry, Node, Place, Problem, Problems, Source, Table, Value, suggest};
 
@@ -17,6 +19,7 @@ const KEYS: &[&str] = &[
     "channels",
     "placements",
     "options",
+    "timeouts",
     "install",
     "daemon",
 ];
@@ -98,6 +101,10 @@ pub(crate) fn read(
             options.insert(entry.key.clone(), value);
         }
     }
+    let timeouts = table
+        .get("timeouts")
+        .map(|n| timeouts(n, problems))
+        .unwrap_or_default();
     let install = table
         .get("install")
         .and_then(|n| n.text("`install`", problems));
@@ -118,6 +125,7 @@ pub(crate) fn read(
         channels,
         placements,
         daemons,
+        timeouts,
         install: install.map(str::to_owned),
         chain: None,
     })
@@ -161,6 +169,49 @@ fn asks(n: &Node, adapter: &AdapterDescription, problems: &mut Problems) -> bool
         );
     }
     asks
+}
+
+/// Times after which the stack takes a peer for gone or tries again, by who set them.
+fn timeouts(node: &Node, problems: &mut Problems) -> Vec<Timeout> {
+    let Some(table) = node.table("`timeouts`", problems) else {
+        return Vec::new();
+    };
+    let names = TimeoutBy::ALL.map(TimeoutBy::as_str);
+    table.refuse_unknown("`timeouts`", &names, problems);
+    let mut all = Vec::new();
+    for by in TimeoutBy::ALL {
+        let subject = format!("`timeouts.{}`", by.as_str());
+        let of = table.get(by.as_str());
+        let of = of.and_then(|n| n.table(&subject, problems));
+        let entries = of.map_or(&[][..], |t| t.0.as_slice()).iter();
+        all.extend(entries.filter_map(|entry| timeout(entry, by, problems)));
+    }
+    all
+}
+
+fn timeout(entry: &Entry, by: TimeoutBy, problems: &mut Problems) -> Option<Timeout> {
+    let subject = format!("`{}`", entry.key);
+    let table = entry.node.table(&subject, problems)?;
+    table.refuse_unknown(&subject, &["time", "text"], problems);
+    let (Some(time), Some(text)) = (table.get("time"), table.get("text")) else {
+        problems.push(
+            Problem::at(
+                &entry.node.at,
+                format!("{subject} needs a `time` and a `text`"),
+            )
+            .label("a timeout of a stack")
+            .help(
+                "write for example `lease = { time = \"10 s\", text = \"a silent peer is gone\" }`",
+            ),
+        );
+        return None;
+    };
+    Some(Timeout {
+        name: entry.key.clone(),
+        time: crate::settings::time(Nanos(1))("time", time, problems)?.value,
+        by,
+        text: text.text("`text`", problems)?.to_owned(),
+    })
 }
 
 /// The waits that are natural to it.

@@ -1,6 +1,7 @@
 //! Suite files: from TOML to experiments whose settings are read and located, but not yet
 //! multiplied out.
 
+use crate::fault;
 use crate::flow;
 use crate::overrides::Override;
 use crate::parameters::Parameters;
@@ -200,7 +201,7 @@ fn experiment(node: &Node, problems: &mut Problems) -> Vec<ExperimentSpec> {
         .map(|n| stack_choice("stacks", n, problems));
     for entry in &table.0 {
         let handled = match entry.key.as_str() {
-            "name" | "workload" | "stacks" | "matrix" => true,
+            "name" | "workload" | "stacks" | "matrix" | "fault" => true,
             "flow" | "processes" => has_flows,
             _ => false,
         };
@@ -208,7 +209,7 @@ fn experiment(node: &Node, problems: &mut Problems) -> Vec<ExperimentSpec> {
             check_workload(entry, workload.as_ref(), problems);
             continue;
         }
-        let mut keys = vec!["name", "workload", "stacks", "matrix", "flow"];
+        let mut keys = vec!["name", "workload", "stacks", "matrix", "flow", "fault"];
         keys.extend(has_flows.then_some("processes"));
         keys.extend(settings::keys(|_| true));
         problems.push(unknown_key(entry, "an experiment", &keys));
@@ -222,6 +223,7 @@ fn experiment(node: &Node, problems: &mut Problems) -> Vec<ExperimentSpec> {
         stacks = named.or(stacks);
     }
     let stacks = stacks.unwrap_or(StackChoice::All);
+    let faults = fault::read(table, workload.as_ref(), problems);
     if has_flows {
         let flows = flow::read(table, problems).into_iter();
         let Some(name) = name else {
@@ -232,6 +234,7 @@ fn experiment(node: &Node, problems: &mut Problems) -> Vec<ExperimentSpec> {
             flow: Some(flow.spec),
             workload: flow.workload,
             stacks: stacks.clone(),
+            faults: Vec::new(),
             presets: Vec::new(),
             own: flow.own,
         };
@@ -242,6 +245,7 @@ fn experiment(node: &Node, problems: &mut Problems) -> Vec<ExperimentSpec> {
         flow: None,
         workload,
         stacks,
+        faults,
         presets: Vec::new(),
         own,
     });

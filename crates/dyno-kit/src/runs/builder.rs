@@ -168,6 +168,7 @@ impl Builder {
             channels: None,
             placements: Vec::new(),
             daemons: Vec::new(),
+            timeouts: Vec::new(),
             install: None,
             chain: None,
         };

@@ -502,6 +502,74 @@ pub enum RefusalReason {
     /// A share of CPU over a number of messages.
     #[error("the share of spinning threads is measured over a time; write `window`")]
     ShareOfMessages,
+    /// Faults on a stack of one participant.
+    #[error("{stack} plays both sides in one participant, and a fault strikes one of two")]
+    FaultLoopback {
+        /// The stack by name.
+        stack: String,
+    },
+    /// Faults on a chain.
+    #[error("{stack} has legs, and faults are made on stacks without legs")]
+    FaultOverLegs {
+        /// The stack by name.
+        stack: String,
+    },
+    /// A setting that participants of an experiment with faults do not have.
+    #[error("`{setting}` is not for experiments with faults; leave it out")]
+    FaultBeside {
+        /// The setting.
+        setting: String,
+    },
+    /// A host is another machine, or has a clock of its own.
+    #[error(
+        "faults act on hosts of this machine and on its clock, and {host} is none; use a testbed of namespaces, such as \
+         netns-1gbe"
+    )]
+    FaultElsewhere {
+        /// The host by name.
+        host: String,
+    },
+    /// No participant has that number.
+    #[error("the topology {topology} has no {who} that a fault could strike")]
+    FaultNobody {
+        /// As the suite says it.
+        who: String,
+        /// The topology.
+        topology: Topology,
+    },
+    /// Sender and receiver are one process.
+    #[error(
+        "a {what} strikes a process, and with placement thread one process is both sender and receiver"
+    )]
+    FaultThread {
+        /// The kind of fault.
+        what: String,
+    },
+    /// All participants are on one host.
+    #[error(
+        "a {what} strikes the link of a host, and all participants share one host; choose placement host on a testbed of \
+         namespaces, such as netns-1gbe"
+    )]
+    FaultOneHost {
+        /// The kind of fault.
+        what: String,
+    },
+    /// The stack has no daemon.
+    #[error("{stack} has no daemon that a fault could strike")]
+    FaultNoDaemon {
+        /// The stack by name.
+        stack: String,
+    },
+    /// The stack has no daemon of that name.
+    #[error("{stack} has no daemon {daemon}; its daemons: {}", listed(there))]
+    FaultOtherDaemon {
+        /// The stack by name.
+        stack: String,
+        /// The name asked for.
+        daemon: String,
+        /// The daemons that it has.
+        there: Vec<String>,
+    },
     /// Buffers larger than free memory.
     #[error(
         "{copies} × 2 buffers of {payload} do not fit into the {free_bytes} bytes of free memory"

@@ -4,6 +4,7 @@ use crate::adapter::Options;
 use crate::chain::Chain;
 use crate::daemon::Daemon;
 use crate::factor::{Placement, Wait};
+use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// A named, ready configuration of an adapter.
@@ -40,12 +41,54 @@ pub struct Stack {
     /// The processes that it needs beside the participants, in the order of their start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub daemons: Vec<Daemon>,
+    /// Times after which it takes a peer for gone or tries again, where they are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub timeouts: Vec<Timeout>,
     /// The command that installs what it needs, where the stack file names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub install: Option<String>,
     /// Its legs, where it is made of other stacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain: Option<Chain>,
+}
+
+/// A time after which a stack takes a peer for gone, or tries again: what an outage is held beside.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timeout {
+    /// Its name in the stack file: `lease`, `keep-alive`.
+    pub name: String,
+    /// How long.
+    pub time: Nanos,
+    /// Who set it.
+    pub by: TimeoutBy,
+    /// What happens then, in half a sentence.
+    pub text: String,
+}
+
+/// Who set a timeout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimeoutBy {
+    /// The stack file, or Dyno's adapter.
+    Stack,
+    /// The library or its daemon by itself.
+    Library,
+    /// The kernel.
+    Kernel,
+}
+
+impl TimeoutBy {
+    /// Everyone, in the order of stack files.
+    pub const ALL: [TimeoutBy; 3] = [TimeoutBy::Stack, TimeoutBy::Library, TimeoutBy::Kernel];
+
+    /// Its name in stack files and JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            TimeoutBy::Stack => "stack",
+            TimeoutBy::Library => "library",
+            TimeoutBy::Kernel => "kernel",
+        }
+    }
 }
 
 impl Stack {

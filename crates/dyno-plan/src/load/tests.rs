@@ -201,6 +201,7 @@ fn a_history_must_fit_into_memory() {
             channels: None,
             placements: Vec::new(),
             daemons: Vec::new(),
+            timeouts: Vec::new(),
             install: None,
             chain: None,
         };

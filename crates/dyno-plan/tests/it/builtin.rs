@@ -77,8 +77,8 @@ fn every_suite_plans_and_every_stack_takes_part() {
             let built = adapters()
                 .iter()
                 .any(|a| a.name == read.adapter && a.is_known());
-            // A loopback has nobody who could answer a call or wait for a first message.
-            let takes_two = ["calls", "first-message"].contains(&listing.name.as_str());
+            // A loopback has nobody who could answer a call, wait for a first message or be struck alone.
+            let takes_two = ["calls", "first-message", "outage"].contains(&listing.name.as_str());
             // Some are meant for several hosts only.
             let here = read.placements != [Placement::Host];
             let can = built && here && !(read.loopback && takes_two);
@@ -99,7 +99,8 @@ fn every_suite_plans_and_every_stack_takes_part() {
             let stack = &plan.stacks[&e.stack];
             let is_probe = e.workload.kind().is_probe();
             assert_eq!(is_probe, e.stack == GROUND);
-            let without = stack.floor || stack.loopback || is_probe || e.flow.is_some();
+            let is_alone = is_probe || e.flow.is_some() || !e.faults.is_empty();
+            let without = stack.floor || stack.loopback || is_alone;
             assert_eq!(e.floor.is_none(), without);
         }
     }

@@ -8,6 +8,7 @@ mod builtin;
 mod chains;
 mod daemons;
 mod expansion;
+mod faults;
 mod flows;
 mod made_up;
 mod parallel;

@@ -396,6 +396,18 @@ fn stack_files() {
             ))
         ),
         (
+            "a timeout of nobody",
+            with_stack(&format!(
+                "{head}adapter = \"udp\"\n[timeouts.libary]\nlease = {{ time = \"1 s\", text = \"gone\" }}\n"
+            ))
+        ),
+        (
+            "a timeout without a text",
+            with_stack(&format!(
+                "{head}adapter = \"udp\"\n[timeouts.library]\nlease = {{ time = \"1 s\" }}\n"
+            ))
+        ),
+        (
             "wrong type",
             with_stack(&format!(
                 "{head}adapter = \"udp\"\n[options]\nrcvbuf = \"4 KiB\"\n"

@@ -1,0 +1,486 @@
+//! `[[experiment.fault]]`: what is broken on purpose within each trial of an experiment.
+
+use crate::quantity::{At, Quantity, one, several};
+use crate::settings::{self, Levels};
+use dyno_model::fault::{Fault, FaultKind, On, Target, Way};
+use dyno_model::plan::{Experiment, Extent, RefusalReason};
+use dyno_model::unit::{Nanos, UnitError};
+use dyno_model::{Graph, Placement, Stack, Testbed, WorkloadKind};
+use dyno_toml::{Entry, Node, Problem, Problems, Table, Value};
+
+/// A fault as it is read: its times, of which each makes cells of its own.
+pub(crate) struct FaultSpec {
+    what: FaultKind,
+    who: At<Target>,
+    at: At<Nanos>,
+    /// At least one; of a kind that has no time a zero, in the place of its begin.
+    lasts: Vec<At<Nanos>>,
+    share: Option<f64>,
+    way: Way,
+}
+
+const KEYS: &[&str] = &["what", "who", "at", "for", "share", "way"];
+
+/// Keys that every fault has, with what to write where one is missing.
+const REQUIRED: [(&str, &str); 3] = [
+    ("what", "write for example `what = \"link-down\"`"),
+    (
+        "who",
+        "write for example `who = \"sender\"`, `\"receiver 2\"` or `\"daemon\"`",
+    ),
+    (
+        "at",
+        "write for example `at = \"1 s\"`: the time after the window begins",
+    ),
+];
+
+impl Quantity for FaultKind {
+    fn read(text: &str) -> Result<Self, UnitError> {
+        let found = FaultKind::ALL.iter().find(|kind| kind.info().name == text);
+        found.copied().ok_or_else(|| UnitError {
+            what: "kind of fault",
+            found: text.to_owned(),
+            reason: "there is none of that name".into(),
+            example: "\"restart\"",
+        })
+    }
+    fn words() -> Vec<&'static str> {
+        FaultKind::ALL.iter().map(|kind| kind.info().name).collect()
+    }
+}
+
+impl Quantity for Target {
+    fn read(text: &str) -> Result<Self, UnitError> {
+        let wrong = |reason: &str| UnitError {
+            what: "target of a fault",
+            found: text.to_owned(),
+            reason: reason.into(),
+            example: "\"sender\", \"receiver 2\", \"daemon\" or \"daemon NAME\"",
+        };
+        let (word, which) = text.split_once(' ').unwrap_or((text, ""));
+        let which = which.trim();
+        // Counted from 1 in files.
+        let number = || match (which, which.parse::<u16>()) {
+            ("", _) => Ok(0),
+            (_, Ok(n @ 1..)) => Ok(n - 1),
+            _ => Err(wrong("which one is a whole number from 1 on")),
+        };
+        match word {
+            "sender" => number().map(|number| Target::Sender { number }),
+            "receiver" => number().map(|number| Target::Receiver { number }),
+            "daemon" => Ok(Target::Daemon {
+                name: which.to_owned(),
+            }),
+            _ => Err(wrong("it is a sender, a receiver or a daemon")),
+        }
+    }
+}
+
+impl Quantity for Way {
+    fn read(text: &str) -> Result<Self, UnitError> {
+        match text {
+            "both" => Ok(Way::Both),
+            "in" => Ok(Way::In),
+            "out" => Ok(Way::Out),
+            _ => Err(UnitError {
+                what: "way of packets",
+                found: text.to_owned(),
+                reason: "there is none of that name".into(),
+                example: "\"in\"",
+            }),
+        }
+    }
+    fn words() -> Vec<&'static str> {
+        vec!["both", "in", "out"]
+    }
+}
+
+/// Reads the faults of an experiment in order of time; mistakes go to `problems`.
+pub(crate) fn read(
+    experiment: &Table,
+    workload: Option<&At<WorkloadKind>>,
+    problems: &mut Problems,
+) -> Vec<FaultSpec> {
+    let Some(entry) = experiment.entry("fault") else {
+        return Vec::new();
+    };
+    let Value::List(items) = &entry.node.value else {
+        problems.push(
+            entry
+                .node
+                .wrong_kind("`fault`", "a list of tables")
+                .help("write [[experiment.fault]] with two brackets, once for each fault"),
+        );
+        return Vec::new();
+    };
+    if experiment.get("flow").is_some() {
+        problems.push(
+            Problem::at(&entry.key_at, "an experiment with flows has no faults")
+                .label("and it has flows")
+                .help("write one stream as an experiment of its own, with its faults"),
+        );
+    }
+    if let Some(workload) = workload.filter(|w| w.value != WorkloadKind::Stream) {
+        problems.push(
+            Problem::at(
+                &workload.at,
+                format!("a {} has no faults", workload.value),
+            )
+            .label("the experiment has [[experiment.fault]]")
+            .help(
+                "write `workload = \"stream\"` and a `rate`: only messages that are due on a schedule show for how long \
+                 none came",
+            ),
+        );
+    }
+    let mut faults: Vec<FaultSpec> = items
+        .iter()
+        .filter_map(|item| fault(item, problems))
+        .collect();
+    faults.sort_by_key(|fault| fault.at.value);
+    refuse_contradictions(&faults, problems);
+    faults
+}
+
+fn fault(node: &Node, problems: &mut Problems) -> Option<FaultSpec> {
+    let table = node.table("`fault`", problems)?;
+    table.refuse_unknown("a fault", KEYS, problems);
+    for (key, advice) in REQUIRED.iter().filter(|(key, _)| table.get(key).is_none()) {
+        problems.push(
+            Problem::at(&node.at, format!("the fault has no `{key}`"))
+                .label(format!("`{key}` is missing"))
+                .help(*advice),
+        );
+    }
+    // `$` without the name of a parameter is a problem already.
+    let is_told = |n: &&Node| matches!(&n.value, Value::Text(t) if t.starts_with('$'));
+    let get = |key: &str| table.get(key).filter(|n| !is_told(n));
+    let what = get("what").and_then(|n| one::<FaultKind>("what", n, problems));
+    let who = get("who").and_then(|n| one::<Target>("who", n, problems));
+    let at = get("at").and_then(|n| settings::time(Nanos::ZERO)("at", n, problems));
+    let lasts = get("for").and_then(|n| times(n, problems));
+    let share = get("share").and_then(|n| share(n, problems));
+    let way = get("way").and_then(|n| one::<Way>("way", n, problems));
+    let what = what?;
+    refuse_keys(node, table, &what, problems);
+    let (who, at) = (who?, at?);
+    refuse_target(&what, &who, problems);
+    let lasts = match what.value.info().lasts {
+        true => lasts?,
+        false => vec![At {
+            value: Nanos::ZERO,
+            at: at.at.clone(),
+        }],
+    };
+    Some(FaultSpec {
+        what: what.value,
+        who,
+        at,
+        lasts,
+        share,
+        way: way.map_or(Way::Both, |way| way.value),
+    })
+}
+
+/// For how long: one time, or several of which each makes cells of its own.
+fn times(node: &Node, problems: &mut Problems) -> Option<Vec<At<Nanos>>> {
+    let all = several::<Nanos>("for", node, problems)?;
+    for time in &all {
+        settings::refuse_outside("for", time, Nanos(1), problems);
+    }
+    Some(all)
+}
+
+fn share(node: &Node, problems: &mut Problems) -> Option<f64> {
+    let share = match node.value {
+        Value::Float(share) => share,
+        // Whole numbers of this size are exact.
+        Value::Int(share) => share as f64,
+        _ => {
+            problems.push(node.wrong_kind("`share`", "a number above 0 and up to 1"));
+            return None;
+        }
+    };
+    if share > 0.0 && share <= 1.0 {
+        return Some(share);
+    }
+    problems.push(
+        Problem::at(&node.at, format!("`share` cannot be {share}"))
+            .label("it is above 0 and up to 1")
+            .help("write for example 0.1 for every tenth packet"),
+    );
+    None
+}
+
+/// Refuses keys that the kind of fault does not have, and those that it lacks.
+fn refuse_keys(node: &Node, table: &Table, what: &At<FaultKind>, problems: &mut Problems) {
+    let info = what.value.info();
+    let name = info.name;
+    // Each key, whether the kind has it, whether it must, and what to write.
+    let keys = [
+        (
+            "for",
+            info.lasts,
+            info.lasts,
+            "write for how long, such as `for = \"1 s\"`",
+        ),
+        (
+            "share",
+            what.value == FaultKind::Loss,
+            what.value == FaultKind::Loss,
+            "write the share of packets that is dropped, such as `share = 0.1`",
+        ),
+        ("way", what.value == FaultKind::Blackout, false, ""),
+    ];
+    for (key, has, must, advice) in keys {
+        match (table.entry(key), has) {
+            (Some(Entry { key_at, .. }), false) => problems.push(
+                Problem::at(key_at, format!("a {name} has no `{key}`"))
+                    .label(format!("belongs to {}", having(key)))
+                    .help("remove it, or change `what`"),
+            ),
+            (None, _) if must => problems.push(
+                Problem::at(&node.at, format!("the {name} has no `{key}`"))
+                    .label(format!("`{key}` is missing"))
+                    .help(advice),
+            ),
+            _ => {}
+        }
+    }
+}
+
+/// The kinds of fault that have a key.
+fn having(key: &str) -> String {
+    let has = |kind: &&FaultKind| match key {
+        "for" => kind.info().lasts,
+        "share" => **kind == FaultKind::Loss,
+        _ => **kind == FaultKind::Blackout,
+    };
+    let names: Vec<&str> = FaultKind::ALL
+        .iter()
+        .filter(has)
+        .map(|k| k.info().name)
+        .collect();
+    names.join(", ")
+}
+
+/// A daemon has no host or link of its own.
+fn refuse_target(what: &At<FaultKind>, who: &At<Target>, problems: &mut Problems) {
+    if !matches!(who.value, Target::Daemon { .. }) || what.value.info().on == On::Process {
+        return;
+    }
+    let struck = match what.value.info().on {
+        On::Host => "a host",
+        _ => "the link of a host",
+    };
+    problems.push(
+        Problem::at(
+            &who.at,
+            format!(
+                "a {} strikes {struck}, not a daemon",
+                what.value.info().name
+            ),
+        )
+        .label("names a process")
+        .help("write `who = \"sender\"` or `who = \"receiver\"` for the host that it is on"),
+    );
+}
+
+/// Refuses faults that cannot both happen: while another one lasts on the same target, or after it ended its process.
+fn refuse_contradictions(faults: &[FaultSpec], problems: &mut Problems) {
+    for (number, later) in faults.iter().enumerate() {
+        for earlier in &faults[..number] {
+            let longest = earlier.lasts.iter().map(|lasts| lasts.value).max();
+            let end = earlier
+                .at
+                .value
+                .saturating_add(longest.unwrap_or(Nanos::ZERO));
+            let name = earlier.what.info().name;
+            let who = &earlier.who.value;
+            let ended = matches!(
+                earlier.what,
+                FaultKind::Kill | FaultKind::Crash | FaultKind::Leave
+            );
+            if ended && *who == later.who.value {
+                problems.push(
+                    Problem::at(
+                        &later.who.at,
+                        format!("nothing can strike the {who} after its {name}"),
+                    )
+                    .label("its process is gone, and nobody takes its place")
+                    .help(
+                        "write `restart` for the first of the two, or strike another participant",
+                    ),
+                );
+            } else if shares_target(earlier, later) && later.at.value <= end {
+                problems.push(
+                    Problem::at(
+                        &later.at.at,
+                        format!("two faults of the {who} overlap: a {name} lasts until {end}"),
+                    )
+                    .label("begins before the other one has ended")
+                    .help(format!("begin it later than {end} after the window begins")),
+                );
+            }
+        }
+    }
+}
+
+/// Whether both strike the same, or one of them all processes and the other one any of them.
+fn shares_target(a: &FaultSpec, b: &FaultSpec) -> bool {
+    let freezes = |f: &FaultSpec| f.what.info().on == On::Host;
+    let is_of_link = |f: &FaultSpec| f.what.info().on == On::Link;
+    let strikes_all = freezes(a) && !is_of_link(b) || freezes(b) && !is_of_link(a);
+    a.who.value == b.who.value || strikes_all
+}
+
+/// The number of scenarios that times of faults make together; 1 where there are no faults.
+pub(crate) fn scenarios(faults: &[FaultSpec]) -> usize {
+    faults
+        .iter()
+        .map(|fault| fault.lasts.len())
+        .fold(1, usize::saturating_mul)
+}
+
+/// One of the scenarios, by its number; the times of the last fault vary fastest.
+pub(crate) fn scenario(faults: &[FaultSpec], number: usize) -> Vec<Fault> {
+    let mut rest = number;
+    let mut all: Vec<Fault> = Vec::with_capacity(faults.len());
+    for spec in faults.iter().rev() {
+        let times = spec.lasts.len().max(1);
+        let lasts = spec.lasts.get(rest % times).map(|lasts| lasts.value);
+        rest /= times;
+        all.push(Fault {
+            what: spec.what,
+            who: spec.who.value.clone(),
+            at: spec.at.value,
+            lasts: lasts.unwrap_or(Nanos::ZERO),
+            share: spec.share,
+            way: spec.way,
+        });
+    }
+    all.reverse();
+    all
+}
+
+/// Refuses faults that leave no time to recover within the window.
+pub(crate) fn check_window(
+    faults: &[FaultSpec],
+    levels: &Levels<'_>,
+    kind: WorkloadKind,
+    problems: &mut Problems,
+) {
+    let Some(window) = levels.window(kind).filter(|_| !faults.is_empty()) else {
+        return;
+    };
+    let Extent::Duration(time) = window.value else {
+        problems.push(
+            Problem::at(
+                &window.at,
+                "the window of an experiment with faults is a time",
+            )
+            .label("a number of messages")
+            .help("write for example `window = \"10 s\"`: faults begin at times within it"),
+        );
+        return;
+    };
+    for fault in faults {
+        for lasts in &fault.lasts {
+            let end = fault.at.value.saturating_add(lasts.value);
+            if end >= time {
+                let name = fault.what.info().name;
+                problems.push(
+                    Problem::at(
+                        &lasts.at,
+                        format!(
+                            "a {name} ends {end} after the window begins, and the window is {time}"
+                        ),
+                    )
+                    .label("leaves no time to recover")
+                    .help(format!(
+                        "make `window` longer than {end}, or the fault shorter"
+                    )),
+                );
+            }
+        }
+    }
+}
+
+/// Why the faults of an experiment cannot be made on a stack and a testbed, or `None` where they can.
+pub(crate) fn refusal(e: &Experiment, stack: &Stack, testbed: &Testbed) -> Option<RefusalReason> {
+    if e.faults.is_empty() {
+        return None;
+    }
+    let graph = e.graph(Some(stack), testbed);
+    let name = || stack.name.clone();
+    if stack.loopback {
+        return Some(RefusalReason::FaultLoopback { stack: name() });
+    }
+    if stack.chain.is_some() {
+        return Some(RefusalReason::FaultOverLegs { stack: name() });
+    }
+    if let Some(setting) = beside(e) {
+        return Some(RefusalReason::FaultBeside {
+            setting: setting.to_owned(),
+        });
+    }
+    let hosts = graph.hosts();
+    let mut hosts = hosts.iter().filter_map(|host| testbed.hosts.get(*host));
+    if let Some(host) = hosts.find(|host| !host.shares_clock()) {
+        return Some(RefusalReason::FaultElsewhere {
+            host: host.name.clone(),
+        });
+    }
+    e.faults
+        .iter()
+        .find_map(|fault| of_one(fault, e, &graph, stack))
+}
+
+/// The setting of an experiment with faults that their participants do not follow.
+fn beside(e: &Experiment) -> Option<&'static str> {
+    let all = [
+        ("sink_pause", e.sink_pause.is_some()),
+        ("sink_cycle", e.sink_cycle.is_some()),
+        ("parallel", e.topology.copies > 1),
+    ];
+    all.into_iter().find(|(_, is)| *is).map(|(key, _)| key)
+}
+
+fn of_one(fault: &Fault, e: &Experiment, graph: &Graph, stack: &Stack) -> Option<RefusalReason> {
+    let info = fault.what.info();
+    let what = info.name.to_owned();
+    let (number, there) = match &fault.who {
+        Target::Daemon { name } => return no_daemon(name, stack),
+        Target::Sender { number } => (*number, e.topology.senders),
+        Target::Receiver { number } => (*number, e.topology.receivers),
+    };
+    if number >= there {
+        return Some(RefusalReason::FaultNobody {
+            who: fault.who.to_string(),
+            topology: e.topology,
+        });
+    }
+    let is_made = fault.what != FaultKind::Nothing;
+    if info.on == On::Process && is_made && e.placement == Placement::Thread {
+        return Some(RefusalReason::FaultThread { what });
+    }
+    // Hosts of this machine that are several are network namespaces, each with a link of its own.
+    let is_alone = info.on == On::Link && graph.hosts().len() < 2;
+    is_alone.then_some(RefusalReason::FaultOneHost { what })
+}
+
+/// Why there is no daemon that a fault could strike.
+fn no_daemon(name: &str, stack: &Stack) -> Option<RefusalReason> {
+    let there: Vec<String> = stack.daemons.iter().map(|d| d.name.clone()).collect();
+    if there.is_empty() {
+        return Some(RefusalReason::FaultNoDaemon {
+            stack: stack.name.clone(),
+        });
+    }
+    let is_there = name.is_empty() || there.iter().any(|daemon| daemon == name);
+    (!is_there).then(|| RefusalReason::FaultOtherDaemon {
+        stack: stack.name.clone(),
+        daemon: name.to_owned(),
+        there,
+    })
+}
