@@ -19,9 +19,9 @@ use crate::machine::{self, MachineError, SharedMemory, Vsock};
 use crate::session::Session;
 use dyno_measure::{Clock, NetworkReading};
 use dyno_model::cause::FailureCause;
+use dyno_model::fault::Way;
 use dyno_model::machine::{Machine, SHARED_MEMORY, VSOCK};
 use dyno_model::plan::Reach;
-use dyno_model::fault::Way;
 use dyno_model::{Nanos, Testbed};
 use guest::{Booting, Guest};
 use namespace::Namespace;
@@ -476,7 +476,10 @@ impl Hosts {
             [(_, at)] => *at,
             _ => [begin, clock.now()],
         };
-        Ok((droppers.into_iter().map(|(dropper, _)| dropper).collect(), at))
+        Ok((
+            droppers.into_iter().map(|(dropper, _)| dropper).collect(),
+            at,
+        ))
     }
 
     /// Before a trial: makes hosts anew where that can be done, so that nothing of an earlier trial is in

@@ -1,9 +1,12 @@
 //! One trial, step by step, with a deadline on every step.
 
 mod blame;
+mod faults;
 mod ground;
 mod networks;
 mod nominal;
+mod outage;
+mod scene;
 mod stage;
 
 use crate::agent::{Agent, Heard, Kind};
@@ -12,6 +15,7 @@ use crate::clocks::{self, TrialClocks};
 use crate::daemon::Daemon;
 use crate::meters::{Metering, Meters};
 use crate::noise;
+use crate::outage::Seen;
 use crate::startup;
 use dyno_measure::LoadReading;
 use dyno_model::cause::{Cause, FailureCause, Warning};
@@ -20,6 +24,7 @@ use dyno_model::protocol::{self, AgentResult, Assignment, Command, Report};
 use dyno_model::record::FailureKind;
 use dyno_model::{Experiment, Nanos, Participant, Start, TrialId, TrialRecord};
 use nominal::nominal;
+use scene::Observed;
 pub(crate) use stage::Context;
 use stage::{Failed, Networks, Place, Trial};
 use std::sync::mpsc;
@@ -54,7 +59,12 @@ pub(crate) fn run(context: Context<'_, '_>) -> Vec<TrialRecord> {
         struck: false,
         step: "start",
     };
-    let results = trial.lead(sender, &mut record);
+    let found = match experiment.faults.is_empty() {
+        true => trial.lead(sender, &mut record).map(Found::Results),
+        false => trial
+            .lead_through_faults(sender, &mut record)
+            .map(|observed| Found::Outage(Box::new(observed))),
+    };
     // A trial that failed has not come to it.
     trial.close_networks(&mut record);
     let disturbances = dyno_measure::disturbances(&record.noise, bare);
@@ -65,17 +75,28 @@ pub(crate) fn run(context: Context<'_, '_>) -> Vec<TrialRecord> {
         cause: Box::new(cause),
         stderr: Vec::new(),
     };
-    let outcome = results.and_then(|results| {
-        let processes = trial.metered.then_some(trial.agents.len());
-        aggregate::fill(
-            &record,
-            flows,
-            &trial.graph,
-            sends_later,
-            processes,
-            results,
-        )
-        .map_err(inconsistent)
+    let outcome = found.and_then(|found| {
+        let records = match found {
+            Found::Results(results) => {
+                let processes = trial.metered.then_some(trial.agents.len());
+                let graph = &trial.graph;
+                aggregate::fill(&record, flows, graph, sends_later, processes, results)
+            }
+            Found::Outage(observed) => {
+                let seen = Seen {
+                    experiment,
+                    graph: &trial.graph,
+                    seed: trial.context.seed,
+                    start: observed.start,
+                    window: observed.window,
+                    made: &observed.made,
+                    struck: &observed.struck,
+                    events: observed.events,
+                };
+                crate::outage::fill(&mut record, seen).map(|()| vec![record.clone()])
+            }
+        };
+        records.map_err(inconsistent)
     });
     let started = trial.started;
     drop(trial);
@@ -107,6 +128,14 @@ pub(crate) fn run(context: Context<'_, '_>) -> Vec<TrialRecord> {
             flows.iter().map(of_flow).collect()
         }
     }
+}
+
+/// What a trial has brought.
+enum Found {
+    /// Of each agent.
+    Results(Vec<AgentResult>),
+    /// Of one with faults: the logs of its participants.
+    Outage(Box<Observed>),
 }
 
 /// A trial from the begin of its warm-up on.

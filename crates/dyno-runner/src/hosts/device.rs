@@ -169,7 +169,11 @@ mod tests {
             let (off, without) = (is_up("lo")?, multicast(&routes()?));
             switch("lo", true)?;
             route_multicast("lo")?;
-            Ok([(on, with), (off, without), (is_up("lo")?, multicast(&routes()?))])
+            Ok([
+                (on, with),
+                (off, without),
+                (is_up("lo")?, multicast(&routes()?)),
+            ])
         });
         assert_eq!(seen.unwrap(), [(true, 1), (false, 0), (true, 1)]);
     }
