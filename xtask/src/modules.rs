@@ -25,7 +25,7 @@ const DEBT: &[(&str, usize)] = &[
     ("dyno-model", 5),
     ("dyno-page", 2),
     ("dyno-report", 5),
-    ("dyno-runner", 24),
+    ("dyno-runner", 21),
     ("dyno-stats", 3),
     ("dyno-store", 7),
     ("dyno-wire", 3),

@@ -69,6 +69,8 @@ struct Trial {
     looked: Instant,
     /// Until when cost is counted, and the memory then.
     end: (Nanos, Memory),
+    /// It ends before the others, and has no result.
+    leaves: bool,
 }
 
 impl Trial {
@@ -297,6 +299,11 @@ impl Control {
                 trial.shared.advance(Phase::Stop);
                 trial.watch = Watch::Played;
             }
+            (Command::Leave, Some(trial)) => {
+                trial.leaves = true;
+                trial.shared.advance(Phase::Stop);
+                trial.watch = Watch::Played;
+            }
             (Command::Explain, Some(trial)) => {
                 let before = trial.shared.positions();
                 std::thread::sleep(STUCK);
@@ -402,6 +409,7 @@ impl Control {
             positions: Vec::new(),
             looked: Instant::now(),
             end: (Nanos::ZERO, Memory::default()),
+            leaves: false,
         });
         Ok(())
     }
@@ -453,6 +461,11 @@ impl Control {
             }
             Event::Played(exchange, played) => {
                 trial.played.push((exchange, *played));
+                if trial.played.len() == participants && trial.leaves {
+                    let deadline = trial.assignment.experiment.deadline.into();
+                    end_in_order(std::mem::take(&mut trial.threads), deadline);
+                    return Ok(true);
+                }
                 if trial.played.len() == participants {
                     return match trial.collect() {
                         Ok(mut exchanges) => {

@@ -9,6 +9,7 @@
 pub mod clock;
 pub mod cost;
 pub mod environment;
+pub mod faultlog;
 pub mod host;
 pub mod network;
 pub mod noise;
@@ -32,6 +33,7 @@ pub use cost::{
 pub use dyno_model::protocol::ClockSpec;
 pub use dyno_model::record::ClockFacts;
 pub use environment::environment;
+pub use faultlog::{FaultEvents, FaultLog, FaultLogError};
 pub use host::{
     allowed_cores, allowed_cpus, confine, isolated_cpus, lock_memory, pin, set_deadline, set_fifo,
 };

@@ -5,6 +5,8 @@
 //! that outlives its process ([`FaultEvent`]). The runner makes the faults, stamps them ([`FaultMade`]) and works out
 //! of the logs what came of them ([`Outage`]).
 
+use crate::graph::Graph;
+use crate::role::Role;
 use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -120,6 +122,19 @@ pub enum Target {
     },
 }
 
+impl Target {
+    /// The participant that it names, in the order of their numbers. `None`: a daemon, or nobody of that number.
+    pub fn participant(&self, graph: &Graph) -> Option<u16> {
+        let (role, number) = match self {
+            Target::Sender { number } => (Role::Source, *number),
+            Target::Receiver { number } => (Role::Sink, *number),
+            Target::Daemon { .. } => return None,
+        };
+        let mut all = graph.participants.iter().filter(|p| p.role == role);
+        all.nth(usize::from(number)).map(|p| p.index)
+    }
+}
+
 /// As suites say it: `sender`, `receiver 2` (counted from 1 there), `daemon`.
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -208,8 +223,8 @@ pub struct FaultMade {
     pub end: Option<[Nanos; 2]>,
 }
 
-/// An entry in the log of a participant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// An entry in the log of a participant. The order says nothing but that equal logs sort alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FaultEvent {
     /// Who noted it.
     pub participant: u16,
@@ -223,17 +238,17 @@ pub struct FaultEvent {
     pub at: Nanos,
 }
 
-/// What a participant notes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What a participant notes. A place in the schedule counts the due times since the window's begin, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Noted {
-    /// An intact message arrived.
+    /// An intact message of the window arrived.
     Arrival {
         /// Its place in the schedule.
         sequence: u64,
-        /// When it was due.
+        /// When it was due; zero where the message has no room for it.
         due: Nanos,
-        /// When it was sent.
+        /// When it was sent; zero where the message has no room for it.
         sent: Nanos,
     },
     /// A message arrived with other content than was sent, or cut short.
@@ -242,6 +257,8 @@ pub enum Noted {
     Sent {
         /// Its place in the schedule.
         sequence: u64,
+        /// When it was stamped, just before the send.
+        sent: Nanos,
     },
     /// The library did not take a message: it refused it or its send failed.
     NotSent {
@@ -250,9 +267,9 @@ pub enum Noted {
     },
     /// A take failed. Noted once until a take succeeds.
     TakeFailed,
-    /// The library told another number of peers, with which a sender or receiver is matched.
+    /// The library told with how many peers an end is matched: once first, then whenever that has changed.
     Peers {
-        /// How many.
+        /// How many; of a receiver 1 where it knows its sender, else 0.
         matched: u32,
     },
 }
@@ -281,19 +298,30 @@ pub struct Detection {
 }
 
 /// What came of a trial's faults over one channel at one receiver. With several faults the first one's begin and the last one's
-/// end count.
+/// end count. Of each instant's two readings the earlier one counts: no figure is shorter than what happened. A fault without
+/// an end counts from its begin.
+///
+/// A message is *newer* where its place in the schedule is behind those of all that arrived before it, so a repeated or an
+/// overtaken message ends no silence. *In time* is a response time of at most the largest one before the fault plus
+/// [`Outage::TOLERANCE`]. The *proof* is the longer of [`Outage::PROOF_PERIODS`] periods and [`Outage::PROOF`].
+///
+/// An end is *deaf* where it got nothing newer for good: no message that was sent after the fault's begin arrived newer after
+/// the fault's end, or all that were due in the last part of the window, as long as the proof or longer, are missing. At a deaf
+/// end silence, recovery and steady state are infinite, whatever came in between.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outage {
     /// The channel.
     pub channel: u16,
     /// The receiving participant.
     pub receiver: u16,
-    /// The longest time without a newer message that overlaps the time from the fault's begin on; where none came
-    /// after the fault, `None`: it has no end.
+    /// The longest time from one newer message to the next, of those that end after the fault's begin. `None`: the end is deaf.
     pub silence: Option<Nanos>,
-    /// From the fault's end until the first newer message; zero where messages came all along. `None`: none came.
+    /// From the fault's end until the first newer message that was sent after the fault's begin; zero where every message
+    /// that was under way or due from the fault's begin until the proof after its end arrived once and in time. `None`: the end is deaf.
     pub recovery: Option<Nanos>,
-    /// From the fault's end until rate and latency are as before it. `None`: never.
+    /// From the fault's end until the first arrival from which on, for the time of the proof, every due message arrives once
+    /// and in time; behind the last silence that is longer than the proof. Zero where recovery is zero and no such silence
+    /// comes later. `None`: never within the window, or the end is deaf.
     pub steady: Option<Nanos>,
     /// Messages due from the fault's begin on that never arrived intact.
     pub lost: u64,
@@ -301,13 +329,18 @@ pub struct Outage {
     pub repeated: u64,
     /// Arrivals behind a later message, from the fault's begin on.
     pub reordered: u64,
-    /// Messages that arrived within 10 ms of the first one after the silence, that one included.
+    /// Messages that arrived within [`Outage::BURST`] of the one that ended the silence, that one included; 0 at a deaf end.
     pub burst: u64,
     /// The largest age (arrival less due time) among them.
     pub oldest: Nanos,
-    /// The response time's median before the fault, and the largest of those due after the fault's end and steady again.
-    /// For what others see meanwhile.
-    pub before_p50: Nanos,
+    /// The median response time of messages due in the window before the fault. `None`: half of them or more never arrived, or
+    /// none was due.
+    pub before_p50: Option<Nanos>,
+    /// The largest response time of them that arrived. `None`: none did, and then nothing is known to be in time.
+    pub before_max: Option<Nanos>,
+    /// The largest response time of messages that were due from the steady state on and arrived: beside `before_max` it shows
+    /// what stays of the fault. `None`: there is no steady state.
+    pub steady_max: Option<Nanos>,
     /// Arrivals around the fault for the picture, at most [`Outage::MOST_ARRIVALS`]: relative to the fault's begin, in ns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrivals: Vec<i64>,
@@ -320,4 +353,21 @@ impl Outage {
 
     /// From the first message after the silence on, how long belongs to its burst.
     pub const BURST: Nanos = Nanos::from_millis(10);
+
+    /// By how much a response time may exceed the largest one before the fault and still be in time.
+    pub const TOLERANCE: Nanos = Nanos::from_millis(1);
+
+    /// For how many periods messages must arrive in time for a steady state, at least.
+    pub const PROOF_PERIODS: u64 = 10;
+
+    /// For how long, at least.
+    pub const PROOF: Nanos = Nanos::from_millis(100);
+
+    /// How long before the fault's begin, and after its end or the silence, arrivals are kept for the picture.
+    pub const AROUND: Nanos = Nanos::from_secs(1);
+
+    /// Whether the end never got anything newer again.
+    pub const fn is_deaf(&self) -> bool {
+        self.recovery.is_none()
+    }
 }

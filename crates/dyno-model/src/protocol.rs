@@ -14,7 +14,7 @@
 //! | `collect` | `result`, then the agent exits |
 //!
 //! Between them the runner of a host with another clock sends `tick` and gets `tock`.
-//! At any time an agent may report `failed` and exit; `stop` makes it end without a result.
+//! At any time an agent may report `failed` and exit; `leave` has it close its endpoints in order and exit without a result.
 
 use crate::adapter::Options;
 use crate::cause::{AgentTrouble, StuckCall, Warning, Who};
@@ -33,7 +33,7 @@ use std::path::PathBuf;
 pub use crate::role::Role;
 
 /// The version of this protocol. Runner and agent must agree exactly.
-pub const VERSION: u32 = 10;
+pub const VERSION: u32 = 11;
 
 /// How raw clock readings become nanoseconds on the run's clock. Calibrated once by the runner
 /// and handed to all participants, so that they convert alike.
@@ -189,6 +189,13 @@ impl Assignment {
         beside.unwrap_or(&self.experiment)
     }
 
+    /// Where a participant of this agent logs its events in a trial with faults.
+    pub fn fault_log(&self, participant: u16) -> PathBuf {
+        let generation = self.generation;
+        self.scratch
+            .join(format!("faults-{participant}-{generation}"))
+    }
+
     /// The participants that this agent plays.
     pub fn participants(&self) -> impl Iterator<Item = &Participant> {
         let all = self.graph.participants.iter();
@@ -253,6 +260,8 @@ pub enum Command {
         /// run's clock: cost is counted until then.
         last: Nanos,
     },
+    /// A fault of the experiment: close all endpoints in order and exit, without a result.
+    Leave,
     /// A step takes too long: report where each participant is.
     Explain,
     /// Read a counter now: one half of a timestamped exchange. Answered at any time before the result.

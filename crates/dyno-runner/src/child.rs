@@ -2,9 +2,10 @@
 
 use dyno_model::Nanos;
 use dyno_model::cause::Exit;
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::collections::VecDeque;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -47,6 +48,43 @@ pub(crate) fn confine(command: &mut Command, cpus: &[u32]) {
     unsafe {
         command.pre_exec(move || Ok(sched_setaffinity(None, &set)?));
     }
+}
+
+/// How long a process that was sent SIGSTOP may go on; the kernel takes microseconds, unless it waits for a disk.
+const STOPPING: Duration = Duration::from_secs(1);
+
+/// Sends a signal to a child that has not been waited for, so that its number is nobody else's.
+pub(crate) fn send(child: u32, signal: Signal) -> io::Result<()> {
+    Ok(rustix::process::kill_process(number(child)?, signal)?)
+}
+
+/// Waits until all threads of a child that was sent SIGSTOP stand still.
+pub(crate) fn await_stop(child: u32) -> io::Result<()> {
+    let deadline = Instant::now() + STOPPING;
+    let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    while rustix::process::waitid(WaitId::Pid(number(child)?), options)?.is_none() {
+        if Instant::now() >= deadline {
+            return Err(io::Error::other("it goes on after SIGSTOP"));
+        }
+        std::thread::yield_now();
+    }
+    Ok(())
+}
+
+/// Has a child that crashes leave no core file, which would lie where dyno was called, and no report of one: a limit of one
+/// byte turns off both (core(5)).
+pub(crate) fn without_core(child: u32) -> io::Result<()> {
+    let limit = Rlimit {
+        current: Some(1),
+        maximum: Some(1),
+    };
+    rustix::process::prlimit(Some(number(child)?), Resource::Core, limit)?;
+    Ok(())
+}
+
+fn number(child: u32) -> io::Result<Pid> {
+    let number = i32::try_from(child).ok().and_then(Pid::from_raw);
+    number.ok_or_else(|| io::ErrorKind::InvalidInput.into())
 }
 
 /// The last lines of what a process prints.

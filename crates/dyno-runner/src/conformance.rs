@@ -105,6 +105,7 @@ impl Conformance {
             senders: SENDERS,
             receivers: RECEIVERS,
             host: &Host::Local,
+            place: 0,
             host_name: None,
             address: ADDRESS,
             scratch: &session.scratch,

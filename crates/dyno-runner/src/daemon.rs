@@ -14,6 +14,7 @@ use dyno_model::record::FailureKind;
 use rustix::process::{Pid, Signal};
 use std::fs::{File, TryLockError};
 use std::net::ToSocketAddrs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -78,6 +79,8 @@ pub(crate) struct Values<'a> {
     pub(crate) receivers: usize,
     /// Where it runs.
     pub(crate) host: &'a Host,
+    /// The host's number in the testbed.
+    pub(crate) place: usize,
     /// The host's name, where that must be said.
     pub(crate) host_name: Option<&'a str>,
     /// The IP address of the host.
@@ -86,13 +89,60 @@ pub(crate) struct Values<'a> {
     pub(crate) scratch: &'a Path,
 }
 
+/// How a daemon's process is started, in whichever generation.
+struct Recipe {
+    program: String,
+    arguments: Vec<String>,
+    environment: Vec<(String, String)>,
+    /// Empty: any.
+    cpus: Vec<u32>,
+    scratch: PathBuf,
+    ready: Ready,
+}
+
+impl Recipe {
+    fn spawn(&self, host: &Host) -> std::io::Result<Child> {
+        let program = find(&self.program);
+        let mut command = Command::new(program.as_deref().unwrap_or(Path::new(&self.program)));
+        command
+            .envs(self.environment.iter().map(|(name, text)| (name, text)))
+            .args(&self.arguments)
+            .current_dir(&self.scratch)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        host.admit(&mut command);
+        confine(&mut command, &self.cpus);
+        command.spawn()
+    }
+
+    /// The file that shows that it is ready, by its number and its last change; nothing where another sign does, and
+    /// where there is none.
+    fn file(&self) -> Option<(u64, i64, i64)> {
+        let Ready::File(path) = &self.ready else {
+            return None;
+        };
+        let file = std::fs::metadata(self.scratch.join(path)).ok()?;
+        Some((file.ino(), file.ctime(), file.ctime_nsec()))
+    }
+}
+
 /// A running daemon. Dropping it ends the process.
 pub(crate) struct Daemon {
     label: String,
+    /// In the stack file.
+    name: String,
+    /// The number of its host in the testbed.
+    place: usize,
+    recipe: Recipe,
     child: Child,
     stop: StopSignal,
     output: Tail,
     status: Option<ExitStatus>,
+    /// It has said that it is ready, where that is its sign.
+    said: Arc<AtomicBool>,
+    /// The file of the process before it, which is no sign of this one.
+    stale: Option<(u64, i64, i64)>,
     /// Notes of what it leaves, to be taken back when it ends by itself.
     claims: Vec<PathBuf>,
     /// Held while an exclusive daemon lives.
@@ -157,24 +207,17 @@ impl Daemon {
             confine(&mut command, values.cpus);
             prepare(program, command, within, interrupt).map_err(trouble)?;
         }
-        let arguments = filled(&spec.command)?;
-        let (program, arguments) = arguments
-            .split_first()
-            .ok_or_else(|| error(DaemonTrouble::NoCommand))?;
-        let mut command = Command::new(find(program).as_deref().unwrap_or(Path::new(program)));
-        for (name, text) in &spec.environment {
-            command.env(name, fill(text)?);
+        let mut arguments = filled(&spec.command)?;
+        if arguments.is_empty() {
+            return Err(error(DaemonTrouble::NoCommand));
         }
-        command
-            .args(arguments)
-            .current_dir(scratch)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        values.host.admit(&mut command);
-        confine(&mut command, values.cpus);
+        let program = arguments.remove(0);
+        let mut environment = Vec::new();
+        for (name, text) in &spec.environment {
+            environment.push((name.clone(), fill(text)?));
+        }
         let turn = match spec.exclusive {
-            true => Some(take_turn(program, before, interrupt).map_err(trouble)?),
+            true => Some(take_turn(&program, before, interrupt).map_err(trouble)?),
             false => None,
         };
         let mut claims = Vec::new();
@@ -196,30 +239,75 @@ impl Daemon {
             Ready::File(path) => Ready::File(fill(path)?),
             Ready::Connect(to) => Ready::Connect(fill(to)?),
         };
-        let child = command.spawn().map_err(|e| {
+        let recipe = Recipe {
+            program,
+            arguments,
+            environment,
+            cpus: values.cpus.to_vec(),
+            scratch: scratch.to_owned(),
+            ready,
+        };
+        let child = recipe.spawn(values.host).map_err(|e| {
             error(DaemonTrouble::NotStarted {
-                program: program.clone(),
+                program: recipe.program.clone(),
                 error: e.to_string(),
             })
         })?;
         let mut daemon = Daemon {
             label,
+            name: spec.name.clone(),
+            place: values.place,
+            recipe,
             child,
             stop: spec.stop,
             output: Tail::default(),
             status: None,
+            said: Arc::default(),
+            stale: None,
             claims,
             turn,
         };
-        if let Err(e) = session.note_process(daemon.pid()) {
-            let error = e.to_string();
-            return Err(
-                daemon.trouble(FailureKind::Error, DaemonTrouble::ProcessNotNoted { error })
-            );
-        }
-        let said = daemon.listen_for(&ready);
-        daemon.wait_until_ready(&ready, &said, values, within, interrupt)?;
+        daemon.attend(session)?;
+        daemon.wait_until_ready(values.host, within, interrupt)?;
         Ok(daemon)
+    }
+
+    /// Starts it once more, as it was started, after it has ended: what prepares it and its files are there. It is
+    /// ready when [`is_ready`](Self::is_ready) says so.
+    pub(crate) fn restart(&mut self, host: &Host, session: &Session<'_>) -> Result<(), Trouble> {
+        // Others of its group may live.
+        self.kill();
+        self.stale = self.recipe.file();
+        match self.recipe.spawn(host) {
+            Ok(child) => self.child = child,
+            Err(e) => {
+                let (program, error) = (self.recipe.program.clone(), e.to_string());
+                let trouble = DaemonTrouble::NotStarted { program, error };
+                return Err(self.trouble(FailureKind::Error, trouble));
+            }
+        }
+        self.status = None;
+        self.attend(session)
+    }
+
+    /// Notes its new process, so that it can be ended should this runner die, and listens to it.
+    fn attend(&mut self, session: &Session<'_>) -> Result<(), Trouble> {
+        if let Err(e) = session.note_process(self.pid()) {
+            let error = e.to_string();
+            return Err(self.trouble(FailureKind::Error, DaemonTrouble::ProcessNotNoted { error }));
+        }
+        self.listen();
+        Ok(())
+    }
+
+    /// In the stack file.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The number of its host in the testbed.
+    pub(crate) fn place(&self) -> usize {
+        self.place
     }
 
     /// Such as `daemon RouDi`.
@@ -232,11 +320,11 @@ impl Daemon {
     }
 
     /// Keeps its output, and looks in it for what says that it is ready.
-    fn listen_for(&mut self, ready: &Ready) -> Arc<AtomicBool> {
-        let said = Arc::new(AtomicBool::new(false));
+    fn listen(&mut self) {
+        self.said = Arc::default();
         let listener = || {
-            let said = said.clone();
-            let wanted = match ready {
+            let said = self.said.clone();
+            let wanted = match &self.recipe.ready {
                 Ready::Output(text) => Some(text.clone()),
                 Ready::File(_) | Ready::Connect(_) => None,
             };
@@ -252,54 +340,61 @@ impl Daemon {
         if let Some(stderr) = self.child.stderr.take() {
             self.output.follow(stderr, listener());
         }
-        said
+    }
+
+    /// Whether it shows that it is ready. Fails when it has ended.
+    pub(crate) fn is_ready(&mut self, host: &Host) -> Result<bool, Trouble> {
+        let is_ready = match &self.recipe.ready {
+            Ready::Output(_) => self.said.load(Ordering::Relaxed),
+            Ready::File(_) => {
+                let file = self.recipe.file();
+                file.is_some() && file != self.stale
+            }
+            Ready::Connect(to) => host.within(|| accepts(to)).unwrap_or(false),
+        };
+        // Asked after it was seen ready: what answered may be another one's.
+        match self.status() {
+            Some(status) => {
+                let (exit, ready) = (exit(status), false);
+                Err(self.trouble(FailureKind::Crash, DaemonTrouble::Ended { exit, ready }))
+            }
+            None => Ok(is_ready),
+        }
+    }
+
+    /// It did not show that it is ready within that time.
+    pub(crate) fn not_ready(&mut self, within: Duration) -> Trouble {
+        let (within, sign) = (nanos(within), self.recipe.ready.clone());
+        self.trouble(FailureKind::Hang, DaemonTrouble::NotReady { within, sign })
     }
 
     fn wait_until_ready(
         &mut self,
-        ready: &Ready,
-        said: &AtomicBool,
-        values: &Values<'_>,
+        host: &Host,
         within: Duration,
         interrupt: &AtomicBool,
     ) -> Result<(), Trouble> {
         let deadline = Instant::now() + within;
-        loop {
-            let is_ready = match ready {
-                Ready::Output(_) => said.load(Ordering::Relaxed),
-                Ready::File(path) => values.scratch.join(path).exists(),
-                Ready::Connect(to) => values.host.within(|| accepts(to)).unwrap_or(false),
-            };
-            // Asked after it was seen ready: what answered may be another one's.
-            if let Some(status) = self.status() {
-                let (exit, ready) = (exit(status), false);
-                return Err(self.trouble(FailureKind::Crash, DaemonTrouble::Ended { exit, ready }));
-            }
-            if is_ready {
-                return Ok(());
-            }
+        while !self.is_ready(host)? {
             if interrupt.load(Ordering::Relaxed) {
                 return Err(self.trouble(FailureKind::Interrupted, DaemonTrouble::Interrupted));
             }
             if Instant::now() >= deadline {
-                let (within, sign) = (nanos(within), ready.clone());
-                return Err(
-                    self.trouble(FailureKind::Hang, DaemonTrouble::NotReady { within, sign })
-                );
+                return Err(self.not_ready(within));
             }
             std::thread::sleep(LOOK);
         }
+        Ok(())
     }
 
     /// Ends the daemon, and adds the last thing that it said.
     fn trouble(&mut self, kind: FailureKind, trouble: DaemonTrouble) -> Trouble {
         self.kill();
         let output = self.output.complete();
-        let mut lines = output.iter().rev().map(|line| line.trim());
         let cause = FailureCause::Daemon {
             daemon: self.label.clone(),
             trouble,
-            said: lines.find(|line| !line.is_empty()).map(str::to_owned),
+            said: self.last_words(),
         };
         Trouble {
             kind,
@@ -309,7 +404,7 @@ impl Daemon {
     }
 
     /// How it ended, if it has.
-    fn status(&mut self) -> Option<ExitStatus> {
+    pub(crate) fn status(&mut self) -> Option<ExitStatus> {
         if self.status.is_none() {
             // An error here means that there is no such child, which cannot be before we reap it.
             self.status = self.child.try_wait().ok().flatten();
@@ -324,16 +419,33 @@ impl Daemon {
         Some(self.trouble(FailureKind::Crash, DaemonTrouble::Ended { exit, ready }))
     }
 
+    /// The last lines that it said, complete where it has ended.
+    pub(crate) fn last_words(&mut self) -> Option<String> {
+        let output = match self.status() {
+            Some(_) => self.output.complete(),
+            None => self.output.lines(),
+        };
+        let mut lines = output.iter().rev().map(|line| line.trim());
+        lines.find(|line| !line.is_empty()).map(str::to_owned)
+    }
+
+    /// Asks it to end, as its stack file says.
+    pub(crate) fn ask_to_end(&self) {
+        self.signal(match self.stop {
+            StopSignal::Term => Signal::TERM,
+            StopSignal::Int => Signal::INT,
+            StopSignal::Hup => Signal::HUP,
+            StopSignal::Quit => Signal::QUIT,
+            StopSignal::Kill => Signal::KILL,
+        });
+    }
+
     /// Asks it to end, and kills what is left of its group.
     fn end(&mut self) {
         if self.status().is_none() {
-            self.signal(match self.stop {
-                StopSignal::Term => Signal::TERM,
-                StopSignal::Int => Signal::INT,
-                StopSignal::Hup => Signal::HUP,
-                StopSignal::Quit => Signal::QUIT,
-                StopSignal::Kill => Signal::KILL,
-            });
+            self.ask_to_end();
+            // A fault may have stopped it.
+            self.signal_group(Signal::CONT);
             let deadline = Instant::now() + GRACE;
             while self.status().is_none() && Instant::now() < deadline {
                 std::thread::sleep(LOOK);
@@ -357,14 +469,15 @@ impl Daemon {
     }
 
     /// To the daemon alone, which knows how to end its own children.
-    fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         if let Some(pid) = self.group() {
             // It may end by itself at this moment.
             let _ = rustix::process::kill_process(pid, signal);
         }
     }
 
-    fn signal_group(&self, signal: Signal) {
+    /// To the daemon and the children that it has not given a group of their own.
+    pub(crate) fn signal_group(&self, signal: Signal) {
         if let Some(pid) = self.group() {
             // Nobody of the group may be left.
             let _ = rustix::process::kill_process_group(pid, signal);

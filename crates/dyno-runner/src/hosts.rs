@@ -5,24 +5,27 @@
 //! the trial's code is the same for every kind. Dropping [`Hosts`] removes what they are made of; a
 //! runner that is killed leaves nothing either, since the kernel removes it with the runner.
 
+mod device;
 mod guest;
 mod namespace;
 mod network;
 mod ssh;
 mod watch;
+mod xdp;
 
 use crate::agent::AgentCommand;
 use crate::child::tie_to_runner;
 use crate::machine::{self, MachineError, SharedMemory, Vsock};
 use crate::session::Session;
-use dyno_measure::NetworkReading;
+use dyno_measure::{Clock, NetworkReading};
 use dyno_model::cause::FailureCause;
+use dyno_model::fault::Way;
 use dyno_model::machine::{Machine, SHARED_MEMORY, VSOCK};
 use dyno_model::plan::Reach;
 use dyno_model::{Nanos, Testbed};
 use guest::{Booting, Guest};
 use namespace::Namespace;
-pub(crate) use namespace::NetworkNamespace;
+pub(crate) use namespace::{NetworkNamespace, Unplugged};
 use network::Network;
 use ssh::Ssh;
 pub use ssh::SshError;
@@ -31,6 +34,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+pub(crate) use xdp::Dropper;
 
 /// Why the hosts of a testbed cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -444,6 +448,38 @@ impl Hosts {
     pub(crate) fn dropped_by_switch(&self) -> std::io::Result<Vec<u64>> {
         let dropped = self.network.as_ref().map(|n| n.dropped(self.hosts.len()));
         dropped.unwrap_or_else(|| Ok(Vec::new()))
+    }
+
+    /// Drops a share of the packets to and from a host, or of those of one way. When that began, by readings of `clock`
+    /// before and after. It ends with what is returned.
+    pub(crate) fn drop_packets(
+        &self,
+        host: usize,
+        way: Way,
+        share: f64,
+        clock: Clock,
+    ) -> io::Result<(Vec<Dropper>, [Nanos; 2])> {
+        let (Some(Host::Namespace(namespace)), Some(network)) = (self.get(host), &self.network)
+        else {
+            return Err(io::ErrorKind::Unsupported.into());
+        };
+        let begin = clock.now();
+        let mut droppers = Vec::new();
+        if way != Way::Out {
+            droppers.push(namespace.drop_incoming(share, clock)?);
+        }
+        if way != Way::In {
+            droppers.push(network.drop_from(host, share, clock)?);
+        }
+        // One way only: within the readings around the call alone, without the time that a thread takes to start.
+        let at = match droppers.as_slice() {
+            [(_, at)] => *at,
+            _ => [begin, clock.now()],
+        };
+        Ok((
+            droppers.into_iter().map(|(dropper, _)| dropper).collect(),
+            at,
+        ))
     }
 
     /// Before a trial: makes hosts anew where that can be done, so that nothing of an earlier trial is in

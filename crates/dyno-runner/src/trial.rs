@@ -1,59 +1,34 @@
 //! One trial, step by step, with a deadline on every step.
 
 mod blame;
+mod faults;
 mod ground;
 mod networks;
 mod nominal;
+mod outage;
+mod scene;
+mod stage;
 
-use crate::RunOptions;
-use crate::agent::{Agent, AgentCommand, Heard, Kind};
+use crate::agent::{Agent, Heard, Kind};
 use crate::aggregate;
-use crate::clocks::{self, HostClocks, TrialClocks};
+use crate::clocks::{self, TrialClocks};
 use crate::daemon::Daemon;
-use crate::hosts::Hosts;
 use crate::meters::{Metering, Meters};
 use crate::noise;
-use crate::session::Session;
+use crate::outage::Seen;
 use crate::startup;
-use dyno_measure::{Clock, LoadReading};
+use dyno_measure::LoadReading;
 use dyno_model::cause::{Cause, FailureCause, Warning};
 use dyno_model::plan::Extent;
-use dyno_model::protocol::{self, AgentResult, Command, Report};
-use dyno_model::record::{FailureKind, Outcome};
-use dyno_model::{Experiment, Graph, Nanos, Participant, Plan, Start, TrialId, TrialRecord};
-use networks::Networks;
+use dyno_model::protocol::{self, AgentResult, Assignment, Command, Report};
+use dyno_model::record::FailureKind;
+use dyno_model::{Experiment, Nanos, Participant, Start, TrialId, TrialRecord};
 use nominal::nominal;
-use std::sync::atomic::Ordering;
+use scene::Observed;
+pub(crate) use stage::Context;
+use stage::{Failed, Networks, Place, Trial};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
-
-/// What a trial needs.
-pub(crate) struct Context<'a, 'p> {
-    pub(crate) plan: &'a Plan,
-    /// The first of the flows, with what holds for all of them.
-    pub(crate) experiment: &'a Experiment,
-    /// What runs at the same time; one experiment alone is one flow.
-    pub(crate) flows: &'a [&'a Experiment],
-    pub(crate) id: TrialId,
-    pub(crate) position: u32,
-    pub(crate) seed: u64,
-    pub(crate) clock: Clock,
-    pub(crate) options: &'a RunOptions,
-    pub(crate) agent: &'a AgentCommand,
-    pub(crate) hosts: &'a Hosts,
-    pub(crate) session: &'a mut Session<'p>,
-    pub(crate) clocks: &'a mut HostClocks,
-}
-
-/// Between the command and the instant of go, start or window: enough for it to reach every agent, and for the
-/// readings before a window to be over long before it.
-const LEAD: Nanos = Nanos::from_millis(12);
-
-/// The same where agents are on other machines.
-const REMOTE_LEAD: Nanos = Nanos::from_millis(100);
-
-/// How long the interrupt may stay unnoticed.
-const LOOK: Duration = Duration::from_millis(50);
 
 /// Runs the trial to its end, whatever that is. Returns the record of each flow, in their order.
 pub(crate) fn run(context: Context<'_, '_>) -> Vec<TrialRecord> {
@@ -81,9 +56,15 @@ pub(crate) fn run(context: Context<'_, '_>) -> Vec<TrialRecord> {
         metered: true,
         started: None,
         inbox,
+        struck: false,
         step: "start",
     };
-    let results = trial.lead(sender, &mut record);
+    let found = match experiment.faults.is_empty() {
+        true => trial.lead(sender, &mut record).map(Found::Results),
+        false => trial
+            .lead_through_faults(sender, &mut record)
+            .map(|observed| Found::Outage(Box::new(observed))),
+    };
     // A trial that failed has not come to it.
     trial.close_networks(&mut record);
     let disturbances = dyno_measure::disturbances(&record.noise, bare);
@@ -94,17 +75,28 @@ pub(crate) fn run(context: Context<'_, '_>) -> Vec<TrialRecord> {
         cause: Box::new(cause),
         stderr: Vec::new(),
     };
-    let outcome = results.and_then(|results| {
-        let processes = trial.metered.then_some(trial.agents.len());
-        aggregate::fill(
-            &record,
-            flows,
-            &trial.graph,
-            sends_later,
-            processes,
-            results,
-        )
-        .map_err(inconsistent)
+    let outcome = found.and_then(|found| {
+        let records = match found {
+            Found::Results(results) => {
+                let processes = trial.metered.then_some(trial.agents.len());
+                let graph = &trial.graph;
+                aggregate::fill(&record, flows, graph, sends_later, processes, results)
+            }
+            Found::Outage(observed) => {
+                let seen = Seen {
+                    experiment,
+                    graph: &trial.graph,
+                    seed: trial.context.seed,
+                    start: observed.start,
+                    window: observed.window,
+                    made: &observed.made,
+                    struck: &observed.struck,
+                    events: observed.events,
+                };
+                crate::outage::fill(&mut record, seen).map(|()| vec![record.clone()])
+            }
+        };
+        records.map_err(inconsistent)
     });
     let started = trial.started;
     drop(trial);
@@ -138,43 +130,24 @@ pub(crate) fn run(context: Context<'_, '_>) -> Vec<TrialRecord> {
     }
 }
 
-struct Failed {
-    kind: FailureKind,
-    step: &'static str,
-    // Results stay small.
-    cause: Box<FailureCause>,
-    stderr: Vec<String>,
+/// What a trial has brought.
+enum Found {
+    /// Of each agent.
+    Results(Vec<AgentResult>),
+    /// Of one with faults: the logs of its participants.
+    Outage(Box<Observed>),
 }
 
-impl From<Failed> for Outcome {
-    fn from(failed: Failed) -> Self {
-        Outcome::Failed {
-            kind: failed.kind,
-            step: failed.step.to_owned(),
-            cause: Cause::Known(*failed.cause),
-            stderr: failed.stderr,
-        }
-    }
-}
-
-struct Trial<'a, 'p> {
-    context: Context<'a, 'p>,
-    graph: Graph,
-    // Dropped in this order: agents end before the daemons that they use.
-    agents: Vec<Agent>,
-    daemons: Vec<Daemon>,
-    clocks: TrialClocks,
-    /// Once the window is over, until the last message has arrived.
-    meters: Option<Meters>,
-    networks: Networks,
-    /// Whether a participant polls for messages.
-    polls: bool,
-    /// Whether the runner could read in time what daemons and the host use.
-    metered: bool,
-    /// How long the slowest start of its agents took, where that is measured.
-    started: Option<Nanos>,
-    inbox: mpsc::Receiver<(usize, Heard)>,
-    step: &'static str,
+/// A trial from the begin of its warm-up on.
+struct Running {
+    /// What the machine did is counted from here on.
+    load: LoadReading,
+    /// What its daemons and the host use, from the first reading on.
+    metering: Metering,
+    /// When the warm-up begins.
+    start: Nanos,
+    /// When the window begins; where the warm-up is a number of messages, when that does.
+    window: Nanos,
 }
 
 impl<'a> Trial<'a, '_> {
@@ -186,62 +159,128 @@ impl<'a> Trial<'a, '_> {
         let places = self.places()?;
         self.open_networks(&places, record)?;
         let groups = self.assignments(&places)?;
-        self.polls = groups.iter().any(|(_, assignment)| assignment.polls());
         self.start_daemons(&places)?;
         let at_rest = self.memory()?;
-        let start = self.context.experiment.start;
-        for (index, (place, assignment)) in groups.iter().enumerate() {
-            self.check_interrupt()?;
-            let label = ground::label(assignment, place.named);
-            let command = place.host.command(self.context.agent);
-            let command = command.map_err(|e| self.host_failed(e))?;
-            let kind = match (place.host.is_local_machine(), start) {
-                (false, _) => Kind::Remote,
-                (true, Some(Start::Container)) => Kind::Container,
-                (true, Some(Start::Process) | None) => Kind::Process,
-            };
-            let agent = Agent::start(command, kind, index, label, inbox.clone())
-                .and_then(|agent| {
-                    self.context.session.note_process(agent.pid())?;
-                    Ok(agent)
-                })
-                .map_err(|e| {
-                    let cause = FailureCause::AgentNotStarted {
-                        program: self.context.agent.program.display().to_string(),
-                        error: e.to_string(),
-                        container: kind == Kind::Container,
-                    };
-                    self.failed(FailureKind::Error, cause)
-                })?;
-            self.agents.push(agent);
-        }
+        self.start_agents(&groups, &inbox)?;
         drop(inbox);
-        let deadline = Duration::from(self.context.experiment.deadline);
-
-        let hellos = self.each("start", deadline, |report| match report {
-            Report::Hello {
-                protocol, counter, ..
-            } => Some((protocol, counter)),
+        let before = self.set_up(&groups, record)?;
+        let deadline = self.deadline();
+        let (load, metering) = match before {
+            Some(before) => {
+                // Nothing follows the first messages: agents only have to tell of them.
+                let at = self.context.clock.now();
+                self.tell(&Command::Start { at });
+                before
+            }
+            None => {
+                let running = self.warm_up(record)?;
+                (running.load, running.metering)
+            }
+        };
+        let active = self.active_agents();
+        // A sender that is blocked goes on until the drain would be over.
+        let drain = Duration::from(self.context.experiment.drain);
+        let window = deadline + nominal(self.context.experiment) + drain;
+        let sent = self.some("window", window, &active, |report| match report {
+            Report::Done { sent } => Some(sent),
             _ => None,
         })?;
-        let slowest = self.agents.iter().filter_map(Agent::start_took).max();
-        self.started = start.and(slowest);
-        if let Some((other, _)) = hellos.iter().find(|p| p.0 != protocol::VERSION) {
-            let (agent, runner) = (*other, protocol::VERSION);
-            let cause = FailureCause::OtherProtocol { agent, runner };
-            return Err(self.failed(FailureKind::Error, cause));
+        // First, since agents read what they use from then on: the cost is taken at the last arrival, between two readings.
+        self.tell(&Command::Drain {
+            sent: sent.into_iter().flatten().collect(),
+        });
+        self.meters.insert(metering.begun()).note();
+        if self.context.hosts.is_local_machine() {
+            record.noise.window = Some(load.until_now());
         }
+        let drain = deadline + drain;
+        let last = self.each("drain", drain, |report| match report {
+            Report::Drained { last } => Some(last),
+            _ => None,
+        })?;
+        let last = last.into_iter().max().unwrap_or(Nanos::ZERO);
+        self.close_meters(last, record);
+        record.cost.memory = self.memory_since(at_rest)?;
+        self.close_networks(record);
         self.step = "clock";
-        let asked = TrialClocks::before(
-            self.context.clocks,
-            &self.context.plan.testbed,
-            groups.iter().map(|(place, _)| place.index).collect(),
-            &hellos.iter().map(|hello| hello.1).collect::<Vec<_>>(),
-            &mut self.agents,
-            deadline,
-        );
-        self.clocks = asked.map_err(|t| self.clock_trouble(t))?;
-        for (index, (_, mut assignment)) in groups.into_iter().enumerate() {
+        let asked = self
+            .clocks
+            .after(self.context.clocks, &mut self.agents, deadline);
+        record.clocks = asked.map_err(|t| self.clock_trouble(t))?;
+        record.one_way_bound = self.clocks.one_way_bound(&self.graph, &record.clocks);
+        self.tell(&Command::Collect { last });
+        let results = self.each("collect", deadline, |report| match report {
+            Report::Result { exchanges } => Some(exchanges),
+            _ => None,
+        })?;
+        self.wait_for_ends(deadline)?;
+        self.check_surroundings()?;
+        Ok(results.into_iter().flatten().collect())
+    }
+
+    /// How long each step may take.
+    fn deadline(&self) -> Duration {
+        Duration::from(self.context.experiment.deadline)
+    }
+
+    /// Starts an agent for each assignment, at its place.
+    fn start_agents(
+        &mut self,
+        groups: &[(&Place<'_>, Assignment)],
+        inbox: &mpsc::Sender<(usize, Heard)>,
+    ) -> Result<(), Failed> {
+        self.polls = groups.iter().any(|(_, assignment)| assignment.polls());
+        for (place, assignment) in groups {
+            self.check_interrupt()?;
+            self.start_agent(place, assignment, inbox)?;
+        }
+        Ok(())
+    }
+
+    /// Starts one, as the next of the trial's agents.
+    fn start_agent(
+        &mut self,
+        place: &Place<'_>,
+        assignment: &Assignment,
+        inbox: &mpsc::Sender<(usize, Heard)>,
+    ) -> Result<(), Failed> {
+        let label = ground::label(assignment, place.named);
+        let command = place.host.command(self.context.agent);
+        let command = command.map_err(|e| self.host_failed(e))?;
+        let kind = match (place.host.is_local_machine(), self.context.experiment.start) {
+            (false, _) => Kind::Remote,
+            (true, Some(Start::Container)) => Kind::Container,
+            (true, Some(Start::Process) | None) => Kind::Process,
+        };
+        let index = self.agents.len();
+        let agent = Agent::start(command, kind, index, label, inbox.clone())
+            .and_then(|agent| {
+                self.context.session.note_process(agent.pid())?;
+                Ok(agent)
+            })
+            .map_err(|e| {
+                let cause = FailureCause::AgentNotStarted {
+                    program: self.context.agent.program.display().to_string(),
+                    error: e.to_string(),
+                    container: kind == Kind::Container,
+                };
+                self.failed(FailureKind::Error, cause)
+            })?;
+        self.agents.push(agent);
+        Ok(())
+    }
+
+    /// From the first word of the agents until all ends are linked. Returns what was read before go, where the start is what
+    /// is measured.
+    fn set_up(
+        &mut self,
+        groups: &[(&Place<'_>, Assignment)],
+        record: &mut TrialRecord,
+    ) -> Result<Option<(LoadReading, Metering)>, Failed> {
+        let deadline = self.deadline();
+        self.greet(groups)?;
+        for (index, (_, assignment)) in groups.iter().enumerate() {
+            let mut assignment = assignment.clone();
             if let Some(clock) = self.clocks.of_agent(index) {
                 assignment.clock = clock;
             }
@@ -268,89 +307,85 @@ impl<'a> Trial<'a, '_> {
         self.each("link", deadline, |r| {
             matches!(r, Report::Linked).then_some(())
         })?;
-        let (load, metering) = match before {
-            Some(before) => {
-                // Nothing follows the first messages: agents only have to tell of them.
-                let at = self.context.clock.now();
-                self.tell(&Command::Start { at });
-                before
-            }
-            None => self.warm_up(record, deadline)?,
-        };
-        let active = self.active_agents();
-        // A sender that is blocked goes on until the drain would be over.
-        let drain = Duration::from(self.context.experiment.drain);
-        let window = deadline + nominal(self.context.experiment) + drain;
-        let sent = self.some("window", window, &active, |report| match report {
-            Report::Done { sent } => Some(sent),
+        Ok(before)
+    }
+
+    /// Hears the first word of each agent, and asks the hosts of other clocks for theirs.
+    fn greet(&mut self, groups: &[(&Place<'_>, Assignment)]) -> Result<(), Failed> {
+        let deadline = self.deadline();
+        let hellos = self.each("start", deadline, |report| match report {
+            Report::Hello {
+                protocol, counter, ..
+            } => Some((protocol, counter)),
             _ => None,
         })?;
-        // First, since agents read what they use from then on: the cost is taken at the last arrival, between two readings.
-        self.tell(&Command::Drain {
-            sent: sent.into_iter().flatten().collect(),
-        });
-        self.meters.insert(metering.begun()).note();
-        if self.context.hosts.is_local_machine() {
-            record.noise.window = Some(load.until_now());
+        let slowest = self.agents.iter().filter_map(Agent::start_took).max();
+        self.started = self.context.experiment.start.and(slowest);
+        for (protocol, _) in &hellos {
+            self.check_protocol(*protocol)?;
         }
-        let drain = deadline + drain;
-        let last = self.each("drain", drain, |report| match report {
-            Report::Drained { last } => Some(last),
-            _ => None,
-        })?;
-        let last = last.into_iter().max().unwrap_or(Nanos::ZERO);
-        if let Some(mut meters) = self.meters.take() {
-            meters.note();
-            self.metered = meters.late().is_none();
-            let late = meters.late().map(|late| Warning::RunnerReadLate { late });
-            record.warnings.extend(late.map(Cause::Known));
-            record.cost.processes = meters.costs(&self.daemons, last);
-            record.cost.machines = meters.of_machines(last);
-            record.cost.host_cpu = meters.host_cpu(last);
-            record.cost.interrupts = meters.interrupts(last);
-        }
-        record.cost.memory = self.memory_since(at_rest)?;
-        self.close_networks(record);
         self.step = "clock";
-        let asked = self
-            .clocks
-            .after(self.context.clocks, &mut self.agents, deadline);
-        record.clocks = asked.map_err(|t| self.clock_trouble(t))?;
-        record.one_way_bound = self.clocks.one_way_bound(&self.graph, &record.clocks);
-        self.tell(&Command::Collect { last });
-        let results = self.each("collect", deadline, |report| match report {
-            Report::Result { exchanges } => Some(exchanges),
-            _ => None,
-        })?;
-        let end = Instant::now() + deadline;
-        for agent in &mut self.agents {
-            match agent.status_by(end) {
-                Some(status) if status.success() => {}
-                Some(status) => {
-                    let cause = agent.end_of(status, true);
-                    let stderr = agent.stderr();
-                    return Err(Failed {
-                        kind: FailureKind::Crash,
-                        step: "exit",
-                        cause: Box::new(cause),
-                        stderr,
-                    });
-                }
-                None => {
-                    let label = agent.label.clone();
-                    let cause = FailureCause::AgentStays { agent: label };
-                    let stderr = agent.stderr();
-                    return Err(Failed {
-                        kind: FailureKind::Hang,
-                        step: "exit",
-                        cause: Box::new(cause),
-                        stderr,
-                    });
-                }
-            }
+        let asked = TrialClocks::before(
+            self.context.clocks,
+            &self.context.plan.testbed,
+            groups.iter().map(|(place, _)| place.index).collect(),
+            &hellos.iter().map(|hello| hello.1).collect::<Vec<_>>(),
+            &mut self.agents,
+            deadline,
+        );
+        self.clocks = asked.map_err(|t| self.clock_trouble(t))?;
+        Ok(())
+    }
+
+    /// Fails where an agent is of another build.
+    fn check_protocol(&self, agent: u32) -> Result<(), Failed> {
+        let runner = protocol::VERSION;
+        match agent == runner {
+            true => Ok(()),
+            false => Err(self.failed(
+                FailureKind::Error,
+                FailureCause::OtherProtocol { agent, runner },
+            )),
         }
-        self.check_surroundings()?;
-        Ok(results.into_iter().flatten().collect())
+    }
+
+    /// Notes what was used until the `last` arrival.
+    fn close_meters(&mut self, last: Nanos, record: &mut TrialRecord) {
+        let Some(mut meters) = self.meters.take() else {
+            return;
+        };
+        meters.note();
+        self.metered = meters.late().is_none();
+        let late = meters.late().map(|late| Warning::RunnerReadLate { late });
+        record.warnings.extend(late.map(Cause::Known));
+        record.cost.processes = meters.costs(&self.daemons, last);
+        record.cost.machines = meters.of_machines(last);
+        record.cost.host_cpu = meters.host_cpu(last);
+        record.cost.interrupts = meters.interrupts(last);
+    }
+
+    /// Waits until all agents have ended in order, after their results.
+    fn wait_for_ends(&mut self, within: Duration) -> Result<(), Failed> {
+        let end = Instant::now() + within;
+        for agent in &mut self.agents {
+            let status = agent.status_by(end);
+            let (kind, cause) = match status {
+                Some(status) if status.success() => continue,
+                Some(status) => (FailureKind::Crash, agent.end_of(status, true)),
+                None => {
+                    let agent = agent.label.clone();
+                    (FailureKind::Hang, FailureCause::AgentStays { agent })
+                }
+            };
+            let stderr = agent.stderr();
+            return Err(Failed {
+                kind,
+                step: "exit",
+                cause: Box::new(cause),
+                stderr,
+            });
+        }
+        Ok(())
     }
 
     fn clock_trouble(&mut self, trouble: clocks::Trouble) -> Failed {
@@ -387,13 +422,8 @@ impl<'a> Trial<'a, '_> {
             .then(|| (self.read_load(), self.meters().begin()))
     }
 
-    /// From the start to the command that begins the window; what the machine did is counted from
-    /// the returned reading on, and what its daemons and the host used from the first reading of the meters on.
-    fn warm_up(
-        &mut self,
-        record: &mut TrialRecord,
-        deadline: Duration,
-    ) -> Result<(LoadReading, Metering), Failed> {
+    /// From the start to the command that begins the window.
+    fn warm_up(&mut self, record: &mut TrialRecord) -> Result<Running, Failed> {
         let experiment = self.context.experiment;
         let Some(longest) = experiment.settle else {
             let load = self.read_load();
@@ -402,28 +432,38 @@ impl<'a> Trial<'a, '_> {
                 Extent::Duration(time) if time > Nanos::ZERO => None,
                 _ => Some(self.meters().begin()),
             };
-            let at = self.context.clock.now().saturating_add(self.notice());
-            self.tell(&Command::Start { at });
+            let start = self.context.clock.now().saturating_add(self.notice());
+            self.tell(&Command::Start { at: start });
             if let Extent::Duration(warmup) = experiment.warmup {
                 record.warmup = warmup;
             }
-            let window = at.saturating_add(record.warmup);
+            let window = start.saturating_add(record.warmup);
             let metering = metering.unwrap_or_else(|| self.meters().begin_before(window));
-            return Ok((load, metering));
+            return Ok(Running {
+                load,
+                metering,
+                start,
+                window,
+            });
         };
         let start = self.context.clock.now().saturating_add(self.notice());
         self.tell(&Command::Start { at: start });
-        let within = deadline + Duration::from(longest);
+        let within = self.deadline() + Duration::from(longest);
         let steady = self.each("warm-up", within, |report| match report {
             Report::Steady { steady } => Some(steady),
             _ => None,
         })?;
         record.unsteady = !steady.into_iter().all(|s| s);
         let load = self.read_load();
-        let at = self.context.clock.now().saturating_add(self.notice());
-        self.tell(&Command::Window { at });
-        record.warmup = at.saturating_sub(start);
-        Ok((load, self.meters().begin_before(at)))
+        let window = self.context.clock.now().saturating_add(self.notice());
+        self.tell(&Command::Window { at: window });
+        record.warmup = window.saturating_sub(start);
+        Ok(Running {
+            load,
+            metering: self.meters().begin_before(window),
+            start,
+            window,
+        })
     }
 
     fn read_load(&self) -> LoadReading {
@@ -437,94 +477,5 @@ impl<'a> Trial<'a, '_> {
         let processes = self.graph.processes().into_values();
         let is_active = |all: Vec<&Participant>| all.iter().any(|p| p.role.is_active());
         processes.map(is_active).collect()
-    }
-
-    fn notice(&self) -> Nanos {
-        match self.agents.iter().any(Agent::is_remote) {
-            true => REMOTE_LEAD,
-            false => LEAD,
-        }
-    }
-
-    fn tell(&mut self, command: &Command) {
-        for agent in &mut self.agents {
-            agent.send(command);
-        }
-    }
-
-    fn each<T>(
-        &mut self,
-        step: &'static str,
-        within: Duration,
-        wanted: impl Fn(Report) -> Option<T>,
-    ) -> Result<Vec<T>, Failed> {
-        let all = vec![true; self.agents.len()];
-        self.some(step, within, &all, wanted)
-    }
-
-    fn check_interrupt(&self) -> Result<(), Failed> {
-        match self.context.options.interrupt.load(Ordering::Relaxed) {
-            true => Err(self.failed(FailureKind::Interrupted, FailureCause::Interrupted)),
-            false => Ok(()),
-        }
-    }
-
-    /// Waits until each of the agents marked in `of` has sent a wanted report.
-    fn some<T>(
-        &mut self,
-        step: &'static str,
-        within: Duration,
-        of: &[bool],
-        wanted: impl Fn(Report) -> Option<T>,
-    ) -> Result<Vec<T>, Failed> {
-        self.step = step;
-        let deadline = Instant::now() + within;
-        let mut got: Vec<Option<T>> = of.iter().map(|_| None).collect();
-        while got.iter().zip(of).any(|(g, wanted)| *wanted && g.is_none()) {
-            self.check_interrupt()?;
-            self.check_surroundings()?;
-            self.clocks.during(self.context.clocks, &mut self.agents);
-            if let Some(meters) = &mut self.meters {
-                meters.note();
-            }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                let missing: Vec<usize> = (0..of.len())
-                    .filter(|i| of[*i] && got[*i].is_none())
-                    .collect();
-                return Err(self.hung(within, &missing));
-            }
-            match self.inbox.recv_timeout(left.min(LOOK)) {
-                Ok((index, Heard::Report(Ok(report)))) => match *report {
-                    Report::Failed {
-                        step,
-                        who,
-                        trouble,
-                        peer_gone,
-                    } => {
-                        let cause = FailureCause::Agent { who, trouble, step };
-                        return Err(self.blame(index, Some((peer_gone, cause))));
-                    }
-                    report => match wanted(report) {
-                        Some(value) => got[index] = Some(value),
-                        None => {
-                            let agent = self.agents[index].label.clone();
-                            let cause = FailureCause::OutOfOrder { agent };
-                            return Err(self.failed(FailureKind::Error, cause));
-                        }
-                    },
-                },
-                Ok((index, Heard::Report(Err(error)))) => {
-                    let agent = self.agents[index].label.clone();
-                    let cause = FailureCause::NoReport { agent, error };
-                    return Err(self.failed(FailureKind::Error, cause));
-                }
-                // An agent exits after its result.
-                Ok((index, Heard::Silence)) if step == "collect" && got[index].is_some() => {}
-                Ok((index, Heard::Silence)) => return Err(self.blame(index, None)),
-                Err(_) => {}
-            }
-        }
-        Ok(got.into_iter().flatten().collect())
     }
 }

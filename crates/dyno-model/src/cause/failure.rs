@@ -43,6 +43,42 @@ pub enum FailureCause {
         /// By its name in the testbed.
         host: String,
     },
+    /// A fault of the experiment cannot be made.
+    #[error("cannot make the fault `{fault}`: {error}")]
+    FaultNotMade {
+        /// As the experiment says it.
+        fault: String,
+        /// Why, and what to do.
+        error: String,
+    },
+    /// A process does not end that a fault is to end.
+    #[error("{process} did not end within {:.1} s of the fault `{fault}`", within.as_secs_f64())]
+    Survived {
+        /// Such as `agent (sink 1) with adapter tcp`.
+        process: String,
+        /// As the experiment says it.
+        fault: String,
+        /// The deadline.
+        within: Nanos,
+    },
+    /// A process did not come back that a fault had ended.
+    #[error("{process} did not come back after the fault `{fault}`: {error}")]
+    NotBack {
+        /// Such as `daemon RouDi on h1`.
+        process: String,
+        /// As the experiment says it.
+        fault: String,
+        /// What became of the new process.
+        error: String,
+    },
+    /// A link did not come up that a fault had taken down.
+    #[error("the link of host {host} did not come up again after a fault: {error}")]
+    LinkStaysDown {
+        /// By its name in the testbed.
+        host: String,
+        /// By the system.
+        error: String,
+    },
     /// Another machine was cut off.
     #[error("the connection to host {host} ({destination}) was lost: {said}")]
     ConnectionLost {

@@ -1,5 +1,7 @@
 //! What the reader of a trial should know: what could not be applied, looked at or counted.
 
+use super::daemon::Exit;
+use super::failure::AgentTrouble;
 use super::granted::NotGranted;
 use super::who::Who;
 use crate::unit::Nanos;
@@ -128,6 +130,38 @@ pub enum Warning {
         named: Vec<String>,
         /// How many further ones.
         more: u64,
+    },
+    /// A process ended that no fault was to end, after one had been made.
+    #[error(
+        "{process} ended with {exit} after the fault{}", said.as_ref().map(|s| format!("; it said last: {s}")).unwrap_or_default()
+    )]
+    EndedAfterFault {
+        /// Such as `daemon RouDi on h1`.
+        process: String,
+        /// How.
+        exit: Exit,
+        /// Last, if anything.
+        said: Option<String>,
+    },
+    /// An agent could not go on after a fault.
+    #[error("{agent} failed after the fault (in `{step}`): {trouble}")]
+    FailedAfterFault {
+        /// Such as `agent (sink 1) with adapter tcp`.
+        agent: String,
+        /// Of the agent, such as `open`.
+        step: String,
+        /// What it was.
+        trouble: AgentTrouble,
+    },
+    /// An agent did not answer after a fault.
+    #[error("{agent} did not answer in step `{step}` within {:.1} s after the fault, and was ended", within.as_secs_f64())]
+    SilentAfterFault {
+        /// Such as `agent (sink 1) with adapter tcp`.
+        agent: String,
+        /// Of the trial.
+        step: String,
+        /// The deadline.
+        within: Nanos,
     },
     /// Samples are so short that the step of the clock shows in their quantiles.
     #[error(

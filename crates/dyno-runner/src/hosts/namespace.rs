@@ -1,7 +1,11 @@
 //! A host that is a network namespace of this machine, without a name in its file system: it lives
 //! as long as somebody holds it, which is the runner and what the runner started in it.
 
+use crate::hosts::device;
 use crate::hosts::watch::Watch;
+use crate::hosts::xdp::Dropper;
+use dyno_measure::Clock;
+use dyno_model::Nanos;
 use dyno_model::cause::FailureCause;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
@@ -10,6 +14,14 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// The device of a host that is its end of the link.
+pub(super) const DEVICE: &str = "eth0";
+
+/// How long a link may take to be there after it was switched on; the kernel takes microseconds.
+const COMING_UP: Duration = Duration::from_secs(1);
 
 /// A network namespace that is held open.
 #[derive(Debug, Clone)]
@@ -54,6 +66,20 @@ impl NetworkNamespace {
         })
     }
 
+    /// Drops a share of what arrives at one of its devices. When that began, by readings of `clock` before and after.
+    pub(super) fn drop_at(
+        &self,
+        device: &str,
+        share: f64,
+        clock: Clock,
+    ) -> io::Result<(Dropper, [Nanos; 2])> {
+        self.within(|| {
+            let before = clock.now();
+            let dropper = Dropper::attach(device, share)?;
+            Ok((dropper, [before, clock.now()]))
+        })
+    }
+
     /// A path by which the process of `command` can name this namespace.
     pub(crate) fn path_for(&self, command: &mut Command) -> String {
         let held = self.0.clone();
@@ -92,6 +118,8 @@ pub(crate) struct Namespace {
     pub(super) environment: Vec<(&'static str, String)>,
     network: NetworkNamespace,
     link: Watch,
+    /// A fault has its link down.
+    unplugged: AtomicBool,
 }
 
 impl Namespace {
@@ -102,6 +130,7 @@ impl Namespace {
             environment: Vec::new(),
             link: network.within(Watch::new)?,
             network,
+            unplugged: AtomicBool::new(false),
         })
     }
 
@@ -116,9 +145,81 @@ impl Namespace {
         self.network.within(|| Ok(work()))
     }
 
-    /// Whether its link has been down since it was made.
+    /// Whether its link has been down since it was made, but for when a fault of the experiment had it down.
     pub(crate) fn trouble(&self) -> Option<FailureCause> {
         let host = || self.name.clone();
-        (self.link.was_down()).then(|| FailureCause::LinkDown { host: host() })
+        let down = !self.unplugged.load(Ordering::Relaxed) && self.link.was_down();
+        down.then(|| FailureCause::LinkDown { host: host() })
+    }
+
+    /// Takes its link down. When that was, by readings of `clock` before and after.
+    pub(crate) fn unplug(&self, clock: Clock) -> io::Result<(Unplugged<'_>, [Nanos; 2])> {
+        let unplugged = Unplugged { namespace: self };
+        self.unplugged.store(true, Ordering::Relaxed);
+        let at = self.network.within(|| {
+            let before = clock.now();
+            device::switch(DEVICE, false)?;
+            Ok([before, clock.now()])
+        })?;
+        Ok((unplugged, at))
+    }
+
+    /// Drops a share of what arrives at its end of the link.
+    pub(crate) fn drop_incoming(
+        &self,
+        share: f64,
+        clock: Clock,
+    ) -> io::Result<(Dropper, [Nanos; 2])> {
+        self.network.drop_at(DEVICE, share, clock)
+    }
+
+    /// Takes the link up again with its routes, and forgets that it was down. An error says what did not come back.
+    fn plug(&self, clock: Clock) -> io::Result<[Nanos; 2]> {
+        let at = self.network.within(|| {
+            let before = clock.now();
+            device::switch(DEVICE, true)?;
+            device::route_multicast(DEVICE)?;
+            let deadline = Instant::now() + COMING_UP;
+            while !device::is_up(DEVICE)? {
+                if Instant::now() >= deadline {
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Ok([before, clock.now()])
+        })?;
+        self.link.forget();
+        self.unplugged.store(false, Ordering::Relaxed);
+        Ok(at)
+    }
+}
+
+/// The link of a host that a fault has taken down. Dropping it takes it up again.
+pub(crate) struct Unplugged<'a> {
+    namespace: &'a Namespace,
+}
+
+impl Unplugged<'_> {
+    /// The host's name in the testbed.
+    pub(crate) fn host(&self) -> &str {
+        &self.namespace.name
+    }
+
+    /// Takes the link up again. When that was, by readings of `clock` before and after; within them it has its routes too.
+    pub(crate) fn plug(self, clock: Clock) -> io::Result<[Nanos; 2]> {
+        self.namespace.plug(clock)
+    }
+}
+
+impl Drop for Unplugged<'_> {
+    fn drop(&mut self) {
+        // Not after `plug`, whose caller hears of an error. Here a trial ends before its time; should the link stay down,
+        // the host is cut off for the next one, which finds that out.
+        if self.namespace.unplugged.load(Ordering::Relaxed) {
+            let clock = Clock::new(dyno_model::protocol::ClockSpec::Monotonic);
+            if self.namespace.plug(clock).is_err() {
+                self.namespace.unplugged.store(false, Ordering::Relaxed);
+            }
+        }
     }
 }

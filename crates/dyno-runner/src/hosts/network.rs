@@ -13,8 +13,10 @@
 use crate::daemon::find;
 use crate::hosts::HostsError;
 use crate::hosts::namespace::{Namespace, NetworkNamespace};
-use dyno_model::Testbed;
+use crate::hosts::xdp::Dropper;
+use dyno_measure::Clock;
 use dyno_model::plan::{Link, Reach};
+use dyno_model::{Nanos, Testbed};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -45,6 +47,16 @@ impl Network {
         let queues = self.switch.within(|| Ok(dyno_measure::read_queues()))?;
         let of = |number| queues.get(&port(number)).map_or(0, |queue| queue.dropped);
         Ok((1..=hosts).map(of).collect())
+    }
+
+    /// Drops a share of what comes from a host, counted from 0, where its link ends.
+    pub(crate) fn drop_from(
+        &self,
+        host: usize,
+        share: f64,
+        clock: Clock,
+    ) -> io::Result<(Dropper, [Nanos; 2])> {
+        self.switch.drop_at(&port(host + 1), share, clock)
     }
 }
 

@@ -38,6 +38,12 @@ impl Watch {
         })
     }
 
+    /// Takes what was until now as if it had not been.
+    pub(crate) fn forget(&self) {
+        self.was_down();
+        self.was_down.store(false, Ordering::Relaxed);
+    }
+
     /// Whether any link was down at any time since.
     pub(crate) fn was_down(&self) -> bool {
         let mut buffer = [0; 16 * 1024];

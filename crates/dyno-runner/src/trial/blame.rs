@@ -1,6 +1,6 @@
 //! Why a trial failed: who is to blame where several agents end or hang at once.
 
-use super::{Failed, Trial};
+use super::stage::{Failed, Trial};
 use crate::agent::Heard;
 use crate::child::nanos;
 use dyno_model::cause::FailureCause;

@@ -1,6 +1,6 @@
 //! What a trial stands on: its hosts, the daemons there, and what each agent is told to be.
 
-use super::{Failed, Trial};
+use super::stage::{Failed, Place, Trial};
 use crate::daemon::{Daemon, Trouble, Values};
 use crate::hosts::Host;
 use crate::wiring;
@@ -12,20 +12,7 @@ use dyno_model::protocol::{Assignment, Leg};
 use dyno_model::record::{FailureKind, MemoryUse};
 use dyno_model::{ChainLeg, Channel, Experiment, Gateway, Graph, Participant, Stack};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::time::Duration;
-
-/// A host of the trial.
-pub(super) struct Place<'a> {
-    /// In the testbed.
-    pub(super) index: usize,
-    pub(super) host: &'a Host,
-    /// Its name, where the trial has several hosts.
-    pub(super) named: Option<&'a str>,
-    address: &'a str,
-    /// The trial's directory there.
-    scratch: PathBuf,
-}
 
 impl<'a> Trial<'a, '_> {
     /// Every host with a participant, made ready for the trial.
@@ -89,6 +76,7 @@ impl<'a> Trial<'a, '_> {
                 senders: self.participants_of(true),
                 receivers: self.participants_of(false),
                 host: place.host,
+                place: place.index,
                 host_name: place.named,
                 address: place.address,
                 scratch: &place.scratch,
@@ -127,10 +115,14 @@ impl<'a> Trial<'a, '_> {
         self.context.flows.iter().map(side).sum()
     }
 
-    /// Fails when a daemon has ended or a host was cut off, which explains whatever else went wrong.
+    /// Fails when a daemon has ended or a host was cut off, which explains whatever else went wrong. The ends of daemons
+    /// do not count once a fault was made.
     pub(super) fn check_surroundings(&mut self) -> Result<(), Failed> {
         if let Some(cause) = self.context.hosts.trouble() {
             return Err(self.failed(FailureKind::Error, cause));
+        }
+        if self.struck {
+            return Ok(());
         }
         match self.daemons.iter_mut().find_map(Daemon::ended) {
             Some(trouble) => Err(self.troubled(trouble)),

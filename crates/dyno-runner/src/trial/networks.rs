@@ -1,10 +1,9 @@
 //! The networks of the trial's hosts: what they hold before it, and what they counted until the end of its
 //! drain. Nothing is read in between.
 
-use super::ground::Place;
-use super::{Failed, LOOK, Trial};
+use super::stage::{Failed, LOOK, Open, Place, Trial};
 use crate::hosts::Hosts;
-use dyno_measure::{NetworkReading, residue};
+use dyno_measure::residue;
 use dyno_model::cause::{Cause, Warning};
 use dyno_model::{HostNetwork, Nanos, NetworkCounter, TrialRecord};
 use std::time::{Duration, Instant};
@@ -12,21 +11,6 @@ use std::time::{Duration, Instant};
 /// How long a trial waits for networks to become clean that cannot be made anew. The kernel keeps fragments
 /// for 30 s (`net.ipv4.ipfrag_time`).
 const PATIENCE: Duration = Duration::from_secs(35);
-
-/// The networks of one trial while it runs.
-#[derive(Default)]
-pub(super) struct Networks {
-    hosts: Vec<Open>,
-    /// What the switch had dropped before, by host.
-    switch: Vec<u64>,
-}
-
-/// The network of one host.
-struct Open {
-    index: usize,
-    before: NetworkReading,
-    record: HostNetwork,
-}
 
 impl Trial<'_, '_> {
     /// Waits until the networks of these hosts hold nothing of before, and notes what they have counted so

@@ -30,6 +30,7 @@ mod libraries;
 #[cfg(feature = "live")]
 mod live;
 mod namespaces;
+mod outages;
 mod parallel;
 mod precision;
 mod probes;

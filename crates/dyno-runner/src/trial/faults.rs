@@ -1,0 +1,551 @@
+//! Makes the faults of a trial, each at its time, and stamps them with the run's clock.
+
+use super::scene::{Act, Hold, Scene, State, Step, Victim};
+use super::stage::{Failed, Place, Trial};
+use crate::child;
+use crate::daemon::Trouble;
+use crate::hosts::Host;
+use dyno_model::cause::{FailureCause, Warning};
+use dyno_model::fault::{Fault, FaultKind, FaultMade, On, Target};
+use dyno_model::protocol::Command;
+use dyno_model::record::FailureKind;
+use dyno_model::{Nanos, Start};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rustix::process::Signal;
+use std::io;
+use std::time::Instant;
+
+/// Apart from all else that is drawn from a trial's seed.
+const STREAM: u64 = 42;
+
+/// What is done to a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Blow {
+    Kill,
+    Crash,
+    Leave,
+    Stop,
+    Continue,
+}
+
+impl<'a> Trial<'a, '_> {
+    /// The faults of the experiment with whom they strike, due as if the window began at zero. `seats` are the processes of
+    /// the graph.
+    pub(super) fn acts(&self, places: &[Place<'_>], seats: &[u16]) -> Result<Vec<Act<'a>>, Failed> {
+        let experiment = self.context.experiment;
+        let act = |fault: &'a Fault| {
+            let victim = self.victim(fault, places, seats);
+            let victim = victim.map_err(|error| self.not_made(fault, error))?;
+            Ok(Act {
+                fault,
+                victim,
+                begin: fault.at,
+                end: Nanos::ZERO,
+                state: State::Waiting,
+                made: None,
+            })
+        };
+        experiment.faults.iter().map(act).collect()
+    }
+
+    /// Up to a period of the stream, at random for each trial; for all of its faults, so that what lies between them stays.
+    pub(super) fn jitter(&self) -> Nanos {
+        let rate = self.context.experiment.workload.numbers().rate;
+        let period = rate.map_or(0.0, |rate| rate.period_ns());
+        let mut random = ChaCha8Rng::seed_from_u64(self.context.seed);
+        random.set_stream(STREAM);
+        Nanos(random.random_range(0..=period as u64))
+    }
+
+    fn not_made(&self, fault: &Fault, error: impl ToString) -> Failed {
+        let (fault, error) = (fault.to_string(), error.to_string());
+        self.failed(
+            FailureKind::Error,
+            FailureCause::FaultNotMade { fault, error },
+        )
+    }
+
+    /// Whom the fault strikes; an error says why it cannot.
+    fn victim(&self, fault: &Fault, places: &[Place<'_>], seats: &[u16]) -> Result<Victim, String> {
+        let (process, host) = match &fault.who {
+            Target::Daemon { name } => {
+                let mut daemons = self.daemons.iter();
+                let number = daemons.position(|d| name.is_empty() || d.name() == name);
+                let number = number.ok_or_else(|| format!("the stack has no {}", fault.who))?;
+                (Victim::Daemon(number), self.daemons[number].place())
+            }
+            Target::Sender { .. } | Target::Receiver { .. } => {
+                let participant = fault.who.participant(&self.graph);
+                let participant = participant.and_then(|p| self.graph.participant(p));
+                let participant =
+                    participant.ok_or_else(|| format!("there is no {}", fault.who))?;
+                let seat = seats.iter().position(|s| *s == participant.process);
+                let seat = seat.ok_or_else(|| format!("{} has no process", fault.who))?;
+                (Victim::Seat(seat), participant.host)
+            }
+        };
+        let place = places.iter().find(|place| place.index == host);
+        let place = place.ok_or_else(|| format!("{} has no host", fault.who))?;
+        if !place.host.is_local_machine() {
+            return Err(
+                "its host is another machine, and faults are made on this one alone".into(),
+            );
+        }
+        if self.context.experiment.start == Some(Start::Container) {
+            return Err("faults are made to processes outside of containers alone".into());
+        }
+        match (fault.what.info().on, place.host) {
+            (On::Process, _) => Ok(process),
+            (On::Host, _) | (On::Link, Host::Namespace(_)) => Ok(Victim::Host(host)),
+            (On::Link, _) => Err(
+                "its host has no link that Dyno made; use a testbed of namespaces, and `placement = \
+                 \"host\"`"
+                    .into(),
+            ),
+        }
+    }
+
+    /// Does what is due of a fault, and looks at what has come of what was done.
+    pub(super) fn tend_fault(
+        &mut self,
+        scene: &mut Scene<'_, 'a>,
+        number: usize,
+    ) -> Result<(), Failed> {
+        let now = self.context.clock.now();
+        let act = &scene.acts[number];
+        match &act.state {
+            State::Waiting if now >= act.begin => self.begin(scene, number),
+            State::Ending(by) => {
+                let by = *by;
+                self.tend_ending(scene, number, by)
+            }
+            State::Away if now >= act.end => self.restart_daemon(scene, number),
+            State::Returning(by) => {
+                let by = *by;
+                self.tend_return(scene, number, now, by)
+            }
+            State::Lasting(_) if now >= act.end => self.finish(scene, number),
+            State::Waiting | State::Away | State::Lasting(_) | State::Over => Ok(()),
+        }
+    }
+
+    /// Begins a fault.
+    fn begin(&mut self, scene: &mut Scene<'_, 'a>, number: usize) -> Result<(), Failed> {
+        let (fault, victim) = (scene.acts[number].fault, scene.acts[number].victim);
+        let who = self.name(scene, fault, victim);
+        let not_made = |trial: &Self, e: io::Error| trial.not_made(fault, e);
+        let (begin, state) = match fault.what {
+            FaultKind::Nothing => {
+                let now = self.context.clock.now();
+                ([now; 2], State::Lasting(Hold::Nothing))
+            }
+            FaultKind::Kill | FaultKind::Restart | FaultKind::Crash | FaultKind::Leave => {
+                let blow = match fault.what {
+                    FaultKind::Crash => Blow::Crash,
+                    FaultKind::Leave => Blow::Leave,
+                    _ => Blow::Kill,
+                };
+                let begin = self.strike(scene, &[victim], blow);
+                let begin = begin.map_err(|e| not_made(self, e))?;
+                match victim {
+                    Victim::Seat(seat) => scene.seats[seat].step = Step::Struck,
+                    Victim::Daemon(daemon) => scene.away[daemon] = true,
+                    Victim::Host(_) => {}
+                }
+                (begin, State::Ending(Instant::now() + self.deadline()))
+            }
+            FaultKind::Stop | FaultKind::Freeze => {
+                let victims = self.processes(scene, victim);
+                let begin = self.strike(scene, &victims, Blow::Stop);
+                let begin = begin.map_err(|e| not_made(self, e))?;
+                (begin, State::Lasting(Hold::Stopped(victims)))
+            }
+            FaultKind::LinkDown | FaultKind::Blackout | FaultKind::Loss => {
+                let (hold, begin) = self.cut(fault, victim).map_err(|e| not_made(self, e))?;
+                (begin, State::Lasting(hold))
+            }
+        };
+        self.struck |= fault.what != FaultKind::Nothing;
+        let act = &mut scene.acts[number];
+        act.state = state;
+        act.end = begin[1].saturating_add(fault.lasts);
+        act.made = Some(FaultMade {
+            // A plan has few faults.
+            fault: number as u16,
+            who,
+            begin,
+            end: None,
+        });
+        Ok(())
+    }
+
+    /// Does it to all of these processes. Returns readings of the clock before the first and after the last; where they
+    /// are to stand still, when they do.
+    fn strike(
+        &mut self,
+        scene: &mut Scene<'_, 'a>,
+        victims: &[Victim],
+        blow: Blow,
+    ) -> io::Result<[Nanos; 2]> {
+        let before = self.context.clock.now();
+        let mut stopping = Vec::new();
+        for victim in victims {
+            match *victim {
+                Victim::Seat(seat) => {
+                    let seat = &scene.seats[seat];
+                    let own = seat.assignment.participants().map(|p| p.index);
+                    scene.struck.extend(own);
+                    stopping.push(self.strike_agent(seat.agent, blow)?);
+                }
+                Victim::Daemon(daemon) => stopping.push(self.strike_daemon(daemon, blow)?),
+                Victim::Host(_) => {}
+            }
+        }
+        if blow == Blow::Stop {
+            stopping.into_iter().try_for_each(child::await_stop)?;
+        }
+        Ok([before, self.context.clock.now()])
+    }
+
+    /// Returns the number of its process.
+    fn strike_agent(&mut self, agent: usize, blow: Blow) -> io::Result<u32> {
+        let agent = &mut self.agents[agent];
+        let pid = agent.pid();
+        if agent.status().is_some() {
+            return match blow {
+                // It ended while it stood still.
+                Blow::Continue => Ok(pid),
+                _ => Err(io::Error::other(format!(
+                    "{} has ended before",
+                    agent.label
+                ))),
+            };
+        }
+        match blow {
+            Blow::Kill => child::send(pid, Signal::KILL)?,
+            Blow::Crash => {
+                child::without_core(pid)?;
+                child::send(pid, Signal::ABORT)?;
+            }
+            Blow::Leave => agent.send(&Command::Leave),
+            Blow::Stop => child::send(pid, Signal::STOP)?,
+            Blow::Continue => child::send(pid, Signal::CONT)?,
+        }
+        Ok(pid)
+    }
+
+    fn strike_daemon(&mut self, daemon: usize, blow: Blow) -> io::Result<u32> {
+        let daemon = &mut self.daemons[daemon];
+        let pid = daemon.pid();
+        if daemon.status().is_some() {
+            return match blow {
+                Blow::Continue => Ok(pid),
+                _ => Err(io::Error::other(format!(
+                    "{} has ended before",
+                    daemon.label()
+                ))),
+            };
+        }
+        match blow {
+            Blow::Kill => daemon.signal_group(Signal::KILL),
+            Blow::Crash => {
+                child::without_core(pid)?;
+                daemon.signal(Signal::ABORT);
+            }
+            Blow::Leave => daemon.ask_to_end(),
+            Blow::Stop => daemon.signal_group(Signal::STOP),
+            Blow::Continue => daemon.signal_group(Signal::CONT),
+        }
+        Ok(pid)
+    }
+
+    /// The processes that are to stand still: that one, or of a host all that live.
+    fn processes(&mut self, scene: &Scene<'_, 'a>, victim: Victim) -> Vec<Victim> {
+        let Victim::Host(host) = victim else {
+            return vec![victim];
+        };
+        let mut all = Vec::new();
+        for (number, seat) in scene.seats.iter().enumerate() {
+            if seat.place.index == host && self.agents[seat.agent].status().is_none() {
+                all.push(Victim::Seat(number));
+            }
+        }
+        for (number, daemon) in self.daemons.iter_mut().enumerate() {
+            if daemon.place() == host && daemon.status().is_none() {
+                all.push(Victim::Daemon(number));
+            }
+        }
+        all
+    }
+
+    /// Takes the link of a host down, or drops its packets.
+    fn cut(&self, fault: &Fault, victim: Victim) -> io::Result<(Hold<'a>, [Nanos; 2])> {
+        let (hosts, clock) = (self.context.hosts, self.context.clock);
+        let Victim::Host(host) = victim else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        if fault.what == FaultKind::LinkDown {
+            let Some(Host::Namespace(namespace)) = hosts.get(host) else {
+                return Err(io::ErrorKind::InvalidInput.into());
+            };
+            let (unplugged, begin) = namespace.unplug(clock)?;
+            return Ok((Hold::Unplugged(unplugged), begin));
+        }
+        let share = match fault.what {
+            FaultKind::Loss => fault.share.unwrap_or(1.0),
+            _ => 1.0,
+        };
+        let dropping = hosts.drop_packets(host, fault.way, share, clock);
+        let (droppers, begin) = dropping.map_err(|e| match e.kind() {
+            io::ErrorKind::PermissionDenied => io::Error::other(format!(
+                "{e}: to drop packets takes CAP_BPF and CAP_NET_ADMIN of the machine itself, which root has outside of \
+                 user namespaces and of most containers"
+            )),
+            _ => e,
+        })?;
+        Ok((Hold::Dropping(droppers), begin))
+    }
+
+    /// Ends a fault that lasts.
+    fn finish(&mut self, scene: &mut Scene<'_, 'a>, number: usize) -> Result<(), Failed> {
+        let clock = self.context.clock;
+        let act = &mut scene.acts[number];
+        let fault = act.fault;
+        let state = std::mem::replace(&mut act.state, State::Over);
+        let State::Lasting(hold) = state else {
+            return Ok(());
+        };
+        let end = match hold {
+            Hold::Nothing => [clock.now(); 2],
+            Hold::Stopped(victims) => {
+                let end = self.strike(scene, &victims, Blow::Continue);
+                end.map_err(|e| self.not_made(fault, e))?
+            }
+            Hold::Unplugged(unplugged) => {
+                let host = unplugged.host().to_owned();
+                unplugged.plug(clock).map_err(|e| {
+                    let error = e.to_string();
+                    self.failed(
+                        FailureKind::Error,
+                        FailureCause::LinkStaysDown { host, error },
+                    )
+                })?
+            }
+            Hold::Dropping(droppers) => {
+                let before = clock.now();
+                for dropper in droppers {
+                    dropper.detach().map_err(|e| self.not_made(fault, e))?;
+                }
+                [before, clock.now()]
+            }
+        };
+        note_end(&mut scene.acts[number], end);
+        Ok(())
+    }
+
+    /// A process is to end: once it has, the fault is over, or a new one is started.
+    fn tend_ending(
+        &mut self,
+        scene: &mut Scene<'_, 'a>,
+        number: usize,
+        by: Instant,
+    ) -> Result<(), Failed> {
+        let (fault, victim) = (scene.acts[number].fault, scene.acts[number].victim);
+        let (status, label) = match victim {
+            Victim::Seat(seat) => {
+                let agent = &mut self.agents[scene.seats[seat].agent];
+                (agent.status(), agent.label.clone())
+            }
+            Victim::Daemon(daemon) => {
+                let daemon = &mut self.daemons[daemon];
+                (daemon.status(), daemon.label().to_owned())
+            }
+            Victim::Host(_) => return Ok(()),
+        };
+        let Some(status) = status else {
+            return match Instant::now() < by {
+                true => Ok(()),
+                false => Err(self.survived(fault, label)),
+            };
+        };
+        if fault.what == FaultKind::Leave && !status.success() {
+            scene.warnings.push(Warning::EndedAfterFault {
+                process: label,
+                exit: child::exit(status),
+                said: self.last_words(scene, victim),
+            });
+        }
+        if let Victim::Seat(seat) = victim {
+            scene.seats[seat].step = Step::Gone;
+        }
+        let act = &mut scene.acts[number];
+        if fault.what != FaultKind::Restart {
+            act.state = State::Over;
+            let begin = act.made.as_ref().map(|made| made.begin);
+            begin.into_iter().for_each(|begin| note_end(act, begin));
+            return Ok(());
+        }
+        match victim {
+            Victim::Seat(seat) => {
+                act.state = State::Returning(Instant::now() + self.deadline());
+                self.start_again(scene, seat)
+            }
+            _ => {
+                act.state = State::Away;
+                Ok(())
+            }
+        }
+    }
+
+    fn survived(&self, fault: &Fault, process: String) -> Failed {
+        let cause = FailureCause::Survived {
+            process,
+            fault: fault.to_string(),
+            within: child::nanos(self.deadline()),
+        };
+        self.failed(FailureKind::Hang, cause)
+    }
+
+    /// Starts the next agent of a seat at once, so that it is ready when it is to open.
+    fn start_again(&mut self, scene: &mut Scene<'_, 'a>, seat: usize) -> Result<(), Failed> {
+        let seat = &mut scene.seats[seat];
+        seat.assignment.generation += 1;
+        seat.agent = self.agents.len();
+        seat.step = Step::Starting;
+        seat.done = None;
+        self.start_agent(seat.place, &seat.assignment, &scene.inbox)
+    }
+
+    /// The fault ends with the start of the new daemon: what it takes to be ready is part of the recovery.
+    fn restart_daemon(&mut self, scene: &mut Scene<'_, 'a>, number: usize) -> Result<(), Failed> {
+        let act = &mut scene.acts[number];
+        let Victim::Daemon(daemon) = act.victim else {
+            return Ok(());
+        };
+        let host = self.context.hosts.get(self.daemons[daemon].place());
+        let host = host.unwrap_or(&Host::Local);
+        let before = self.context.clock.now();
+        let started = self.daemons[daemon].restart(host, self.context.session);
+        let after = self.context.clock.now();
+        started.map_err(|trouble| self.daemon_not_back(act.fault, daemon, trouble))?;
+        note_end(act, [before, after]);
+        act.state = State::Returning(Instant::now() + self.deadline());
+        Ok(())
+    }
+
+    /// A new process is to be ready.
+    fn tend_return(
+        &mut self,
+        scene: &mut Scene<'_, 'a>,
+        number: usize,
+        now: Nanos,
+        by: Instant,
+    ) -> Result<(), Failed> {
+        let fault = scene.acts[number].fault;
+        let late = Instant::now() >= by;
+        match scene.acts[number].victim {
+            Victim::Seat(seat) => {
+                let seat = &mut scene.seats[seat];
+                let label = self.agents[seat.agent].label.clone();
+                match seat.step {
+                    Step::Ready if now >= scene.acts[number].end => {
+                        let at = self.context.clock.now();
+                        self.agents[seat.agent].send(&Command::Go { at });
+                        seat.step = Step::Opening;
+                        let end = [at, self.context.clock.now()];
+                        note_end(&mut scene.acts[number], end);
+                        scene.acts[number].state = State::Over;
+                    }
+                    Step::Starting | Step::Preparing if late => {
+                        let within = self.deadline().as_secs_f64();
+                        let error = format!("the new process was not ready within {within:.1} s");
+                        return Err(self.not_back(FailureKind::Hang, fault, label, error));
+                    }
+                    _ => {}
+                }
+            }
+            Victim::Daemon(daemon) => {
+                let host = self.context.hosts.get(self.daemons[daemon].place());
+                let host = host.unwrap_or(&Host::Local);
+                let within = self.deadline();
+                let ready = match self.daemons[daemon].is_ready(host) {
+                    Ok(false) if late => Err(self.daemons[daemon].not_ready(within)),
+                    ready => ready,
+                };
+                if ready.map_err(|t| self.daemon_not_back(fault, daemon, t))? {
+                    scene.away[daemon] = false;
+                    scene.acts[number].state = State::Over;
+                }
+            }
+            Victim::Host(_) => {}
+        }
+        Ok(())
+    }
+
+    fn daemon_not_back(&self, fault: &Fault, daemon: usize, trouble: Trouble) -> Failed {
+        let label = self.daemons[daemon].label().to_owned();
+        let mut failed = self.not_back(trouble.kind, fault, label, trouble.cause.to_string());
+        failed.stderr = trouble.output;
+        failed
+    }
+
+    fn not_back(&self, kind: FailureKind, fault: &Fault, process: String, error: String) -> Failed {
+        let fault = fault.to_string();
+        let cause = FailureCause::NotBack {
+            process,
+            fault,
+            error,
+        };
+        self.failed(kind, cause)
+    }
+
+    /// An agent that was started anew has failed before it had its order to open.
+    pub(super) fn agent_not_back(
+        &self,
+        scene: &Scene<'_, 'a>,
+        seat: usize,
+        error: String,
+    ) -> Failed {
+        let label = self.agents[scene.seats[seat].agent].label.clone();
+        let of_seat = |act: &&Act<'a>| {
+            act.victim == Victim::Seat(seat) && matches!(act.state, State::Returning(_))
+        };
+        let fault = scene.acts.iter().find(of_seat).map(|act| act.fault);
+        match fault {
+            Some(fault) => self.not_back(FailureKind::Error, fault, label, error),
+            None => self.host_failed(format!("{label}: {error}")),
+        }
+    }
+
+    /// The last line that a process has said.
+    pub(super) fn last_words(&mut self, scene: &Scene<'_, 'a>, victim: Victim) -> Option<String> {
+        match victim {
+            Victim::Seat(seat) => self.agents[scene.seats[seat].agent].stderr().pop(),
+            Victim::Daemon(daemon) => self.daemons[daemon].last_words(),
+            Victim::Host(_) => None,
+        }
+    }
+
+    /// Whom a fault strikes, as records say it.
+    fn name(&self, scene: &Scene<'_, 'a>, fault: &Fault, victim: Victim) -> String {
+        match victim {
+            Victim::Seat(seat) => self.agents[scene.seats[seat].agent].label.clone(),
+            Victim::Daemon(daemon) => self.daemons[daemon].label().to_owned(),
+            Victim::Host(host) => {
+                let host = self.context.plan.testbed.hosts.get(host);
+                let name = host.map_or("this host", |host| host.name.as_str());
+                match fault.what.info().on {
+                    On::Link => format!("link of {name}"),
+                    On::Process | On::Host => format!("processes of {name}"),
+                }
+            }
+        }
+    }
+}
+
+fn note_end(act: &mut Act<'_>, end: [Nanos; 2]) {
+    if let Some(made) = &mut act.made {
+        made.end = Some(end);
+    }
+}

@@ -1,0 +1,188 @@
+//! What a trial with faults consists of while it runs: its processes, its faults, and what has become of both.
+
+use super::stage::Place;
+use crate::agent::Heard;
+use crate::hosts::{Dropper, Unplugged};
+use dyno_model::cause::Warning;
+use dyno_model::fault::{Fault, FaultEvent, FaultMade};
+use dyno_model::protocol::{Assignment, Sent};
+use dyno_model::{Nanos, Participant};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// How often a condition is looked at of which nobody tells.
+const TICK: Duration = Duration::from_millis(1);
+
+/// A trial with faults, from the begin of its warm-up on.
+pub(super) struct Scene<'h, 'a> {
+    /// One for each process of the graph.
+    pub(super) seats: Vec<Seat<'h>>,
+    /// One for each fault of the experiment.
+    pub(super) acts: Vec<Act<'a>>,
+    /// The daemons that are away, by their number: a fault ended them, or their end was told of.
+    pub(super) away: Vec<bool>,
+    /// Participants whose own process a fault struck.
+    pub(super) struck: Vec<u16>,
+    pub(super) warnings: Vec<Warning>,
+    /// For the reports of new agents.
+    pub(super) inbox: mpsc::Sender<(usize, Heard)>,
+    /// When the warm-up began.
+    pub(super) start: Nanos,
+    /// When the window begins and ends.
+    pub(super) window: [Nanos; 2],
+}
+
+/// A process of the graph, whichever agent plays it.
+pub(super) struct Seat<'h> {
+    pub(super) place: &'h Place<'h>,
+    /// Of the agent that plays it now.
+    pub(super) assignment: Assignment,
+    /// The number of that agent.
+    pub(super) agent: usize,
+    pub(super) step: Step,
+    /// What its senders offered, once they are done.
+    pub(super) done: Option<Vec<Sent>>,
+}
+
+/// How far the process of a seat is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// It plays its roles.
+    Playing,
+    /// A fault has struck it, and it is to end.
+    Struck,
+    /// Its output has ended, since then; it has ended or is about to.
+    Silent(Instant),
+    /// It has ended or failed.
+    Gone,
+    /// A new one was started, and has said nothing yet.
+    Starting,
+    /// It has its assignment.
+    Preparing,
+    /// It waits for its order to open.
+    Ready,
+    /// It has its order to open.
+    Opening,
+    /// It is matched.
+    Linking,
+}
+
+impl Step {
+    /// Whether it can be told to go on to the next step of the trial.
+    pub(super) const fn is_living(self) -> bool {
+        matches!(
+            self,
+            Step::Playing | Step::Opening | Step::Linking | Step::Silent(_)
+        )
+    }
+
+    /// Whether it is on its way back and has not got its order to open.
+    pub(super) const fn is_coming(self) -> bool {
+        matches!(self, Step::Starting | Step::Preparing | Step::Ready)
+    }
+}
+
+/// A fault on its way.
+pub(super) struct Act<'a> {
+    pub(super) fault: &'a Fault,
+    pub(super) victim: Victim,
+    /// When it is due to begin.
+    pub(super) begin: Nanos,
+    /// When it is due to end; known once it has begun.
+    pub(super) end: Nanos,
+    pub(super) state: State<'a>,
+    pub(super) made: Option<FaultMade>,
+}
+
+/// Whom a fault strikes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Victim {
+    /// The process of a seat, by its number.
+    Seat(usize),
+    /// A daemon of the trial, by its number.
+    Daemon(usize),
+    /// A host, by its number in the testbed: its processes or its link.
+    Host(usize),
+}
+
+/// How far a fault is.
+pub(super) enum State<'a> {
+    /// It is not due.
+    Waiting,
+    /// The process is to end, until then at the latest.
+    Ending(Instant),
+    /// The daemon has ended and is to be started when the fault ends.
+    Away,
+    /// The new process is to be ready, until then at the latest.
+    Returning(Instant),
+    /// It lasts.
+    Lasting(Hold<'a>),
+    Over,
+}
+
+/// What is held while a fault lasts; a link comes back when this is dropped, and packets pass again.
+pub(super) enum Hold<'a> {
+    Nothing,
+    /// Processes stand still.
+    Stopped(Vec<Victim>),
+    Unplugged(Unplugged<'a>),
+    Dropping(Vec<Dropper>),
+}
+
+/// What was seen of a trial with faults.
+pub(super) struct Observed {
+    pub(super) start: Nanos,
+    pub(super) window: [Nanos; 2],
+    pub(super) made: Vec<FaultMade>,
+    pub(super) struck: Vec<u16>,
+    pub(super) events: Vec<FaultEvent>,
+}
+
+impl Scene<'_, '_> {
+    /// The seat that an agent plays now; nothing of one that played it before.
+    pub(super) fn seat_of(&self, agent: usize) -> Option<usize> {
+        self.seats.iter().position(|seat| seat.agent == agent)
+    }
+
+    /// Those of the seats whose senders are not done, but for who cannot be.
+    pub(super) fn undone(&self) -> Vec<usize> {
+        let is_undone = |seat: &Seat<'_>| {
+            let is_active = |p: &Participant| p.role.is_active();
+            seat.step == Step::Playing
+                && seat.done.is_none()
+                && seat.assignment.participants().any(is_active)
+        };
+        let all = 0..self.seats.len();
+        all.filter(|i| is_undone(&self.seats[*i])).collect()
+    }
+
+    /// Whether all faults were made and have ended.
+    pub(super) fn is_over(&self) -> bool {
+        self.acts.iter().all(|a| matches!(a.state, State::Over))
+    }
+
+    /// How long nothing is to be done at `now` unless somebody tells, at most `longest`.
+    pub(super) fn quiet(&self, now: Nanos, longest: Duration) -> Duration {
+        let is_silent = |seat: &Seat<'_>| matches!(seat.step, Step::Silent(_));
+        let mut quiet = longest;
+        if self.seats.iter().any(is_silent) {
+            quiet = quiet.min(TICK);
+        }
+        for act in &self.acts {
+            let due = match act.state {
+                State::Waiting => act.begin,
+                State::Away | State::Lasting(_) => act.end,
+                State::Ending(_) | State::Returning(_) => {
+                    quiet = quiet.min(TICK);
+                    continue;
+                }
+                State::Over => continue,
+            };
+            quiet = quiet.min(due.saturating_sub(now).into());
+        }
+        match self.window[1].saturating_sub(now) {
+            Nanos::ZERO => quiet,
+            left => quiet.min(left.into()),
+        }
+    }
+}
